@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/** @file context.h
+ *  Contexts: what was found on this machine and what was chosen of it.
+ *
+ *  An accelerator has a path: "host", "opencl:0:1" (platform 0, device 1). A
+ *  list of accelerators is paths with commas between them. A path without all
+ *  of its numbers names everything below it ("opencl"); "2xopencl:0:0" or
+ *  "4xhost" means that many virtual accelerators on one device, each with
+ *  memory of its own. Plain "host" works in place on the caller's memory. */
+#ifndef HEADRACE_CONTEXT_H
+#define HEADRACE_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <headrace/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr_context hr_context;
+
+/** Receives one line of what the library does, without a line end.
+ * @threads Called from any of the library's threads, one call at a time. */
+typedef void (*hr_log_function)(void *data, const char *line);
+
+/** Options of hr_context_create; zero is the default of each. */
+typedef struct hr_context_options {
+    uint32_t size;            /**< sizeof(hr_context_options) */
+    const char *accelerators; /**< list; NULL: HEADRACE_ACCELERATORS, else
+                                   every accelerator that is not emulated */
+    uint64_t memory_limit;    /**< bytes, for each accelerator; 0:
+                                   HEADRACE_MEMORY_LIMIT, else what is free */
+    hr_log_function log;      /**< NULL: no log */
+    void *log_data;           /**< handed to log */
+} hr_context_options;
+
+#define HR_CONTEXT_OPTIONS_INIT                                                \
+    {                                                                          \
+        sizeof(hr_context_options), NULL, 0, NULL, NULL                        \
+    }
+
+/** What is known of one accelerator. */
+typedef struct hr_accelerator_info {
+    uint32_t size;        /**< sizeof(hr_accelerator_info), set by the caller */
+    char path[48];        /**< "host", "host#2" (virtual), "opencl:0:1" */
+    char name[128];       /**< the device's name */
+    char arithmetic[128]; /**< what multiplies there: library and version */
+    uint64_t memory_bytes; /**< the device's memory */
+    uint64_t memory_limit; /**< what Headrace may use of it; 0 if not chosen */
+    uint32_t compute_units;
+    bool emulated;    /**< a CPU behind a GPU's interface: only on request */
+    bool in_place;    /**< multiplies in the caller's memory, copies nothing */
+    bool chosen;      /**< part of this context */
+    char reason[160]; /**< if not chosen: why, in words */
+} hr_accelerator_info;
+
+#define HR_ACCELERATOR_INFO_INIT                                               \
+    {                                                                          \
+        .size = sizeof(hr_accelerator_info)                                    \
+    }
+
+/** Look for accelerators, open those chosen and get ready to work on them.
+ *
+ * @units   memory_limit in bytes.
+ * @owner   *context is the caller's, to be given to hr_context_destroy; written
+ *          only on success. options may be NULL and is not kept; log_data must
+ *          outlive the context.
+ * @errors  HR_ERROR_INVALID for a malformed or empty list or limit;
+ *          HR_ERROR_UNAVAILABLE when an accelerator named is not there, or
+ *          none is; HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
+ * @threads Any thread. The first call may load vendor libraries and, for that
+ *          moment, set an environment variable that OpenBLAS reads. */
+HR_API HR_NODISCARD hr_status
+hr_context_create(const hr_context_options *options, hr_context **context);
+
+/** Close the accelerators and free everything. NULL is accepted.
+ * @threads Any thread, when no other call on the context is running. */
+HR_API void hr_context_destroy(hr_context *context);
+
+/** How many accelerators the context works on: at least 1.
+ * @threads Any thread. */
+HR_API uint32_t hr_accelerator_count(const hr_context *context);
+
+/** Describe accelerator index, 0 <= index < hr_accelerator_count.
+ *
+ * @owner   *info is the caller's; its size field must be set.
+ * @errors  HR_ERROR_INVALID for an index or size out of range.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_accelerator_describe(
+    const hr_context *context, uint32_t index, hr_accelerator_info *info);
+
+/** Walk over every accelerator found on the machine, chosen or not, and over
+ *  every backend that has none, with the reason in info->reason.
+ *
+ * @owner   *info is the caller's; its size field must be set.
+ * @errors  HR_ERROR_INVALID when index is past the last entry.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_machine_describe(const hr_context *context,
+                                                  uint32_t index,
+                                                  hr_accelerator_info *info);
+
+/** How many entries hr_machine_describe has.
+ * @threads Any thread. */
+HR_API uint32_t hr_machine_count(const hr_context *context);
+
+/** Rates of one accelerator, as measured by hr_accelerator_measure. */
+typedef struct hr_accelerator_rates {
+    uint32_t size;   /**< sizeof(hr_accelerator_rates) */
+    double up, down; /**< host to accelerator and back, bytes/second;
+                          0 where nothing is copied */
+    double f32, f64; /**< multiplication, floating-point operations/second */
+} hr_accelerator_rates;
+
+#define HR_ACCELERATOR_RATES_INIT                                              \
+    {                                                                          \
+        sizeof(hr_accelerator_rates), 0, 0, 0, 0                               \
+    }
+
+/** Measure the link and the arithmetic of accelerator index now.
+ *
+ * @owner   *rates is the caller's; its size field must be set.
+ * @errors  HR_ERROR_INVALID for an index or size out of range; whatever the
+ *          accelerator's backend reports.
+ * @threads Any thread; waits for other work on the context. Takes about a
+ *          tenth of a second on most devices. */
+HR_API HR_NODISCARD hr_status hr_accelerator_measure(
+    hr_context *context, uint32_t index, hr_accelerator_rates *rates);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

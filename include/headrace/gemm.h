@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/** @file gemm.h
+ *  General matrix multiplication over every accelerator of a context.
+ *
+ *  Types offered, A and B always of one type:
+ *
+ *      A, B    accumulated in   C
+ *      f32     f32              f32
+ *      f64     f64              f64
+ *      c32     c32              c32
+ *      c64     c64              c64
+ *      f16     f32              f16 or f32
+ *      bf16    f32              bf16 or f32
+ *      i8      i32              i32
+ */
+#ifndef HEADRACE_GEMM_H
+#define HEADRACE_GEMM_H
+
+#include <headrace/context.h>
+#include <headrace/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How products are formed. */
+typedef enum hr_compute {
+    HR_COMPUTE_NATIVE = 0, /**< in the accumulation type of the table above */
+    HR_COMPUTE_TF32 = 1    /**< f32 rounded to tf32 (10 bits) first; only where
+                                an accelerator offers it, never by itself */
+} hr_compute;
+
+/** What takes the time. */
+typedef enum hr_bound {
+    HR_BOUND_COMPUTE = 0,     /**< arithmetic of the accelerators */
+    HR_BOUND_LINK = 1,        /**< a link between host and accelerator */
+    HR_BOUND_HOST_MEMORY = 2, /**< the host's memory */
+    HR_BOUND_DISK = 3         /**< reading or writing files */
+} hr_bound;
+
+/** "compute", "link", "host memory", "disk".
+ * @owner   A constant string.
+ * @threads Any thread. */
+HR_API const char *hr_bound_name(hr_bound bound);
+
+/** Told how far a multiplication is: done of total floating-point operations.
+ *  Return false to cancel; hr_gemm then returns HR_ERROR_CANCELLED soon.
+ * @threads The thread that called hr_gemm, about ten times a second. */
+typedef bool (*hr_progress_function)(void *data, double done, double total);
+
+/** One accelerator's part in a multiplication. */
+typedef struct hr_gemm_share {
+    uint32_t accelerator;  /**< its index in the context */
+    double seconds_busy;   /**< multiplying (plan: predicted) */
+    double flops;          /**< floating-point operations done there */
+    uint64_t tiles;        /**< tiles of C computed there */
+    uint64_t tiles_stolen; /**< of these, taken over from another (run only) */
+    uint64_t host_to_device; /**< bytes that came over its host link */
+    uint64_t device_to_host; /**< bytes that went back over it */
+    uint64_t peer;           /**< bytes that came from another accelerator */
+    uint64_t memory_bytes;   /**< its memory used, never above memory_limit */
+    uint64_t memory_limit;   /**< what it may use; 0: works in place */
+} hr_gemm_share;
+
+/** What a multiplication will do (hr_gemm_plan) or has done (hr_gemm). */
+typedef struct hr_gemm_report {
+    uint32_t size;           /**< sizeof(hr_gemm_report) */
+    uint32_t share_capacity; /**< in: entries that shares can take */
+    uint32_t share_count;    /**< out: accelerators used; at most
+                                  share_capacity of them are written */
+    hr_gemm_share *shares;   /**< in: the caller's array, or NULL */
+    double seconds;          /**< of the whole call (plan: predicted) */
+    double flops;            /**< 2 m n k, or 8 m n k for complex types */
+    hr_bound bound;          /**< what took the time */
+    uint64_t compulsory;     /**< the fewest host link bytes: each element that
+                                  accelerators with memory of their own need
+                                  once in, each of C they own once out, and
+                                  once in if beta is not 0 */
+    uint64_t host_to_device; /**< bytes over host links, all accelerators */
+    uint64_t device_to_host;
+    uint64_t peer;         /**< bytes from accelerator to accelerator */
+    uint64_t stolen;       /**< bytes of the three above that were moved only
+                                to take over tiles at the tail (run only) */
+    double ratio;          /**< (host_to_device + device_to_host) over
+                                compulsory; 1 when there is nothing to move */
+    uint64_t pinned_bytes; /**< page-locked host memory held for staging */
+    int64_t block_rows, block_cols; /**< of C, worked on at one time */
+    int64_t tile_rows, tile_cols, tile_depth; /**< one product at a time */
+} hr_gemm_report;
+
+#define HR_GEMM_REPORT_INIT                                                    \
+    {                                                                          \
+        .size = sizeof(hr_gemm_report)                                         \
+    }
+
+/** Options of hr_gemm and hr_gemm_plan; zero is the default of each. */
+typedef struct hr_gemm_options {
+    uint32_t size;                 /**< sizeof(hr_gemm_options) */
+    hr_compute compute;            /**< how products are formed */
+    const uint32_t *accelerators;  /**< indices into the context; NULL: all */
+    uint32_t accelerator_count;    /**< entries of accelerators */
+    uint64_t memory_limit;         /**< bytes for each accelerator; 0: the
+                                        context's. The smaller of both counts */
+    hr_progress_function progress; /**< NULL: none */
+    void *progress_data;           /**< handed to progress */
+    hr_gemm_report *report;        /**< filled on success; NULL: none */
+} hr_gemm_options;
+
+#define HR_GEMM_OPTIONS_INIT                                                   \
+    {                                                                          \
+        .size = sizeof(hr_gemm_options)                                        \
+    }
+
+/** C := alpha A B + beta C, over the accelerators of the context. Returns when
+ *  C is complete in the caller's memory.
+ *
+ * @shape    A[m,k], B[k,n], C[m,n]; any layout that hr_matrix can say; m, n
+ *           and k may be 0. Types as in the table at the top of this file.
+ * @owner    Borrows all operands and options until it returns. They may be
+ *           ordinary, pinned or mapped memory.
+ * @aliasing C must not overlap A or B; A and B may overlap.
+ *           beta = 0 never reads C, so NaN there does not matter;
+ *           alpha = 0 or k = 0 never reads A or B.
+ * @errors   HR_ERROR_INVALID for shapes, strides, scalars, overlap or options
+ *           that break these rules, C untouched; HR_ERROR_UNSUPPORTED for a
+ *           type pair or compute mode that is not offered, C untouched;
+ *           HR_ERROR_OUT_OF_MEMORY when a memory limit is below the least
+ *           working set (the sentence says how much is needed), C untouched;
+ *           HR_ERROR_CANCELLED, HR_ERROR_LOST or HR_ERROR_BACKEND while
+ *           running: C then holds old and new elements.
+ * @threads  Any thread; calls on one context run one after another.
+ * @source   Blocks of C stay on the accelerators while panels of A and B stream
+ *           past, as in [Irony2004] and [Goto2008]; rounding as in
+ * [Higham2002]: |C - exact| <= gamma_(k+2) (|alpha||A||B| + |beta||C|). */
+HR_API HR_NODISCARD hr_status hr_gemm(hr_context *context, hr_scalar alpha,
+                                      hr_matrix a, hr_matrix b, hr_scalar beta,
+                                      hr_matrix c,
+                                      const hr_gemm_options *options);
+
+/** What hr_gemm would do with the same arguments, without doing it: bytes for
+ *  each link, memory for each accelerator, time and what will bind.
+ *
+ * @owner    *report is the caller's; size (and shares) must be set. data
+ *           pointers of the matrices may be NULL: only shapes are looked at.
+ * @errors   As hr_gemm, as far as they do not need the elements.
+ * @threads  As hr_gemm. */
+HR_API HR_NODISCARD hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha,
+                                           hr_matrix a, hr_matrix b,
+                                           hr_scalar beta, hr_matrix c,
+                                           const hr_gemm_options *options,
+                                           hr_gemm_report *report);
+
+/** What hr_gemm_verify found. */
+typedef struct hr_verify_report {
+    uint32_t size;        /**< sizeof(hr_verify_report) */
+    uint32_t trials;      /**< random vectors that were tried */
+    int64_t suspects;     /**< rows that a trial pointed at */
+    int64_t rows_checked; /**< rows then recomputed element by element */
+    int64_t row, col;     /**< the first wrong element; -1: none */
+    double error, bound;  /**< there: |C - exact| and what rounding explains */
+    double seconds;
+} hr_verify_report;
+
+#define HR_VERIFY_REPORT_INIT                                                  \
+    {                                                                          \
+        .size = sizeof(hr_verify_report)                                       \
+    }
+
+/** Check that C = alpha A B + beta C0 up to rounding, in O(mn + mk + kn) work:
+ *  Freivalds' test with random signs points at suspicious rows, which are then
+ *  recomputed and judged element by element against the rounding bound of
+ *  hr_gemm. An element wrong by more than the tolerance of docs/verify.md is
+ *  missed with a chance below 2^-40; a right one is never reported.
+ *
+ * @shape    As hr_gemm; C0 has C's shape and type and is not looked at when
+ *           beta is 0.
+ * @owner    Borrows everything until it returns; writes only *report, which
+ *           may be NULL.
+ * @errors   HR_ERROR_MISMATCH when an element is wrong; HR_ERROR_INVALID and
+ *           HR_ERROR_UNSUPPORTED as hr_gemm; HR_ERROR_OUT_OF_MEMORY.
+ * @threads  Any thread.
+ * @source   [Freivalds1979]; bounds [Higham2002], exact sums [Ogita2005]. */
+HR_API HR_NODISCARD hr_status hr_gemm_verify(hr_context *context,
+                                             hr_scalar alpha, hr_matrix a,
+                                             hr_matrix b, hr_scalar beta,
+                                             hr_matrix c0, hr_matrix c,
+                                             hr_verify_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

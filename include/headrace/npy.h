@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/** @file npy.h
+ *  Matrices in NumPy's .npy files, mapped into memory.
+ *
+ *  Because files are mapped, operands may be larger than memory. A new file
+ *  appears under its name whole or not at all.
+ *
+ *  Types: <f4 f32, <f8 f64, <c8 c32, <c16 c64, <f2 f16, |i1 i8, <i4 i32, and
+ *  <V2 (what NumPy writes for ml_dtypes' bfloat16) bf16. Format versions 1 to
+ *  3, C and Fortran order, one or two dimensions (one: a column). */
+#ifndef HEADRACE_NPY_H
+#define HEADRACE_NPY_H
+
+#include <headrace/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr_npy hr_npy;
+
+/** Element order of a file. */
+typedef enum hr_order {
+    HR_ROW_MAJOR = 0,   /**< C order */
+    HR_COLUMN_MAJOR = 1 /**< Fortran order */
+} hr_order;
+
+/** Map a file for reading.
+ *
+ * @owner   *file is the caller's, to be given to hr_npy_close; *matrix lives as
+ *          long as it. Both are written only on success. Writing through
+ *          *matrix is an error that the system answers with a signal.
+ * @errors  HR_ERROR_IO when the file cannot be read, is no .npy file, is
+ *          shorter than its header says or has a header that makes no sense;
+ *          HR_ERROR_UNSUPPORTED, by name, for element types, big-endian data
+ *          and more dimensions than Headrace takes; HR_ERROR_OUT_OF_MEMORY.
+ * @threads Any thread.
+ * @source  The .npy format, numpy.lib.format, versions 1.0 to 3.0. */
+HR_API HR_NODISCARD hr_status hr_npy_open(const char *path, hr_npy **file,
+                                          hr_matrix *matrix);
+
+/** Make a file of rows x cols elements under a temporary name beside path, with
+ *  all its disk space, and map it for writing. It takes its place, and the
+ *  place of any earlier file of that name, in hr_npy_commit.
+ *
+ * @owner   As hr_npy_open. hr_npy_close without hr_npy_commit removes it.
+ * @errors  HR_ERROR_INVALID for negative sizes, a wrong type, or sizes that
+ *          overflow; HR_ERROR_IO when the disk is full or the folder cannot be
+ *          written; HR_ERROR_OUT_OF_MEMORY.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_npy_create(const char *path, hr_type type,
+                                            int64_t rows, int64_t cols,
+                                            hr_order order, hr_npy **file,
+                                            hr_matrix *matrix);
+
+/** Write a created file to the disk and give it its name. Its matrix stays
+ *  mapped until hr_npy_close.
+ *
+ * @errors  HR_ERROR_INVALID for a file that was opened, or committed before;
+ *          HR_ERROR_IO when the disk or the renaming fails: the earlier file
+ *          of that name is then still there.
+ * @threads One thread at a time for each file. */
+HR_API HR_NODISCARD hr_status hr_npy_commit(hr_npy *file);
+
+/** Whether an opened file is still as it was when it was opened: same size,
+ *  same time of change, same file under the name.
+ *
+ * @errors  HR_ERROR_IO when it is not.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_npy_unchanged(const hr_npy *file);
+
+/** The temporary name of a created file, for a program that must remove it on
+ *  its way out; NULL when there is none.
+ * @owner   The file's; valid until hr_npy_commit or hr_npy_close.
+ * @threads Any thread. */
+HR_API const char *hr_npy_temporary(const hr_npy *file);
+
+/** Unmap and close; remove a created file that was not committed. NULL is
+ *  accepted.
+ * @threads One thread at a time for each file. */
+HR_API void hr_npy_close(hr_npy *file);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/** @file status.h
+ *  How Headrace reports errors.
+ *
+ *  Every function that can fail returns an hr_status. The function that finds
+ *  an error records one English sentence with the numbers that matter; callers
+ *  in between forward the status unchanged. The library never prints, aborts,
+ *  exits or installs a signal handler. */
+#ifndef HEADRACE_STATUS_H
+#define HEADRACE_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HR_API       __attribute__((visibility("default")))
+#define HR_NODISCARD __attribute__((warn_unused_result))
+#else
+#define HR_API
+#define HR_NODISCARD
+#endif
+
+/** The version of these headers: major, minor, patch. */
+#define HR_VERSION_MAJOR 0
+#define HR_VERSION_MINOR 1
+#define HR_VERSION_PATCH 0
+
+/** Zero is success, every error is negative. Values never change. */
+typedef enum hr_status {
+    HR_OK = 0,
+    HR_ERROR_INVALID = -1,        /**< An argument breaks a documented rule. */
+    HR_ERROR_OUT_OF_MEMORY = -2,  /**< Host or accelerator memory, or a cap. */
+    HR_ERROR_UNSUPPORTED = -3,    /**< Valid, but not offered here. */
+    HR_ERROR_COMPUTE_DOMAIN = -4, /**< A launch extent that cannot run. */
+    HR_ERROR_LOST = -5,           /**< The accelerator went away. */
+    HR_ERROR_BUILD = -6,          /**< A kernel did not compile. */
+    HR_ERROR_IO = -7,             /**< A file could not be read or written. */
+    HR_ERROR_CANCELLED = -8,   /**< The caller's progress function said so. */
+    HR_ERROR_MISMATCH = -9,    /**< A result failed its verification. */
+    HR_ERROR_BACKEND = -10,    /**< A driver or vendor library failed. */
+    HR_ERROR_UNAVAILABLE = -11 /**< A backend or accelerator is not there. */
+} hr_status;
+
+/** The status's name, such as "HR_ERROR_INVALID".
+ *
+ * @owner   A constant string; never NULL, also for values not listed above.
+ * @threads Any thread. */
+HR_API const char *hr_status_name(hr_status status);
+
+/** The sentence of the last error that a Headrace call on this thread returned.
+ *
+ * @owner   The calling thread's buffer, valid until its next failing call.
+ *          Never NULL; empty when nothing has failed yet.
+ * @threads Any thread; each has its own. */
+HR_API const char *hr_last_error(void);
+
+/** The version of the library in use, such as "0.1.0".
+ *
+ * @owner   A constant string.
+ * @threads Any thread. */
+HR_API const char *hr_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

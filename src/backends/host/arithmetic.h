@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Multiplication on the host: a CBLAS found at run time, else our own. */
+#ifndef HRI_BACKENDS_HOST_ARITHMETIC_H
+#define HRI_BACKENDS_HOST_ARITHMETIC_H
+
+#include "base/pool.h"
+#include "hal/hal.h"
+
+/* Look for a CBLAS, once in the life of the process: HEADRACE_CBLAS (a path, or
+ * "builtin" for none), else OpenBLAS, BLIS, MKL, the system's libcblas/libblas.
+ * Never fails: without one the built-in kernel works. Any thread. */
+void hri_host_arithmetic_load(void);
+
+/* What was found: "OpenBLAS 0.3.21 SkylakeX", "built-in (avx512)". Constant
+ * after hri_host_arithmetic_load. */
+const char *hri_host_arithmetic_name(void);
+
+/* gemm with operands in host memory; place.host + place.offset is the address
+ * (place.buffer is not looked at). Blocks until done. Uses the pool's threads
+ * or the CBLAS's own. Any type pair of headrace/gemm.h, any size. Calls must
+ * come one at a time. HR_ERROR_OUT_OF_MEMORY when packing buffers cannot be
+ * had. */
+hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm);
+
+/* The built-in kernel alone, for tests and for what a CBLAS lacks. */
+hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+hr_status hri_library_open(const char *const *names, void **library)
+{
+    for (const char *const *name = names; *name != NULL; name++) {
+        void *handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL);
+        if (handle != NULL) {
+            *library = handle;
+            return HR_OK;
+        }
+    }
+    const char *why = dlerror();
+    return hri_fail(HR_ERROR_UNAVAILABLE, "%s", why != NULL ? why : names[0]);
+}
+
+hr_status hri_library_resolve(void *library, const char *what,
+                              const hri_symbol *symbols, size_t count,
+                              void *table)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *address = dlsym(library, symbols[i].name);
+        if (address == NULL && symbols[i].required) {
+            return hri_fail(HR_ERROR_UNAVAILABLE, "%s has no symbol %s", what,
+                            symbols[i].name);
+        }
+        memcpy((char *)table + symbols[i].offset, &address, sizeof address);
+    }
+    return HR_OK;
+}

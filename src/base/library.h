@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Vendor libraries, opened at run time. They are never closed: their threads
+ * and exit handlers outlive us. */
+#ifndef HRI_BASE_LIBRARY_H
+#define HRI_BASE_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct hri_symbol {
+    const char *name;
+    size_t offset; /* of the function pointer in the table that is filled */
+    bool required;
+} hri_symbol;
+
+/* dlopen the first of names (ended by NULL) that is there; HR_ERROR_UNAVAILABLE
+ * with the loader's words when none is. The handle goes to *library. */
+hr_status hri_library_open(const char *const *names, void **library);
+
+/* Fill table's function pointers; HR_ERROR_UNAVAILABLE names a required symbol
+ * that is missing, optional ones are left NULL. */
+hr_status hri_library_resolve(void *library, const char *what,
+                              const hri_symbol *symbols, size_t count,
+                              void *table);
+
+#endif

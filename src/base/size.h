@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Sizes in 64 bits: checked products and sums, and small integer helpers. */
+#ifndef HRI_BASE_SIZE_H
+#define HRI_BASE_SIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* *out = a * b or a + b; false (and *out unspecified) when it overflows. */
+static inline bool hri_mul(uint64_t a, uint64_t b, uint64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+static inline bool hri_add(uint64_t a, uint64_t b, uint64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
+static inline int64_t hri_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t hri_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* a / b rounded up, for a >= 0 and b > 0. */
+static inline int64_t hri_ceil_div(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* Parse "512MiB", "2GiB", "1000", "1.5GB" ... into bytes. Units: B, KiB, MiB,
+ * GiB, TiB (powers of 1024), kB, MB, GB, TB (powers of 1000). False when the
+ * text is anything else, negative, zero or too large. */
+bool hri_parse_bytes(const char *text, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char message[HRI_MESSAGE_BYTES];
+
+hr_status hri_fail(hr_status status, const char *format, ...)
+{
+    char text[HRI_MESSAGE_BYTES]; /* an argument may be the last message */
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    memcpy(message, text, sizeof text);
+    return status;
+}
+
+void hri_error_keep(hri_error *error, hr_status status)
+{
+    if (error->status == HR_OK && status != HR_OK) {
+        error->status = status;
+        memcpy(error->message, message, sizeof message);
+    }
+}
+
+hr_status hri_error_raise(const hri_error *error)
+{
+    if (error->status != HR_OK) {
+        memcpy(message, error->message, sizeof message);
+    }
+    return error->status;
+}
+
+const char *hr_last_error(void)
+{
+    return message;
+}
+
+const char *hr_status_name(hr_status status)
+{
+    switch (status) {
+    case HR_OK:
+        return "HR_OK";
+    case HR_ERROR_INVALID:
+        return "HR_ERROR_INVALID";
+    case HR_ERROR_OUT_OF_MEMORY:
+        return "HR_ERROR_OUT_OF_MEMORY";
+    case HR_ERROR_UNSUPPORTED:
+        return "HR_ERROR_UNSUPPORTED";
+    case HR_ERROR_COMPUTE_DOMAIN:
+        return "HR_ERROR_COMPUTE_DOMAIN";
+    case HR_ERROR_LOST:
+        return "HR_ERROR_LOST";
+    case HR_ERROR_BUILD:
+        return "HR_ERROR_BUILD";
+    case HR_ERROR_IO:
+        return "HR_ERROR_IO";
+    case HR_ERROR_CANCELLED:
+        return "HR_ERROR_CANCELLED";
+    case HR_ERROR_MISMATCH:
+        return "HR_ERROR_MISMATCH";
+    case HR_ERROR_BACKEND:
+        return "HR_ERROR_BACKEND";
+    case HR_ERROR_UNAVAILABLE:
+        return "HR_ERROR_UNAVAILABLE";
+    }
+    return "HR_ERROR_?";
+}
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+
+const char *hr_version(void)
+{
+    return TEXT(HR_VERSION_MAJOR) "." TEXT(HR_VERSION_MINOR) "." TEXT(
+        HR_VERSION_PATCH);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* The hardware abstraction: what the engines ask of an accelerator.
+ *
+ * A backend is a table of functions in the registry; it opens devices. A device
+ * has memory (buffers), queues and events. Everything enqueued on a queue runs
+ * in order and asynchronously; order between queues comes from events alone.
+ *
+ * Contract of every slot, unless it says otherwise: required and never NULL;
+ * called from any thread, with no lock of ours held; calls on one object come
+ * one at a time (the engines see to it), calls on different objects at once.
+ * Outputs are written only on success. Errors are recorded with hri_fail.
+ *
+ * After an operation on a queue has failed, later ones may be skipped, events
+ * recorded there still complete, and finish (and hri_event wait) return the
+ * error: nobody waits for ever. */
+#ifndef HRI_HAL_H
+#define HRI_HAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <headrace/gemm.h>
+
+#include "base/status.h"
+
+enum { HRI_HAL_ABI = 1 }; /* bumped on any change below */
+
+typedef struct hri_backend hri_backend;
+typedef struct hri_device hri_device;
+typedef struct hri_buffer hri_buffer;
+typedef struct hri_queue hri_queue;
+typedef struct hri_event hri_event;
+
+typedef struct hri_device_info {
+    char path[32];             /* "host", "opencl:0:1" */
+    char name[128];            /* the device's own name */
+    char arithmetic[128];      /* what multiplies: "OpenBLAS 0.3.21 SkylakeX" */
+    char physical_id[64];      /* equal for one device seen twice, such as
+                                  "pci:0000:01:00.0"; "" when not known */
+    uint64_t memory_bytes;     /* all of it; for the host: physical memory */
+    uint64_t free_bytes;       /* what may be used now */
+    uint64_t allocation_bytes; /* largest buffer; never 0 */
+    uint32_t compute_units;
+    bool emulated; /* a CPU behind a GPU's interface */
+    bool host;     /* its buffers are host memory, and gemm takes host memory
+                      as operands: it can work in place */
+    bool staged;   /* copies between ordinary memory and buffers are slow:
+                      go through allocate_pinned */
+} hri_device_info;
+
+/* An area of memory: inside a buffer, or host memory when buffer is NULL. */
+typedef struct hri_place {
+    hri_buffer *buffer;
+    void *host;    /* used when buffer is NULL */
+    size_t offset; /* bytes from the start of the buffer, or from host */
+} hri_place;
+
+/* A box of bytes: depth slices of height rows of width bytes. Pitches count
+ * bytes from row to row and from slice to slice; those of a single row or
+ * slice are not looked at. */
+typedef struct hri_copy {
+    hri_place to, from;
+    size_t to_pitch, to_slice;
+    size_t from_pitch, from_slice;
+    size_t width, height, depth; /* any may be 0: nothing happens */
+} hri_copy;
+
+/* An operand of gemm: element (r, c) is at
+ * place + (r * row_stride + c * col_stride) * hr_type_size. One stride is 1. */
+typedef struct hri_operand {
+    hri_place place;
+    int64_t row_stride, col_stride;
+    bool conjugate; /* a and b only */
+} hri_operand;
+
+/* C := alpha A B + beta C; A[m,k], B[k,n], C[m,n]. C has col_stride 1. The type
+ * pairs are those of headrace/gemm.h. beta = 0 never reads C; k = 0 scales C.
+ * m, n, k >= 0; when m or n is 0 nothing happens. */
+typedef struct hri_gemm {
+    hr_type type; /* of a and b */
+    hr_type c_type;
+    hr_compute compute;
+    int64_t m, n, k;
+    hr_scalar alpha, beta;
+    hri_operand a, b, c;
+} hri_gemm;
+
+typedef struct hri_event_ops {
+    void (*destroy)(hri_event *event); /* accepts NULL; must be complete or
+                                          never recorded */
+    /* *done: everything before the last record has run. An event that was
+     * never recorded is done. Returns the queue's error, if it failed. */
+    hr_status (*query)(hri_event *event, bool *done);
+    /* Block the calling thread until done. May be called by several threads. */
+    hr_status (*wait)(hri_event *event);
+    /* When the last record was passed, in nanoseconds of the device's clock;
+     * only differences on one device mean something. The event is done. */
+    hr_status (*time)(hri_event *event, uint64_t *ns);
+} hri_event_ops;
+
+typedef struct hri_queue_ops {
+    /* Waits for everything enqueued. Accepts NULL. */
+    void (*destroy)(hri_queue *queue);
+    /* Enqueue a copy. One place is a buffer of the queue's device; the other a
+     * buffer of the same device or of a peer, or host memory, which must stay
+     * until the copy has run. The boxes must not overlap. */
+    hr_status (*copy)(hri_queue *queue, const hri_copy *copy);
+    /* Enqueue setting bytes [offset, offset + bytes) to value. */
+    hr_status (*fill)(hri_queue *queue, hri_buffer *buffer, size_t offset,
+                      size_t bytes, uint8_t value);
+    /* Enqueue a product. Operands are buffers of the queue's device, or host
+     * memory when info.host. Only what gemm_offered says yes to. */
+    hr_status (*gemm)(hri_queue *queue, const hri_gemm *gemm);
+    /* Let event mark this point of the queue; starts the work before it. An
+     * event may be recorded again: earlier waits keep their old meaning. The
+     * event belongs to the queue's device. */
+    hr_status (*record)(hri_queue *queue, hri_event *event);
+    /* Enqueue waiting for the last record of event, which is of the same device
+     * or of a peer. Never recorded: no wait. Does not block the caller. */
+    hr_status (*wait)(hri_queue *queue, hri_event *event);
+    /* Block the calling thread until everything enqueued has run. */
+    hr_status (*finish)(hri_queue *queue);
+} hri_queue_ops;
+
+typedef struct hri_device_ops {
+    /* All its objects are gone. Accepts NULL. */
+    void (*close)(hri_device *device);
+    /* Contents are unspecified. HR_ERROR_OUT_OF_MEMORY when it does not fit. */
+    hr_status (*allocate)(hri_device *device, size_t bytes,
+                          hri_buffer **buffer);
+    void (*release)(hri_buffer *buffer); /* accepts NULL */
+    /* Host memory from and to which this device copies at full speed. */
+    hr_status (*allocate_pinned)(hri_device *device, size_t bytes, void **host);
+    void (*release_pinned)(hri_device *device, void *host); /* accepts NULL */
+    hr_status (*create_queue)(hri_device *device, hri_queue **queue);
+    hr_status (*create_event)(hri_device *device, hri_event **event);
+    /* Whether queues of device may copy from and to buffers of other, and wait
+     * for its events. Symmetric. other may be of any backend. */
+    bool (*is_peer)(hri_device *device, hri_device *other);
+    /* Whether gemm takes these types and this compute mode. */
+    bool (*gemm_offered)(hri_device *device, hr_type type, hr_type c_type,
+                         hr_compute compute);
+} hri_device_ops;
+
+/* Base structs: backends put them first in their own. */
+struct hri_device {
+    const hri_device_ops *ops;
+    const hri_backend *backend;
+    hri_device_info info; /* constant after open, free_bytes as of then */
+};
+
+struct hri_buffer {
+    hri_device *device;
+    size_t bytes;
+};
+
+struct hri_queue {
+    const hri_queue_ops *ops;
+    hri_device *device;
+};
+
+struct hri_event {
+    const hri_event_ops *ops;
+    hri_device *device;
+};
+
+struct hri_backend {
+    uint32_t abi;     /* HRI_HAL_ABI */
+    const char *name; /* also the first word of its paths */
+    /* How many devices there are. HR_ERROR_UNAVAILABLE with a sentence when the
+     * driver is not there, which is a normal answer. */
+    hr_status (*probe)(uint32_t *count);
+    /* Describe device index < count without opening it. */
+    hr_status (*describe)(uint32_t index, hri_device_info *info);
+    /* Open it; may be called several times, for virtual accelerators: each has
+     * its own buffers and queues, and all of one index are peers if they can.
+     */
+    hr_status (*open)(uint32_t index, hri_device **device);
+};
+
+/* Every backend, ended by NULL, in order of preference (registry.c). */
+extern const hri_backend *const hri_backends[];
+
+/* A place in a buffer, and a place in host memory. */
+static inline hri_place hri_at(hri_buffer *buffer, size_t offset)
+{
+    return (hri_place){.buffer = buffer, .offset = offset};
+}
+
+static inline hri_place hri_at_host(const void *host, size_t offset)
+{
+    return (hri_place){.host = (void *)(uintptr_t)host, .offset = offset};
+}
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "gemm/check.h"
+
+#include <math.h>
+
+#include "base/size.h"
+#include "base/status.h"
+
+typedef long long ll; /* for %lld */
+
+static const struct {
+    hr_type ab, c;
+} pairs[] = {
+    {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
+    {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
+    {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},
+};
+
+static bool is_complex(hr_type type)
+{
+    return type == HR_C32 || type == HR_C64;
+}
+
+static hr_status check_types(const hr_matrix *a, const hr_matrix *b,
+                             const hr_matrix *c)
+{
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        if (a->type == pairs[i].ab && b->type == pairs[i].ab &&
+            c->type == pairs[i].c) {
+            return HR_OK;
+        }
+    }
+    return hri_fail(
+        HR_ERROR_UNSUPPORTED, "gemm: %s times %s into %s is not offered",
+        hr_type_name(a->type), hr_type_name(b->type), hr_type_name(c->type));
+}
+
+/* One matrix by itself. */
+static hr_status check_matrix(char name, const hr_matrix *m)
+{
+    if (m->rows < 0 || m->cols < 0) {
+        return hri_fail(HR_ERROR_INVALID, "gemm: %c is %lldx%lld", name,
+                        (ll)m->rows, (ll)m->cols);
+    }
+    bool row_major = m->col_stride == 1;
+    int64_t lines = row_major ? m->rows : m->cols;
+    int64_t width = row_major ? m->cols : m->rows;
+    int64_t stride = row_major ? m->row_stride : m->col_stride;
+    if ((!row_major && m->row_stride != 1) || stride < 0 ||
+        (lines > 1 && stride < width)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: %c is %lldx%lld with strides %lld and %lld; one "
+                        "must be 1 and the other at least %lld",
+                        name, (ll)m->rows, (ll)m->cols, (ll)m->row_stride,
+                        (ll)m->col_stride, (ll)width);
+    }
+    uint64_t bytes;
+    if (lines > 0 &&
+        (!hri_mul((uint64_t)lines, (uint64_t)hri_max(stride, width), &bytes) ||
+         !hri_mul(bytes, hr_type_size(m->type), &bytes) || bytes > INT64_MAX)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: %c, %lld lines of stride %lld, is larger than "
+                        "an address space",
+                        name, (ll)lines, (ll)stride);
+    }
+    return HR_OK;
+}
+
+static hr_status check_shapes(const hr_matrix *a, const hr_matrix *b,
+                              const hr_matrix *c)
+{
+    if (a->cols != b->rows) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: A is %lldx%lld but B is %lldx%lld", (ll)a->rows,
+                        (ll)a->cols, (ll)b->rows, (ll)b->cols);
+    }
+    if (c->rows != a->rows || c->cols != b->cols) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: C is %lldx%lld but A times B is %lldx%lld",
+                        (ll)c->rows, (ll)c->cols, (ll)a->rows, (ll)b->cols);
+    }
+    return HR_OK;
+}
+
+static hr_status check_scalar(const char *name, hr_scalar s, hr_type c_type)
+{
+    if (s.im != 0.0 && !is_complex(c_type)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: %s is %g%+gi but the matrices are real", name,
+                        s.re, s.im);
+    }
+    if (c_type == HR_I32 &&
+        !(s.re == floor(s.re) && s.re >= -0x1p31 && s.re < 0x1p31)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: %s is %g but must be a 32-bit integer for i32",
+                        name, s.re);
+    }
+    return HR_OK;
+}
+
+hr_status hri_gemm_check(hr_scalar alpha, const hr_matrix *a,
+                         const hr_matrix *b, hr_scalar beta, const hr_matrix *c)
+{
+    hr_status status = check_types(a, b, c);
+    if (status == HR_OK) {
+        status = check_matrix('A', a);
+    }
+    if (status == HR_OK) {
+        status = check_matrix('B', b);
+    }
+    if (status == HR_OK) {
+        status = check_matrix('C', c);
+    }
+    if (status == HR_OK) {
+        status = check_shapes(a, b, c);
+    }
+    if (status == HR_OK) {
+        status = check_scalar("alpha", alpha, c->type);
+    }
+    if (status == HR_OK) {
+        status = check_scalar("beta", beta, c->type);
+    }
+    return status;
+}
+
+/* A matrix as lines of bytes: `count` of `width` bytes, `pitch` apart. */
+typedef struct lines {
+    uintptr_t start;
+    int64_t count, width, pitch;
+} lines;
+
+static lines lines_of(const hr_matrix *m)
+{
+    int64_t size = (int64_t)hr_type_size(m->type);
+    bool row_major = m->col_stride == 1;
+    lines l = {
+        .start = (uintptr_t)m->data,
+        .count = row_major ? m->rows : m->cols,
+        .width = (row_major ? m->cols : m->rows) * size,
+        .pitch = (row_major ? m->row_stride : m->col_stride) * size,
+    };
+    return l;
+}
+
+static uintptr_t end_of(const lines *l)
+{
+    return l->start + (uintptr_t)((l->count - 1) * l->pitch + l->width);
+}
+
+/* Whether any line of x shares a byte with any line of y. */
+static bool overlap(const lines *x, const lines *y)
+{
+    if (x->count == 0 || x->width == 0 || y->count == 0 || y->width == 0 ||
+        end_of(x) <= y->start || end_of(y) <= x->start) {
+        return false;
+    }
+    int64_t pitch = y->count > 1 ? y->pitch : INT64_MAX;
+    for (int64_t i = 0; i < x->count; i++) {
+        /* bytes [from, to) of line i, counted from the start of y */
+        int64_t from = (int64_t)(x->start - y->start) + i * x->pitch;
+        int64_t to = from + x->width;
+        if (to <= 0) {
+            continue;
+        }
+        /* the last line of y that starts before `to` is the one to look at */
+        int64_t j = hri_min((to - 1) / pitch, y->count - 1);
+        if (j * (y->count > 1 ? pitch : 0) + y->width > from) {
+            return true;
+        }
+    }
+    return false;
+}
+
+hr_status hri_gemm_check_data(hr_scalar alpha, const hr_matrix *a,
+                              const hr_matrix *b, const hr_matrix *c)
+{
+    if (c->rows == 0 || c->cols == 0) {
+        return HR_OK;
+    }
+    if (c->data == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "gemm: C is NULL");
+    }
+    if (a->cols == 0 || (alpha.re == 0.0 && alpha.im == 0.0)) {
+        return HR_OK; /* A and B are not read */
+    }
+    if (a->data == NULL || b->data == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "gemm: %c is NULL",
+                        a->data == NULL ? 'A' : 'B');
+    }
+    lines la = lines_of(a), lb = lines_of(b), lc = lines_of(c);
+    if (overlap(&lc, &la) || overlap(&lc, &lb)) {
+        return hri_fail(HR_ERROR_INVALID, "gemm: C overlaps %c",
+                        overlap(&lc, &la) ? 'A' : 'B');
+    }
+    return HR_OK;
+}
+
+static hr_scalar conjugate(hr_scalar s)
+{
+    return (hr_scalar){s.re, -s.im};
+}
+
+/* The stride of what is not stepped over may be anything: make it plain. */
+static hr_matrix tidy(hr_matrix m)
+{
+    if (m.col_stride == 1) {
+        m.row_stride = hri_max(m.row_stride, hri_max(m.cols, 1));
+    } else {
+        m.col_stride = hri_max(m.col_stride, hri_max(m.rows, 1));
+    }
+    if (!is_complex(m.type)) {
+        m.conjugate = false;
+    }
+    return m;
+}
+
+hri_product hri_product_normal(hr_scalar alpha, hr_matrix a, hr_matrix b,
+                               hr_scalar beta, hr_matrix c, hr_compute compute)
+{
+    if (c.conjugate && is_complex(c.type)) {
+        a = hr_matrix_conjugate(a);
+        b = hr_matrix_conjugate(b);
+        c = hr_matrix_conjugate(c);
+        alpha = conjugate(alpha);
+        beta = conjugate(beta);
+    }
+    if (c.col_stride != 1) {
+        hr_matrix t = hr_matrix_transpose(a);
+        a = hr_matrix_transpose(b);
+        b = t;
+        c = hr_matrix_transpose(c);
+    }
+    return (hri_product){
+        .compute = compute,
+        .m = c.rows,
+        .n = c.cols,
+        .k = a.cols,
+        .alpha = alpha,
+        .beta = beta,
+        .a = tidy(a),
+        .b = tidy(b),
+        .c = tidy(c),
+    };
+}
+
+double hri_product_flops(hr_type type, int64_t m, int64_t n, int64_t k)
+{
+    return (is_complex(type) ? 8.0 : 2.0) * (double)m * (double)n * (double)k;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "backends/host/host.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "backends/host/arithmetic.h"
+#include "base/pool.h"
+
+extern const hri_backend hri_backend_host;
+
+/* Every host device multiplies with the same CPUs, so all share one pool, which
+ * lives while a device is open, and take turns. */
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t multiply_lock = PTHREAD_MUTEX_INITIALIZER;
+static hri_pool *pool;
+static uint32_t pool_users;
+
+static hr_status pool_acquire(void)
+{
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&pool_lock);
+    if (pool_users == 0) {
+        status = hri_pool_create(hri_cpu_count(), &pool);
+    }
+    if (status == HR_OK) {
+        pool_users++;
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return status;
+}
+
+static void pool_release(void)
+{
+    pthread_mutex_lock(&pool_lock);
+    if (--pool_users == 0) {
+        hri_pool_destroy(pool);
+        pool = NULL;
+    }
+    pthread_mutex_unlock(&pool_lock);
+}
+
+hr_status hri_host_multiply(const hri_gemm *gemm)
+{
+    pthread_mutex_lock(&multiply_lock);
+    hr_status status = hri_host_gemm(pool, gemm);
+    pthread_mutex_unlock(&multiply_lock);
+    return status;
+}
+
+static void host_close(hri_device *device)
+{
+    if (device != NULL) {
+        pool_release();
+        free(device);
+    }
+}
+
+static hr_status host_allocate(hri_device *device, size_t bytes,
+                               hri_buffer **out)
+{
+    void *data = NULL;
+    hr_status status = HR_OK;
+    host_buffer *buffer = calloc(1, sizeof *buffer);
+    if (buffer == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host buffer: out of memory");
+    }
+    /* The system would promise more than it has. */
+    if (bytes > device->info.allocation_bytes) {
+        status =
+            hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                     "host: a buffer of %zu bytes is larger than the "
+                     "memory, %llu bytes",
+                     bytes, (unsigned long long)device->info.allocation_bytes);
+    } else {
+        status = hri_host_memory(bytes, &data);
+    }
+    if (status != HR_OK) {
+        free(buffer);
+        return status;
+    }
+    buffer->base = (hri_buffer){.device = device, .bytes = bytes};
+    buffer->data = data;
+    *out = &buffer->base;
+    return HR_OK;
+}
+
+static void host_release(hri_buffer *buffer)
+{
+    if (buffer != NULL) {
+        free(((host_buffer *)buffer)->data);
+        free(buffer);
+    }
+}
+
+static hr_status host_allocate_pinned(hri_device *device, size_t bytes,
+                                      void **host)
+{
+    (void)device;
+    return hri_host_memory(bytes, host);
+}
+
+static void host_release_pinned(hri_device *device, void *host)
+{
+    (void)device;
+    free(host);
+}
+
+static bool host_is_peer(hri_device *device, hri_device *other)
+{
+    return device->backend == other->backend;
+}
+
+static bool host_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
+                              hr_compute compute)
+{
+    (void)device;
+    if (compute != HR_COMPUTE_NATIVE) {
+        return false;
+    }
+    switch (type) {
+    case HR_F32:
+    case HR_F64:
+    case HR_C32:
+    case HR_C64:
+        return c_type == type;
+    case HR_F16:
+    case HR_BF16:
+        return c_type == type || c_type == HR_F32;
+    case HR_I8:
+        return c_type == HR_I32;
+    case HR_I32:
+        break;
+    }
+    return false;
+}
+
+static const hri_device_ops host_ops = {
+    .close = host_close,
+    .allocate = host_allocate,
+    .release = host_release,
+    .allocate_pinned = host_allocate_pinned,
+    .release_pinned = host_release_pinned,
+    .create_queue = hri_host_queue_create,
+    .create_event = hri_host_event_create,
+    .is_peer = host_is_peer,
+    .gemm_offered = host_gemm_offered,
+};
+
+static hr_status host_probe(uint32_t *count)
+{
+    *count = 1;
+    return HR_OK;
+}
+
+static hr_status host_describe(uint32_t index, hri_device_info *info)
+{
+    (void)index;
+    hri_host_describe(info);
+    return HR_OK;
+}
+
+static hr_status host_open(uint32_t index, hri_device **out)
+{
+    (void)index;
+    hri_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");
+    }
+    hr_status status = pool_acquire();
+    if (status != HR_OK) {
+        free(device);
+        return status;
+    }
+    device->ops = &host_ops;
+    device->backend = &hri_backend_host;
+    hri_host_describe(&device->info);
+    *out = device;
+    return HR_OK;
+}
+
+const hri_backend hri_backend_host = {
+    .abi = HRI_HAL_ABI,
+    .name = "host",
+    .probe = host_probe,
+    .describe = host_describe,
+    .open = host_open,
+};

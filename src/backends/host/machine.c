@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* What this machine is: name, memory, and how much of it is free to us. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "backends/host/arithmetic.h"
+#include "backends/host/host.h"
+#include "base/pool.h"
+
+enum { LINE_BYTES = 512, PATH_BYTES = 1024 };
+
+/* Find "key : value" in a file of such lines; false when it is not there. */
+static bool read_value(const char *path, const char *key, char *value,
+                       size_t bytes)
+{
+    char line[LINE_BYTES];
+    bool found = false;
+    size_t length = strlen(key);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, length) == 0 &&
+            strchr(" \t:", line[length]) != NULL) {
+            const char *start = line + length;
+            start += strspn(start, " \t:");
+            snprintf(value, bytes, "%.*s", (int)strcspn(start, "\n"), start);
+            found = true;
+        }
+    }
+    fclose(file);
+    return found;
+}
+
+static void read_name(char *name, size_t bytes)
+{
+    struct utsname system;
+    if (!read_value("/proc/cpuinfo", "model name", name, bytes)) {
+        bool known = uname(&system) >= 0;
+        snprintf(name, bytes, "%s CPU", known ? system.machine : "unknown");
+    }
+}
+
+static uint64_t physical_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page
+                                 : UINT64_C(1) << 30;
+}
+
+/* A file that holds one number; false when there is none ("max", absent). */
+static bool read_number(const char *folder, const char *name, uint64_t *number)
+{
+    char path[PATH_BYTES + 64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    bool found = fscanf(file, "%" SCNu64, number) == 1;
+    fclose(file);
+    return found;
+}
+
+/* The names of one kind of cgroup's files. */
+typedef struct group_files {
+    const char *root, *limit, *usage, *cache;
+} group_files;
+
+static const group_files group_v1 = {
+    "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+    "total_inactive_file"};
+static const group_files group_v2 = {"/sys/fs/cgroup", "memory.max",
+                                     "memory.current", "inactive_file"};
+
+/* What a cgroup leaves free. File pages that nobody uses are counted as used
+ * there, but the kernel drops them as soon as memory is wanted. */
+static uint64_t group_free(const group_files *files, const char *folder)
+{
+    uint64_t limit, usage, unused = 0;
+    char path[PATH_BYTES + 64], text[64];
+    if (!read_number(folder, files->limit, &limit) ||
+        !read_number(folder, files->usage, &usage)) {
+        return UINT64_MAX;
+    }
+    snprintf(path, sizeof path, "%s/memory.stat", folder);
+    if (read_value(path, files->cache, text, sizeof text)) {
+        sscanf(text, "%" SCNu64, &unused);
+    }
+    usage -= unused < usage ? unused : usage;
+    return limit > usage ? limit - usage : 0;
+}
+
+/* The least that a cgroup or one of those above it leaves free. Inside a
+ * container the path may not exist: then its root is the container's. */
+static uint64_t groups_free(const group_files *files, const char *group)
+{
+    char folder[PATH_BYTES];
+    uint64_t least = UINT64_MAX;
+    size_t root = strlen(files->root);
+    snprintf(folder, sizeof folder, "%s%s", files->root, group);
+    for (;;) {
+        uint64_t bytes = group_free(files, folder);
+        least = bytes < least ? bytes : least;
+        char *slash = strrchr(folder, '/');
+        if (slash == NULL || (size_t)(slash - folder) < root) {
+            return least;
+        }
+        *slash = '\0';
+    }
+}
+
+/* Lines of /proc/self/cgroup: "4:memory:/path" (version 1) or "0::/path". */
+static uint64_t cgroup_free_bytes(void)
+{
+    char line[LINE_BYTES];
+    uint64_t least = UINT64_MAX;
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    if (file == NULL) {
+        return least;
+    }
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *path = strchr(line, '/');
+        if (path == NULL) {
+            continue;
+        }
+        path[strcspn(path, "\n")] = '\0';
+        uint64_t bytes = UINT64_MAX;
+        if (strncmp(line, "0::", 3) == 0) {
+            bytes = groups_free(&group_v2, path);
+        } else if (strstr(line, ":memory:") != NULL) {
+            bytes = groups_free(&group_v1, path);
+        }
+        least = bytes < least ? bytes : least;
+    }
+    fclose(file);
+    return least;
+}
+
+static uint64_t free_bytes(uint64_t physical)
+{
+    char text[64];
+    uint64_t kib, bytes = physical;
+    if (read_value("/proc/meminfo", "MemAvailable", text, sizeof text) &&
+        sscanf(text, "%" SCNu64, &kib) == 1 && kib < physical / 1024) {
+        bytes = kib * 1024;
+    }
+    uint64_t group = cgroup_free_bytes();
+    return group < bytes ? group : bytes;
+}
+
+void hri_host_describe(hri_device_info *out)
+{
+    hri_device_info info = {.path = "host", .host = true};
+    hri_host_arithmetic_load();
+    read_name(info.name, sizeof info.name);
+    snprintf(info.arithmetic, sizeof info.arithmetic, "%s",
+             hri_host_arithmetic_name());
+    info.memory_bytes = physical_bytes();
+    info.free_bytes = free_bytes(info.memory_bytes);
+    info.allocation_bytes = info.memory_bytes;
+    info.compute_units = hri_cpu_count();
+    *out = info;
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+# cmake --install: the library, its headers, the command and what lets other
+# builds find them. Nothing that is installed holds the prefix, so the tree may
+# be moved as a whole.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS headrace EXPORT headraceTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/headrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+
+if(TARGET headrace-cli)
+  file(RELATIVE_PATH bin_to_lib
+    ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(headrace-cli PROPERTIES
+    INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+  install(TARGETS headrace-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(FILES docs/headrace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+install(FILES tools/headrace.bash RENAME headrace OPTIONAL
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+
+# The CMake package.
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headrace)
+configure_package_config_file(cmake/headraceConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/headraceConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(
+  ${CMAKE_CURRENT_BINARY_DIR}/headraceConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/headraceConfig.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/headraceConfigVersion.cmake
+  DESTINATION ${package_dir})
+install(EXPORT headraceTargets NAMESPACE headrace:: DESTINATION ${package_dir})
+
+# The pkg-config file: relative to itself where the folders allow it.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR}
+    OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(pc_includedir ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+  set(pc_libdir ${CMAKE_INSTALL_FULL_LIBDIR})
+else()
+  file(RELATIVE_PATH pc_to_prefix
+    ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
+  set(pc_prefix "\${pcfiledir}/${pc_to_prefix}")
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+configure_file(cmake/headrace.pc.in headrace.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/headrace.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

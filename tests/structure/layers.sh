@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# layers.sh ROOT: every file includes only what its layer may see. Prints each
+# line that does not; fails when there is one, or when nothing was looked at.
+set -eu
+cd "$1"
+
+# A layer is a folder; "X" in backends/X is each of its folders. Files name
+# ours as "layer/file.h", a neighbour in their own folder as "file.h", and the
+# public headers as <headrace/file.h>, which everyone may.
+files=$(find include src examples bench tests/cli tests/fuzz tests/install \
+    -name '*.[ch]' 2>/dev/null | sort)
+[ -n "$files" ] || { echo "layers: no sources in $1"; exit 1; }
+
+# shellcheck disable=SC2086 # one word for each file
+awk '
+BEGIN {
+    may["src/base"] = ""
+    may["src/hal"] = "base"
+    may["src/backends"] = "hal base"
+    may["src/runtime"] = "hal base"
+    may["src/gemm"] = "runtime hal base"
+    may["src/grid"] = "runtime hal base"
+    may["src/npy"] = "base"
+    may["src/cli"] = may["src/blas"] = may["src/mpi"] = ""
+    may["include"] = may["examples"] = may["bench"] = ""
+    may["tests/cli"] = may["tests/fuzz"] = may["tests/install"] = ""
+}
+FNR == 1 {
+    count = split(FILENAME, part, "/")
+    layer = part[1]
+    if (layer == "src" || layer == "tests") {
+        layer = layer "/" part[2]
+    }
+    own = layer == "src/backends" ? "backends/" part[3] : part[2]
+    if (!(layer in may)) {
+        complain("is in no layer")
+    }
+}
+/^[ \t]*#[ \t]*include[ \t]*["<]/ {
+    name = $0
+    sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
+    local = substr(name, 1, 1) == "\""
+    name = substr(name, 2)
+    sub(/[">].*/, "", name)
+    if (!allowed(name, local)) {
+        complain("includes " name)
+    }
+}
+/^[ \t]*#[ \t]*include[ \t]*[^"< \t]/ {
+    complain("includes through a macro")
+}
+function allowed(name, local,    list, i, n) {
+    if (name ~ /\.\./ || name ~ /^\//) {
+        return 0
+    }
+    if (!local) {
+        # The system and the public headers; never ours in disguise.
+        return name !~ /^(base|hal|backends|runtime|gemm|grid|npy|cli|blas|mpi)\//
+    }
+    if (layer == "include") {
+        return 0
+    }
+    if (name !~ /\// || index(name, own "/") == 1) {
+        return 1
+    }
+    n = split(may[layer], list, " ")
+    for (i = 1; i <= n; i++) {
+        if (index(name, list[i] "/") == 1) {
+            return 1
+        }
+    }
+    return 0
+}
+function complain(what) {
+    printf "%s:%d: %s\n", FILENAME, FNR, what
+    bad++
+}
+END {
+    exit bad > 0
+}' $files

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory of accelerators: allocation under a limit, with a cache, because
+ * allocating and page-locking take longer than many a product. */
+#include "runtime/memory.h"
+
+#include <stdlib.h>
+
+#include "base/size.h"
+
+/* A buffer, or an area of pinned memory when buffer is NULL. In the list of its
+ * accelerator the one released last comes first. */
+struct hri_block {
+    hri_block *next;
+    hri_buffer *buffer;
+    void *host;
+    uint64_t bytes;
+    bool used; /* false: cached */
+};
+
+/* Unlink *link from the list and give its memory back to the device. */
+static void free_block(hri_accelerator *accelerator, hri_block **link)
+{
+    hri_block *block = *link;
+    hri_device *device = accelerator->device;
+    *link = block->next;
+    if (block->buffer != NULL) {
+        device->ops->release(block->buffer);
+        accelerator->memory_used -= block->bytes;
+    } else {
+        device->ops->release_pinned(device, block->host);
+        accelerator->pinned_used -= block->bytes;
+    }
+    free(block);
+}
+
+/* The cached block of this kind that was released longest ago, or NULL. */
+static hri_block **oldest_cached(hri_accelerator *accelerator, bool pinned)
+{
+    hri_block **oldest = NULL;
+    for (hri_block **link = &accelerator->blocks; *link != NULL;
+         link = &(*link)->next) {
+        if (!(*link)->used && ((*link)->buffer == NULL) == pinned) {
+            oldest = link;
+        }
+    }
+    return oldest;
+}
+
+static void free_blocks(hri_accelerator *accelerator, bool used_too)
+{
+    hri_block **link = &accelerator->blocks;
+    while (*link != NULL) {
+        if (used_too || !(*link)->used) {
+            free_block(accelerator, link);
+        } else {
+            link = &(*link)->next;
+        }
+    }
+}
+
+void hri_accelerator_trim(hri_accelerator *accelerator)
+{
+    free_blocks(accelerator, false);
+}
+
+void hri_accelerator_drop(hri_accelerator *accelerator)
+{
+    free_blocks(accelerator, true);
+}
+
+uint64_t hri_accelerator_room(const hri_accelerator *accelerator)
+{
+    uint64_t used = 0;
+    for (const hri_block *b = accelerator->blocks; b != NULL; b = b->next) {
+        used += b->used && b->buffer != NULL ? b->bytes : 0;
+    }
+    return accelerator->memory_limit > used ? accelerator->memory_limit - used
+                                            : 0;
+}
+
+/* Take a cached block of exactly this size; NULL when there is none. */
+static hri_block *reuse(hri_accelerator *accelerator, uint64_t bytes,
+                        bool pinned)
+{
+    for (hri_block *b = accelerator->blocks; b != NULL; b = b->next) {
+        if (!b->used && b->bytes == bytes && (b->buffer == NULL) == pinned) {
+            b->used = true;
+            return b;
+        }
+    }
+    return NULL;
+}
+
+static hr_status ask_device(hri_accelerator *accelerator, uint64_t bytes,
+                            bool pinned, hri_block *block)
+{
+    hri_device *device = accelerator->device;
+    return pinned ? device->ops->allocate_pinned(device, bytes, &block->host)
+                  : device->ops->allocate(device, bytes, &block->buffer);
+}
+
+/* A new block from the device. When it has no memory left, the cache goes and
+ * it is asked once more. */
+static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
+                            bool pinned, hri_block **out)
+{
+    hri_block *block = calloc(1, sizeof *block);
+    if (block == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
+                        accelerator->path);
+    }
+    hr_status status = ask_device(accelerator, bytes, pinned, block);
+    if (status == HR_ERROR_OUT_OF_MEMORY &&
+        (oldest_cached(accelerator, false) != NULL ||
+         oldest_cached(accelerator, true) != NULL)) {
+        hri_accelerator_trim(accelerator);
+        status = ask_device(accelerator, bytes, pinned, block);
+    }
+    if (status != HR_OK) {
+        free(block);
+        return status;
+    }
+    block->bytes = bytes;
+    block->used = true;
+    block->next = accelerator->blocks;
+    accelerator->blocks = block;
+    accelerator->allocations++;
+    *out = block;
+    return HR_OK;
+}
+
+/* That the limits allow it, once the cache has gone. */
+static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
+{
+    uint64_t room = hri_accelerator_room(accelerator);
+    uint64_t largest = accelerator->device->info.allocation_bytes;
+    if (bytes == 0 || bytes > SIZE_MAX) {
+        return hri_fail(HR_ERROR_INVALID, "%s: a buffer of %llu bytes",
+                        accelerator->path, (unsigned long long)bytes);
+    }
+    if (bytes > room) {
+        return hri_fail(
+            HR_ERROR_OUT_OF_MEMORY,
+            "%s: a buffer of %llu bytes does not fit into the %llu that are "
+            "left of its limit of %llu bytes",
+            accelerator->path, (unsigned long long)bytes,
+            (unsigned long long)room,
+            (unsigned long long)accelerator->memory_limit);
+    }
+    if (bytes > largest) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "%s: a buffer of %llu bytes is more than the device's "
+                        "largest of %llu bytes",
+                        accelerator->path, (unsigned long long)bytes,
+                        (unsigned long long)largest);
+    }
+    return HR_OK;
+}
+
+/* Free cached buffers, oldest first, until at most `most` bytes exist. */
+static void free_until(hri_accelerator *accelerator, uint64_t most)
+{
+    hri_block **oldest;
+    while (accelerator->memory_used > most &&
+           (oldest = oldest_cached(accelerator, false)) != NULL) {
+        free_block(accelerator, oldest);
+    }
+}
+
+hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
+                                   hri_buffer **buffer)
+{
+    hri_block *block = reuse(accelerator, bytes, false);
+    if (block == NULL) {
+        hr_status status = check_fits(accelerator, bytes);
+        if (status != HR_OK) {
+            return status;
+        }
+        free_until(accelerator, accelerator->memory_limit - bytes);
+        status = make_block(accelerator, bytes, false, &block);
+        if (status != HR_OK) {
+            return status;
+        }
+        accelerator->memory_used += bytes;
+        if (accelerator->memory_used > accelerator->memory_peak) {
+            accelerator->memory_peak = accelerator->memory_used;
+        }
+    }
+    *buffer = block->buffer;
+    return HR_OK;
+}
+
+/* Cached pinned areas of other sizes make room for a new one: no limit bounds
+ * them, so what is kept is what the last run needed. */
+hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
+                                          uint64_t bytes, void **host)
+{
+    if (bytes == 0 || bytes > SIZE_MAX) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %llu bytes of pinned memory",
+                        accelerator->path, (unsigned long long)bytes);
+    }
+    hri_block *block = reuse(accelerator, bytes, true);
+    if (block == NULL) {
+        hri_block **oldest;
+        while ((oldest = oldest_cached(accelerator, true)) != NULL) {
+            free_block(accelerator, oldest);
+        }
+        hr_status status = make_block(accelerator, bytes, true, &block);
+        if (status != HR_OK) {
+            return status;
+        }
+        accelerator->pinned_used += bytes;
+    }
+    *host = block->host;
+    return HR_OK;
+}
+
+/* Make the used block that is this buffer or area a cached one. */
+static void release(hri_accelerator *accelerator, const hri_buffer *buffer,
+                    const void *host)
+{
+    for (hri_block **link = &accelerator->blocks; *link != NULL;
+         link = &(*link)->next) {
+        hri_block *block = *link;
+        if (block->used && block->buffer == buffer && block->host == host) {
+            block->used = false;
+            *link = block->next;
+            block->next = accelerator->blocks;
+            accelerator->blocks = block;
+            return;
+        }
+    }
+}
+
+void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer)
+{
+    if (buffer != NULL) {
+        release(accelerator, buffer, NULL);
+    }
+}
+
+void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host)
+{
+    if (host != NULL) {
+        release(accelerator, NULL, host);
+    }
+}

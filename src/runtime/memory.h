@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rest of the runtime needs of memory.c beyond runtime.h. */
+#ifndef HRI_RUNTIME_MEMORY_H
+#define HRI_RUNTIME_MEMORY_H
+
+#include "runtime/runtime.h"
+
+/* How many bytes of buffers could be allocated now, in buffers of any size:
+ * the limit less what is in use. Cached blocks do not count, they give way. */
+uint64_t hri_accelerator_room(const hri_accelerator *accelerator);
+
+/* Free every cached block, pinned ones too. */
+void hri_accelerator_trim(hri_accelerator *accelerator);
+
+/* Free every block, in use or not: before the device is closed. */
+void hri_accelerator_drop(hri_accelerator *accelerator);
+
+#endif

@@ -15,8 +15,10 @@ typedef struct hri_block hri_block; /* a buffer kept for reuse */
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
-    char path[48];         /* "host", "host#2", "opencl:0:1#0" */
-    uint32_t physical;     /* equal for virtual accelerators of one device */
+    char path[48];     /* "host", "host#2", "opencl:0:1#0" */
+    uint32_t physical; /* equal for virtual accelerators of one device */
+    struct hri_accelerator *sibling; /* the next on the same device, in a ring;
+                                        NULL or itself when there is none */
     bool in_place;         /* plain "host": multiplies in the caller's memory */
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
     uint64_t memory_used;  /* bytes of buffers that exist, cached ones too */

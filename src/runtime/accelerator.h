@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening the accelerators that were chosen, and sharing out their memory. */
+#ifndef HRI_RUNTIME_ACCELERATOR_H
+#define HRI_RUNTIME_ACCELERATOR_H
+
+#include "runtime/machine.h"
+#include "runtime/runtime.h"
+
+/* Open what was chosen into context->accelerators, with memory limits: `limit`
+ * bytes each, or when that is 0 what is free. Devices that were not named and
+ * cannot be opened are left out, and machine says why. On failure
+ * hri_accelerators_close is still to be called. */
+hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
+                                const hri_choices *choices, uint64_t limit);
+
+/* Free their memory and close them. */
+void hri_accelerators_close(hr_context *context);
+
+#endif

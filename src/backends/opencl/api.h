@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenCL as we use it: types and constants of the OpenCL 1.2 specification
+ * that are part of its binary interface, and the table of its functions, found
+ * in libOpenCL.so.1 at run time. No OpenCL headers are needed to build. */
+#ifndef HRI_BACKENDS_OPENCL_API_H
+#define HRI_BACKENDS_OPENCL_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef int32_t cl_int;
+typedef uint32_t cl_uint, cl_bool;
+typedef uint64_t cl_ulong, cl_flags;
+typedef struct cl_platform_object *cl_platform_id;
+typedef struct cl_device_object *cl_device_id;
+typedef struct cl_context_object *cl_context;
+typedef struct cl_queue_object *cl_command_queue;
+typedef struct cl_mem_object *cl_mem;
+typedef struct cl_program_object *cl_program;
+typedef struct cl_kernel_object *cl_kernel;
+typedef struct cl_event_object *cl_event;
+
+/* Errors that are told apart; api.c has the names of all. */
+enum {
+    CL_SUCCESS = 0,
+    CL_DEVICE_NOT_FOUND = -1,
+    CL_DEVICE_NOT_AVAILABLE = -2,
+    CL_COMPILER_NOT_AVAILABLE = -3,
+    CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
+    CL_OUT_OF_RESOURCES = -5,
+    CL_OUT_OF_HOST_MEMORY = -6,
+    CL_BUILD_PROGRAM_FAILURE = -11,
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST = -14,
+    CL_INVALID_COMMAND_QUEUE = -36,
+    CL_INVALID_BUFFER_SIZE = -61,
+    CL_PLATFORM_NOT_FOUND_KHR = -1001,
+    CL_MEMORY_FAULT_NV = -9999
+};
+
+enum {
+    CL_DEVICE_TYPE = 0x1000,
+    CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
+    CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
+    CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
+    CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
+    CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
+    CL_DEVICE_ENDIAN_LITTLE = 0x1026,
+    CL_DEVICE_AVAILABLE = 0x1027,
+    CL_DEVICE_COMPILER_AVAILABLE = 0x1028,
+    CL_DEVICE_NAME = 0x102B,
+    CL_DRIVER_VERSION = 0x102D,
+    CL_DEVICE_VERSION = 0x102F,
+    CL_DEVICE_EXTENSIONS = 0x1030,
+    CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
+    CL_DEVICE_PCI_BUS_ID_NV = 0x4008,
+    CL_DEVICE_PCI_SLOT_ID_NV = 0x4009,
+    CL_DEVICE_PCI_DOMAIN_ID_NV = 0x400A,
+    CL_DEVICE_GLOBAL_FREE_MEMORY_AMD = 0x4039,
+    CL_DEVICE_UUID_KHR = 0x106A,
+    CL_DEVICE_PCI_BUS_INFO_KHR = 0x410F,
+    CL_PROGRAM_BUILD_LOG = 0x1183,
+    CL_KERNEL_WORK_GROUP_SIZE = 0x11B0,
+    CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3,
+    CL_PROFILING_COMMAND_END = 0x1283
+};
+
+enum {
+    CL_COMPLETE = 0,
+    CL_FALSE = 0,
+    CL_TRUE = 1,
+    CL_DEVICE_TYPE_CPU = 1 << 1,
+    CL_DEVICE_TYPE_CUSTOM = 1 << 4,
+    CL_QUEUE_PROFILING_ENABLE = 1 << 1,
+    CL_MEM_READ_WRITE = 1 << 0,
+    CL_MEM_ALLOC_HOST_PTR = 1 << 4,
+    CL_MAP_READ = 1 << 0,
+    CL_MAP_WRITE = 1 << 1
+};
+
+#define CL_DEVICE_TYPE_ALL ((cl_flags)0xFFFFFFFF)
+
+typedef struct hri_cl_api {
+#define SYM(kind, result, name, args) result(*name) args;
+#include "backends/opencl/symbols.inc"
+#undef SYM
+} hri_cl_api;
+
+/* Filled by hri_cl_load, constant from then on. */
+extern hri_cl_api hri_cl;
+
+/* Open the loader, once in the life of the process; the answer is the same
+ * each time. HR_ERROR_UNAVAILABLE when it is not there. Any thread. */
+hr_status hri_cl_load(void);
+
+/* "CL_OUT_OF_RESOURCES"; never NULL. */
+const char *hri_cl_error_name(cl_int error);
+
+/* The status of a call of ours to `what` that returned error, recorded with
+ * the error's name; HR_OK for CL_SUCCESS. */
+hr_status hri_cl_check(cl_int error, const char *what);
+
+#endif

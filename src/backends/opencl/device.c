@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* An opened OpenCL device: buffers and pinned memory. */
+#include <stdlib.h>
+
+#include "backends/opencl/opencl.h"
+
+/* Host memory of the driver, kept mapped for as long as it is ours. */
+struct hri_cl_pinned {
+    hri_cl_pinned *next;
+    cl_mem memory;
+    void *host;
+};
+
+static void device_close(hri_device *base)
+{
+    hri_cl_device *device = (hri_cl_device *)base;
+    if (device == NULL) {
+        return;
+    }
+    if (device->setup != NULL) {
+        hri_cl.clReleaseCommandQueue(device->setup);
+    }
+    if (device->context != NULL) {
+        hri_cl_unit_release(device->unit);
+    }
+    free(device);
+}
+
+hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **out)
+{
+    cl_int error;
+    hri_cl_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL device: out of memory");
+    }
+    device->base.ops = &hri_cl_device_ops;
+    device->base.backend = &hri_backend_opencl;
+    device->unit = unit;
+    hr_status status = hri_cl_describe(unit, &device->base.info);
+    if (status == HR_OK) {
+        status = hri_cl_unit_acquire(unit, &device->context);
+    }
+    if (status == HR_OK) {
+        device->setup =
+            hri_cl.clCreateCommandQueue(device->context, unit->id, 0, &error);
+        status = hri_cl_check(error, "clCreateCommandQueue");
+    }
+    if (status != HR_OK) {
+        device_close(&device->base);
+        return status;
+    }
+    *out = &device->base;
+    return HR_OK;
+}
+
+static hr_status no_memory(const hri_cl_device *device, const char *what,
+                           size_t bytes, cl_int error)
+{
+    const hri_device_info *info = &device->base.info;
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                    "%s: %s of %zu bytes was refused with %s (the device has "
+                    "%llu bytes, one buffer at most %llu)",
+                    info->path, what, bytes, hri_cl_error_name(error),
+                    (unsigned long long)info->memory_bytes,
+                    (unsigned long long)info->allocation_bytes);
+}
+
+/* Drivers put off the allocation until a buffer is first used. Use it now, so
+ * that lack of memory shows here and not in the middle of the work. */
+static cl_int make_real(hri_cl_device *device, cl_mem memory, size_t bytes)
+{
+    const unsigned char zero = 0;
+    cl_int error = hri_cl.clEnqueueFillBuffer(device->setup, memory, &zero, 1,
+                                              bytes - 1, 1, 0, NULL, NULL);
+    return error == CL_SUCCESS ? hri_cl.clFinish(device->setup) : error;
+}
+
+static hr_status device_allocate(hri_device *base, size_t bytes,
+                                 hri_buffer **out)
+{
+    hri_cl_device *device = (hri_cl_device *)base;
+    size_t size = bytes > 0 ? bytes : 1;
+    if (size > base->info.allocation_bytes) {
+        return no_memory(device, "a buffer", bytes, CL_INVALID_BUFFER_SIZE);
+    }
+    hri_cl_buffer *buffer = calloc(1, sizeof *buffer);
+    if (buffer == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL buffer: out of memory");
+    }
+    cl_int error;
+    buffer->base = (hri_buffer){.device = base, .bytes = bytes};
+    buffer->memory = hri_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE,
+                                           size, NULL, &error);
+    if (error == CL_SUCCESS) {
+        error = make_real(device, buffer->memory, size);
+        if (error != CL_SUCCESS) {
+            hri_cl.clReleaseMemObject(buffer->memory);
+        }
+    }
+    if (error != CL_SUCCESS) {
+        free(buffer);
+        return no_memory(device, "a buffer", bytes, error);
+    }
+    *out = &buffer->base;
+    return HR_OK;
+}
+
+static void device_release(hri_buffer *base)
+{
+    hri_cl_buffer *buffer = (hri_cl_buffer *)base;
+    if (buffer != NULL) {
+        hri_cl.clReleaseMemObject(buffer->memory);
+        free(buffer);
+    }
+}
+
+static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
+                                        void **host)
+{
+    hri_cl_device *device = (hri_cl_device *)base;
+    size_t size = bytes > 0 ? bytes : 1;
+    cl_int error;
+    hri_cl_pinned *pinned = calloc(1, sizeof *pinned);
+    if (pinned == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "OpenCL pinned memory: out of memory");
+    }
+    pinned->memory = hri_cl.clCreateBuffer(
+        device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL,
+        &error);
+    if (error == CL_SUCCESS) {
+        pinned->host = hri_cl.clEnqueueMapBuffer(
+            device->setup, pinned->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+            0, size, 0, NULL, NULL, &error);
+        if (error != CL_SUCCESS) {
+            hri_cl.clReleaseMemObject(pinned->memory);
+        }
+    }
+    if (error != CL_SUCCESS) {
+        free(pinned);
+        return no_memory(device, "pinned memory", bytes, error);
+    }
+    pinned->next = device->pinned;
+    device->pinned = pinned;
+    *host = pinned->host;
+    return HR_OK;
+}
+
+static void device_release_pinned(hri_device *base, void *host)
+{
+    hri_cl_device *device = (hri_cl_device *)base;
+    hri_cl_pinned **link = &device->pinned;
+    while (host != NULL && *link != NULL && (*link)->host != host) {
+        link = &(*link)->next;
+    }
+    hri_cl_pinned *pinned = host != NULL ? *link : NULL;
+    if (pinned == NULL) {
+        return;
+    }
+    *link = pinned->next;
+    hri_cl.clEnqueueUnmapMemObject(device->setup, pinned->memory, host, 0, NULL,
+                                   NULL);
+    hri_cl.clFinish(device->setup);
+    hri_cl.clReleaseMemObject(pinned->memory);
+    free(pinned);
+}
+
+/* Buffers and events are shared within a context only. */
+static bool device_is_peer(hri_device *device, hri_device *other)
+{
+    return other->ops == &hri_cl_device_ops &&
+           ((hri_cl_device *)device)->context ==
+               ((hri_cl_device *)other)->context;
+}
+
+static bool device_gemm_offered(hri_device *device, hr_type type,
+                                hr_type c_type, hr_compute compute)
+{
+    (void)device;
+    (void)type;
+    (void)c_type;
+    (void)compute;
+    return false;
+}
+
+const hri_device_ops hri_cl_device_ops = {
+    .close = device_close,
+    .allocate = device_allocate,
+    .release = device_release,
+    .allocate_pinned = device_allocate_pinned,
+    .release_pinned = device_release_pinned,
+    .create_queue = hri_cl_queue_create,
+    .create_event = hri_cl_event_create,
+    .is_peer = device_is_peer,
+    .gemm_offered = device_gemm_offered,
+};

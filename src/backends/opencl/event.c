@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* Events: a marker in a queue, and the fate of that queue. */
+#include <stdlib.h>
+
+#include "backends/opencl/opencl.h"
+
+hr_status hri_cl_fate_create(hri_cl_fate **out)
+{
+    hri_cl_fate *fate = calloc(1, sizeof *fate);
+    if (fate == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL queue: out of memory");
+    }
+    pthread_mutex_init(&fate->lock, NULL);
+    fate->users = 1;
+    *out = fate;
+    return HR_OK;
+}
+
+static void fate_use(hri_cl_fate *fate)
+{
+    pthread_mutex_lock(&fate->lock);
+    fate->users++;
+    pthread_mutex_unlock(&fate->lock);
+}
+
+void hri_cl_fate_drop(hri_cl_fate *fate)
+{
+    if (fate == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&fate->lock);
+    bool last = --fate->users == 0;
+    pthread_mutex_unlock(&fate->lock);
+    if (last) {
+        pthread_mutex_destroy(&fate->lock);
+        free(fate);
+    }
+}
+
+hr_status hri_cl_fate_keep(hri_cl_fate *fate, hr_status status)
+{
+    pthread_mutex_lock(&fate->lock);
+    hri_error_keep(&fate->error, status);
+    pthread_mutex_unlock(&fate->lock);
+    return status;
+}
+
+hr_status hri_cl_fate_raise(hri_cl_fate *fate)
+{
+    hr_status status = HR_OK;
+    if (fate != NULL) {
+        pthread_mutex_lock(&fate->lock);
+        status = hri_error_raise(&fate->error);
+        pthread_mutex_unlock(&fate->lock);
+    }
+    return status;
+}
+
+/* What the last record left, held so that it may be recorded again meanwhile.
+ * Both may be NULL. */
+typedef struct snapshot {
+    cl_event marker;
+    hri_cl_fate *fate;
+} snapshot;
+
+static snapshot take(hri_cl_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    snapshot s = {event->marker, event->fate};
+    if (s.marker != NULL) {
+        hri_cl.clRetainEvent(s.marker);
+    }
+    if (s.fate != NULL) {
+        fate_use(s.fate);
+    }
+    pthread_mutex_unlock(&event->lock);
+    return s;
+}
+
+static void give_back(snapshot s)
+{
+    if (s.marker != NULL) {
+        hri_cl.clReleaseEvent(s.marker);
+    }
+    hri_cl_fate_drop(s.fate);
+}
+
+/* The marker's execution status: CL_COMPLETE, above it while there is work
+ * before it, below it after an error, which is kept in the queue's fate. */
+static cl_int progress(snapshot s)
+{
+    cl_int state = CL_COMPLETE;
+    if (s.marker == NULL) {
+        return CL_COMPLETE;
+    }
+    cl_int error =
+        hri_cl.clGetEventInfo(s.marker, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                              sizeof state, &state, NULL);
+    state = error != CL_SUCCESS ? error : state;
+    if (state < CL_COMPLETE) {
+        hri_cl_fate_keep(s.fate, hri_cl_check(state, "a command in a queue"));
+    }
+    return state;
+}
+
+static hr_status event_query(hri_event *base, bool *done)
+{
+    snapshot s = take((hri_cl_event *)base);
+    bool complete = progress(s) <= CL_COMPLETE;
+    hr_status status = complete ? hri_cl_fate_raise(s.fate) : HR_OK;
+    give_back(s);
+    if (status == HR_OK) {
+        *done = complete;
+    }
+    return status;
+}
+
+static hr_status event_wait(hri_event *base)
+{
+    snapshot s = take((hri_cl_event *)base);
+    if (s.marker != NULL) {
+        cl_int error = hri_cl.clWaitForEvents(1, &s.marker);
+        if (progress(s) >= CL_COMPLETE && error != CL_SUCCESS) {
+            hri_cl_fate_keep(s.fate, hri_cl_check(error, "clWaitForEvents"));
+        }
+    }
+    hr_status status = hri_cl_fate_raise(s.fate);
+    give_back(s);
+    return status;
+}
+
+static hr_status event_time(hri_event *base, uint64_t *ns)
+{
+    cl_ulong end = 0;
+    snapshot s = take((hri_cl_event *)base);
+    hr_status status =
+        s.marker == NULL
+            ? hri_fail(HR_ERROR_INVALID, "the time of an event that was never "
+                                         "recorded")
+            : hri_cl_check(hri_cl.clGetEventProfilingInfo(
+                               s.marker, CL_PROFILING_COMMAND_END, sizeof end,
+                               &end, NULL),
+                           "clGetEventProfilingInfo");
+    give_back(s);
+    if (status == HR_OK) {
+        *ns = end;
+    }
+    return status;
+}
+
+static void event_destroy(hri_event *base)
+{
+    hri_cl_event *event = (hri_cl_event *)base;
+    if (event == NULL) {
+        return;
+    }
+    give_back((snapshot){event->marker, event->fate});
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+}
+
+static const hri_event_ops event_ops = {
+    .destroy = event_destroy,
+    .query = event_query,
+    .wait = event_wait,
+    .time = event_time,
+};
+
+hr_status hri_cl_event_create(hri_device *device, hri_event **out)
+{
+    hri_cl_event *event = calloc(1, sizeof *event);
+    if (event == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL event: out of memory");
+    }
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    pthread_mutex_init(&event->lock, NULL);
+    *out = &event->base;
+    return HR_OK;
+}
+
+hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue)
+{
+    snapshot s = {.fate = queue->fate};
+    cl_int error =
+        hri_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &s.marker);
+    if (error != CL_SUCCESS) {
+        s.marker = NULL; /* complete at once, with the queue's error */
+    } else {
+        error = hri_cl.clFlush(queue->queue);
+    }
+    hr_status status = hri_cl_fate_keep(
+        queue->fate, hri_cl_check(error, "recording an event"));
+    fate_use(s.fate);
+    pthread_mutex_lock(&event->lock);
+    snapshot old = {event->marker, event->fate};
+    event->marker = s.marker;
+    event->fate = s.fate;
+    pthread_mutex_unlock(&event->lock);
+    give_back(old);
+    return status;
+}
+
+cl_event hri_cl_event_marker(hri_cl_event *event)
+{
+    snapshot s = take(event);
+    hri_cl_fate_drop(s.fate);
+    return s.marker;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the OpenCL backend share.
+ *
+ * A unit is a device of the machine as OpenCL lists it; there is one for the
+ * life of the process. Its context is shared by all that is opened on it, so
+ * that virtual accelerators of one unit are peers. */
+#ifndef HRI_BACKENDS_OPENCL_OPENCL_H
+#define HRI_BACKENDS_OPENCL_OPENCL_H
+
+#include <pthread.h>
+
+#include "backends/opencl/api.h"
+#include "hal/hal.h"
+
+extern const hri_backend hri_backend_opencl;
+
+typedef struct hri_cl_unit {
+    cl_device_id id;
+    uint32_t platform_index, device_index;
+    pthread_mutex_t lock; /* guards what follows */
+    uint32_t opens;
+    cl_context context; /* NULL when opens is 0 */
+} hri_cl_unit;
+
+typedef struct hri_cl_pinned hri_cl_pinned;
+
+typedef struct hri_cl_device {
+    hri_device base;
+    hri_cl_unit *unit;
+    cl_context context;     /* the unit's */
+    cl_command_queue setup; /* maps pinned memory, makes buffers real */
+    hri_cl_pinned *pinned;  /* list of what allocate_pinned gave */
+} hri_cl_device;
+
+typedef struct hri_cl_buffer {
+    hri_buffer base;
+    cl_mem memory;
+} hri_cl_buffer;
+
+/* The first error of a queue. Events recorded there outlive the queue and
+ * answer for it, so it is counted: by the queue and by its events. */
+typedef struct hri_cl_fate {
+    pthread_mutex_t lock; /* guards what follows */
+    uint32_t users;
+    hri_error error;
+} hri_cl_fate;
+
+typedef struct hri_cl_queue {
+    hri_queue base;
+    cl_command_queue queue;
+    hri_cl_fate *fate;
+} hri_cl_queue;
+
+typedef struct hri_cl_event {
+    hri_event base;
+    pthread_mutex_t lock; /* guards what follows */
+    cl_event marker;      /* NULL: never recorded, or that failed */
+    hri_cl_fate *fate;    /* of the queue last recorded on; NULL: none */
+} hri_cl_event;
+
+/* unit.c: the units of this machine, found once. HR_ERROR_UNAVAILABLE when
+ * there is no OpenCL. Any thread. */
+hr_status hri_cl_unit_count(uint32_t *count);
+/* index < count. */
+hri_cl_unit *hri_cl_unit_at(uint32_t index);
+/* The unit's context, made for the first who asks; each acquire wants a
+ * release. */
+hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context);
+void hri_cl_unit_release(hri_cl_unit *unit);
+/* A number of bytes, threads, ...; 0 when the device does not tell. */
+uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what);
+/* Whether the device's list of extensions has this name. */
+bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
+
+/* describe.c */
+hr_status hri_cl_describe(const hri_cl_unit *unit, hri_device_info *info);
+
+/* device.c */
+extern const hri_device_ops hri_cl_device_ops;
+hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **device);
+
+/* event.c */
+hr_status hri_cl_fate_create(hri_cl_fate **fate);
+void hri_cl_fate_drop(hri_cl_fate *fate); /* accepts NULL */
+/* Keep status and this thread's sentence unless there is an error; forwards
+ * status. */
+hr_status hri_cl_fate_keep(hri_cl_fate *fate, hr_status status);
+/* Raise the error that was kept; accepts NULL, which is HR_OK. */
+hr_status hri_cl_fate_raise(hri_cl_fate *fate);
+hr_status hri_cl_event_create(hri_device *device, hri_event **event);
+/* Let event mark this point of queue. */
+hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue);
+/* Its marker, retained; NULL when there is nothing to wait for. */
+cl_event hri_cl_event_marker(hri_cl_event *event);
+
+/* queue.c */
+hr_status hri_cl_queue_create(hri_device *device, hri_queue **queue);
+
+/* copy.c: enqueue a copy; the error is not kept in the queue's fate. */
+hr_status hri_cl_copy(cl_command_queue queue, const hri_copy *copy);
+
+static inline cl_mem hri_cl_memory(const hri_buffer *buffer)
+{
+    return ((const hri_cl_buffer *)buffer)->memory;
+}
+
+#endif

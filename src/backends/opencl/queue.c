@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues: in order, with profiling. The first error of a queue is its fate:
+ * what comes later is skipped, finish and the events report it. */
+#include <stdlib.h>
+
+#include "backends/opencl/opencl.h"
+
+static void queue_destroy(hri_queue *base)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    if (queue == NULL) {
+        return;
+    }
+    if (queue->queue != NULL) {
+        hri_cl.clFinish(queue->queue);
+        hri_cl.clReleaseCommandQueue(queue->queue);
+    }
+    hri_cl_fate_drop(queue->fate);
+    free(queue);
+}
+
+static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    hr_status status = hri_cl_fate_raise(queue->fate);
+    if (status != HR_OK) {
+        return status;
+    }
+    return hri_cl_fate_keep(queue->fate, hri_cl_copy(queue->queue, copy));
+}
+
+static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
+                            size_t bytes, uint8_t value)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    hr_status status = hri_cl_fate_raise(queue->fate);
+    if (status != HR_OK || bytes == 0) {
+        return status;
+    }
+    cl_int error =
+        hri_cl.clEnqueueFillBuffer(queue->queue, hri_cl_memory(buffer), &value,
+                                   1, offset, bytes, 0, NULL, NULL);
+    return hri_cl_fate_keep(queue->fate,
+                            hri_cl_check(error, "clEnqueueFillBuffer"));
+}
+
+static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    (void)gemm;
+    return hri_cl_fate_keep(queue->fate,
+                            hri_fail(HR_ERROR_UNSUPPORTED, "OpenCL gemm"));
+}
+
+static hr_status queue_record(hri_queue *queue, hri_event *event)
+{
+    return hri_cl_event_record((hri_cl_event *)event, (hri_cl_queue *)queue);
+}
+
+static hr_status queue_wait(hri_queue *base, hri_event *event)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    cl_event marker = hri_cl_event_marker((hri_cl_event *)event);
+    if (marker == NULL) {
+        return HR_OK;
+    }
+    cl_int error =
+        hri_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &marker, NULL);
+    hri_cl.clReleaseEvent(marker);
+    return hri_cl_fate_keep(
+        queue->fate, hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
+}
+
+/* clFinish need not tell of commands that failed: a last event does. */
+static hr_status queue_finish(hri_queue *base)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    hri_event *last;
+    hr_status status = hri_cl_event_create(base->device, &last);
+    if (status == HR_OK) {
+        status = hri_cl_event_record((hri_cl_event *)last, queue);
+        if (status == HR_OK) {
+            status = last->ops->wait(last);
+        }
+        last->ops->destroy(last);
+    }
+    cl_int error = hri_cl.clFinish(queue->queue);
+    hri_cl_fate_keep(queue->fate, hri_cl_check(error, "clFinish"));
+    hr_status first = hri_cl_fate_raise(queue->fate);
+    return first != HR_OK ? first : status;
+}
+
+static const hri_queue_ops queue_ops = {
+    .destroy = queue_destroy,
+    .copy = queue_copy,
+    .fill = queue_fill,
+    .gemm = queue_gemm,
+    .record = queue_record,
+    .wait = queue_wait,
+    .finish = queue_finish,
+};
+
+hr_status hri_cl_queue_create(hri_device *base, hri_queue **out)
+{
+    hri_cl_device *device = (hri_cl_device *)base;
+    cl_int error;
+    hri_cl_queue *queue = calloc(1, sizeof *queue);
+    if (queue == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL queue: out of memory");
+    }
+    queue->base = (hri_queue){.ops = &queue_ops, .device = base};
+    hr_status status = hri_cl_fate_create(&queue->fate);
+    if (status == HR_OK) {
+        queue->queue =
+            hri_cl.clCreateCommandQueue(device->context, device->unit->id,
+                                        CL_QUEUE_PROFILING_ENABLE, &error);
+        status = hri_cl_check(error, "clCreateCommandQueue");
+    }
+    if (status != HR_OK) {
+        queue_destroy(&queue->base);
+        return status;
+    }
+    *out = &queue->base;
+    return HR_OK;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* The OpenCL devices of this machine, and the context of each. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/opencl/opencl.h"
+
+static struct {
+    pthread_once_t once;
+    hri_error error;
+    hri_cl_unit *units;
+    uint32_t count;
+} machine = {.once = PTHREAD_ONCE_INIT};
+
+uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what)
+{
+    uint64_t number = 0; /* little-endian: 4 and 8 bytes both fit */
+    if (hri_cl.clGetDeviceInfo(unit->id, what, sizeof number, &number, NULL) !=
+        CL_SUCCESS) {
+        return 0;
+    }
+    return number;
+}
+
+bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
+{
+    size_t bytes = 0, length = strlen(name);
+    bool found = false;
+    if (hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_EXTENSIONS, 0, NULL,
+                               &bytes) != CL_SUCCESS) {
+        return false;
+    }
+    char *list = calloc(bytes + 1, 1);
+    if (list != NULL &&
+        hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_EXTENSIONS, bytes, list,
+                               NULL) == CL_SUCCESS) {
+        for (const char *at = list; !found && (at = strstr(at, name)) != NULL;
+             at += length) {
+            found = (at == list || at[-1] == ' ') &&
+                    (at[length] == ' ' || at[length] == '\0');
+        }
+    }
+    free(list);
+    return found;
+}
+
+/* We need OpenCL 1.2, a compiler and the host's byte order. */
+static bool usable(const hri_cl_unit *unit)
+{
+    char version[256] = "";
+    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof version - 1,
+                           version, NULL);
+    return hri_cl_unit_number(unit, CL_DEVICE_AVAILABLE) != 0 &&
+           hri_cl_unit_number(unit, CL_DEVICE_COMPILER_AVAILABLE) != 0 &&
+           hri_cl_unit_number(unit, CL_DEVICE_ENDIAN_LITTLE) != 0 &&
+           strncmp(version, "OpenCL ", 7) == 0 &&
+           strcmp(version + 7, "1.2") >= 0;
+}
+
+static hr_status add_units(cl_platform_id platform, uint32_t platform_index)
+{
+    cl_flags kinds = CL_DEVICE_TYPE_ALL & ~(cl_flags)CL_DEVICE_TYPE_CUSTOM;
+    cl_uint count = 0;
+    if (hri_cl.clGetDeviceIDs(platform, kinds, 0, NULL, &count) != CL_SUCCESS ||
+        count == 0) {
+        return HR_OK; /* CL_DEVICE_NOT_FOUND, or a driver without hardware */
+    }
+    cl_device_id *ids = calloc(count, sizeof *ids);
+    hri_cl_unit *units =
+        realloc(machine.units, (machine.count + count) * sizeof *units);
+    machine.units = units != NULL ? units : machine.units;
+    if (ids == NULL || units == NULL) {
+        free(ids);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL: out of memory");
+    }
+    if (hri_cl.clGetDeviceIDs(platform, kinds, count, ids, NULL) !=
+        CL_SUCCESS) {
+        count = 0;
+    }
+    for (cl_uint i = 0; i < count; i++) {
+        hri_cl_unit unit = {
+            .id = ids[i],
+            .platform_index = platform_index,
+            .device_index = i,
+        };
+        if (usable(&unit)) {
+            units[machine.count++] = unit;
+        }
+    }
+    free(ids);
+    return HR_OK;
+}
+
+static hr_status find_units(void)
+{
+    cl_platform_id platforms[64];
+    cl_uint count = 0;
+    hr_status status = hri_cl_load();
+    if (status != HR_OK) {
+        return status;
+    }
+    cl_int error = hri_cl.clGetPlatformIDs(64, platforms, &count);
+    if (error != CL_SUCCESS || count == 0) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "libOpenCL.so.1 is there, but no OpenCL driver (%s)",
+                        hri_cl_error_name(error));
+    }
+    for (cl_uint i = 0; i < count && i < 64 && status == HR_OK; i++) {
+        status = add_units(platforms[i], i);
+    }
+    for (uint32_t i = 0; i < machine.count; i++) {
+        pthread_mutex_init(&machine.units[i].lock, NULL);
+    }
+    if (status == HR_OK && machine.count == 0) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "OpenCL has %u drivers, but no device of version 1.2 "
+                        "or later with a compiler",
+                        count);
+    }
+    return status;
+}
+
+static void find_once(void)
+{
+    hri_error_keep(&machine.error, find_units());
+}
+
+hr_status hri_cl_unit_count(uint32_t *count)
+{
+    pthread_once(&machine.once, find_once);
+    hr_status status = hri_error_raise(&machine.error);
+    if (status == HR_OK) {
+        *count = machine.count;
+    }
+    return status;
+}
+
+hri_cl_unit *hri_cl_unit_at(uint32_t index)
+{
+    return &machine.units[index];
+}
+
+hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context)
+{
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&unit->lock);
+    if (unit->opens == 0) {
+        cl_int error;
+        unit->context =
+            hri_cl.clCreateContext(NULL, 1, &unit->id, NULL, NULL, &error);
+        status = hri_cl_check(error, "clCreateContext");
+    }
+    if (status == HR_OK) {
+        unit->opens++;
+        *context = unit->context;
+    }
+    pthread_mutex_unlock(&unit->lock);
+    return status;
+}
+
+void hri_cl_unit_release(hri_cl_unit *unit)
+{
+    pthread_mutex_lock(&unit->lock);
+    if (--unit->opens == 0) {
+        hri_cl.clReleaseContext(unit->context);
+        unit->context = NULL;
+    }
+    pthread_mutex_unlock(&unit->lock);
+}

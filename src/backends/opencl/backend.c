@@ -19,14 +19,14 @@ static hr_status find(uint32_t index, hri_cl_unit **unit)
 
 static hr_status backend_describe(uint32_t index, hri_device_info *info)
 {
-    hri_cl_unit *unit;
+    hri_cl_unit *unit = NULL;
     hr_status status = find(index, &unit);
     return status == HR_OK ? hri_cl_describe(unit, info) : status;
 }
 
 static hr_status backend_open(uint32_t index, hri_device **device)
 {
-    hri_cl_unit *unit;
+    hri_cl_unit *unit = NULL;
     hr_status status = find(index, &unit);
     return status == HR_OK ? hri_cl_device_open(unit, device) : status;
 }

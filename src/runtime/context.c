@@ -6,23 +6,7 @@
 
 #include "base/size.h"
 #include "runtime/accelerator.h"
-
-/* Structs of callers may be older and smaller than ours, or newer and larger;
- * what either side does not know counts as zero. */
-static void read_struct(void *to, size_t known, const void *from, size_t size)
-{
-    memset(to, 0, known);
-    memcpy(to, from, size < known ? size : known);
-}
-
-/* As above, but the caller's size field, which comes first, stays. */
-static void write_struct(void *to, size_t size, const void *from, size_t known)
-{
-    const size_t field = sizeof(uint32_t);
-    memset((char *)to + field, 0, size - field);
-    memcpy((char *)to + field, (const char *)from + field,
-           (size < known ? size : known) - field);
-}
+#include "runtime/structs.h"
 
 static hr_status read_options(const hr_context_options *options,
                               hr_context_options *read)
@@ -38,7 +22,7 @@ static hr_status read_options(const hr_context_options *options,
                         "HR_CONTEXT_OPTIONS_INIT",
                         options->size, sizeof *options);
     }
-    read_struct(read, sizeof *read, options, options->size);
+    hri_struct_read(read, sizeof *read, options, options->size);
     return HR_OK;
 }
 
@@ -266,7 +250,7 @@ hr_status hr_accelerator_describe(const hr_context *context, uint32_t index,
     if (status == HR_OK) {
         hr_accelerator_info known = {0};
         describe_accelerator(&context->accelerators[index], &known);
-        write_struct(info, info->size, &known, sizeof known);
+        hri_struct_write(info, info->size, &known, sizeof known);
     }
     return status;
 }
@@ -282,8 +266,8 @@ hr_status hr_machine_describe(const hr_context *context, uint32_t index,
     hr_status status =
         check_describe(context, index, hr_machine_count(context), info);
     if (status == HR_OK) {
-        write_struct(info, info->size, &context->machine[index],
-                     sizeof context->machine[index]);
+        hri_struct_write(info, info->size, &context->machine[index],
+                         sizeof context->machine[index]);
     }
     return status;
 }

@@ -91,12 +91,13 @@ static bool share_memory(const hri_accelerator *a, const hri_accelerator *b)
 static uint64_t memory_limit(const hr_context *context,
                              const hri_accelerator *accelerator, uint64_t limit)
 {
-    uint64_t shares = 0;
-    uint64_t free_bytes = accelerator->device->info.memory_bytes;
-    uint64_t whole = free_bytes;
+    uint64_t shares = 1;
+    uint64_t whole = accelerator->device->info.memory_bytes;
+    uint64_t free_bytes = accelerator->device->info.free_bytes;
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         const hri_accelerator *other = &context->accelerators[i];
-        if (!other->in_place && share_memory(accelerator, other)) {
+        if (other != accelerator && !other->in_place &&
+            share_memory(accelerator, other)) {
             const hri_device_info *info = &other->device->info;
             shares++;
             free_bytes =

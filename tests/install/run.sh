@@ -39,11 +39,12 @@ run() {
 }
 
 mkdir "$folder/cmake"
-"$cmake" -S "$example" -B "$folder/cmake" -G Ninja \
-    -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-    -DCMAKE_C_FLAGS="$flags" >"$folder/log" 2>&1 &&
-    "$cmake" --build "$folder/cmake" >>"$folder/log" 2>&1 ||
-    { cat "$folder/log"; fail "find_package(headrace)"; }
+with_cmake() {
+    "$cmake" -S "$example" -B "$folder/cmake" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_C_FLAGS="$flags" && "$cmake" --build "$folder/cmake"
+}
+with_cmake >"$folder/log" 2>&1 || { cat "$folder/log"; fail "find_package"; }
 run "$folder/cmake/example" "CMake package"
 
 command -v pkg-config >/dev/null || {

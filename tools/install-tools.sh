@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+# Sourced by ./demo and ./check: what they need, and how it gets there. With
+# everything in place nothing is run and no network is touched.
+# shellcheck shell=sh
+
+# purpose, command or file (a pattern; "-": ask dpkg for the package), package.
+#   build  both need it to build
+#   run    both work without it, with fewer accelerators or slower
+#   check  ./check alone needs it
+tools_table() {
+    cat <<'TABLE'
+build gcc gcc
+build /usr/include/stdio.h libc6-dev
+build cmake cmake
+build ninja ninja-build
+run - libopenblas0-pthread
+run - ocl-icd-libopencl1
+run - pocl-opencl-icd
+check git git
+check clang clang
+check clang-format-14 clang-format-14
+check clang-tidy-14 clang-tidy-14
+check cppcheck cppcheck
+check pkg-config pkg-config
+check python3 python3
+check - python3-numpy
+TABLE
+}
+
+tool_is_there() {
+    case $1 in
+    -) dpkg-query -W -f '${Status}' "$2" 2>/dev/null |
+        grep -q 'install ok installed' ;;
+    /*) [ -e "$1" ] ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+# missing_packages PURPOSE...: the packages that have to be installed.
+missing_packages() {
+    tools_table | while read -r purpose thing package; do
+        case " $* " in
+        *" $purpose "*) tool_is_there "$thing" "$package" || echo "$package" ;;
+        esac
+    done
+}
+
+# apt_get ARGUMENT...: apt-get as root, asking nothing.
+apt_get() {
+    set -- env DEBIAN_FRONTEND=noninteractive apt-get \
+        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -qq "$@"
+    if [ "$(id -u)" -ne 0 ]; then
+        if [ -t 0 ]; then
+            set -- sudo "$@"
+        else
+            set -- sudo -n "$@"
+        fi
+    fi
+    "$@" </dev/null
+}
+
+# apt_install PACKAGE...
+apt_install() {
+    apt_get install -y --no-install-recommends "$@"
+}
+
+# why_no_apt: the reason why nothing can be installed here; empty: it can.
+why_no_apt() {
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "this system has no apt-get"
+    elif [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null 2>&1; then
+        echo "you are not root and there is no sudo"
+    fi
+}
+
+# install_tools PURPOSE...: bring what is missing for these purposes and, as far
+# as it can be had, what runs want. Fails in a sentence when something that is
+# needed is not there and cannot be brought.
+# shellcheck disable=SC2086 # lists of packages are split into words
+install_tools() {
+    needed=$(missing_packages "$@" | tr '\n' ' ')
+    wanted=$(missing_packages run | tr '\n' ' ')
+    [ -n "$needed$wanted" ] || return 0
+    reason=$(why_no_apt)
+    if [ -n "$reason" ] && [ -n "$needed" ]; then
+        echo "Please install these packages ($reason): $needed" >&2
+        return 1
+    elif [ -n "$reason" ]; then
+        echo "Going on without $wanted($reason)."
+        return 0
+    fi
+    echo "Installing: $needed$wanted"
+    apt_get update || echo "apt-get update failed; trying all the same."
+    if [ -n "$needed" ] && ! apt_install $needed; then
+        echo "apt-get could not install all of: $needed" >&2
+        return 1
+    fi
+    if [ -n "$wanted" ] && ! apt_install $wanted; then
+        for package in $wanted; do
+            apt_install "$package" || echo "Going on without $package."
+        done
+    fi
+}

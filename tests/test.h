@@ -40,6 +40,18 @@ static inline int test_check(int ok, const char *what, const char *file,
     return ok;
 }
 
+static inline int test_check_fails(hr_status got, hr_status want,
+                                   const char *word, const char *what,
+                                   const char *file, int line)
+{
+    int ok = got == want && strstr(hr_last_error(), word) != NULL;
+    if (!test_check(ok, what, file, line)) {
+        fprintf(stderr, "  returned %s, not %s about \"%s\"\n",
+                hr_status_name(got), hr_status_name(want), word);
+    }
+    return ok;
+}
+
 static inline int test_end(void)
 {
     printf("%ld checks, %ld failures\n", test_state.checks,
@@ -57,6 +69,6 @@ static inline int test_skip(const char *why)
 #define CHECK(x)        test_check(!!(x), #x, __FILE__, __LINE__)
 /* The status, and that the sentence mentions what it must. */
 #define CHECK_FAILS(call, status, word)                                        \
-    (CHECK((call) == (status)) && CHECK(strstr(hr_last_error(), word) != NULL))
+    test_check_fails((call), (status), (word), #call, __FILE__, __LINE__)
 
 #endif

@@ -112,8 +112,8 @@ static hr_status choose_all(hri_machine *machine, const list_item *item,
         char devices[256];
         name_devices(machine, devices, sizeof devices);
         return hri_fail(HR_ERROR_UNAVAILABLE,
-                        "no accelerator was found but emulated ones, which "
-                        "must be named; this machine has %s",
+                        "no accelerator that is not emulated is there; this "
+                        "machine has %s",
                         devices);
     }
     return HR_OK;

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+fake_world fake;
+
+typedef struct fake_device {
+    hri_device base; /* first, as in all of these */
+    fake_device_facts *facts;
+    uint64_t clock_ns;
+} fake_device;
+
+typedef struct fake_event {
+    hri_event base;
+    uint64_t time_ns;
+} fake_event;
+
+static fake_device_facts *facts_of(const hri_device *device)
+{
+    return ((const fake_device *)device)->facts;
+}
+
+/* Count a call that may fail, and fail when it is its turn. */
+static hr_status count_call(void)
+{
+    fake.calls++;
+    return fake.calls == fake.fail_call
+               ? hri_fail(fake.fail_with, "fake: call %ld fails", fake.calls)
+               : HR_OK;
+}
+
+/* A zeroed object; NULL when memory runs out. */
+static void *make(size_t bytes)
+{
+    void *object = calloc(1, bytes);
+    fake.live += object != NULL;
+    return object;
+}
+
+static void discard(void *object)
+{
+    fake.live -= object != NULL;
+    free(object);
+}
+
+static hr_status no_memory(void)
+{
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fake: out of memory");
+}
+
+static void event_destroy(hri_event *event)
+{
+    discard(event);
+}
+
+static hr_status event_query(hri_event *event, bool *done)
+{
+    (void)event;
+    *done = true;
+    return HR_OK;
+}
+
+static hr_status event_wait(hri_event *event)
+{
+    (void)event;
+    return count_call();
+}
+
+static hr_status event_time(hri_event *event, uint64_t *ns)
+{
+    *ns = ((fake_event *)event)->time_ns;
+    return count_call();
+}
+
+static const hri_event_ops event_ops = {
+    .destroy = event_destroy,
+    .query = event_query,
+    .wait = event_wait,
+    .time = event_time,
+};
+
+static void advance(hri_queue *queue, double seconds)
+{
+    ((fake_device *)queue->device)->clock_ns += (uint64_t)(seconds * 1e9 + 0.5);
+}
+
+static void queue_destroy(hri_queue *queue)
+{
+    discard(queue);
+}
+
+static hr_status queue_copy(hri_queue *queue, const hri_copy *copy)
+{
+    double bytes = (double)copy->width * (double)copy->height;
+    advance(queue, bytes / facts_of(queue->device)->link);
+    return count_call();
+}
+
+static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
+                            size_t bytes, uint8_t value)
+{
+    (void)queue, (void)buffer, (void)offset, (void)bytes, (void)value;
+    return count_call();
+}
+
+static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
+{
+    double flops = 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    facts_of(queue->device)->gemms++;
+    advance(queue, flops / facts_of(queue->device)->flops);
+    return count_call();
+}
+
+static hr_status queue_record(hri_queue *queue, hri_event *event)
+{
+    ((fake_event *)event)->time_ns = ((fake_device *)queue->device)->clock_ns;
+    return count_call();
+}
+
+static hr_status queue_wait(hri_queue *queue, hri_event *event)
+{
+    (void)queue, (void)event;
+    return count_call();
+}
+
+static hr_status queue_finish(hri_queue *queue)
+{
+    (void)queue;
+    return count_call();
+}
+
+static const hri_queue_ops queue_ops = {
+    .destroy = queue_destroy,
+    .copy = queue_copy,
+    .fill = queue_fill,
+    .gemm = queue_gemm,
+    .record = queue_record,
+    .wait = queue_wait,
+    .finish = queue_finish,
+};
+
+static void device_close(hri_device *device)
+{
+    discard(device);
+}
+
+static hr_status device_allocate(hri_device *device, size_t bytes,
+                                 hri_buffer **out)
+{
+    fake_device_facts *facts = facts_of(device);
+    hr_status status = count_call();
+    if (status != HR_OK) {
+        return status;
+    }
+    if (facts->held_bytes + bytes > facts->info.memory_bytes) {
+        return no_memory();
+    }
+    hri_buffer *buffer = make(sizeof *buffer);
+    if (buffer == NULL) {
+        return no_memory();
+    }
+    *buffer = (hri_buffer){.device = device, .bytes = bytes};
+    facts->held_bytes += bytes;
+    if (facts->held_bytes > facts->most_bytes) {
+        facts->most_bytes = facts->held_bytes;
+    }
+    *out = buffer;
+    return HR_OK;
+}
+
+static void device_release(hri_buffer *buffer)
+{
+    if (buffer != NULL) {
+        facts_of(buffer->device)->held_bytes -= buffer->bytes;
+        discard(buffer);
+    }
+}
+
+static hr_status device_allocate_pinned(hri_device *device, size_t bytes,
+                                        void **host)
+{
+    (void)device;
+    hr_status status = count_call();
+    if (status == HR_OK) {
+        void *memory = make(bytes);
+        if (memory == NULL) {
+            return no_memory();
+        }
+        *host = memory;
+    }
+    return status;
+}
+
+static void device_release_pinned(hri_device *device, void *host)
+{
+    (void)device;
+    discard(host);
+}
+
+static hr_status device_create_queue(hri_device *device, hri_queue **out)
+{
+    hr_status status = count_call();
+    if (status == HR_OK) {
+        hri_queue *queue = make(sizeof *queue);
+        if (queue == NULL) {
+            return no_memory();
+        }
+        *queue = (hri_queue){.ops = &queue_ops, .device = device};
+        *out = queue;
+    }
+    return status;
+}
+
+static hr_status device_create_event(hri_device *device, hri_event **out)
+{
+    hr_status status = count_call();
+    if (status == HR_OK) {
+        fake_event *event = make(sizeof *event);
+        if (event == NULL) {
+            return no_memory();
+        }
+        event->base = (hri_event){.ops = &event_ops, .device = device};
+        *out = &event->base;
+    }
+    return status;
+}
+
+static bool device_is_peer(hri_device *device, hri_device *other)
+{
+    return facts_of(device) == facts_of(other);
+}
+
+static bool device_gemm_offered(hri_device *device, hr_type type,
+                                hr_type c_type, hr_compute compute)
+{
+    return type == c_type && compute == HR_COMPUTE_NATIVE &&
+           (type == HR_F32 || (type == HR_F64 && !facts_of(device)->no_f64));
+}
+
+static const hri_device_ops device_ops = {
+    .close = device_close,
+    .allocate = device_allocate,
+    .release = device_release,
+    .allocate_pinned = device_allocate_pinned,
+    .release_pinned = device_release_pinned,
+    .create_queue = device_create_queue,
+    .create_event = device_create_event,
+    .is_peer = device_is_peer,
+    .gemm_offered = device_gemm_offered,
+};
+
+static hr_status probe(const fake_backend_facts *facts, uint32_t *count)
+{
+    hr_status status = count_call();
+    if (status == HR_OK && facts->probe_fails != HR_OK) {
+        status = hri_fail(facts->probe_fails, "fake: no driver");
+    }
+    if (status == HR_OK) {
+        *count = facts->count;
+    }
+    return status;
+}
+
+static hr_status describe(const fake_backend_facts *facts, uint32_t index,
+                          hri_device_info *info)
+{
+    hr_status status = count_call();
+    if (status == HR_OK && (int)index == facts->describe_fails) {
+        status = hri_fail(HR_ERROR_BACKEND, "fake: device %u is mute", index);
+    }
+    if (status == HR_OK) {
+        *info = facts->devices[index].info;
+    }
+    return status;
+}
+
+static hr_status open_device(uint32_t backend, uint32_t index, hri_device **out)
+{
+    fake_device_facts *facts = &fake.backends[backend].devices[index];
+    hr_status status = count_call();
+    if (status == HR_OK && facts->open_fails != HR_OK) {
+        status =
+            hri_fail(facts->open_fails, "fake: %s is busy", facts->info.path);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    fake_device *device = make(sizeof *device);
+    if (device == NULL) {
+        return no_memory();
+    }
+    device->base = (hri_device){.ops = &device_ops,
+                                .backend = &fake_backends[backend],
+                                .info = facts->info};
+    device->facts = facts;
+    *out = &device->base;
+    return HR_OK;
+}
+
+/* Slots of a backend are not told which backend they are of. */
+static hr_status probe_0(uint32_t *count)
+{
+    return probe(&fake.backends[0], count);
+}
+static hr_status probe_1(uint32_t *count)
+{
+    return probe(&fake.backends[1], count);
+}
+static hr_status probe_2(uint32_t *count)
+{
+    return probe(&fake.backends[2], count);
+}
+static hr_status describe_0(uint32_t index, hri_device_info *info)
+{
+    return describe(&fake.backends[0], index, info);
+}
+static hr_status describe_1(uint32_t index, hri_device_info *info)
+{
+    return describe(&fake.backends[1], index, info);
+}
+static hr_status describe_2(uint32_t index, hri_device_info *info)
+{
+    return describe(&fake.backends[2], index, info);
+}
+static hr_status open_0(uint32_t index, hri_device **device)
+{
+    return open_device(0, index, device);
+}
+static hr_status open_1(uint32_t index, hri_device **device)
+{
+    return open_device(1, index, device);
+}
+static hr_status open_2(uint32_t index, hri_device **device)
+{
+    return open_device(2, index, device);
+}
+
+hri_backend fake_backends[FAKE_BACKENDS] = {
+    {HRI_HAL_ABI, "cuda", probe_0, describe_0, open_0},
+    {HRI_HAL_ABI, "opencl", probe_1, describe_1, open_1},
+    {HRI_HAL_ABI, "host", probe_2, describe_2, open_2},
+};
+
+const hri_backend *const fake_list[] = {
+    &fake_backends[0],
+    &fake_backends[1],
+    &fake_backends[2],
+    NULL,
+};
+
+static void add(uint32_t backend, const char *path, const char *physical,
+                uint64_t memory_bytes, uint64_t free_bytes)
+{
+    fake_backend_facts *facts = &fake.backends[backend];
+    fake_device_facts *device = &facts->devices[facts->count++];
+    hri_device_info *info = &device->info;
+    snprintf(info->path, sizeof info->path, "%s", path);
+    snprintf(info->name, sizeof info->name, "device of %s", path);
+    snprintf(info->arithmetic, sizeof info->arithmetic, "none");
+    snprintf(info->physical_id, sizeof info->physical_id, "%s", physical);
+    info->memory_bytes = memory_bytes;
+    info->free_bytes = free_bytes;
+    info->allocation_bytes = memory_bytes;
+    info->compute_units = 4;
+    device->flops = 1e12;
+    device->link = 1e9;
+}
+
+void fake_reset(void)
+{
+    memset(&fake, 0, sizeof fake);
+    for (int i = 0; i < FAKE_BACKENDS; i++) {
+        fake.backends[i].describe_fails = -1;
+        fake_backends[i].abi = HRI_HAL_ABI;
+    }
+    add(0, "cuda:0", "pci:1", 1000000, 900000);
+    add(0, "cuda:1", "pci:2", 1000000, 900000);
+    add(1, "opencl:0:0", "pci:1", 1000000, 900000);
+    add(1, "opencl:1:0", "", 4000000, 2000000);
+    add(2, "host", "", 8000000, 4000000);
+    fake.backends[1].devices[1].info.emulated = true;
+    fake.backends[2].devices[0].info.host = true;
+}

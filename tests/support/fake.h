@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Backends that only pretend: devices as a test describes them, which count
+ * what they hold and fail where they are told to. Jobs take the time that the
+ * device's speed says, on a clock of its own, and move nothing. */
+#ifndef FAKE_H
+#define FAKE_H
+
+#include "hal/hal.h"
+
+enum { FAKE_BACKENDS = 3, FAKE_DEVICES = 3 };
+
+typedef struct fake_device_facts {
+    hri_device_info info;
+    double flops, link;   /* per second */
+    bool no_f64;          /* gemm_offered says no */
+    uint64_t held_bytes;  /* in buffers now, all openings together */
+    uint64_t most_bytes;  /* the most of that */
+    uint64_t gemms;       /* products run */
+    hr_status open_fails; /* what open returns; 0: it works */
+} fake_device_facts;
+
+typedef struct fake_backend_facts {
+    uint32_t count;
+    hr_status probe_fails; /* what probe returns; 0: it works */
+    int describe_fails;    /* this device cannot be described; -1: none */
+    fake_device_facts devices[FAKE_DEVICES];
+} fake_backend_facts;
+
+typedef struct fake_world {
+    fake_backend_facts backends[FAKE_BACKENDS];
+    long live;           /* devices, buffers, pinned areas, queues, events */
+    long calls;          /* of slots that may fail */
+    long fail_call;      /* this one of them fails (from 1); 0: none */
+    hr_status fail_with; /* with this */
+} fake_world;
+
+extern fake_world fake;
+
+/* All of them, ended by NULL: "cuda", "opencl", "host". Tests may change abi.
+ */
+extern hri_backend fake_backends[FAKE_BACKENDS];
+extern const hri_backend *const fake_list[];
+
+/* Forget everything, and describe this machine:
+ *     cuda:0      pci:1, 1000000 bytes of which 900000 are free
+ *     cuda:1      pci:2, the same
+ *     opencl:0:0  pci:1: cuda:0 once more
+ *     opencl:1:0  emulated, 4000000 bytes of which 2000000 are free
+ *     host        8000000 bytes of which 4000000 are free */
+void fake_reset(void);
+
+#endif

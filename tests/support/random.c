@@ -35,8 +35,8 @@ void random_fill_bytes(random_source *source, void *bytes, size_t count)
     }
 }
 
-/* One element, into at most 16 bytes.
- * up to 1; toward zero by a hair keeps them below. */
+/* One element. All kinds of value are drawn, so that the numbers that follow do
+ * not depend on the type. */
 static void fill_element(random_source *source, hr_type type, void *element)
 {
     double parts[2] = {random_unit(source), random_unit(source)};

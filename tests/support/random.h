@@ -20,7 +20,7 @@ uint64_t random_next(random_source *source);
 /* An integer in [low, high], both included. */
 int64_t random_between(random_source *source, int64_t low, int64_t high);
 
-/* A number in [-1, 1). */
+/* A number in [-1, 1]. */
 double random_unit(random_source *source);
 
 void random_fill_bytes(random_source *source, void *bytes, size_t count);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* The wrapper's backends, devices and buffers. */
+#include <stdlib.h>
+
+#include "support/fault_internal.h"
+
+static void device_close(hri_device *base)
+{
+    fault_device *device = (fault_device *)base;
+    fault_note(FAULT_CLOSE);
+    if (device == NULL) {
+        return;
+    }
+    if (device->objects > 0) {
+        (void)fault_breach("a device is closed before its objects");
+    }
+    device->inner->ops->close(device->inner);
+    free(device);
+    fault_count_object(NULL, -1);
+}
+
+/* Take bytes from what the device pretends to have. */
+static hr_status take_memory(fault_device *device, size_t bytes)
+{
+    uint64_t most = device->base.info.allocation_bytes;
+    pthread_mutex_lock(&fault_lock);
+    uint64_t used = device->used_bytes;
+    bool fits =
+        bytes <= most &&
+        (device->free_bytes == 0 ||
+         (used <= device->free_bytes && bytes <= device->free_bytes - used));
+    if (fits) {
+        device->used_bytes += bytes;
+    }
+    pthread_mutex_unlock(&fault_lock);
+    return fits ? HR_OK
+                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                           "fault backend: %zu bytes do not fit: %llu are in "
+                           "use, the limits are %llu and %llu for one buffer",
+                           bytes, (unsigned long long)used,
+                           (unsigned long long)device->free_bytes,
+                           (unsigned long long)most);
+}
+
+static void give_memory(fault_device *device, size_t bytes)
+{
+    pthread_mutex_lock(&fault_lock);
+    device->used_bytes -= bytes;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+static hr_status device_allocate(hri_device *base, size_t bytes,
+                                 hri_buffer **out)
+{
+    fault_device *device = (fault_device *)base;
+    hr_status status = fault_enter(FAULT_ALLOCATE);
+    if (status == HR_OK) {
+        status = take_memory(device, bytes);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    fault_buffer *buffer = calloc(1, sizeof *buffer);
+    status = buffer == NULL ? hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                       "fault backend: out of memory")
+                            : device->inner->ops->allocate(device->inner, bytes,
+                                                           &buffer->inner);
+    if (status != HR_OK) {
+        give_memory(device, bytes);
+        free(buffer);
+        return status;
+    }
+    buffer->base = (hri_buffer){.device = base, .bytes = bytes};
+    fault_count_object(device, 1);
+    *out = &buffer->base;
+    return HR_OK;
+}
+
+static void device_release(hri_buffer *base)
+{
+    fault_buffer *buffer = (fault_buffer *)base;
+    fault_note(FAULT_RELEASE);
+    if (buffer == NULL) {
+        return;
+    }
+    fault_device *device = (fault_device *)base->device;
+    give_memory(device, base->bytes);
+    device->inner->ops->release(buffer->inner);
+    free(buffer);
+    fault_count_object(device, -1);
+}
+
+static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
+                                        void **host)
+{
+    hri_device *inner = fault_inner_device(base);
+    hr_status status = fault_enter(FAULT_ALLOCATE_PINNED);
+    if (status == HR_OK) {
+        status = inner->ops->allocate_pinned(inner, bytes, host);
+    }
+    if (status == HR_OK) {
+        fault_count_object((fault_device *)base, 1);
+    }
+    return status;
+}
+
+static void device_release_pinned(hri_device *base, void *host)
+{
+    hri_device *inner = fault_inner_device(base);
+    fault_note(FAULT_RELEASE_PINNED);
+    inner->ops->release_pinned(inner, host);
+    if (host != NULL) {
+        fault_count_object((fault_device *)base, -1);
+    }
+}
+
+static bool device_is_peer(hri_device *base, hri_device *other)
+{
+    hri_device *inner = fault_inner_device(base);
+    fault_note(FAULT_IS_PEER);
+    if (other->ops != base->ops) {
+        return false; /* not one of ours: it could not unwrap our buffers */
+    }
+    return inner->ops->is_peer(inner, fault_inner_device(other));
+}
+
+static bool device_gemm_offered(hri_device *base, hr_type type, hr_type c_type,
+                                hr_compute compute)
+{
+    hri_device *inner = fault_inner_device(base);
+    fault_note(FAULT_GEMM_OFFERED);
+    return inner->ops->gemm_offered(inner, type, c_type, compute);
+}
+
+static const hri_device_ops device_ops = {
+    .close = device_close,
+    .allocate = device_allocate,
+    .release = device_release,
+    .allocate_pinned = device_allocate_pinned,
+    .release_pinned = device_release_pinned,
+    .create_queue = fault_create_queue,
+    .create_event = fault_create_event,
+    .is_peer = device_is_peer,
+    .gemm_offered = device_gemm_offered,
+};
+
+/* The backend's own slots get no object that could say which backend is meant,
+ * so each wrapped one has three functions of its own below. */
+enum { WRAPPERS = 2 };
+static hri_backend wrappers[WRAPPERS];
+static const hri_backend *inners[WRAPPERS];
+
+static hr_status wrapped_probe(uint32_t wrapper, uint32_t *count)
+{
+    hr_status status = fault_enter(FAULT_PROBE);
+    return status != HR_OK ? status : inners[wrapper]->probe(count);
+}
+
+static hr_status wrapped_describe(uint32_t wrapper, uint32_t index,
+                                  hri_device_info *info)
+{
+    uint64_t ignored;
+    hr_status status = fault_enter(FAULT_DESCRIBE);
+    if (status == HR_OK) {
+        status = inners[wrapper]->describe(index, info);
+    }
+    if (status == HR_OK) {
+        fault_pretend(info, &ignored);
+    }
+    return status;
+}
+
+static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
+                              hri_device **out)
+{
+    hr_status status = fault_enter(FAULT_OPEN);
+    if (status != HR_OK) {
+        return status;
+    }
+    fault_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+    }
+    status = inners[wrapper]->open(index, &device->inner);
+    if (status != HR_OK) {
+        free(device);
+        return status;
+    }
+    device->base = (hri_device){.ops = &device_ops,
+                                .backend = &wrappers[wrapper],
+                                .info = device->inner->info};
+    fault_pretend(&device->base.info, &device->free_bytes);
+    fault_count_object(NULL, 1);
+    *out = &device->base;
+    return HR_OK;
+}
+
+static hr_status probe_0(uint32_t *count)
+{
+    return wrapped_probe(0, count);
+}
+
+static hr_status describe_0(uint32_t index, hri_device_info *info)
+{
+    return wrapped_describe(0, index, info);
+}
+
+static hr_status open_0(uint32_t index, hri_device **device)
+{
+    return wrapped_open(0, index, device);
+}
+
+static hr_status probe_1(uint32_t *count)
+{
+    return wrapped_probe(1, count);
+}
+
+static hr_status describe_1(uint32_t index, hri_device_info *info)
+{
+    return wrapped_describe(1, index, info);
+}
+
+static hr_status open_1(uint32_t index, hri_device **device)
+{
+    return wrapped_open(1, index, device);
+}
+
+static hri_backend wrappers[WRAPPERS] = {
+    {.probe = probe_0, .describe = describe_0, .open = open_0},
+    {.probe = probe_1, .describe = describe_1, .open = open_1},
+};
+
+const hri_backend *fault_backend_wrap(const hri_backend *inner)
+{
+    for (uint32_t i = 0; i < WRAPPERS; i++) {
+        if (inners[i] == NULL) {
+            inners[i] = inner;
+            wrappers[i].abi = inner->abi;
+            wrappers[i].name = inner->name;
+        }
+        if (inners[i] == inner) {
+            return &wrappers[i];
+        }
+    }
+    return NULL;
+}

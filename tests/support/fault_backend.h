@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* A backend around another one, for tests: it fails calls on request, pretends,
+ * counts, and holds its caller to the contract of hal/hal.h.
+ *
+ *     const hri_backend *list[] = {fault_backend_wrap(&hri_backend_host),
+ * NULL}; fault_backend_reset(); fault_backend_fail_call(17, HR_ERROR_BACKEND);
+ *     status = hri_context_create_from(list, &options, &context);
+ *
+ * What is set and counted is one state for all wrapped backends. Settings are
+ * made while no call is under way; the rest may be called at any time. */
+#ifndef FAULT_BACKEND_H
+#define FAULT_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hal/hal.h"
+
+typedef enum fault_slot {
+    /* Those that return a status: they count as calls, and can fail. */
+    FAULT_PROBE,
+    FAULT_DESCRIBE,
+    FAULT_OPEN,
+    FAULT_ALLOCATE,
+    FAULT_ALLOCATE_PINNED,
+    FAULT_CREATE_QUEUE,
+    FAULT_CREATE_EVENT,
+    FAULT_COPY,
+    FAULT_FILL,
+    FAULT_GEMM,
+    FAULT_RECORD,
+    FAULT_WAIT,
+    FAULT_FINISH,
+    FAULT_EVENT_QUERY,
+    FAULT_EVENT_WAIT,
+    FAULT_EVENT_TIME,
+    /* Those that cannot. */
+    FAULT_CLOSE,
+    FAULT_RELEASE,
+    FAULT_RELEASE_PINNED,
+    FAULT_DESTROY_QUEUE,
+    FAULT_DESTROY_EVENT,
+    FAULT_IS_PEER,
+    FAULT_GEMM_OFFERED,
+    FAULT_SLOTS
+} fault_slot;
+
+/* "copy", "allocate" ... */
+const char *fault_slot_name(fault_slot slot);
+
+/* The backend around inner, with inner's name. At most two different ones in a
+ * program; NULL for a third. */
+const hri_backend *fault_backend_wrap(const hri_backend *inner);
+
+/* No faults, no pretences, and counts from zero. */
+void fault_backend_reset(void);
+
+/* Call number `call` (from 1, of those that can fail, over all devices) does
+ * nothing and returns status; finish and event wait do wait first. 0: none. */
+void fault_backend_fail_call(uint64_t call, hr_status status);
+
+/* From that call on, every one returns HR_ERROR_LOST. 0: none. */
+void fault_backend_lose(uint64_t call);
+
+/* Operation number `operation` (from 1: copies, fills and products) returns
+ * HR_OK but fails later: it does not happen, nor do those after it on its
+ * queue, whose events and finish return status. 0: none. */
+void fault_backend_fail_operation(uint64_t operation, hr_status status);
+
+/* Devices described or opened from now on say that they are staged. */
+void fault_backend_pretend_staged(bool staged);
+
+/* Devices described or opened from now on have this much memory free, and take
+ * no larger buffer; both limits are enforced. 0: as it is. */
+void fault_backend_limit(uint64_t free_bytes, uint64_t allocation_bytes);
+
+/* Calls that can fail, operations, and calls of one slot since the reset. */
+uint64_t fault_backend_calls(void);
+uint64_t fault_backend_operations(void);
+uint64_t fault_backend_count(fault_slot slot);
+
+/* Bytes of copies enqueued since the reset. */
+typedef enum fault_direction {
+    FAULT_UP,    /* host memory to buffer */
+    FAULT_DOWN,  /* buffer to host memory */
+    FAULT_PEER,  /* between buffers of two devices */
+    FAULT_LOCAL, /* between buffers of one device */
+    FAULT_DIRECTIONS
+} fault_direction;
+uint64_t fault_backend_bytes(fault_direction direction);
+
+/* Each call since the reset, in order. */
+typedef struct fault_record {
+    fault_slot slot;
+    hr_status injected; /* HR_OK: the call went to the inner backend */
+} fault_record;
+/* Record `index`; false when there are not so many. */
+bool fault_backend_record(size_t index, fault_record *record);
+
+/* Devices, buffers, pinned areas, queues and events that now exist. */
+uint64_t fault_backend_objects(void);
+
+/* Breaches of the contract since the reset: areas outside their buffers,
+ * devices closed before their objects, strangers as peers, ... Each is told on
+ * stderr, and returned as HR_ERROR_INVALID where there is a status. */
+uint64_t fault_backend_breaches(void);
+
+#endif

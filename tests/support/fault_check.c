@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether callers of the wrapper backend keep to the contract of hal/hal.h. */
+#include "base/size.h"
+#include "support/fault_internal.h"
+
+/* The bytes from the start of a place that a box of rows and slices reaches;
+ * UINT64_MAX when that overflows. */
+static uint64_t box_reach(const hri_copy *box, size_t pitch, size_t slice)
+{
+    uint64_t rows, slices, reach;
+    if (box->width == 0 || box->height == 0 || box->depth == 0) {
+        return 0;
+    }
+    if (!hri_mul(box->height - 1, box->height > 1 ? pitch : 0, &rows) ||
+        !hri_mul(box->depth - 1, box->depth > 1 ? slice : 0, &slices) ||
+        !hri_add(rows, slices, &reach) || !hri_add(reach, box->width, &reach)) {
+        return UINT64_MAX;
+    }
+    return reach;
+}
+
+/* The bytes that an operand of rows x cols elements reaches. */
+static uint64_t operand_reach(const hri_operand *operand, hr_type type,
+                              int64_t rows, int64_t cols)
+{
+    uint64_t down, across, elements, reach;
+    if (rows == 0 || cols == 0) {
+        return 0;
+    }
+    if (!hri_mul((uint64_t)rows - 1, (uint64_t)operand->row_stride, &down) ||
+        !hri_mul((uint64_t)cols - 1, (uint64_t)operand->col_stride, &across) ||
+        !hri_add(down, across, &elements) || !hri_add(elements, 1, &elements) ||
+        !hri_mul(elements, hr_type_size(type), &reach)) {
+        return UINT64_MAX;
+    }
+    return reach;
+}
+
+static bool is_inside(const hri_place *place, uint64_t reach)
+{
+    return reach == 0 || place->buffer == NULL ||
+           (place->offset <= place->buffer->bytes &&
+            reach <= place->buffer->bytes - place->offset);
+}
+
+/* Whether device may use objects of other. */
+bool fault_may_use(hri_device *device, hri_device *other)
+{
+    if (device == other) {
+        return true;
+    }
+    hri_device *inner = fault_inner_device(device);
+    return other->ops == device->ops &&
+           inner->ops->is_peer(inner, fault_inner_device(other));
+}
+
+hr_status fault_check_copy(hri_device *device, const hri_copy *copy)
+{
+    const hri_buffer *to = copy->to.buffer;
+    const hri_buffer *from = copy->from.buffer;
+    if ((to == NULL || to->device != device) &&
+        (from == NULL || from->device != device)) {
+        return fault_breach("a copy with no buffer of the queue's device");
+    }
+    if ((to != NULL && !fault_may_use(device, to->device)) ||
+        (from != NULL && !fault_may_use(device, from->device))) {
+        return fault_breach("a copy with a buffer of no peer");
+    }
+    if (!is_inside(&copy->to,
+                   box_reach(copy, copy->to_pitch, copy->to_slice)) ||
+        !is_inside(&copy->from,
+                   box_reach(copy, copy->from_pitch, copy->from_slice))) {
+        return fault_breach("a copy reaches past the end of a buffer");
+    }
+    return HR_OK;
+}
+
+hr_status fault_check_fill(hri_device *device, const hri_place *place,
+                           size_t bytes)
+{
+    if (place->buffer->device != device) {
+        return fault_breach("a fill of another device's buffer");
+    }
+    if (!is_inside(place, bytes)) {
+        return fault_breach("a fill reaches past the end of the buffer");
+    }
+    return HR_OK;
+}
+
+static hr_status check_operand(hri_device *device, const hri_operand *operand,
+                               uint64_t reach)
+{
+    const hri_buffer *buffer = operand->place.buffer;
+    if (buffer == NULL && reach > 0 && !device->info.host) {
+        return fault_breach("a product of host memory on a device");
+    }
+    if (buffer != NULL && buffer->device != device) {
+        return fault_breach("a product of another device's buffer");
+    }
+    if (!is_inside(&operand->place, reach)) {
+        return fault_breach("a product reaches past the end of a buffer");
+    }
+    if (reach > 0 && operand->row_stride != 1 && operand->col_stride != 1) {
+        return fault_breach("a product of an operand without a stride of 1");
+    }
+    return HR_OK;
+}
+
+hr_status fault_check_gemm(hri_device *device, const hri_gemm *g)
+{
+    hri_device *inner = fault_inner_device(device);
+    if (!inner->ops->gemm_offered(inner, g->type, g->c_type, g->compute)) {
+        return fault_breach("a product that is not offered");
+    }
+    if (g->m == 0 || g->n == 0) {
+        return HR_OK;
+    }
+    hr_status status = check_operand(
+        device, &g->c, operand_reach(&g->c, g->c_type, g->m, g->n));
+    if (status == HR_OK && g->c.col_stride != 1) {
+        status = fault_breach("a product with a C of other than unit stride");
+    }
+    if (status == HR_OK) {
+        status = check_operand(device, &g->a,
+                               operand_reach(&g->a, g->type, g->m, g->k));
+    }
+    if (status == HR_OK) {
+        status = check_operand(device, &g->b,
+                               operand_reach(&g->b, g->type, g->k, g->n));
+    }
+    return status;
+}

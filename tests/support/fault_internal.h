@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the wrapper backend share. */
+#ifndef FAULT_INTERNAL_H
+#define FAULT_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/status.h"
+#include "support/fault_backend.h"
+
+typedef struct fault_device {
+    hri_device base; /* first: see hri_device */
+    hri_device *inner;
+    uint64_t free_bytes; /* the limit, 0: none */
+    uint64_t used_bytes; /* guarded by fault_lock, as is objects */
+    uint64_t objects;    /* made on this device and not yet gone */
+} fault_device;
+
+typedef struct fault_buffer {
+    hri_buffer base; /* first: see hri_buffer */
+    hri_buffer *inner;
+} fault_buffer;
+
+/* Guards the state and the objects' mutable fields; held for moments only. */
+extern pthread_mutex_t fault_lock;
+
+/* Count and record a call; the status that it must fail with, else HR_OK. */
+hr_status fault_enter(fault_slot slot);
+/* The same for a call that cannot fail. */
+void fault_note(fault_slot slot);
+/* Count an operation; whether it must fail later, with *error then set. */
+bool fault_operation(hri_error *error);
+void fault_count_bytes(fault_direction direction, uint64_t bytes);
+/* One more object, or one fewer, of device (NULL: a device itself). */
+void fault_count_object(fault_device *device, int change);
+/* A breach of the contract: tell, count, and return HR_ERROR_INVALID. */
+hr_status fault_breach(const char *what);
+/* Change *info to what is pretended. */
+void fault_pretend(hri_device_info *info, uint64_t *free_bytes);
+
+/* fault_check.c: HR_OK, or a breach. */
+hr_status fault_check_copy(hri_device *device, const hri_copy *copy);
+hr_status fault_check_fill(hri_device *device, const hri_place *place,
+                           size_t bytes);
+hr_status fault_check_gemm(hri_device *device, const hri_gemm *gemm);
+/* Whether device may use buffers and events of other. */
+bool fault_may_use(hri_device *device, hri_device *other);
+
+/* fault_queue.c: the slots of the device. */
+hr_status fault_create_queue(hri_device *device, hri_queue **queue);
+hr_status fault_create_event(hri_device *device, hri_event **event);
+
+static inline hri_device *fault_inner_device(hri_device *device)
+{
+    return ((fault_device *)device)->inner;
+}
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* The wrapper's queues and events. */
+#include <stdlib.h>
+
+#include "support/fault_internal.h"
+
+typedef struct fault_queue {
+    hri_queue base; /* first: see hri_queue */
+    hri_queue *inner;
+    hri_error error; /* of an operation that failed on request */
+} fault_queue;
+
+typedef struct fault_event {
+    hri_event base; /* first: see hri_event */
+    hri_event *inner;
+    hri_error error; /* the queue's at the last record; under fault_lock */
+} fault_event;
+
+static void unwrap(hri_place *place)
+{
+    if (place->buffer != NULL) {
+        place->buffer = ((fault_buffer *)place->buffer)->inner;
+    }
+}
+
+/* Whether the operation is to be passed on; it fails later or is skipped
+ * otherwise. */
+static bool begin_operation(fault_queue *queue)
+{
+    hri_error error;
+    if (fault_operation(&error) && queue->error.status == HR_OK) {
+        queue->error = error;
+    }
+    return queue->error.status == HR_OK;
+}
+
+static void count_copy(const hri_copy *copy)
+{
+    const hri_buffer *to = copy->to.buffer;
+    const hri_buffer *from = copy->from.buffer;
+    fault_direction direction = from == NULL                 ? FAULT_UP
+                                : to == NULL                 ? FAULT_DOWN
+                                : to->device == from->device ? FAULT_LOCAL
+                                                             : FAULT_PEER;
+    fault_count_bytes(direction,
+                      (uint64_t)copy->width * copy->height * copy->depth);
+}
+
+static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hri_copy inner = *copy;
+    hr_status status = fault_enter(FAULT_COPY);
+    if (status == HR_OK) {
+        status = fault_check_copy(base->device, copy);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    count_copy(copy);
+    unwrap(&inner.to);
+    unwrap(&inner.from);
+    return begin_operation(queue)
+               ? queue->inner->ops->copy(queue->inner, &inner)
+               : HR_OK;
+}
+
+static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
+                            size_t bytes, uint8_t value)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hri_place place = hri_at(buffer, offset);
+    hr_status status = fault_enter(FAULT_FILL);
+    if (status == HR_OK) {
+        status = fault_check_fill(base->device, &place, bytes);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    unwrap(&place);
+    return begin_operation(queue)
+               ? queue->inner->ops->fill(queue->inner, place.buffer, offset,
+                                         bytes, value)
+               : HR_OK;
+}
+
+static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hri_gemm inner = *gemm;
+    hr_status status = fault_enter(FAULT_GEMM);
+    if (status == HR_OK) {
+        status = fault_check_gemm(base->device, gemm);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    unwrap(&inner.a.place);
+    unwrap(&inner.b.place);
+    unwrap(&inner.c.place);
+    return begin_operation(queue)
+               ? queue->inner->ops->gemm(queue->inner, &inner)
+               : HR_OK;
+}
+
+static hr_status queue_record(hri_queue *base, hri_event *event_base)
+{
+    fault_queue *queue = (fault_queue *)base;
+    fault_event *event = (fault_event *)event_base;
+    hr_status status = fault_enter(FAULT_RECORD);
+    if (status == HR_OK && event_base->device != base->device) {
+        status = fault_breach("a record of another device's event");
+    }
+    if (status == HR_OK) {
+        status = queue->inner->ops->record(queue->inner, event->inner);
+    }
+    if (status == HR_OK) {
+        pthread_mutex_lock(&fault_lock);
+        event->error = queue->error;
+        pthread_mutex_unlock(&fault_lock);
+    }
+    return status;
+}
+
+static hr_status queue_wait(hri_queue *base, hri_event *event_base)
+{
+    fault_queue *queue = (fault_queue *)base;
+    fault_event *event = (fault_event *)event_base;
+    hr_status status = fault_enter(FAULT_WAIT);
+    if (status == HR_OK && !fault_may_use(base->device, event_base->device)) {
+        status = fault_breach("a wait for an event of no peer");
+    }
+    if (status == HR_OK) {
+        status = queue->inner->ops->wait(queue->inner, event->inner);
+    }
+    if (status == HR_OK && queue->error.status == HR_OK) {
+        pthread_mutex_lock(&fault_lock);
+        queue->error = event->error; /* it would work on what never came */
+        pthread_mutex_unlock(&fault_lock);
+    }
+    return status;
+}
+
+/* Waits even when it is to fail: a caller that is told of a failure here may
+ * rely on nothing running any more. */
+static hr_status queue_finish(hri_queue *base)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hr_status inner = queue->inner->ops->finish(queue->inner);
+    hr_status status = fault_enter(FAULT_FINISH);
+    if (status == HR_OK) {
+        status = hri_error_raise(&queue->error);
+    }
+    return status != HR_OK ? status : inner;
+}
+
+static void queue_destroy(hri_queue *base)
+{
+    fault_queue *queue = (fault_queue *)base;
+    fault_note(FAULT_DESTROY_QUEUE);
+    if (queue != NULL) {
+        queue->inner->ops->destroy(queue->inner);
+        fault_count_object((fault_device *)base->device, -1);
+        free(queue);
+    }
+}
+
+static const hri_queue_ops queue_ops = {
+    .destroy = queue_destroy,
+    .copy = queue_copy,
+    .fill = queue_fill,
+    .gemm = queue_gemm,
+    .record = queue_record,
+    .wait = queue_wait,
+    .finish = queue_finish,
+};
+
+hr_status fault_create_queue(hri_device *device, hri_queue **out)
+{
+    hri_device *inner = fault_inner_device(device);
+    hr_status status = fault_enter(FAULT_CREATE_QUEUE);
+    if (status != HR_OK) {
+        return status;
+    }
+    fault_queue *queue = calloc(1, sizeof *queue);
+    if (queue == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+    }
+    status = inner->ops->create_queue(inner, &queue->inner);
+    if (status != HR_OK) {
+        free(queue);
+        return status;
+    }
+    queue->base = (hri_queue){.ops = &queue_ops, .device = device};
+    fault_count_object((fault_device *)device, 1);
+    *out = &queue->base;
+    return HR_OK;
+}
+
+static hr_status raise_event(fault_event *event)
+{
+    pthread_mutex_lock(&fault_lock);
+    hr_status status = hri_error_raise(&event->error);
+    pthread_mutex_unlock(&fault_lock);
+    return status;
+}
+
+static hr_status event_query(hri_event *base, bool *done)
+{
+    fault_event *event = (fault_event *)base;
+    bool is_done = false;
+    hr_status status = fault_enter(FAULT_EVENT_QUERY);
+    if (status == HR_OK) {
+        status = event->inner->ops->query(event->inner, &is_done);
+    }
+    if (status == HR_OK && is_done) {
+        status = raise_event(event);
+    }
+    if (status == HR_OK) {
+        *done = is_done;
+    }
+    return status;
+}
+
+static hr_status event_wait(hri_event *base)
+{
+    fault_event *event = (fault_event *)base;
+    hr_status inner = event->inner->ops->wait(event->inner);
+    hr_status status = fault_enter(FAULT_EVENT_WAIT);
+    if (status == HR_OK) {
+        status = raise_event(event);
+    }
+    return status != HR_OK ? status : inner;
+}
+
+static hr_status event_time(hri_event *base, uint64_t *ns)
+{
+    fault_event *event = (fault_event *)base;
+    hr_status status = fault_enter(FAULT_EVENT_TIME);
+    return status != HR_OK ? status : event->inner->ops->time(event->inner, ns);
+}
+
+static void event_destroy(hri_event *base)
+{
+    fault_event *event = (fault_event *)base;
+    fault_note(FAULT_DESTROY_EVENT);
+    if (event != NULL) {
+        bool done = true;
+        if (event->inner->ops->query(event->inner, &done) == HR_OK && !done) {
+            (void)fault_breach("an event is destroyed before it is complete");
+        }
+        event->inner->ops->destroy(event->inner);
+        fault_count_object((fault_device *)base->device, -1);
+        free(event);
+    }
+}
+
+static const hri_event_ops event_ops = {
+    .destroy = event_destroy,
+    .query = event_query,
+    .wait = event_wait,
+    .time = event_time,
+};
+
+hr_status fault_create_event(hri_device *device, hri_event **out)
+{
+    hri_device *inner = fault_inner_device(device);
+    hr_status status = fault_enter(FAULT_CREATE_EVENT);
+    if (status != HR_OK) {
+        return status;
+    }
+    fault_event *event = calloc(1, sizeof *event);
+    if (event == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+    }
+    status = inner->ops->create_event(inner, &event->inner);
+    if (status != HR_OK) {
+        free(event);
+        return status;
+    }
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    fault_count_object((fault_device *)device, 1);
+    *out = &event->base;
+    return HR_OK;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* What is asked of the wrapper backend, and what it counts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fault_internal.h"
+
+pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+    uint64_t fail_call, lose_call, fail_operation; /* 0: none */
+    hr_status call_status, operation_status;
+    bool staged;
+    uint64_t free_bytes, allocation_bytes; /* 0: as it is */
+    uint64_t calls, operations, breaches;
+    uint64_t counts[FAULT_SLOTS];
+    uint64_t bytes[FAULT_DIRECTIONS];
+    fault_record *records;
+    size_t record_count, record_capacity;
+} state;
+
+static uint64_t objects; /* not in state: a reset must not forget them */
+
+static const char *const slot_names[FAULT_SLOTS] = {
+    [FAULT_PROBE] = "probe",
+    [FAULT_DESCRIBE] = "describe",
+    [FAULT_OPEN] = "open",
+    [FAULT_ALLOCATE] = "allocate",
+    [FAULT_ALLOCATE_PINNED] = "allocate_pinned",
+    [FAULT_CREATE_QUEUE] = "create_queue",
+    [FAULT_CREATE_EVENT] = "create_event",
+    [FAULT_COPY] = "copy",
+    [FAULT_FILL] = "fill",
+    [FAULT_GEMM] = "gemm",
+    [FAULT_RECORD] = "record",
+    [FAULT_WAIT] = "wait",
+    [FAULT_FINISH] = "finish",
+    [FAULT_EVENT_QUERY] = "event query",
+    [FAULT_EVENT_WAIT] = "event wait",
+    [FAULT_EVENT_TIME] = "event time",
+    [FAULT_CLOSE] = "close",
+    [FAULT_RELEASE] = "release",
+    [FAULT_RELEASE_PINNED] = "release_pinned",
+    [FAULT_DESTROY_QUEUE] = "destroy queue",
+    [FAULT_DESTROY_EVENT] = "destroy event",
+    [FAULT_IS_PEER] = "is_peer",
+    [FAULT_GEMM_OFFERED] = "gemm_offered",
+};
+
+const char *fault_slot_name(fault_slot slot)
+{
+    return slot < FAULT_SLOTS ? slot_names[slot] : "?";
+}
+
+void fault_backend_reset(void)
+{
+    pthread_mutex_lock(&fault_lock);
+    free(state.records);
+    memset(&state, 0, sizeof state);
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_fail_call(uint64_t call, hr_status status)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.fail_call = call;
+    state.call_status = status;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_lose(uint64_t call)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.lose_call = call;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_fail_operation(uint64_t operation, hr_status status)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.fail_operation = operation;
+    state.operation_status = status;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_pretend_staged(bool staged)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.staged = staged;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_limit(uint64_t free_bytes, uint64_t allocation_bytes)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.free_bytes = free_bytes;
+    state.allocation_bytes = allocation_bytes;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_pretend(hri_device_info *info, uint64_t *free_bytes)
+{
+    pthread_mutex_lock(&fault_lock);
+    info->staged = info->staged || state.staged;
+    if (state.free_bytes > 0 && state.free_bytes < info->free_bytes) {
+        info->free_bytes = state.free_bytes;
+    }
+    if (state.allocation_bytes > 0 &&
+        state.allocation_bytes < info->allocation_bytes) {
+        info->allocation_bytes = state.allocation_bytes;
+    }
+    *free_bytes = state.free_bytes;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+/* The lock is held. */
+static void add_record(fault_slot slot, hr_status injected)
+{
+    state.counts[slot]++;
+    if (state.record_count == state.record_capacity) {
+        size_t capacity = state.record_capacity * 2 + 256;
+        fault_record *records =
+            realloc(state.records, capacity * sizeof *records);
+        if (records == NULL) {
+            return;
+        }
+        state.records = records;
+        state.record_capacity = capacity;
+    }
+    state.records[state.record_count++] = (fault_record){slot, injected};
+}
+
+hr_status fault_enter(fault_slot slot)
+{
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&fault_lock);
+    uint64_t call = ++state.calls;
+    if (state.lose_call > 0 && call >= state.lose_call) {
+        status = HR_ERROR_LOST;
+    } else if (call == state.fail_call) {
+        status = state.call_status;
+    }
+    add_record(slot, status);
+    pthread_mutex_unlock(&fault_lock);
+    if (status != HR_OK) {
+        hri_fail(status, "fault backend: call %llu (%s) fails on request",
+                 (unsigned long long)call, fault_slot_name(slot));
+    }
+    return status;
+}
+
+void fault_note(fault_slot slot)
+{
+    pthread_mutex_lock(&fault_lock);
+    add_record(slot, HR_OK);
+    pthread_mutex_unlock(&fault_lock);
+}
+
+bool fault_operation(hri_error *error)
+{
+    pthread_mutex_lock(&fault_lock);
+    uint64_t operation = ++state.operations;
+    bool fails = operation == state.fail_operation;
+    hr_status status = state.operation_status;
+    pthread_mutex_unlock(&fault_lock);
+    if (fails) {
+        error->status = status;
+        snprintf(error->message, sizeof error->message,
+                 "fault backend: operation %llu fails on request",
+                 (unsigned long long)operation);
+    }
+    return fails;
+}
+
+void fault_count_bytes(fault_direction direction, uint64_t bytes)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.bytes[direction] += bytes;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_count_object(fault_device *device, int change)
+{
+    pthread_mutex_lock(&fault_lock);
+    objects += (uint64_t)(int64_t)change;
+    if (device != NULL) {
+        device->objects += (uint64_t)(int64_t)change;
+    }
+    pthread_mutex_unlock(&fault_lock);
+}
+
+hr_status fault_breach(const char *what)
+{
+    fprintf(stderr, "fault backend: breach of contract: %s\n", what);
+    pthread_mutex_lock(&fault_lock);
+    state.breaches++;
+    pthread_mutex_unlock(&fault_lock);
+    return hri_fail(HR_ERROR_INVALID, "fault backend: %s", what);
+}
+
+static uint64_t read_state(const uint64_t *number)
+{
+    pthread_mutex_lock(&fault_lock);
+    uint64_t copy = *number;
+    pthread_mutex_unlock(&fault_lock);
+    return copy;
+}
+
+uint64_t fault_backend_calls(void)
+{
+    return read_state(&state.calls);
+}
+
+uint64_t fault_backend_operations(void)
+{
+    return read_state(&state.operations);
+}
+
+uint64_t fault_backend_count(fault_slot slot)
+{
+    return read_state(&state.counts[slot]);
+}
+
+uint64_t fault_backend_bytes(fault_direction direction)
+{
+    return read_state(&state.bytes[direction]);
+}
+
+uint64_t fault_backend_objects(void)
+{
+    return read_state(&objects);
+}
+
+uint64_t fault_backend_breaches(void)
+{
+    return read_state(&state.breaches);
+}
+
+bool fault_backend_record(size_t index, fault_record *record)
+{
+    pthread_mutex_lock(&fault_lock);
+    bool found = index < state.record_count;
+    if (found) {
+        *record = state.records[index];
+    }
+    pthread_mutex_unlock(&fault_lock);
+    return found;
+}

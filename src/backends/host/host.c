@@ -60,21 +60,11 @@ static hr_status host_allocate(hri_device *device, size_t bytes,
                                hri_buffer **out)
 {
     void *data = NULL;
-    hr_status status = HR_OK;
     host_buffer *buffer = calloc(1, sizeof *buffer);
     if (buffer == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host buffer: out of memory");
     }
-    /* The system would promise more than it has. */
-    if (bytes > device->info.allocation_bytes) {
-        status =
-            hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                     "host: a buffer of %zu bytes is larger than the "
-                     "memory, %llu bytes",
-                     bytes, (unsigned long long)device->info.allocation_bytes);
-    } else {
-        status = hri_host_memory(bytes, &data);
-    }
+    hr_status status = hri_host_memory(device, bytes, &data);
     if (status != HR_OK) {
         free(buffer);
         return status;
@@ -96,8 +86,7 @@ static void host_release(hri_buffer *buffer)
 static hr_status host_allocate_pinned(hri_device *device, size_t bytes,
                                       void **host)
 {
-    (void)device;
-    return hri_host_memory(bytes, host);
+    return hri_host_memory(device, bytes, host);
 }
 
 static void host_release_pinned(hri_device *device, void *host)

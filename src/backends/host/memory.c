@@ -8,10 +8,16 @@
 /* From this size on, memory is aligned to huge pages and asks for them. */
 enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
 
-hr_status hri_host_memory(size_t bytes, void **out)
+hr_status hri_host_memory(const hri_device *device, size_t bytes, void **out)
 {
     void *memory = NULL;
     bool large = bytes >= HUGE_FROM;
+    unsigned long long most = device->info.allocation_bytes;
+    if (bytes > most) { /* the system would promise more than it has */
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "host: %zu bytes are more than the memory, %llu bytes",
+                        bytes, most);
+    }
     if (posix_memalign(&memory, large ? HUGE_PAGE : LINE,
                        bytes > 0 ? bytes : 1) != 0) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,

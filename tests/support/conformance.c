@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/conformance.h"
+
+#include <unistd.h>
+
+#include "support/fault_backend.h"
+
+extern const hri_backend hri_backend_host;
+
+/* A test that waits for what never comes ends after this long. */
+enum { PATIENCE_SECONDS = 300 };
+
+/* What is under test now. */
+static const hri_backend *current_backend;
+static uint32_t current_index;
+
+void conformance_must(hr_status status, const char *what)
+{
+    if (status != HR_OK) {
+        fprintf(stderr, "%s: %s: %s\n", what, hr_status_name(status),
+                hr_last_error());
+        exit(1);
+    }
+}
+
+hri_device *conformance_open_again(void)
+{
+    hri_device *device = NULL;
+    conformance_must(current_backend->open(current_index, &device), "open");
+    return device;
+}
+
+hri_queue *conformance_queue(hri_device *device)
+{
+    hri_queue *queue = NULL;
+    conformance_must(device->ops->create_queue(device, &queue), "create_queue");
+    return queue;
+}
+
+hri_event *conformance_event(hri_device *device)
+{
+    hri_event *event = NULL;
+    conformance_must(device->ops->create_event(device, &event), "create_event");
+    return event;
+}
+
+hri_buffer *conformance_buffer(hri_device *device, size_t bytes)
+{
+    hri_buffer *buffer = NULL;
+    conformance_must(device->ops->allocate(device, bytes, &buffer), "allocate");
+    return buffer;
+}
+
+void *conformance_memory(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory == NULL) {
+        fprintf(stderr, "out of memory for %zu bytes\n", bytes);
+        exit(1);
+    }
+    return memory;
+}
+
+void conformance_upload(hri_queue *queue, hri_buffer *buffer, const void *host)
+{
+    hri_copy copy =
+        conformance_row(hri_at(buffer, 0), hri_at_host(host, 0), buffer->bytes);
+    conformance_must(queue->ops->copy(queue, &copy), "copy to a buffer");
+}
+
+void conformance_download(hri_queue *queue, void *host, hri_buffer *buffer)
+{
+    hri_copy copy =
+        conformance_row(hri_at_host(host, 0), hri_at(buffer, 0), buffer->bytes);
+    conformance_must(queue->ops->copy(queue, &copy), "copy from a buffer");
+}
+
+/* False when the device did not open. */
+static bool run_device(conformance_test test)
+{
+    hri_device_info info;
+    hri_device *device = NULL;
+    if (current_backend->describe(current_index, &info) != HR_OK ||
+        current_backend->open(current_index, &device) != HR_OK) {
+        fprintf(stderr, "%s device %u: %s\n", current_backend->name,
+                current_index, hr_last_error());
+        return false;
+    }
+    printf("%s, %s\n", info.path, info.name);
+    test(device);
+    device->ops->close(device);
+    return true;
+}
+
+/* The number of devices, or -1. */
+static int run_backend(const hri_backend *backend, conformance_test test)
+{
+    uint32_t count = 0;
+    bool good = true;
+    if (backend->probe(&count) != HR_OK || count == 0) {
+        printf("skip %s: %s\n", backend->name,
+               count == 0 ? "it has no device" : hr_last_error());
+        return 0;
+    }
+    current_backend = backend;
+    for (uint32_t i = 0; i < count; i++) {
+        current_index = i;
+        good = run_device(test) && good;
+    }
+    return good ? (int)count : -1;
+}
+
+static int run_wrapped(conformance_test test)
+{
+    fault_backend_reset();
+    printf("behind the wrapper: ");
+    int devices = run_backend(fault_backend_wrap(&hri_backend_host), test);
+    if (fault_backend_breaches() > 0 || fault_backend_objects() > 0) {
+        fprintf(stderr, "%llu breaches of contract, %llu objects left\n",
+                (unsigned long long)fault_backend_breaches(),
+                (unsigned long long)fault_backend_objects());
+        devices = -1;
+    }
+    fault_backend_reset();
+    return devices;
+}
+
+int conformance_run(conformance_test test)
+{
+    int devices = 0;
+    bool good = true;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    alarm(PATIENCE_SECONDS);
+    for (const hri_backend *const *b = hri_backends; *b != NULL; b++) {
+        int count = run_backend(*b, test);
+        good = good && count >= 0;
+        devices += count;
+    }
+    int wrapped = run_wrapped(test);
+    return good && wrapped >= 0 ? devices : -1;
+}

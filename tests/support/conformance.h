@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The conformance suite's frame: each program's main is
+ *
+ *     return conformance_main(what_must_hold);
+ *
+ * which calls the function with every device of every backend that is present,
+ * and again with the host behind the wrapper of fault_backend.h, which checks
+ * that the suite itself keeps to the contract. */
+#ifndef CONFORMANCE_H
+#define CONFORMANCE_H
+
+#include "hal/hal.h"
+#include "test.h"
+
+typedef void (*conformance_test)(hri_device *device);
+
+/* How many devices it was called with; -1 when one of them did not open, or
+ * the wrapper found a breach or a leak. Tells what is skipped and why. */
+int conformance_run(conformance_test test);
+
+/* The device under test once more; closed by the caller. */
+hri_device *conformance_open_again(void);
+
+/* What every test needs. Each ends the program when it fails. */
+hri_queue *conformance_queue(hri_device *device);
+hri_event *conformance_event(hri_device *device);
+hri_buffer *conformance_buffer(hri_device *device, size_t bytes);
+void *conformance_memory(size_t bytes);
+void conformance_must(hr_status status, const char *what);
+
+/* Enqueue copying all of host, of the buffer's size, to it, or back. */
+void conformance_upload(hri_queue *queue, hri_buffer *buffer, const void *host);
+void conformance_download(hri_queue *queue, void *host, hri_buffer *buffer);
+
+/* A single row of bytes. */
+static inline hri_copy conformance_row(hri_place to, hri_place from,
+                                       size_t bytes)
+{
+    return (hri_copy){
+        .to = to, .from = from, .width = bytes, .height = 1, .depth = 1};
+}
+
+static inline int conformance_main(conformance_test test)
+{
+    int devices = conformance_run(test);
+    CHECK(devices >= 0);
+    return devices == 0 ? test_skip("no backend has a device") : test_end();
+}
+
+#endif

@@ -75,7 +75,7 @@ static void physical_id(const hri_cl_unit *unit, hri_device_info *info)
                hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_UUID_KHR, sizeof uuid,
                                       uuid, NULL) == CL_SUCCESS) {
         int at = snprintf(info->physical_id, sizeof info->physical_id, "uuid:");
-        for (int i = 0; i < 16; i++) {
+        for (ptrdiff_t i = 0; i < 16; i++) {
             snprintf(info->physical_id + at + 2 * i, 3, "%02x", uuid[i]);
         }
     }

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* Choosing how C and k are cut: of all blockings that fit into the memories,
+ * the ones within 3 per cent of the fewest bytes, and of these the fastest. */
+#include <math.h>
+
+#include "base/size.h"
+#include "gemm/plan.h"
+
+enum {
+    LEAST_EDGE = 64, /* smallest tile edge and depth that is still tried */
+    MOST_EDGE = 4096,
+    PAD = 16,   /* elements; lines in slots start at multiples of it */
+    GRAIN = 32, /* elements; large cuts fall on multiples of it */
+    RING = 4,   /* tiles on their way home when k is whole */
+};
+
+/* Longer tasks than this would make cancelling and stealing slow. */
+static const double most_task_seconds = 0.1;
+
+/* What it costs to issue one, measured on H200s as 5 to 10 microseconds. */
+static const double task_overhead_seconds = 1e-5;
+
+static int64_t grain(int64_t extent, int64_t pieces)
+{
+    return extent / pieces >= 8 * GRAIN ? GRAIN : 1;
+}
+
+int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i)
+{
+    int64_t g = grain(extent, pieces);
+    int64_t units = hri_ceil_div(extent, g);
+    int64_t start = units / pieces * i + hri_min(i, units % pieces);
+    return hri_min(start * g, extent);
+}
+
+/* The largest piece of the cut. */
+static int64_t piece(int64_t extent, int64_t pieces)
+{
+    int64_t g = grain(extent, pieces);
+    return hri_min(hri_ceil_div(hri_ceil_div(extent, g), pieces) * g, extent);
+}
+
+int64_t hri_slot_pitch(int64_t width)
+{
+    return hri_ceil_div(width, PAD) * PAD;
+}
+
+static uint64_t slot(int64_t height, int64_t width, uint32_t size)
+{
+    return (uint64_t)hri_slot_pitch(height) * (uint64_t)hri_slot_pitch(width) *
+           size;
+}
+
+static void slot_bytes(const hri_plan_shape *s, int64_t height, int64_t width,
+                       int64_t depth, uint64_t bytes[3])
+{
+    bytes[HRI_A] = slot(height, depth, s->size);
+    bytes[HRI_B] = slot(depth, width, s->size);
+    bytes[HRI_C] = slot(height, width, s->c_size);
+}
+
+void hri_blocking_slot_bytes(const hri_plan_shape *s, const hri_blocking *b,
+                             uint64_t bytes[3])
+{
+    slot_bytes(s, piece(s->m, b->block_rows * b->rows),
+               piece(s->n, b->block_cols * b->cols), piece(s->k, b->chunks),
+               bytes);
+}
+
+static bool single(const hri_blocking *b)
+{
+    return b->block_rows == 1 && b->block_cols == 1;
+}
+
+void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
+                        int64_t slots[3])
+{
+    bool many = !single(b);
+    if (rows == 0 || cols == 0) {
+        slots[HRI_A] = slots[HRI_B] = slots[HRI_C] = 0;
+    } else if (b->chunks > 1) {
+        slots[HRI_A] = rows * b->depth;
+        slots[HRI_B] = cols * b->depth;
+        slots[HRI_C] = rows * cols;
+    } else { /* the longer-lived side stays, the other streams */
+        slots[HRI_A] = rows * (many && b->by_columns ? b->depth : 1);
+        slots[HRI_B] = cols * (many && !b->by_columns ? b->depth : 1);
+        slots[HRI_C] = b->depth > 1 ? hri_min(rows * cols, RING) : 1;
+    }
+}
+
+uint64_t hri_plan_least_memory(const hri_plan_shape *s)
+{
+    uint64_t bytes[3];
+    slot_bytes(s, hri_min(s->m, LEAST_EDGE), hri_min(s->n, LEAST_EDGE),
+               s->whole_k ? s->k : hri_min(s->k, LEAST_EDGE), bytes);
+    return bytes[HRI_A] + bytes[HRI_B] + bytes[HRI_C];
+}
+
+typedef struct search {
+    const hri_plan_shape *shape;
+    const hri_plan_accelerator *accelerators;
+    uint32_t count;
+    const hri_partition *partition;
+    hri_rect *rects;
+    double rate, up, down; /* sums */
+    bool in_place;         /* all of them: memory and links do not matter */
+    int64_t whole_edge, cut_edge;
+    int32_t depth;     /* sets of streamed panels: 2, or 1 in dire need */
+    double most_bytes; /* of a candidate worth looking at */
+    bool by_time;      /* look for the least seconds, else bytes */
+    bool found;
+    hri_blocking best;
+} search;
+
+/* Panel bytes over the host link when every panel crosses once for each block
+ * that it is not still there for. */
+static double panel_bytes(const hri_plan_shape *s, const hri_blocking *b)
+{
+    double a = (double)s->m * (double)s->k * s->size;
+    double bb = (double)s->k * (double)s->n * s->size;
+    double rows = (double)b->block_rows, cols = (double)b->block_cols;
+    if (b->chunks > 1) {
+        return a * cols + bb * rows;
+    }
+    /* whole k: one side stays along a line of blocks; the other streams past
+     * once a line, and its last block still serves the next line */
+    return b->by_columns ? bb + a * cols - a * (cols - 1) / rows
+                         : a + bb * rows - bb * (rows - 1) / cols;
+}
+
+/* Seconds in which links and arithmetic cannot work side by side: at the start,
+ * and after most products are done. */
+static double ends(const search *x, const hri_blocking *b, double compute)
+{
+    const hri_plan_shape *s = x->shape;
+    double height = (double)piece(s->m, b->block_rows * b->rows);
+    double width = (double)piece(s->n, b->block_cols * b->cols);
+    double depth = (double)piece(s->k, b->chunks);
+    double blocks = (double)(b->block_rows * b->block_cols);
+    /* some wait for the last tile of others, on average half of one */
+    double seconds =
+        0.5 * s->flops * height * width * depth * x->count / x->rate;
+    if (x->up > 0) {
+        /* the first tile's panels */
+        seconds += (height + width) * depth * s->size * x->count / x->up;
+    }
+    if (x->up > 0 && b->chunks == 1 && !single(b)) {
+        /* the side that stays is loaded whole while the first block runs */
+        double side = b->by_columns ? (double)s->n / (double)b->block_cols
+                                    : (double)s->m / (double)b->block_rows;
+        double load = side * (double)s->k * s->size / x->up;
+        seconds += fmax(0.0, load - compute / blocks);
+    }
+    if (x->down > 0) {
+        /* the last tiles go home: all of a block's when k is chunked */
+        double tiles = b->chunks > 1 ? (double)s->m * (double)s->n / blocks
+                                     : height * width * x->count;
+        seconds += tiles * s->c_size / x->down;
+    }
+    return seconds;
+}
+
+static void predict(const search *x, hri_blocking *b)
+{
+    const hri_plan_shape *s = x->shape;
+    double height = (double)piece(s->m, b->block_rows * b->rows);
+    double width = (double)piece(s->n, b->block_cols * b->cols);
+    double depth = (double)piece(s->k, b->chunks);
+    double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
+    double small = 1.0 + 16.0 / height + 16.0 / width + 16.0 / depth;
+    double tasks = (double)(b->block_rows * b->rows) *
+                   (double)(b->block_cols * b->cols) * (double)b->chunks;
+    double compute = flops / x->rate * b->balance * small +
+                     tasks / x->count * task_overhead_seconds;
+    double c = (double)s->m * (double)s->n * s->c_size;
+    double up = x->up > 0 ? (b->bytes + (s->read_c ? c : 0)) / x->up : 0;
+    double down = x->down > 0 ? c / x->down : 0;
+    double link = fmax(up, down);
+    /* streams that cannot run ahead add their time instead of hiding it */
+    bool overlap = b->depth > 1 || single(b);
+    b->ends = ends(x, b, compute);
+    b->seconds = b->ends + (overlap ? fmax(compute, link) : compute + link);
+}
+
+static bool fits(search *x, const hri_blocking *b)
+{
+    uint64_t bytes[3];
+    hri_blocking_slot_bytes(x->shape, b, bytes);
+    hri_partition_rects(x->partition, b->rows, b->cols, x->rects);
+    for (uint32_t i = 0; i < x->count; i++) {
+        hri_rect r = x->rects[i];
+        int64_t slots[3];
+        hri_blocking_slots(b, r.row1 - r.row0, r.col1 - r.col0, slots);
+        double need = (double)slots[0] * (double)bytes[0] +
+                      (double)slots[1] * (double)bytes[1] +
+                      (double)slots[2] * (double)bytes[2];
+        if (!x->accelerators[i].in_place &&
+            need > (double)x->accelerators[i].memory) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void consider(search *x, hri_blocking b)
+{
+    b.bytes = panel_bytes(x->shape, &b);
+    predict(x, &b);
+    if (b.bytes > x->most_bytes) {
+        return;
+    }
+    bool better = !x->found || (x->by_time ? b.seconds < x->best.seconds
+                                           : b.bytes < x->best.bytes);
+    if (better && fits(x, &b)) {
+        x->best = b;
+        x->found = true;
+    }
+}
+
+/* Panels that span all of k: along rows of blocks, or down columns. */
+static void consider_whole(search *x, hri_blocking b)
+{
+    b.chunks = 1;
+    b.depth = x->depth;
+    b.by_columns = false;
+    consider(x, b);
+    if (!single(&b)) {
+        b.by_columns = true;
+        consider(x, b);
+    }
+}
+
+/* Pieces of k no deeper than tiles are wide: deeper ones only cost memory. */
+static void consider_chunks(search *x, hri_blocking b, int64_t edge)
+{
+    b.depth = x->depth;
+    for (int64_t depth = LEAST_EDGE; depth <= edge; depth *= 2) {
+        b.chunks = hri_ceil_div(x->shape->k, depth);
+        if (b.chunks > 1) {
+            consider(x, b);
+        }
+    }
+}
+
+static void consider_holdings(search *x, hri_blocking b, int64_t edge)
+{
+    if (edge <= x->whole_edge || x->shape->whole_k) {
+        consider_whole(x, b);
+    }
+    if (!x->shape->whole_k) {
+        consider_chunks(x, b, edge);
+    }
+}
+
+/* How often an extent is cut: every small number, then steps of a 16th, and
+ * `last`, which nothing follows. */
+static int64_t next_count(int64_t count, int64_t last)
+{
+    int64_t next = count < 32 ? count + 1 : count + count / 16;
+    return count < last ? hri_min(next, last) : last + 1;
+}
+
+static void consider_edge(search *x, int64_t edge)
+{
+    enum { COUNTS = 512 };
+    const hri_plan_shape *s = x->shape;
+    int64_t most_rows = hri_ceil_div(s->m, hri_min(edge, LEAST_EDGE));
+    int64_t most_cols = hri_ceil_div(s->n, hri_min(edge, LEAST_EDGE));
+    struct {
+        int64_t blocks, tiles;
+        double balance;
+    } across[COUNTS];
+    int64_t count = 0;
+    int64_t last_row = x->in_place ? 1 : hri_ceil_div(s->m, edge);
+    int64_t last_col = x->in_place ? 1 : hri_ceil_div(s->n, edge);
+    for (int64_t c = 1; c <= last_col && count < COUNTS;
+         c = next_count(c, last_col)) {
+        across[count].blocks = c;
+        across[count].tiles = hri_partition_tile_cols(
+            x->partition, hri_ceil_div(hri_ceil_div(s->n, c), edge),
+            most_cols / c, &across[count].balance);
+        count++;
+    }
+    for (int64_t r = 1; r <= last_row; r = next_count(r, last_row)) {
+        double balance;
+        int64_t rows = hri_partition_tile_rows(
+            x->partition, hri_ceil_div(hri_ceil_div(s->m, r), edge),
+            most_rows / r, &balance);
+        for (int64_t i = 0; i < count; i++) {
+            consider_holdings(x,
+                              (hri_blocking){
+                                  .block_rows = r,
+                                  .block_cols = across[i].blocks,
+                                  .rows = rows,
+                                  .cols = across[i].tiles,
+                                  .balance = balance * across[i].balance,
+                              },
+                              edge);
+        }
+    }
+}
+
+/* The largest tile edges that the slowest accelerator does in good time, when
+ * k is whole and when it is cut. */
+static void set_edges(search *x)
+{
+    const hri_plan_shape *s = x->shape;
+    double slowest = HUGE_VAL;
+    for (uint32_t i = 0; i < x->count; i++) {
+        slowest = fmin(slowest, x->accelerators[i].rate);
+    }
+    double products = most_task_seconds * slowest / s->flops;
+    double whole = fmin(sqrt(products / (double)s->k), MOST_EDGE);
+    double cut = fmin(cbrt(products), MOST_EDGE);
+    x->whole_edge = hri_max((int64_t)whole / GRAIN * GRAIN, LEAST_EDGE);
+    x->cut_edge = hri_max((int64_t)cut / GRAIN * GRAIN, LEAST_EDGE);
+}
+
+static void scan(search *x)
+{
+    x->found = false;
+    int64_t first =
+        x->shape->whole_k ? x->whole_edge : hri_max(x->whole_edge, x->cut_edge);
+    for (int64_t edge = first; edge >= LEAST_EDGE; edge /= 2) {
+        consider_edge(x, edge);
+        if (x->found && !x->by_time && x->best.block_rows == 1 &&
+            x->best.block_cols == 1) {
+            break; /* every panel crosses once: smaller tiles add nothing */
+        }
+        if (edge > LEAST_EDGE && edge < 2 * LEAST_EDGE) {
+            edge = 2 * LEAST_EDGE; /* end on the smallest one exactly */
+        }
+    }
+}
+
+hr_status hri_blocking_choose(const hri_plan_shape *shape,
+                              const hri_plan_accelerator *accelerators,
+                              uint32_t count, const hri_partition *partition,
+                              hri_rect *rects, hri_blocking *blocking)
+{
+    search x = {
+        .shape = shape,
+        .accelerators = accelerators,
+        .count = count,
+        .partition = partition,
+        .rects = rects,
+        .in_place = true,
+        .most_bytes = HUGE_VAL,
+    };
+    for (uint32_t i = 0; i < count; i++) {
+        x.rate += accelerators[i].rate;
+        x.up += accelerators[i].up;
+        x.down += accelerators[i].down;
+        x.in_place = x.in_place && accelerators[i].in_place;
+    }
+    set_edges(&x);
+    for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {
+        scan(&x);
+    }
+    if (!x.found) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "gemm: the product does not fit into the memory of %u "
+                        "accelerators",
+                        count);
+    }
+    x.depth = x.best.depth;
+    x.most_bytes = x.best.bytes * 1.03;
+    x.by_time = true;
+    scan(&x);
+    *blocking = x.best;
+    return HR_OK;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "gemm/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+
+int64_t hri_plan_row(const hri_plan *plan, int64_t i)
+{
+    return hri_cut(plan->shape.m, plan->tile_rows, i);
+}
+
+int64_t hri_plan_col(const hri_plan *plan, int64_t i)
+{
+    return hri_cut(plan->shape.n, plan->tile_cols, i);
+}
+
+int64_t hri_plan_chunk(const hri_plan *plan, int64_t i)
+{
+    return hri_cut(plan->shape.k, plan->blocking.chunks, i);
+}
+
+void hri_plan_destroy(hri_plan *plan)
+{
+    if (plan == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        free(plan->parts[i].deliveries);
+        free(plan->parts[i].tasks);
+    }
+    free(plan->parts);
+    free(plan->forwards);
+    free(plan);
+}
+
+/* A choice of accelerators and what it leads to. */
+typedef struct team {
+    uint32_t count;
+    uint32_t *members;           /* indices into the facts */
+    hri_plan_accelerator *facts; /* of the members */
+    double *speeds;
+    hri_rect *rects;
+    hri_partition *partition;
+    hri_blocking blocking;
+} team;
+
+static void team_finish(team *t)
+{
+    free(t->members);
+    free(t->facts);
+    free(t->speeds);
+    free(t->rects);
+    hri_partition_destroy(t->partition);
+    *t = (team){0};
+}
+
+/* Room for `count` accelerators. */
+static hr_status team_init(team *t, uint32_t count)
+{
+    *t = (team){.count = count};
+    t->members = calloc(count, sizeof *t->members);
+    t->facts = calloc(count, sizeof *t->facts);
+    t->speeds = calloc(count, sizeof *t->speeds);
+    t->rects = calloc(count, sizeof *t->rects);
+    if (t->members == NULL || t->facts == NULL || t->speeds == NULL ||
+        t->rects == NULL) {
+        team_finish(t);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "gemm: no memory to plan for %u accelerators", count);
+    }
+    return HR_OK;
+}
+
+static hr_status team_choose(team *t, const hri_plan_shape *shape,
+                             const hri_plan_accelerator *all)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        t->facts[i] = all[t->members[i]];
+        t->speeds[i] = t->facts[i].rate;
+    }
+    hr_status status = hri_partition_create(
+        t->speeds, t->count, (double)shape->m, (double)shape->n, &t->partition);
+    if (status == HR_OK) {
+        status = hri_blocking_choose(shape, t->facts, t->count, t->partition,
+                                     t->rects, &t->blocking);
+    }
+    return status;
+}
+
+typedef struct candidate {
+    double seconds_of_memory; /* how long its memory feeds its arithmetic */
+    uint32_t index;
+} candidate;
+
+static int most_memory_first(const void *x, const void *y)
+{
+    const candidate *a = x, *b = y;
+    if (a->seconds_of_memory != b->seconds_of_memory) {
+        return a->seconds_of_memory > b->seconds_of_memory ? -1 : 1;
+    }
+    return a->index < b->index ? -1 : 1;
+}
+
+/* The accelerators that could do the product at all, best fed first. */
+static hr_status list_candidates(const hri_plan_shape *shape,
+                                 const hri_plan_accelerator *all,
+                                 uint32_t count, candidate *candidates,
+                                 uint32_t *found)
+{
+    uint64_t least = hri_plan_least_memory(shape), most = 0;
+    *found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        most = all[i].memory > most ? all[i].memory : most;
+        if (all[i].in_place || all[i].memory >= least) {
+            candidates[(*found)++] = (candidate){
+                all[i].in_place ? HUGE_VAL
+                                : (double)all[i].memory / all[i].rate,
+                i};
+        }
+    }
+    if (*found == 0) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "gemm: the least working set is %llu bytes, but no "
+                        "accelerator may use more than %llu",
+                        (unsigned long long)least, (unsigned long long)most);
+    }
+    qsort(candidates, *found, sizeof *candidates, most_memory_first);
+    return HR_OK;
+}
+
+/* The fastest team: all candidates, or fewer when those with little memory
+ * would hold the others up. */
+static hr_status choose_team(const hri_plan_shape *shape,
+                             const hri_plan_accelerator *all, uint32_t count,
+                             team *best)
+{
+    candidate *candidates = calloc(count, sizeof *candidates);
+    if (candidates == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "gemm: no memory to plan for %u accelerators", count);
+    }
+    uint32_t found;
+    hr_status status = list_candidates(shape, all, count, candidates, &found);
+    double flops =
+        shape->flops * (double)shape->m * (double)shape->n * (double)shape->k;
+    *best = (team){0};
+    for (uint32_t n = found; status == HR_OK && n > 0; n = n * 3 / 4) {
+        double rate = 0.0;
+        for (uint32_t i = 0; i < n; i++) {
+            rate += all[candidates[i].index].rate;
+        }
+        if (best->count > 0 && flops / rate > best->blocking.seconds) {
+            break; /* fewer cannot be faster any more */
+        }
+        team t;
+        status = team_init(&t, n);
+        for (uint32_t i = 0; status == HR_OK && i < n; i++) {
+            t.members[i] = candidates[i].index;
+        }
+        if (status == HR_OK) {
+            status = team_choose(&t, shape, all);
+        }
+        if (status == HR_OK &&
+            (best->count == 0 ||
+             t.blocking.seconds < 0.98 * best->blocking.seconds)) {
+            team_finish(best);
+            *best = t;
+        } else {
+            team_finish(&t);
+        }
+    }
+    free(candidates);
+    if (status != HR_OK) {
+        team_finish(best);
+    }
+    return status;
+}
+
+static void fill_part(const hri_plan *plan, const team *t, uint32_t i,
+                      hri_part *part)
+{
+    hri_rect r = t->rects[i];
+    int64_t slots[3];
+    hri_blocking_slots(&plan->blocking, r.row1 - r.row0, r.col1 - r.col0,
+                       slots);
+    *part = (hri_part){.accelerator = t->members[i],
+                       .rect = r,
+                       .in_place = t->facts[i].in_place};
+    for (int side = HRI_A; side <= HRI_C && !part->in_place; side++) {
+        part->slots[side] = (int32_t)slots[side];
+        part->memory += (uint64_t)slots[side] * plan->slot_bytes[side];
+    }
+    uint64_t spare = plan->slot_bytes[HRI_A] + plan->slot_bytes[HRI_B];
+    if (plan->blocking.chunks == 1 && t->count > 1) {
+        part->spare =
+            part->in_place || part->memory + spare <= t->facts[i].memory;
+        part->memory += part->spare && !part->in_place ? spare : 0;
+    }
+}
+
+static hr_status fill_parts(hri_plan *plan, const team *t)
+{
+    plan->parts = calloc(t->count, sizeof *plan->parts);
+    if (plan->parts == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+    }
+    hri_partition_rects(t->partition, plan->blocking.rows, plan->blocking.cols,
+                        t->rects);
+    for (uint32_t i = 0; i < t->count; i++) {
+        hri_rect r = t->rects[i];
+        if (r.row1 > r.row0 && r.col1 > r.col0) {
+            fill_part(plan, t, i, &plan->parts[plan->part_count++]);
+        }
+    }
+    return HR_OK;
+}
+
+static void predict(hri_plan *plan, const hri_plan_accelerator *all)
+{
+    double compute = 0.0, link = 0.0;
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        hri_part *part = &plan->parts[i];
+        const hri_plan_accelerator *a = &all[part->accelerator];
+        part->seconds = part->flops / a->rate;
+        compute = fmax(compute, part->seconds);
+        link = fmax(link, a->up > 0 ? (double)part->up / a->up : 0.0);
+        link = fmax(link, a->down > 0 ? (double)part->down / a->down : 0.0);
+        plan->up += part->up;
+        plan->down += part->down;
+        plan->peer += part->peer;
+    }
+    plan->link_bound = link > compute;
+    plan->seconds = fmax(compute, link) + plan->blocking.ends;
+}
+
+hr_status hri_plan_create(const hri_plan_shape *shape,
+                          const hri_plan_accelerator *accelerators,
+                          uint32_t count, hri_plan **out)
+{
+    if (count == 0) {
+        return hri_fail(HR_ERROR_INVALID, "gemm: no accelerators");
+    }
+    team t;
+    hr_status status = choose_team(shape, accelerators, count, &t);
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) {
+        team_finish(&t);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+    }
+    plan->shape = *shape;
+    plan->blocking = t.blocking;
+    plan->tile_rows = t.blocking.block_rows * t.blocking.rows;
+    plan->tile_cols = t.blocking.block_cols * t.blocking.cols;
+    hri_blocking_slot_bytes(shape, &t.blocking, plan->slot_bytes);
+    status = fill_parts(plan, &t);
+    team_finish(&t);
+    if (status == HR_OK) {
+        status = hri_schedule(plan, accelerators);
+    }
+    if (status != HR_OK) {
+        hri_plan_destroy(plan);
+        return status;
+    }
+    predict(plan, accelerators);
+    *out = plan;
+    return HR_OK;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Where every byte goes: a pure function from shapes and facts about
+ * accelerators to a schedule.
+ *
+ * C is cut into tiles; tiles make blocks, all accelerators work on one block at
+ * a time, each on its own rectangle of the block's tiles. A panel is what a
+ * tile needs of one operand: a tile row of A or a tile column of B, over one
+ * chunk of k. Every accelerator has slots for panels and tiles and nothing
+ * else. A panel comes over the host link to one accelerator of those that can
+ * copy from each other and is forwarded to the others that need it.
+ *
+ * Two ways to fit into memory (docs/architecture.md has the formulas):
+ *   - whole k: panels span all of k, a tile is complete after one product;
+ *   - chunked k: the block's tiles stay while chunks of k stream past.
+ *
+ * The schedule is one sequence of deliveries and tasks over all accelerators;
+ * everything in it depends only on what comes earlier, so that it cannot lock
+ * up however its parts are run side by side. */
+#ifndef HRI_GEMM_PLAN_H
+#define HRI_GEMM_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "gemm/partition.h"
+
+/* What the plan is made from. */
+typedef struct hri_plan_accelerator {
+    uint64_t memory; /* bytes for panels and tiles; not looked at in_place */
+    double rate;     /* flop/s */
+    double up, down; /* host link, bytes/s; 0: no limit known */
+    uint32_t peers;  /* equal for accelerators that copy from each other */
+    bool in_place;   /* works on host memory, needs no panels */
+} hri_plan_accelerator;
+
+typedef struct hri_plan_shape {
+    int64_t m, n, k;       /* all at least 1 */
+    uint32_t size, c_size; /* bytes of an element of A and B, and of C */
+    double flops;          /* operations for one multiply-add: 2 or 8 */
+    bool read_c;           /* beta is not 0 */
+    bool whole_k;          /* C's type cannot hold partial sums */
+} hri_plan_shape;
+
+/* How C and k are cut. */
+typedef struct hri_blocking {
+    int64_t block_rows, block_cols; /* blocks down and across C */
+    int64_t rows, cols;             /* tiles down and across a block */
+    int64_t chunks;                 /* pieces of k; 1: whole k */
+    int32_t depth;   /* sets of streamed panels held: 2 overlap, 1 not */
+    bool by_columns; /* blocks are walked down columns, not along rows */
+    double balance;  /* busiest accelerator's share over its fair share */
+    double bytes;    /* panels over the host link */
+    double ends;     /* seconds predicted before the first product starts and
+                        after most have ended */
+    double seconds;  /* predicted in all */
+} hri_blocking;
+
+enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
+
+/* A panel arrives in a slot of one part. */
+typedef struct hri_delivery {
+    int64_t after;    /* the task of this part that must have run before
+                         the slot is overwritten; -1: none */
+    int64_t forwards; /* first of forward_count in plan->forwards */
+    int32_t forward_count;
+    int32_t index,
+        chunk; /* of the panel: tile row or column of C, piece of k */
+    int32_t slot;
+    int32_t source; /* part that sends it; -1: it comes from the host */
+    int32_t side;   /* HRI_A or HRI_B */
+} hri_delivery;
+
+typedef struct hri_forward {
+    int32_t part;
+    int64_t delivery; /* of that part */
+} hri_forward;
+
+/* tile (row, col) += panel A (row, chunk) * panel B (chunk, col). */
+typedef struct hri_task {
+    int64_t a, b; /* deliveries of this part; -1: in place */
+    int32_t row, col, chunk;
+    int32_t slot; /* of the tile when k is chunked; -1: any */
+} hri_task;
+
+/* One accelerator's part of the work. */
+typedef struct hri_part {
+    uint32_t accelerator; /* index in the facts */
+    hri_rect rect;        /* its tiles, the same in every block */
+    int32_t slots[3];     /* how many of HRI_A, HRI_B, HRI_C it holds */
+    bool in_place;
+    bool spare; /* room for one more panel of A and of B: it can take
+                   over tiles of others at the end */
+    hri_delivery *deliveries;
+    int64_t delivery_count;
+    hri_task *tasks;
+    int64_t task_count;
+    uint64_t memory, up, down, peer; /* bytes */
+    double flops, seconds;           /* seconds of arithmetic, predicted */
+} hri_part;
+
+typedef struct hri_plan {
+    hri_plan_shape shape;
+    hri_blocking blocking;
+    int64_t tile_rows, tile_cols; /* of all of C */
+    uint64_t slot_bytes[3];       /* HRI_A, HRI_B, HRI_C */
+    hri_part *parts;
+    uint32_t part_count;
+    hri_forward *forwards;
+    int64_t forward_count;
+    uint64_t compulsory, up, down, peer; /* bytes */
+    double seconds;
+    bool link_bound;
+} hri_plan;
+
+/* Make the plan. HR_ERROR_OUT_OF_MEMORY when no accelerator's memory holds the
+ * least working set (the sentence says how much that is), or when the plan
+ * itself does not fit; HR_ERROR_INVALID when there are no accelerators. */
+hr_status hri_plan_create(const hri_plan_shape *shape,
+                          const hri_plan_accelerator *accelerators,
+                          uint32_t count, hri_plan **plan);
+void hri_plan_destroy(hri_plan *plan); /* accepts NULL */
+
+/* Where tile row i of C starts, 0 <= i <= tile_rows; likewise columns, and
+ * pieces of k. */
+int64_t hri_plan_row(const hri_plan *plan, int64_t i);
+int64_t hri_plan_col(const hri_plan *plan, int64_t i);
+int64_t hri_plan_chunk(const hri_plan *plan, int64_t i);
+
+/* Elements from line to line of a panel or tile whose lines have width
+ * elements, in a slot. */
+int64_t hri_slot_pitch(int64_t width);
+
+/* The least memory in bytes that an accelerator needs for this product. */
+uint64_t hri_plan_least_memory(const hri_plan_shape *shape);
+
+/* blocking.c: the cut of C and k for accelerators that all take part, whose
+ * partition is given. rects is scratch for count rectangles.
+ * HR_ERROR_OUT_OF_MEMORY when their memory does not do. */
+hr_status hri_blocking_choose(const hri_plan_shape *shape,
+                              const hri_plan_accelerator *accelerators,
+                              uint32_t count, const hri_partition *partition,
+                              hri_rect *rects, hri_blocking *blocking);
+/* Start of piece i of `pieces` of an extent. */
+int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
+/* Slots that a rectangle of rows x cols tiles needs, and the bytes of each
+ * kind of slot, under a blocking. */
+void hri_blocking_slots(const hri_blocking *blocking, int64_t rows,
+                        int64_t cols, int64_t slots[3]);
+void hri_blocking_slot_bytes(const hri_plan_shape *shape,
+                             const hri_blocking *blocking, uint64_t bytes[3]);
+
+/* schedule.c: fill plan->parts with deliveries and tasks, and the byte counts.
+ * HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_schedule(hri_plan *plan,
+                       const hri_plan_accelerator *accelerators);
+
+#endif

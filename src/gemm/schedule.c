@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/* From a blocking to the sequence of deliveries and tasks.
+ *
+ * The work goes in stages: one block of C and one chunk of k. In each stage the
+ * panels are delivered in the order in which a square of finished tiles grows
+ * (A0, B0, A1, B1, ...), and tasks follow as soon as both panels are there:
+ * little data before the first product, then ever more work for each byte.
+ * Slots are reused least recently needed first. */
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "gemm/plan.h"
+
+/* What a panel slot of a part holds. */
+typedef struct slot {
+    int32_t index, chunk; /* of the panel; index -1: empty */
+    int64_t delivery;
+    int64_t last_task; /* of the part, that reads it; -1: none */
+    int64_t stage;     /* the last that needs it */
+} slot;
+
+/* A panel of every block: tile row of A or tile column of B, counted inside
+ * the block, and the parts that need it. */
+typedef struct panel {
+    int32_t side, index;
+    int32_t key;           /* the earliest place it has in a part's order */
+    uint32_t first, count; /* in builder.needers */
+} panel;
+
+typedef struct builder {
+    hri_plan *plan;
+    const hri_plan_accelerator *accelerators;
+    slot **slots[2]; /* [HRI_A or HRI_B][part] */
+    panel *panels;   /* [panel_count], in order of delivery */
+    int64_t panel_count;
+    uint32_t *needers; /* parts, panel by panel */
+    int64_t forward_capacity;
+    /* the stage */
+    int64_t stage;
+    int32_t block_row, block_col, chunk;
+} builder;
+
+static hr_status no_memory(void)
+{
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+}
+
+static uint64_t panel_size(const hri_plan *p, int side, int64_t index,
+                           int64_t chunk)
+{
+    int64_t depth = hri_plan_chunk(p, chunk + 1) - hri_plan_chunk(p, chunk);
+    int64_t width = side == HRI_A
+                        ? hri_plan_row(p, index + 1) - hri_plan_row(p, index)
+                        : hri_plan_col(p, index + 1) - hri_plan_col(p, index);
+    return (uint64_t)depth * (uint64_t)width * p->shape.size;
+}
+
+/* ---- which panels there are, and who needs them */
+
+static int first_to_grow(const void *x, const void *y)
+{
+    const panel *a = x, *b = y;
+    if (a->key != b->key) {
+        return a->key < b->key ? -1 : 1;
+    }
+    if (a->side != b->side) {
+        return a->side - b->side;
+    }
+    return a->index < b->index ? -1 : 1;
+}
+
+static void range_of(const hri_part *part, int side, int32_t *from, int32_t *to)
+{
+    *from = side == HRI_A ? part->rect.row0 : part->rect.col0;
+    *to = side == HRI_A ? part->rect.row1 : part->rect.col1;
+}
+
+/* The parts with memory of their own that need panel p, into needers. */
+static uint32_t list_needers(const builder *b, panel *p, uint32_t *needers)
+{
+    uint32_t count = 0;
+    p->key = INT32_MAX;
+    for (uint32_t i = 0; i < b->plan->part_count; i++) {
+        const hri_part *part = &b->plan->parts[i];
+        int32_t from, to;
+        range_of(part, p->side, &from, &to);
+        if (!part->in_place && from <= p->index && p->index < to) {
+            if (needers != NULL) {
+                needers[count] = i;
+            }
+            count++;
+            p->key = (int32_t)hri_min(p->key, p->index - from);
+        }
+    }
+    return count;
+}
+
+static hr_status list_panels(builder *b)
+{
+    const hri_blocking *k = &b->plan->blocking;
+    b->panels = calloc((size_t)(k->rows + k->cols), sizeof *b->panels);
+    if (b->panels == NULL) {
+        return no_memory();
+    }
+    uint32_t total = 0;
+    for (int64_t i = 0; i < k->rows + k->cols; i++) {
+        panel p = {.side = i < k->rows ? HRI_A : HRI_B,
+                   .index = (int32_t)(i < k->rows ? i : i - k->rows)};
+        p.first = total;
+        p.count = list_needers(b, &p, NULL);
+        total += p.count;
+        if (p.count > 0) {
+            b->panels[b->panel_count++] = p;
+        }
+    }
+    b->needers = calloc((size_t)total + 1, sizeof *b->needers);
+    if (b->needers == NULL) {
+        return no_memory();
+    }
+    for (int64_t i = 0; i < b->panel_count; i++) {
+        list_needers(b, &b->panels[i], b->needers + b->panels[i].first);
+    }
+    qsort(b->panels, (size_t)b->panel_count, sizeof *b->panels, first_to_grow);
+    return HR_OK;
+}
+
+/* ---- room for what will be written */
+
+static hr_status allocate_part(builder *b, uint32_t i)
+{
+    const hri_blocking *k = &b->plan->blocking;
+    hri_part *part = &b->plan->parts[i];
+    uint64_t rows = (uint64_t)(part->rect.row1 - part->rect.row0);
+    uint64_t cols = (uint64_t)(part->rect.col1 - part->rect.col0);
+    uint64_t stages = (uint64_t)(k->block_rows * k->block_cols * k->chunks);
+    uint64_t tasks, deliveries;
+    if (!hri_mul(stages, rows * cols, &tasks) ||
+        !hri_mul(stages, rows + cols, &deliveries) ||
+        tasks > SIZE_MAX / sizeof *part->tasks ||
+        deliveries > SIZE_MAX / sizeof *part->deliveries) {
+        return no_memory();
+    }
+    part->tasks = malloc((size_t)tasks * sizeof *part->tasks);
+    if (part->tasks == NULL) {
+        return no_memory();
+    }
+    if (part->in_place) {
+        return HR_OK;
+    }
+    part->deliveries = malloc((size_t)deliveries * sizeof *part->deliveries);
+    if (part->deliveries == NULL) {
+        return no_memory();
+    }
+    for (int side = HRI_A; side <= HRI_B; side++) {
+        slot *s = calloc((size_t)part->slots[side], sizeof *s);
+        if (s == NULL) {
+            return no_memory();
+        }
+        b->slots[side][i] = s;
+        for (int32_t j = 0; j < part->slots[side]; j++) {
+            s[j] = (slot){.index = -1, .last_task = -1, .stage = -1};
+        }
+    }
+    return HR_OK;
+}
+
+/* ---- deliveries */
+
+/* The part's slot that holds the panel; NULL when none does. */
+static slot *find(const builder *b, uint32_t part, int side, int32_t index,
+                  int32_t chunk)
+{
+    slot *s = b->slots[side][part];
+    for (int32_t i = 0; i < b->plan->parts[part].slots[side]; i++) {
+        if (s[i].index == index && s[i].chunk == chunk) {
+            return &s[i];
+        }
+    }
+    return NULL;
+}
+
+/* The slot to overwrite: empty, else least recently needed. The blocking sees
+ * to it that there is one that this stage does not need. */
+static int32_t victim(const builder *b, uint32_t part, int side)
+{
+    const slot *s = b->slots[side][part];
+    int32_t best = 0;
+    for (int32_t i = 1; i < b->plan->parts[part].slots[side]; i++) {
+        if (s[i].stage < s[best].stage ||
+            (s[i].stage == s[best].stage &&
+             s[i].last_task < s[best].last_task)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
+                       int32_t source)
+{
+    hri_part *part = &b->plan->parts[part_index];
+    int32_t at = victim(b, part_index, side);
+    slot *s = &b->slots[side][part_index][at];
+    int64_t number = part->delivery_count++;
+    part->deliveries[number] = (hri_delivery){
+        .after = s->last_task,
+        .index = index,
+        .chunk = b->chunk,
+        .slot = at,
+        .source = source,
+        .side = side,
+    };
+    *s = (slot){index, b->chunk, number, -1, b->stage};
+    uint64_t bytes = panel_size(b->plan, side, index, b->chunk);
+    *(source < 0 ? &part->up : &part->peer) += bytes;
+    return number;
+}
+
+static hr_status add_forward(builder *b, uint32_t part, int64_t delivery)
+{
+    hri_plan *p = b->plan;
+    if (p->forward_count == b->forward_capacity) {
+        int64_t capacity = b->forward_capacity * 2 + 64;
+        hri_forward *more =
+            realloc(p->forwards, (size_t)capacity * sizeof *more);
+        if (more == NULL) {
+            return no_memory();
+        }
+        p->forwards = more;
+        b->forward_capacity = capacity;
+    }
+    p->forwards[p->forward_count++] = (hri_forward){(int32_t)part, delivery};
+    return HR_OK;
+}
+
+/* Of the parts that lack the panel and are peers of `like`: the one whose link
+ * has the least to do so far. */
+static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
+                            uint32_t count, uint32_t peers)
+{
+    uint32_t best = UINT32_MAX;
+    double least = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        const hri_part *part = &b->plan->parts[lacking[i]];
+        const hri_plan_accelerator *a = &b->accelerators[part->accelerator];
+        double busy = (double)part->up / (a->up > 0 ? a->up : 1.0);
+        if (a->peers == peers && (best == UINT32_MAX || busy < least)) {
+            best = lacking[i];
+            least = busy;
+        }
+    }
+    return best;
+}
+
+/* One panel to all parts of one group of peers that lack it. Removes them from
+ * lacking; returns how many are left through *count. */
+static hr_status deliver_group(builder *b, const panel *p, int32_t index,
+                               uint32_t *lacking, uint32_t *count)
+{
+    uint32_t peers =
+        b->accelerators[b->plan->parts[lacking[0]].accelerator].peers;
+    uint32_t loader = pick_loader(b, lacking, *count, peers);
+    int64_t number = deliver(b, loader, p->side, index, -1);
+    int64_t first = b->plan->forward_count;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        uint32_t part = lacking[i];
+        uint32_t its = b->plan->parts[part].accelerator;
+        if (b->accelerators[its].peers != peers) {
+            lacking[left++] = part;
+        } else if (part != loader) {
+            int64_t d = deliver(b, part, p->side, index, (int32_t)loader);
+            hr_status status = add_forward(b, part, d);
+            if (status != HR_OK) {
+                return status;
+            }
+        }
+    }
+    *count = left;
+    hri_delivery *sent = &b->plan->parts[loader].deliveries[number];
+    sent->forwards = first;
+    sent->forward_count = (int32_t)(b->plan->forward_count - first);
+    return HR_OK;
+}
+
+static int32_t global_index(const builder *b, int side, int32_t index)
+{
+    const hri_blocking *k = &b->plan->blocking;
+    return (int32_t)(side == HRI_A ? b->block_row * k->rows
+                                   : b->block_col * k->cols) +
+           index;
+}
+
+static hr_status deliver_stage(builder *b, uint32_t *lacking)
+{
+    /* what is still there must not be overwritten by what is not */
+    for (int64_t i = 0; i < b->panel_count; i++) {
+        const panel *p = &b->panels[i];
+        int32_t index = global_index(b, p->side, p->index);
+        for (uint32_t j = 0; j < p->count; j++) {
+            slot *s =
+                find(b, b->needers[p->first + j], p->side, index, b->chunk);
+            if (s != NULL) {
+                s->stage = b->stage;
+            }
+        }
+    }
+    for (int64_t i = 0; i < b->panel_count; i++) {
+        const panel *p = &b->panels[i];
+        int32_t index = global_index(b, p->side, p->index);
+        uint32_t count = 0;
+        for (uint32_t j = 0; j < p->count; j++) {
+            uint32_t part = b->needers[p->first + j];
+            if (find(b, part, p->side, index, b->chunk) == NULL) {
+                lacking[count++] = part;
+            }
+        }
+        while (count > 0) {
+            hr_status status = deliver_group(b, p, index, lacking, &count);
+            if (status != HR_OK) {
+                return status;
+            }
+        }
+    }
+    return HR_OK;
+}
+
+/* ---- tasks */
+
+static int64_t use(builder *b, uint32_t part, int side, int32_t index,
+                   int64_t task)
+{
+    if (b->plan->parts[part].in_place) {
+        return -1;
+    }
+    slot *s = find(b, part, side, index, b->chunk);
+    s->last_task = task;
+    return s->delivery;
+}
+
+static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
+{
+    hri_part *part = &b->plan->parts[part_index];
+    int32_t cols = part->rect.col1 - part->rect.col0;
+    int32_t row = global_index(b, HRI_A, part->rect.row0 + i);
+    int32_t col = global_index(b, HRI_B, part->rect.col0 + j);
+    int64_t number = part->task_count++;
+    part->tasks[number] = (hri_task){
+        .a = use(b, part_index, HRI_A, row, number),
+        .b = use(b, part_index, HRI_B, col, number),
+        .row = row,
+        .col = col,
+        .chunk = b->chunk,
+        .slot = b->plan->blocking.chunks > 1 ? i * cols + j : -1,
+    };
+}
+
+/* The tiles of a part's rectangle, as a growing square. */
+static void add_tasks(builder *b, uint32_t part_index)
+{
+    const hri_rect *r = &b->plan->parts[part_index].rect;
+    int32_t rows = r->row1 - r->row0, cols = r->col1 - r->col0;
+    for (int32_t t = 0; t < rows || t < cols; t++) {
+        for (int32_t j = 0; t < rows && j < t && j < cols; j++) {
+            add_task(b, part_index, t, j);
+        }
+        for (int32_t i = 0; t < cols && i <= t && i < rows; i++) {
+            add_task(b, part_index, i, t);
+        }
+    }
+}
+
+/* ---- the whole */
+
+static hr_status run_stages(builder *b, uint32_t *lacking)
+{
+    const hri_blocking *k = &b->plan->blocking;
+    int64_t outer = k->by_columns ? k->block_cols : k->block_rows;
+    int64_t inner = k->by_columns ? k->block_rows : k->block_cols;
+    for (int64_t o = 0; o < outer; o++) {
+        for (int64_t step = 0; step < inner; step++) {
+            /* there and back, so that the turn reuses a block's panels */
+            int64_t i = o % 2 == 0 ? step : inner - 1 - step;
+            b->block_row = (int32_t)(k->by_columns ? i : o);
+            b->block_col = (int32_t)(k->by_columns ? o : i);
+            for (b->chunk = 0; b->chunk < k->chunks; b->chunk++) {
+                hr_status status = deliver_stage(b, lacking);
+                if (status != HR_OK) {
+                    return status;
+                }
+                for (uint32_t part = 0; part < b->plan->part_count; part++) {
+                    add_tasks(b, part);
+                }
+                b->stage++;
+            }
+        }
+    }
+    return HR_OK;
+}
+
+static void count_products(hri_plan *p, hri_part *part)
+{
+    const hri_plan_shape *s = &p->shape;
+    int64_t last = p->blocking.chunks - 1;
+    for (int64_t t = 0; t < part->task_count; t++) {
+        const hri_task *task = &part->tasks[t];
+        double tile = (double)(hri_plan_row(p, task->row + 1) -
+                               hri_plan_row(p, task->row)) *
+                      (double)(hri_plan_col(p, task->col + 1) -
+                               hri_plan_col(p, task->col));
+        part->flops += s->flops * tile *
+                       (double)(hri_plan_chunk(p, task->chunk + 1) -
+                                hri_plan_chunk(p, task->chunk));
+        if (task->chunk == last && !part->in_place) {
+            uint64_t bytes = (uint64_t)tile * s->c_size;
+            part->down += bytes;
+            part->up += s->read_c ? bytes : 0;
+        }
+    }
+}
+
+/* Bytes that nobody could do without: each panel that any part with memory of
+ * its own needs, once, and those parts' tiles. */
+static void count_compulsory(builder *b)
+{
+    hri_plan *p = b->plan;
+    const hri_blocking *k = &p->blocking;
+    for (int64_t i = 0; i < b->panel_count; i++) {
+        const panel *q = &b->panels[i];
+        int64_t blocks = q->side == HRI_A ? k->block_rows : k->block_cols;
+        int64_t step = q->side == HRI_A ? k->rows : k->cols;
+        for (int64_t block = 0; block < blocks; block++) {
+            for (int64_t c = 0; c < k->chunks; c++) {
+                p->compulsory +=
+                    panel_size(p, q->side, block * step + q->index, c);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < p->part_count; i++) {
+        p->compulsory += p->parts[i].down * (p->shape.read_c ? 2 : 1);
+    }
+}
+
+hr_status hri_schedule(hri_plan *plan, const hri_plan_accelerator *accelerators)
+{
+    builder b = {.plan = plan, .accelerators = accelerators};
+    size_t parts = plan->part_count;
+    uint32_t *lacking = calloc(parts, sizeof *lacking);
+    b.slots[HRI_A] = calloc(parts, sizeof *b.slots[0]);
+    b.slots[HRI_B] = calloc(parts, sizeof *b.slots[0]);
+    hr_status status = HR_OK;
+    if (lacking == NULL || b.slots[HRI_A] == NULL || b.slots[HRI_B] == NULL) {
+        status = no_memory();
+    }
+    for (uint32_t i = 0; i < parts && status == HR_OK; i++) {
+        status = allocate_part(&b, i);
+    }
+    if (status == HR_OK) {
+        status = list_panels(&b);
+    }
+    if (status == HR_OK) {
+        status = run_stages(&b, lacking);
+    }
+    if (status == HR_OK) {
+        for (uint32_t i = 0; i < parts; i++) {
+            count_products(plan, &plan->parts[i]);
+        }
+        count_compulsory(&b);
+    }
+    for (size_t i = 0; i < parts; i++) {
+        for (int side = HRI_A; side <= HRI_B; side++) {
+            if (b.slots[side] != NULL) {
+                free(b.slots[side][i]);
+            }
+        }
+    }
+    free(b.slots[HRI_A]);
+    free(b.slots[HRI_B]);
+    free(b.panels);
+    free(b.needers);
+    free(lacking);
+    return status;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* The planner alone, on random problems with up to 1,000 accelerators. A plan
+ * is replayed against a model that knows only its meaning: what is in which
+ * slot, which tile has seen which piece of k. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "gemm/plan.h"
+#include "support/random.h"
+#include "test.h"
+
+static uint64_t below(uint64_t *state, uint64_t n)
+{
+    random_source source = {*state};
+    uint64_t value = random_next(&source);
+    *state = source.state;
+    return value % n;
+}
+
+/* Sizes of very different magnitude, small ones often. */
+static int64_t extent(uint64_t *state, int bits)
+{
+    return 1 +
+           (int64_t)below(state, 1ull << (1 + below(state, (uint64_t)bits)));
+}
+
+typedef struct problem {
+    hri_plan_shape shape;
+    hri_plan_accelerator *accelerators;
+    uint32_t count;
+} problem;
+
+static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
+{
+    static const uint32_t sizes[] = {1, 2, 4, 8, 16};
+    problem p = {.count = count};
+    p.shape = (hri_plan_shape){
+        .m = extent(state, bits),
+        .n = extent(state, bits),
+        .k = extent(state, bits),
+        .size = sizes[below(state, 5)],
+        .c_size = sizes[below(state, 5)],
+        .flops = below(state, 2) ? 2.0 : 8.0,
+        .read_c = below(state, 2),
+        .whole_k = below(state, 8) == 0,
+    };
+    p.accelerators = calloc(count, sizeof *p.accelerators);
+    int kind = (int)below(state, 3); /* all alike, uneven, very uneven */
+    uint64_t least = hri_plan_least_memory(&p.shape);
+    uint64_t memory = least + below(state, 1ull << memory_bits);
+    for (uint32_t i = 0; i < count; i++) {
+        hri_plan_accelerator *a = &p.accelerators[i];
+        a->rate = 1e11;
+        a->memory = memory;
+        a->up = a->down = 1e10;
+        if (kind > 0) {
+            a->rate = 1e9 * (double)(1 + below(state, kind == 1 ? 10 : 10000));
+            a->memory = kind == 1 ? memory * (1 + below(state, 3))
+                                  : below(state, 2 * memory);
+            a->peers = (uint32_t)below(state, 1 + below(state, 4));
+            a->in_place = below(state, 16) == 0;
+        }
+    }
+    return p;
+}
+
+/* ---- the model */
+
+typedef struct content {
+    int32_t index, chunk;
+} content;
+
+/* Replay one part: every task finds its panels in the slots that its deliveries
+ * filled, no delivery overwrites what a later task still reads. */
+static int replay(const hri_plan *p, const hri_part *part, uint8_t *seen)
+{
+    content *held[2];
+    int64_t *last_read[2];
+    int ok = 1;
+    for (int side = 0; side < 2; side++) {
+        size_t n = (size_t)part->slots[side] + 1;
+        held[side] = calloc(n, sizeof(content));
+        last_read[side] = calloc(n, sizeof(int64_t));
+        for (size_t i = 0; i < n; i++) {
+            last_read[side][i] = -1;
+        }
+    }
+    /* tasks in order; before each, the deliveries up to those it names */
+    int64_t next = 0;
+    for (int64_t t = 0; t < part->task_count; t++) {
+        const hri_task *task = &part->tasks[t];
+        int64_t need = task->a > task->b ? task->a : task->b;
+        for (; next <= need; next++) {
+            const hri_delivery *d = &part->deliveries[next];
+            ok = ok && d->slot >= 0 && d->slot < part->slots[d->side];
+            ok = ok && d->after >= last_read[d->side][d->slot];
+            ok = ok && d->after < t; /* nothing waits for the future */
+            held[d->side][d->slot] = (content){d->index, d->chunk};
+        }
+        for (int side = 0; side < 2 && !part->in_place; side++) {
+            int64_t number = side == HRI_A ? task->a : task->b;
+            int32_t index = side == HRI_A ? task->row : task->col;
+            const hri_delivery *d = &part->deliveries[number];
+            content c = held[side][d->slot];
+            ok = ok && d->side == side && c.index == index &&
+                 c.chunk == task->chunk;
+            last_read[side][d->slot] = t;
+        }
+        uint64_t at =
+            (uint64_t)task->row * (uint64_t)p->tile_cols + (uint64_t)task->col;
+        ok = ok && seen[at] == (uint8_t)task->chunk; /* in order, once */
+        seen[at]++;
+    }
+    ok = ok && next == part->delivery_count; /* nothing loaded for nobody */
+    for (int side = 0; side < 2; side++) {
+        free(held[side]);
+        free(last_read[side]);
+    }
+    return ok;
+}
+
+static uint64_t part_memory(const hri_plan *p, const hri_part *part)
+{
+    uint64_t bytes = 0;
+    for (int side = HRI_A; side <= HRI_C; side++) {
+        bytes += (uint64_t)part->slots[side] * p->slot_bytes[side];
+    }
+    if (part->spare && !part->in_place) {
+        bytes += p->slot_bytes[HRI_A] + p->slot_bytes[HRI_B];
+    }
+    return bytes;
+}
+
+static uint64_t element_bytes(const hri_plan *p, const hri_delivery *d)
+{
+    int64_t width =
+        d->side == HRI_A
+            ? hri_plan_row(p, d->index + 1) - hri_plan_row(p, d->index)
+            : hri_plan_col(p, d->index + 1) - hri_plan_col(p, d->index);
+    int64_t depth =
+        hri_plan_chunk(p, d->chunk + 1) - hri_plan_chunk(p, d->chunk);
+    return (uint64_t)(width * depth) * p->shape.size;
+}
+
+/* Forwards lead where they say, and each delivery from a part is in exactly one
+ * of that part's lists. */
+static int forwards_agree(const hri_plan *p)
+{
+    int64_t from_parts = 0;
+    int ok = 1;
+    for (uint32_t i = 0; i < p->part_count; i++) {
+        const hri_part *part = &p->parts[i];
+        for (int64_t n = 0; n < part->delivery_count; n++) {
+            const hri_delivery *d = &part->deliveries[n];
+            from_parts += d->source >= 0;
+            for (int32_t f = 0; f < d->forward_count; f++) {
+                const hri_forward *to = &p->forwards[d->forwards + f];
+                const hri_delivery *e =
+                    &p->parts[to->part].deliveries[to->delivery];
+                ok = ok && e->source == (int32_t)i && e->side == d->side &&
+                     e->index == d->index && e->chunk == d->chunk;
+            }
+        }
+    }
+    return ok && from_parts == p->forward_count;
+}
+
+static void check_plan(const problem *q, const hri_plan *p)
+{
+    size_t tiles = (size_t)(p->tile_rows * p->tile_cols);
+    uint8_t *seen = calloc(tiles, 1);
+    uint64_t up = 0, down = 0, peer = 0;
+    int replayed = 1, inside = 1, counted = 1;
+    for (uint32_t i = 0; i < p->part_count; i++) {
+        const hri_part *part = &p->parts[i];
+        const hri_plan_accelerator *a = &q->accelerators[part->accelerator];
+        replayed = replayed && replay(p, part, seen);
+        inside = inside && part->memory == part_memory(p, part) &&
+                 (a->in_place || part->memory <= a->memory);
+        uint64_t part_up = 0, part_peer = 0;
+        for (int64_t n = 0; n < part->delivery_count; n++) {
+            const hri_delivery *d = &part->deliveries[n];
+            *(d->source < 0 ? &part_up : &part_peer) += element_bytes(p, d);
+        }
+        part_up += q->shape.read_c ? part->down : 0;
+        counted = counted && part_up == part->up && part_peer == part->peer;
+        up += part->up;
+        down += part->down;
+        peer += part->peer;
+    }
+    CHECK(replayed);
+    CHECK(inside);
+    CHECK(counted && up == p->up && down == p->down && peer == p->peer);
+    CHECK(forwards_agree(p));
+    int once = 1;
+    for (size_t i = 0; i < tiles; i++) {
+        once = once && seen[i] == (uint8_t)p->blocking.chunks;
+    }
+    CHECK(once);
+    CHECK(hri_plan_row(p, 0) == 0 &&
+          hri_plan_row(p, p->tile_rows) == q->shape.m);
+    CHECK(hri_plan_col(p, 0) == 0 &&
+          hri_plan_col(p, p->tile_cols) == q->shape.n);
+    int rising = 1;
+    for (int64_t i = 0; i < p->tile_rows; i++) {
+        rising = rising && hri_plan_row(p, i) < hri_plan_row(p, i + 1);
+    }
+    for (int64_t i = 0; i < p->tile_cols; i++) {
+        rising = rising && hri_plan_col(p, i) < hri_plan_col(p, i + 1);
+    }
+    CHECK(rising);
+    CHECK(p->up + p->down >= p->compulsory);
+    free(seen);
+}
+
+/* With one group of peers and one block, every panel crosses exactly once. */
+static void check_once(const problem *q, const hri_plan *p)
+{
+    uint32_t group = UINT32_MAX;
+    int one_group = 1;
+    for (uint32_t i = 0; i < p->part_count; i++) {
+        const hri_plan_accelerator *a =
+            &q->accelerators[p->parts[i].accelerator];
+        if (!a->in_place) {
+            one_group = one_group && (group == UINT32_MAX || group == a->peers);
+            group = a->peers;
+        }
+    }
+    if (one_group && p->blocking.block_rows == 1 &&
+        p->blocking.block_cols == 1) {
+        CHECK(p->up + p->down == p->compulsory);
+    }
+}
+
+static void random_problems(long count)
+{
+    TEST_CASE("random problems");
+    uint64_t state = 20260101;
+    for (long i = 0; i < count; i++) {
+        uint64_t seed = state;
+        uint32_t accelerators = (uint32_t)extent(&state, i % 50 == 0 ? 9 : 4);
+        problem q = draw(&state, accelerators, 12, 24);
+        hri_plan *p = NULL;
+        hr_status status =
+            hri_plan_create(&q.shape, q.accelerators, q.count, &p);
+        if (status == HR_OK) {
+            long failures = test_state.failures;
+            check_plan(&q, p);
+            check_once(&q, p);
+            if (test_state.failures > failures) {
+                fprintf(stderr, "seed %llu: %lld %lld %lld, %u accelerators\n",
+                        (unsigned long long)seed, (long long)q.shape.m,
+                        (long long)q.shape.n, (long long)q.shape.k, q.count);
+            }
+        } else {
+            /* only when nobody has the least working set */
+            uint64_t least = hri_plan_least_memory(&q.shape);
+            int nobody = status == HR_ERROR_OUT_OF_MEMORY;
+            for (uint32_t j = 0; j < q.count; j++) {
+                nobody = nobody && !q.accelerators[j].in_place &&
+                         q.accelerators[j].memory < least;
+            }
+            CHECK(nobody);
+        }
+        hri_plan_destroy(p);
+        free(q.accelerators);
+    }
+}
+
+/* What docs/architecture.md calls the best: for one accelerator with `memory`
+ * bytes, the fewest panel bytes of any number of blocks, each of which keeps
+ * its tiles and two pieces of k of depth 64, or its panels. */
+static double fewest_bytes(const hri_plan_shape *s, double memory)
+{
+    double best = HUGE_VAL;
+    double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    for (double r = 1; r <= m; r++) {
+        for (double c = 1; c <= n; c++) {
+            double h = ceil(m / r), w = ceil(n / c);
+            double once = (m + n) * k * s->size;
+            double bytes = (c * m + r * n) * k * s->size;
+            double tiles = h * w * s->c_size + 2 * (h + w) * 64 * s->size;
+            double rows = h * k * s->size, cols = w * k * s->size;
+            double ring = 64.0 * 64 * s->c_size;
+            if (tiles <= memory && bytes < best) {
+                best = bytes;
+            }
+            if (rows + 2 * fmin(cols, 64 * k * s->size) + ring <= memory) {
+                best = fmin(best, (m + r * n) * k * s->size);
+            }
+            if (rows + cols + ring <= memory && r * c == 1) {
+                best = fmin(best, once);
+            }
+            if (tiles <= memory) {
+                break; /* more columns of blocks only move more */
+            }
+        }
+        if (best < HUGE_VAL && r > 4 && (m + r * n) * k * s->size > 4 * best) {
+            break;
+        }
+    }
+    return best;
+}
+
+static void tight_memory(void)
+{
+    TEST_CASE("within 10 per cent of the best that blocking allows");
+    static const int64_t shapes[][3] = {
+        {2048, 2048, 2048}, {4096, 1024, 2048}, {1000, 3000, 5000},
+        {6144, 6144, 6144}, {513, 8191, 700},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        for (uint64_t memory = 1 << 20; memory <= 256 << 20; memory *= 2) {
+            hri_plan_shape s = {shapes[i][0], shapes[i][1], shapes[i][2], 4, 4,
+                                2.0,          false,        false};
+            hri_plan_accelerator a = {memory, 1e11, 1e10, 1e10, 0, false};
+            hri_plan *p = NULL;
+            if (!CHECK(hri_plan_create(&s, &a, 1, &p) == HR_OK)) {
+                continue;
+            }
+            double best = fewest_bytes(&s, (double)memory);
+            double moved = (double)p->up;
+            printf("%5lld x %5lld x %5lld, %4llu MiB: %.3f of the best, "
+                   "%.2f of compulsory\n",
+                   (long long)s.m, (long long)s.n, (long long)s.k,
+                   (unsigned long long)memory >> 20, moved / best,
+                   (double)(p->up + p->down) / (double)p->compulsory);
+            CHECK(moved <= 1.10 * best);
+            hri_plan_destroy(p);
+        }
+    }
+}
+
+static void thousand(void)
+{
+    TEST_CASE("1,000 uneven accelerators");
+    uint64_t state = 7;
+    problem q = draw(&state, 1000, 4, 30);
+    q.shape = (hri_plan_shape){100000, 100000, 100000, 4, 4, 2.0, false, false};
+    for (uint32_t i = 0; i < q.count; i++) {
+        q.accelerators[i].rate = 1e12 * (double)(1 + below(&state, 50));
+        q.accelerators[i].memory = (1ull + below(&state, 64)) << 30;
+        q.accelerators[i].in_place = false;
+    }
+    uint64_t start = hri_clock_ns();
+    hri_plan *p = NULL;
+    CHECK(hri_plan_create(&q.shape, q.accelerators, q.count, &p) == HR_OK);
+    printf("planning %u accelerators: %.3f s, %u used, ratio %.3f\n", q.count,
+           hri_seconds_since(start), p->part_count,
+           (double)(p->up + p->down) / (double)p->compulsory);
+    check_plan(&q, p);
+    hri_plan_destroy(p);
+    free(q.accelerators);
+}
+
+int main(void)
+{
+    random_problems(5000);
+    tight_memory();
+    thousand();
+    return test_end();
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "npy/dictionary.h"
+
+#include <string.h>
+
+typedef struct cursor {
+    const uint8_t *start, *at, *end;
+    bool python2;
+} cursor;
+
+const char *hri_npy_show(hri_npy_text text, char shown[HRI_NPY_SHOWN_BYTES])
+{
+    size_t most = HRI_NPY_SHOWN_BYTES - sizeof "...";
+    size_t length = text.length <= most ? text.length : most;
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = text.bytes[i];
+        shown[i] = byte >= 0x20 && byte < 0x7f ? (char)byte : '?';
+    }
+    strcpy(shown + length, length < text.length ? "..." : "");
+    return shown;
+}
+
+/* Whether the next byte is one of set; the end of the text never is. */
+static bool next_is(const cursor *c, const char *set)
+{
+    return c->at < c->end && *c->at != 0 && strchr(set, *c->at) != NULL;
+}
+
+static bool take(cursor *c, char wanted)
+{
+    if (c->at < c->end && *c->at == (uint8_t)wanted) {
+        c->at++;
+        return true;
+    }
+    return false;
+}
+
+static void skip_space(cursor *c)
+{
+    while (next_is(c, " \t\n\r\f")) {
+        c->at++;
+    }
+}
+
+static hr_status unexpected(const cursor *c, const char *wanted)
+{
+    char shown[HRI_NPY_SHOWN_BYTES];
+    size_t left = (size_t)(c->end - c->at);
+    hri_npy_text rest = {c->at, left < 16 ? left : 16};
+    size_t place = (size_t)(c->at - c->start);
+    if (left == 0) {
+        return hri_fail(HR_ERROR_IO,
+                        "its header ends after %zu bytes, before %s", place,
+                        wanted);
+    }
+    return hri_fail(HR_ERROR_IO,
+                    "byte %zu of its header should be %s, but it goes on "
+                    "with \"%s\"",
+                    place, wanted, hri_npy_show(rest, shown));
+}
+
+/* A string in either quotes. Escapes, prefixes and line breaks are refused: no
+ * key and no element type has them. */
+static hr_status parse_string(cursor *c, const char *what, hri_npy_text *out)
+{
+    if (!next_is(c, "'\"")) {
+        return unexpected(c, what);
+    }
+    char quote = (char)*c->at++;
+    const uint8_t *start = c->at;
+    while (c->at < c->end && *c->at != (uint8_t)quote && *c->at >= 0x20 &&
+           *c->at != '\\') {
+        c->at++;
+    }
+    out->bytes = start;
+    out->length = (size_t)(c->at - start);
+    return take(c, quote) ? HR_OK : unexpected(c, "the end of a string");
+}
+
+static hr_status parse_descr(cursor *c, hri_npy_dictionary *out)
+{
+    if (next_is(c, "[({")) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "structured elements (records) are not offered: save "
+                        "one field as a plain array");
+    }
+    return parse_string(c, "the element type in quotes", &out->descr);
+}
+
+static bool take_word(cursor *c, const char *word)
+{
+    size_t length = strlen(word);
+    if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0) {
+        return false;
+    }
+    c->at += length;
+    return true;
+}
+
+static hr_status parse_order(cursor *c, hri_npy_dictionary *out)
+{
+    out->fortran_order = take_word(c, "True");
+    if (!out->fortran_order && !take_word(c, "False")) {
+        return unexpected(c, "True or False");
+    }
+    return HR_OK;
+}
+
+/* A whole number as Python writes it: decimal, without leading zeros. */
+static hr_status parse_extent(cursor *c, int64_t *out)
+{
+    if (next_is(c, "-")) {
+        return unexpected(c, "an extent, which is never negative");
+    }
+    if (!next_is(c, "0123456789")) {
+        return unexpected(c, "an extent");
+    }
+    int64_t extent = 0;
+    bool leading_zero = *c->at == '0';
+    const uint8_t *start = c->at;
+    while (next_is(c, "0123456789")) {
+        if (leading_zero && c->at > start) {
+            return unexpected(c, "the end of the extent 0");
+        }
+        if (__builtin_mul_overflow(extent, 10, &extent) ||
+            __builtin_add_overflow(extent, *c->at - '0', &extent)) {
+            c->at = start;
+            return unexpected(c, "an extent below 2^63");
+        }
+        c->at++;
+    }
+    if (c->python2) {
+        take(c, 'L');
+    }
+    *out = extent;
+    return HR_OK;
+}
+
+/* The extents up to the closing bracket. *comma: whether one came last. */
+static hr_status parse_extents(cursor *c, hri_npy_dictionary *out, bool *comma)
+{
+    *comma = true;
+    for (skip_space(c); !take(c, ')'); skip_space(c)) {
+        int64_t extent = 0;
+        if (!*comma) {
+            return unexpected(c, "a comma or the end of the shape");
+        }
+        hr_status status = parse_extent(c, &extent);
+        if (status != HR_OK) {
+            return status;
+        }
+        if (out->dimensions < 2) {
+            out->extents[out->dimensions] = extent;
+        }
+        out->dimensions++;
+        skip_space(c);
+        *comma = take(c, ',');
+    }
+    return HR_OK;
+}
+
+static hr_status parse_shape(cursor *c, hri_npy_dictionary *out)
+{
+    bool comma;
+    const uint8_t *start = c->at;
+    if (!take(c, '(')) {
+        return unexpected(c, "the shape in round brackets");
+    }
+    hr_status status = parse_extents(c, out, &comma);
+    if (status != HR_OK) {
+        return status;
+    }
+    out->shape = (hri_npy_text){start, (size_t)(c->at - start)};
+    if (out->dimensions == 1 && !comma) {
+        char shown[HRI_NPY_SHOWN_BYTES];
+        return hri_fail(HR_ERROR_IO,
+                        "its header gives a number as shape, %s, where a "
+                        "tuple should be",
+                        hri_npy_show(out->shape, shown));
+    }
+    return HR_OK;
+}
+
+static const struct {
+    const char *key;
+    hr_status (*parse)(cursor *c, hri_npy_dictionary *out);
+} entries[] = {
+    {"descr", parse_descr},
+    {"fortran_order", parse_order},
+    {"shape", parse_shape},
+};
+
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
+
+/* The entry whose key this is, and that it comes for the first time. */
+static hr_status find_entry(hri_npy_text key, const bool seen[ENTRIES],
+                            size_t *index)
+{
+    char shown[HRI_NPY_SHOWN_BYTES];
+    size_t i = 0;
+    while (i < ENTRIES &&
+           (key.length != strlen(entries[i].key) ||
+            memcmp(key.bytes, entries[i].key, key.length) != 0)) {
+        i++;
+    }
+    if (i == ENTRIES || seen[i]) {
+        return hri_fail(HR_ERROR_IO, "its header has the key '%s' %s",
+                        hri_npy_show(key, shown),
+                        i == ENTRIES ? "that no .npy header has" : "twice");
+    }
+    *index = i;
+    return HR_OK;
+}
+
+static hr_status parse_entry(cursor *c, bool seen[ENTRIES],
+                             hri_npy_dictionary *out)
+{
+    hri_npy_text key = {0};
+    size_t index = 0;
+    hr_status status = parse_string(c, "a key in quotes", &key);
+    if (status == HR_OK) {
+        status = find_entry(key, seen, &index);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    seen[index] = true;
+    skip_space(c);
+    if (!take(c, ':')) {
+        return unexpected(c, "a colon");
+    }
+    skip_space(c);
+    return entries[index].parse(c, out);
+}
+
+/* What stands between the braces, and the closing one. */
+static hr_status parse_entries(cursor *c, bool seen[ENTRIES],
+                               hri_npy_dictionary *out)
+{
+    bool comma = true;
+    for (skip_space(c); !take(c, '}'); skip_space(c)) {
+        if (!comma) {
+            return unexpected(c, "a comma or the closing brace");
+        }
+        hr_status status = parse_entry(c, seen, out);
+        if (status != HR_OK) {
+            return status;
+        }
+        skip_space(c);
+        comma = take(c, ',');
+    }
+    return HR_OK;
+}
+
+hr_status hri_npy_parse_dictionary(hri_npy_text text, bool python2,
+                                   hri_npy_dictionary *out)
+{
+    cursor c = {text.bytes, text.bytes, text.bytes + text.length, python2};
+    hri_npy_dictionary dictionary = {0};
+    bool seen[ENTRIES] = {false};
+    skip_space(&c);
+    if (!take(&c, '{')) {
+        return unexpected(&c, "the opening brace of a dictionary");
+    }
+    hr_status status = parse_entries(&c, seen, &dictionary);
+    if (status != HR_OK) {
+        return status;
+    }
+    skip_space(&c);
+    if (c.at < c.end) {
+        return unexpected(&c, "white space up to the end");
+    }
+    for (size_t i = 0; i < ENTRIES; i++) {
+        if (!seen[i]) {
+            return hri_fail(HR_ERROR_IO, "its header lacks the key '%s'",
+                            entries[i].key);
+        }
+    }
+    *out = dictionary;
+    return HR_OK;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "npy/header.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "npy/dictionary.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "elements are used as they lie in the file: little-endian");
+
+/* What is written for each type; the first character is the byte order. */
+static const char *const descrs[] = {
+    [HR_F32] = "<f4", [HR_F64] = "<f8",  [HR_C32] = "<c8", [HR_C64] = "<c16",
+    [HR_F16] = "<f2", [HR_BF16] = "<V2", [HR_I8] = "|i1",  [HR_I32] = "<i4",
+};
+
+/* Kinds of elements by the second character, for messages. */
+static const struct {
+    char kind;
+    const char *name;
+} kinds[] = {
+    {'f', "floating-point numbers"},
+    {'i', "signed integers"},
+    {'u', "unsigned integers"},
+    {'c', "complex numbers"},
+    {'b', "booleans"},
+    {'O', "Python objects"},
+    {'U', "Unicode text"},
+    {'S', "byte strings"},
+    {'V', "raw bytes"},
+    {'M', "dates"},
+    {'m', "time spans"},
+};
+
+static const char *kind_of(hri_npy_text descr)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (descr.length >= 2 && descr.bytes[1] == (uint8_t)kinds[i].kind) {
+            return kinds[i].name;
+        }
+    }
+    return "a kind not known here";
+}
+
+/* The type of descr without its byte order; 0 when it is none of ours. */
+static hr_type type_of(hri_npy_text descr)
+{
+    for (hr_type type = HR_F32; type <= HR_I32; type++) {
+        size_t length = strlen(descrs[type]);
+        if (descr.length == length &&
+            memcmp(descr.bytes + 1, descrs[type] + 1, length - 1) == 0) {
+            return type;
+        }
+    }
+    return (hr_type)0;
+}
+
+/* Whether this byte order is the one that elements have in memory. Single bytes
+ * have none; NumPy says '|' for raw bytes that it has read as '<V2'. */
+static bool order_fits(hr_type type, uint8_t order)
+{
+    return order == '<' || (order == '|' && type == HR_BF16) ||
+           (hr_type_size(type) == 1 && memchr("|>=", order, 3) != NULL);
+}
+
+static hr_status parse_type(hri_npy_text descr, hr_type *out)
+{
+    char shown[HRI_NPY_SHOWN_BYTES];
+    hri_npy_show(descr, shown);
+    hr_type type = type_of(descr);
+    if (type != 0 && order_fits(type, descr.bytes[0])) {
+        *out = type;
+        return HR_OK;
+    }
+    if (descr.length > 0 && descr.bytes[0] == '>') {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "big-endian elements ('%s') are not offered: convert "
+                        "them with NumPy, array.astype('<%s')",
+                        shown, shown + 1);
+    }
+    return hri_fail(HR_ERROR_UNSUPPORTED,
+                    "elements '%s' (%s) are not offered, only '<f4', '<f8', "
+                    "'<c8', '<c16', '<f2', '|i1', '<i4' and bfloat16 as '<V2': "
+                    "convert them with NumPy's astype",
+                    shown, kind_of(descr));
+}
+
+/* rows, cols from the shape; an array of one dimension is a column. */
+static hr_status parse_extents(const hri_npy_dictionary *dictionary,
+                               hri_npy_header *header)
+{
+    char shown[HRI_NPY_SHOWN_BYTES];
+    if (dictionary->dimensions == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "a scalar, shape (), is not offered, only one or two "
+                        "dimensions");
+    }
+    if (dictionary->dimensions > 2) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%llu dimensions, shape %s, are not offered, only one "
+                        "or two",
+                        (unsigned long long)dictionary->dimensions,
+                        hri_npy_show(dictionary->shape, shown));
+    }
+    header->rows = dictionary->extents[0];
+    header->cols = dictionary->dimensions == 2 ? dictionary->extents[1] : 1;
+    return HR_OK;
+}
+
+/* Fill data_bytes; false when the file's length would reach 2^63. */
+static bool measure(hri_npy_header *header)
+{
+    uint64_t end;
+    return hri_mul((uint64_t)header->rows, (uint64_t)header->cols,
+                   &header->data_bytes) &&
+           hri_mul(header->data_bytes, hr_type_size(header->type),
+                   &header->data_bytes) &&
+           hri_add(header->data_offset, header->data_bytes, &end) &&
+           end <= INT64_MAX;
+}
+
+/* That the elements lie inside the file and where C may read them. */
+static hr_status check_place(hri_npy_header *header, uint64_t size)
+{
+    size_t alignment = hr_type_size(header->type);
+    if (header->type == HR_C32 || header->type == HR_C64) {
+        alignment /= 2;
+    }
+    if (!measure(header)) {
+        return hri_fail(HR_ERROR_IO,
+                        "its header tells of %lldx%lld elements of %s, more "
+                        "than 2^63 bytes",
+                        (long long)header->rows, (long long)header->cols,
+                        hr_type_name(header->type));
+    }
+    if (header->data_bytes > size - header->data_offset) {
+        return hri_fail(HR_ERROR_IO,
+                        "%lldx%lld elements of %s want %llu bytes after the "
+                        "first %llu, but only %llu are there",
+                        (long long)header->rows, (long long)header->cols,
+                        hr_type_name(header->type),
+                        (unsigned long long)header->data_bytes,
+                        (unsigned long long)header->data_offset,
+                        (unsigned long long)(size - header->data_offset));
+    }
+    if (header->data_bytes > 0 && header->data_offset % alignment != 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "its elements start at byte %llu, which is no multiple "
+                        "of %zu: save it again with NumPy",
+                        (unsigned long long)header->data_offset, alignment);
+    }
+    return HR_OK;
+}
+
+static uint64_t little_endian(const uint8_t *bytes, size_t count)
+{
+    uint64_t value = 0;
+    for (size_t i = count; i-- > 0;) {
+        value = value << 8 | bytes[i];
+    }
+    return value;
+}
+
+/* The text of the header, and whether Python 2 may have written it. */
+static hr_status find_text(const uint8_t *bytes, size_t size,
+                           hri_npy_text *text, bool *python2)
+{
+    static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+    if (size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0) {
+        return hri_fail(HR_ERROR_IO,
+                        "no .npy file: its %zu bytes do not start "
+                        "with \\x93NUMPY",
+                        size);
+    }
+    size_t length_bytes = size > 6 && bytes[6] == 1 ? 2 : 4;
+    size_t start = 8 + length_bytes;
+    if (size < start) {
+        return hri_fail(HR_ERROR_IO,
+                        "its header wants %zu bytes or more, but only %zu are "
+                        "there",
+                        start, size);
+    }
+    if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "version %u.%u of the format is not offered, only 1.0, "
+                        "2.0 and 3.0",
+                        bytes[6], bytes[7]);
+    }
+    uint64_t length = little_endian(bytes + 8, length_bytes);
+    if (length > size - start) {
+        return hri_fail(HR_ERROR_IO,
+                        "its header wants %llu bytes after the first %zu, but "
+                        "only %zu are there",
+                        (unsigned long long)length, start, size - start);
+    }
+    *text = (hri_npy_text){bytes + start, (size_t)length};
+    *python2 = bytes[6] < 3;
+    return HR_OK;
+}
+
+hr_status hri_npy_parse(const uint8_t *bytes, size_t size, hri_npy_header *out)
+{
+    hri_npy_text text;
+    bool python2 = false;
+    hri_npy_dictionary dictionary;
+    hri_npy_header header = {0};
+    hr_status status = find_text(bytes, size, &text, &python2);
+    if (status == HR_OK) {
+        status = hri_npy_parse_dictionary(text, python2, &dictionary);
+    }
+    if (status == HR_OK) {
+        status = parse_type(dictionary.descr, &header.type);
+    }
+    if (status == HR_OK) {
+        status = parse_extents(&dictionary, &header);
+    }
+    if (status == HR_OK) {
+        header.order =
+            dictionary.fortran_order ? HR_COLUMN_MAJOR : HR_ROW_MAJOR;
+        header.data_offset = (uint64_t)(text.bytes + text.length - bytes);
+        status = check_place(&header, size);
+    }
+    if (status == HR_OK) {
+        *out = header;
+    }
+    return status;
+}
+
+hr_status hri_npy_plan(hr_type type, int64_t rows, int64_t cols, hr_order order,
+                       hri_npy_header *out)
+{
+    hri_npy_header header = {.type = type,
+                             .order = order,
+                             .rows = rows,
+                             .cols = cols,
+                             .data_offset = HRI_NPY_HEADER_BYTES};
+    if (hr_type_size(type) == 0) {
+        return hri_fail(HR_ERROR_INVALID, "%d is no element type", (int)type);
+    }
+    if (order != HR_ROW_MAJOR && order != HR_COLUMN_MAJOR) {
+        return hri_fail(HR_ERROR_INVALID, "%d is no element order", (int)order);
+    }
+    if (rows < 0 || cols < 0) {
+        return hri_fail(HR_ERROR_INVALID, "%lldx%lld elements: negative",
+                        (long long)rows, (long long)cols);
+    }
+    if (!measure(&header)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%lldx%lld elements of %s want more than 2^63 bytes",
+                        (long long)rows, (long long)cols, hr_type_name(type));
+    }
+    *out = header;
+    return HR_OK;
+}
+
+void hri_npy_format(const hri_npy_header *header,
+                    uint8_t bytes[HRI_NPY_HEADER_BYTES])
+{
+    char text[HRI_NPY_HEADER_BYTES];
+    const size_t preamble = 10;
+    int length = snprintf(
+        text, sizeof text,
+        "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }",
+        descrs[header->type],
+        header->order == HR_COLUMN_MAJOR ? "True" : "False",
+        (long long)header->rows, (long long)header->cols);
+    memset(bytes, ' ', HRI_NPY_HEADER_BYTES);
+    memcpy(bytes, "\x93NUMPY\x01\x00", 8);
+    bytes[8] = (uint8_t)(HRI_NPY_HEADER_BYTES - preamble);
+    bytes[9] = 0;
+    memcpy(bytes + preamble, text, (size_t)length);
+    bytes[HRI_NPY_HEADER_BYTES - 1] = '\n';
+}

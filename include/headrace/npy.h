@@ -6,8 +6,9 @@
  *  appears under its name whole or not at all.
  *
  *  Types: <f4 f32, <f8 f64, <c8 c32, <c16 c64, <f2 f16, |i1 i8, <i4 i32, and
- *  <V2 (what NumPy writes for ml_dtypes' bfloat16) bf16. Format versions 1 to
- *  3, C and Fortran order, one or two dimensions (one: a column). */
+ *  <V2 (what NumPy writes for ml_dtypes' bfloat16; |V2 when it is read and
+ *  written again without them) bf16. Format versions 1 to 3, C and Fortran
+ *  order, one or two dimensions (one: a column). */
 #ifndef HEADRACE_NPY_H
 #define HEADRACE_NPY_H
 
@@ -32,8 +33,9 @@ typedef enum hr_order {
  *          *matrix is an error that the system answers with a signal.
  * @errors  HR_ERROR_IO when the file cannot be read, is no .npy file, is
  *          shorter than its header says or has a header that makes no sense;
- *          HR_ERROR_UNSUPPORTED, by name, for element types, big-endian data
- *          and more dimensions than Headrace takes; HR_ERROR_OUT_OF_MEMORY.
+ *          HR_ERROR_UNSUPPORTED, by name, for format versions, element types,
+ *          big-endian or misaligned data and numbers of dimensions that
+ *          Headrace does not take; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread.
  * @source  The .npy format, numpy.lib.format, versions 1.0 to 3.0. */
 HR_API HR_NODISCARD hr_status hr_npy_open(const char *path, hr_npy **file,
@@ -41,12 +43,15 @@ HR_API HR_NODISCARD hr_status hr_npy_open(const char *path, hr_npy **file,
 
 /** Make a file of rows x cols elements under a temporary name beside path, with
  *  all its disk space, and map it for writing. It takes its place, and the
- *  place of any earlier file of that name, in hr_npy_commit.
+ *  place of any earlier file of that name, in hr_npy_commit. A symbolic link
+ *  stays, and what it points to is replaced. The permissions are those of the
+ *  earlier file, else those of any new file.
  *
  * @owner   As hr_npy_open. hr_npy_close without hr_npy_commit removes it.
  * @errors  HR_ERROR_INVALID for negative sizes, a wrong type, or sizes that
- *          overflow; HR_ERROR_IO when the disk is full or the folder cannot be
- *          written; HR_ERROR_OUT_OF_MEMORY.
+ *          overflow; HR_ERROR_IO when the disk is full, the folder cannot be
+ *          written or the name is that of a folder, a device or a file that is
+ *          write-protected; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_npy_create(const char *path, hr_type type,
                                             int64_t rows, int64_t cols,
@@ -65,7 +70,7 @@ HR_API HR_NODISCARD hr_status hr_npy_commit(hr_npy *file);
 /** Whether an opened file is still as it was when it was opened: same size,
  *  same time of change, same file under the name.
  *
- * @errors  HR_ERROR_IO when it is not.
+ * @errors  HR_ERROR_IO when it is not; HR_ERROR_INVALID for a created file.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_npy_unchanged(const hr_npy *file);
 

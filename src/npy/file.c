@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include <headrace/npy.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "npy/header.h"
+#include "npy/path.h"
+
+_Static_assert(sizeof(size_t) == 8 && sizeof(off_t) == 8,
+               "files are mapped whole: this wants 64-bit addresses");
+
+struct hr_npy {
+    enum { OPENED, CREATED, COMMITTED } state;
+    int fd;
+    uint8_t *map; /* NULL: not mapped */
+    size_t map_bytes;
+    char *path;         /* absolute; of a created file: no symbolic link */
+    char *temporary;    /* of a created file; there until committed */
+    struct stat opened; /* of an opened file, as it was then */
+};
+
+static hr_status new_file(const char *path, hr_npy **out)
+{
+    hr_npy *npy = calloc(1, sizeof *npy);
+    if (npy == NULL) {
+        return hri_npy_fail_errno(path, "its description", ENOMEM);
+    }
+    npy->fd = -1;
+    *out = npy;
+    return HR_OK;
+}
+
+static hr_status map_file(hr_npy *npy, const char *path, uint64_t bytes,
+                          int protection)
+{
+    void *map = mmap(NULL, bytes, protection, MAP_SHARED, npy->fd, 0);
+    if (map == MAP_FAILED) {
+        int error = errno;
+        return hri_npy_fail(
+            error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO, path,
+            "its %llu bytes cannot be mapped into memory, error %d",
+            (unsigned long long)bytes, error);
+    }
+    npy->map = map;
+    npy->map_bytes = bytes;
+    return HR_OK;
+}
+
+static hr_matrix matrix_of(const hr_npy *npy, const hri_npy_header *header)
+{
+    const uint8_t *data = npy->map + header->data_offset;
+    return header->order == HR_ROW_MAJOR
+               ? hr_matrix_row_major(data, header->type, header->rows,
+                                     header->cols, 0)
+               : hr_matrix_column_major(data, header->type, header->rows,
+                                        header->cols, 0);
+}
+
+/* Without O_NONBLOCK a pipe would wait for a writer. */
+static hr_status open_regular(hr_npy *npy, const char *path)
+{
+    npy->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (npy->fd < 0 || fstat(npy->fd, &npy->opened) != 0) {
+        return hri_npy_fail_errno(path, "it cannot be opened", errno);
+    }
+    if (!S_ISREG(npy->opened.st_mode)) {
+        return hri_npy_fail(HR_ERROR_IO, path, "it is %s",
+                            S_ISDIR(npy->opened.st_mode)
+                                ? "a folder, no file"
+                                : "no ordinary file, and cannot be mapped");
+    }
+    return HR_OK;
+}
+
+/* Map the open file and read its header. An empty file cannot be mapped. */
+static hr_status read_header(hr_npy *npy, const char *path,
+                             hri_npy_header *header)
+{
+    uint64_t bytes = (uint64_t)npy->opened.st_size;
+    hr_status status =
+        bytes > 0 ? map_file(npy, path, bytes, PROT_READ) : HR_OK;
+    if (status != HR_OK) {
+        return status;
+    }
+    status = hri_npy_parse(npy->map, bytes, header);
+    return status == HR_OK ? HR_OK
+                           : hri_npy_fail(status, path, "%s", hr_last_error());
+}
+
+hr_status hr_npy_open(const char *path, hr_npy **file, hr_matrix *matrix)
+{
+    hr_npy *npy = NULL;
+    hri_npy_header header;
+    hr_status status = new_file(path, &npy);
+    if (status == HR_OK) {
+        status = open_regular(npy, path);
+    }
+    if (status == HR_OK) {
+        status = hri_npy_absolute(path, &npy->path);
+    }
+    if (status == HR_OK) {
+        status = read_header(npy, path, &header);
+    }
+    if (status != HR_OK) {
+        hr_npy_close(npy);
+        return status;
+    }
+    *matrix = matrix_of(npy, &header);
+    *file = npy;
+    return HR_OK;
+}
+
+/* What stands under the name now: nothing, or a file that may be replaced, of
+ * which *mode becomes the permissions. */
+static hr_status check_earlier(const char *path, mode_t *mode, bool *earlier)
+{
+    struct stat there;
+    *earlier = lstat(path, &there) == 0;
+    if (!*earlier) {
+        return errno == ENOENT
+                   ? HR_OK
+                   : hri_npy_fail_errno(path, "it cannot be made", errno);
+    }
+    if (!S_ISREG(there.st_mode)) {
+        return hri_npy_fail(HR_ERROR_IO, path, "it is %s",
+                            S_ISDIR(there.st_mode)
+                                ? "a folder, no file"
+                                : "no ordinary file, and is not replaced");
+    }
+    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
+        return hri_npy_fail_errno(path, "it must not be replaced", errno);
+    }
+    *mode = there.st_mode & 0777;
+    return HR_OK;
+}
+
+static hr_status make_file(hr_npy *npy)
+{
+    mode_t mode = 0666;
+    bool earlier;
+    hr_status status = check_earlier(npy->path, &mode, &earlier);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = hri_npy_make_temporary(npy->path, mode, &npy->fd, &npy->temporary);
+    if (status == HR_OK && earlier) {
+        /* Bits that the mask took. Some file systems keep none at all. */
+        fchmod(npy->fd, mode);
+    }
+    return status;
+}
+
+/* Write zeros over the whole file: its disk space where the file system cannot
+ * set it aside. Returns an error number, or 0. */
+static int write_zeros(int fd, uint64_t bytes)
+{
+    static const uint8_t zeros[1 << 16];
+    for (uint64_t done = 0; done < bytes;) {
+        uint64_t left = bytes - done;
+        ssize_t written = pwrite(
+            fd, zeros, left < sizeof zeros ? left : sizeof zeros, (off_t)done);
+        if (written < 0 && errno != EINTR) {
+            return errno;
+        }
+        done += written > 0 ? (uint64_t)written : 0;
+    }
+    return 0;
+}
+
+static hr_status reserve(const hr_npy *npy, uint64_t bytes)
+{
+    int error;
+    do {
+        error = posix_fallocate(npy->fd, 0, (off_t)bytes);
+    } while (error == EINTR);
+    if (error == EOPNOTSUPP || error == EINVAL) {
+        error = write_zeros(npy->fd, bytes);
+    }
+    struct statvfs disk;
+    if ((error == ENOSPC || error == EDQUOT) && fstatvfs(npy->fd, &disk) == 0) {
+        return hri_npy_fail(HR_ERROR_IO, npy->path,
+                            "the disk is full: %llu bytes wanted, %llu free",
+                            (unsigned long long)bytes,
+                            (unsigned long long)disk.f_bavail * disk.f_frsize);
+    }
+    return error == 0
+               ? HR_OK
+               : hri_npy_fail_errno(npy->path,
+                                    "no disk space could be had for it", error);
+}
+
+hr_status hr_npy_create(const char *path, hr_type type, int64_t rows,
+                        int64_t cols, hr_order order, hr_npy **file,
+                        hr_matrix *matrix)
+{
+    hr_npy *npy = NULL;
+    hri_npy_header header;
+    hr_status status = hri_npy_plan(type, rows, cols, order, &header);
+    if (status != HR_OK) {
+        return hri_npy_fail(status, path, "%s", hr_last_error());
+    }
+    status = new_file(path, &npy);
+    if (status == HR_OK) {
+        npy->state = CREATED;
+        status = hri_npy_follow(path, &npy->path);
+    }
+    if (status == HR_OK) {
+        status = make_file(npy);
+    }
+    uint64_t bytes = header.data_offset + header.data_bytes;
+    if (status == HR_OK) {
+        status = reserve(npy, bytes);
+    }
+    if (status == HR_OK) {
+        status = map_file(npy, npy->path, bytes, PROT_READ | PROT_WRITE);
+    }
+    if (status != HR_OK) {
+        hr_npy_close(npy);
+        return status;
+    }
+    hri_npy_format(&header, npy->map);
+    *matrix = matrix_of(npy, &header);
+    *file = npy;
+    return HR_OK;
+}
+
+hr_status hr_npy_commit(hr_npy *file)
+{
+    if (file->state != CREATED) {
+        return hri_npy_fail(HR_ERROR_INVALID, file->path,
+                            file->state == OPENED
+                                ? "it was opened, not created: no commit"
+                                : "it has been committed already");
+    }
+    if (msync(file->map, file->map_bytes, MS_SYNC) != 0 ||
+        fsync(file->fd) != 0) {
+        return hri_npy_fail_errno(file->path, "it cannot be written to disk",
+                                  errno);
+    }
+    if (rename(file->temporary, file->path) != 0) {
+        return hri_npy_fail_errno(file->path, "it cannot be given its name",
+                                  errno);
+    }
+    file->state = COMMITTED;
+    hri_npy_sync_folder(file->path);
+    return HR_OK;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_time(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+hr_status hr_npy_unchanged(const hr_npy *file)
+{
+    struct stat now, named;
+    if (file->state != OPENED) {
+        return hri_npy_fail(HR_ERROR_INVALID, file->path,
+                            "it was created, not opened");
+    }
+    if (fstat(file->fd, &now) != 0 || stat(file->path, &named) != 0) {
+        return hri_npy_fail_errno(file->path, "it was taken away while in use",
+                                  errno);
+    }
+    if (!same_file(&named, &file->opened)) {
+        return hri_npy_fail(HR_ERROR_IO, file->path,
+                            "another file took its place while it was in use");
+    }
+    if (now.st_size != file->opened.st_size) {
+        return hri_npy_fail(HR_ERROR_IO, file->path,
+                            "it changed while in use: it had %lld bytes and "
+                            "has %lld",
+                            (long long)file->opened.st_size,
+                            (long long)now.st_size);
+    }
+    if (!same_time(&now, &file->opened)) {
+        return hri_npy_fail(HR_ERROR_IO, file->path,
+                            "it was written to while in use");
+    }
+    return HR_OK;
+}
+
+const char *hr_npy_temporary(const hr_npy *file)
+{
+    return file->state == CREATED ? file->temporary : NULL;
+}
+
+void hr_npy_close(hr_npy *file)
+{
+    if (file == NULL) {
+        return;
+    }
+    if (hr_npy_temporary(file) != NULL) {
+        unlink(file->temporary);
+    }
+    if (file->map != NULL) {
+        munmap(file->map, file->map_bytes);
+    }
+    if (file->fd >= 0) {
+        close(file->fd);
+    }
+    free(file->temporary);
+    free(file->path);
+    free(file);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "npy/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+hr_status hri_npy_fail(hr_status status, const char *path, const char *format,
+                       ...)
+{
+    enum { SHOWN = 160 }; /* leaves most of a message to the sentence */
+    char text[HRI_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    size_t length = strlen(path);
+    size_t skip = length > SHOWN ? length - SHOWN : 0;
+    return hri_fail(status, "%s%s: %s", skip > 0 ? "..." : "", path + skip,
+                    text);
+}
+
+hr_status hri_npy_fail_errno(const char *path, const char *what, int error)
+{
+    char words[128];
+    if (strerror_r(error, words, sizeof words) != 0) {
+        snprintf(words, sizeof words, "error %d", error);
+    }
+    return hri_npy_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
+                        path, "%s: %s", what, words);
+}
+
+static hr_status no_memory(const char *path)
+{
+    return hri_npy_fail_errno(path, "its name", ENOMEM);
+}
+
+/* folder/name, to be freed; NULL when there is no memory. */
+static char *join(const char *folder, const char *name)
+{
+    size_t bytes = strlen(folder) + strlen(name) + 2;
+    char *joined = malloc(bytes);
+    if (joined != NULL) {
+        snprintf(joined, bytes, "%s%s%s", folder,
+                 strcmp(folder, "/") == 0 ? "" : "/", name);
+    }
+    return joined;
+}
+
+/* Where the last part of path starts. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The folder of path as it is written there; NULL when there is no memory. */
+static char *folder_of(const char *path)
+{
+    size_t length = (size_t)(base_name(path) - path);
+    if (length == 0) {
+        return strdup(".");
+    }
+    return strndup(path, length > 1 ? length - 1 : 1);
+}
+
+hr_status hri_npy_absolute(const char *path, char **absolute)
+{
+    const char *name = base_name(path);
+    if (name[0] == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+        return hri_npy_fail(HR_ERROR_IO, path, "%s",
+                            path[0] != 0 ? "it is a folder, no file"
+                                         : "an empty name names no file");
+    }
+    char *folder = folder_of(path);
+    if (folder == NULL) {
+        return no_memory(path);
+    }
+    char *real = realpath(folder, NULL);
+    int error = errno;
+    free(folder);
+    if (real == NULL) {
+        return hri_npy_fail_errno(path, "its folder cannot be used", error);
+    }
+    char *joined = join(real, name);
+    free(real);
+    if (joined == NULL) {
+        return no_memory(path);
+    }
+    *absolute = joined;
+    return HR_OK;
+}
+
+/* One step: *next is where the link at `at`, an absolute path, points; NULL
+ * when it is no link or nothing is there. */
+static hr_status follow_link(const char *at, char **next)
+{
+    char link[PATH_MAX];
+    ssize_t length = readlink(at, link, sizeof link - 1);
+    if (length < 0) {
+        *next = NULL;
+        return errno == EINVAL || errno == ENOENT
+                   ? HR_OK
+                   : hri_npy_fail_errno(at, "it cannot be used", errno);
+    }
+    link[length] = 0;
+    char *folder = folder_of(at);
+    char *pointed = link[0] == '/'   ? strdup(link)
+                    : folder != NULL ? join(folder, link)
+                                     : NULL;
+    free(folder);
+    if (pointed == NULL) {
+        return no_memory(at);
+    }
+    hr_status status = hri_npy_absolute(pointed, next);
+    free(pointed);
+    return status;
+}
+
+hr_status hri_npy_follow(const char *path, char **target)
+{
+    enum { LINKS = 40 }; /* as many as Linux follows */
+    char *at;
+    hr_status status = hri_npy_absolute(path, &at);
+    for (int i = 0; status == HR_OK && i < LINKS; i++) {
+        char *next;
+        status = follow_link(at, &next);
+        if (status == HR_OK && next == NULL) {
+            *target = at;
+            return HR_OK;
+        }
+        free(at);
+        at = status == HR_OK ? next : NULL;
+    }
+    if (status == HR_OK) {
+        free(at);
+        status = hri_npy_fail_errno(path, "it cannot be used", ELOOP);
+    }
+    return status;
+}
+
+/* Fill letters with count random ones. */
+static bool random_letters(char *letters, size_t count)
+{
+    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    ssize_t got = getrandom(letters, count, 0);
+    for (size_t i = 0; i < count; i++) {
+        letters[i] = alphabet[(unsigned char)letters[i] % 64];
+    }
+    return got == (ssize_t)count;
+}
+
+hr_status hri_npy_make_temporary(const char *path, mode_t mode, int *fd,
+                                 char **name)
+{
+    enum { LETTERS = 6, ATTEMPTS = 100, KEPT = 100 }; /* a name has 255 bytes */
+    const char *base = base_name(path);
+    int folder = (int)(base - path);
+    size_t bytes = strlen(path) + LETTERS + sizeof "..";
+    char *made = malloc(bytes);
+    if (made == NULL) {
+        return no_memory(path);
+    }
+    int error = EEXIST;
+    for (int i = 0; i < ATTEMPTS && error == EEXIST; i++) {
+        char letters[LETTERS + 1] = {0};
+        if (!random_letters(letters, LETTERS)) {
+            error = errno;
+            break;
+        }
+        snprintf(made, bytes, "%.*s.%.*s.%s", folder, path, KEPT, base,
+                 letters);
+        int opened = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (opened >= 0) {
+            *fd = opened;
+            *name = made;
+            return HR_OK;
+        }
+        error = errno;
+    }
+    free(made);
+    return hri_npy_fail_errno(path, "a file beside it cannot be made", error);
+}
+
+void hri_npy_sync_folder(const char *path)
+{
+    char *folder = folder_of(path);
+    int fd =
+        folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(folder);
+    if (fd >= 0) {
+        fsync(
+            fd); /* some file systems cannot: the name is there all the same */
+        close(fd);
+    }
+}

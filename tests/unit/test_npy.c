@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/* .npy files: opened, created, committed, closed, and refused. Works in a new
+ * folder inside the working folder. */
+#define _GNU_SOURCE /* mkdtemp, syscall */
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "npy/header.h"
+
+static void must(bool ok, const char *what)
+{
+    if (!ok) {
+        perror(what);
+        exit(1);
+    }
+}
+
+/* A file of this text instead of any earlier one. */
+static void put(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    must(file != NULL, path);
+    must(fwrite(bytes, 1, size, file) == size && fclose(file) == 0, path);
+}
+
+static bool holds(const char *path, const char *text)
+{
+    char read[64] = {0};
+    FILE *file = fopen(path, "rb");
+    bool same = file != NULL && fread(read, 1, 63, file) == strlen(text) &&
+                strcmp(read, text) == 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return same;
+}
+
+/* How many names the folder holds. */
+static int names_in(const char *path)
+{
+    int count = -2; /* . and .. */
+    DIR *folder = opendir(path);
+    must(folder != NULL, path);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 ? s.st_mode & 0777 : 0;
+}
+
+static float *element(hr_matrix m, int64_t row, int64_t col)
+{
+    return (float *)m.data + row * m.row_stride + col * m.col_stride;
+}
+
+/* Commit a 2 x 3 matrix of 1 to 6, in row-major counting, under this name. */
+static void make(const char *path, hr_order order)
+{
+    hr_npy *file;
+    hr_matrix m;
+    if (!CHECK(hr_npy_create(path, HR_F32, 2, 3, order, &file, &m) == HR_OK)) {
+        return;
+    }
+    for (int i = 0; i < 6; i++) {
+        *element(m, i / 3, i % 3) = (float)(i + 1);
+    }
+    CHECK(hr_npy_commit(file) == HR_OK);
+    hr_npy_close(file);
+}
+
+/* Whether it is what make made. */
+static bool made(const char *path)
+{
+    hr_npy *file;
+    hr_matrix m;
+    if (hr_npy_open(path, &file, &m) != HR_OK) {
+        return false;
+    }
+    bool same = m.type == HR_F32 && m.rows == 2 && m.cols == 3;
+    for (int i = 0; i < 6 && same; i++) {
+        same = *element(m, i / 3, i % 3) == (float)(i + 1);
+    }
+    hr_npy_close(file);
+    return same;
+}
+
+static void files_come_back(void)
+{
+    TEST_CASE("row-major");
+    make("a.npy", HR_ROW_MAJOR);
+    CHECK(made("a.npy"));
+    TEST_CASE("column-major, over an earlier file");
+    make("a.npy", HR_COLUMN_MAJOR);
+    CHECK(made("a.npy"));
+    hr_npy *file;
+    hr_matrix m;
+    if (CHECK(hr_npy_open("a.npy", &file, &m) == HR_OK)) {
+        CHECK(m.row_stride == 1 && m.col_stride == 2 && !m.conjugate);
+        CHECK(hr_npy_temporary(file) == NULL);
+        CHECK_FAILS(hr_npy_commit(file), HR_ERROR_INVALID, "not created");
+        hr_npy_close(file);
+    }
+    CHECK(names_in(".") == 1);
+    unlink("a.npy");
+}
+
+static void empty_matrices_come_back(void)
+{
+    static const int64_t extents[][2] = {{0, 0}, {0, 3}, {3, 0}};
+    TEST_CASE("empty");
+    for (int i = 0; i < 6; i++) {
+        hr_npy *file;
+        hr_matrix m;
+        hr_order order = i % 2 ? HR_COLUMN_MAJOR : HR_ROW_MAJOR;
+        CHECK(hr_npy_create("e.npy", HR_C64, extents[i / 2][0],
+                            extents[i / 2][1], order, &file, &m) == HR_OK &&
+              hr_npy_commit(file) == HR_OK);
+        hr_npy_close(file);
+        if (CHECK(hr_npy_open("e.npy", &file, &m) == HR_OK)) {
+            CHECK(m.rows == extents[i / 2][0] && m.cols == extents[i / 2][1]);
+            CHECK(hr_npy_unchanged(file) == HR_OK);
+            hr_npy_close(file);
+        }
+    }
+    unlink("e.npy");
+}
+
+static void nothing_appears_before_commit(void)
+{
+    TEST_CASE("before commit there is the temporary name alone");
+    hr_npy *file;
+    hr_matrix m;
+    put("a.npy", "earlier", 7);
+    CHECK(hr_npy_create("a.npy", HR_F32, 2, 3, HR_ROW_MAJOR, &file, &m) ==
+          HR_OK);
+    *element(m, 1, 2) = 6.0f;
+    const char *temporary = hr_npy_temporary(file);
+    if (CHECK(temporary != NULL)) {
+        const char *name = strrchr(temporary, '/');
+        CHECK(name != NULL && strncmp(name, "/.a.npy.", 8) == 0 &&
+              strlen(name) == 14);
+        CHECK(access(temporary, R_OK) == 0);
+    }
+    CHECK(holds("a.npy", "earlier") && names_in(".") == 2);
+    CHECK_FAILS(hr_npy_unchanged(file), HR_ERROR_INVALID, "created");
+    TEST_CASE("close without commit leaves the earlier file");
+    hr_npy_close(file);
+    CHECK(holds("a.npy", "earlier") && names_in(".") == 1);
+    unlink("a.npy");
+}
+
+static void commit_comes_once(void)
+{
+    TEST_CASE("commit, use, commit, close");
+    hr_npy *file;
+    hr_matrix m;
+    CHECK(hr_npy_create("a.npy", HR_F32, 2, 3, HR_ROW_MAJOR, &file, &m) ==
+          HR_OK);
+    CHECK(hr_npy_commit(file) == HR_OK);
+    CHECK(hr_npy_temporary(file) == NULL);
+    CHECK(*element(m, 0, 0) == 0.0f); /* still mapped */
+    CHECK_FAILS(hr_npy_commit(file), HR_ERROR_INVALID, "committed already");
+    hr_npy_close(file);
+    CHECK(names_in(".") == 1 && unlink("a.npy") == 0);
+    hr_npy_close(NULL);
+}
+
+static void permissions_are_ordinary(void)
+{
+    mode_t mask = umask(027);
+    TEST_CASE("a new file is as any other program makes it");
+    make("a.npy", HR_ROW_MAJOR);
+    CHECK(mode_of("a.npy") == 0640);
+    TEST_CASE("an earlier file's permissions stay");
+    must(chmod("a.npy", 0606) == 0, "chmod");
+    make("a.npy", HR_ROW_MAJOR);
+    CHECK(mode_of("a.npy") == 0606);
+    umask(mask);
+    unlink("a.npy");
+}
+
+static void links_stay(void)
+{
+    hr_npy *file;
+    hr_matrix m;
+    must(mkdir("there", 0777) == 0 && symlink("there/b.npy", "a.npy") == 0 &&
+             symlink("a.npy", "c.npy") == 0 && symlink("loop", "loop") == 0,
+         "links");
+    TEST_CASE("a link to a file that is not there yet");
+    make("a.npy", HR_ROW_MAJOR);
+    CHECK(names_in("there") == 1 && made("there/b.npy"));
+    TEST_CASE("a link to a link to a file");
+    put("there/b.npy", "earlier", 7);
+    make("c.npy", HR_ROW_MAJOR);
+    CHECK(names_in("there") == 1 && made("there/b.npy"));
+    char target[64] = {0};
+    CHECK(readlink("c.npy", target, 63) == 5 && strcmp(target, "a.npy") == 0);
+    TEST_CASE("a link to itself");
+    CHECK_FAILS(hr_npy_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+                HR_ERROR_IO, "loop: it cannot be used");
+    TEST_CASE("a link into nowhere");
+    must(unlink("loop") == 0 && symlink("/nowhere/x", "loop") == 0, "links");
+    CHECK_FAILS(hr_npy_create("loop", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+                HR_ERROR_IO, "its folder cannot be used");
+    unlink("loop"), unlink("c.npy"), unlink("a.npy"), unlink("there/b.npy");
+    rmdir("there");
+    CHECK(names_in(".") == 0);
+}
+
+/* Long names: the temporary one is longer by 8 bytes, the message ends. */
+static void long_names(void)
+{
+    char name[512];
+    hr_npy *file;
+    hr_matrix m;
+    memset(name, 'n', sizeof name);
+    name[255] = 0;
+    TEST_CASE("a name of 255 bytes");
+    make(name, HR_ROW_MAJOR);
+    CHECK(made(name) && unlink(name) == 0);
+    TEST_CASE("a name of 256 bytes");
+    name[255] = 'n';
+    name[256] = 0;
+    CHECK_FAILS(hr_npy_create(name, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+                HR_ERROR_IO, "too long");
+    CHECK_FAILS(hr_npy_open(name, &file, &m), HR_ERROR_IO, "too long");
+    CHECK(strncmp(hr_last_error(), "...nnn", 6) == 0);
+    static char path[10000];
+    TEST_CASE("a path longer than any");
+    for (size_t i = 0; i + 2 < sizeof path; i += 2) {
+        memcpy(path + i, "./", 2);
+    }
+    strcpy(path + sizeof path - 2, "a");
+    CHECK_FAILS(hr_npy_open(path, &file, &m), HR_ERROR_IO, "too long");
+}
+
+static const struct {
+    const char *name, *path;
+    const char *open_says, *create_says;
+} refused[] = {
+    {"nothing there", "none.npy", "No such file", NULL},
+    {"no folder", "none/a.npy", "No such file", "its folder cannot be used"},
+    {"a file as folder", "text/a.npy", "Not a directory", "Not a directory"},
+    {"a folder", "folder", "a folder", "a folder"},
+    {"a folder and a slash", "folder/", "a folder", "a folder"},
+    {"this folder", ".", "a folder", "a folder"},
+    {"the root", "/", "a folder", "a folder"},
+    {"an empty name", "", "No such file", "an empty name"},
+    {"a pipe", "pipe", "no ordinary file", "no ordinary file"},
+    {"a device", "/dev/null", "no ordinary file", "no ordinary file"},
+    {"a text", "text", "no .npy file", NULL},
+    {"an empty file", "empty", "no .npy file: its 0 bytes", NULL},
+    {"a header alone", "cut.npy",
+     "want 24 bytes after the first 128, but only "
+     "23",
+     NULL},
+};
+
+static void what_is_no_file_is_refused(void)
+{
+    make("cut.npy", HR_ROW_MAJOR);
+    must(truncate("cut.npy", 128 + 23) == 0, "truncate");
+    put("text", "Call me Ishmael.", 16);
+    put("empty", "", 0);
+    must(mkdir("folder", 0777) == 0 && mkfifo("pipe", 0666) == 0, "mkfifo");
+    int names = names_in(".");
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        TEST_CASE(refused[i].name);
+        hr_npy *file = NULL;
+        hr_matrix m = {.rows = -7};
+        CHECK_FAILS(hr_npy_open(refused[i].path, &file, &m), HR_ERROR_IO,
+                    refused[i].open_says);
+        CHECK(strncmp(hr_last_error(), refused[i].path,
+                      strlen(refused[i].path)) == 0);
+        if (refused[i].create_says != NULL) {
+            CHECK_FAILS(hr_npy_create(refused[i].path, HR_F32, 1, 1,
+                                      HR_ROW_MAJOR, &file, &m),
+                        HR_ERROR_IO, refused[i].create_says);
+        }
+        CHECK(file == NULL && m.rows == -7 && names_in(".") == names);
+    }
+    unlink("cut.npy"), unlink("text"), unlink("empty"), unlink("pipe");
+    rmdir("folder");
+}
+
+static void wrong_arguments_make_no_file(void)
+{
+    TEST_CASE("a wrong argument");
+    hr_npy *file = NULL;
+    hr_matrix m = {.rows = -7};
+    CHECK_FAILS(hr_npy_create("a.npy", HR_F32, -1, 1, HR_ROW_MAJOR, &file, &m),
+                HR_ERROR_INVALID, "a.npy: -1x1");
+    CHECK_FAILS(
+        hr_npy_create("a.npy", (hr_type)9, 1, 1, HR_ROW_MAJOR, &file, &m),
+        HR_ERROR_INVALID, "element type");
+    CHECK(file == NULL && m.rows == -7 && names_in(".") == 0);
+}
+
+/* No file system keeps 2^62 bytes; the system's limit comes first where it is
+ * set, below. */
+static void no_disk_is_so_large(void)
+{
+    TEST_CASE("more than any disk holds");
+    hr_npy *file = NULL;
+    hr_matrix m;
+    put("a.npy", "earlier", 7);
+    CHECK(hr_npy_create("a.npy", HR_I8, INT64_C(1) << 62, 1, HR_ROW_MAJOR,
+                        &file, &m) == HR_ERROR_IO);
+    CHECK(file == NULL && holds("a.npy", "earlier") && names_in(".") == 1);
+    TEST_CASE("more than the process may write");
+    struct rlimit limit, before;
+    must(getrlimit(RLIMIT_FSIZE, &before) == 0, "getrlimit");
+    limit = before;
+    limit.rlim_cur = 4096;
+    signal(SIGXFSZ, SIG_IGN);
+    must(setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
+    CHECK_FAILS(
+        hr_npy_create("a.npy", HR_F32, 1000, 1, HR_ROW_MAJOR, &file, &m),
+        HR_ERROR_IO, "a.npy: ");
+    must(setrlimit(RLIMIT_FSIZE, &before) == 0, "setrlimit");
+    signal(SIGXFSZ, SIG_DFL);
+    CHECK(file == NULL && holds("a.npy", "earlier") && names_in(".") == 1);
+    unlink("a.npy");
+}
+
+/* Root may do everything to any file; without these rights it has to keep to
+ * permissions as others do. */
+static void heed_permissions(bool heed)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[2];
+    const uint32_t rights = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+    must(syscall(SYS_capget, &header, sets) == 0, "capget");
+    sets[0].effective = heed ? sets[0].effective & ~rights
+                             : sets[0].effective | (sets[0].permitted & rights);
+    must(syscall(SYS_capset, &header, sets) == 0, "capset");
+}
+
+static void permissions_are_heeded(void)
+{
+    static const struct {
+        const char *name, *path, *says;
+    } rows[] = {
+        {"a folder that may not be written", "closed/b.npy",
+         "Permission denied"},
+        {"a file in a folder that may not be written", "closed/a.npy",
+         "a file beside it cannot be made: Permission denied"},
+        {"an earlier file that is write-protected", "kept.npy",
+         "must not be replaced: Permission denied"},
+    };
+    hr_npy *file = NULL;
+    hr_matrix m;
+    must(mkdir("closed", 0777) == 0, "mkdir");
+    put("closed/a.npy", "earlier", 7);
+    put("kept.npy", "kept", 4);
+    must(chmod("closed", 0555) == 0 && chmod("kept.npy", 0444) == 0, "chmod");
+    heed_permissions(true);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        TEST_CASE(rows[i].name);
+        CHECK_FAILS(
+            hr_npy_create(rows[i].path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+            HR_ERROR_IO, rows[i].says);
+        CHECK(file == NULL && holds("closed/a.npy", "earlier"));
+        CHECK(names_in("closed") == 1 && holds("kept.npy", "kept"));
+    }
+    TEST_CASE("a file that may not be read");
+    must(chmod("kept.npy", 0) == 0, "chmod");
+    CHECK_FAILS(hr_npy_open("kept.npy", &file, &m), HR_ERROR_IO,
+                "Permission denied");
+    heed_permissions(false);
+    must(chmod("closed", 0777) == 0, "chmod");
+    unlink("closed/a.npy"), unlink("kept.npy"), rmdir("closed");
+    CHECK(file == NULL && names_in(".") == 0);
+}
+
+static void renaming_may_fail(void)
+{
+    TEST_CASE("the name has become a folder");
+    hr_npy *file;
+    hr_matrix m;
+    CHECK(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
+          HR_OK);
+    must(mkdir("a.npy", 0777) == 0, "mkdir");
+    CHECK_FAILS(hr_npy_commit(file), HR_ERROR_IO, "given its name");
+    CHECK(hr_npy_temporary(file) != NULL);
+    TEST_CASE("a second try");
+    must(rmdir("a.npy") == 0, "rmdir");
+    CHECK(hr_npy_commit(file) == HR_OK);
+    hr_npy_close(file);
+    CHECK(names_in(".") == 1 && unlink("a.npy") == 0);
+    TEST_CASE("the temporary file is gone");
+    CHECK(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m) ==
+          HR_OK);
+    must(unlink(hr_npy_temporary(file)) == 0, "unlink");
+    CHECK_FAILS(hr_npy_commit(file), HR_ERROR_IO, "No such file");
+    hr_npy_close(file);
+    CHECK(names_in(".") == 0);
+}
+
+static void the_working_folder_may_change(void)
+{
+    TEST_CASE("another working folder");
+    hr_npy *created, *opened;
+    hr_matrix m;
+    make("in.npy", HR_ROW_MAJOR);
+    CHECK(hr_npy_open("in.npy", &opened, &m) == HR_OK);
+    CHECK(hr_npy_create("out.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &created, &m) ==
+          HR_OK);
+    must(mkdir("elsewhere", 0777) == 0 && chdir("elsewhere") == 0, "chdir");
+    CHECK(hr_npy_unchanged(opened) == HR_OK);
+    CHECK(hr_npy_commit(created) == HR_OK);
+    CHECK(names_in(".") == 0);
+    must(chdir("..") == 0 && rmdir("elsewhere") == 0, "chdir");
+    hr_npy_close(created);
+    hr_npy_close(opened);
+    CHECK(unlink("in.npy") == 0 && unlink("out.npy") == 0);
+}
+
+static void touch(void)
+{
+    const struct timespec times[2] = {{.tv_sec = 1, .tv_nsec = 1},
+                                      {.tv_sec = 1, .tv_nsec = 1}};
+    must(utimensat(AT_FDCWD, "a.npy", times, 0) == 0, "utimensat");
+}
+
+static void grow(void)
+{
+    must(truncate("a.npy", 1000) == 0, "truncate");
+}
+
+static void cut(void)
+{
+    must(truncate("a.npy", 150) == 0, "truncate");
+}
+
+static void replace(void)
+{
+    make("a.npy", HR_ROW_MAJOR);
+}
+
+static void take_away(void)
+{
+    must(unlink("a.npy") == 0, "unlink");
+}
+
+static void look(void)
+{
+    CHECK(made("a.npy"));
+}
+
+static void changes_are_seen(void)
+{
+    static const struct {
+        const char *name;
+        void (*change)(void);
+        const char *says; /* NULL: no change */
+    } rows[] = {
+        {"it is only read", look, NULL},
+        {"its time changes", touch, "written to"},
+        {"it grows", grow, "had 152 bytes and has 1000"},
+        {"it is cut", cut, "had 152 bytes and has 150"},
+        {"another takes its place", replace, "another file"},
+        {"it is removed", take_away, "taken away"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        TEST_CASE(rows[i].name);
+        hr_npy *file;
+        hr_matrix m;
+        make("a.npy", HR_ROW_MAJOR);
+        if (!CHECK(hr_npy_open("a.npy", &file, &m) == HR_OK)) {
+            continue;
+        }
+        CHECK(hr_npy_unchanged(file) == HR_OK);
+        rows[i].change();
+        if (rows[i].says == NULL) {
+            CHECK(hr_npy_unchanged(file) == HR_OK);
+        } else {
+            CHECK_FAILS(hr_npy_unchanged(file), HR_ERROR_IO, rows[i].says);
+        }
+        hr_npy_close(file);
+    }
+    unlink("a.npy");
+}
+
+/* A file of 5 GiB that is a hole but for its last element. */
+static void offsets_have_64_bits(void)
+{
+    TEST_CASE("an element beyond 4 GiB");
+    const int64_t n = 5 * (INT64_C(1) << 28) / 1024; /* rows of 4 KiB */
+    float last = 42.0f;
+    hr_npy *file;
+    hr_matrix m;
+    hri_npy_header header;
+    uint8_t head[HRI_NPY_HEADER_BYTES];
+    CHECK(hri_npy_plan(HR_F32, n, 1024, HR_ROW_MAJOR, &header) == HR_OK);
+    hri_npy_format(&header, head);
+    put("a.npy", "", 0);
+    int fd = open("a.npy", O_WRONLY);
+    must(fd >= 0 && pwrite(fd, head, sizeof head, 0) == 128, "pwrite");
+    if (pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == sizeof last) {
+        must(ftruncate(fd, 128 + 4096 * n - 1) == 0, "ftruncate");
+        CHECK_FAILS(hr_npy_open("a.npy", &file, &m), HR_ERROR_IO,
+                    "want 5368709120 bytes");
+        must(pwrite(fd, &last, sizeof last, 128 + 4096 * n - 4) == 4, "pwrite");
+        if (CHECK(hr_npy_open("a.npy", &file, &m) == HR_OK)) {
+            CHECK(*element(m, n - 1, 1023) == 42.0f);
+            hr_npy_close(file);
+        }
+    } else {
+        printf("not run: this disk takes no file of 5 GiB with a hole\n");
+    }
+    close(fd);
+    unlink("a.npy");
+}
+
+int main(void)
+{
+    char folder[] = "npy-XXXXXX";
+    must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
+    files_come_back();
+    empty_matrices_come_back();
+    nothing_appears_before_commit();
+    commit_comes_once();
+    permissions_are_ordinary();
+    links_stay();
+    long_names();
+    what_is_no_file_is_refused();
+    wrong_arguments_make_no_file();
+    no_disk_is_so_large();
+    permissions_are_heeded();
+    renaming_may_fail();
+    the_working_folder_may_change();
+    changes_are_seen();
+    offsets_have_64_bits();
+    CHECK(names_in(".") == 0);
+    must(chdir("..") == 0 && rmdir(folder) == 0, folder);
+    return test_end();
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* .npy files on disks that are full, that fail, or that are too large to map.
+ *
+ * The functions below stand in front of the C library's: each does its work, or
+ * fails as the armed row says. */
+#define _GNU_SOURCE /* unshare, fallocate, syscall */
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+typedef enum call { NONE, FALLOCATE, PWRITE, MSYNC, FSYNC, RENAME } call;
+
+static struct {
+    call call;
+    int after; /* calls that still succeed */
+    int times; /* calls that then fail */
+    int error;
+} armed;
+
+static bool fails(call which)
+{
+    if (armed.call != which || armed.after-- > 0 || armed.times == 0) {
+        return false;
+    }
+    armed.times--;
+    errno = armed.error;
+    return true;
+}
+
+int posix_fallocate(int fd, off_t offset, off_t length)
+{
+    int before = errno;
+    if (fails(FALLOCATE)) {
+        errno = before;
+        return armed.error;
+    }
+    return fallocate(fd, 0, offset, length) == 0 ? 0 : errno;
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset)
+{
+    /* Short writes are allowed: half of it each time. */
+    return fails(PWRITE)
+               ? -1
+               : syscall(SYS_pwrite64, fd, bytes, (count + 1) / 2, offset);
+}
+
+int msync(void *start, size_t length, int flags)
+{
+    return fails(MSYNC) ? -1 : (int)syscall(SYS_msync, start, length, flags);
+}
+
+int fsync(int fd)
+{
+    return fails(FSYNC) ? -1 : fdatasync(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    return fails(RENAME) ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+static void must(bool ok, const char *what)
+{
+    if (!ok) {
+        perror(what);
+        exit(1);
+    }
+}
+
+static void put_earlier(const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    must(file != NULL && fputs("earlier", file) >= 0 && fclose(file) == 0,
+         path);
+}
+
+/* Whether the folder holds just a.npy, of so many bytes. */
+static bool alone(const char *folder, const char *path, off_t bytes)
+{
+    struct stat s;
+    int names = 0;
+    DIR *open = opendir(folder);
+    must(open != NULL, folder);
+    for (struct dirent *entry = readdir(open); entry != NULL;
+         entry = readdir(open)) {
+        names += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+    }
+    closedir(open);
+    return names == 1 && stat(path, &s) == 0 && s.st_size == bytes;
+}
+
+static const struct {
+    const char *name;
+    call call;
+    int after, times, error;
+    const char *says; /* NULL: it goes well all the same */
+} rows[] = {
+    {"no fault", NONE, 0, 0, 0, NULL},
+    {"a full disk", FALLOCATE, 0, 1, ENOSPC,
+     "the disk is full: 200128 bytes wanted"},
+    {"a used-up quota", FALLOCATE, 0, 1, EDQUOT, "the disk is full"},
+    {"a disk that fails", FALLOCATE, 0, 1, EIO, "no disk space could be had"},
+    {"a signal while space is set aside", FALLOCATE, 0, 3, EINTR, NULL},
+    {"a file system that cannot set space aside", FALLOCATE, 0, 1, EOPNOTSUPP,
+     NULL},
+    {"one that says so in another way", FALLOCATE, 0, 1, EINVAL, NULL},
+    {"pages that cannot be written", MSYNC, 0, 1, EIO, "written to disk"},
+    {"a file that cannot be written", FSYNC, 0, 1, ENOSPC, "written to disk"},
+    {"a folder that cannot be renamed in", RENAME, 0, 1, EROFS, "its name"},
+    {"a folder that cannot be written out", FSYNC, 1, 1, EINVAL, NULL},
+};
+
+/* Create and commit a file of 200,128 bytes while rows[i] is armed. */
+static hr_status run(const char *path)
+{
+    hr_npy *file = NULL;
+    hr_matrix m;
+    hr_status status =
+        hr_npy_create(path, HR_F32, 50000, 1, HR_ROW_MAJOR, &file, &m);
+    if (status == HR_OK) {
+        const unsigned char *bytes = m.data;
+        CHECK(bytes[0] == 0 && memcmp(bytes, bytes + 1, 199999) == 0);
+        memset(m.data, 1, 200000);
+        status = hr_npy_commit(file);
+        CHECK((status == HR_OK) == (hr_npy_temporary(file) == NULL));
+    }
+    hr_npy_close(file);
+    return status;
+}
+
+static void faults_leave_the_earlier_file(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        TEST_CASE(rows[i].name);
+        put_earlier("a.npy");
+        armed.call = rows[i].call;
+        armed.after = rows[i].after;
+        armed.times = rows[i].times;
+        armed.error = rows[i].error;
+        if (rows[i].says == NULL) {
+            CHECK(run("a.npy") == HR_OK);
+            CHECK(alone(".", "a.npy", 200128));
+        } else {
+            CHECK_FAILS(run("a.npy"), HR_ERROR_IO, rows[i].says);
+            CHECK(alone(".", "a.npy", 7));
+        }
+        CHECK(rows[i].call == NONE || armed.times == 0);
+        armed.call = NONE;
+    }
+}
+
+/* Where there is no fallocate and the disk fills up while zeros are written:
+ * the second function fails, too. */
+static void zeros_may_not_fit(void)
+{
+    TEST_CASE("the disk fills up while zeros are written");
+    put_earlier("full/a.npy");
+    armed.call = FALLOCATE;
+    armed.after = 0;
+    armed.times = 1;
+    armed.error = EOPNOTSUPP;
+    CHECK_FAILS(run("full/a.npy"), HR_ERROR_IO, "the disk is full: 200128");
+    CHECK(alone("full", "full/a.npy", 7));
+    armed.call = NONE;
+}
+
+static void a_full_disk_leaves_the_earlier_file(void)
+{
+    TEST_CASE("a disk of 64 KiB");
+    put_earlier("full/a.npy");
+    CHECK_FAILS(run("full/a.npy"), HR_ERROR_IO, "the disk is full: 200128");
+    CHECK(alone("full", "full/a.npy", 7));
+}
+
+/* Linux maps at most 2^56 bytes; tmpfs takes files of nearly 2^63. */
+static void a_file_may_be_too_large_to_map(void)
+{
+    TEST_CASE("a file of 2^60 bytes");
+    hr_npy *file = NULL;
+    hr_matrix m;
+    must(truncate("full/a.npy", (off_t)1 << 60) == 0, "truncate");
+    CHECK_FAILS(hr_npy_open("full/a.npy", &file, &m), HR_ERROR_OUT_OF_MEMORY,
+                "1152921504606846976 bytes cannot be mapped");
+    CHECK(file == NULL);
+}
+
+/* A disk of 64 KiB in the folder full, seen by this process alone. Root may. */
+static bool mount_small_disk(void)
+{
+    return unshare(CLONE_NEWNS) == 0 &&
+           mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "full", "tmpfs", 0, "size=64k") == 0;
+}
+
+int main(void)
+{
+    char folder[] = "npy-disk-XXXXXX";
+    must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
+    faults_leave_the_earlier_file();
+    unlink("a.npy");
+    must(mkdir("full", 0777) == 0, "mkdir");
+    if (mount_small_disk()) {
+        a_full_disk_leaves_the_earlier_file();
+        zeros_may_not_fit();
+        a_file_may_be_too_large_to_map();
+        umount2("full", MNT_DETACH);
+    } else {
+        printf("not run: a small disk cannot be mounted here: %s\n",
+               strerror(errno));
+    }
+    must(rmdir("full") == 0 && chdir("..") == 0 && rmdir(folder) == 0, folder);
+    return test_end();
+}

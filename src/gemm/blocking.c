@@ -322,15 +322,13 @@ static void scan(search *x)
     x->found = false;
     int64_t first =
         x->shape->whole_k ? x->whole_edge : hri_max(x->whole_edge, x->cut_edge);
-    for (int64_t edge = first; edge >= LEAST_EDGE; edge /= 2) {
+    for (int64_t edge = first; edge >= LEAST_EDGE;) {
         consider_edge(x, edge);
-        if (x->found && !x->by_time && x->best.block_rows == 1 &&
-            x->best.block_cols == 1) {
+        if (x->found && !x->by_time && single(&x->best)) {
             break; /* every panel crosses once: smaller tiles add nothing */
         }
-        if (edge > LEAST_EDGE && edge < 2 * LEAST_EDGE) {
-            edge = 2 * LEAST_EDGE; /* end on the smallest one exactly */
-        }
+        /* down in steps of a quarter, and end on the smallest exactly */
+        edge = edge > LEAST_EDGE ? hri_max(edge * 3 / 4, LEAST_EDGE) : 0;
     }
 }
 

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* hr_gemm_verify: the random test points at rows, which are then recomputed and
+ * judged element by element. docs/verify.md says why that is enough. */
+#include "gemm/verify.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "gemm/check.h"
+#include "runtime/runtime.h"
+#include "runtime/structs.h"
+
+typedef long long ll; /* for %lld */
+
+static const hri_verify_precision single = {
+    0x1p-24, FLT_MIN, (double)FLT_MAX, (double)FLT_MAX, 0, 0};
+static const hri_verify_precision twice = {0x1p-53, 0x1p-1074, DBL_MAX,
+                                           DBL_MAX, 0,         0};
+
+static hri_verify_precision precision_of(hr_type c_type)
+{
+    hri_verify_precision p = single;
+    if (c_type == HR_F64 || c_type == HR_C64) {
+        p = twice;
+    } else if (c_type == HR_F16) {
+        p.largest_result = 65504.0;
+        p.half_unit = 0x1p-11;
+        p.half_subnormal = 0x1p-24;
+    } else if (c_type == HR_BF16) {
+        p.largest_result = 0x1.fep127;
+        p.half_unit = 0x1p-8;
+        p.half_subnormal = 0x1p-133;
+    }
+    return p;
+}
+
+/* Scalars count as rounded to the type that sums are formed in. */
+static hr_scalar round_scalar(hr_scalar s, hr_type c_type)
+{
+    bool keep = c_type == HR_F64 || c_type == HR_C64 || c_type == HR_I32;
+    return keep ? s : (hr_scalar){(double)(float)s.re, (double)(float)s.im};
+}
+
+static bool is_zero(hr_scalar s)
+{
+    return s.re == 0.0 && s.im == 0.0;
+}
+
+/* Rows are what is judged, so let them be short: turn a wide C. */
+static hri_verify_problem turned(hri_verify_problem x)
+{
+    hr_matrix a = x.a;
+    x.a = hr_matrix_transpose(x.b);
+    x.b = hr_matrix_transpose(a);
+    x.c = hr_matrix_transpose(x.c);
+    x.c0 = hr_matrix_transpose(x.c0);
+    return x;
+}
+
+static hri_verify *create(hri_pool *pool, const hri_verify_problem *x,
+                          uint64_t seed)
+{
+    /* the signs want the alignment of a vector */
+    hri_verify *v = aligned_alloc(_Alignof(hri_verify), sizeof *v);
+    if (v == NULL) {
+        hri_fail(HR_ERROR_OUT_OF_MEMORY, "verify: out of memory");
+        return NULL;
+    }
+    *v = (hri_verify){.pool = pool,
+                      .seed = seed,
+                      .m = x->c.rows,
+                      .n = x->c.cols,
+                      .k = x->a.cols,
+                      .alpha = round_scalar(x->alpha, x->c.type),
+                      .beta = round_scalar(x->beta, x->c.type),
+                      .a = {x->a, 1.0},
+                      .b = {x->b, 1.0},
+                      .c0 = {x->c0, 1.0},
+                      .c = {x->c, 1.0},
+                      .complex = x->c.type == HR_C32 || x->c.type == HR_C64,
+                      .integer = x->c.type == HR_I32,
+                      .precision = precision_of(x->c.type)};
+    v->old = !is_zero(v->beta);
+    if (v->k == 0 || is_zero(v->alpha)) { /* A and B are not read */
+        v->k = v->a.matrix.cols = v->b.matrix.rows = 0;
+        v->alpha = hr_real(0.0);
+    }
+    hri_verify_signs_init(v);
+    return v;
+}
+
+static void destroy(hri_verify *v)
+{
+    if (v != NULL) {
+        free(v->skip_rows);
+        free(v->skip_cols);
+        free(v);
+    }
+}
+
+/* The random test; once more, after a look at the elements, when a row is not
+ * finite. */
+static hr_status find_suspects(hri_verify *v, double *ratios)
+{
+    hr_status status = hri_verify_residuals(v, ratios);
+    for (int64_t i = 0; status == HR_OK && i < v->m; i++) {
+        if (isinf(ratios[i])) {
+            status = hri_verify_scan(v);
+            return status == HR_OK ? hri_verify_residuals(v, ratios) : status;
+        }
+    }
+    return status;
+}
+
+/* Rows in the order in which they are recomputed: the worst first. */
+typedef struct worst_rows {
+    int64_t rows[HRI_VERIFY_LIMIT];
+    double ratios[HRI_VERIFY_LIMIT];
+    int count;
+} worst_rows;
+
+static void keep_worst(worst_rows *w, int64_t row, double ratio)
+{
+    int at = w->count;
+    if (at == HRI_VERIFY_LIMIT && ratio <= w->ratios[at - 1]) {
+        return;
+    }
+    at = at < HRI_VERIFY_LIMIT ? w->count++ : at - 1;
+    for (; at > 0 && w->ratios[at - 1] < ratio; at--) {
+        w->rows[at] = w->rows[at - 1];
+        w->ratios[at] = w->ratios[at - 1];
+    }
+    w->rows[at] = row;
+    w->ratios[at] = ratio;
+}
+
+/* Recompute rows until one has a wrong element. */
+static bool check_rows(const hri_verify *v, const worst_rows *w,
+                       hr_verify_report *report, hri_verify_miss *miss)
+{
+    for (int i = 0; i < w->count; i++) {
+        hri_verify_row(v, w->rows[i], miss);
+        report->rows_checked++;
+        if (miss->col >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Recompute rows that the random test left out. */
+static bool check_skipped(const hri_verify *v, hr_verify_report *report,
+                          hri_verify_miss *miss)
+{
+    worst_rows w = {.count = 0};
+    for (int64_t i = 0; v->skip_rows != NULL && i < v->m; i++) {
+        if (v->skip_rows[i]) {
+            keep_worst(&w, i, 1.0);
+        }
+    }
+    return check_rows(v, &w, report, miss);
+}
+
+/* The same for columns, which are the rows of the transposed problem. */
+static bool check_skipped_columns(hri_verify *v, hr_verify_report *report,
+                                  hri_verify_miss *miss)
+{
+    hri_verify_source a = v->a, b = v->b, c = v->c, c0 = v->c0;
+    int64_t m = v->m;
+    uint8_t *rows = v->skip_rows;
+    v->m = v->n;
+    v->n = m;
+    v->skip_rows = v->skip_cols;
+    v->skip_cols = rows;
+    v->a = (hri_verify_source){hr_matrix_transpose(b.matrix), b.scale};
+    v->b = (hri_verify_source){hr_matrix_transpose(a.matrix), a.scale};
+    v->c.matrix = hr_matrix_transpose(c.matrix);
+    v->c0.matrix = hr_matrix_transpose(c0.matrix);
+    bool wrong = check_skipped(v, report, miss);
+    int64_t row = miss->row;
+    miss->row = miss->col;
+    miss->col = row;
+    return wrong;
+}
+
+static void print_element(const hri_verify *v, const double x[2], char *text,
+                          size_t size)
+{
+    if (v->complex) {
+        snprintf(text, size, "%.9g%+.9gi", x[0], x[1]);
+    } else {
+        snprintf(text, size, "%.10g", x[0]);
+    }
+}
+
+static hr_status report_miss(const hri_verify *v, const hri_verify_miss *miss,
+                             hr_verify_report *report)
+{
+    char got[64], want[64];
+    print_element(v, miss->got, got, sizeof got);
+    print_element(v, miss->want, want, sizeof want);
+    report->row = miss->row;
+    report->col = miss->col;
+    report->error = miss->error;
+    report->bound = miss->bound;
+    return hri_fail(HR_ERROR_MISMATCH,
+                    "verify: element (%lld, %lld) of C is %s but should be %s: "
+                    "the error is %.3g, rounding explains %.3g",
+                    (ll)miss->row, (ll)miss->col, got, want, miss->error,
+                    miss->bound);
+}
+
+/* All of it, after the arguments are known to be right. */
+static hr_status verify(hri_verify *v, double *ratios, bool turn,
+                        hr_verify_report *report)
+{
+    worst_rows worst = {.count = 0};
+    hri_verify_miss miss = {.row = -1, .col = -1};
+    hr_status status = find_suspects(v, ratios);
+    if (status != HR_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < v->m; i++) {
+        if (ratios[i] > 0.0) {
+            report->suspects++;
+            keep_worst(&worst, i, ratios[i]);
+        }
+    }
+    if (!check_rows(v, &worst, report, &miss) &&
+        !check_skipped(v, report, &miss) &&
+        !check_skipped_columns(v, report, &miss)) {
+        return HR_OK;
+    }
+    if (turn) {
+        int64_t row = miss.row;
+        miss.row = miss.col;
+        miss.col = row;
+    }
+    return report_miss(v, &miss, report);
+}
+
+hr_status hri_verify_product(hri_pool *pool, const hri_verify_problem *problem,
+                             uint64_t seed, hr_verify_report *report)
+{
+    uint64_t start = hri_clock_ns();
+    bool turn = problem->c.cols > problem->c.rows;
+    hri_verify_problem x = turn ? turned(*problem) : *problem;
+    hr_status status = HR_OK;
+    *report = (hr_verify_report){.size = sizeof *report,
+                                 .trials = HRI_VERIFY_TRIALS,
+                                 .row = -1,
+                                 .col = -1};
+    if (x.c.rows > 0 && x.c.cols > 0) {
+        hri_verify *v = create(pool, &x, seed);
+        double *ratios = malloc((size_t)x.c.rows * sizeof *ratios);
+        status = HR_ERROR_OUT_OF_MEMORY;
+        if (v != NULL && ratios != NULL) {
+            status = verify(v, ratios, turn, report);
+        } else if (v != NULL) {
+            hri_fail(status, "verify: no memory for %lld rows", (ll)x.c.rows);
+        }
+        free(ratios);
+        destroy(v);
+    }
+    report->seconds = hri_seconds_since(start);
+    return status;
+}
+
+static hr_status check(const hri_verify_problem *x)
+{
+    hr_status status = hri_gemm_check(x->alpha, &x->a, &x->b, x->beta, &x->c);
+    if (status == HR_OK) {
+        status = hri_gemm_check_data(x->alpha, &x->a, &x->b, &x->c);
+    }
+    if (status != HR_OK || is_zero(x->beta)) {
+        return status;
+    }
+    if (x->c0.rows != x->c.rows || x->c0.cols != x->c.cols ||
+        x->c0.type != x->c.type) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "verify: C0 is %lldx%lld %s but C is %lldx%lld %s",
+                        (ll)x->c0.rows, (ll)x->c0.cols,
+                        hr_type_name(x->c0.type), (ll)x->c.rows, (ll)x->c.cols,
+                        hr_type_name(x->c.type));
+    }
+    if (x->c0.data == NULL && x->c0.rows > 0 && x->c0.cols > 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "verify: beta is not 0 but C0 is NULL");
+    }
+    return hri_gemm_check(x->alpha, &x->a, &x->b, x->beta, &x->c0);
+}
+
+/* Nobody who makes a product can know this. */
+static uint64_t fresh_seed(const void *context)
+{
+    static _Atomic uint64_t calls;
+    uint64_t number = atomic_fetch_add(&calls, 1);
+    return hri_clock_ns() * 0x9e3779b97f4a7c15u ^
+           (uint64_t)(uintptr_t)context << 20 ^ number << 48;
+}
+
+hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
+                         hr_matrix b, hr_scalar beta, hr_matrix c0, hr_matrix c,
+                         hr_verify_report *report)
+{
+    hri_verify_problem problem = {alpha, beta, a, b, c0, c};
+    hr_verify_report found;
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "verify: the context is NULL");
+    }
+    if (report != NULL && report->size < sizeof(uint32_t) * 2) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "verify: the report's size is %u, not %zu; start with "
+                        "HR_VERIFY_REPORT_INIT",
+                        report->size, sizeof *report);
+    }
+    hr_status status = check(&problem);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = hri_verify_product(context->pool, &problem, fresh_seed(context),
+                                &found);
+    if (report != NULL && (status == HR_OK || status == HR_ERROR_MISMATCH)) {
+        hri_struct_write(report, report->size, &found, sizeof found);
+    }
+    return status;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrices of any type and layout as blocks of doubles. */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "gemm/verify.h"
+
+/* Convert `count` neighbouring elements. One loop for each type, so that the
+ * compiler vectorises them; im is written for complex types only. */
+static void load_line(const void *from, hr_type type, int64_t count,
+                      double *restrict re, double *restrict im)
+{
+    const float *f = from;
+    const double *d = from;
+    const uint16_t *h = from;
+    const int8_t *b = from;
+    const int32_t *i = from;
+    for (int64_t x = 0; type == HR_F32 && x < count; x++) {
+        re[x] = (double)f[x];
+    }
+    for (int64_t x = 0; type == HR_F64 && x < count; x++) {
+        re[x] = d[x];
+    }
+    for (int64_t x = 0; type == HR_C32 && x < count; x++) {
+        re[x] = (double)f[2 * x];
+        im[x] = (double)f[2 * x + 1];
+    }
+    for (int64_t x = 0; type == HR_C64 && x < count; x++) {
+        re[x] = d[2 * x];
+        im[x] = d[2 * x + 1];
+    }
+    for (int64_t x = 0; type == HR_F16 && x < count; x++) {
+        re[x] = (double)hri_f16_to_f32(h[x]);
+    }
+    for (int64_t x = 0; type == HR_BF16 && x < count; x++) {
+        re[x] = (double)hri_bf16_to_f32(h[x]);
+    }
+    for (int64_t x = 0; type == HR_I8 && x < count; x++) {
+        re[x] = (double)b[x];
+    }
+    for (int64_t x = 0; type == HR_I32 && x < count; x++) {
+        re[x] = (double)i[x];
+    }
+}
+
+static bool is_complex(hr_type type)
+{
+    return type == HR_C32 || type == HR_C64;
+}
+
+/* Rows follow each other in memory: convert along them. */
+static void load_rows(const hr_matrix *m, const hri_verify_window *w,
+                      hri_verify_block *block)
+{
+    int64_t size = (int64_t)hr_type_size(m->type);
+    const char *from =
+        (const char *)m->data + (w->row * m->row_stride + w->col) * size;
+    for (int64_t r = 0; r < w->rows; r++) {
+        load_line(from + r * m->row_stride * size, m->type, w->cols,
+                  block->re + r * HRI_VERIFY_COLS,
+                  block->im + r * HRI_VERIFY_COLS);
+    }
+}
+
+/* Columns follow each other: convert along them and turn. */
+static void load_columns(const hr_matrix *m, const hri_verify_window *w,
+                         hri_verify_block *block)
+{
+    double re[HRI_VERIFY_ROWS], im[HRI_VERIFY_ROWS];
+    int64_t size = (int64_t)hr_type_size(m->type);
+    const char *from =
+        (const char *)m->data + (w->row + w->col * m->col_stride) * size;
+    for (int64_t c = 0; c < w->cols; c++) {
+        load_line(from + c * m->col_stride * size, m->type, w->rows, re, im);
+        for (int64_t r = 0; r < w->rows; r++) {
+            block->re[r * HRI_VERIFY_COLS + c] = re[r];
+        }
+        for (int64_t r = 0; is_complex(m->type) && r < w->rows; r++) {
+            block->im[r * HRI_VERIFY_COLS + c] = im[r];
+        }
+    }
+}
+
+/* Multiply a plane by scale, clear what is skipped and what pads it. */
+static void finish_plane(double *plane, double scale,
+                         const hri_verify_window *w, const uint8_t *skip)
+{
+    int64_t cols = hri_ceil_div(w->cols, HRI_VERIFY_LANES) * HRI_VERIFY_LANES;
+    for (int64_t r = 0; r < w->rows; r++) {
+        double *line = plane + r * HRI_VERIFY_COLS;
+        for (int64_t c = 0; c < w->cols; c++) {
+            line[c] *= scale;
+        }
+        for (int64_t c = 0; skip != NULL && c < w->cols; c++) {
+            line[c] = skip[w->col + c] ? 0.0 : line[c];
+        }
+        for (int64_t c = w->cols; c < cols; c++) {
+            line[c] = 0.0;
+        }
+    }
+    for (int64_t r = w->rows; r % 4 != 0; r++) {
+        memset(plane + r * HRI_VERIFY_COLS, 0,
+               HRI_VERIFY_COLS * sizeof(double));
+    }
+}
+
+void hri_verify_load(const hri_verify_source *source,
+                     const hri_verify_window *window, const uint8_t *skip,
+                     hri_verify_block *block)
+{
+    const hr_matrix *m = &source->matrix;
+    if (m->col_stride == 1) {
+        load_rows(m, window, block);
+    } else {
+        load_columns(m, window, block);
+    }
+    finish_plane(block->re, source->scale, window, skip);
+    if (is_complex(m->type)) {
+        finish_plane(block->im, m->conjugate ? -source->scale : source->scale,
+                     window, skip);
+    }
+}
+
+/* A look through one matrix. */
+typedef struct scan {
+    const hri_verify_source *source;
+    uint8_t *flags;       /* set for rows that hold what is not finite */
+    pthread_mutex_t lock; /* guards largest */
+    double largest;       /* modulus of a finite part */
+} scan;
+
+static void scan_part(const double *line, int64_t cols, double *largest,
+                      uint8_t *flag)
+{
+    for (int64_t c = 0; c < cols; c++) {
+        double modulus = fabs(line[c]);
+        if (!isfinite(modulus)) {
+            *flag = 1;
+        } else if (modulus > *largest) {
+            *largest = modulus;
+        }
+    }
+}
+
+static void scan_task(void *data, int64_t index)
+{
+    scan *s = data;
+    const hr_matrix *m = &s->source->matrix;
+    hri_verify_block block;
+    double largest = 0.0;
+    hri_verify_window w = {.row = index * HRI_VERIFY_ROWS};
+    w.rows = hri_min(HRI_VERIFY_ROWS, m->rows - w.row);
+    for (w.col = 0; w.col < m->cols; w.col += HRI_VERIFY_COLS) {
+        w.cols = hri_min(HRI_VERIFY_COLS, m->cols - w.col);
+        hri_verify_load(s->source, &w, NULL, &block);
+        for (int64_t r = 0; r < w.rows; r++) {
+            uint8_t *flag = &s->flags[w.row + r];
+            const int64_t line = r * HRI_VERIFY_COLS;
+            scan_part(block.re + line, w.cols, &largest, flag);
+            if (is_complex(m->type)) {
+                scan_part(block.im + line, w.cols, &largest, flag);
+            }
+        }
+    }
+    pthread_mutex_lock(&s->lock);
+    s->largest = fmax(s->largest, largest);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Flag rows of one matrix; choose its scale, so that it is below 1. Returns the
+ * power of two that the scale takes away. Below 2^-1000 it stays, as the scale
+ * would overflow. */
+static int scan_matrix(hri_pool *pool, hri_verify_source *source,
+                       uint8_t *flags)
+{
+    scan s = {.source = source, .flags = flags};
+    int exponent = 0;
+    pthread_mutex_init(&s.lock, NULL);
+    hri_pool_run(pool, hri_ceil_div(source->matrix.rows, HRI_VERIFY_ROWS),
+                 scan_task, &s);
+    pthread_mutex_destroy(&s.lock);
+    frexp(s.largest, &exponent);
+    exponent = exponent > -1000 ? exponent : -1000;
+    source->scale = ldexp(1.0, -exponent);
+    return exponent;
+}
+
+static int exponent_of(hr_scalar s)
+{
+    int exponent = 0;
+    double modulus = fmax(fabs(s.re), fabs(s.im));
+    if (isfinite(modulus)) { /* frexp leaves it open otherwise */
+        frexp(modulus, &exponent);
+    }
+    return exponent;
+}
+
+static hr_scalar scale_scalar(hr_scalar s, int exponent)
+{
+    return (hr_scalar){ldexp(s.re, exponent), ldexp(s.im, exponent)};
+}
+
+static bool is_finite_scalar(hr_scalar s)
+{
+    return isfinite(s.re) && isfinite(s.im);
+}
+
+/* Choose the exponent of the whole problem, and scale what is left: C and the
+ * factors. */
+static void scale_problem(hri_verify *v, int product, int old)
+{
+    int exponent = exponent_of(v->alpha) + product;
+    if (v->old) {
+        int other = exponent_of(v->beta) + old;
+        exponent = v->k == 0 || other > exponent ? other : exponent;
+    }
+    exponent = exponent > -1000 ? exponent : -1000;
+    v->exponent = exponent;
+    v->c.scale = ldexp(1.0, -exponent);
+    v->alpha = scale_scalar(v->alpha, product - exponent);
+    v->beta = scale_scalar(v->beta, old - exponent);
+    hri_verify_precision *p = &v->precision;
+    p->smallest = ldexp(p->smallest, -exponent);
+    p->largest = ldexp(p->largest, -exponent);
+    p->largest_result = ldexp(p->largest_result, -exponent);
+    p->half_subnormal = ldexp(p->half_subnormal, -exponent);
+}
+
+hr_status hri_verify_scan(hri_verify *v)
+{
+    v->skip_rows = calloc((size_t)v->m, 1);
+    v->skip_cols = calloc((size_t)v->n, 1);
+    if (v->skip_rows == NULL || v->skip_cols == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "verify: no memory for the flags of %lld rows and "
+                        "%lld columns",
+                        (long long)v->m, (long long)v->n);
+    }
+    hri_verify_source columns = v->b;
+    columns.matrix = hr_matrix_transpose(v->b.matrix);
+    int product = scan_matrix(v->pool, &v->a, v->skip_rows) +
+                  scan_matrix(v->pool, &columns, v->skip_cols);
+    v->b.scale = columns.scale;
+    int old = v->old ? scan_matrix(v->pool, &v->c0, v->skip_rows) : 0;
+    if (!is_finite_scalar(v->alpha) || !is_finite_scalar(v->beta)) {
+        memset(v->skip_rows, 1, (size_t)v->m);
+    }
+    scale_problem(v, product, old);
+    return HR_OK;
+}

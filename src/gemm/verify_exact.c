@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* One row of the product again, in compensated arithmetic: Dot2 of [Ogita2005]
+ * (T. Ogita, S. M. Rump, S. Oishi, Accurate sum and dot product, SIAM J. Sci.
+ * Comput. 26, 2005), which is as good as twice the digits of double; then every
+ * element is judged against the rounding bound of hr_gemm. */
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "gemm/verify.h"
+
+enum {
+    ROWS = HRI_VERIFY_ROWS,
+    COLS = HRI_VERIFY_COLS,
+    LANES = HRI_VERIFY_LANES,
+    VECTORS = COLS / LANES
+};
+
+typedef int64_t bits __attribute__((vector_size(64)));
+
+/* Sums over k for 64 neighbouring columns. */
+typedef struct row_sums {
+    hri_lanes high[2][VECTORS];  /* the plain sums: real, imaginary */
+    hri_lanes low[2][VECTORS];   /* what their roundings lost */
+    hri_lanes straight[VECTORS]; /* |ar br| + |ai bi|, of what is finite */
+    hri_lanes crossed[VECTORS];  /* |ar bi| + |ai br| */
+    hri_lanes b[VECTORS];        /* |br| + |bi| */
+    double a;                    /* |ar| + |ai| */
+} row_sums;
+
+/* |x|, and 0 for what is not finite. */
+static inline __attribute__((always_inline)) void
+finite_size(const hri_lanes *x, hri_lanes *size)
+{
+    const hri_lanes modulus = (hri_lanes)((bits)*x & INT64_MAX);
+    *size = (hri_lanes)((bits)modulus & (modulus <= DBL_MAX));
+}
+
+static double finite_modulus(double x)
+{
+    return isfinite(x) ? fabs(x) : 0.0;
+}
+
+/* (high, low) += a b. The halves of a and b keep 26 and 27 bits, so products of
+ * halves are exact, but for the last bit of low times low. */
+static inline __attribute__((always_inline)) void
+add_term(double a, const hri_lanes *b, hri_lanes *high, hri_lanes *low)
+{
+    const int64_t upper = ~(int64_t)0x7ffffff;
+    const hri_lanes av = a - (hri_lanes){0};
+    const hri_lanes ah = (hri_lanes)((bits)av & upper), al = av - ah;
+    const hri_lanes bh = (hri_lanes)((bits)*b & upper), bl = *b - bh;
+    const hri_lanes product = av * *b;
+    const hri_lanes lost =
+        al * bl - (((product - ah * bh) - al * bh) - ah * bl);
+    const hri_lanes sum = *high + product, part = sum - *high;
+    *low += ((*high - (sum - part)) + (product - part)) + lost;
+    *high = sum;
+}
+
+/* One vector of columns over a block of B. a is one row of a block. */
+static void add_column(const double *a, const hri_verify_block *b, int64_t rows,
+                       int vector, row_sums *s)
+{
+    for (int64_t p = 0; p < rows; p++) {
+        const double *line = b->re + p * COLS + vector * LANES;
+        hri_lanes x, size;
+        memcpy(&x, line, sizeof x);
+        finite_size(&x, &size);
+        s->b[vector] += size;
+        s->straight[vector] += finite_modulus(a[p]) * size;
+        add_term(a[p], &x, &s->high[0][vector], &s->low[0][vector]);
+    }
+}
+
+static void add_complex_column(const hri_verify_block *a,
+                               const hri_verify_block *b, int64_t rows,
+                               int vector, row_sums *s)
+{
+    for (int64_t p = 0; p < rows; p++) {
+        const int64_t at = p * COLS + vector * LANES;
+        const double ar = a->re[p], ai = a->im[p];
+        const double ar_size = finite_modulus(ar), ai_size = finite_modulus(ai);
+        hri_lanes re, im, re_size, im_size;
+        memcpy(&re, b->re + at, sizeof re);
+        memcpy(&im, b->im + at, sizeof im);
+        finite_size(&re, &re_size);
+        finite_size(&im, &im_size);
+        s->b[vector] += re_size + im_size;
+        s->straight[vector] += ar_size * re_size + ai_size * im_size;
+        s->crossed[vector] += ar_size * im_size + ai_size * re_size;
+        add_term(ar, &re, &s->high[0][vector], &s->low[0][vector]);
+        add_term(-ai, &im, &s->high[0][vector], &s->low[0][vector]);
+        add_term(ar, &im, &s->high[1][vector], &s->low[1][vector]);
+        add_term(ai, &re, &s->high[1][vector], &s->low[1][vector]);
+    }
+}
+
+static void sum_columns(const hri_verify *v, int64_t row, int64_t first,
+                        row_sums *s)
+{
+    hri_verify_block a, b;
+    hri_verify_window wa = {.row = row, .rows = 1};
+    hri_verify_window wb = {.col = first};
+    wb.cols = hri_min(COLS, v->n - first);
+    memset(s, 0, sizeof *s);
+    memset(&b, 0, sizeof b);
+    for (wb.row = 0; wb.row < v->k; wb.row += ROWS) {
+        wb.rows = hri_min(ROWS, v->k - wb.row);
+        wa.col = wb.row;
+        wa.cols = wb.rows;
+        hri_verify_load(&v->a, &wa, NULL, &a);
+        hri_verify_load(&v->b, &wb, NULL, &b);
+        for (int64_t p = 0; p < wb.rows; p++) {
+            s->a += finite_modulus(a.re[p]);
+            s->a += v->complex ? finite_modulus(a.im[p]) : 0.0;
+        }
+        for (int vector = 0; vector < VECTORS; vector++) {
+            if (v->complex) {
+                add_complex_column(&a, &b, wb.rows, vector, s);
+            } else {
+                add_column(a.re, &b, wb.rows, vector, s);
+            }
+        }
+    }
+}
+
+/* One element: what it is made of. */
+typedef struct element {
+    double sum[2];            /* of A B */
+    double straight, crossed; /* the terms of row_sums */
+    double a, b;              /* sums of |a| and |b| */
+    double old[2], got[2];    /* of C0 and C */
+} element;
+
+static void load_element(const hri_verify_source *source, int64_t row,
+                         int64_t col, double out[2])
+{
+    hri_verify_window w = {row, col, 1, 1};
+    hri_verify_block block;
+    block.im[0] = 0.0;
+    hri_verify_load(source, &w, NULL, &block);
+    out[0] = block.re[0];
+    out[1] = block.im[0];
+}
+
+static element take(const hri_verify *v, const row_sums *s, int64_t row,
+                    int64_t first, int64_t c)
+{
+    int64_t vector = c / LANES, lane = c % LANES;
+    element e = {.straight = s->straight[vector][lane],
+                 .crossed = s->crossed[vector][lane],
+                 .a = s->a,
+                 .b = s->b[vector][lane]};
+    for (int i = 0; i < 2; i++) {
+        double high = s->high[i][vector][lane], low = s->low[i][vector][lane];
+        e.sum[i] = isfinite(high) ? high + low : high;
+    }
+    load_element(&v->c, row, first + c, e.got);
+    if (v->old) {
+        load_element(&v->c0, row, first + c, e.old);
+    }
+    return e;
+}
+
+/* want += s x, in plain arithmetic of the parts. */
+static void add_scaled(hr_scalar s, const double x[2], double want[2])
+{
+    want[0] += s.re * x[0];
+    want[1] += s.re * x[1];
+    if (s.im != 0.0) {
+        want[0] -= s.im * x[1];
+        want[1] += s.im * x[0];
+    }
+}
+
+static double half_ulp(const hri_verify_precision *p, double x)
+{
+    int exponent;
+    if (p->half_unit == 0.0 || !isfinite(x)) {
+        return 0.0;
+    }
+    frexp(x, &exponent);
+    return fmax(ldexp(p->half_unit, exponent - 1), p->half_subnormal / 2);
+}
+
+/* The bound of part i, 0 real and 1 imaginary; see docs/verify.md. */
+static double bound_of(const hri_verify *v, const element *e, int i,
+                       double want)
+{
+    const hri_verify_precision *p = &v->precision;
+    double ar = fabs(v->alpha.re), ai = fabs(v->alpha.im);
+    double br = fabs(v->beta.re), bi = fabs(v->beta.im);
+    double o[2] = {finite_modulus(e->old[0]), finite_modulus(e->old[1])};
+    double k = (double)v->k, depth = v->complex ? 2 * k : k;
+    double near = i == 0 ? e->straight : e->crossed;
+    double far = i == 0 ? e->crossed : e->straight;
+    double size = ar * near + ai * far + br * o[i] + bi * o[1 - i];
+    double gamma =
+        hri_verify_gamma(v->complex ? depth + 4 : depth + 2, p->unit);
+    /* Of the arithmetic here: that of the sizes, of the last steps, of Dot2. */
+    double own = 0x1p-20 * gamma * size + 0x1p-50 * fabs(want) +
+                 4.0 * (depth * 0x1p-53) * (depth * 0x1p-53) * size;
+    double cancelled = ar * fabs(e->sum[i]) + ai * fabs(e->sum[1 - i]) +
+                       br * o[i] + bi * o[1 - i];
+    own += isfinite(cancelled) ? 0x1p-51 * cancelled : 0.0;
+    double lost =
+        (1.0 + ar + ai) * (3.0 * k + e->a + e->b) + 2.0 * (1.0 + br + bi);
+    double bound = gamma * size + own + p->smallest * lost + k * 0x1p-1000;
+    return bound + half_ulp(p, fabs(want) + bound);
+}
+
+/* Whether the accumulation or the result may overflow on the way to want. */
+static bool may_overflow(const hri_verify *v, const element *e, double want,
+                         double bound)
+{
+    const hri_verify_precision *p = &v->precision;
+    double alpha = fabs(v->alpha.re) + fabs(v->alpha.im);
+    double beta = fabs(v->beta.re) + fabs(v->beta.im);
+    double old = finite_modulus(e->old[0]) + finite_modulus(e->old[1]);
+    double way = fmax(1.0, alpha) * (e->straight + e->crossed + e->a + e->b) +
+                 fmax(1.0, beta) * old;
+    return !(2.0 * way < p->largest) ||
+           (isfinite(want) && !(fabs(want) + bound < p->largest_result));
+}
+
+static bool part_is_right(double want, double got, double bound)
+{
+    if (isnan(want)) {
+        return isnan(got);
+    }
+    return isinf(want) ? got == want
+                       : isfinite(got) && fabs(got - want) <= bound;
+}
+
+static bool judge(const hri_verify *v, const element *e, hri_verify_miss *miss)
+{
+    double want[2] = {0.0, 0.0}, bound[2];
+    bool overflow = false, right = true;
+    if (v->k > 0) {
+        add_scaled(v->alpha, e->sum, want);
+    }
+    if (v->old) {
+        add_scaled(v->beta, e->old, want);
+    }
+    bool finite = isfinite(want[0]) && isfinite(want[1]);
+    bool got_finite = isfinite(e->got[0]) && isfinite(e->got[1]);
+    int worst = 0;
+    for (int i = 1; i >= 0; i--) {
+        bound[i] = bound_of(v, e, i, want[i]);
+        overflow |= may_overflow(v, e, want[i], bound[i]);
+        if (!part_is_right(want[i], e->got[i], bound[i])) {
+            right = false;
+            worst = i;
+        }
+    }
+    if (v->complex && !finite) {
+        right = !got_finite;
+    }
+    if (right || (overflow && !got_finite)) {
+        return true;
+    }
+    for (int i = 0; i < 2; i++) {
+        miss->got[i] = ldexp(e->got[i], v->exponent);
+        miss->want[i] = ldexp(want[i], v->exponent);
+    }
+    miss->error = fabs(miss->got[worst] - miss->want[worst]);
+    miss->bound = ldexp(bound[worst], v->exponent);
+    return false;
+}
+
+/* Whole numbers: all sums here are exact, in double and modulo 2^32. */
+static bool judge_integer(const hri_verify *v, const element *e,
+                          hri_verify_miss *miss)
+{
+    uint32_t want =
+        (uint32_t)(int64_t)v->alpha.re * (uint32_t)(int64_t)e->sum[0] +
+        (uint32_t)(int64_t)v->beta.re * (uint32_t)(int64_t)e->old[0];
+    miss->want[0] = (double)(int32_t)want;
+    miss->got[0] = e->got[0];
+    miss->want[1] = miss->got[1] = miss->bound = 0.0;
+    miss->error = fabs(miss->got[0] - miss->want[0]);
+    return miss->error == 0.0;
+}
+
+typedef struct row_job {
+    const hri_verify *v;
+    int64_t row;
+    pthread_mutex_t lock; /* guards *miss */
+    hri_verify_miss *miss;
+} row_job;
+
+/* 64 columns of the row; the leftmost wrong element of all tasks is kept. */
+static void row_task(void *data, int64_t index)
+{
+    row_job *job = data;
+    const hri_verify *v = job->v;
+    int64_t first = index * COLS;
+    row_sums s;
+    sum_columns(v, job->row, first, &s);
+    for (int64_t c = 0; c < hri_min(COLS, v->n - first); c++) {
+        element e = take(v, &s, job->row, first, c);
+        hri_verify_miss miss = {.row = job->row, .col = first + c};
+        if (v->integer ? judge_integer(v, &e, &miss) : judge(v, &e, &miss)) {
+            continue;
+        }
+        pthread_mutex_lock(&job->lock);
+        if (job->miss->col < 0 || miss.col < job->miss->col) {
+            *job->miss = miss;
+        }
+        pthread_mutex_unlock(&job->lock);
+        return;
+    }
+}
+
+void hri_verify_row(const hri_verify *v, int64_t row, hri_verify_miss *miss)
+{
+    row_job job = {.v = v, .row = row, .miss = miss};
+    *miss = (hri_verify_miss){.row = row, .col = -1};
+    pthread_mutex_init(&job.lock, NULL);
+    hri_pool_run(v->pool, hri_ceil_div(v->n, COLS), row_task, &job);
+    pthread_mutex_destroy(&job.lock);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums over all trials at once: each element of a block meets 48 lanes. The
+ * loops are written once and compiled for the widest vectors of x86 too; what
+ * the CPU has is asked at run time. */
+#include "gemm/verify.h"
+
+enum { GROUPS = HRI_VERIFY_GROUPS };
+
+/* 64 well-mixed bits for each (seed, index): the output function of splitmix64
+ * [Steele2014], so no vector needs to be stored. */
+static uint64_t random_bits(uint64_t seed, int64_t index)
+{
+    uint64_t z = seed + (uint64_t)index * 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+void hri_verify_signs_init(hri_verify *v)
+{
+    double clear = v->integer ? 0.0 : -1.0;
+    for (int byte = 0; byte < 256; byte++) {
+        for (int lane = 0; lane < HRI_VERIFY_LANES; lane++) {
+            v->signs[byte][lane] = byte >> lane & 1 ? 1.0 : clear;
+        }
+    }
+}
+
+void hri_verify_signs(const hri_verify *v, int64_t first, int64_t count,
+                      hri_lanes *lanes)
+{
+    for (int64_t c = 0; c < count; c++) {
+        uint64_t bits = random_bits(v->seed, first + c);
+        for (int g = 0; g < GROUPS; g++, bits >>= HRI_VERIFY_LANES) {
+            lanes[c * GROUPS + g] = v->signs[bits & 255];
+        }
+    }
+}
+
+/* Four rows and eight lanes are held in registers while the columns pass. The
+ * sum of a block is formed first and then added: that keeps the rounding errors
+ * of long rows small. */
+static inline __attribute__((always_inline)) void
+multiply_rows(const double *block, int64_t cols, const hri_lanes *lanes,
+              hri_lanes *out)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        hri_lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+        for (int64_t c = 0; c < cols; c++) {
+            const hri_lanes x = lanes[c * GROUPS + g];
+            s0 += block[c] * x;
+            s1 += block[c + HRI_VERIFY_COLS] * x;
+            s2 += block[c + 2 * HRI_VERIFY_COLS] * x;
+            s3 += block[c + 3 * HRI_VERIFY_COLS] * x;
+        }
+        out[g] += s0;
+        out[g + GROUPS] += s1;
+        out[g + 2 * GROUPS] += s2;
+        out[g + 3 * GROUPS] += s3;
+    }
+}
+
+static inline __attribute__((always_inline)) void
+multiply(const double *block, const hri_verify_window *window,
+         const hri_lanes *lanes, hri_lanes *out)
+{
+    for (int64_t r = 0; r < window->rows; r += 4) {
+        multiply_rows(block + r * HRI_VERIFY_COLS, window->cols, lanes,
+                      out + r * GROUPS);
+    }
+}
+
+typedef void (*multiply_function)(const double *, const hri_verify_window *,
+                                  const hri_lanes *, hri_lanes *);
+
+static void multiply_plain(const double *block, const hri_verify_window *window,
+                           const hri_lanes *lanes, hri_lanes *out)
+{
+    multiply(block, window, lanes, out);
+}
+
+#if defined(__x86_64__)
+static __attribute__((target("avx2"))) void
+multiply_avx2(const double *block, const hri_verify_window *window,
+              const hri_lanes *lanes, hri_lanes *out)
+{
+    multiply(block, window, lanes, out);
+}
+
+static __attribute__((target("avx512f"))) void
+multiply_avx512(const double *block, const hri_verify_window *window,
+                const hri_lanes *lanes, hri_lanes *out)
+{
+    multiply(block, window, lanes, out);
+}
+
+static multiply_function choose(void)
+{
+    if (__builtin_cpu_supports("avx512f")) {
+        return multiply_avx512;
+    }
+    return __builtin_cpu_supports("avx2") ? multiply_avx2 : multiply_plain;
+}
+#else
+static multiply_function choose(void)
+{
+    return multiply_plain;
+}
+#endif
+
+void hri_verify_multiply(const double *block, const hri_verify_window *window,
+                         const hri_lanes *lanes, hri_lanes *out)
+{
+    choose()(block, window, lanes, out);
+}
+
+void hri_verify_wrap(hri_lanes *lanes, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        for (int l = 0; l < HRI_VERIFY_LANES; l++) {
+            lanes[i][l] = (double)(int32_t)(uint32_t)(int64_t)lanes[i][l];
+        }
+    }
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* The random test: R = C X - alpha A (B X) - beta C0 X, whose columns are the
+ * trials, against a threshold for each row. docs/verify.md derives it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/status.h"
+#include "gemm/verify.h"
+
+enum {
+    GROUPS = HRI_VERIFY_GROUPS,
+    ROWS = HRI_VERIFY_ROWS,
+    COLS = HRI_VERIFY_COLS,
+    DEPTH = 4096, /* of k at one time at least: 1.5 MiB of B X */
+    SLAB = 16384  /* rows at one time where k is not cut: 6 MiB of A (B X) */
+};
+
+/* Where the noise of a right product should stay: see docs/verify.md. */
+static const double noise_factor = 4.0;
+
+/* What is held between the steps. Either all of B X is there and rows come in
+ * slabs, or all rows are there and k comes in chunks; so memory stays below
+ * that of A, or a few MiB. */
+typedef struct pass {
+    const hri_verify *v;
+    int64_t chunk_start, chunk; /* of k */
+    int64_t slab_start, slab;   /* of rows */
+    hri_lanes *bx[2];           /* chunk x trials: B X, real and imaginary */
+    hri_lanes *abx[2];          /* slab x trials: A (B X) */
+    double *b_sums;             /* chunk: sum_j |b_pj| */
+    double *a_sums;             /* slab: sum_p |a_ip| */
+    double *product_sums;       /* slab: sum_j (|A||B|)_ij */
+    double b_sum;               /* sum of all |b_pj| */
+    double *ratios;
+} pass;
+
+/* Sums over a row of C and of C0 that the threshold is made of. */
+typedef struct row_sums {
+    double c, c_square, c0, c0_square;
+} row_sums;
+
+double hri_verify_gamma(double n, double u)
+{
+    return n * u <= 0.5 ? n * u / (1.0 - n * u) : 2.0 * n * u;
+}
+
+/* sum_c |line[c] weights[c]|; eight sums at once, so that it vectorises. Lines
+ * of blocks are padded with zeros to whole vectors. */
+static double weigh(const double *line, const double *weights, int64_t cols)
+{
+    double sums[HRI_VERIFY_LANES] = {0}, sum = 0.0;
+    for (int64_t c = 0; c < cols; c += HRI_VERIFY_LANES) {
+        for (int i = 0; i < HRI_VERIFY_LANES; i++) {
+            sums[i] += fabs(line[c + i] * weights[c + i]);
+        }
+    }
+    for (int i = 0; i < HRI_VERIFY_LANES; i++) {
+        sum += sums[i];
+    }
+    return sum;
+}
+
+static const double ones[COLS] = {
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+};
+
+/* The same of both parts of an element of a block. */
+static double weigh_row(const hri_verify *v, const hri_verify_block *block,
+                        int64_t r, const double *weights, int64_t cols)
+{
+    double sum = weigh(block->re + r * COLS, weights, cols);
+    return v->complex ? sum + weigh(block->im + r * COLS, weights, cols) : sum;
+}
+
+static double square_row(const hri_verify *v, const hri_verify_block *block,
+                         int64_t r, int64_t cols)
+{
+    const double *re = block->re + r * COLS, *im = block->im + r * COLS;
+    double sum = weigh(re, re, cols);
+    return v->complex ? sum + weigh(im, im, cols) : sum;
+}
+
+/* out += M X over one block of M, whose columns are C's. */
+static void add_signs(const hri_verify *v, const hri_verify_block *block,
+                      const hri_verify_window *w, hri_lanes *const out[2])
+{
+    hri_lanes signs[COLS * GROUPS];
+    hri_verify_signs(v, w->col, w->cols, signs);
+    hri_verify_multiply(block->re, w, signs, out[0]);
+    if (v->complex) {
+        hri_verify_multiply(block->im, w, signs, out[1]);
+    }
+    if (v->integer) {
+        hri_verify_wrap(out[0], w->rows * GROUPS);
+    }
+}
+
+/* Rows of B X and the sums of |b| along them. */
+static void b_task(void *data, int64_t index)
+{
+    pass *p = data;
+    const hri_verify *v = p->v;
+    hri_verify_block block;
+    int64_t first = index * ROWS;
+    hri_verify_window w = {.row = p->chunk_start + first,
+                           .rows = hri_min(ROWS, p->chunk - first)};
+    hri_lanes *out[2] = {p->bx[0] + first * GROUPS,
+                         v->complex ? p->bx[1] + first * GROUPS : NULL};
+    memset(out[0], 0, ROWS * GROUPS * sizeof(hri_lanes));
+    if (v->complex) {
+        memset(out[1], 0, ROWS * GROUPS * sizeof(hri_lanes));
+    }
+    memset(p->b_sums + first, 0, (size_t)w.rows * sizeof(double));
+    for (; w.col < v->n; w.col += COLS) {
+        w.cols = hri_min(COLS, v->n - w.col);
+        hri_verify_load(&v->b, &w, v->skip_cols, &block);
+        add_signs(v, &block, &w, out);
+        for (int64_t r = 0; r < w.rows; r++) {
+            p->b_sums[first + r] += weigh_row(v, &block, r, ones, w.cols);
+        }
+    }
+}
+
+/* out += A Y for one block of A and the rows of Y = B X that it meets. */
+static void add_product(const pass *p, hri_verify_block *block,
+                        const hri_verify_window *w, hri_lanes *const out[2])
+{
+    int64_t at = (w->col - p->chunk_start) * GROUPS;
+    hri_verify_multiply(block->re, w, p->bx[0] + at, out[0]);
+    if (p->v->complex) {
+        hri_verify_multiply(block->re, w, p->bx[1] + at, out[1]);
+        hri_verify_multiply(block->im, w, p->bx[0] + at, out[1]);
+        for (int64_t i = 0; i < ROWS * COLS; i++) {
+            block->im[i] = -block->im[i];
+        }
+        hri_verify_multiply(block->im, w, p->bx[1] + at, out[0]);
+    }
+    if (p->v->integer) {
+        hri_verify_wrap(out[0], w->rows * GROUPS);
+    }
+}
+
+/* Rows of A (B X) and the sums of |a| and |a||b| along them. */
+static void a_task(void *data, int64_t index)
+{
+    pass *p = data;
+    const hri_verify *v = p->v;
+    hri_verify_block block = {.re = {0}};
+    int64_t first = index * ROWS, end = p->chunk_start + p->chunk;
+    hri_verify_window w = {.row = p->slab_start + first,
+                           .col = p->chunk_start,
+                           .rows = hri_min(ROWS, p->slab - first)};
+    hri_lanes *out[2] = {p->abx[0] + first * GROUPS,
+                         v->complex ? p->abx[1] + first * GROUPS : NULL};
+    for (; w.col < end; w.col += COLS) {
+        const double *weights = p->b_sums + (w.col - p->chunk_start);
+        w.cols = hri_min(COLS, end - w.col);
+        hri_verify_load(&v->a, &w, NULL, &block);
+        for (int64_t r = 0; r < w.rows; r++) {
+            p->a_sums[first + r] += weigh_row(v, &block, r, ones, w.cols);
+            p->product_sums[first + r] +=
+                weigh_row(v, &block, r, weights, w.cols);
+        }
+        add_product(p, &block, &w, out);
+    }
+}
+
+static double scalar_size(hr_scalar s)
+{
+    return fabs(s.re) + fabs(s.im);
+}
+
+/* What the residual of a right row stays below, and what the test's own
+ * arithmetic may add. */
+static double threshold(const pass *p, int64_t row, const row_sums *s)
+{
+    const hri_verify *v = p->v;
+    const hri_verify_precision *t = &v->precision;
+    double n = (double)v->n, k = (double)v->k;
+    double alpha = scalar_size(v->alpha), beta = scalar_size(v->beta);
+    double roundings = v->complex ? 2 * k + 4 : k + 2;
+    double magnitude = alpha * p->product_sums[row] + beta * s->c0;
+    double bias = hri_verify_gamma(roundings, t->unit) * magnitude / n;
+    double c = sqrt(s->c_square), c0 = beta * sqrt(s->c0_square);
+    double noise = t->unit * sqrt(roundings) * (c + c0) + t->half_unit * c +
+                   sqrt(n) * t->half_subnormal / 2;
+    double steps = 2.0 * (2.0 * COLS + n / COLS + k / COLS + 12.0);
+    double own = hri_verify_gamma(steps, 0x1p-53) * (magnitude + s->c);
+    double lost = 3.0 * k * n + n * p->a_sums[row] + p->b_sum;
+    double underflow =
+        t->smallest * ((1.0 + alpha) * lost + 2.0 * n * (1.0 + beta));
+    return fmax(bias, noise_factor * noise) + own + underflow;
+}
+
+/* (re, im) -= s (x_re, x_im), lane by lane. */
+static void subtract(hr_scalar s, const double *const x[2], double *re,
+                     double *im)
+{
+    for (int t = 0; t < HRI_VERIFY_TRIALS; t++) {
+        re[t] -= s.re * x[0][t];
+        if (im != NULL) {
+            re[t] += s.im * x[1][t];
+            im[t] -= s.re * x[1][t] + s.im * x[0][t];
+        }
+    }
+}
+
+/* The largest of the trials; infinity where one is not finite. */
+static double largest_of(const double *r)
+{
+    double largest = 0.0;
+    for (int t = 0; t < HRI_VERIFY_TRIALS; t++) {
+        double size = fabs(r[t]);
+        largest = size <= largest ? largest : size;
+        if (!isfinite(size)) {
+            return INFINITY;
+        }
+    }
+    return largest;
+}
+
+/* Residuals of integers are exact modulo 2^32: any but 0 is an error. */
+static double integer_ratio(const hri_verify *v, const double *c,
+                            const double *abx, const double *c0)
+{
+    uint32_t alpha = (uint32_t)(int64_t)v->alpha.re;
+    uint32_t beta = (uint32_t)(int64_t)v->beta.re, wrong = 0;
+    for (int t = 0; t < HRI_VERIFY_TRIALS; t++) {
+        wrong |= (uint32_t)(int64_t)c[t] - alpha * (uint32_t)(int64_t)abx[t] -
+                 beta * (uint32_t)(int64_t)c0[t];
+    }
+    return wrong != 0 ? 2.0 : 0.0;
+}
+
+/* The products of rows of C and C0 with X, real and imaginary. */
+typedef struct signed_sums {
+    hri_lanes c[2][ROWS * GROUPS];
+    hri_lanes c0[2][ROWS * GROUPS];
+} signed_sums;
+
+static double ratio_of(const pass *p, int64_t row, int64_t r, signed_sums *x,
+                       const row_sums *s)
+{
+    const hri_verify *v = p->v;
+    int64_t at = r * GROUPS, from = row * GROUPS;
+    bool complex = v->complex;
+    double *re = (double *)&x->c[0][at], *im = (double *)&x->c[1][at];
+    const double *abx[2] = {(const double *)(p->abx[0] + from),
+                            complex ? (const double *)(p->abx[1] + from)
+                                    : NULL};
+    const double *c0[2] = {(const double *)&x->c0[0][at],
+                           (const double *)&x->c0[1][at]};
+    if (v->integer) {
+        return integer_ratio(v, re, abx[0], c0[0]);
+    }
+    subtract(v->alpha, abx, re, complex ? im : NULL);
+    subtract(v->beta, c0, re, complex ? im : NULL);
+    double residual =
+        complex ? fmax(largest_of(re), largest_of(im)) : largest_of(re);
+    double limit = threshold(p, row, s);
+    if (!isfinite(residual) || !isfinite(limit)) {
+        return INFINITY;
+    }
+    return residual <= limit ? 0.0 : residual / limit;
+}
+
+/* M X of some rows of C or C0, and the sums along them. */
+static void add_rows(const hri_verify *v, const hri_verify_source *source,
+                     hri_verify_window w, hri_lanes *const out[2],
+                     double (*sums)[2])
+{
+    hri_verify_block block;
+    for (; w.col < v->n; w.col += COLS) {
+        w.cols = hri_min(COLS, v->n - w.col);
+        hri_verify_load(source, &w, v->skip_cols, &block);
+        add_signs(v, &block, &w, out);
+        for (int64_t r = 0; r < w.rows; r++) {
+            sums[r][0] += weigh_row(v, &block, r, ones, w.cols);
+            sums[r][1] += square_row(v, &block, r, w.cols);
+        }
+    }
+}
+
+static void judge_task(void *data, int64_t index)
+{
+    pass *p = data;
+    const hri_verify *v = p->v;
+    signed_sums x;
+    double c[ROWS][2] = {{0}}, c0[ROWS][2] = {{0}};
+    int64_t first = index * ROWS;
+    hri_verify_window w = {.row = p->slab_start + first,
+                           .rows = hri_min(ROWS, p->slab - first)};
+    memset(&x, 0, sizeof x);
+    add_rows(v, &v->c, w, (hri_lanes *const[2]){x.c[0], x.c[1]}, c);
+    if (v->old) {
+        add_rows(v, &v->c0, w, (hri_lanes *const[2]){x.c0[0], x.c0[1]}, c0);
+    }
+    for (int64_t r = 0; r < w.rows; r++) {
+        row_sums s = {c[r][0], c[r][1], c0[r][0], c0[r][1]};
+        bool skip = v->skip_rows != NULL && v->skip_rows[w.row + r];
+        p->ratios[w.row + r] = skip ? 0.0 : ratio_of(p, first + r, r, &x, &s);
+    }
+}
+
+static void release(pass *p)
+{
+    for (int i = 0; i < 2; i++) {
+        free(p->bx[i]);
+        free(p->abx[i]);
+    }
+    free(p->b_sums);
+    free(p->a_sums);
+    free(p->product_sums);
+}
+
+/* Room for `rows` rows of lanes and of sums; a whole number of blocks. */
+static bool allocate(const hri_verify *v, int64_t rows, hri_lanes *lanes[2],
+                     double **sums)
+{
+    size_t padded = (size_t)(hri_ceil_div(rows, ROWS) + 1) * ROWS;
+    size_t bytes = padded * GROUPS * sizeof(hri_lanes);
+    for (int i = 0; i < (v->complex ? 2 : 1); i++) {
+        lanes[i] = aligned_alloc(sizeof(hri_lanes), bytes);
+        if (lanes[i] == NULL) {
+            return false;
+        }
+    }
+    *sums = calloc(padded, sizeof(double));
+    return *sums != NULL;
+}
+
+static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
+{
+    int64_t chunk = hri_ceil_div(hri_max(v->m, DEPTH), COLS) * COLS;
+    *p = (pass){.v = v, .ratios = ratios};
+    p->chunk = hri_min(chunk, v->k);
+    p->slab = v->k <= chunk ? hri_min(v->m, SLAB) : v->m;
+    bool ok = allocate(v, p->chunk, p->bx, &p->b_sums) &&
+              allocate(v, p->slab, p->abx, &p->a_sums);
+    p->product_sums = calloc((size_t)p->slab, sizeof(double));
+    if (!ok || p->product_sums == NULL) {
+        release(p);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "verify: no memory for %d random products of %lld and "
+                        "of %lld rows",
+                        HRI_VERIFY_TRIALS, (long long)p->chunk,
+                        (long long)p->slab);
+    }
+    return HR_OK;
+}
+
+static void clear_slab(pass *p)
+{
+    size_t rows = (size_t)hri_ceil_div(p->slab, ROWS) * ROWS;
+    for (int i = 0; i < (p->v->complex ? 2 : 1); i++) {
+        memset(p->abx[i], 0, rows * GROUPS * sizeof(hri_lanes));
+    }
+    memset(p->a_sums, 0, (size_t)p->slab * sizeof(double));
+    memset(p->product_sums, 0, (size_t)p->slab * sizeof(double));
+}
+
+/* B X of the chunk, unless it is there already. */
+static void form_bx(pass *p)
+{
+    if (p->slab_start > 0) {
+        return; /* k is one chunk then */
+    }
+    hri_pool_run(p->v->pool, hri_ceil_div(p->chunk, ROWS), b_task, p);
+    for (int64_t i = 0; i < p->chunk; i++) {
+        p->b_sum += p->b_sums[i];
+    }
+}
+
+hr_status hri_verify_residuals(const hri_verify *v, double *ratios)
+{
+    pass p;
+    hr_status status = prepare(v, ratios, &p);
+    if (status != HR_OK) {
+        return status;
+    }
+    const int64_t chunk = p.chunk, slab = p.slab;
+    for (p.slab_start = 0; p.slab_start < v->m; p.slab_start += slab) {
+        p.slab = hri_min(slab, v->m - p.slab_start);
+        int64_t tasks = hri_ceil_div(p.slab, ROWS);
+        clear_slab(&p);
+        for (p.chunk_start = 0; p.chunk_start < v->k; p.chunk_start += chunk) {
+            p.chunk = hri_min(chunk, v->k - p.chunk_start);
+            form_bx(&p);
+            hri_pool_run(v->pool, tasks, a_task, &p);
+        }
+        hri_pool_run(v->pool, tasks, judge_task, &p);
+    }
+    release(&p);
+    return HR_OK;
+}

@@ -45,7 +45,7 @@ missing_packages() {
     done
 }
 
-# apt_get ARGUMENT...: apt-get as root, asking nothing.
+# apt_get ARGUMENT...: apt-get as root, asking nothing; errors are heard.
 apt_get() {
     set -- env DEBIAN_FRONTEND=noninteractive apt-get \
         -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -qq "$@"
@@ -56,7 +56,7 @@ apt_get() {
             set -- sudo -n "$@"
         fi
     fi
-    "$@" </dev/null
+    "$@" </dev/null >/dev/null
 }
 
 # apt_install PACKAGE...

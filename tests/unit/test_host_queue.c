@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* The host's queues with arithmetic that waits, counts and fails as the test
+ * says: the functions of backends/host/arithmetic.h are defined here, so the
+ * linker takes none of the library's. */
+#include <pthread.h>
+
+#include "backends/host/arithmetic.h"
+#include "base/pool.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+enum { BYTES = 512, COMMANDS = 5000, DEVICES = 3 };
+
+/* What the fake product does, told by its m. */
+enum { WAIT_AT_GATE = 1, FAIL = 2, NOTHING = 3 };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool open;
+    int running, most_running, calls;
+    uint32_t threads;
+    hri_gemm last;
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .changed = PTHREAD_COND_INITIALIZER};
+
+void hri_host_arithmetic_load(void)
+{
+}
+
+const char *hri_host_arithmetic_name(void)
+{
+    return "fake";
+}
+
+hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)
+{
+    return hri_host_gemm(pool, gemm);
+}
+
+hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.calls++;
+    fake.running++;
+    if (fake.running > fake.most_running) {
+        fake.most_running = fake.running;
+    }
+    fake.threads = hri_pool_threads(pool);
+    fake.last = *gemm;
+    while (gemm->m == WAIT_AT_GATE && !fake.open) {
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    }
+    pthread_mutex_unlock(&fake.lock);
+    /* Unlocked between, so that a second product would be seen. */
+    pthread_mutex_lock(&fake.lock);
+    fake.running--;
+    pthread_mutex_unlock(&fake.lock);
+    return gemm->m == FAIL
+               ? hri_fail(HR_ERROR_OUT_OF_MEMORY, "the fake product fails")
+               : HR_OK;
+}
+
+static void set_gate(bool open)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.open = open;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+/* A device with three queues, two events and a buffer of zeros. */
+typedef struct setting {
+    hri_device *device;
+    hri_queue *a, *b, *c;
+    hri_event *event, *other;
+    hri_buffer *buffer;
+} setting;
+
+static void setting_init(setting *s)
+{
+    CHECK(hri_backend_host.open(0, &s->device) == HR_OK);
+    const hri_device_ops *ops = s->device->ops;
+    CHECK(ops->create_queue(s->device, &s->a) == HR_OK);
+    CHECK(ops->create_queue(s->device, &s->b) == HR_OK);
+    CHECK(ops->create_queue(s->device, &s->c) == HR_OK);
+    CHECK(ops->create_event(s->device, &s->event) == HR_OK);
+    CHECK(ops->create_event(s->device, &s->other) == HR_OK);
+    CHECK(ops->allocate(s->device, BYTES, &s->buffer) == HR_OK);
+    CHECK(s->a->ops->fill(s->a, s->buffer, 0, BYTES, 0) == HR_OK);
+    CHECK(s->a->ops->finish(s->a) == HR_OK);
+    set_gate(false);
+}
+
+static void setting_finish(setting *s)
+{
+    set_gate(true);
+    s->a->ops->destroy(s->a);
+    s->b->ops->destroy(s->b);
+    s->c->ops->destroy(s->c);
+    s->event->ops->destroy(s->event);
+    s->other->ops->destroy(s->other);
+    s->device->ops->release(s->buffer);
+    s->device->ops->close(s->device);
+}
+
+static void product(hri_queue *queue, int64_t kind)
+{
+    hri_gemm gemm = {.type = HR_F32, .c_type = HR_F32, .m = kind};
+    CHECK(queue->ops->gemm(queue, &gemm) == HR_OK);
+}
+
+static void fill(const setting *s, hri_queue *queue, uint8_t value)
+{
+    CHECK(queue->ops->fill(queue, s->buffer, 0, BYTES, value) == HR_OK);
+}
+
+/* The first byte of the buffer, read by a queue of its own. */
+static int first_byte(const setting *s)
+{
+    unsigned char byte = 0;
+    hri_queue *queue = NULL;
+    hri_copy copy = {.to = hri_at_host(&byte, 0),
+                     .from = hri_at(s->buffer, 0),
+                     .width = 1,
+                     .height = 1,
+                     .depth = 1};
+    CHECK(s->device->ops->create_queue(s->device, &queue) == HR_OK);
+    CHECK(queue->ops->copy(queue, &copy) == HR_OK);
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    queue->ops->destroy(queue);
+    return byte;
+}
+
+static bool is_done(hri_event *event)
+{
+    bool done = false;
+    CHECK(event->ops->query(event, &done) == HR_OK);
+    return done;
+}
+
+static void nothing_blocks_the_caller(setting *s)
+{
+    TEST_CASE("a busy queue takes commands, which wait for their turn");
+    product(s->a, WAIT_AT_GATE);
+    for (int i = 0; i < COMMANDS; i++) {
+        fill(s, s->a, (uint8_t)i);
+    }
+    CHECK(s->a->ops->record(s->a, s->event) == HR_OK);
+    CHECK(s->b->ops->wait(s->b, s->event) == HR_OK);
+    CHECK(s->b->ops->record(s->b, s->other) == HR_OK);
+    CHECK(!is_done(s->event) && !is_done(s->other));
+    CHECK(first_byte(s) == 0);
+    set_gate(true);
+    CHECK(s->other->ops->wait(s->other) == HR_OK);
+    CHECK(is_done(s->event));
+    CHECK(first_byte(s) == (COMMANDS - 1) % 256);
+}
+
+static void records_are_kept_apart(setting *s)
+{
+    TEST_CASE("a wait keeps its record when another queue records");
+    product(s->a, WAIT_AT_GATE);
+    CHECK(s->a->ops->record(s->a, s->event) == HR_OK);
+    CHECK(s->b->ops->wait(s->b, s->event) == HR_OK);
+    CHECK(s->b->ops->record(s->b, s->other) == HR_OK);
+    CHECK(s->c->ops->record(s->c, s->event) == HR_OK);
+    CHECK(s->event->ops->wait(s->event) == HR_OK); /* that of c */
+    CHECK(!is_done(s->other));
+    set_gate(true);
+    CHECK(s->other->ops->wait(s->other) == HR_OK);
+}
+
+static void errors_stick(setting *s)
+{
+    bool done = false;
+    TEST_CASE("after a failure nothing happens, and all is told");
+    CHECK(s->a->ops->record(s->a, s->other) == HR_OK);
+    product(s->a, FAIL);
+    fill(s, s->a, 9);
+    CHECK(s->a->ops->record(s->a, s->event) == HR_OK);
+    CHECK_FAILS(s->event->ops->wait(s->event), HR_ERROR_OUT_OF_MEMORY,
+                "the fake product fails");
+    CHECK_FAILS(s->event->ops->query(s->event, &done), HR_ERROR_OUT_OF_MEMORY,
+                "the fake product fails");
+    for (int i = 0; i < 2; i++) {
+        CHECK_FAILS(s->a->ops->finish(s->a), HR_ERROR_OUT_OF_MEMORY,
+                    "the fake product fails");
+    }
+    CHECK(first_byte(s) == 0);
+    TEST_CASE("a failure does not reach back");
+    CHECK(s->other->ops->wait(s->other) == HR_OK && is_done(s->other));
+    TEST_CASE("a failure leaves other queues alone");
+    fill(s, s->b, 5);
+    CHECK(s->b->ops->finish(s->b) == HR_OK && first_byte(s) == 5);
+    TEST_CASE("a queue that waits for a failure fails");
+    CHECK(s->b->ops->wait(s->b, s->event) == HR_OK);
+    fill(s, s->b, 6);
+    CHECK_FAILS(s->b->ops->finish(s->b), HR_ERROR_OUT_OF_MEMORY,
+                "the fake product fails");
+    CHECK(first_byte(s) == 5);
+    TEST_CASE("an event recorded elsewhere forgets the failure");
+    CHECK(s->c->ops->record(s->c, s->event) == HR_OK);
+    CHECK(s->event->ops->wait(s->event) == HR_OK && is_done(s->event));
+}
+
+static void operands_are_addresses(setting *s)
+{
+    float host[4] = {0};
+    hri_gemm gemm = {.type = HR_F32,
+                     .c_type = HR_F32,
+                     .m = NOTHING,
+                     .a = {.place = hri_at(s->buffer, 64)},
+                     .b = {.place = hri_at_host(host, 8)},
+                     .c = {.place = hri_at(s->buffer, 0)}};
+    TEST_CASE("operands reach the arithmetic as addresses");
+    CHECK(s->a->ops->gemm(s->a, &gemm) == HR_OK);
+    CHECK(s->a->ops->finish(s->a) == HR_OK);
+    const hri_place *a = &fake.last.a.place, *c = &fake.last.c.place;
+    const hri_place *b = &fake.last.b.place;
+    CHECK((char *)a->host + a->offset == (char *)c->host + c->offset + 64);
+    CHECK((char *)b->host + b->offset == (char *)host + 8);
+    CHECK((uintptr_t)((char *)c->host + c->offset) % 64 == 0);
+    TEST_CASE("the pool has a thread for each CPU");
+    CHECK(fake.threads == hri_cpu_count());
+}
+
+static void products_take_turns(void)
+{
+    setting s[DEVICES];
+    TEST_CASE("products of all devices come one at a time");
+    for (int i = 0; i < DEVICES; i++) {
+        setting_init(&s[i]);
+    }
+    fake.calls = 0;
+    for (int i = 0; i < 100 * DEVICES; i++) {
+        product(i % 2 == 0 ? s[i % DEVICES].a : s[i % DEVICES].b, NOTHING);
+    }
+    for (int i = 0; i < DEVICES; i++) {
+        setting_finish(&s[i]);
+    }
+    CHECK(fake.calls == 100 * DEVICES);
+    CHECK(fake.most_running == 1);
+}
+
+int main(void)
+{
+    static void (*const cases[])(setting *) = {
+        nothing_blocks_the_caller, records_are_kept_apart, errors_stick,
+        operands_are_addresses};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        setting s = {0};
+        setting_init(&s);
+        cases[i](&s);
+        setting_finish(&s);
+    }
+    products_take_turns();
+    return test_end();
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* The wrapper backend does what it is asked, around the host. */
+#include "support/fault_backend.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+enum { BYTES = 1000 };
+
+static const hri_backend *wrapped;
+
+/* A device with a queue, an event and a buffer, made by calls 1 to 4. */
+typedef struct setting {
+    hri_device *device;
+    hri_queue *queue;
+    hri_event *event;
+    hri_buffer *buffer;
+} setting;
+
+static hr_status setting_init(setting *s)
+{
+    *s = (setting){0};
+    hr_status status = wrapped->open(0, &s->device);
+    if (status == HR_OK) {
+        status = s->device->ops->create_queue(s->device, &s->queue);
+    }
+    if (status == HR_OK) {
+        status = s->device->ops->create_event(s->device, &s->event);
+    }
+    if (status == HR_OK) {
+        status = s->device->ops->allocate(s->device, BYTES, &s->buffer);
+    }
+    return status;
+}
+
+static void setting_finish(setting *s)
+{
+    if (s->queue != NULL) {
+        s->queue->ops->destroy(s->queue);
+    }
+    if (s->event != NULL) {
+        s->event->ops->destroy(s->event);
+    }
+    if (s->device != NULL) {
+        s->device->ops->release(s->buffer);
+        s->device->ops->close(s->device);
+    }
+}
+
+static hr_status copy(const setting *s, void *host, bool up, size_t bytes)
+{
+    hri_place buffer = hri_at(s->buffer, 0), memory = hri_at_host(host, 0);
+    hri_copy box = {.to = up ? buffer : memory,
+                    .from = up ? memory : buffer,
+                    .width = bytes,
+                    .height = 1,
+                    .depth = 1};
+    return s->queue->ops->copy(s->queue, &box);
+}
+
+/* Everything a small engine would do; the first status that is not HR_OK. */
+static hr_status work(setting *s, unsigned char *host)
+{
+    hr_status status = setting_init(s);
+    if (status == HR_OK) {
+        status = s->queue->ops->fill(s->queue, s->buffer, 0, BYTES, 5);
+    }
+    if (status == HR_OK) {
+        status = copy(s, host, false, BYTES);
+    }
+    if (status == HR_OK) {
+        status = s->queue->ops->record(s->queue, s->event);
+    }
+    if (status == HR_OK) {
+        status = s->queue->ops->wait(s->queue, s->event);
+    }
+    if (status == HR_OK) {
+        status = s->event->ops->wait(s->event);
+    }
+    if (status == HR_OK) {
+        status = s->queue->ops->finish(s->queue);
+    }
+    return status;
+}
+
+static void every_call_can_fail(void)
+{
+    static const fault_slot slots[] = {FAULT_OPEN,         FAULT_CREATE_QUEUE,
+                                       FAULT_CREATE_EVENT, FAULT_ALLOCATE,
+                                       FAULT_FILL,         FAULT_COPY,
+                                       FAULT_RECORD,       FAULT_WAIT,
+                                       FAULT_EVENT_WAIT,   FAULT_FINISH};
+    size_t calls = sizeof slots / sizeof slots[0];
+    for (size_t i = 0; i <= calls; i++) {
+        setting s;
+        fault_record record;
+        unsigned char host[BYTES];
+        TEST_CASE(i < calls ? fault_slot_name(slots[i]) : "no fault");
+        fault_backend_reset();
+        fault_backend_fail_call(i + 1, HR_ERROR_BACKEND);
+        CHECK(work(&s, host) == (i < calls ? HR_ERROR_BACKEND : HR_OK));
+        CHECK(i == calls || strstr(hr_last_error(), "on request") != NULL);
+        CHECK(fault_backend_calls() == (i < calls ? i + 1 : calls));
+        if (i < calls) {
+            CHECK(fault_backend_record(i, &record) && record.slot == slots[i]);
+            CHECK(record.injected == HR_ERROR_BACKEND);
+            CHECK(fault_backend_count(slots[i]) == 1);
+        }
+        setting_finish(&s);
+        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    }
+}
+
+static void a_lost_device_stays_lost(void)
+{
+    setting s;
+    unsigned char host[BYTES];
+    uint32_t count;
+    hri_device_info info;
+    TEST_CASE("a lost device fails everything");
+    fault_backend_reset();
+    CHECK(setting_init(&s) == HR_OK);
+    CHECK(copy(&s, host, true, BYTES) == HR_OK);
+    fault_backend_lose(6);
+    CHECK(copy(&s, host, true, BYTES) == HR_ERROR_LOST);
+    CHECK(s.queue->ops->finish(s.queue) == HR_ERROR_LOST);
+    CHECK(s.event->ops->wait(s.event) == HR_ERROR_LOST);
+    CHECK(wrapped->probe(&count) == HR_ERROR_LOST);
+    CHECK(wrapped->describe(0, &info) == HR_ERROR_LOST);
+    setting_finish(&s);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+static void an_operation_can_fail_later(void)
+{
+    setting s;
+    unsigned char host[BYTES] = {1};
+    bool done = false;
+    TEST_CASE("an operation fails after it was enqueued");
+    fault_backend_reset();
+    fault_backend_fail_operation(2, HR_ERROR_BACKEND);
+    CHECK(setting_init(&s) == HR_OK);
+    CHECK(s.queue->ops->fill(s.queue, s.buffer, 0, BYTES, 7) == HR_OK);
+    CHECK(copy(&s, host, false, BYTES) == HR_OK);
+    CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
+    CHECK_FAILS(s.event->ops->wait(s.event), HR_ERROR_BACKEND, "operation 2");
+    CHECK_FAILS(s.event->ops->query(s.event, &done), HR_ERROR_BACKEND,
+                "operation 2");
+    CHECK_FAILS(s.queue->ops->finish(s.queue), HR_ERROR_BACKEND, "operation 2");
+    CHECK(host[0] == 1);
+    TEST_CASE("a queue that waits for a failed one fails");
+    hri_queue *other = NULL;
+    CHECK(s.device->ops->create_queue(s.device, &other) == HR_OK);
+    CHECK(other->ops->finish(other) == HR_OK);
+    CHECK(other->ops->wait(other, s.event) == HR_OK);
+    CHECK(other->ops->finish(other) == HR_ERROR_BACKEND);
+    other->ops->destroy(other);
+    setting_finish(&s);
+}
+
+static void memory_is_limited(void)
+{
+    setting s;
+    hri_buffer *buffer = NULL;
+    TEST_CASE("pretended memory runs out");
+    fault_backend_reset();
+    fault_backend_pretend_staged(true);
+    fault_backend_limit(BYTES + 100, BYTES);
+    CHECK(setting_init(&s) == HR_OK);
+    CHECK(s.device->info.staged && s.device->info.free_bytes == BYTES + 100);
+    CHECK(s.device->info.allocation_bytes == BYTES);
+    CHECK_FAILS(s.device->ops->allocate(s.device, 101, &buffer),
+                HR_ERROR_OUT_OF_MEMORY, "1000 are in use");
+    CHECK(s.device->ops->allocate(s.device, 100, &buffer) == HR_OK);
+    s.device->ops->release(buffer);
+    s.device->ops->release(s.buffer);
+    CHECK_FAILS(s.device->ops->allocate(s.device, BYTES + 1, &s.buffer),
+                HR_ERROR_OUT_OF_MEMORY, "1000 for one buffer");
+    CHECK(s.device->ops->allocate(s.device, BYTES, &s.buffer) == HR_OK);
+    setting_finish(&s);
+}
+
+static void bytes_are_counted(void)
+{
+    setting s, t;
+    unsigned char host[BYTES] = {0};
+    TEST_CASE("bytes are counted by direction");
+    fault_backend_reset();
+    CHECK(setting_init(&s) == HR_OK && setting_init(&t) == HR_OK);
+    CHECK(copy(&s, host, true, 300) == HR_OK);
+    CHECK(copy(&s, host, true, 200) == HR_OK);
+    CHECK(copy(&s, host, false, 20) == HR_OK);
+    hri_copy box = {.to = hri_at(t.buffer, 0),
+                    .from = hri_at(s.buffer, 0),
+                    .width = 5,
+                    .height = 4,
+                    .depth = 3,
+                    .to_pitch = 5,
+                    .from_pitch = 9,
+                    .to_slice = 20,
+                    .from_slice = 36};
+    CHECK(s.queue->ops->copy(s.queue, &box) == HR_OK);
+    box.to = hri_at(s.buffer, 500);
+    box.depth = 1;
+    CHECK(s.queue->ops->copy(s.queue, &box) == HR_OK);
+    CHECK(s.queue->ops->finish(s.queue) == HR_OK);
+    CHECK(fault_backend_bytes(FAULT_UP) == 500);
+    CHECK(fault_backend_bytes(FAULT_DOWN) == 20);
+    CHECK(fault_backend_bytes(FAULT_PEER) == 60);
+    CHECK(fault_backend_bytes(FAULT_LOCAL) == 20);
+    CHECK(fault_backend_operations() == 5);
+    setting_finish(&s);
+    setting_finish(&t);
+}
+
+static void breaches_are_told(void)
+{
+    setting s, t;
+    unsigned char host[2 * BYTES] = {0};
+    hri_gemm gemm = {.type = HR_F32, .c_type = HR_F64};
+    fault_backend_reset();
+    CHECK(setting_init(&s) == HR_OK && setting_init(&t) == HR_OK);
+    TEST_CASE("a copy past the end");
+    CHECK_FAILS(copy(&s, host, true, BYTES + 1), HR_ERROR_INVALID, "past");
+    TEST_CASE("a fill past the end");
+    CHECK_FAILS(s.queue->ops->fill(s.queue, s.buffer, BYTES, 1, 0),
+                HR_ERROR_INVALID, "past");
+    TEST_CASE("a fill of a stranger's buffer");
+    CHECK_FAILS(s.queue->ops->fill(s.queue, t.buffer, 0, 1, 0),
+                HR_ERROR_INVALID, "another device");
+    TEST_CASE("a product that is not offered");
+    CHECK_FAILS(s.queue->ops->gemm(s.queue, &gemm), HR_ERROR_INVALID,
+                "not offered");
+    TEST_CASE("a product past the end");
+    gemm = (hri_gemm){.type = HR_F32,
+                      .c_type = HR_F32,
+                      .m = 10,
+                      .n = 30,
+                      .c = {hri_at(s.buffer, 0), 30, 1, false}};
+    CHECK_FAILS(s.queue->ops->gemm(s.queue, &gemm), HR_ERROR_INVALID, "past");
+    TEST_CASE("a record of a stranger's event");
+    CHECK_FAILS(s.queue->ops->record(s.queue, t.event), HR_ERROR_INVALID,
+                "another device");
+    CHECK(fault_backend_breaches() == 6);
+    setting_finish(&s);
+    setting_finish(&t);
+    CHECK(fault_backend_breaches() == 6);
+}
+
+int main(void)
+{
+    wrapped = fault_backend_wrap(&hri_backend_host);
+    TEST_CASE("one wrapper for one backend");
+    CHECK(wrapped == fault_backend_wrap(&hri_backend_host));
+    every_call_can_fail();
+    a_lost_device_stays_lost();
+    an_operation_can_fail_later();
+    memory_is_limited();
+    bytes_are_counted();
+    breaches_are_told();
+    fault_backend_reset();
+    return test_end();
+}

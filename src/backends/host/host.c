@@ -10,11 +10,18 @@
 extern const hri_backend hri_backend_host;
 
 /* Every host device multiplies with the same CPUs, so all share one pool, which
- * lives while a device is open, and take turns. */
+ * lives while a device is open. */
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t multiply_lock = PTHREAD_MUTEX_INITIALIZER;
 static hri_pool *pool;
 static uint32_t pool_users;
+
+/* Products take turns in the order in which they came: a plain mutex would let
+ * one queue multiply again and again while the others wait. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    uint64_t next, serving;
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER};
 
 static hr_status pool_acquire(void)
 {
@@ -42,9 +49,17 @@ static void pool_release(void)
 
 hr_status hri_host_multiply(const hri_gemm *gemm)
 {
-    pthread_mutex_lock(&multiply_lock);
+    pthread_mutex_lock(&line.lock);
+    uint64_t number = line.next++;
+    while (number != line.serving) {
+        pthread_cond_wait(&line.turn, &line.lock);
+    }
+    pthread_mutex_unlock(&line.lock);
     hr_status status = hri_host_gemm(pool, gemm);
-    pthread_mutex_unlock(&multiply_lock);
+    pthread_mutex_lock(&line.lock);
+    line.serving++;
+    pthread_cond_broadcast(&line.turn);
+    pthread_mutex_unlock(&line.lock);
     return status;
 }
 

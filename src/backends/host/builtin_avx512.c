@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The built-in multiplication for x86-64 with AVX-512: 24 of 32 registers hold
+ * the tile. */
+#include <math.h>
+#include <string.h>
+
+#include "backends/host/builtin.h"
+#include "base/half.h"
+#include "base/size.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define VARIANT      hri_builtin_avx512
+#define VARIANT_NAME "avx512"
+#define ROWS         12
+#define VECTOR_BYTES 64
+#define HAVE_F16C    1
+
+#ifdef __clang__
+#pragma clang attribute push(                                                  \
+    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,f16c"))),    \
+    apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,fma,f16c")
+#endif
+#include "backends/host/builtin_variant.inc"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+#endif

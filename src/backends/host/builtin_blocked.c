@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* The built-in multiplication: blocking and sharing out over threads. C is cut
+ * into blocks; for each, slices of A and B of some depth are packed and then
+ * multiplied, both by all threads of the pool. */
+#include "backends/host/builtin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+enum {
+    DEPTH_BYTES = 1024,       /* of a row of a packed slice: 256 of f32 */
+    STRIP_BYTES = 256 * 1024, /* packed B that one task runs over: in L2 */
+    BLOCK_SIDE = 2048,        /* of C, in elements, when it is square */
+    BLOCK_SIDE_MOST = 16384,  /* when it is not */
+    TASKS_PER_THREAD = 4,     /* so that unequal threads still balance */
+    SERIAL_FLOPS = 1 << 20    /* below: waking threads takes longer */
+};
+
+/* A range of elements along m or n, and its packed panels. */
+typedef struct side {
+    hri_operand operand; /* row_stride: along m or n, col_stride: along k */
+    int64_t extent;      /* of the whole matrix */
+    int64_t block;       /* of one block of C, a multiple of panel */
+    int64_t start, size; /* the block worked on now */
+    int64_t panel;       /* elements in a panel */
+    int64_t panels;      /* in the block */
+    char *packed;
+} side;
+
+typedef struct work {
+    const hri_builtin_variant *variant;
+    const hri_gemm *gemm;
+    hri_pool *pool; /* NULL: too small to share out */
+    void (*multiply)(int64_t depth, const void *a, const void *b, void *tile);
+    side a, b;
+    int64_t depth_block;            /* of k */
+    int64_t depth_start, depth;     /* the slice worked on now */
+    int64_t row_bytes;              /* of a panel element at one depth */
+    int64_t strip_rows, strip_cols; /* panels that one task runs over */
+    float *sums; /* of a block over k, when C is f16 or bf16; else NULL */
+} work;
+
+static bool is_half(hr_type type)
+{
+    return type == HR_F16 || type == HR_BF16;
+}
+
+static bool is_complex(hr_type type)
+{
+    return type == HR_C32 || type == HR_C64;
+}
+
+static void run(const work *w, int64_t count, hri_pool_function function)
+{
+    if (w->pool != NULL) {
+        hri_pool_run(w->pool, count, function, (void *)(uintptr_t)w);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        function((void *)(uintptr_t)w, i);
+    }
+}
+
+static char *panel_at(const work *w, const side *s, int64_t index)
+{
+    return s->packed + index * s->panel * w->depth * w->row_bytes;
+}
+
+static void pack_panel(const work *w, const side *s, int64_t index)
+{
+    int64_t first = s->start + index * s->panel;
+    int64_t element =
+        first * s->operand.row_stride + w->depth_start * s->operand.col_stride;
+    const hri_panel panel = {
+        .source = (const char *)s->operand.place.host +
+                  s->operand.place.offset +
+                  element * (int64_t)hr_type_size(w->gemm->type),
+        .width_stride = s->operand.row_stride,
+        .depth_stride = s->operand.col_stride,
+        .width = hri_min(s->panel, s->start + s->size - first),
+        .depth = w->depth,
+        .panel_width = s->panel,
+        .type = w->gemm->type,
+        .conjugate = s->operand.conjugate,
+        .panel = panel_at(w, s, index),
+    };
+    w->variant->pack(&panel);
+}
+
+static void pack_task(void *data, int64_t index)
+{
+    const work *w = data;
+    if (index < w->a.panels) {
+        pack_panel(w, &w->a, index);
+    } else {
+        pack_panel(w, &w->b, index - w->a.panels);
+    }
+}
+
+/* Where tile (row, col) of the block goes, and how. */
+static hri_tile tile_at(const work *w, int64_t row, int64_t col)
+{
+    const hri_gemm *g = w->gemm;
+    int64_t i = row * w->a.panel, j = col * w->b.panel;
+    hri_tile tile = {
+        .rows = hri_min(w->a.panel, w->a.size - i),
+        .cols = hri_min(w->b.panel, w->b.size - j),
+        .type = g->c_type,
+        .c_stride = g->c.row_stride,
+        .alpha = g->alpha,
+        .beta = w->depth_start == 0 ? g->beta : hr_real(1.0),
+    };
+    if (w->sums != NULL) {
+        tile.type = HR_F32;
+        tile.c_stride = w->b.block;
+        tile.c = w->sums + i * w->b.block + j;
+        tile.alpha = hr_real(1.0);
+        tile.beta = hr_real(w->depth_start == 0 ? 0.0 : 1.0);
+    } else {
+        int64_t element = (w->a.start + i) * g->c.row_stride + w->b.start + j;
+        tile.c = (char *)g->c.place.host + g->c.place.offset +
+                 element * (int64_t)hr_type_size(g->c_type);
+    }
+    return tile;
+}
+
+/* Tiles of a strip: the panels of B that it covers stay in L2 while each panel
+ * of A, in L1, passes over them. */
+static void multiply_task(void *data, int64_t index)
+{
+    const work *w = data;
+    int64_t strips = hri_ceil_div(w->b.panels, w->strip_cols);
+    int64_t row = index / strips * w->strip_rows;
+    int64_t col = index % strips * w->strip_cols;
+    int64_t row_end = hri_min(row + w->strip_rows, w->a.panels);
+    int64_t col_end = hri_min(col + w->strip_cols, w->b.panels);
+    _Alignas(64) char values[HRI_BUILTIN_TILE_BYTES];
+    for (int64_t i = row; i < row_end; i++) {
+        for (int64_t j = col; j < col_end; j++) {
+            hri_tile tile = tile_at(w, i, j);
+            tile.values = values;
+            w->multiply(w->depth, panel_at(w, &w->a, i), panel_at(w, &w->b, j),
+                        values);
+            w->variant->store(&tile);
+        }
+    }
+}
+
+/* One row of panels of a block of C in f16 or bf16. */
+static void finish_task(void *data, int64_t index)
+{
+    const work *w = data;
+    const hri_gemm *g = w->gemm;
+    int64_t i = index * w->a.panel;
+    hri_tile rows = {
+        .values = w->sums + i * w->b.block,
+        .rows = hri_min(w->a.panel, w->a.size - i),
+        .cols = w->b.size,
+        .type = g->c_type,
+        .c = (uint16_t *)(void *)((char *)g->c.place.host + g->c.place.offset) +
+             (w->a.start + i) * g->c.row_stride + w->b.start,
+        .c_stride = g->c.row_stride,
+        .alpha = g->alpha,
+        .beta = g->beta,
+    };
+    w->variant->store_half(&rows, w->b.block);
+}
+
+static void multiply_block(work *w)
+{
+    w->a.panels = hri_ceil_div(w->a.size, w->a.panel);
+    w->b.panels = hri_ceil_div(w->b.size, w->b.panel);
+    int64_t strips = hri_ceil_div(w->b.panels, w->strip_cols);
+    int64_t tasks = hri_ceil_div(w->a.panels, w->strip_rows) * strips;
+    for (w->depth_start = 0; w->depth_start < w->gemm->k;
+         w->depth_start += w->depth_block) {
+        w->depth = hri_min(w->depth_block, w->gemm->k - w->depth_start);
+        run(w, w->a.panels + w->b.panels, pack_task);
+        run(w, tasks, multiply_task);
+    }
+    if (w->sums != NULL) {
+        run(w, w->a.panels, finish_task);
+    }
+}
+
+static void multiply_all(work *w)
+{
+    for (w->b.start = 0; w->b.start < w->b.extent; w->b.start += w->b.block) {
+        w->b.size = hri_min(w->b.block, w->b.extent - w->b.start);
+        for (w->a.start = 0; w->a.start < w->a.extent;
+             w->a.start += w->a.block) {
+            w->a.size = hri_min(w->a.block, w->a.extent - w->a.start);
+            multiply_block(w);
+        }
+    }
+}
+
+/* extent cut into pieces of at most most, as equal as multiples of unit are. */
+static int64_t even_piece(int64_t extent, int64_t most, int64_t unit)
+{
+    int64_t pieces = hri_ceil_div(extent, most);
+    int64_t piece = hri_ceil_div(extent, hri_max(pieces, 1));
+    return hri_ceil_div(hri_max(piece, 1), unit) * unit;
+}
+
+/* The side of a block whose other side is at most other: long if that is
+ * short, so that a block is worth sharing out. */
+static int64_t block_side(int64_t other)
+{
+    int64_t length = (int64_t)BLOCK_SIDE * BLOCK_SIDE / hri_max(other, 1);
+    return hri_min(hri_max(length, BLOCK_SIDE), BLOCK_SIDE_MOST);
+}
+
+/* The strides of an operand along its side and along k. With k = 1 nothing
+ * looks at the latter: let runs lie where memory has them. */
+static hri_operand oriented(hri_operand operand, int64_t along_side,
+                            int64_t along_depth, int64_t depth)
+{
+    operand.row_stride = along_side;
+    operand.col_stride = along_depth;
+    if (depth == 1) {
+        operand.col_stride = along_side == 1 ? 0 : 1;
+    }
+    return operand;
+}
+
+static void plan_strips(work *w)
+{
+    int64_t threads = w->pool != NULL ? hri_pool_threads(w->pool) : 1;
+    int64_t panel_bytes = w->b.panel * w->row_bytes * w->depth_block;
+    int64_t cols = hri_ceil_div(hri_min(w->b.block, w->b.extent), w->b.panel);
+    int64_t rows = hri_ceil_div(hri_min(w->a.block, w->a.extent), w->a.panel);
+    w->strip_cols = hri_max(STRIP_BYTES / panel_bytes, 1);
+    int64_t strips = hri_ceil_div(cols, w->strip_cols);
+    int64_t cuts = hri_ceil_div(TASKS_PER_THREAD * threads, strips);
+    w->strip_rows = hri_ceil_div(rows, hri_min(cuts, rows));
+}
+
+static work plan(const hri_builtin_variant *variant, hri_pool *pool,
+                 const hri_gemm *gemm)
+{
+    bool wide = gemm->type == HR_F64 || gemm->type == HR_C64;
+    int64_t real = wide ? 8 : 4;
+    int64_t parts = is_complex(gemm->type) ? 2 : 1;
+    double flops = 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    work w = {
+        .variant = variant,
+        .gemm = gemm,
+        .pool = flops < SERIAL_FLOPS ? NULL : pool,
+        .multiply = wide ? variant->multiply_f64 : variant->multiply_f32,
+        .a = {.operand = oriented(gemm->a, gemm->a.row_stride,
+                                  gemm->a.col_stride, gemm->k),
+              .extent = gemm->m},
+        .b = {.operand = oriented(gemm->b, gemm->b.col_stride,
+                                  gemm->b.row_stride, gemm->k),
+              .extent = gemm->n},
+        .row_bytes = real * parts,
+    };
+    w.a.panel = variant->rows / parts;
+    w.b.panel = 2 * variant->vector_bytes / (real * parts);
+    w.a.block = even_piece(gemm->m, block_side(gemm->n), w.a.panel);
+    w.b.block = even_piece(gemm->n, block_side(gemm->m), w.b.panel);
+    w.depth_block = even_piece(gemm->k, DEPTH_BYTES / real, 1);
+    plan_strips(&w);
+    return w;
+}
+
+static char *allocate(int64_t bytes)
+{
+    return aligned_alloc(64, (size_t)(hri_ceil_div(bytes, 64) * 64));
+}
+
+hr_status hri_builtin_blocked(const hri_builtin_variant *variant,
+                              hri_pool *pool, const hri_gemm *gemm)
+{
+    work w = plan(variant, pool, gemm);
+    int64_t depth_bytes = w.row_bytes * w.depth_block;
+    int64_t bytes = (w.a.block + w.b.block) * depth_bytes;
+    int64_t sums = w.a.block * w.b.block * (int64_t)sizeof(float);
+    bool half = is_half(gemm->c_type);
+    hr_status status = HR_OK;
+    w.a.packed = allocate(w.a.block * depth_bytes);
+    w.b.packed = allocate(w.b.block * depth_bytes);
+    w.sums = half ? (float *)(void *)allocate(sums) : NULL;
+    if (w.a.packed == NULL || w.b.packed == NULL || (half && w.sums == NULL)) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "built-in multiplication: no %lld bytes of memory "
+                          "to pack into",
+                          (long long)(half ? bytes + sums : bytes));
+    } else {
+        multiply_all(&w);
+    }
+    free(w.a.packed);
+    free(w.b.packed);
+    free(w.sums);
+    return status;
+}

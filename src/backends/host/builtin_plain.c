@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The built-in multiplication for whatever the compiler was told to build for:
+ * SSE2 on x86-64, NEON on aarch64. */
+#include <math.h>
+#include <string.h>
+
+#include "backends/host/builtin.h"
+#include "base/half.h"
+#include "base/size.h"
+
+#define VARIANT      hri_builtin_plain
+#define VARIANT_NAME "plain"
+#define VECTOR_BYTES 16
+#define HAVE_F16C    0
+
+#ifdef __aarch64__
+#define ROWS 8 /* 16 of 32 registers */
+#else
+#define ROWS 6 /* 12 of 16 registers */
+#endif
+#include "backends/host/builtin_variant.inc"

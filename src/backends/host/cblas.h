@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* A vendor's CBLAS, opened at run time: the four gemm with 32-bit integers. */
+#ifndef HRI_BACKENDS_HOST_CBLAS_H
+#define HRI_BACKENDS_HOST_CBLAS_H
+
+#include "hal/hal.h"
+
+/* Values of the CBLAS interface. */
+typedef enum hri_cblas_flag {
+    HRI_CBLAS_ROW_MAJOR = 101,
+    HRI_CBLAS_NO_TRANS = 111,
+    HRI_CBLAS_TRANS = 112,
+    HRI_CBLAS_CONJ_TRANS = 113,
+    HRI_CBLAS_CONJ_NO_TRANS = 114 /* OpenBLAS only */
+} hri_cblas_flag;
+
+typedef void hri_cblas_sgemm(int order, int trans_a, int trans_b, int m, int n,
+                             int k, float alpha, const float *a, int lda,
+                             const float *b, int ldb, float beta, float *c,
+                             int ldc);
+typedef void hri_cblas_dgemm(int order, int trans_a, int trans_b, int m, int n,
+                             int k, double alpha, const double *a, int lda,
+                             const double *b, int ldb, double beta, double *c,
+                             int ldc);
+typedef void hri_cblas_zgemm(int order, int trans_a, int trans_b, int m, int n,
+                             int k, const void *alpha, const void *a, int lda,
+                             const void *b, int ldb, const void *beta, void *c,
+                             int ldc);
+
+typedef struct hri_cblas {
+    hri_cblas_sgemm *sgemm;
+    hri_cblas_dgemm *dgemm;
+    hri_cblas_zgemm *cgemm, *zgemm;
+    /* BLIS keeps the number of threads for each calling thread (since 1.0) and
+     * starts with one: told before each product. NULL: the library knows. */
+    void (*set_threads)(int64_t threads);
+    int64_t threads;
+    bool conj_no_trans;
+    char name[96]; /* "OpenBLAS 0.3.21 SkylakeX" */
+} hri_cblas;
+
+/* Open the library name. With any false only libraries that tell who they are:
+ * what does not is most likely the reference BLAS, which is slower than our own
+ * kernel by far. *cblas is written only on success. */
+bool hri_cblas_open(const char *name, bool any, hri_cblas *cblas);
+
+/* The first that is there of OpenBLAS, BLIS, MKL and the system's choice. */
+bool hri_cblas_find(hri_cblas *cblas);
+
+/* Multiply, if a CBLAS has words for it; false and nothing done otherwise.
+ * m, n, k and alpha are not 0. */
+bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm);
+
+/* OpenBLAS opened so that it uses what this CPU has; any other library just
+ * opened. NULL when it cannot be. */
+void *hri_openblas_open(const char *name);
+
+#endif

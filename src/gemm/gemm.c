@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* hr_gemm and hr_gemm_plan: from arguments to a plan, and to a report. */
+#include <headrace/gemm.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "gemm/plan.h"
+#include "gemm/run.h"
+#include "gemm/scale.h"
+
+/* A call: its arguments checked, its accelerators chosen, its plan made. */
+typedef struct call {
+    hr_context *context;
+    hr_gemm_options options;
+    hri_product product;
+    uint32_t count;                 /* accelerators that take part */
+    uint32_t *indices;              /* of them, in the context */
+    hri_accelerator **accelerators; /* [count] */
+    hri_plan_accelerator *facts;    /* [count] */
+    hri_plan *plan;                 /* NULL: nothing to multiply */
+} call;
+
+/* Products smaller than this are planned with a guessed rate: measuring would
+ * take longer than the product. */
+static const double small_flops = 1e9, guessed_rate = 5e10;
+
+const char *hr_bound_name(hr_bound bound)
+{
+    static const char *const names[] = {"compute", "link", "host memory",
+                                        "disk"};
+    return bound >= HR_BOUND_COMPUTE && bound <= HR_BOUND_DISK ? names[bound]
+                                                               : "?";
+}
+
+/* ---- arguments */
+
+static hr_status check_report(const hr_gemm_report *report)
+{
+    if (report != NULL && report->size != sizeof *report) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: the report's size field is %u, wants %zu",
+                        report->size, sizeof *report);
+    }
+    return HR_OK;
+}
+
+static hr_status take_options(call *c, const hr_gemm_options *options)
+{
+    c->options = (hr_gemm_options)HR_GEMM_OPTIONS_INIT;
+    if (options == NULL) {
+        return HR_OK;
+    }
+    if (options->size != sizeof *options) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: the options' size field is %u, wants %zu",
+                        options->size, sizeof *options);
+    }
+    if (options->compute != HR_COMPUTE_NATIVE &&
+        options->compute != HR_COMPUTE_TF32) {
+        return hri_fail(HR_ERROR_INVALID, "gemm: compute mode %d is none",
+                        (int)options->compute);
+    }
+    c->options = *options;
+    return check_report(options->report);
+}
+
+static hr_status choose_one(call *c, uint32_t index)
+{
+    const hri_product *p = &c->product;
+    if (index >= c->context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: accelerator %u is not there, the context has %u",
+                        index, c->context->accelerator_count);
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (c->indices[i] == index) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "gemm: accelerator %u is listed twice", index);
+        }
+    }
+    hri_accelerator *a = &c->context->accelerators[index];
+    if (a->device->ops->gemm_offered(a->device, p->a.type, p->c.type,
+                                     p->compute)) {
+        c->indices[c->count] = index;
+        c->accelerators[c->count++] = a;
+    }
+    return HR_OK;
+}
+
+/* The accelerators that the caller wants and that offer this product. */
+static hr_status choose_accelerators(call *c)
+{
+    const hr_gemm_options *o = &c->options;
+    uint32_t all = c->context->accelerator_count;
+    uint32_t wanted = o->accelerators != NULL ? o->accelerator_count : all;
+    if (wanted == 0 || wanted > all) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: %u accelerators are listed, the context has %u",
+                        wanted, all);
+    }
+    c->indices = calloc(wanted, sizeof *c->indices);
+    c->accelerators = calloc(wanted, sizeof(hri_accelerator *));
+    c->facts = calloc(wanted, sizeof *c->facts);
+    if (c->indices == NULL || c->accelerators == NULL || c->facts == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
+    }
+    for (uint32_t i = 0; i < wanted; i++) {
+        hr_status status =
+            choose_one(c, o->accelerators != NULL ? o->accelerators[i] : i);
+        if (status != HR_OK) {
+            return status;
+        }
+    }
+    if (c->count == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "gemm: none of the %u accelerators multiplies %s into "
+                        "%s%s",
+                        wanted, hr_type_name(c->product.a.type),
+                        hr_type_name(c->product.c.type),
+                        c->product.compute == HR_COMPUTE_TF32 ? " by tf32"
+                                                              : "");
+    }
+    return HR_OK;
+}
+
+/* ---- facts */
+
+static uint32_t count_siblings(const call *c, const hri_accelerator *a)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        count += c->accelerators[i]->physical == a->physical;
+    }
+    return count;
+}
+
+static hr_status gather_one(call *c, uint32_t i)
+{
+    hri_accelerator *a = c->accelerators[i];
+    hri_plan_accelerator *f = &c->facts[i];
+    const hri_product *p = &c->product;
+    double flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
+    double sharing = count_siblings(c, a);
+    *f = (hri_plan_accelerator){.memory = a->memory_limit,
+                                .rate = guessed_rate,
+                                .peers = i,
+                                .in_place = a->in_place};
+    if (c->options.memory_limit > 0 && c->options.memory_limit < f->memory) {
+        f->memory = c->options.memory_limit;
+    }
+    /* how fast they are matters when they differ, or when it takes long */
+    if (flops >= small_flops || sharing < c->count) {
+        hr_status status =
+            hri_accelerator_rate(a, p->a.type, p->c.type, &f->rate);
+        if (status == HR_OK && !a->in_place) {
+            status = hri_accelerator_link(a);
+        }
+        if (status != HR_OK) {
+            return status;
+        }
+    }
+    f->rate /= sharing;
+    f->up = a->up / sharing;
+    f->down = a->down / sharing;
+    for (uint32_t j = 0; j < i; j++) {
+        hri_accelerator *other = c->accelerators[j];
+        if (!a->in_place && !other->in_place &&
+            a->device->ops->is_peer(a->device, other->device)) {
+            f->peers = c->facts[j].peers;
+        }
+    }
+    return HR_OK;
+}
+
+static hr_status make_plan(call *c)
+{
+    const hri_product *p = &c->product;
+    hr_type type = p->a.type, c_type = p->c.type;
+    hri_plan_shape shape = {
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .size = (uint32_t)hr_type_size(type),
+        .c_size = (uint32_t)hr_type_size(c_type),
+        .flops = hri_product_flops(type, 1, 1, 1),
+        .read_c = p->beta.re != 0.0 || p->beta.im != 0.0,
+        .whole_k = c_type == HR_F16 || c_type == HR_BF16,
+    };
+    for (uint32_t i = 0; i < c->count; i++) {
+        hr_status status = gather_one(c, i);
+        if (status != HR_OK) {
+            return status;
+        }
+    }
+    return hri_plan_create(&shape, c->facts, c->count, &c->plan);
+}
+
+/* Whether there is anything to multiply. */
+static bool has_product(const hri_product *p)
+{
+    return p->m > 0 && p->n > 0 && p->k > 0 &&
+           (p->alpha.re != 0.0 || p->alpha.im != 0.0);
+}
+
+static void call_close(call *c)
+{
+    hri_plan_destroy(c->plan);
+    free(c->indices);
+    free(c->accelerators);
+    free(c->facts);
+}
+
+/* ---- reports */
+
+static void report_part(const call *c, const hri_part *part,
+                        hr_gemm_report *report)
+{
+    if (report->shares != NULL &&
+        report->share_count < report->share_capacity) {
+        const hri_accelerator *a = c->accelerators[part->accelerator];
+        int64_t chunks = c->plan->blocking.chunks;
+        report->shares[report->share_count] = (hr_gemm_share){
+            .accelerator = c->indices[part->accelerator],
+            .seconds_busy = part->seconds,
+            .flops = part->flops,
+            .tiles = (uint64_t)(part->task_count / chunks),
+            .host_to_device = part->up,
+            .device_to_host = part->down,
+            .peer = part->peer,
+            .memory_bytes = part->memory,
+            .memory_limit =
+                a->in_place ? 0 : c->facts[part->accelerator].memory,
+        };
+    }
+    report->share_count++;
+}
+
+static double ratio(const hr_gemm_report *r)
+{
+    return r->compulsory > 0 ? (double)(r->host_to_device + r->device_to_host) /
+                                   (double)r->compulsory
+                             : 1.0;
+}
+
+/* What the plan says. Keeps the caller's size and shares. */
+static void report_plan(const call *c, hr_gemm_report *report)
+{
+    const hri_product *p = &c->product;
+    *report = (hr_gemm_report){.size = report->size,
+                               .share_capacity = report->share_capacity,
+                               .shares = report->shares,
+                               .ratio = 1.0};
+    if (c->plan == NULL) {
+        return;
+    }
+    const hri_plan *plan = c->plan;
+    report->seconds = plan->seconds;
+    report->flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
+    report->bound = plan->link_bound ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
+    report->compulsory = plan->compulsory;
+    report->host_to_device = plan->up;
+    report->device_to_host = plan->down;
+    report->peer = plan->peer;
+    report->ratio = ratio(report);
+    report->tile_rows = hri_plan_row(plan, 1);
+    report->tile_cols = hri_plan_col(plan, 1);
+    report->tile_depth = hri_plan_chunk(plan, 1);
+    report->block_rows = hri_plan_row(plan, plan->blocking.rows);
+    report->block_cols = hri_plan_col(plan, plan->blocking.cols);
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        report_part(c, &plan->parts[i], report);
+    }
+}
+
+/* Replace what was planned by what was done. */
+static void report_run(const call *c, const hri_run_share *done, double seconds,
+                       hr_gemm_report *report)
+{
+    double compute = 0.0, link = 0.0;
+    report->seconds = seconds;
+    report->host_to_device = report->device_to_host = report->peer = 0;
+    for (uint32_t i = 0; i < c->plan->part_count; i++) {
+        const hri_run_share *s = &done[i];
+        uint32_t index = c->plan->parts[i].accelerator;
+        const hri_plan_accelerator *f = &c->facts[index];
+        report->host_to_device += s->up;
+        report->device_to_host += s->down;
+        report->peer += s->peer;
+        report->stolen += s->stolen;
+        report->pinned_bytes += c->accelerators[index]->pinned_used;
+        compute = fmax(compute, s->seconds_busy);
+        link = fmax(link, f->up > 0 ? (double)s->up / f->up : 0.0);
+        link = fmax(link, f->down > 0 ? (double)s->down / f->down : 0.0);
+        if (report->shares != NULL && i < report->share_capacity) {
+            hr_gemm_share *share = &report->shares[i];
+            share->seconds_busy = s->seconds_busy;
+            share->flops = s->flops;
+            share->tiles = s->tiles;
+            share->tiles_stolen = s->tiles_stolen;
+            share->host_to_device = s->up;
+            share->device_to_host = s->down;
+            share->peer = s->peer;
+        }
+    }
+    report->ratio = ratio(report);
+    report->bound = link > compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
+}
+
+/* ---- the calls */
+
+static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
+                           hr_matrix a, hr_matrix b, hr_scalar beta,
+                           hr_matrix result)
+{
+    hr_status status = hri_gemm_check(alpha, &a, &b, beta, &result);
+    if (status != HR_OK) {
+        return status;
+    }
+    c->context = context;
+    c->product =
+        hri_product_normal(alpha, a, b, beta, result, c->options.compute);
+    status = choose_accelerators(c);
+    if (status == HR_OK && has_product(&c->product)) {
+        status = make_plan(c);
+    }
+    return status;
+}
+
+static hr_status run(call *c, hr_gemm_report *report)
+{
+    uint64_t start = hri_clock_ns();
+    if (c->plan == NULL) {
+        if (c->product.m > 0 && c->product.n > 0) {
+            hri_scale(c->context->pool, c->product.beta, &c->product.c);
+        }
+        report_plan(c, report);
+        report->seconds = hri_seconds_since(start);
+        return HR_OK;
+    }
+    hri_run_share *shares = calloc(c->plan->part_count, sizeof *shares);
+    if (shares == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
+    }
+    hr_status status =
+        hri_run(c->context, &c->product, c->plan, c->accelerators,
+                c->options.progress, c->options.progress_data, shares);
+    if (status == HR_OK) {
+        report_plan(c, report);
+        report_run(c, shares, hri_seconds_since(start), report);
+    }
+    free(shares);
+    return status;
+}
+
+static hr_status check_context(const hr_context *context)
+{
+    return context != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "gemm: the context is NULL");
+}
+
+hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
+                  hr_matrix b, hr_scalar beta, hr_matrix c,
+                  const hr_gemm_options *options)
+{
+    call this = {0};
+    hr_gemm_report unwanted = HR_GEMM_REPORT_INIT;
+    hr_status status = check_context(context);
+    if (status == HR_OK) {
+        status = take_options(&this, options);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    hr_gemm_report *report =
+        this.options.report != NULL ? this.options.report : &unwanted;
+    hr_gemm_report filled = *report;
+    pthread_mutex_lock(&context->lock);
+    status = call_open(&this, context, alpha, a, b, beta, c);
+    if (status == HR_OK) {
+        status = hri_gemm_check_data(alpha, &a, &b, &c);
+    }
+    if (status == HR_OK) {
+        status = run(&this, &filled);
+    }
+    pthread_mutex_unlock(&context->lock);
+    call_close(&this);
+    if (status == HR_OK) {
+        *report = filled;
+    }
+    return status;
+}
+
+hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
+                       hr_matrix b, hr_scalar beta, hr_matrix c,
+                       const hr_gemm_options *options, hr_gemm_report *report)
+{
+    call this = {0};
+    hr_status status = check_context(context);
+    if (status == HR_OK && report == NULL) {
+        status = hri_fail(HR_ERROR_INVALID, "gemm: the report is NULL");
+    }
+    if (status == HR_OK) {
+        status = check_report(report);
+    }
+    if (status == HR_OK) {
+        status = take_options(&this, options);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&context->lock);
+    status = call_open(&this, context, alpha, a, b, beta, c);
+    pthread_mutex_unlock(&context->lock);
+    if (status == HR_OK) {
+        report_plan(&this, report);
+    }
+    call_close(&this);
+    return status;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of a running plan: one lane for each of its parts.
+ *
+ * A lane's threads: the feeder brings panels and forwards them (feed.c), the
+ * worker multiplies, takes old tiles of C up and sends finished ones home
+ * (work.c), and where memory is staged the drain copies them out of pinned
+ * memory (drain.c). They only issue work to queues; order between queues comes
+ * from events. An event is recorded before anybody waits for it, so threads
+ * wait on run->changed until the other side has issued what they build on. */
+#ifndef HRI_GEMM_LANE_H
+#define HRI_GEMM_LANE_H
+
+#include "gemm/run.h"
+#include "gemm/stage.h"
+
+typedef struct hri_lane hri_lane;
+
+/* A delivery at run time. Its events are recycled when its slot is given to the
+ * next one: by then everything that waits for them has been issued. */
+typedef struct hri_arrival {
+    hri_event *ready; /* the panel is in its slot */
+    hri_event *sent;  /* it has been forwarded to all who need it */
+    bool issued, forwarded;
+} hri_arrival;
+
+/* A slot for a tile of C. */
+typedef struct hri_tile_slot {
+    hri_place place;
+    hri_event *fetched; /* old C is in it */
+    hri_event *final;   /* the last product is done (staged memory) */
+    hri_event *stored;  /* the tile has gone home */
+    bool draining;      /* the drain still has it */
+} hri_tile_slot;
+
+enum {
+    HRI_WINDOW = 3
+}; /* tasks under way in a lane: enough to keep its queue
+      busy, few enough to cancel and steal promptly */
+
+typedef struct hri_run_state {
+    hr_context *context;
+    const hri_product *product;
+    const hri_plan *plan;
+    pthread_mutex_t lock; /* guards everything that several threads look at */
+    pthread_cond_t changed;
+    hri_error error; /* the first one; everybody stops */
+    uint32_t threads_running;
+    double flops_done;
+    hri_lane *lanes;
+} hri_run_state;
+
+struct hri_lane {
+    hri_run_state *run;
+    const hri_part *part;
+    hri_accelerator *accelerator;
+    hri_device *device;
+    hri_run_share *share;
+
+    hri_queue *up;      /* panels from the host: the feeder's */
+    hri_queue *peer;    /* panels to other lanes: the feeder's */
+    hri_queue *fetch;   /* old C and stolen panels: the worker's */
+    hri_queue *compute; /* products: the worker's */
+    hri_queue *down;    /* finished tiles: the worker's, or the drain's */
+    hri_ring up_ring, fetch_ring, down_ring; /* staged memory only */
+
+    hri_buffer **buffers; /* what the slots lie in */
+    uint32_t buffer_count;
+    hri_place *panels[2]; /* [slot] of HRI_A and HRI_B */
+    hri_place spare[2];   /* for stolen tiles */
+    hri_event *spare_ready[2];
+    hri_tile_slot *tiles; /* [slots[HRI_C]] */
+    int64_t *held[2];     /* [slot] the delivery it holds; -1: none */
+
+    hri_arrival *arrivals;                 /* [delivery_count] */
+    hri_event **free_events, **all_events; /* created so far */
+    int64_t free_count, all_count, all_capacity;
+
+    int64_t next, end; /* tasks not yet issued, unless stolen */
+    int64_t issued;    /* tasks issued; their last HRI_WINDOW have events */
+    int64_t waited;    /* of these, known to have run */
+    hri_event *begun[HRI_WINDOW], *done[HRI_WINDOW];
+    double flops[HRI_WINDOW];
+    int64_t stores; /* tiles finished when k is whole: gives the tile slot */
+    bool fed;       /* the feeder has ended */
+
+    struct {
+        int32_t slot, row, col;
+    } * drain_list; /* ring of slots[HRI_C] entries */
+    int64_t drain_first, drain_end;
+    bool drain_closed;
+};
+
+/* ---- lane.c */
+
+/* Everything a lane needs; *lane is zero before. hri_lane_finish takes what a
+ * failed init left. The caller holds the context's lock for both. */
+hr_status hri_lane_init(hri_lane *lane, hri_run_state *run, uint32_t part,
+                        hri_accelerator *accelerator, hri_run_share *share);
+/* Waits for the lane's queues; its first error goes to run->error. */
+void hri_lane_settle(hri_lane *lane);
+void hri_lane_finish(hri_lane *lane);
+
+/* An event of the lane's device that nobody waits for; the run's lock is held.
+ * And back again. */
+hr_status hri_lane_take_event(hri_lane *lane, hri_event **event);
+void hri_lane_recycle_event(hri_lane *lane, hri_event *event);
+
+/* Keep the error for the caller of hr_gemm and stop everybody. */
+void hri_run_fail(hri_run_state *run, hr_status status);
+
+/* The copy that brings panel (side, index, chunk) from the caller's memory to a
+ * slot, and its bytes; the same for tile (row, col) of C, to or from a slot. */
+hri_copy hri_panel_copy(const hri_run_state *run, int side, int32_t index,
+                        int32_t chunk, hri_place slot);
+hri_copy hri_tile_copy(const hri_run_state *run, int32_t row, int32_t col,
+                       hri_place slot, bool home);
+static inline uint64_t hri_copy_bytes(const hri_copy *copy)
+{
+    return (uint64_t)copy->width * copy->height;
+}
+
+/* Operands of a product: the panel in a slot, or in the caller's memory when
+ * slot is NULL; likewise the tile. */
+hri_operand hri_panel_operand(const hri_run_state *run, int side,
+                              const hri_task *task, const hri_place *slot);
+hri_operand hri_tile_operand(const hri_run_state *run, const hri_task *task,
+                             const hri_place *slot);
+
+/* ---- the threads; each takes a hri_lane * and returns NULL */
+void *hri_feeder_main(void *lane);
+void *hri_worker_main(void *lane);
+void *hri_drain_main(void *lane);
+
+/* ---- feed.c and drain.c, for the worker */
+
+/* Copy between the caller's memory and a slot, staged where that is faster. */
+hr_status hri_lane_up(hri_lane *lane, hri_queue *queue, hri_ring *ring,
+                      const hri_copy *copy);
+/* Hand a finished tile to the drain. */
+void hri_drain_put(hri_lane *lane, int32_t slot, int32_t row, int32_t col);
+
+#endif

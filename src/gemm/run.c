@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "gemm/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "gemm/lane.h"
+
+enum { THREADS_PER_LANE = 3, PROGRESS_MS = 100 };
+
+typedef struct threads {
+    pthread_t *ids;
+    uint32_t count;
+} threads;
+
+static void start(threads *t, hri_run_state *run, void *(*function)(void *),
+                  hri_lane *lane)
+{
+    pthread_mutex_lock(&run->lock);
+    run->threads_running++;
+    pthread_mutex_unlock(&run->lock);
+    int error = pthread_create(&t->ids[t->count], NULL, function, lane);
+    if (error == 0) {
+        t->count++;
+        return;
+    }
+    pthread_mutex_lock(&run->lock);
+    run->threads_running--;
+    pthread_mutex_unlock(&run->lock);
+    hri_run_fail(run,
+                 hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "gemm: the system refused thread %u", t->count + 1));
+}
+
+static void start_lane(threads *t, hri_run_state *run, hri_lane *lane)
+{
+    start(t, run, hri_worker_main, lane);
+    if (!lane->part->in_place) {
+        start(t, run, hri_feeder_main, lane);
+        if (lane->device->info.staged) {
+            start(t, run, hri_drain_main, lane);
+        }
+    }
+}
+
+/* Tell how far the work is until all threads have ended. */
+static void watch(hri_run_state *run, hr_progress_function progress,
+                  void *progress_data)
+{
+    const hri_product *p = run->product;
+    double total = hri_product_flops(p->a.type, p->m, p->n, p->k);
+    pthread_mutex_lock(&run->lock);
+    while (run->threads_running > 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += PROGRESS_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        int woken = 0;
+        while (run->threads_running > 0 && woken != ETIMEDOUT) {
+            woken = pthread_cond_timedwait(&run->changed, &run->lock, &until);
+        }
+        double done = run->flops_done;
+        if (progress != NULL && run->error.status == HR_OK) {
+            pthread_mutex_unlock(&run->lock);
+            bool go_on = progress(progress_data, done, total);
+            pthread_mutex_lock(&run->lock);
+            if (!go_on && run->threads_running > 0) {
+                hri_error_keep(&run->error,
+                               hri_fail(HR_ERROR_CANCELLED,
+                                        "gemm: cancelled after %.0f per cent",
+                                        100.0 * done / total));
+                pthread_cond_broadcast(&run->changed);
+            }
+        }
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* A product of one tile in place is not worth a thread. */
+static bool is_small(const hri_plan *plan)
+{
+    return plan->part_count == 1 && plan->parts[0].in_place &&
+           plan->parts[0].task_count == 1;
+}
+
+static void run_threads(hri_run_state *run, threads *t,
+                        hr_progress_function progress, void *progress_data)
+{
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        start_lane(t, run, &run->lanes[i]);
+    }
+    watch(run, progress, progress_data);
+    for (uint32_t i = 0; i < t->count; i++) {
+        pthread_join(t->ids[i], NULL);
+    }
+}
+
+hr_status hri_run(hr_context *context, const hri_product *product,
+                  const hri_plan *plan, hri_accelerator *const *accelerators,
+                  hr_progress_function progress, void *progress_data,
+                  hri_run_share *shares)
+{
+    hri_run_state run = {.context = context, .product = product, .plan = plan};
+    threads t = {.ids = calloc((size_t)plan->part_count * THREADS_PER_LANE,
+                               sizeof *t.ids)};
+    run.lanes = calloc(plan->part_count, sizeof *run.lanes);
+    if (t.ids == NULL || run.lanes == NULL) {
+        free(t.ids);
+        free(run.lanes);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
+    }
+    pthread_mutex_init(&run.lock, NULL);
+    pthread_cond_init(&run.changed, NULL);
+    uint32_t ready = 0;
+    hr_status status = HR_OK;
+    while (ready < plan->part_count && status == HR_OK) {
+        uint32_t i = ready++;
+        status =
+            hri_lane_init(&run.lanes[i], &run, i,
+                          accelerators[plan->parts[i].accelerator], &shares[i]);
+    }
+    hri_run_fail(&run, status);
+    if (status == HR_OK && is_small(plan)) {
+        run.threads_running = 1;
+        hri_worker_main(&run.lanes[0]);
+    } else if (status == HR_OK) {
+        run_threads(&run, &t, progress, progress_data);
+    }
+    for (uint32_t i = 0; i < ready; i++) {
+        hri_lane_settle(&run.lanes[i]);
+    }
+    for (uint32_t i = 0; i < ready; i++) {
+        hri_lane_finish(&run.lanes[i]);
+    }
+    pthread_cond_destroy(&run.changed);
+    pthread_mutex_destroy(&run.lock);
+    free(run.lanes);
+    free(t.ids);
+    return hri_error_raise(&run.error);
+}

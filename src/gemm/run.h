@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Carrying out a plan. */
+#ifndef HRI_GEMM_RUN_H
+#define HRI_GEMM_RUN_H
+
+#include "gemm/check.h"
+#include "gemm/plan.h"
+#include "runtime/runtime.h"
+
+/* What one part of the plan did. */
+typedef struct hri_run_share {
+    double seconds_busy, flops;
+    uint64_t tiles, tiles_stolen;
+    uint64_t up, down, peer, stolen; /* bytes; stolen: of these, for tiles taken
+                                        over from others */
+} hri_run_share;
+
+/* Run the plan of a product on accelerators[part->accelerator]. Returns when C
+ * is complete or nothing is under way any more. shares has one entry for each
+ * part. The caller holds the context's lock; progress is called on its thread,
+ * with no lock of the run held. Errors: HR_ERROR_CANCELLED, and what the
+ * backends report. */
+hr_status hri_run(hr_context *context, const hri_product *product,
+                  const hri_plan *plan, hri_accelerator *const *accelerators,
+                  hr_progress_function progress, void *progress_data,
+                  hri_run_share *shares);
+
+#endif

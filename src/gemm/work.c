@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/* The worker: issues a lane's products in order, and at the end those of other
+ * lanes that are behind. */
+#include "base/size.h"
+#include "gemm/lane.h"
+
+/* Where a task's operands are, in the lane that runs it. NULL: in the caller's
+ * memory. */
+typedef struct source {
+    const hri_place *place[2];
+    hri_event *ready[2]; /* NULL: nothing to wait for */
+} source;
+
+/* ---- what has run */
+
+/* Wait until task `number` has run, and count it. */
+static hr_status collect(hri_lane *lane, int64_t number)
+{
+    hri_run_state *run = lane->run;
+    int at = (int)(number % HRI_WINDOW);
+    hri_event *begun = lane->begun[at], *done = lane->done[at];
+    uint64_t from, to;
+    hr_status status = done->ops->wait(done);
+    if (status == HR_OK) {
+        status = begun->ops->time(begun, &from);
+    }
+    if (status == HR_OK) {
+        status = done->ops->time(done, &to);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    lane->share->seconds_busy += (double)(to - from) * 1e-9;
+    lane->share->flops += lane->flops[at];
+    pthread_mutex_lock(&run->lock);
+    run->flops_done += lane->flops[at];
+    pthread_mutex_unlock(&run->lock);
+    return HR_OK;
+}
+
+/* Wait until no more than `most` tasks are under way. */
+static hr_status throttle(hri_lane *lane, int64_t most)
+{
+    hr_status status = HR_OK;
+    while (status == HR_OK && lane->issued - lane->waited > most) {
+        status = collect(lane, lane->waited++);
+    }
+    return status;
+}
+
+/* Several threads count a lane's bytes. */
+static void count(hri_lane *lane, uint64_t *bytes, const hri_copy *copy)
+{
+    pthread_mutex_lock(&lane->run->lock);
+    *bytes += hri_copy_bytes(copy);
+    pthread_mutex_unlock(&lane->run->lock);
+}
+
+/* ---- tiles of C */
+
+/* The slot for the task's tile, free to be written by the compute queue; old C
+ * on its way into it where beta wants it. */
+static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
+{
+    hri_run_state *run = lane->run;
+    hri_tile_slot *tile = &lane->tiles[slot];
+    pthread_mutex_lock(&run->lock);
+    while (tile->draining && run->error.status == HR_OK) {
+        pthread_cond_wait(&run->changed, &run->lock);
+    }
+    pthread_mutex_unlock(&run->lock);
+    bool fetch = run->plan->shape.read_c;
+    hri_queue *first = fetch ? lane->fetch : lane->compute;
+    hr_status status = first->ops->wait(first, tile->stored);
+    if (!fetch || status != HR_OK) {
+        return status;
+    }
+    hri_copy copy =
+        hri_tile_copy(run, task->row, task->col, tile->place, false);
+    status = hri_lane_up(lane, lane->fetch, &lane->fetch_ring, &copy);
+    count(lane, &lane->share->up, &copy);
+    if (status == HR_OK) {
+        status = lane->fetch->ops->record(lane->fetch, tile->fetched);
+    }
+    return status == HR_OK
+               ? lane->compute->ops->wait(lane->compute, tile->fetched)
+               : status;
+}
+
+/* Send the tile home when its last product has run. */
+static hr_status store_tile(hri_lane *lane, const hri_task *task, int32_t slot,
+                            hri_event *done)
+{
+    hri_run_state *run = lane->run;
+    hri_tile_slot *tile = &lane->tiles[slot];
+    if (lane->device->info.staged) {
+        hr_status status =
+            lane->compute->ops->record(lane->compute, tile->final);
+        if (status == HR_OK) {
+            hri_drain_put(lane, slot, task->row, task->col);
+        }
+        return status;
+    }
+    hri_copy copy = hri_tile_copy(run, task->row, task->col, tile->place, true);
+    hr_status status = lane->down->ops->wait(lane->down, done);
+    if (status == HR_OK) {
+        status = lane->down->ops->copy(lane->down, &copy);
+    }
+    count(lane, &lane->share->down, &copy);
+    return status == HR_OK ? lane->down->ops->record(lane->down, tile->stored)
+                           : status;
+}
+
+/* ---- one task */
+
+static hri_gemm product_of(const hri_lane *lane, const hri_task *task,
+                           const source *from, const hri_place *tile)
+{
+    const hri_product *p = lane->run->product;
+    const hri_plan *plan = lane->run->plan;
+    hri_gemm gemm = {
+        .type = p->a.type,
+        .c_type = p->c.type,
+        .compute = p->compute,
+        .m = hri_plan_row(plan, task->row + 1) - hri_plan_row(plan, task->row),
+        .n = hri_plan_col(plan, task->col + 1) - hri_plan_col(plan, task->col),
+        .k = hri_plan_chunk(plan, task->chunk + 1) -
+             hri_plan_chunk(plan, task->chunk),
+        .alpha = p->alpha,
+        .beta = task->chunk == 0 ? p->beta : hr_real(1.0),
+        .a = hri_panel_operand(lane->run, HRI_A, task, from->place[HRI_A]),
+        .b = hri_panel_operand(lane->run, HRI_B, task, from->place[HRI_B]),
+        .c = hri_tile_operand(lane->run, task, tile),
+    };
+    return gemm;
+}
+
+/* The product itself, between two events. */
+static hr_status issue_product(hri_lane *lane, const hri_gemm *gemm,
+                               const source *from)
+{
+    hri_run_state *run = lane->run;
+    hri_queue *q = lane->compute;
+    int at = (int)(lane->issued % HRI_WINDOW);
+    hr_status status = HR_OK;
+    for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
+        if (from->ready[side] != NULL) {
+            status = q->ops->wait(q, from->ready[side]);
+        }
+    }
+    if (status == HR_OK) {
+        status = q->ops->record(q, lane->begun[at]);
+    }
+    if (status == HR_OK) {
+        status = q->ops->gemm(q, gemm);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    lane->flops[at] = hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k);
+    pthread_mutex_lock(&run->lock);
+    status = q->ops->record(q, lane->done[at]);
+    lane->issued += status == HR_OK;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+    return status;
+}
+
+static hr_status run_task(hri_lane *lane, const hri_task *task,
+                          const source *from)
+{
+    hr_status status = throttle(lane, HRI_WINDOW - 1);
+    bool last = task->chunk == lane->run->plan->blocking.chunks - 1;
+    lane->share->tiles += last;
+    if (status != HR_OK) {
+        return status;
+    }
+    if (lane->part->in_place) {
+        hri_gemm gemm = product_of(lane, task, from, NULL);
+        return issue_product(lane, &gemm, from);
+    }
+    int32_t slot = task->slot;
+    if (slot < 0) {
+        slot = (int32_t)(lane->stores++ % lane->part->slots[HRI_C]);
+    }
+    if (task->chunk == 0) {
+        status = open_tile(lane, task, slot);
+    }
+    if (status == HR_OK) {
+        hri_gemm gemm = product_of(lane, task, from, &lane->tiles[slot].place);
+        status = issue_product(lane, &gemm, from);
+    }
+    if (status == HR_OK && last) {
+        int at = (int)((lane->issued - 1) % HRI_WINDOW);
+        status = store_tile(lane, task, slot, lane->done[at]);
+    }
+    return status;
+}
+
+/* ---- the lane's own tasks */
+
+/* Wait until delivery `number` of lane has been issued; its place and event, or
+ * NULL when the run has failed. */
+static void await(hri_lane *lane, int side, int64_t number, source *from)
+{
+    hri_run_state *run = lane->run;
+    if (number < 0) {
+        return; /* in place, or not there */
+    }
+    const hri_arrival *a = &lane->arrivals[number];
+    pthread_mutex_lock(&run->lock);
+    while (run->error.status == HR_OK && !a->issued) {
+        pthread_cond_wait(&run->changed, &run->lock);
+    }
+    from->place[side] =
+        &lane->panels[side][lane->part->deliveries[number].slot];
+    from->ready[side] = a->ready;
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* The lane's next own task; NULL when there is none left or the run failed. */
+static const hri_task *next_own(hri_lane *lane)
+{
+    hri_run_state *run = lane->run;
+    const hri_task *task = NULL;
+    pthread_mutex_lock(&run->lock);
+    if (run->error.status == HR_OK && lane->next < lane->end) {
+        task = &lane->part->tasks[lane->next++];
+    }
+    pthread_mutex_unlock(&run->lock);
+    return task;
+}
+
+static bool stopped(hri_run_state *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool stop = run->error.status != HR_OK;
+    pthread_mutex_unlock(&run->lock);
+    return stop;
+}
+
+static hr_status run_own(hri_lane *lane)
+{
+    const hri_task *task;
+    hr_status status = HR_OK;
+    while (status == HR_OK && (task = next_own(lane)) != NULL) {
+        source from = {0};
+        await(lane, HRI_A, task->a, &from);
+        await(lane, HRI_B, task->b, &from);
+        if (stopped(lane->run)) {
+            break;
+        }
+        status = run_task(lane, task, &from);
+    }
+    return status;
+}
+
+/* ---- stealing */
+
+static double task_seconds(const hri_lane *lane)
+{
+    return lane->part->task_count > 0
+               ? lane->part->seconds / (double)lane->part->task_count
+               : 0.0;
+}
+
+/* How long lane has still to do with what it has not issued yet. Only tasks of
+ * the last block count: their panels stay to the end. */
+static double seconds_left(const hri_lane *lane)
+{
+    const hri_blocking *b = &lane->run->plan->blocking;
+    int64_t blocks = b->block_rows * b->block_cols;
+    int64_t first = lane->part->task_count / blocks * (blocks - 1);
+    return (double)(lane->end - hri_max(lane->next, first)) *
+           task_seconds(lane);
+}
+
+/* Take the last task of the lane that is furthest behind, if that ends sooner
+ * than leaving it there. NULL: nothing worth it. */
+static const hri_task *steal(hri_lane *lane, hri_lane **victim)
+{
+    hri_run_state *run = lane->run;
+    const hri_task *task = NULL;
+    hri_lane *behind = NULL;
+    pthread_mutex_lock(&run->lock);
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        hri_lane *other = &run->lanes[i];
+        if (other != lane &&
+            (behind == NULL || seconds_left(other) > seconds_left(behind))) {
+            behind = other;
+        }
+    }
+    double own = task_seconds(lane);
+    if (behind != NULL && run->error.status == HR_OK &&
+        (lane->part->in_place || lane->fed) && seconds_left(behind) > own &&
+        behind->next < behind->end) {
+        task = &behind->part->tasks[--behind->end];
+        *victim = behind;
+    }
+    pthread_mutex_unlock(&run->lock);
+    return task;
+}
+
+/* The lane's own copy of a panel, when it has one. */
+static bool find_own(hri_lane *lane, int side, int32_t index, source *from)
+{
+    int64_t found = -1;
+    pthread_mutex_lock(&lane->run->lock);
+    for (int32_t s = 0; s < lane->part->slots[side] && found < 0; s++) {
+        int64_t number = lane->held[side][s];
+        if (number >= 0 && lane->part->deliveries[number].index == index) {
+            found = number;
+        }
+    }
+    pthread_mutex_unlock(&lane->run->lock);
+    await(lane, side, found, from);
+    return found >= 0;
+}
+
+/* Bring a panel of a stolen task into the lane's spare slot: from the victim
+ * when it is a peer, else from the host. */
+static hr_status bring_panel(hri_lane *lane, hri_lane *victim, int side,
+                             const hri_task *task, source *from)
+{
+    hri_run_state *run = lane->run;
+    int32_t index = side == HRI_A ? task->row : task->col;
+    int64_t number = side == HRI_A ? task->a : task->b;
+    if (find_own(lane, side, index, from)) {
+        return HR_OK;
+    }
+    hri_queue *q = lane->fetch;
+    hri_copy copy = hri_panel_copy(run, side, index, 0, lane->spare[side]);
+    bool peers =
+        number >= 0 && lane->device->ops->is_peer(lane->device, victim->device);
+    hr_status status = HR_OK;
+    if (lane->issued > 0) { /* the last stolen task has read the spare slot */
+        status = q->ops->wait(q, lane->done[(lane->issued - 1) % HRI_WINDOW]);
+    }
+    if (status == HR_OK && peers) {
+        source there = {0};
+        await(victim, side, number, &there);
+        if (stopped(run)) {
+            return HR_OK;
+        }
+        copy.from = *there.place[side];
+        copy.from_pitch = copy.to_pitch;
+        status = q->ops->wait(q, there.ready[side]);
+        if (status == HR_OK) {
+            status = q->ops->copy(q, &copy);
+        }
+        count(lane, &lane->share->peer, &copy);
+    } else if (status == HR_OK) {
+        status = hri_lane_up(lane, q, &lane->fetch_ring, &copy);
+        count(lane, &lane->share->up, &copy);
+    }
+    count(lane, &lane->share->stolen, &copy);
+    if (status == HR_OK) {
+        status = q->ops->record(q, lane->spare_ready[side]);
+    }
+    from->place[side] = &lane->spare[side];
+    from->ready[side] = lane->spare_ready[side];
+    return status;
+}
+
+static hr_status run_stolen(hri_lane *lane)
+{
+    const hri_task *task;
+    hri_lane *victim;
+    hr_status status = HR_OK;
+    while (status == HR_OK && lane->part->spare &&
+           (task = steal(lane, &victim)) != NULL) {
+        source from = {0};
+        for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
+            if (!lane->part->in_place) {
+                status = bring_panel(lane, victim, side, task, &from);
+            }
+        }
+        if (status == HR_OK && !stopped(lane->run)) {
+            lane->share->tiles_stolen++;
+            status = run_task(lane, task, &from);
+        }
+        if (status == HR_OK) {
+            status = throttle(lane, 1); /* look again only when it is due */
+        }
+    }
+    return status;
+}
+
+void *hri_worker_main(void *argument)
+{
+    hri_lane *lane = argument;
+    hri_run_state *run = lane->run;
+    hr_status status = run_own(lane);
+    if (status == HR_OK) {
+        status = run_stolen(lane);
+    }
+    if (status == HR_OK) {
+        status = throttle(lane, 0);
+    }
+    hri_run_fail(run, status);
+    pthread_mutex_lock(&run->lock);
+    lane->drain_closed = true;
+    run->threads_running--;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}

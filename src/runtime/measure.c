@@ -11,8 +11,8 @@
 enum {
     LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */
     MOST_EXTENT = 4096,
-    PATTERN_BYTES = 1 << 20, /* random numbers, repeated over operands */
-    LINK_BYTES = 4 << 20,    /* of a copy, until it takes long enough */
+    PATTERN_BYTES = 64 << 10, /* random numbers, repeated over operands */
+    LINK_BYTES = 4 << 20,     /* of a copy, until it takes long enough */
     MOST_LINK_BYTES = 64 << 20,
     LEAST_LINK_BYTES = 64 << 10 /* below, latency is all that would be seen */
 };

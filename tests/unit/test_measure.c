@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Measured rates, on fake devices whose speed is known. */
+#include "test.h"
+
+#include <math.h>
+
+#include "runtime/memory.h"
+#include "support/fake.h"
+
+static hr_context *create(const char *accelerators, uint64_t limit)
+{
+    hr_context *context = NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = accelerators;
+    options.memory_limit = limit;
+    fake_reset();
+    CHECK(hri_context_create_from(fake_list, &options, &context) == HR_OK);
+    return context;
+}
+
+/* That measuring has left nothing behind, nor ever held more than the limit. */
+static void destroy(hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        const hri_accelerator *a = &context->accelerators[i];
+        CHECK(a->memory_used == 0 && a->pinned_used == 0);
+        CHECK(a->memory_peak <= a->memory_limit);
+    }
+    CHECK(fake.live == (long)context->accelerator_count);
+    hr_context_destroy(context);
+    CHECK(fake.live == 0);
+}
+
+/* The fakes' clocks count nanoseconds and the shortest job here, a product of
+ * extent 128 at 1e12/s, takes 4194: two roundings by half of one. */
+static bool near(double measured, double speed)
+{
+    return fabs(measured / speed - 1.0) <= 1.0 / 4194.0;
+}
+
+static double rate(hr_context *context, uint32_t index, hr_type type)
+{
+    double flops = 0.0;
+    CHECK(hri_accelerator_rate(&context->accelerators[index], type, type,
+                               &flops) == HR_OK);
+    return flops;
+}
+
+static void check_rate(void)
+{
+    TEST_CASE("the rate is the device's, measured once");
+    hr_context *context = create("2xcuda:0,cuda:1,host", 0);
+    CHECK(near(rate(context, 0, HR_F32), 1e12));
+    uint64_t gemms = fake.backends[0].devices[0].gemms;
+    CHECK(gemms > 0);
+    CHECK(rate(context, 0, HR_F32) == context->accelerators[0].rates[HR_F32]);
+    CHECK(fake.backends[0].devices[0].gemms == gemms);
+
+    TEST_CASE("virtual accelerators of one device share it, others do not");
+    CHECK(rate(context, 1, HR_F32) == rate(context, 0, HR_F32));
+    CHECK(fake.backends[0].devices[0].gemms == gemms);
+    CHECK(context->accelerators[2].rates[HR_F32] == 0.0);
+
+    TEST_CASE("every type has its own");
+    fake.backends[0].devices[0].flops = 5e11;
+    CHECK(near(rate(context, 0, HR_F64), 5e11));
+    CHECK(near(rate(context, 0, HR_F32), 1e12));
+
+    TEST_CASE("in the caller's memory, where that is how it works");
+    CHECK(near(rate(context, 3, HR_F32), 1e12));
+    CHECK(fake.backends[2].devices[0].most_bytes == 0);
+    destroy(context);
+}
+
+static void check_not_offered(void)
+{
+    double flops = 7.0;
+    TEST_CASE("types that it does not multiply");
+    hr_context *context = create("cuda:0", 0);
+    fake.backends[0].devices[0].no_f64 = true;
+    CHECK_FAILS(
+        hri_accelerator_rate(&context->accelerators[0], HR_F64, HR_F64, &flops),
+        HR_ERROR_UNSUPPORTED, "cuda:0 does not multiply f64 into f64");
+    CHECK_FAILS(
+        hri_accelerator_rate(&context->accelerators[0], HR_I8, HR_I32, &flops),
+        HR_ERROR_UNSUPPORTED, "i8 into i32");
+    CHECK(flops == 7.0);
+
+    TEST_CASE("are 0 in the report");
+    hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
+    CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
+    CHECK(near(rates.f32, 1e12) && rates.f64 == 0.0);
+    destroy(context);
+}
+
+/* Three operands of extent 128 take 196608 bytes in f32. */
+static void check_limits(void)
+{
+    TEST_CASE("the smallest product just fits");
+    hr_context *context = create("cuda:0", 3 * 4 * 128 * 128);
+    CHECK(near(rate(context, 0, HR_F32), 1e12));
+    CHECK(context->accelerators[0].memory_peak == 3 * 4 * 128 * 128);
+    CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
+    CHECK(near(context->accelerators[0].up, 1e9));
+    destroy(context);
+
+    TEST_CASE("it just does not: the default, and nothing runs");
+    context = create("cuda:0", 3 * 4 * 128 * 128 - 1);
+    CHECK(rate(context, 0, HR_F32) == 1e10);
+    CHECK(fake.backends[0].devices[0].gemms == 0);
+    destroy(context);
+
+    TEST_CASE("hardly any memory: the default of the link");
+    context = create("cuda:0", 1);
+    CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
+    CHECK(context->accelerators[0].up == 1e10);
+    CHECK(context->accelerators[0].down == 1e10);
+    destroy(context);
+
+    TEST_CASE("what is in use stays, the rest is measured with");
+    context = create("cuda:0", 600000);
+    hri_accelerator *a = &context->accelerators[0];
+    hri_buffer *buffer = NULL;
+    CHECK(hri_accelerator_allocate(a, 400000, &buffer) == HR_OK);
+    CHECK(near(rate(context, 0, HR_F32), 1e12));
+    CHECK(a->memory_used == 400000);
+    CHECK(a->memory_peak == 400000 + 3 * 4 * 128 * 128);
+    hri_accelerator_release(a, buffer);
+    hri_accelerator_trim(a);
+    destroy(context);
+}
+
+static void check_link(void)
+{
+    TEST_CASE("the link's speed, once for a device");
+    hr_context *context = create("2xcuda:0,host", 0);
+    hri_accelerator *a = context->accelerators;
+    CHECK(hri_accelerator_link(&a[1]) == HR_OK);
+    CHECK(near(a[1].up, 1e9) && near(a[1].down, 1e9));
+    CHECK(a[0].up == a[1].up && a[0].down == a[1].down);
+    long calls = fake.calls;
+    CHECK(hri_accelerator_link(&a[0]) == HR_OK && fake.calls == calls);
+
+    TEST_CASE("in place there is none");
+    CHECK(hri_accelerator_link(&a[2]) == HR_OK && fake.calls == calls);
+    CHECK(a[2].up == 0.0 && a[2].down == 0.0);
+    destroy(context);
+}
+
+static void check_clock(void)
+{
+    TEST_CASE("a device whose clock stands still: ours counts");
+    hr_context *context = create("cuda:0", 0);
+    fake.backends[0].devices[0].flops = INFINITY;
+    double flops = rate(context, 0, HR_F32);
+    CHECK(flops > 0.0 && isfinite(flops));
+    destroy(context);
+}
+
+static void check_measure(void)
+{
+    hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
+    TEST_CASE("measuring again forgets what was known");
+    hr_context *context = create("2xcuda:0,host", 0);
+    CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
+    CHECK(near(rates.f32, 1e12) && near(rates.f64, 1e12));
+    CHECK(near(rates.up, 1e9) && near(rates.down, 1e9));
+    fake.backends[0].devices[0].flops = 3e11;
+    fake.backends[0].devices[0].link = 2e8;
+    CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
+    CHECK(near(rates.f32, 3e11) && near(rates.up, 2e8));
+    CHECK(near(rate(context, 1, HR_F32), 3e11));
+
+    TEST_CASE("in place nothing is copied");
+    CHECK(hr_accelerator_measure(context, 2, &rates) == HR_OK);
+    CHECK(near(rates.f32, 1e12) && rates.up == 0.0 && rates.down == 0.0);
+
+    TEST_CASE("a smaller struct");
+    rates.size = offsetof(hr_accelerator_rates, f32);
+    rates.f32 = 7.0;
+    CHECK(hr_accelerator_measure(context, 0, &rates) == HR_OK);
+    CHECK(near(rates.up, 2e8) && rates.f32 == 7.0);
+
+    TEST_CASE("a size, an index, pointers that cannot be");
+    rates.size = 0;
+    CHECK_FAILS(hr_accelerator_measure(context, 0, &rates), HR_ERROR_INVALID,
+                "size is 0");
+    rates.size = sizeof rates;
+    CHECK_FAILS(hr_accelerator_measure(context, 3, &rates), HR_ERROR_INVALID,
+                "index 3, but there are 3");
+    CHECK_FAILS(hr_accelerator_measure(NULL, 0, &rates), HR_ERROR_INVALID,
+                "context is NULL");
+    CHECK_FAILS(hr_accelerator_measure(context, 0, NULL), HR_ERROR_INVALID,
+                "rates is NULL");
+
+    TEST_CASE("a device that is lost: its error, rates untouched");
+    rates.f32 = 7.0;
+    fake.fail_call = fake.calls + 20;
+    fake.fail_with = HR_ERROR_LOST;
+    CHECK_FAILS(hr_accelerator_measure(context, 0, &rates), HR_ERROR_LOST,
+                "fake: call");
+    CHECK(rates.f32 == 7.0);
+    destroy(context);
+}
+
+int main(void)
+{
+    unsetenv("HEADRACE_ACCELERATORS");
+    unsetenv("HEADRACE_MEMORY_LIMIT");
+    check_rate();
+    check_not_offered();
+    check_limits();
+    check_link();
+    check_clock();
+    check_measure();
+    return test_end();
+}

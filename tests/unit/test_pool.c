@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread pool: every index once, from any thread, any number of times. */
+#include "test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/pool.h"
+
+enum { MOST = 1000 };
+
+static atomic_int seen[MOST];
+
+static void see(void *data, int64_t index)
+{
+    atomic_fetch_add((atomic_int *)data + index, 1);
+}
+
+static bool each_seen(int64_t count, int times)
+{
+    for (int64_t i = 0; i < MOST; i++) {
+        if (atomic_load(&seen[i]) != (i < count ? times : 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_loops(uint32_t threads)
+{
+    static const int64_t counts[] = {-1, 0, 1, 2, 3, 7, MOST};
+    hri_pool *pool = NULL;
+    CHECK(hri_pool_create(threads, &pool) == HR_OK);
+    CHECK(hri_pool_threads(pool) == (threads > 0 ? threads : 1));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        for (int j = 0; j < MOST; j++) {
+            atomic_store(&seen[j], 0);
+        }
+        hri_pool_run(pool, counts[i], see, seen);
+        CHECK(each_seen(counts[i], 1));
+    }
+    hri_pool_destroy(pool);
+}
+
+static void add(void *data, int64_t index)
+{
+    ((int64_t *)data)[index]++;
+}
+
+static void check_order(void)
+{
+    enum { LOOPS = 2000, COUNT = 5 };
+    int64_t counts[COUNT] = {0}; /* no lock: a loop sees what was before it */
+    hri_pool *pool = NULL;
+    CHECK(hri_pool_create(3, &pool) == HR_OK);
+    for (int i = 0; i < LOOPS; i++) {
+        hri_pool_run(pool, COUNT, add, counts);
+        for (int j = 0; j < COUNT; j++) {
+            counts[j]++;
+        }
+    }
+    for (int j = 0; j < COUNT; j++) {
+        CHECK(counts[j] == 2 * LOOPS);
+    }
+    hri_pool_destroy(pool);
+}
+
+enum { STARTERS = 3, STARTS = 200, SHARED = 10 };
+
+static void *start_loops(void *pool)
+{
+    for (int i = 0; i < STARTS; i++) {
+        hri_pool_run(pool, SHARED, see, seen);
+    }
+    return NULL;
+}
+
+static void check_starters(void)
+{
+    pthread_t threads[STARTERS];
+    hri_pool *pool = NULL;
+    for (int j = 0; j < MOST; j++) {
+        atomic_store(&seen[j], 0);
+    }
+    CHECK(hri_pool_create(2, &pool) == HR_OK);
+    for (int i = 0; i < STARTERS; i++) {
+        CHECK(pthread_create(&threads[i], NULL, start_loops, pool) == 0);
+    }
+    for (int i = 0; i < STARTERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    CHECK(each_seen(SHARED, STARTERS * STARTS));
+    hri_pool_destroy(pool);
+}
+
+typedef struct meeting {
+    pthread_mutex_t lock;
+    pthread_cond_t all;
+    int64_t present;
+} meeting;
+
+/* Returns only when as many threads are here as the loop has indices. */
+static void meet(void *data, int64_t index)
+{
+    meeting *m = data;
+    (void)index;
+    pthread_mutex_lock(&m->lock);
+    m->present++;
+    pthread_cond_broadcast(&m->all);
+    while (m->present < 4) {
+        pthread_cond_wait(&m->all, &m->lock);
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
+static void check_threads_at_once(void)
+{
+    meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+    hri_pool *pool = NULL;
+    CHECK(hri_pool_create(4, &pool) == HR_OK);
+    hri_pool_run(pool, 4, meet, &m);
+    CHECK(m.present == 4);
+    hri_pool_destroy(pool);
+}
+
+int main(void)
+{
+    TEST_CASE("every index once, on as many threads as asked for");
+    for (uint32_t threads = 0; threads <= 5; threads++) {
+        check_loops(threads);
+    }
+    TEST_CASE("a loop begins after the one before it has ended");
+    check_order();
+    TEST_CASE("loops of several threads run one after another");
+    check_starters();
+    TEST_CASE("all threads work at one time");
+    check_threads_at_once();
+    TEST_CASE("destroy takes NULL; there is a CPU");
+    hri_pool_destroy(NULL);
+    CHECK(hri_cpu_count() >= 1);
+    return test_end();
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Statuses and their sentences. */
+#include "test.h"
+
+#include <pthread.h>
+
+#include "base/status.h"
+
+/* The values are a promise. */
+static const struct {
+    hr_status status;
+    int value;
+    const char *name;
+} statuses[] = {
+    {HR_OK, 0, "HR_OK"},
+    {HR_ERROR_INVALID, -1, "HR_ERROR_INVALID"},
+    {HR_ERROR_OUT_OF_MEMORY, -2, "HR_ERROR_OUT_OF_MEMORY"},
+    {HR_ERROR_UNSUPPORTED, -3, "HR_ERROR_UNSUPPORTED"},
+    {HR_ERROR_COMPUTE_DOMAIN, -4, "HR_ERROR_COMPUTE_DOMAIN"},
+    {HR_ERROR_LOST, -5, "HR_ERROR_LOST"},
+    {HR_ERROR_BUILD, -6, "HR_ERROR_BUILD"},
+    {HR_ERROR_IO, -7, "HR_ERROR_IO"},
+    {HR_ERROR_CANCELLED, -8, "HR_ERROR_CANCELLED"},
+    {HR_ERROR_MISMATCH, -9, "HR_ERROR_MISMATCH"},
+    {HR_ERROR_BACKEND, -10, "HR_ERROR_BACKEND"},
+    {HR_ERROR_UNAVAILABLE, -11, "HR_ERROR_UNAVAILABLE"},
+    {(hr_status)1, 1, "HR_ERROR_?"},
+    {(hr_status)-12, -12, "HR_ERROR_?"},
+};
+
+static void check_names(void)
+{
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        TEST_CASE(statuses[i].name);
+        CHECK((int)statuses[i].status == statuses[i].value);
+        CHECK(strcmp(hr_status_name(statuses[i].status), statuses[i].name) ==
+              0);
+    }
+}
+
+static void check_sentences(void)
+{
+    char text[2 * HRI_MESSAGE_BYTES];
+    TEST_CASE("empty before anything failed");
+    CHECK(strcmp(hr_last_error(), "") == 0);
+
+    TEST_CASE("the sentence of the last failure");
+    CHECK(hri_fail(HR_ERROR_IO, "%d of %s", 3, "four") == HR_ERROR_IO);
+    CHECK(strcmp(hr_last_error(), "3 of four") == 0);
+
+    TEST_CASE("a sentence may hold the one before");
+    CHECK(hri_fail(HR_ERROR_IO, "<%s>", hr_last_error()) == HR_ERROR_IO);
+    CHECK(strcmp(hr_last_error(), "<3 of four>") == 0);
+
+    TEST_CASE("one that is too long is cut");
+    memset(text, 'a', sizeof text);
+    text[sizeof text - 1] = '\0';
+    CHECK(hri_fail(HR_ERROR_IO, "%s", text) == HR_ERROR_IO);
+    CHECK(strlen(hr_last_error()) == HRI_MESSAGE_BYTES - 1);
+}
+
+static void *fail_elsewhere(void *data)
+{
+    hri_error *error = data;
+    if (strcmp(hr_last_error(), "") == 0) {
+        hri_error_keep(error, hri_fail(HR_ERROR_LOST, "elsewhere"));
+        hri_error_keep(error, hri_fail(HR_ERROR_IO, "and again"));
+    }
+    return NULL;
+}
+
+static void check_threads(void)
+{
+    pthread_t thread;
+    hri_error error = {0};
+    TEST_CASE("each thread has its own sentence");
+    CHECK(hri_fail(HR_ERROR_IO, "here") == HR_ERROR_IO);
+    CHECK(pthread_create(&thread, NULL, fail_elsewhere, &error) == 0);
+    pthread_join(thread, NULL);
+    CHECK(strcmp(hr_last_error(), "here") == 0);
+
+    TEST_CASE("a kept error: the first one, raised where it is wanted");
+    CHECK(hri_error_raise(&error) == HR_ERROR_LOST);
+    CHECK(strcmp(hr_last_error(), "elsewhere") == 0);
+
+    TEST_CASE("no error is kept of a success, and none is raised");
+    hri_error none = {0};
+    hri_error_keep(&none, HR_OK);
+    CHECK(hri_error_raise(&none) == HR_OK);
+    CHECK(strcmp(hr_last_error(), "elsewhere") == 0);
+}
+
+static void check_version(void)
+{
+    char text[32];
+    TEST_CASE("the library's version is the headers'");
+    snprintf(text, sizeof text, "%d.%d.%d", HR_VERSION_MAJOR, HR_VERSION_MINOR,
+             HR_VERSION_PATCH);
+    CHECK(strcmp(hr_version(), text) == 0);
+}
+
+int main(void)
+{
+    check_sentences();
+    check_names();
+    check_threads();
+    check_version();
+    return test_end();
+}

@@ -62,8 +62,8 @@ static hri_verify_problem turned(hri_verify_problem x)
     return x;
 }
 
-static hri_verify *create(hri_pool *pool, const hri_verify_problem *x,
-                          uint64_t seed)
+hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
+                              uint64_t seed)
 {
     /* the signs want the alignment of a vector */
     hri_verify *v = aligned_alloc(_Alignof(hri_verify), sizeof *v);
@@ -94,7 +94,7 @@ static hri_verify *create(hri_pool *pool, const hri_verify_problem *x,
     return v;
 }
 
-static void destroy(hri_verify *v)
+void hri_verify_destroy(hri_verify *v)
 {
     if (v != NULL) {
         free(v->skip_rows);
@@ -256,7 +256,7 @@ hr_status hri_verify_product(hri_pool *pool, const hri_verify_problem *problem,
                                  .row = -1,
                                  .col = -1};
     if (x.c.rows > 0 && x.c.cols > 0) {
-        hri_verify *v = create(pool, &x, seed);
+        hri_verify *v = hri_verify_create(pool, &x, seed);
         double *ratios = malloc((size_t)x.c.rows * sizeof *ratios);
         status = HR_ERROR_OUT_OF_MEMORY;
         if (v != NULL && ratios != NULL) {
@@ -265,7 +265,7 @@ hr_status hri_verify_product(hri_pool *pool, const hri_verify_problem *problem,
             hri_fail(status, "verify: no memory for %lld rows", (ll)x.c.rows);
         }
         free(ratios);
-        destroy(v);
+        hri_verify_destroy(v);
     }
     report->seconds = hri_seconds_since(start);
     return status;

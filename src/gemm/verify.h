@@ -120,6 +120,12 @@ typedef struct hri_verify_problem {
     hr_matrix a, b, c0, c;
 } hri_verify_problem;
 
+/* Its working form; NULL, with the sentence recorded, when memory runs out. c
+ * must not be empty. */
+hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *problem,
+                              uint64_t seed);
+void hri_verify_destroy(hri_verify *v); /* accepts NULL */
+
 hr_status hri_verify_product(hri_pool *pool, const hri_verify_problem *problem,
                              uint64_t seed, hr_verify_report *report);
 

@@ -117,7 +117,7 @@ static void sum_columns(const hri_verify *v, int64_t row, int64_t first,
             s->a += finite_modulus(a.re[p]);
             s->a += v->complex ? finite_modulus(a.im[p]) : 0.0;
         }
-        for (int vector = 0; vector < VECTORS; vector++) {
+        for (int vector = 0; vector * LANES < wb.cols; vector++) {
             if (v->complex) {
                 add_complex_column(&a, &b, wb.rows, vector, s);
             } else {

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The tolerance of docs/verify.md, computed from its formula and not from the
+ * library's code: an element that is wrong by more than this is found. */
+#ifndef TOLERANCE_H
+#define TOLERANCE_H
+
+#include "support/reference.h"
+
+/* A problem whose C has at least as many rows as columns; old is C0. */
+typedef struct tolerance {
+    hr_scalar alpha, beta;
+    hr_matrix a, b, old, c;
+    double *b_sums; /* of |re| + |im| along each row of B */
+    double b_sum;   /* of all of B */
+} tolerance;
+
+/* Set the fields up to c first. False when memory runs out. */
+bool tolerance_init(tolerance *t);
+void tolerance_finish(tolerance *t);
+
+/* For element (row, col), given the C that is there now. 0 for integers. */
+double tolerance_of(const tolerance *t, int64_t row, int64_t col);
+
+#endif

@@ -16,7 +16,10 @@ const char *hri_npy_show(hri_npy_text text, char shown[HRI_NPY_SHOWN_BYTES])
         uint8_t byte = text.bytes[i];
         shown[i] = byte >= 0x20 && byte < 0x7f ? (char)byte : '?';
     }
-    strcpy(shown + length, length < text.length ? "..." : "");
+    shown[length] = 0;
+    if (length < text.length) {
+        memcpy(shown + length, "...", sizeof "...");
+    }
     return shown;
 }
 

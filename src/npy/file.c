@@ -34,7 +34,7 @@ static hr_status new_file(const char *path, hr_npy **out)
 {
     hr_npy *npy = calloc(1, sizeof *npy);
     if (npy == NULL) {
-        return hri_npy_fail_errno(path, "its description", ENOMEM);
+        return hri_npy_fail(path, "its description", ENOMEM);
     }
     npy->fd = -1;
     *out = npy;
@@ -47,10 +47,11 @@ static hr_status map_file(hr_npy *npy, const char *path, uint64_t bytes,
     void *map = mmap(NULL, bytes, protection, MAP_SHARED, npy->fd, 0);
     if (map == MAP_FAILED) {
         int error = errno;
-        return hri_npy_fail(
-            error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO, path,
-            "its %llu bytes cannot be mapped into memory, error %d",
-            (unsigned long long)bytes, error);
+        char words[HRI_NPY_WORDS_BYTES];
+        return hri_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
+                        "%s: its %llu bytes cannot be mapped into memory: %s",
+                        hri_npy_name(path), (unsigned long long)bytes,
+                        hri_npy_explain(error, words));
     }
     npy->map = map;
     npy->map_bytes = bytes;
@@ -72,13 +73,13 @@ static hr_status open_regular(hr_npy *npy, const char *path)
 {
     npy->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (npy->fd < 0 || fstat(npy->fd, &npy->opened) != 0) {
-        return hri_npy_fail_errno(path, "it cannot be opened", errno);
+        return hri_npy_fail(path, "it cannot be opened", errno);
     }
     if (!S_ISREG(npy->opened.st_mode)) {
-        return hri_npy_fail(HR_ERROR_IO, path, "it is %s",
-                            S_ISDIR(npy->opened.st_mode)
-                                ? "a folder, no file"
-                                : "no ordinary file, and cannot be mapped");
+        return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
+                        S_ISDIR(npy->opened.st_mode)
+                            ? "a folder, no file"
+                            : "no ordinary file, and cannot be mapped");
     }
     return HR_OK;
 }
@@ -95,7 +96,8 @@ static hr_status read_header(hr_npy *npy, const char *path,
     }
     status = hri_npy_parse(npy->map, bytes, header);
     return status == HR_OK ? HR_OK
-                           : hri_npy_fail(status, path, "%s", hr_last_error());
+                           : hri_fail(status, "%s: %s", hri_npy_name(path),
+                                      hr_last_error());
 }
 
 hr_status hr_npy_open(const char *path, hr_npy **file, hr_matrix *matrix)
@@ -128,18 +130,17 @@ static hr_status check_earlier(const char *path, mode_t *mode, bool *earlier)
     struct stat there;
     *earlier = lstat(path, &there) == 0;
     if (!*earlier) {
-        return errno == ENOENT
-                   ? HR_OK
-                   : hri_npy_fail_errno(path, "it cannot be made", errno);
+        return errno == ENOENT ? HR_OK
+                               : hri_npy_fail(path, "it cannot be made", errno);
     }
     if (!S_ISREG(there.st_mode)) {
-        return hri_npy_fail(HR_ERROR_IO, path, "it is %s",
-                            S_ISDIR(there.st_mode)
-                                ? "a folder, no file"
-                                : "no ordinary file, and is not replaced");
+        return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
+                        S_ISDIR(there.st_mode)
+                            ? "a folder, no file"
+                            : "no ordinary file, and is not replaced");
     }
     if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
-        return hri_npy_fail_errno(path, "it must not be replaced", errno);
+        return hri_npy_fail(path, "it must not be replaced", errno);
     }
     *mode = there.st_mode & 0777;
     return HR_OK;
@@ -189,15 +190,15 @@ static hr_status reserve(const hr_npy *npy, uint64_t bytes)
     }
     struct statvfs disk;
     if ((error == ENOSPC || error == EDQUOT) && fstatvfs(npy->fd, &disk) == 0) {
-        return hri_npy_fail(HR_ERROR_IO, npy->path,
-                            "the disk is full: %llu bytes wanted, %llu free",
-                            (unsigned long long)bytes,
-                            (unsigned long long)disk.f_bavail * disk.f_frsize);
+        return hri_fail(HR_ERROR_IO,
+                        "%s: the disk is full: %llu bytes wanted, %llu free",
+                        hri_npy_name(npy->path), (unsigned long long)bytes,
+                        (unsigned long long)disk.f_bavail * disk.f_frsize);
     }
     return error == 0
                ? HR_OK
-               : hri_npy_fail_errno(npy->path,
-                                    "no disk space could be had for it", error);
+               : hri_npy_fail(npy->path, "no disk space could be had for it",
+                              error);
 }
 
 hr_status hr_npy_create(const char *path, hr_type type, int64_t rows,
@@ -208,7 +209,7 @@ hr_status hr_npy_create(const char *path, hr_type type, int64_t rows,
     hri_npy_header header;
     hr_status status = hri_npy_plan(type, rows, cols, order, &header);
     if (status != HR_OK) {
-        return hri_npy_fail(status, path, "%s", hr_last_error());
+        return hri_fail(status, "%s: %s", hri_npy_name(path), hr_last_error());
     }
     status = new_file(path, &npy);
     if (status == HR_OK) {
@@ -238,19 +239,17 @@ hr_status hr_npy_create(const char *path, hr_type type, int64_t rows,
 hr_status hr_npy_commit(hr_npy *file)
 {
     if (file->state != CREATED) {
-        return hri_npy_fail(HR_ERROR_INVALID, file->path,
-                            file->state == OPENED
-                                ? "it was opened, not created: no commit"
-                                : "it has been committed already");
+        return hri_fail(HR_ERROR_INVALID, "%s: it %s", hri_npy_name(file->path),
+                        file->state == OPENED
+                            ? "was opened, not created: no commit"
+                            : "has been committed already");
     }
     if (msync(file->map, file->map_bytes, MS_SYNC) != 0 ||
         fsync(file->fd) != 0) {
-        return hri_npy_fail_errno(file->path, "it cannot be written to disk",
-                                  errno);
+        return hri_npy_fail(file->path, "it cannot be written to disk", errno);
     }
     if (rename(file->temporary, file->path) != 0) {
-        return hri_npy_fail_errno(file->path, "it cannot be given its name",
-                                  errno);
+        return hri_npy_fail(file->path, "it cannot be given its name", errno);
     }
     file->state = COMMITTED;
     hri_npy_sync_folder(file->path);
@@ -272,27 +271,29 @@ hr_status hr_npy_unchanged(const hr_npy *file)
 {
     struct stat now, named;
     if (file->state != OPENED) {
-        return hri_npy_fail(HR_ERROR_INVALID, file->path,
-                            "it was created, not opened");
+        return hri_fail(HR_ERROR_INVALID, "%s: it was created, not opened",
+                        hri_npy_name(file->path));
     }
     if (fstat(file->fd, &now) != 0 || stat(file->path, &named) != 0) {
-        return hri_npy_fail_errno(file->path, "it was taken away while in use",
-                                  errno);
+        return hri_npy_fail(file->path, "it was taken away while in use",
+                            errno);
     }
     if (!same_file(&named, &file->opened)) {
-        return hri_npy_fail(HR_ERROR_IO, file->path,
-                            "another file took its place while it was in use");
+        return hri_fail(HR_ERROR_IO,
+                        "%s: another file took its place while it was in use",
+                        hri_npy_name(file->path));
     }
     if (now.st_size != file->opened.st_size) {
-        return hri_npy_fail(HR_ERROR_IO, file->path,
-                            "it changed while in use: it had %lld bytes and "
-                            "has %lld",
-                            (long long)file->opened.st_size,
-                            (long long)now.st_size);
+        return hri_fail(HR_ERROR_IO,
+                        "%s: it changed while in use: it had %lld bytes and "
+                        "has %lld",
+                        hri_npy_name(file->path),
+                        (long long)file->opened.st_size,
+                        (long long)now.st_size);
     }
     if (!same_time(&now, &file->opened)) {
-        return hri_npy_fail(HR_ERROR_IO, file->path,
-                            "it was written to while in use");
+        return hri_fail(HR_ERROR_IO, "%s: it was written to while in use",
+                        hri_npy_name(file->path));
     }
     return HR_OK;
 }

@@ -61,8 +61,10 @@ static hr_type type_of(hri_npy_text descr)
  * have none; NumPy says '|' for raw bytes that it has read as '<V2'. */
 static bool order_fits(hr_type type, uint8_t order)
 {
-    return order == '<' || (order == '|' && type == HR_BF16) ||
-           (hr_type_size(type) == 1 && memchr("|>=", order, 3) != NULL);
+    if (hr_type_size(type) == 1) {
+        return order == '|' || order == '<' || order == '>' || order == '=';
+    }
+    return order == '<' || (order == '|' && type == HR_BF16);
 }
 
 static hr_status parse_type(hri_npy_text descr, hr_type *out)
@@ -109,16 +111,21 @@ static hr_status parse_extents(const hri_npy_dictionary *dictionary,
     return HR_OK;
 }
 
-/* Fill data_bytes; false when the file's length would reach 2^63. */
+/* Fill data_bytes; false when the file's length would reach 2^63. An extent of
+ * 0 counts as 1 here: NumPy does not take more even of nothing. */
 static bool measure(hri_npy_header *header)
 {
-    uint64_t end;
-    return hri_mul((uint64_t)header->rows, (uint64_t)header->cols,
-                   &header->data_bytes) &&
-           hri_mul(header->data_bytes, hr_type_size(header->type),
-                   &header->data_bytes) &&
-           hri_add(header->data_offset, header->data_bytes, &end) &&
-           end <= INT64_MAX;
+    uint64_t rows = (uint64_t)hri_max(header->rows, 1);
+    uint64_t cols = (uint64_t)hri_max(header->cols, 1);
+    uint64_t bytes, end;
+    if (!hri_mul(rows, cols, &bytes) ||
+        !hri_mul(bytes, hr_type_size(header->type), &bytes) ||
+        !hri_add(header->data_offset, bytes, &end) || end > INT64_MAX) {
+        return false;
+    }
+    bool empty = header->rows == 0 || header->cols == 0;
+    header->data_bytes = empty ? 0 : bytes;
+    return true;
 }
 
 /* That the elements lie inside the file and where C may read them. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _DEFAULT_SOURCE /* realpath */
 #include "npy/path.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,34 +12,24 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-hr_status hri_npy_fail(hr_status status, const char *path, const char *format,
-                       ...)
+const char *hri_npy_name(const char *path)
 {
     enum { SHOWN = 160 }; /* leaves most of a message to the sentence */
-    char text[HRI_MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     size_t length = strlen(path);
-    size_t skip = length > SHOWN ? length - SHOWN : 0;
-    return hri_fail(status, "%s%s: %s", skip > 0 ? "..." : "", path + skip,
-                    text);
+    return path + (length > SHOWN ? length - SHOWN : 0);
 }
 
-hr_status hri_npy_fail_errno(const char *path, const char *what, int error)
+const char *hri_npy_explain(int error, char words[HRI_NPY_WORDS_BYTES])
 {
-    char words[128];
-    if (strerror_r(error, words, sizeof words) != 0) {
-        snprintf(words, sizeof words, "error %d", error);
+    if (strerror_r(error, words, HRI_NPY_WORDS_BYTES) != 0) {
+        snprintf(words, HRI_NPY_WORDS_BYTES, "error %d", error);
     }
-    return hri_npy_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
-                        path, "%s: %s", what, words);
+    return words;
 }
 
 static hr_status no_memory(const char *path)
 {
-    return hri_npy_fail_errno(path, "its name", ENOMEM);
+    return hri_npy_fail(path, "its name", ENOMEM);
 }
 
 /* folder/name, to be freed; NULL when there is no memory. */
@@ -76,9 +65,9 @@ hr_status hri_npy_absolute(const char *path, char **absolute)
 {
     const char *name = base_name(path);
     if (name[0] == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-        return hri_npy_fail(HR_ERROR_IO, path, "%s",
-                            path[0] != 0 ? "it is a folder, no file"
-                                         : "an empty name names no file");
+        return hri_fail(HR_ERROR_IO, "%s: %s", hri_npy_name(path),
+                        path[0] != 0 ? "it is a folder, no file"
+                                     : "an empty name names no file");
     }
     char *folder = folder_of(path);
     if (folder == NULL) {
@@ -88,7 +77,7 @@ hr_status hri_npy_absolute(const char *path, char **absolute)
     int error = errno;
     free(folder);
     if (real == NULL) {
-        return hri_npy_fail_errno(path, "its folder cannot be used", error);
+        return hri_npy_fail(path, "its folder cannot be used", error);
     }
     char *joined = join(real, name);
     free(real);
@@ -109,7 +98,7 @@ static hr_status follow_link(const char *at, char **next)
         *next = NULL;
         return errno == EINVAL || errno == ENOENT
                    ? HR_OK
-                   : hri_npy_fail_errno(at, "it cannot be used", errno);
+                   : hri_npy_fail(at, "it cannot be used", errno);
     }
     link[length] = 0;
     char *folder = folder_of(at);
@@ -142,7 +131,7 @@ hr_status hri_npy_follow(const char *path, char **target)
     }
     if (status == HR_OK) {
         free(at);
-        status = hri_npy_fail_errno(path, "it cannot be used", ELOOP);
+        status = hri_npy_fail(path, "it cannot be used", ELOOP);
     }
     return status;
 }
@@ -188,7 +177,7 @@ hr_status hri_npy_make_temporary(const char *path, mode_t mode, int *fd,
         error = errno;
     }
     free(made);
-    return hri_npy_fail_errno(path, "a file beside it cannot be made", error);
+    return hri_npy_fail(path, "a file beside it cannot be made", error);
 }
 
 void hri_npy_sync_folder(const char *path)

@@ -3,19 +3,29 @@
 #ifndef HRI_NPY_PATH_H
 #define HRI_NPY_PATH_H
 
-#include <stdbool.h>
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "base/status.h"
 
-/* hri_fail with "path: " before the sentence, and only the end of a path that
- * is very long. */
-hr_status hri_npy_fail(hr_status status, const char *path, const char *format,
-                       ...) __attribute__((format(printf, 3, 4)));
+enum { HRI_NPY_WORDS_BYTES = 128 };
+
+/* path as messages show it: all of it, or the last 160 bytes. */
+const char *hri_npy_name(const char *path);
+
+/* What the system says about an error number. Returns words. */
+const char *hri_npy_explain(int error, char words[HRI_NPY_WORDS_BYTES]);
 
 /* "path: what: the system's words"; HR_ERROR_OUT_OF_MEMORY for ENOMEM, else
  * HR_ERROR_IO. */
-hr_status hri_npy_fail_errno(const char *path, const char *what, int error);
+static inline hr_status hri_npy_fail(const char *path, const char *what,
+                                     int error)
+{
+    char words[HRI_NPY_WORDS_BYTES];
+    return hri_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
+                    "%s: %s: %s", hri_npy_name(path), what,
+                    hri_npy_explain(error, words));
+}
 
 /* path from the root on, its folder without symbolic links, so that a change of
  * the working folder does not matter. The folder must be there. The caller

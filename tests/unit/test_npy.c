@@ -239,7 +239,7 @@ static void long_names(void)
     CHECK_FAILS(hr_npy_create(name, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
                 HR_ERROR_IO, "too long");
     CHECK_FAILS(hr_npy_open(name, &file, &m), HR_ERROR_IO, "too long");
-    CHECK(strncmp(hr_last_error(), "...nnn", 6) == 0);
+    CHECK(strspn(hr_last_error(), "n") == 160);
     static char path[10000];
     TEST_CASE("a path longer than any");
     for (size_t i = 0; i + 2 < sizeof path; i += 2) {

@@ -95,10 +95,10 @@ static const struct {
      HR_ROW_MAJOR, 2, 3},
     {"no rows", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3)}",
      0, HR_F32, HR_ROW_MAJOR, 0, 3},
-    {"no columns, and as many rows as can be counted", 1,
-     "{'descr': '<f4', 'fortran_order': False, "
-     "'shape': (9223372036854775807, 0)}",
-     0, HR_F32, HR_ROW_MAJOR, INT64_MAX, 0},
+    {"no columns, and nearly as many rows as a file could have", 1,
+     "{'descr': '|i1', 'fortran_order': False, "
+     "'shape': (9223372036854775000, 0)}",
+     0, HR_I8, HR_ROW_MAJOR, INT64_C(9223372036854775000), 0},
     {"an empty column", 1,
      "{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}", 0, HR_F32,
      HR_ROW_MAJOR, 0, 1},
@@ -210,6 +210,10 @@ static const struct {
     {"an end beyond 2^63 for the header alone",
      "{'descr': '|i1', 'fortran_order': False, "
      "'shape': (9223372036854775807,)}",
+     HR_ERROR_IO, "more than 2^63 bytes"},
+    {"no elements, but a row of more than 2^63 bytes",
+     "{'descr': '<f4', 'fortran_order': False, "
+     "'shape': (0, 4611686018427387904)}",
      HR_ERROR_IO, "more than 2^63 bytes"},
     {"more elements than there are",
      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)}", HR_ERROR_IO,
@@ -430,7 +434,10 @@ static void plans_are_checked(void)
         const char *says;
     } rows[] = {
         {"nothing wrong", HR_F32, 2, 3, HR_ROW_MAJOR, HR_OK, ""},
-        {"nothing inside", HR_F32, 0, INT64_MAX, HR_ROW_MAJOR, HR_OK, ""},
+        {"nothing inside", HR_F32, 0, INT64_C(1) << 60, HR_ROW_MAJOR, HR_OK,
+         ""},
+        {"nothing inside, but too long a row", HR_F32, 0, INT64_MAX,
+         HR_ROW_MAJOR, HR_ERROR_INVALID, "more than 2^63 bytes"},
         {"type 0", 0, 2, 3, HR_ROW_MAJOR, HR_ERROR_INVALID, "0 is no element"},
         {"type 9", 9, 2, 3, HR_ROW_MAJOR, HR_ERROR_INVALID, "9 is no element"},
         {"order 2", HR_F32, 2, 3, 2, HR_ERROR_INVALID, "2 is no element order"},
@@ -459,8 +466,9 @@ static void plans_are_checked(void)
 /* Also with the longest numbers: they fit into the header. */
 static void what_is_written_is_read(void)
 {
-    static const int64_t extents[][2] = {
-        {2, 3}, {1, 1}, {0, 5}, {5, 0}, {INT64_MAX, 0}, {0, INT64_MAX}};
+    const int64_t most = INT64_C(576460752303423000); /* c64: below 2^63 */
+    const int64_t extents[][2] = {{2, 3}, {1, 1},    {0, 5},
+                                  {5, 0}, {most, 0}, {0, most}};
     TEST_CASE("a header of ours");
     for (hr_type type = HR_F32; type <= HR_I32; type++) {
         for (size_t i = 0; i < 2 * sizeof extents / sizeof extents[0]; i++) {

@@ -8,7 +8,7 @@ cd "$1"
 # A layer is a folder; "X" in backends/X is each of its folders. Files name
 # ours as "layer/file.h", a neighbour in their own folder as "file.h", and the
 # public headers as <headrace/file.h>, which everyone may.
-files=$(find include src examples bench tests/cli tests/fuzz tests/install \
+files=$(find include src examples bench tests/cli tests/install \
     -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || { echo "layers: no sources in $1"; exit 1; }
 
@@ -24,7 +24,7 @@ BEGIN {
     may["src/npy"] = "base"
     may["src/cli"] = may["src/blas"] = may["src/mpi"] = ""
     may["include"] = may["examples"] = may["bench"] = ""
-    may["tests/cli"] = may["tests/fuzz"] = may["tests/install"] = ""
+    may["tests/cli"] = may["tests/install"] = ""
 }
 FNR == 1 {
     count = split(FILENAME, part, "/")

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Drives a fuzzer without libFuzzer: replay FOLDER MUTATIONS runs it on every
+ * file of the folder, then on so many mutations of them, always the same. */
+#include "fuzz.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "support/random.h"
+
+enum { FILES = 256, MOST_MUTATED_BYTES = 4096, MOST_GROWTH = 64 };
+
+typedef struct input {
+    uint8_t *bytes;
+    size_t size;
+} input;
+
+static input inputs[FILES];
+
+static void must(bool ok, const char *what)
+{
+    if (!ok) {
+        perror(what);
+        exit(1);
+    }
+}
+
+/* Run on a block of exactly its size, so that ASan sees a read beyond. */
+static void run(const uint8_t *bytes, size_t size)
+{
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    must(copy != NULL, "malloc");
+    memcpy(copy, bytes, size);
+    LLVMFuzzerTestOneInput(copy, size);
+    free(copy);
+}
+
+static input read_input(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    must(file != NULL && fseek(file, 0, SEEK_END) == 0, path);
+    long size = ftell(file);
+    must(size >= 0 && fseek(file, 0, SEEK_SET) == 0, path);
+    input in = {malloc((size_t)size + 1), (size_t)size};
+    must(in.bytes != NULL && fread(in.bytes, 1, in.size, file) == in.size,
+         path);
+    fclose(file);
+    return in;
+}
+
+/* Read and run the folder's files, in the order of their names. */
+static size_t run_folder(const char *folder)
+{
+    struct dirent **entries;
+    size_t used = 0;
+    int count = scandir(folder, &entries, NULL, alphasort);
+    must(count >= 0, folder);
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (entries[i]->d_name[0] != '.' && used < FILES) {
+            inputs[used] = read_input(path);
+            run(inputs[used].bytes, inputs[used].size);
+            used++;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return used;
+}
+
+static size_t below(random_source *random, size_t limit)
+{
+    return limit > 0 ? (size_t)random_between(random, 0, (int64_t)limit - 1)
+                     : 0;
+}
+
+/* Write a part of the bytes over another. */
+static size_t copy_part(random_source *random, uint8_t *bytes, size_t size)
+{
+    size_t from = below(random, size + 1);
+    size_t to = below(random, size + 1);
+    size_t most = size - (from > to ? from : to);
+    size_t count = below(random, most < 16 ? most + 1 : 17);
+    memmove(bytes + to, bytes + from, count);
+    return size;
+}
+
+static size_t insert_part(random_source *random, uint8_t *bytes, size_t size)
+{
+    size_t at = below(random, size + 1);
+    size_t from = below(random, size + 1);
+    size_t count = below(random, size - from < 8 ? size - from + 1 : 9);
+    uint8_t part[8];
+    memcpy(part, bytes + from, count);
+    memmove(bytes + at + count, bytes + at, size - at);
+    memcpy(bytes + at, part, count);
+    return size + count;
+}
+
+static size_t recopy_part(random_source *random, uint8_t *bytes, size_t size)
+{
+    size_t at = below(random, size + 1);
+    size_t count = below(random, size - at < 8 ? size - at + 1 : 9);
+    memmove(bytes + at, bytes + at + count, size - at - count);
+    return size - count;
+}
+
+/* One change in place, out of those that parsers stumble over. */
+static size_t change_byte(random_source *random, uint8_t *bytes, size_t size)
+{
+    static const char telling[] = "0123456789-,:'\"(){}[]<>|=\\ \n\tLTFu";
+    if (size > 0) {
+        size_t at = below(random, size);
+        switch (below(random, 3)) {
+        case 0:
+            bytes[at] ^= (uint8_t)(1u << below(random, 8));
+            break;
+        case 1:
+            bytes[at] = (uint8_t)telling[below(random, sizeof telling)];
+            break;
+        default:
+            bytes[at] = (uint8_t)below(random, 256);
+        }
+    }
+    return size;
+}
+
+static void run_mutation(random_source *random, size_t count)
+{
+    static size_t (*const mutations[])(random_source *, uint8_t *, size_t) = {
+        change_byte, change_byte, copy_part, insert_part, recopy_part};
+    uint8_t bytes[MOST_MUTATED_BYTES + MOST_GROWTH];
+    const input *in = &inputs[below(random, count)];
+    size_t size = in->size < MOST_MUTATED_BYTES ? in->size : MOST_MUTATED_BYTES;
+    memcpy(bytes, in->bytes, size);
+    size_t changes = 1 + below(random, 4);
+    for (size_t i = 0; i < changes; i++) {
+        size = mutations[below(random, 5)](random, bytes, size);
+    }
+    run(bytes, size);
+}
+
+int main(int argc, char **argv)
+{
+    random_source random = {1};
+    must(argc == 3, "usage: replay FOLDER MUTATIONS");
+    size_t count = run_folder(argv[1]);
+    must(count > 0, "no file in the folder");
+    long mutations = strtol(argv[2], NULL, 10);
+    for (long i = 0; i < mutations; i++) {
+        run_mutation(&random, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        free(inputs[i].bytes);
+    }
+    printf("%zu files, %ld mutations: all promises kept\n", count, mutations);
+    return 0;
+}

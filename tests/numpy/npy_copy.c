@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* .npy files through Headrace, for test_numpy.py:
+ *     npy_copy copy row|column IN OUT... write each IN's elements again
+ *     npy_copy describe IN...            a line for each: what it holds, or why
+ *                                        it is refused */
+#include <stdio.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+static void copy_elements(hr_matrix to, hr_matrix from)
+{
+    size_t size = hr_type_size(from.type);
+    for (int64_t row = 0; row < from.rows; row++) {
+        for (int64_t col = 0; col < from.cols; col++) {
+            int64_t source = row * from.row_stride + col * from.col_stride;
+            int64_t target = row * to.row_stride + col * to.col_stride;
+            memcpy((char *)to.data + (size_t)target * size,
+                   (const char *)from.data + (size_t)source * size, size);
+        }
+    }
+}
+
+static int copy(hr_order order, const char *in, const char *out)
+{
+    hr_npy *source = NULL, *target = NULL;
+    hr_matrix from, to;
+    hr_status status = hr_npy_open(in, &source, &from);
+    if (status == HR_OK) {
+        status = hr_npy_create(out, from.type, from.rows, from.cols, order,
+                               &target, &to);
+    }
+    if (status == HR_OK) {
+        copy_elements(to, from);
+        status = hr_npy_commit(target);
+    }
+    if (status != HR_OK) {
+        fprintf(stderr, "%s\n", hr_last_error());
+    }
+    hr_npy_close(target);
+    hr_npy_close(source);
+    return status != HR_OK;
+}
+
+static void describe(const char *path)
+{
+    hr_npy *file;
+    hr_matrix m;
+    hr_status status = hr_npy_open(path, &file, &m);
+    if (status != HR_OK) {
+        printf("%s %s\n", hr_status_name(status), hr_last_error());
+        return;
+    }
+    printf("HR_OK %s %lld %lld %lld %lld\n", hr_type_name(m.type),
+           (long long)m.rows, (long long)m.cols, (long long)m.row_stride,
+           (long long)m.col_stride);
+    hr_npy_close(file);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 2 && argc % 2 == 1 && strcmp(argv[1], "copy") == 0) {
+        hr_order order =
+            strcmp(argv[2], "row") == 0 ? HR_ROW_MAJOR : HR_COLUMN_MAJOR;
+        int failures = 0;
+        for (int i = 3; i < argc; i += 2) {
+            failures += copy(order, argv[i], argv[i + 1]);
+        }
+        return failures > 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "describe") == 0) {
+        for (int i = 2; i < argc; i++) {
+            describe(argv[i]);
+        }
+        return 0;
+    }
+    fprintf(stderr, "usage: npy_copy copy row|column IN OUT...\n"
+                    "       npy_copy describe IN...\n");
+    return 2;
+}

@@ -173,16 +173,6 @@ static bool device_is_peer(hri_device *device, hri_device *other)
                ((hri_cl_device *)other)->context;
 }
 
-static bool device_gemm_offered(hri_device *device, hr_type type,
-                                hr_type c_type, hr_compute compute)
-{
-    (void)device;
-    (void)type;
-    (void)c_type;
-    (void)compute;
-    return false;
-}
-
 const hri_device_ops hri_cl_device_ops = {
     .close = device_close,
     .allocate = device_allocate,
@@ -192,5 +182,5 @@ const hri_device_ops hri_cl_device_ops = {
     .create_queue = hri_cl_queue_create,
     .create_event = hri_cl_event_create,
     .is_peer = device_is_peer,
-    .gemm_offered = device_gemm_offered,
+    .gemm_offered = hri_cl_gemm_offered,
 };

@@ -14,12 +14,24 @@
 
 extern const hri_backend hri_backend_opencl;
 
+/* How the gemm kernel is laid out, see program.c. */
+typedef enum hri_cl_layout {
+    HRI_CL_CPU,   /* one item works on a whole tile, in wide vectors */
+    HRI_CL_GPU,   /* many items, each with many sums */
+    HRI_CL_SMALL, /* the same for devices that cannot take that */
+    HRI_CL_LAYOUTS
+} hri_cl_layout;
+
+enum { HRI_CL_TYPES = HR_I8 + 1 }; /* of A and B; by hr_type */
+
 typedef struct hri_cl_unit {
     cl_device_id id;
     uint32_t platform_index, device_index;
+    hri_cl_layout layout; /* constant; tests set it between queues */
     pthread_mutex_t lock; /* guards what follows */
     uint32_t opens;
     cl_context context; /* NULL when opens is 0 */
+    cl_program programs[HRI_CL_LAYOUTS][HRI_CL_TYPES]; /* built when needed */
 } hri_cl_unit;
 
 typedef struct hri_cl_pinned hri_cl_pinned;
@@ -45,10 +57,19 @@ typedef struct hri_cl_fate {
     hri_error error;
 } hri_cl_fate;
 
+/* The gemm kernel for one type, as one queue has it: setting arguments of one
+ * kernel object in two threads is not allowed. */
+typedef struct hri_cl_kernel {
+    cl_kernel kernel; /* NULL: not made yet */
+    size_t items[2];  /* of a work-group: columns, rows */
+    size_t tile[2];   /* of C that a work-group makes: columns, rows */
+} hri_cl_kernel;
+
 typedef struct hri_cl_queue {
     hri_queue base;
     cl_command_queue queue;
     hri_cl_fate *fate;
+    hri_cl_kernel kernels[HRI_CL_TYPES];
 } hri_cl_queue;
 
 typedef struct hri_cl_event {
@@ -95,6 +116,26 @@ cl_event hri_cl_event_marker(hri_cl_event *event);
 
 /* queue.c */
 hr_status hri_cl_queue_create(hri_device *device, hri_queue **queue);
+
+/* program.c */
+extern const char hri_cl_gemm_source[]; /* kernels/opencl/gemm.cl */
+/* Compile; HR_ERROR_BUILD with the first error of the log. */
+hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
+                               const char *source, const char *options,
+                               cl_program *program);
+/* The layout that suits a device. */
+hri_cl_layout hri_cl_layout_for(const hri_cl_unit *unit);
+/* Make the kernel for a type of A and B, building its program if that has not
+ * been done on this unit. */
+hr_status hri_cl_kernel_create(hri_cl_device *device, hr_type type,
+                               hri_cl_kernel *kernel);
+void hri_cl_programs_release(hri_cl_unit *unit);
+
+/* gemm.c */
+bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
+                         hr_compute compute);
+/* Enqueue a product; the error is not kept in the queue's fate. */
+hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
 
 /* copy.c: enqueue a copy; the error is not kept in the queue's fate. */
 hr_status hri_cl_copy(cl_command_queue queue, const hri_copy *copy);

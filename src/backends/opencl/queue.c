@@ -15,6 +15,11 @@ static void queue_destroy(hri_queue *base)
         hri_cl.clFinish(queue->queue);
         hri_cl.clReleaseCommandQueue(queue->queue);
     }
+    for (int type = 0; type < HRI_CL_TYPES; type++) {
+        if (queue->kernels[type].kernel != NULL) {
+            hri_cl.clReleaseKernel(queue->kernels[type].kernel);
+        }
+    }
     hri_cl_fate_drop(queue->fate);
     free(queue);
 }
@@ -47,9 +52,11 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
 static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    (void)gemm;
-    return hri_cl_fate_keep(queue->fate,
-                            hri_fail(HR_ERROR_UNSUPPORTED, "OpenCL gemm"));
+    hr_status status = hri_cl_fate_raise(queue->fate);
+    if (status != HR_OK) {
+        return status;
+    }
+    return hri_cl_fate_keep(queue->fate, hri_cl_gemm(queue, gemm));
 }
 
 static hr_status queue_record(hri_queue *queue, hri_event *event)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/opencl/clblast.h"
 #include "backends/opencl/opencl.h"
 
 static struct {
@@ -84,6 +85,7 @@ static hr_status add_units(cl_platform_id platform, uint32_t platform_index)
             .device_index = i,
         };
         if (usable(&unit)) {
+            unit.layout = hri_cl_layout_for(&unit);
             units[machine.count++] = unit;
         }
     }
@@ -162,6 +164,8 @@ void hri_cl_unit_release(hri_cl_unit *unit)
 {
     pthread_mutex_lock(&unit->lock);
     if (--unit->opens == 0) {
+        hri_cl_programs_release(unit);
+        hri_cl_clblast_forget();
         hri_cl.clReleaseContext(unit->context);
         unit->context = NULL;
     }

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# cmake -DINPUT=file -DOUTPUT=file.c -DNAME=name -P embed.cmake
+# Writes a C file that defines the text of INPUT as `const char name[]`.
+file(READ ${INPUT} bytes HEX)
+string(REGEX REPLACE "(................................)" "\\1\n    " bytes
+       "${bytes}")
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+file(WRITE ${OUTPUT} "extern const char ${NAME}[];
+const char ${NAME}[] = {
+    ${bytes}0
+};
+")

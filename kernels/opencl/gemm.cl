@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/* C := alpha A B + beta C in OpenCL C 1.2.
+ *
+ * A work-group of WN x WM items makes a tile of TM x TN elements of C. It walks
+ * along k in steps of KC: the tile's parts of A and B go to local memory, in
+ * planes of real numbers (one plane, or two for complex types), then each item
+ * adds to RM x RN sums that it holds in registers, in vectors of V columns.
+ * This is the blocking of [Goto2008] with local memory for the cache and a
+ * work-item for the micro-kernel.
+ *
+ * Given by the build options: IN (the hr_type of A and B), WM, WN, RM, RN, U, V
+ * (see row_of), KC, PAD (numbers added to each row in local memory, against bank conflicts;
+ * a multiple of V) and PREFETCH (1: the next step's elements are fetched into
+ * registers while the present one is computed). */
+#define F32  1
+#define F64  2
+#define C32  3
+#define C64  4
+#define F16  5
+#define BF16 6
+#define I8   7
+
+#if IN == F64 || IN == C64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define REAL double
+#elif IN == I8
+#define REAL uint /* wraps modulo 2^32, as the sum of i8 products must */
+#else
+#define REAL float
+#endif
+
+#if IN == C32 || IN == C64
+#define PLANES 2
+#else
+#define PLANES 1
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+#if V == 1
+typedef REAL vector;
+#else
+typedef JOIN(REAL, V) vector;
+#endif
+typedef JOIN(REAL, 2) pair;
+typedef union {
+    vector whole;
+    REAL part[V];
+} parts;
+
+#if PLANES == 2
+typedef pair element;
+typedef pair stored;
+#elif IN == F16 || IN == BF16
+typedef REAL element;
+typedef ushort stored;
+#elif IN == I8
+typedef REAL element;
+typedef char stored;
+#else
+typedef REAL element;
+typedef REAL stored;
+#endif
+
+#define TM    (WM * RM * BM)
+#define TN    (WN * RN * BN)
+#define ITEMS (WM * WN)
+
+/* Bits of flags. */
+#define CONJUGATE_A 1
+#define CONJUGATE_B 2
+#define READ_C      4
+#define NARROW_C    8 /* C has A's half type */
+
+/* binary16 and bfloat16 in integer code: cl_khr_fp16 is not needed, and
+ * subnormal halves are right where subnormal floats are flushed. */
+INLINE float from_f16(ushort half_bits)
+{
+    uint sign = (uint)(half_bits & 0x8000) << 16;
+    uint exponent = (half_bits >> 10) & 31;
+    uint fraction = half_bits & 0x3ff;
+    uint small = as_uint((float)fraction * 0x1p-24f);
+    uint normal = ((exponent + 112) << 23) | (fraction << 13);
+    uint special = 0x7f800000u | (fraction << 13);
+    uint bits = exponent == 0 ? small : exponent < 31 ? normal : special;
+    return as_float(sign | bits);
+}
+
+INLINE ushort to_f16(float value)
+{
+    uint bits = as_uint(value);
+    uint sign = (bits >> 16) & 0x8000;
+    uint size = bits & 0x7fffffff;
+    /* Below 2^-14 a half has the spacing of floats in [0.5, 1). */
+    float clamped = as_float(min(size, 0x38800000u));
+    uint small = as_uint(clamped + 0.5f) - 0x3f000000u;
+    uint normal = (size - 0x38000000u + 0xfff + ((size >> 13) & 1)) >> 13;
+    uint nan = 0x7e00 | ((size >> 13) & 0x3ff);
+    uint rounded = size < 0x38800000u    ? small
+                   : size < 0x477ff000u  ? normal
+                   : size <= 0x7f800000u ? 0x7c00
+                                         : nan;
+    return (ushort)(sign | rounded);
+}
+
+INLINE ushort to_bf16(float value)
+{
+    uint bits = as_uint(value);
+    uint rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    bool nan = (bits & 0x7fffffff) > 0x7f800000u;
+    return (ushort)(nan ? (bits >> 16) | 0x40 : rounded);
+}
+
+INLINE element widen(stored value, bool conjugate)
+{
+#if PLANES == 2
+    return (element)(value.x, conjugate ? -value.y : value.y);
+#elif IN == F16
+    return from_f16(value);
+#elif IN == BF16
+    return as_float((uint)value << 16);
+#elif IN == I8
+    return (uint)(int)value;
+#else
+    return value;
+#endif
+}
+
+/* One operand as a work-group sees it. Rows are those of A, or columns of B. */
+typedef struct {
+    __global const stored *start; /* of the tile's first row, at k = 0 */
+    long across, along;           /* strides from row to row, and along k */
+    long rows, k; /* that there are; what lies beyond counts as 0 */
+    bool conjugate;
+} operand;
+
+INLINE element load(const operand *o, long at)
+{
+#if IN == F16 && HARDWARE_HALF
+    return vload_half(at, (__global const half *)o->start);
+#else
+    return widen(o->start[at], o->conjugate);
+#endif
+}
+
+INLINE void put(__local REAL *planes, int plane, int at, element e)
+{
+#if PLANES == 2
+    planes[at] = e.x;
+    planes[plane + at] = e.y;
+#else
+    planes[at] = e;
+#endif
+}
+
+#if ITEMS == 1
+
+INLINE void bring_row(__local REAL *tile_row, const operand *o, int step,
+                      int plane, long at, long stride, int count, int there)
+{
+    for (int i = 0; i < there; i++) {
+        put(tile_row, plane, i * step, load(o, at + i * stride));
+    }
+    for (int i = there; i < count; i++) {
+        const element zero = 0;
+        put(tile_row, plane, i * step, zero);
+    }
+}
+
+/* Bring all of the step that begins at p to local memory, `size` rows of it,
+ * in the order of memory. */
+INLINE void bring(__local REAL *tile, const operand *o, int size, long p)
+{
+    const int pitch = size + PAD, plane = KC * pitch;
+    const int rows = (int)min(o->rows, (long)size);
+    const int steps = (int)min(o->k - p, (long)KC);
+    if (o->along == 1) {
+        for (int x = 0; x < size; x++) {
+            bring_row(tile + x, o, pitch, plane, x * o->across + p, 1, KC,
+                      x < rows ? steps : 0);
+        }
+    } else {
+        for (int y = 0; y < KC; y++) {
+            bring_row(tile + y * pitch, o, 1, plane,
+                      (p + y) * o->along, o->across, size,
+                      y < steps ? rows : 0);
+        }
+    }
+}
+
+#else
+
+/* Which elements an item brings in a step: number r is that of row x + r dx at
+ * y + r dy steps of k. Neighbouring items take neighbouring addresses. */
+typedef struct {
+    int x, y, dx, dy;
+} share;
+
+INLINE share share_of(const operand *o, int lid, int size)
+{
+    share s = {lid % size, lid / size, 0, ITEMS / size};
+    if (o->along == 1) {
+        s.x = lid / KC;
+        s.y = lid % KC;
+        s.dx = ITEMS / KC;
+        s.dy = 0;
+    }
+    return s;
+}
+
+/* Fetch an item's elements of the step that begins at p. */
+INLINE void bring(element *next, const operand *o, share s, int size, long p)
+{
+    const int rows = (int)min(o->rows, (long)size);
+    const int steps = (int)clamp(o->k - p, 0L, (long)KC);
+    const long first = s.x * o->across + (p + s.y) * o->along;
+    const long stride = s.dx * o->across + s.dy * o->along;
+    if (rows == size && steps == KC) {
+#pragma unroll
+        for (int r = 0; r < size * KC / ITEMS; r++) {
+            next[r] = load(o, first + r * stride);
+        }
+    } else {
+#pragma unroll
+        for (int r = 0; r < size * KC / ITEMS; r++) {
+            const element zero = 0;
+            next[r] = zero;
+            if (s.x + r * s.dx < rows && s.y + r * s.dy < steps) {
+                next[r] = load(o, first + r * stride);
+            }
+        }
+    }
+}
+
+INLINE void put_all(__local REAL *tile, const element *next, share s, int size)
+{
+    const int pitch = size + PAD;
+    const int first = s.y * pitch + s.x, stride = s.dy * pitch + s.dx;
+#pragma unroll
+    for (int r = 0; r < size * KC / ITEMS; r++) {
+        put(tile, KC * pitch, first + r * stride, next[r]);
+    }
+}
+
+#endif
+
+/* alpha times a sum, plus beta times the old element. */
+#if PLANES == 2
+INLINE pair finish(pair sum, pair alpha)
+{
+    return (pair)(alpha.x * sum.x - alpha.y * sum.y,
+                  alpha.x * sum.y + alpha.y * sum.x);
+}
+#endif
+
+INLINE void store(__global void *c, long at, pair sum, pair alpha, pair beta,
+           int flags)
+{
+#if PLANES == 2
+    __global pair *to = (__global pair *)c + at;
+    pair result = finish(sum, alpha);
+    if (flags & READ_C) {
+        result += finish(*to, beta);
+    }
+    *to = result;
+#elif IN == F16 || IN == BF16
+    float result = alpha.x * sum.x;
+    if (flags & NARROW_C) {
+        __global ushort *to = (__global ushort *)c + at;
+        if (flags & READ_C) {
+            result += beta.x * widen(*to, false);
+        }
+#if IN == F16
+        *to = to_f16(result);
+#else
+        *to = to_bf16(result);
+#endif
+    } else {
+        __global float *to = (__global float *)c + at;
+        *to = flags & READ_C ? result + beta.x * *to : result;
+    }
+#else
+    __global REAL *to = (__global REAL *)c + at;
+    REAL result = alpha.x * sum.x;
+    *to = flags & READ_C ? result + beta.x * *to : result;
+#endif
+}
+
+/* The row and the column of the tile that sum (i, j) of item (ty, tx) stands
+ * for. Rows come in runs of U, columns in runs of V, and the runs of
+ * neighbouring items are neighbours. */
+INLINE int row_of(int ty, int i)
+{
+    return (i / U * WM + ty) * U + i % U;
+}
+
+INLINE int col_of(int tx, int j)
+{
+    return (j / V * WN + tx) * V + j % V;
+}
+
+/* One step of k: add the outer product of a column of A and a row of B. */
+INLINE void multiply(parts (*sums)[RM][RN / V], __local const REAL *a,
+                     __local const REAL *b, int ty, int tx)
+{
+    vector right[PLANES][RN / V];
+#pragma unroll
+    for (int j = 0; j < RN / V; j++) {
+#pragma unroll
+        for (int s = 0; s < PLANES; s++) {
+            right[s][j] = *(__local const vector *)(b + s * KC * (TN + PAD) +
+                                                    col_of(tx, j * V));
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < RM; i++) {
+        const REAL re = a[row_of(ty, i)];
+#if PLANES == 2
+        const REAL im = a[KC * (TM + PAD) + row_of(ty, i)];
+#endif
+#pragma unroll
+        for (int j = 0; j < RN / V; j++) {
+            sums[0][i][j].whole += re * right[0][j];
+#if PLANES == 2
+            sums[0][i][j].whole -= im * right[1][j];
+            sums[1][i][j].whole += re * right[1][j];
+            sums[1][i][j].whole += im * right[0][j];
+#endif
+        }
+    }
+}
+
+INLINE void copy(parts (*to)[RM][RN / V], parts (*from)[RM][RN / V])
+{
+#pragma unroll
+    for (int s = 0; s < PLANES; s++) {
+#pragma unroll
+        for (int i = 0; i < RM; i++) {
+#pragma unroll
+            for (int j = 0; j < RN / V; j++) {
+                to[s][i][j].whole = from[s][i][j].whole;
+            }
+        }
+    }
+}
+
+INLINE void clear(parts (*sums)[RM][RN / V])
+{
+#pragma unroll
+    for (int s = 0; s < PLANES; s++) {
+#pragma unroll
+        for (int i = 0; i < RM; i++) {
+#pragma unroll
+            for (int j = 0; j < RN / V; j++) {
+                sums[s][i][j].whole = 0;
+            }
+        }
+    }
+}
+
+/* Where and how C is written. */
+typedef struct {
+    __global void *c;
+    long start, rows; /* of C's elements */
+    long m, n;
+    pair alpha, beta;
+    int flags;
+} target;
+
+/* Write an item's sums to the tile whose first element is (row, col). */
+INLINE void write(const target *t, parts (*sums)[RM][RN / V], long row,
+                  long col, int ty, int tx)
+{
+    for (int i = 0; i < RM; i++) {
+        for (int j = 0; j < RN; j++) {
+            const long r = row + row_of(ty, i), c = col + col_of(tx, j);
+            if (r < t->m && c < t->n) {
+                pair sum = (pair)(sums[0][i][j / V].part[j % V],
+                                  sums[PLANES - 1][i][j / V].part[j % V]);
+                store(t->c, t->start + r * t->rows + c, sum, t->alpha, t->beta,
+                      t->flags);
+            }
+        }
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(WN, WM, 1))) void
+gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
+     long a_rows, long a_cols, __global const stored *restrict b, long b_start,
+     long b_rows, long b_cols, __global void *restrict c, long c_start,
+     long c_rows, pair alpha, pair beta, int flags)
+{
+    __local REAL tile_a[PLANES * KC * (TM + PAD)] __attribute__((aligned(64)));
+    __local REAL tile_b[PLANES * KC * (TN + PAD)] __attribute__((aligned(64)));
+    const long row = (long)get_group_id(1) * TM;
+    const long col = (long)get_group_id(0) * TN;
+    const operand left = {a + a_start + row * a_rows, a_rows, a_cols, m - row,
+                          k, (flags & CONJUGATE_A) != 0};
+    const operand right = {b + b_start + col * b_cols, b_cols, b_rows, n - col,
+                           k, (flags & CONJUGATE_B) != 0};
+    const target to = {c, c_start, c_rows, m, n, alpha, beta, flags};
+#if ITEMS == 1
+    parts sums[BM * BN][PLANES][RM][RN / V];
+    for (int t = 0; t < BM * BN; t++) {
+        clear(sums[t]);
+    }
+    for (long p = 0; p < k; p += KC) {
+        bring(tile_a, &left, TM, p);
+        bring(tile_b, &right, TN, p);
+        for (int t = 0; t < BM * BN; t++) {
+            parts here[PLANES][RM][RN / V];
+            copy(here, sums[t]);
+            for (int y = 0; y < KC; y++) {
+                multiply(here, tile_a + y * (TM + PAD) + t / BN * RM,
+                         tile_b + y * (TN + PAD) + t % BN * RN, 0, 0);
+            }
+            copy(sums[t], here);
+        }
+    }
+    for (int t = 0; t < BM * BN; t++) {
+        write(&to, sums[t], row + t / BN * RM, col + t % BN * RN, 0, 0);
+    }
+#else
+    parts sums[PLANES][RM][RN / V];
+    element next_a[TM * KC / ITEMS], next_b[TN * KC / ITEMS];
+    const int tx = get_local_id(0), ty = get_local_id(1);
+    const share of_a = share_of(&left, ty * WN + tx, TM);
+    const share of_b = share_of(&right, ty * WN + tx, TN);
+    clear(sums);
+    bring(next_a, &left, of_a, TM, 0);
+    bring(next_b, &right, of_b, TN, 0);
+    for (long p = 0; p < k; p += KC) {
+        put_all(tile_a, next_a, of_a, TM);
+        put_all(tile_b, next_b, of_b, TN);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        bring(next_a, &left, of_a, TM, p + KC); /* while this is computed */
+        bring(next_b, &right, of_b, TN, p + KC);
+#pragma unroll
+        for (int y = 0; y < KC; y++) {
+            multiply(sums, tile_a + y * (TM + PAD), tile_b + y * (TN + PAD), ty,
+                     tx);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    write(&to, sums, row, col, ty, tx);
+#endif
+}

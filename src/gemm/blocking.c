@@ -15,7 +15,7 @@ enum {
 };
 
 /* Longer tasks than this would make cancelling and stealing slow. */
-static const double most_task_seconds = 0.1;
+static const double most_task_seconds = 0.1, most_in_place_seconds = 0.25;
 
 /* What it costs to issue one, measured on H200s as 5 to 10 microseconds. */
 static const double task_overhead_seconds = 1e-5;
@@ -138,9 +138,11 @@ static double ends(const search *x, const hri_blocking *b, double compute)
     double width = (double)piece(s->n, b->block_cols * b->cols);
     double depth = (double)piece(s->k, b->chunks);
     double blocks = (double)(b->block_rows * b->block_cols);
-    /* some wait for the last tile of others, on average half of one */
-    double seconds =
-        0.5 * s->flops * height * width * depth * x->count / x->rate;
+    double seconds = 0.0;
+    if (x->count > 1) {
+        /* some wait for the last tile of others, on average half of one */
+        seconds = 0.5 * s->flops * height * width * depth * x->count / x->rate;
+    }
     if (x->up > 0) {
         /* the first tile's panels */
         seconds += (height + width) * depth * s->size * x->count / x->up;
@@ -310,7 +312,8 @@ static void set_edges(search *x)
     for (uint32_t i = 0; i < x->count; i++) {
         slowest = fmin(slowest, x->accelerators[i].rate);
     }
-    double products = most_task_seconds * slowest / s->flops;
+    double most = x->in_place ? most_in_place_seconds : most_task_seconds;
+    double products = most * slowest / s->flops;
     double whole = fmin(sqrt(products / (double)s->k), MOST_EDGE);
     double cut = fmin(cbrt(products), MOST_EDGE);
     x->whole_edge = hri_max((int64_t)whole / GRAIN * GRAIN, LEAST_EDGE);

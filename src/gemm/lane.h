@@ -77,6 +77,7 @@ struct hri_lane {
 
     int64_t next, end; /* tasks not yet issued, unless stolen */
     int64_t issued;    /* tasks issued; their last HRI_WINDOW have events */
+    int64_t collected; /* tasks whose times have been added up */
     int64_t waited;    /* of these, known to have run */
     hri_event *begun[HRI_WINDOW], *done[HRI_WINDOW];
     double flops[HRI_WINDOW];

@@ -30,9 +30,10 @@ static hr_status collect(hri_lane *lane, int64_t number)
     if (status != HR_OK) {
         return status;
     }
+    pthread_mutex_lock(&run->lock);
     lane->share->seconds_busy += (double)(to - from) * 1e-9;
     lane->share->flops += lane->flops[at];
-    pthread_mutex_lock(&run->lock);
+    lane->collected++;
     run->flops_done += lane->flops[at];
     pthread_mutex_unlock(&run->lock);
     return HR_OK;
@@ -257,11 +258,13 @@ static hr_status run_own(hri_lane *lane)
 
 /* ---- stealing */
 
+/* How long one of the lane's tasks takes: as seen so far, else as planned. */
 static double task_seconds(const hri_lane *lane)
 {
-    return lane->part->task_count > 0
-               ? lane->part->seconds / (double)lane->part->task_count
-               : 0.0;
+    if (lane->collected > 0) {
+        return lane->share->seconds_busy / (double)lane->collected;
+    }
+    return lane->part->seconds / (double)lane->part->task_count;
 }
 
 /* How long lane has still to do with what it has not issued yet. Only tasks of

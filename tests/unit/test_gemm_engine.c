@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine on virtual host accelerators: what it moves, what it holds, how it
+ * shares work, and how it stops. Values are checked in test_gemm_random. */
+#include <math.h>
+
+#include "gemm/check.h"
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/random.h"
+#include "support/reference.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+typedef struct operands {
+    int64_t m, n, k;
+    hr_matrix a, b, c;
+} operands;
+
+static operands make(int64_t m, int64_t n, int64_t k)
+{
+    random_source source = {(uint64_t)(m * 31 + n * 7 + k)};
+    operands o = {.m = m, .n = n, .k = k};
+    o.a = hr_matrix_row_major(calloc((size_t)(m * k) + 1, 4), HR_F32, m, k, 0);
+    o.b = hr_matrix_row_major(calloc((size_t)(k * n) + 1, 4), HR_F32, k, n, 0);
+    o.c = hr_matrix_row_major(calloc((size_t)(m * n) + 1, 4), HR_F32, m, n, 0);
+    random_fill_matrix(&source, &o.a);
+    random_fill_matrix(&source, &o.b);
+    random_fill_matrix(&source, &o.c);
+    return o;
+}
+
+static void drop(operands *o)
+{
+    free(o->a.data);
+    free(o->b.data);
+    free(o->c.data);
+}
+
+/* A few hundred elements of C = A B against sums in double. */
+static int is_product(const operands *o)
+{
+    const float *a = o->a.data, *b = o->b.data, *c = o->c.data;
+    random_source source = {99};
+    for (int i = 0; i < 400; i++) {
+        int64_t row = random_between(&source, 0, o->m - 1);
+        int64_t col = random_between(&source, 0, o->n - 1);
+        double sum = 0.0, size = 0.0;
+        for (int64_t k = 0; k < o->k; k++) {
+            double term = (double)a[row * o->k + k] * b[k * o->n + col];
+            sum += term;
+            size += fabs(term);
+        }
+        double u = 0x1p-24 * (double)(o->k + 2);
+        double bound = u / (1.0 - u) * size + 0x1p-126;
+        if (!(fabs(c[row * o->n + col] - sum) <= bound)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static hr_context *open_context(const char *list, uint64_t limit)
+{
+    static const hri_backend *backends[2];
+    backends[0] = fault_backend_wrap(&hri_backend_host);
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = list;
+    options.memory_limit = limit;
+    hr_context *context = NULL;
+    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    return context;
+}
+
+static hr_status multiply(hr_context *context, operands *o, double beta,
+                          hr_gemm_report *report)
+{
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.report = report;
+    return hr_gemm(context, hr_real(1), o->a, o->b, hr_real(beta), o->c,
+                   &options);
+}
+
+/* ---- bytes */
+
+static const struct {
+    const char *name, *accelerators;
+    int64_t m, n, k;
+    uint64_t limit;
+    double beta;
+    int staged, fits;
+} runs[] = {
+    {"one, all fits", "1xhost", 300, 400, 500, 64 << 20, 0, 0, 1},
+    {"two, all fits", "2xhost", 300, 400, 500, 64 << 20, 0, 0, 1},
+    {"three, all fits", "3xhost", 300, 400, 500, 64 << 20, 0, 0, 1},
+    {"four, all fits", "4xhost", 301, 401, 501, 64 << 20, 0, 0, 1},
+    {"five, all fits", "5xhost", 1000, 700, 300, 64 << 20, 0, 0, 1},
+    {"five, old C", "5xhost", 1000, 700, 300, 64 << 20, 2, 0, 1},
+    {"four, staged", "4xhost", 601, 401, 501, 64 << 20, 0, 1, 1},
+    {"four, staged, old C", "4xhost", 601, 401, 501, 64 << 20, 1, 1, 1},
+    {"one, tight", "1xhost", 700, 600, 800, 300 << 10, 0, 0, 0},
+    {"two, tight", "2xhost", 700, 600, 800, 300 << 10, 0, 0, 0},
+    {"three, tight, old C", "3xhost", 700, 600, 800, 200 << 10, 3, 0, 0},
+    {"four, tight", "4xhost", 700, 600, 800, 200 << 10, 0, 0, 0},
+    {"five, tight, staged", "5xhost", 700, 600, 800, 200 << 10, 1, 1, 0},
+    {"least working set", "2xhost", 200, 200, 200, 48 << 10, 1, 0, 0},
+    {"deep", "3xhost", 60, 50, 20000, 256 << 10, 0, 0, 0},
+    {"flat", "3xhost", 3000, 2000, 3, 256 << 10, 1, 0, 0},
+    {"one row", "3xhost", 1, 3000, 700, 1 << 20, 0, 0, 0},
+    {"one column", "3xhost", 3000, 1, 700, 1 << 20, 0, 0, 0},
+    {"one element", "3xhost", 1, 1, 1, 1 << 20, 0, 0, 0},
+};
+
+static void bytes_as_planned(size_t i)
+{
+    TEST_CASE(runs[i].name);
+    fault_backend_reset();
+    fault_backend_pretend_staged(runs[i].staged);
+    hr_context *context = open_context(runs[i].accelerators, runs[i].limit);
+    operands o = make(runs[i].m, runs[i].n, runs[i].k);
+    hr_gemm_share planned[8], done[8];
+    hr_gemm_report plan = HR_GEMM_REPORT_INIT, run = HR_GEMM_REPORT_INIT;
+    plan.shares = planned;
+    run.shares = done;
+    plan.share_capacity = run.share_capacity = 8;
+    CHECK(hr_gemm_plan(context, hr_real(1), o.a, o.b, hr_real(runs[i].beta),
+                       o.c, NULL, &plan) == HR_OK);
+    uint64_t up = fault_backend_bytes(FAULT_UP);
+    uint64_t down = fault_backend_bytes(FAULT_DOWN);
+    uint64_t peer = fault_backend_bytes(FAULT_PEER);
+    CHECK(multiply(context, &o, runs[i].beta, &run) == HR_OK);
+    up = fault_backend_bytes(FAULT_UP) - up;
+    down = fault_backend_bytes(FAULT_DOWN) - down;
+    peer = fault_backend_bytes(FAULT_PEER) - peer;
+    /* what was counted is what the backend saw, and what was planned; only
+     * stolen tiles bring their panels once more, from a peer */
+    CHECK(run.host_to_device == up && run.device_to_host == down &&
+          run.peer == peer);
+    CHECK(run.host_to_device == plan.host_to_device);
+    CHECK(run.device_to_host == plan.device_to_host);
+    CHECK(run.peer == plan.peer + run.stolen);
+    CHECK(run.compulsory == plan.compulsory);
+    CHECK(!runs[i].fits || run.ratio == 1.0);
+    uint64_t elements = (uint64_t)(o.m * o.k + o.k * o.n) +
+                        (uint64_t)(o.m * o.n) * (runs[i].beta != 0 ? 2 : 1);
+    CHECK(run.compulsory == 4 * elements);
+    for (uint32_t s = 0; s < context->accelerator_count; s++) {
+        CHECK(context->accelerators[s].memory_peak <= runs[i].limit);
+    }
+    CHECK(run.share_count == plan.share_count);
+    CHECK(runs[i].beta != 0 || is_product(&o));
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    drop(&o);
+}
+
+/* ---- a second call */
+
+static void second_call_allocates_nothing(void)
+{
+    TEST_CASE("a second call allocates nothing");
+    for (int staged = 0; staged <= 1; staged++) {
+        fault_backend_reset();
+        fault_backend_pretend_staged(staged);
+        hr_context *context = open_context("3xhost", 1 << 20);
+        operands o = make(500, 500, 500);
+        CHECK(multiply(context, &o, 0, NULL) == HR_OK);
+        uint64_t before = fault_backend_count(FAULT_ALLOCATE) +
+                          fault_backend_count(FAULT_ALLOCATE_PINNED);
+        CHECK(before > 0);
+        CHECK(multiply(context, &o, 0, NULL) == HR_OK);
+        CHECK(fault_backend_count(FAULT_ALLOCATE) +
+                  fault_backend_count(FAULT_ALLOCATE_PINNED) ==
+              before);
+        hr_context_destroy(context);
+        drop(&o);
+    }
+}
+
+/* ---- in place */
+
+static void nothing_is_copied_in_place(void)
+{
+    TEST_CASE("plain host: nothing is copied, nothing is held");
+    fault_backend_reset();
+    hr_context *context = open_context("host", 0);
+    operands o = make(400, 500, 600);
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    CHECK(multiply(context, &o, 0, &report) == HR_OK);
+    CHECK(fault_backend_count(FAULT_COPY) == 0);
+    CHECK(fault_backend_count(FAULT_ALLOCATE) == 0);
+    CHECK(report.host_to_device + report.device_to_host + report.peer == 0);
+    CHECK(report.compulsory == 0 && report.ratio == 1.0);
+    CHECK(is_product(&o));
+    hr_context_destroy(context);
+    drop(&o);
+}
+
+/* ---- stealing */
+
+/* One accelerator is said to be ten times as fast as it is: it gets too much,
+ * and the other takes it over. */
+static void tails_are_stolen(int staged, const char *list)
+{
+    TEST_CASE("an accelerator that is done takes over tiles");
+    fault_backend_reset();
+    fault_backend_pretend_staged(staged);
+    hr_context *context = open_context(list, 0);
+    uint32_t last = context->accelerator_count - 1;
+    for (uint32_t i = 0; i <= last; i++) {
+        context->accelerators[i].rates[HR_F32] = i == last ? 1e10 : 1e9;
+        context->accelerators[i].up = context->accelerators[i].down = 1e10;
+    }
+    operands o = make(1100, 1100, 600);
+    for (int beta = 0; beta <= 1; beta++) {
+        hr_gemm_share planned[4], done[4];
+        hr_gemm_report plan = HR_GEMM_REPORT_INIT, run = HR_GEMM_REPORT_INIT;
+        plan.shares = planned;
+        run.shares = done;
+        plan.share_capacity = run.share_capacity = 4;
+        CHECK(hr_gemm_plan(context, hr_real(1), o.a, o.b, hr_real(beta), o.c,
+                           NULL, &plan) == HR_OK);
+        memset(o.c.data, 0, (size_t)(o.m * o.n) * 4);
+        CHECK(multiply(context, &o, beta, &run) == HR_OK);
+        uint64_t stolen = 0, tiles = 0, wanted = 0;
+        for (uint32_t i = 0; i < run.share_count; i++) {
+            stolen += done[i].tiles_stolen;
+            tiles += done[i].tiles;
+            wanted += planned[i].tiles;
+        }
+        printf("%s: %llu of %llu tiles stolen\n", list,
+               (unsigned long long)stolen, (unsigned long long)tiles);
+        CHECK(run.share_count > 1 && stolen > 0 && tiles == wanted);
+        CHECK(is_product(&o));
+        if (strchr(list, ',') == NULL) { /* all are peers */
+            CHECK(run.host_to_device == plan.host_to_device);
+            CHECK(run.device_to_host == plan.device_to_host);
+            CHECK(run.peer == plan.peer + run.stolen);
+        }
+    }
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    drop(&o);
+}
+
+/* ---- progress */
+
+typedef struct watcher {
+    int calls, cancel_at;
+    double last, total;
+    int rising;
+} watcher;
+
+static bool watch(void *data, double done, double total)
+{
+    watcher *w = data;
+    w->calls++;
+    w->rising = w->rising && done >= w->last && done <= total * (1 + 1e-9);
+    w->last = done;
+    w->total = total;
+    return w->calls != w->cancel_at;
+}
+
+static void progress_and_cancel(const char *list)
+{
+    TEST_CASE("progress rises, cancelling stops, the context lives on");
+    fault_backend_reset();
+    hr_context *context = open_context(list, 2 << 20);
+    operands o = make(2500, 2500, 2500);
+    watcher w = {.rising = 1, .cancel_at = 1};
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    options.progress = watch;
+    options.progress_data = &w;
+    options.report = &report;
+    hr_status status =
+        hr_gemm(context, hr_real(1), o.a, o.b, hr_real(0), o.c, &options);
+    CHECK(status == HR_ERROR_CANCELLED &&
+          strstr(hr_last_error(), "cancelled") != NULL);
+    CHECK(w.calls == 1 && report.seconds == 0.0);
+    w = (watcher){.rising = 1};
+    CHECK(hr_gemm(context, hr_real(1), o.a, o.b, hr_real(0), o.c, &options) ==
+          HR_OK);
+    CHECK(w.rising && w.calls > 0);
+    CHECK(w.total == 2.0 * 2500 * 2500 * 2500);
+    CHECK(is_product(&o));
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    drop(&o);
+}
+
+/* ---- bad input */
+
+typedef struct request {
+    hr_context *context;
+    hr_scalar alpha, beta;
+    hr_matrix a, b, c;
+    hr_gemm_options options;
+    hr_gemm_report report;
+} request;
+
+static uint32_t twice[] = {0, 0}, beyond[] = {7};
+
+static void no_context(request *r)
+{
+    r->context = NULL;
+}
+static void inner(request *r)
+{
+    r->b.rows--;
+}
+static void outer(request *r)
+{
+    r->c.cols--;
+}
+static void negative(request *r)
+{
+    r->a.rows = r->c.rows = -1;
+}
+static void narrow(request *r)
+{
+    r->a.row_stride = r->a.cols - 1;
+}
+static void no_unit(request *r)
+{
+    r->a.col_stride = 2;
+}
+static void backwards(request *r)
+{
+    r->b.row_stride = -40;
+}
+static void into_f64(request *r)
+{
+    r->c.type = HR_F64;
+}
+static void no_type(request *r)
+{
+    r->a.type = (hr_type)99;
+}
+static void imaginary(request *r)
+{
+    r->alpha.im = 1;
+}
+static void a_is_null(request *r)
+{
+    r->a.data = NULL;
+}
+static void c_is_null(request *r)
+{
+    r->c.data = NULL;
+}
+static void same(request *r)
+{
+    r->c.data = r->a.data;
+}
+static void touch(request *r)
+{
+    r->c.data = (char *)r->b.data + 30 * 40 * 4 - 4;
+}
+static void old_options(request *r)
+{
+    r->options.size = 4;
+}
+static void no_compute(request *r)
+{
+    r->options.compute = (hr_compute)9;
+}
+static void tf32(request *r)
+{
+    r->options.compute = HR_COMPUTE_TF32;
+}
+static void listed_twice(request *r)
+{
+    r->options.accelerators = twice;
+    r->options.accelerator_count = 2;
+}
+static void not_there(request *r)
+{
+    r->options.accelerators = beyond;
+    r->options.accelerator_count = 1;
+}
+static void none(request *r)
+{
+    r->options.accelerators = twice;
+    r->options.accelerator_count = 0;
+}
+static void old_report(request *r)
+{
+    r->report.size = 8;
+}
+static void too_little(request *r)
+{
+    r->options.memory_limit = 10000;
+}
+static void too_large(request *r)
+{
+    r->a.row_stride = INT64_MAX / 8;
+}
+
+static const struct {
+    const char *name;
+    void (*spoil)(request *);
+    hr_status status;
+    const char *words;
+} rules[] = {
+    {"no context", no_context, HR_ERROR_INVALID, "NULL"},
+    {"inner extents", inner, HR_ERROR_INVALID, "A is 20x30 but B is 29x40"},
+    {"outer extents", outer, HR_ERROR_INVALID, "C is 20x39 but A times B is"},
+    {"negative extent", negative, HR_ERROR_INVALID, "A is -1x30"},
+    {"stride below a row", narrow, HR_ERROR_INVALID, "at least 30"},
+    {"no stride of 1", no_unit, HR_ERROR_INVALID, "one must be 1"},
+    {"negative stride", backwards, HR_ERROR_INVALID, "-40"},
+    {"type pair", into_f64, HR_ERROR_UNSUPPORTED, "f32 times f32 into f64"},
+    {"no such type", no_type, HR_ERROR_UNSUPPORTED, "? times f32"},
+    {"complex alpha", imaginary, HR_ERROR_INVALID, "alpha is 1+1i"},
+    {"A is NULL", a_is_null, HR_ERROR_INVALID, "A is NULL"},
+    {"C is NULL", c_is_null, HR_ERROR_INVALID, "C is NULL"},
+    {"C is A", same, HR_ERROR_INVALID, "C overlaps A"},
+    {"C starts in B's last element", touch, HR_ERROR_INVALID, "C overlaps B"},
+    {"options of another size", old_options, HR_ERROR_INVALID, "size field"},
+    {"no compute mode", no_compute, HR_ERROR_INVALID, "compute mode 9"},
+    {"tf32 on the host", tf32, HR_ERROR_UNSUPPORTED, "by tf32"},
+    {"accelerator twice", listed_twice, HR_ERROR_INVALID, "listed twice"},
+    {"accelerator beyond", not_there, HR_ERROR_INVALID, "accelerator 7"},
+    {"empty list", none, HR_ERROR_INVALID, "0 accelerators"},
+    {"report of another size", old_report, HR_ERROR_INVALID, "size field"},
+    {"too little memory", too_little, HR_ERROR_OUT_OF_MEMORY, "least working"},
+    {"larger than addresses", too_large, HR_ERROR_INVALID, "address space"},
+};
+
+static void bad_input(void)
+{
+    fault_backend_reset();
+    hr_context *context = open_context("2xhost", 1 << 20);
+    float *memory = calloc(3 * 30 * 40, sizeof(float));
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        TEST_CASE(rules[i].name);
+        for (int j = 0; j < 3 * 30 * 40; j++) {
+            memory[j] = 1.0f;
+        }
+        request r = {
+            .context = context,
+            .alpha = hr_real(1),
+            .beta = hr_real(0),
+            .a = hr_matrix_row_major(memory, HR_F32, 20, 30, 0),
+            .b = hr_matrix_row_major(memory + 1200, HR_F32, 30, 40, 0),
+            .c = hr_matrix_row_major(memory + 2400, HR_F32, 20, 40, 0),
+            .options = HR_GEMM_OPTIONS_INIT,
+            .report = HR_GEMM_REPORT_INIT,
+        };
+        rules[i].spoil(&r);
+        r.options.report = &r.report;
+        CHECK_FAILS(
+            hr_gemm(r.context, r.alpha, r.a, r.b, r.beta, r.c, &r.options),
+            rules[i].status, rules[i].words);
+        int untouched = 1;
+        for (int j = 0; j < 3 * 30 * 40; j++) {
+            untouched = untouched && memory[j] == 1.0f;
+        }
+        CHECK(untouched && r.report.seconds == 0.0);
+    }
+    hr_context_destroy(context);
+    free(memory);
+}
+
+/* Windows of one array that interleave without sharing an element are fine. */
+static void interleaved_windows(void)
+{
+    TEST_CASE("left, middle and right columns of one array");
+    hr_context *context = open_context("2xhost", 1 << 20);
+    float *memory = calloc(64 * 192, sizeof(float));
+    for (int i = 0; i < 64 * 192; i++) {
+        memory[i] = 1.0f;
+    }
+    hr_matrix all = hr_matrix_row_major(memory, HR_F32, 64, 192, 0);
+    hr_matrix a, b, c;
+    CHECK(hr_matrix_section(all, 0, 0, 64, 64, &a) == HR_OK);
+    CHECK(hr_matrix_section(all, 0, 64, 64, 64, &b) == HR_OK);
+    CHECK(hr_matrix_section(all, 0, 128, 64, 64, &c) == HR_OK);
+    CHECK(hr_gemm(context, hr_real(1), a, b, hr_real(0), c, NULL) == HR_OK);
+    int right = 1;
+    for (int i = 0; i < 64 * 192; i++) {
+        right = right && memory[i] == (i % 192 >= 128 ? 64.0f : 1.0f);
+    }
+    CHECK(right);
+    CHECK(hr_matrix_section(all, 0, 127, 64, 64, &c) == HR_OK);
+    CHECK_FAILS(hr_gemm(context, hr_real(1), a, b, hr_real(0), c, NULL),
+                HR_ERROR_INVALID, "C overlaps B");
+    hr_context_destroy(context);
+    free(memory);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        bytes_as_planned(i);
+    }
+    second_call_allocates_nothing();
+    nothing_is_copied_in_place();
+    tails_are_stolen(0, "2xhost");
+    tails_are_stolen(1, "2xhost");
+    tails_are_stolen(0, "host,1xhost");
+    progress_and_cancel("3xhost");
+    progress_and_cancel("host");
+    bad_input();
+    interleaved_windows();
+    return test_end();
+}

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -27,6 +26,7 @@ struct hr_npy {
     size_t map_bytes;
     char *path;         /* absolute; of a created file: no symbolic link */
     char *temporary;    /* of a created file; there until committed */
+    bool lost;          /* a write to the disk has failed */
     struct stat opened; /* of an opened file, as it was then */
 };
 
@@ -244,8 +244,16 @@ hr_status hr_npy_commit(hr_npy *file)
                             ? "was opened, not created: no commit"
                             : "has been committed already");
     }
-    if (msync(file->map, file->map_bytes, MS_SYNC) != 0 ||
-        fsync(file->fd) != 0) {
+    /* The system tells of pages that it could not write only once. */
+    if (file->lost) {
+        return hri_fail(HR_ERROR_IO,
+                        "%s: it could not be written to disk before: create it "
+                        "again",
+                        hri_npy_name(file->path));
+    }
+    file->lost =
+        msync(file->map, file->map_bytes, MS_SYNC) != 0 || fsync(file->fd) != 0;
+    if (file->lost) {
         return hri_npy_fail(file->path, "it cannot be written to disk", errno);
     }
     if (rename(file->temporary, file->path) != 0) {

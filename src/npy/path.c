@@ -187,8 +187,8 @@ void hri_npy_sync_folder(const char *path)
         folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     free(folder);
     if (fd >= 0) {
-        fsync(
-            fd); /* some file systems cannot: the name is there all the same */
+        /* Some file systems cannot: the name is there all the same. */
+        fsync(fd);
         close(fd);
     }
 }

@@ -42,7 +42,6 @@ static size_t make_number(hr_type type, uint64_t bits, void *number)
         [HR_F16] = {&half, 2},   [HR_BF16] = {&brain, 2},
         [HR_I8] = {&byte, 1},    [HR_I32] = {&single, 4},
     };
-    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): no type is 0 */
     memcpy(number, numbers[type].from, numbers[type].bytes);
     return numbers[type].bytes;
 }

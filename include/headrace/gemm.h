@@ -45,7 +45,9 @@ HR_API const char *hr_bound_name(hr_bound bound);
 
 /** Told how far a multiplication is: done of total floating-point operations.
  *  Return false to cancel; hr_gemm then returns HR_ERROR_CANCELLED soon.
- * @threads The thread that called hr_gemm, about ten times a second. */
+ * @threads The thread that called hr_gemm: at the start, about ten times a
+ *          second, and at the end. Not called for products that have nothing
+ *          to multiply or are a single tile in place. */
 typedef bool (*hr_progress_function)(void *data, double done, double total);
 
 /** One accelerator's part in a multiplication. */

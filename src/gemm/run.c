@@ -44,37 +44,52 @@ static void start_lane(threads *t, hri_run_state *run, hri_lane *lane)
     }
 }
 
-/* Tell how far the work is until all threads have ended. */
-static void watch(hri_run_state *run, hr_progress_function progress,
-                  void *progress_data)
+/* Tell the caller how far the work is; false when it wants to stop. The run's
+ * lock is held, and let go for the call. */
+static bool tell(hri_run_state *run, hr_progress_function progress, void *data,
+                 double total)
+{
+    if (progress == NULL || run->error.status != HR_OK) {
+        return true;
+    }
+    double done = run->flops_done;
+    pthread_mutex_unlock(&run->lock);
+    bool go_on = progress(data, done, total);
+    pthread_mutex_lock(&run->lock);
+    return go_on;
+}
+
+/* Wait for a tenth of a second, or until all threads have ended. */
+static void pause_watching(hri_run_state *run)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PROGRESS_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    int woken = 0;
+    while (run->threads_running > 0 && woken != ETIMEDOUT) {
+        woken = pthread_cond_timedwait(&run->changed, &run->lock, &until);
+    }
+}
+
+/* Tell how far the work is, from its start until all threads have ended. */
+static void watch(hri_run_state *run, hr_progress_function progress, void *data)
 {
     const hri_product *p = run->product;
     double total = hri_product_flops(p->a.type, p->m, p->n, p->k);
     pthread_mutex_lock(&run->lock);
-    while (run->threads_running > 0) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += PROGRESS_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        int woken = 0;
-        while (run->threads_running > 0 && woken != ETIMEDOUT) {
-            woken = pthread_cond_timedwait(&run->changed, &run->lock, &until);
+    do {
+        if (!tell(run, progress, data, total) && run->threads_running > 0) {
+            hri_error_keep(&run->error,
+                           hri_fail(HR_ERROR_CANCELLED,
+                                    "gemm: cancelled after %.0f per cent",
+                                    100.0 * run->flops_done / total));
+            pthread_cond_broadcast(&run->changed);
         }
-        double done = run->flops_done;
-        if (progress != NULL && run->error.status == HR_OK) {
-            pthread_mutex_unlock(&run->lock);
-            bool go_on = progress(progress_data, done, total);
-            pthread_mutex_lock(&run->lock);
-            if (!go_on && run->threads_running > 0) {
-                hri_error_keep(&run->error,
-                               hri_fail(HR_ERROR_CANCELLED,
-                                        "gemm: cancelled after %.0f per cent",
-                                        100.0 * done / total));
-                pthread_cond_broadcast(&run->changed);
-            }
-        }
-    }
+        pause_watching(run);
+    } while (run->threads_running > 0);
+    tell(run, progress, data, total);
     pthread_mutex_unlock(&run->lock);
 }
 

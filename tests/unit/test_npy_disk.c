@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* .npy files on disks that are full, that fail, or that are too large to map.
+/* .npy files on disks that are full or that fail, without memory, or too large
+ * to map.
  *
  * The functions below stand in front of the C library's: each does its work, or
- * fails as the armed row says. */
+ * fails as the armed row says. Those named __wrap_ are put there by the linker
+ * (tests/CMakeLists.txt). */
 #define _GNU_SOURCE /* unshare, fallocate, syscall */
 #include "test.h"
 
@@ -13,12 +15,33 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-typedef enum call { NONE, FALLOCATE, PWRITE, MSYNC, FSYNC, RENAME } call;
+typedef enum call {
+    NONE,
+    MEMORY,
+    RANDOM,
+    FALLOCATE,
+    PWRITE,
+    MSYNC,
+    FSYNC,
+    RENAME
+} call;
+
+char *__real_realpath(const char *path, char *resolved);
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t length);
+char *__wrap_realpath(const char *path, char *resolved);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t length);
 
 static struct {
     call call;
@@ -37,8 +60,41 @@ static bool fails(call which)
     return true;
 }
 
+void *__wrap_malloc(size_t bytes)
+{
+    return fails(MEMORY) ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails(MEMORY) ? NULL : __real_calloc(count, bytes);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails(MEMORY) ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t length)
+{
+    return fails(MEMORY) ? NULL : __real_strndup(text, length);
+}
+
+char *__wrap_realpath(const char *path, char *resolved)
+{
+    return fails(MEMORY) ? NULL : __real_realpath(path, resolved);
+}
+
+ssize_t getrandom(void *bytes, size_t count, unsigned flags)
+{
+    return fails(RANDOM) ? -1 : syscall(SYS_getrandom, bytes, count, flags);
+}
+
 int posix_fallocate(int fd, off_t offset, off_t length)
 {
+    if (armed.call == PWRITE) {
+        return EOPNOTSUPP;
+    }
     int before = errno;
     if (fails(FALLOCATE)) {
         errno = before;
@@ -85,8 +141,8 @@ static void put_earlier(const char *path)
          path);
 }
 
-/* Whether the folder holds just a.npy, of so many bytes. */
-static bool alone(const char *folder, const char *path, off_t bytes)
+/* Whether the folder holds so many names, and the file so many bytes. */
+static bool holds(const char *folder, int count, const char *path, off_t bytes)
 {
     struct stat s;
     int names = 0;
@@ -97,7 +153,7 @@ static bool alone(const char *folder, const char *path, off_t bytes)
         names += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
     }
     closedir(open);
-    return names == 1 && stat(path, &s) == 0 && s.st_size == bytes;
+    return names == count && stat(path, &s) == 0 && s.st_size == bytes;
 }
 
 static const struct {
@@ -107,6 +163,11 @@ static const struct {
     const char *says; /* NULL: it goes well all the same */
 } rows[] = {
     {"no fault", NONE, 0, 0, 0, NULL},
+    {"no random numbers", RANDOM, 0, 1, ENOSYS, "a file beside it"},
+    {"an error without words", FALLOCATE, 0, 1, 9999, "error 9999"},
+    {"a disk that fails while zeros are written", PWRITE, 2, 1, EIO,
+     "no disk space could be had"},
+    {"a signal while zeros are written", PWRITE, 2, 1, EINTR, NULL},
     {"a full disk", FALLOCATE, 0, 1, ENOSPC,
      "the disk is full: 200128 bytes wanted"},
     {"a used-up quota", FALLOCATE, 0, 1, EDQUOT, "the disk is full"},
@@ -154,10 +215,10 @@ static void faults_leave_the_earlier_file(void)
         armed.error = rows[i].error;
         if (rows[i].says == NULL) {
             CHECK(run("a.npy") == HR_OK);
-            CHECK(alone(".", "a.npy", 200128));
+            CHECK(holds(".", 1, "a.npy", 200128));
         } else {
             CHECK_FAILS(run("a.npy"), HR_ERROR_IO, rows[i].says);
-            CHECK(alone(".", "a.npy", 7));
+            CHECK(holds(".", 1, "a.npy", 7));
         }
         CHECK(rows[i].call == NONE || armed.times == 0);
         armed.call = NONE;
@@ -175,8 +236,50 @@ static void zeros_may_not_fit(void)
     armed.times = 1;
     armed.error = EOPNOTSUPP;
     CHECK_FAILS(run("full/a.npy"), HR_ERROR_IO, "the disk is full: 200128");
-    CHECK(alone("full", "full/a.npy", 7));
+    CHECK(holds("full", 1, "full/a.npy", 7));
     armed.call = NONE;
+}
+
+/* Do what the path is for with the n-th allocation refused, for every n. */
+static void refuse_memory(hr_status (*work)(const char *path), int at_least)
+{
+    hr_status status = HR_ERROR_OUT_OF_MEMORY;
+    int n = 0;
+    for (; status == HR_ERROR_OUT_OF_MEMORY && n < 100; n++) {
+        armed.call = MEMORY;
+        armed.after = n;
+        armed.times = 1;
+        armed.error = ENOMEM;
+        status = work("link.npy");
+        armed.call = NONE;
+        if (status == HR_ERROR_OUT_OF_MEMORY) {
+            CHECK(strstr(hr_last_error(), "Cannot allocate memory") != NULL);
+            CHECK(holds(".", 2, "a.npy", 200128));
+        }
+    }
+    CHECK(status == HR_OK && n > at_least);
+    CHECK(holds(".", 2, "a.npy", 200128));
+}
+
+static hr_status run_open(const char *path)
+{
+    hr_npy *file = NULL;
+    hr_matrix m;
+    hr_status status = hr_npy_open(path, &file, &m);
+    CHECK((status == HR_OK) == (file != NULL));
+    hr_npy_close(file);
+    return status;
+}
+
+static void memory_may_run_out(void)
+{
+    CHECK(run("a.npy") == HR_OK);
+    must(symlink("a.npy", "link.npy") == 0, "link.npy");
+    TEST_CASE("creating while memory runs out");
+    refuse_memory(run, 8);
+    TEST_CASE("opening while memory runs out");
+    refuse_memory(run_open, 4);
+    unlink("link.npy");
 }
 
 static void a_full_disk_leaves_the_earlier_file(void)
@@ -184,7 +287,7 @@ static void a_full_disk_leaves_the_earlier_file(void)
     TEST_CASE("a disk of 64 KiB");
     put_earlier("full/a.npy");
     CHECK_FAILS(run("full/a.npy"), HR_ERROR_IO, "the disk is full: 200128");
-    CHECK(alone("full", "full/a.npy", 7));
+    CHECK(holds("full", 1, "full/a.npy", 7));
 }
 
 /* Linux maps at most 2^56 bytes; tmpfs takes files of nearly 2^63. */
@@ -212,6 +315,7 @@ int main(void)
     char folder[] = "npy-disk-XXXXXX";
     must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
     faults_leave_the_earlier_file();
+    memory_may_run_out();
     unlink("a.npy");
     must(mkdir("full", 0777) == 0, "mkdir");
     if (mount_small_disk()) {

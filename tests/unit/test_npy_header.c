@@ -248,6 +248,11 @@ static const struct {
      HR_ERROR_UNSUPPORTED, "'|b1' (booleans)"},
     {"objects", "{'descr': '|O', 'fortran_order': False, 'shape': (2, 3)}",
      HR_ERROR_UNSUPPORTED, "'|O' (Python objects)"},
+    {"a long element type, shown in part",
+     "{'descr': '<M8[1234567890123456789012345678901234567890123456789012345678"
+     "9012345678]', 'fortran_order': False, 'shape': (2,)}",
+     HR_ERROR_UNSUPPORTED,
+     "'<M8[12345678901234567890123456789012345678901234567890123456...'"},
     {"text", "{'descr': '<U7', 'fortran_order': False, 'shape': (2, 3)}",
      HR_ERROR_UNSUPPORTED, "'<U7' (Unicode text)"},
     {"byte strings", "{'descr': '|S7', 'fortran_order': False, 'shape': (2,)}",

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* What the runtime makes of each device: contexts, rates, memory. */
+#include <math.h>
+
+#include "runtime/memory.h"
+#include "support/conformance.h"
+
+/* Enough for small products; small enough for any machine. */
+enum { LIMIT = 8 << 20 };
+
+static const struct {
+    hr_type type, c_type;
+} pairs[] = {
+    {HR_F32, HR_F32}, {HR_F64, HR_F64}, {HR_C32, HR_C32},   {HR_C64, HR_C64},
+    {HR_F16, HR_F32}, {HR_F16, HR_F16}, {HR_BF16, HR_BF16}, {HR_I8, HR_I32},
+};
+
+/* Measured through the device under test, behind the wrapper too. */
+static void rates_are_measured(hri_accelerator *accelerator)
+{
+    hri_device *device = accelerator->device;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        double rate = 0.0;
+        const hr_type type = pairs[i].type, c_type = pairs[i].c_type;
+        bool offered =
+            device->ops->gemm_offered(device, type, c_type, HR_COMPUTE_NATIVE);
+        hr_status status =
+            hri_accelerator_rate(accelerator, type, c_type, &rate);
+        CHECK(status == (offered ? HR_OK : HR_ERROR_UNSUPPORTED));
+        CHECK(!offered || (rate > 0.0 && isfinite(rate)));
+    }
+    CHECK(hri_accelerator_link(accelerator) == HR_OK);
+    CHECK(accelerator->in_place ||
+          (accelerator->up > 0.0 && isfinite(accelerator->up) &&
+           accelerator->down > 0.0 && isfinite(accelerator->down)));
+    CHECK(accelerator->memory_used == 0 && accelerator->pinned_used == 0);
+    CHECK(accelerator->memory_peak <= accelerator->memory_limit);
+}
+
+static void contexts_open(const char *path)
+{
+    char list[96];
+    hr_context *context = NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    snprintf(list, sizeof list, "2x%s,%s", path, path);
+    options.accelerators = list;
+    options.memory_limit = LIMIT;
+    if (!CHECK(hr_context_create(&options, &context) == HR_OK)) {
+        return;
+    }
+    CHECK(hr_accelerator_count(context) == 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        CHECK(hr_accelerator_describe(context, i, &info) == HR_OK);
+        CHECK(strncmp(info.path, path, strlen(path)) == 0 && info.chosen);
+        CHECK(info.name[0] != '\0' && info.memory_bytes > 0);
+        CHECK(info.memory_limit == (info.in_place ? 0 : LIMIT));
+        CHECK(context->accelerators[i].physical == 0);
+    }
+    hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
+    CHECK(hr_accelerator_measure(context, 1, &rates) == HR_OK);
+    CHECK(context->accelerators[0].rates[HR_F32] == rates.f32);
+    hr_context_destroy(context);
+}
+
+static void accelerators_work(hri_device *device)
+{
+    hri_accelerator accelerator = {.device = device, .memory_limit = LIMIT};
+    snprintf(accelerator.path, sizeof accelerator.path, "%s",
+             device->info.path);
+    TEST_CASE("rates under a limit");
+    rates_are_measured(&accelerator);
+    hri_accelerator_drop(&accelerator);
+    if (device->info.host) {
+        TEST_CASE("rates in place");
+        hri_accelerator in_place = {.device = device, .in_place = true};
+        rates_are_measured(&in_place);
+        hri_accelerator_drop(&in_place);
+    }
+    TEST_CASE("contexts, plain and virtual");
+    contexts_open(device->info.path);
+}
+
+int main(void)
+{
+    return conformance_main(accelerators_work);
+}

@@ -15,14 +15,15 @@ static struct {
     _Atomic long refuse; /* this one of them (from 1); 0: none */
 } heap;
 
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void __real_free(void *memory);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-void __wrap_free(void *memory);
+/* What the linker's --wrap calls these functions. */
+void *real_malloc(size_t bytes) __asm__("__real_malloc");
+void *real_calloc(size_t count, size_t bytes) __asm__("__real_calloc");
+void *real_realloc(void *old, size_t bytes) __asm__("__real_realloc");
+void real_free(void *memory) __asm__("__real_free");
+void *wrap_malloc(size_t bytes) __asm__("__wrap_malloc");
+void *wrap_calloc(size_t count, size_t bytes) __asm__("__wrap_calloc");
+void *wrap_realloc(void *old, size_t bytes) __asm__("__wrap_realloc");
+void wrap_free(void *memory) __asm__("__wrap_free");
 
 static bool refused(void)
 {
@@ -30,31 +31,31 @@ static bool refused(void)
     return made == atomic_load(&heap.refuse);
 }
 
-void *__wrap_malloc(size_t bytes)
+void *wrap_malloc(size_t bytes)
 {
-    void *memory = refused() ? NULL : __real_malloc(bytes);
+    void *memory = refused() ? NULL : real_malloc(bytes);
     heap.live += memory != NULL;
     return memory;
 }
 
-void *__wrap_calloc(size_t count, size_t bytes)
+void *wrap_calloc(size_t count, size_t bytes)
 {
-    void *memory = refused() ? NULL : __real_calloc(count, bytes);
+    void *memory = refused() ? NULL : real_calloc(count, bytes);
     heap.live += memory != NULL;
     return memory;
 }
 
-void *__wrap_realloc(void *old, size_t bytes)
+void *wrap_realloc(void *old, size_t bytes)
 {
-    void *memory = refused() ? NULL : __real_realloc(old, bytes);
+    void *memory = refused() ? NULL : real_realloc(old, bytes);
     heap.live += memory != NULL && old == NULL;
     return memory;
 }
 
-void __wrap_free(void *memory)
+void wrap_free(void *memory)
 {
     heap.live -= memory != NULL;
-    __real_free(memory);
+    real_free(memory);
 }
 
 /* Use a context's memory as an engine would. */
@@ -79,6 +80,14 @@ static hr_status use(hr_context *context)
     return status;
 }
 
+static hr_status measure(hr_context *context, uint32_t index)
+{
+    hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
+    hr_status status = hr_accelerator_measure(context, index, &rates);
+    CHECK(status != HR_OK || rates.f32 > 0.0);
+    return status;
+}
+
 static hr_status run(const char *accelerators)
 {
     hr_context *context = NULL;
@@ -87,15 +96,15 @@ static hr_status run(const char *accelerators)
     options.memory_limit = 250000;
     hr_status status = hri_context_create_from(fake_list, &options, &context);
     CHECK((status == HR_OK) == (context != NULL));
-    if (status == HR_OK) {
+    if (context != NULL) {
         CHECK(hr_accelerator_count(context) > 0);
         status = use(context);
     }
-    for (uint32_t i = 0; i < hr_accelerator_count(context) && status == HR_OK;
-         i++) {
-        hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
-        status = hr_accelerator_measure(context, i, &rates);
-        CHECK(status != HR_OK || rates.f32 > 0.0);
+    if (status == HR_OK) { /* the last one works in place, if all are there */
+        status = measure(context, 0);
+    }
+    if (status == HR_OK) {
+        status = measure(context, hr_accelerator_count(context) - 1);
     }
     if (context != NULL && status != HR_OK) {
         CHECK(use(context) == HR_OK); /* usable after a failure */

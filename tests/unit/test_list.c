@@ -4,6 +4,7 @@
 
 #include "runtime/machine.h"
 #include "support/fake.h"
+#include "support/random.h"
 
 /* What a list chooses, as paths with spaces between them. */
 static const struct {
@@ -171,6 +172,34 @@ static void check_long_item(void)
     hri_machine_free(&machine);
 }
 
+/* Lists of pieces at random: some choice, or a sentence and nothing chosen. */
+static void check_random(void)
+{
+    static const char *const pieces[] = {
+        "host", "cuda", "opencl", "all", ":", ":0", ":1", ",",  ",",
+        "2x",   "1x",   "0",      "x",   " ", "-",  "#",  "\n", "\xff",
+    };
+    random_source random = {1};
+    TEST_CASE("lists at random");
+    for (int i = 0; i < 20000; i++) {
+        hri_machine machine;
+        hri_choices choices;
+        char list[128] = "";
+        size_t used = 0;
+        for (int64_t n = random_between(&random, 0, 8); n > 0; n--) {
+            const int64_t last = sizeof pieces / sizeof *pieces - 1;
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s",
+                                     pieces[random_between(&random, 0, last)]);
+        }
+        hr_status status = choose(list, &machine, &choices);
+        CHECK(status == HR_OK || status == HR_ERROR_INVALID ||
+              status == HR_ERROR_UNAVAILABLE);
+        CHECK((status == HR_OK) == (choices.count > 0));
+        hri_choices_free(&choices);
+        hri_machine_free(&machine);
+    }
+}
+
 static const char *reason(const hri_machine *machine, const char *path)
 {
     for (uint32_t i = 0; i < machine->count; i++) {
@@ -235,6 +264,7 @@ int main(void)
     check_failing();
     check_numbers();
     check_long_item();
+    check_random();
     check_reasons();
     check_machines();
     return test_end();

@@ -60,7 +60,7 @@ static void check_order(void)
         }
     }
     for (int j = 0; j < COUNT; j++) {
-        CHECK(counts[j] == 2 * LOOPS);
+        CHECK(counts[j] == LOOPS + LOOPS);
     }
     hri_pool_destroy(pool);
 }

@@ -153,14 +153,13 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
     context->accelerators =
         calloc(choices->count, sizeof *context->accelerators);
     uint32_t *found = calloc(choices->count, sizeof *found);
-    hr_status status = HR_OK;
     if (context->accelerators == NULL || found == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "context: out of memory for %u accelerators",
-                          choices->count);
-    } else {
-        status = open_all(context, machine, choices, found);
+        free(found);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "context: out of memory for %u accelerators",
+                        choices->count);
     }
+    hr_status status = open_all(context, machine, choices, found);
     if (status == HR_OK) {
         relate(context, machine, found);
         share_out_memory(context, limit);

@@ -8,12 +8,11 @@
 #include "runtime/accelerator.h"
 #include "runtime/structs.h"
 
+/* Into *read, which holds the defaults. */
 static hr_status read_options(const hr_context_options *options,
                               hr_context_options *read)
 {
-    const hr_context_options none = HR_CONTEXT_OPTIONS_INIT;
     if (options == NULL) {
-        *read = none;
         return HR_OK;
     }
     if (options->size < offsetof(hr_context_options, log)) {
@@ -143,8 +142,8 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
                                   const hr_context_options *options,
                                   hr_context **out)
 {
-    hr_context_options read;
-    const char *source;
+    hr_context_options read = HR_CONTEXT_OPTIONS_INIT;
+    const char *source = NULL;
     hri_machine machine = {0};
     if (out == NULL) {
         return hri_fail(HR_ERROR_INVALID,

@@ -178,7 +178,7 @@ hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
         }
         free_until(accelerator, accelerator->memory_limit - bytes);
         status = make_block(accelerator, bytes, false, &block);
-        if (status != HR_OK) {
+        if (block == NULL) {
             return status;
         }
         accelerator->memory_used += bytes;
@@ -206,7 +206,7 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
             free_block(accelerator, oldest);
         }
         hr_status status = make_block(accelerator, bytes, true, &block);
-        if (status != HR_OK) {
+        if (block == NULL) {
             return status;
         }
         accelerator->pinned_used += bytes;

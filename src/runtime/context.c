@@ -138,14 +138,36 @@ static hr_status fill_context(hr_context *context, hri_machine *machine,
     return status;
 }
 
+static hr_status make_context(hri_machine *machine,
+                              const hr_context_options *options,
+                              const char *source, hr_context **out)
+{
+    hr_context *context = calloc(1, sizeof *context);
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
+    }
+    pthread_mutex_init(&context->lock, NULL);
+    pthread_mutex_init(&context->log_lock, NULL);
+    context->log = options->log;
+    context->log_data = options->log_data;
+    hr_status status = fill_context(context, machine, options, source);
+    if (status != HR_OK) {
+        hr_context_destroy(context);
+        return status;
+    }
+    log_accelerators(context);
+    *out = context;
+    return HR_OK;
+}
+
 hr_status hri_context_create_from(const hri_backend *const *backends,
                                   const hr_context_options *options,
-                                  hr_context **out)
+                                  hr_context **context)
 {
     hr_context_options read = HR_CONTEXT_OPTIONS_INIT;
     const char *source = NULL;
     hri_machine machine = {0};
-    if (out == NULL) {
+    if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID,
                         "context: there is no place to put it (NULL)");
     }
@@ -156,27 +178,11 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
     if (status == HR_OK) {
         status = hri_machine_find(backends, &machine);
     }
-    if (status != HR_OK) {
-        return status;
+    if (status == HR_OK) {
+        status = make_context(&machine, &read, source, context);
     }
-    hr_context *context = calloc(1, sizeof *context);
-    if (context == NULL) {
-        hri_machine_free(&machine);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
-    }
-    pthread_mutex_init(&context->lock, NULL);
-    pthread_mutex_init(&context->log_lock, NULL);
-    context->log = read.log;
-    context->log_data = read.log_data;
-    status = fill_context(context, &machine, &read, source);
     hri_machine_free(&machine);
-    if (status != HR_OK) {
-        hr_context_destroy(context);
-        return status;
-    }
-    log_accelerators(context);
-    *out = context;
-    return HR_OK;
+    return status;
 }
 
 hr_status hr_context_create(const hr_context_options *options,

@@ -84,28 +84,40 @@ static void name_devices(const hri_machine *machine, char *text, size_t size)
     }
 }
 
+/* Whether "all" means this entry; if not, its reason says why. */
+static bool is_one_of_all(hri_machine *machine, uint32_t index)
+{
+    hri_found *found = &machine->entries[index];
+    if (!found->there) {
+        return false;
+    }
+    if (found->info.emulated) {
+        snprintf(found->reason, sizeof found->reason,
+                 "emulated: only on request");
+        return false;
+    }
+    for (uint32_t i = 0; i < index && found->info.physical_id[0] != '\0'; i++) {
+        const hri_device_info *other = &machine->entries[i].info;
+        if (!other->emulated &&
+            strcmp(other->physical_id, found->info.physical_id) == 0) {
+            snprintf(found->reason, sizeof found->reason, "same device as %s",
+                     other->path);
+            return false;
+        }
+    }
+    return true;
+}
+
 static hr_status choose_all(hri_machine *machine, const list_item *item,
                             hri_choices *choices)
 {
-    uint32_t before = choices->count;
+    const uint32_t before = choices->count;
     for (uint32_t i = 0; i < machine->count; i++) {
-        hri_found *found = &machine->entries[i];
-        if (!found->there) {
-            continue;
-        }
-        const hri_found *first =
-            &machine->entries[hri_machine_first(machine, i)];
-        if (found->info.emulated) {
-            snprintf(found->reason, sizeof found->reason,
-                     "emulated: only on request");
-        } else if (first != found) {
-            snprintf(found->reason, sizeof found->reason, "same device as %s",
-                     first->info.path);
-        } else {
-            hr_status status = choose(machine, i, item, false, choices);
-            if (status != HR_OK) {
-                return status;
-            }
+        hr_status status = is_one_of_all(machine, i)
+                               ? choose(machine, i, item, false, choices)
+                               : HR_OK;
+        if (status != HR_OK) {
+            return status;
         }
     }
     if (choices->count == before) {

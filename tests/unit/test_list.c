@@ -236,6 +236,15 @@ static void check_machines(void)
 {
     hri_machine machine;
     hri_choices choices;
+    TEST_CASE("an emulated face of a device does not hide the real one");
+    fake.backends[0].devices[0].info.emulated = true;
+    CHECK(choose(NULL, &machine, &choices) == HR_OK);
+    CHECK(choices.count == 3);
+    CHECK(strcmp(reason(&machine, "opencl:0:0"), "") == 0);
+    hri_choices_free(&choices);
+    hri_machine_free(&machine);
+    fake.backends[0].devices[0].info.emulated = false;
+
     TEST_CASE("a backend without a driver, named");
     fake.backends[0].probe_fails = HR_ERROR_UNAVAILABLE;
     CHECK_FAILS(choose("cuda", &machine, &choices), HR_ERROR_UNAVAILABLE,

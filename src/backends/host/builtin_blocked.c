@@ -10,7 +10,7 @@
 #include "base/size.h"
 
 enum {
-    DEPTH_BYTES = 1024,       /* of a row of a packed slice: 256 of f32 */
+    DEPTH_BYTES = 2048,       /* of a row of a packed slice: 512 of f32 */
     STRIP_BYTES = 256 * 1024, /* packed B that one task runs over: in L2 */
     BLOCK_SIDE = 2048,        /* of C, in elements, when it is square */
     BLOCK_SIDE_MOST = 16384,  /* when it is not */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* A library that looks like an OpenBLAS which does not know this CPU: it takes
+ * its core type from OPENBLAS_CORETYPE when it is loaded, else its oldest. Its
+ * products are not products: C is left alone. */
+#include <stdlib.h>
+#include <string.h>
+
+static char core[32] = "Prescott";
+static int threads = 1;
+
+__attribute__((constructor)) static void choose(void)
+{
+    const char *wish = getenv("OPENBLAS_CORETYPE");
+    if (wish != NULL && strlen(wish) < sizeof core) {
+        strcpy(core, wish);
+    }
+}
+
+const char *openblas_get_corename(void);
+const char *openblas_get_config(void);
+int openblas_get_num_threads(void);
+void openblas_set_num_threads(int count);
+void cblas_sgemm(void);
+void cblas_dgemm(void);
+void cblas_cgemm(void);
+void cblas_zgemm(void);
+
+const char *openblas_get_corename(void)
+{
+    return core;
+}
+
+/* The test says by a variable of its own that integers have 64 bits. */
+const char *openblas_get_config(void)
+{
+    return getenv("FAKE_OPENBLAS_64") != NULL
+               ? "OpenBLAS 9.8.7 USE64BITINT DYNAMIC_ARCH"
+               : "OpenBLAS 9.8.7 DYNAMIC_ARCH";
+}
+
+int openblas_get_num_threads(void)
+{
+    return threads;
+}
+
+void openblas_set_num_threads(int count)
+{
+    threads = count;
+}
+
+void cblas_sgemm(void)
+{
+}
+
+void cblas_dgemm(void)
+{
+}
+
+void cblas_cgemm(void)
+{
+}
+
+void cblas_zgemm(void)
+{
+}

@@ -9,9 +9,10 @@
 enum {
     LEAST_EDGE = 64, /* smallest tile edge and depth that is still tried */
     MOST_EDGE = 4096,
-    PAD = 16,   /* elements; lines in slots start at multiples of it */
-    GRAIN = 32, /* elements; large cuts fall on multiples of it */
-    RING = 4,   /* tiles on their way home when k is whole */
+    SHALLOW = 512, /* depth for which the largest tiles are tried */
+    PAD = 16,      /* elements; lines in slots start at multiples of it */
+    GRAIN = 32,    /* elements; large cuts fall on multiples of it */
+    RING = 4,      /* tiles on their way home when k is whole */
 };
 
 /* Longer tasks than this would make cancelling and stealing slow. */
@@ -105,6 +106,8 @@ typedef struct search {
     hri_rect *rects;
     double rate, up, down; /* sums */
     bool in_place;         /* all of them: memory and links do not matter */
+    bool one_device;       /* all of them: none idles while others work */
+    double products;       /* multiply-adds of the largest task */
     int64_t whole_edge, cut_edge;
     int32_t depth;     /* sets of streamed panels: 2, or 1 in dire need */
     double most_bytes; /* of a candidate worth looking at */
@@ -139,7 +142,7 @@ static double ends(const search *x, const hri_blocking *b, double compute)
     double depth = (double)piece(s->k, b->chunks);
     double blocks = (double)(b->block_rows * b->block_cols);
     double seconds = 0.0;
-    if (x->count > 1) {
+    if (!x->one_device) {
         /* some wait for the last tile of others, on average half of one */
         seconds = 0.5 * s->flops * height * width * depth * x->count / x->rate;
     }
@@ -208,13 +211,15 @@ static bool fits(search *x, const hri_blocking *b)
 static void consider(search *x, hri_blocking b)
 {
     b.bytes = panel_bytes(x->shape, &b);
-    predict(x, &b);
-    if (b.bytes > x->most_bytes) {
+    if (b.bytes > x->most_bytes ||
+        (!x->by_time && x->found && b.bytes >= x->best.bytes)) {
         return;
     }
-    bool better = !x->found || (x->by_time ? b.seconds < x->best.seconds
-                                           : b.bytes < x->best.bytes);
-    if (better && fits(x, &b)) {
+    predict(x, &b);
+    if (x->by_time && x->found && b.seconds >= x->best.seconds) {
+        return;
+    }
+    if (fits(x, &b)) {
         x->best = b;
         x->found = true;
     }
@@ -233,13 +238,14 @@ static void consider_whole(search *x, hri_blocking b)
     }
 }
 
-/* Pieces of k no deeper than tiles are wide: deeper ones only cost memory. */
+/* Pieces of k that keep tasks short. */
 static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 {
     b.depth = x->depth;
-    for (int64_t depth = LEAST_EDGE; depth <= edge; depth *= 2) {
+    for (int64_t depth = LEAST_EDGE; depth <= MOST_EDGE; depth *= 2) {
         b.chunks = hri_ceil_div(x->shape->k, depth);
-        if (b.chunks > 1) {
+        double products = (double)edge * (double)edge * (double)depth;
+        if (b.chunks > 1 && (depth == LEAST_EDGE || products <= x->products)) {
             consider(x, b);
         }
     }
@@ -303,8 +309,8 @@ static void consider_edge(search *x, int64_t edge)
     }
 }
 
-/* The largest tile edges that the slowest accelerator does in good time, when
- * k is whole and when it is cut. */
+/* How much the slowest accelerator does in good time, and the largest tile
+ * edges that leave k whole, or in pieces of some depth. */
 static void set_edges(search *x)
 {
     const hri_plan_shape *s = x->shape;
@@ -312,10 +318,10 @@ static void set_edges(search *x)
     for (uint32_t i = 0; i < x->count; i++) {
         slowest = fmin(slowest, x->accelerators[i].rate);
     }
-    double most = x->in_place ? most_in_place_seconds : most_task_seconds;
-    double products = most * slowest / s->flops;
-    double whole = fmin(sqrt(products / (double)s->k), MOST_EDGE);
-    double cut = fmin(cbrt(products), MOST_EDGE);
+    double seconds = x->in_place ? most_in_place_seconds : most_task_seconds;
+    x->products = seconds * slowest / s->flops;
+    double whole = fmin(sqrt(x->products / (double)s->k), MOST_EDGE);
+    double cut = fmin(sqrt(x->products / SHALLOW), MOST_EDGE);
     x->whole_edge = hri_max((int64_t)whole / GRAIN * GRAIN, LEAST_EDGE);
     x->cut_edge = hri_max((int64_t)cut / GRAIN * GRAIN, LEAST_EDGE);
 }
@@ -347,6 +353,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         .partition = partition,
         .rects = rects,
         .in_place = true,
+        .one_device = true,
         .most_bytes = HUGE_VAL,
     };
     for (uint32_t i = 0; i < count; i++) {
@@ -354,6 +361,8 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         x.up += accelerators[i].up;
         x.down += accelerators[i].down;
         x.in_place = x.in_place && accelerators[i].in_place;
+        x.one_device =
+            x.one_device && accelerators[i].device == accelerators[0].device;
     }
     set_edges(&x);
     for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {

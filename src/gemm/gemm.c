@@ -148,6 +148,7 @@ static hr_status gather_one(call *c, uint32_t i)
     *f = (hri_plan_accelerator){.memory = a->memory_limit,
                                 .rate = guessed_rate,
                                 .peers = i,
+                                .device = a->physical,
                                 .in_place = a->in_place};
     if (c->options.memory_limit > 0 && c->options.memory_limit < f->memory) {
         f->memory = c->options.memory_limit;

@@ -168,15 +168,15 @@ static double row_imbalance(const hri_partition *p, int64_t tiles)
 static int64_t choose(const hri_partition *p, bool rows, int64_t least,
                       int64_t most, double *balance)
 {
-    enum {
-        TRIES = 32
-    }; /* beyond the least; more tiles cost more than they
-          balance */
+    /* more tiles than some beyond the least cost more than they balance */
+    enum { TRIES = 32, MANY = 64, FEW_TRIES = 12 };
     double best_score = HUGE_VAL;
     int64_t best = least;
     int64_t last = hri_min(most, 2 * least + TRIES + 2 * p->columns);
     last = hri_min(last, least + 2 * TRIES + 2 * p->columns);
-    for (int64_t t = least; t <= hri_max(last, least); t++) {
+    /* with many pieces, numbers in between are hardly better or worse */
+    int64_t step = p->count > MANY ? hri_max((last - least) / FEW_TRIES, 1) : 1;
+    for (int64_t t = least; t <= hri_max(last, least); t += step) {
         double even =
             rows ? row_imbalance(p, t) : imbalance(p->col_edges, p->columns, t);
         double more = (double)(t - least) / (double)least;

@@ -32,6 +32,7 @@ typedef struct hri_plan_accelerator {
     double rate;     /* flop/s */
     double up, down; /* host link, bytes/s; 0: no limit known */
     uint32_t peers;  /* equal for accelerators that copy from each other */
+    uint32_t device; /* equal for virtual accelerators of one device */
     bool in_place;   /* works on host memory, needs no panels */
 } hri_plan_accelerator;
 

@@ -24,7 +24,8 @@ BEGIN {
     may["src/npy"] = "base"
     may["src/cli"] = may["src/blas"] = may["src/mpi"] = ""
     may["include"] = may["examples"] = may["bench"] = ""
-    may["tests/cli"] = may["tests/install"] = ""
+    may["tests/cli"] = "support" # tests/support
+    may["tests/install"] = ""
 }
 FNR == 1 {
     count = split(FILENAME, part, "/")

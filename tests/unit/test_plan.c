@@ -53,6 +53,7 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
         a->rate = 1e11;
         a->memory = memory;
         a->up = a->down = 1e10;
+        a->device = i;
         if (kind > 0) {
             a->rate = 1e9 * (double)(1 + below(state, kind == 1 ? 10 : 10000));
             a->memory = kind == 1 ? memory * (1 + below(state, 3))
@@ -313,7 +314,7 @@ static void tight_memory(void)
         for (uint64_t memory = 1 << 20; memory <= 256 << 20; memory *= 2) {
             hri_plan_shape s = {shapes[i][0], shapes[i][1], shapes[i][2], 4, 4,
                                 2.0,          false,        false};
-            hri_plan_accelerator a = {memory, 1e11, 1e10, 1e10, 0, false};
+            hri_plan_accelerator a = {memory, 1e11, 1e10, 1e10, 0, 0, false};
             hri_plan *p = NULL;
             if (!CHECK(hri_plan_create(&s, &a, 1, &p) == HR_OK)) {
                 continue;

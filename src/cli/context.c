@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "context.h"
+
+#include "signals.h"
+
+int cli_context(const cli_command *command, const char *accelerators,
+                uint64_t memory_limit, hr_context **context)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = accelerators;
+    options.memory_limit = memory_limit;
+    hr_status status = hr_context_create(&options, context);
+    cli_signals_install();
+    if (status == HR_OK) {
+        return CLI_OK;
+    }
+    if (status == HR_ERROR_INVALID && accelerators != NULL) {
+        return cli_wrong(command, "--accelerators: %s", hr_last_error());
+    }
+    return cli_fail("%s", hr_last_error());
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace devices: what was found, what was not, and why. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "context.h"
+#include "json.h"
+#include "table.h"
+#include "text.h"
+#include "values.h"
+
+typedef struct options {
+    const char *accelerators;
+    uint64_t memory_limit;
+    bool measure, json;
+} options;
+
+static const cli_option table[] = {
+    {"--accelerators", "LIST", &cli_list, offsetof(options, accelerators),
+     "choose these, such as host,opencl:0:0 or 4xhost\n"
+     "(HEADRACE_ACCELERATORS, else all)"},
+    {"--memory-limit", "SIZE", &cli_bytes, offsetof(options, memory_limit),
+     "for each accelerator, such as 512MiB\n"
+     "(HEADRACE_MEMORY_LIMIT, else what is free)"},
+    {"--measure", NULL, &cli_flag, offsetof(options, measure),
+     "measure links and arithmetic of those chosen"},
+    {"--json", NULL, &cli_flag, offsetof(options, json),
+     "print one JSON object instead of tables"},
+    {NULL, NULL, NULL, 0, NULL},
+};
+
+/* Describe entry index of the machine, or accelerator index of the context. */
+static hr_accelerator_info describe(const hr_context *context, uint32_t index,
+                                    bool machine)
+{
+    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+    hr_status status = machine ? hr_machine_describe(context, index, &info)
+                               : hr_accelerator_describe(context, index, &info);
+    if (status != HR_OK) {
+        snprintf(info.reason, sizeof info.reason, "%s", hr_last_error());
+    }
+    return info;
+}
+
+static void print_machine(const hr_context *context, cli_table *t)
+{
+    static const char *const heading[] = {"path", "name", "arithmetic",
+                                          "memory", "chosen"};
+    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++) {
+        cli_table_add(t, "%s", heading[i]);
+    }
+    for (uint32_t i = 0; i < hr_machine_count(context); i++) {
+        hr_accelerator_info info = describe(context, i, true);
+        bool device = info.memory_bytes > 0;
+        cli_table_add(t, "%s", info.path);
+        cli_table_add(t, "%s", info.name);
+        cli_table_add(t, "%s", info.arithmetic);
+        cli_table_add(t, "%s",
+                      device ? cli_bytes_text(info.memory_bytes).text : "");
+        cli_table_add(t, "%s%s", info.chosen ? "yes" : "no: ",
+                      info.chosen ? "" : info.reason);
+    }
+}
+
+static void add_rates(cli_table *t, const hr_accelerator_rates *rates)
+{
+    bool copies = rates->up > 0.0;
+    cli_table_add(t, "%s", copies ? cli_link_text(rates->up).text : "none");
+    cli_table_add(t, "%s", copies ? cli_link_text(rates->down).text : "none");
+    cli_table_add(t, "%s", cli_rate_text(rates->f32).text);
+    cli_table_add(t, "%s", cli_rate_text(rates->f64).text);
+}
+
+/* The accelerators of the context: virtual ones stand here one by one. */
+static void print_chosen(const hr_context *context, cli_table *t,
+                         const hr_accelerator_rates *rates)
+{
+    static const char *const heading[] = {"accelerator", "memory limit", "up",
+                                          "down",        "f32",          "f64"};
+    for (size_t i = 0; i < (rates != NULL ? 6 : 2); i++) {
+        cli_table_add(t, "%s", heading[i]);
+    }
+    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
+        hr_accelerator_info info = describe(context, i, false);
+        cli_table_add(t, "%s", info.path);
+        cli_table_add(t, "%s",
+                      info.in_place ? "in place"
+                                    : cli_bytes_text(info.memory_limit).text);
+        if (rates != NULL) {
+            add_rates(t, &rates[i]);
+        }
+    }
+}
+
+static int print_tables(const hr_context *context,
+                        const hr_accelerator_rates *rates)
+{
+    cli_table machine = {.align = "lllrl"};
+    cli_table chosen = {.align = rates != NULL ? "lrrrrr" : "lr"};
+    print_machine(context, &machine);
+    print_chosen(context, &chosen, rates);
+    int status = cli_table_print(&machine);
+    putchar('\n');
+    int also = cli_table_print(&chosen);
+    return status != CLI_OK ? status : also;
+}
+
+static void write_info(cli_json *json, const hr_accelerator_info *info)
+{
+    cli_json_text(json, "path", info->path);
+    cli_json_text(json, "name", info->name);
+    cli_json_text(json, "arithmetic", info->arithmetic);
+    cli_json_count(json, "memory_bytes", info->memory_bytes);
+    cli_json_count(json, "memory_limit", info->memory_limit);
+    cli_json_count(json, "compute_units", info->compute_units);
+    cli_json_bool(json, "emulated", info->emulated);
+    cli_json_bool(json, "in_place", info->in_place);
+    cli_json_bool(json, "chosen", info->chosen);
+    cli_json_text(json, "reason", info->reason);
+}
+
+static void write_rates(cli_json *json, const hr_accelerator_rates *rates)
+{
+    cli_json_begin(json, "rates", '{');
+    cli_json_number(json, "up_bytes_per_second", rates->up);
+    cli_json_number(json, "down_bytes_per_second", rates->down);
+    cli_json_number(json, "f32_flops_per_second", rates->f32);
+    cli_json_number(json, "f64_flops_per_second", rates->f64);
+    cli_json_end(json, '}');
+}
+
+static void write_all(const hr_context *context,
+                      const hr_accelerator_rates *rates)
+{
+    cli_json json = {.out = stdout};
+    cli_json_begin(&json, NULL, '{');
+    cli_json_text(&json, "version", hr_version());
+    cli_json_begin(&json, "machine", '[');
+    for (uint32_t i = 0; i < hr_machine_count(context); i++) {
+        hr_accelerator_info info = describe(context, i, true);
+        cli_json_begin(&json, NULL, '{');
+        write_info(&json, &info);
+        cli_json_end(&json, '}');
+    }
+    cli_json_end(&json, ']');
+    cli_json_begin(&json, "accelerators", '[');
+    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
+        hr_accelerator_info info = describe(context, i, false);
+        cli_json_begin(&json, NULL, '{');
+        write_info(&json, &info);
+        if (rates != NULL) {
+            write_rates(&json, &rates[i]);
+        }
+        cli_json_end(&json, '}');
+    }
+    cli_json_end(&json, ']');
+    cli_json_end(&json, '}');
+    putchar('\n');
+}
+
+static int measure(hr_context *context, hr_accelerator_rates *rates)
+{
+    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
+        rates[i] = (hr_accelerator_rates)HR_ACCELERATOR_RATES_INIT;
+        if (hr_accelerator_measure(context, i, &rates[i]) != HR_OK) {
+            return cli_fail("%s", hr_last_error());
+        }
+    }
+    return CLI_OK;
+}
+
+static int show(hr_context *context, const options *o)
+{
+    hr_accelerator_rates *rates = NULL;
+    int status = CLI_OK;
+    if (o->measure) {
+        rates = calloc(hr_accelerator_count(context), sizeof *rates);
+        status =
+            rates != NULL ? measure(context, rates) : cli_fail("out of memory");
+    }
+    if (status == CLI_OK && o->json) {
+        write_all(context, rates);
+    } else if (status == CLI_OK) {
+        status = print_tables(context, rates);
+    }
+    free(rates);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    options o = {.accelerators = NULL};
+    int status = cli_parse(&cli_devices, argc, argv, &o, NULL);
+    hr_context *context = NULL;
+    if (status == CLI_OK) {
+        status =
+            cli_context(&cli_devices, o.accelerators, o.memory_limit, &context);
+    }
+    if (status == CLI_OK) {
+        status = show(context, &o);
+    }
+    hr_context_destroy(context);
+    return status;
+}
+
+const cli_command cli_devices = {
+    .name = "devices",
+    .usage = "[options]",
+    .summary = "list what can multiply here, and what cannot and why",
+    .details =
+        "Lists every accelerator found, whether it is chosen, and every kind\n"
+        "that is not there with the reason; then the accelerators chosen, "
+        "with\n"
+        "the memory that Headrace may use of each.",
+    .examples = "  headrace devices\n"
+                "  headrace devices --measure\n"
+                "  headrace devices --accelerators 4xhost,opencl --json\n",
+    .options = table,
+    .operands = 0,
+    .operand_names = "no files",
+    .run = run,
+};

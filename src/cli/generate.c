@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace generate: a file of random numbers. */
+#include <stdio.h>
+
+#include "commands.h"
+#include "output.h"
+#include "random.h"
+#include "signals.h"
+#include "values.h"
+
+typedef struct options {
+    cli_shape shape;
+    hr_type type;
+    uint64_t seed;
+    hr_order order;
+    const char *output;
+    bool quiet;
+} options;
+
+static const cli_option table[] = {
+    {"--shape", "RxC", &cli_shape2, offsetof(options, shape),
+     "rows and columns, such as 4096x8192"},
+    {"--type", "TYPE", &cli_type, offsetof(options, type),
+     "f32 f64 c32 c64 f16 bf16 i8 i32"},
+    {"--seed", "N", &cli_seed, offsetof(options, seed),
+     "another seed, other numbers (0)"},
+    {"--order", "row|column", &cli_order, offsetof(options, order),
+     "element order of the file: C or Fortran (row)"},
+    {"-o", "A.npy", &cli_file, offsetof(options, output),
+     "the file to write; it appears when complete"},
+    {"--quiet", NULL, &cli_flag, offsetof(options, quiet), "no progress bar"},
+    {NULL, NULL, NULL, 0, NULL},
+};
+
+static int check(const options *o)
+{
+    if (o->shape.extents[0] == 0) {
+        return cli_wrong(&cli_generate, "--shape is missing");
+    }
+    if (o->type == 0) {
+        return cli_wrong(&cli_generate, "--type is missing");
+    }
+    if (o->output == NULL) {
+        return cli_wrong(&cli_generate, "-o is missing");
+    }
+    if (!cli_output_allowed(o->output)) {
+        return cli_wrong(&cli_generate, "-o: '%s' is not a regular file",
+                         o->output);
+    }
+    return CLI_OK;
+}
+
+static int fill(const cli_output *output, const options *o)
+{
+    cli_progress progress;
+    cli_progress_start(&progress, o->quiet, "generating", cli_link_text);
+    bool done = cli_random_fill(output->matrix, o->seed, &progress);
+    cli_progress_end(&progress);
+    return done ? CLI_OK : cli_fail_cancelled();
+}
+
+static int run(int argc, char **argv)
+{
+    options o = {.order = HR_ROW_MAJOR};
+    int status = cli_parse(&cli_generate, argc, argv, &o, NULL);
+    status = status == CLI_OK ? check(&o) : status;
+    if (status != CLI_OK) {
+        return status;
+    }
+    cli_output output = {.file = NULL};
+    status = cli_output_create(&output, o.output, o.type, o.shape.extents[0],
+                               o.shape.extents[1], o.order);
+    if (status == CLI_OK) {
+        status = fill(&output, &o);
+    }
+    if (status == CLI_OK) {
+        status = cli_output_commit(&output);
+    }
+    cli_output_close(&output);
+    return status;
+}
+
+const cli_command cli_generate = {
+    .name = "generate",
+    .usage = "--shape RxC --type TYPE -o A.npy [options]",
+    .summary = "write a .npy file of random numbers",
+    .details =
+        "Writes random numbers, the same ones for the same shape, type and\n"
+        "seed, whatever the order. Real types, and both parts of complex "
+        "ones,\n"
+        "are uniform in [-1, 1) on a grid that the type holds exactly (f32:\n"
+        "multiples of 2^-23, f64: 2^-52, f16: 2^-10, bf16: 2^-7). Integers "
+        "are\n"
+        "small: i8 from -128 to 127, i32 from -1024 to 1023.",
+    .examples =
+        "  headrace generate --shape 8192x4096 --type f32 --seed 1 -o A.npy\n"
+        "  headrace generate --shape 4096x2048 --type c64 --order column \\\n"
+        "      -o B.npy\n",
+    .options = table,
+    .operands = 0,
+    .operand_names = "no files but -o's",
+    .run = run,
+};

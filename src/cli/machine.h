@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What a measurement was made on, and with. */
+#ifndef CLI_MACHINE_H
+#define CLI_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether /proc/cpuinfo lists this flag. */
+bool cli_cpu_has(const char *flag);
+
+/* The CPU's name and the number of processors in use. */
+void cli_cpu_name(char *name, size_t size);
+
+/* The commit that this program was built from, "unknown" when it was not known,
+ * and its compiler. Constant strings. */
+const char *cli_build_commit(void);
+const char *cli_build_compiler(void);
+
+#endif

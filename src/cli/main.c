@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace: matrices and accelerators from the command line. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "commands.h"
+#include "signals.h"
+
+static const cli_command *const commands[] = {
+    &cli_devices,
+    &cli_generate,
+    &cli_matmul,
+    &cli_bench_command,
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_overview(void)
+{
+    printf("usage: headrace COMMAND [options]\n\n"
+           "Multiplies matrices larger than any accelerator's memory over "
+           "every accelerator\nof this machine.\n\ncommands:\n");
+    for (int i = 0; i < COMMANDS; i++) {
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    printf("  %-10s %s\n", "help", "explain a command: headrace help matmul");
+    printf(
+        "\noptions:\n"
+        "  --help     print this\n"
+        "  --version  print the version of the command and of its library\n\n"
+        "examples:\n"
+        "  headrace devices\n"
+        "  headrace generate --shape 8192x4096 --type f32 -o A.npy\n"
+        "  headrace generate --shape 4096x6000 --type f32 --seed 1 -o B.npy\n"
+        "  headrace matmul A.npy B.npy -o C.npy --verify\n\n"
+        "Exit status: 0, 1 when the work failed, 2 when the command line is "
+        "wrong.\n");
+}
+
+static const cli_command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            return commands[i];
+        }
+    }
+    return NULL;
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc == 0) {
+        print_overview();
+        return CLI_OK;
+    }
+    const cli_command *command = find_command(argv[0]);
+    if (command == NULL) {
+        return cli_wrong(NULL, "there is no command '%s'", argv[0]);
+    }
+    cli_print_help(command);
+    return CLI_OK;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        return cli_wrong(NULL, "a command is missing");
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0) {
+        printf("headrace %d.%d.%d, library %s\n", HR_VERSION_MAJOR,
+               HR_VERSION_MINOR, HR_VERSION_PATCH, hr_version());
+        return CLI_OK;
+    }
+    if (strcmp(name, "help") == 0) {
+        return help(argc - 2, argv + 2);
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        return help(0, NULL);
+    }
+    if (strcmp(name, "bench-peer") == 0) {
+        return cli_bench_peer();
+    }
+    const cli_command *command = find_command(name);
+    if (command == NULL) {
+        return cli_wrong(NULL, "there is no %s '%s'",
+                         name[0] == '-' ? "option" : "command", name);
+    }
+    if (cli_wants_help(argc - 2, argv + 2)) {
+        cli_print_help(command);
+        return CLI_OK;
+    }
+    return command->run(argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    cli_signals_init();
+    int status = dispatch(argc, argv);
+    /* What was written to a closed pipe or a full disk shows only now. */
+    bool bad = ferror(stdout) != 0;
+    errno = 0;
+    if (fclose(stdout) != 0 || bad) {
+        return cli_fail("cannot write to standard output%s%s",
+                        errno != 0 ? ": " : "",
+                        errno != 0 ? strerror(errno) : "");
+    }
+    return status;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace matmul: C := alpha A B + beta C0, from files into a file. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "context.h"
+#include "output.h"
+#include "product.h"
+#include "report.h"
+#include "values.h"
+
+typedef struct options {
+    cli_product product;
+    cli_scalar alpha, beta;
+    const char *accelerators;
+    uint64_t memory_limit;
+    bool json;
+} options;
+
+#define FIELD(name) offsetof(options, name)
+
+static const cli_option table[] = {
+    {"-o", "C.npy", &cli_file, FIELD(product.output),
+     "the file to write; it appears when complete"},
+    {"--alpha", "X", &cli_factor, FIELD(alpha),
+     "the product's factor: 2, 1.5+2i, -i (1)"},
+    {"--add", "C0.npy", &cli_file, FIELD(product.add),
+     "add this matrix, of C's shape and type"},
+    {"--beta", "Y", &cli_factor, FIELD(beta),
+     "the factor of --add's matrix (1)"},
+    {"--transpose-a", NULL, &cli_flag, FIELD(product.transpose_a),
+     "multiply with A's transpose"},
+    {"--transpose-b", NULL, &cli_flag, FIELD(product.transpose_b),
+     "multiply with B's transpose"},
+    {"--conjugate-a", NULL, &cli_flag, FIELD(product.conjugate_a),
+     "multiply with A's complex conjugate"},
+    {"--conjugate-b", NULL, &cli_flag, FIELD(product.conjugate_b),
+     "multiply with B's complex conjugate"},
+    {"--type", "TYPE", &cli_type, FIELD(product.type),
+     "of C: as A and B, or f32 for f16 and bf16; i32\n"
+     "for i8 (A's type, but i32 for i8)"},
+    {"--accelerators", "LIST", &cli_list, FIELD(accelerators),
+     "such as host,opencl:0:0 or 4xhost\n"
+     "(HEADRACE_ACCELERATORS, else all)"},
+    {"--memory-limit", "SIZE", &cli_bytes, FIELD(memory_limit),
+     "for each accelerator, such as 512MiB\n"
+     "(HEADRACE_MEMORY_LIMIT, else what is free)"},
+    {"--compute", "native|tf32", &cli_compute, FIELD(product.compute),
+     "tf32: products of f32 rounded to 10 bits first"},
+    {"--dry-run", NULL, &cli_flag, FIELD(product.dry_run),
+     "print the plan and write nothing; needs no -o"},
+    {"--verify", NULL, &cli_flag, FIELD(product.verify),
+     "check the product before C.npy appears"},
+    {"--json", NULL, &cli_flag, FIELD(json),
+     "print one JSON object instead of a table"},
+    {"--quiet", NULL, &cli_flag, FIELD(product.quiet),
+     "no progress bar and no table"},
+    {NULL, NULL, NULL, 0, NULL},
+};
+
+/* Whether both names lead to one file, through links too. */
+static bool same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static int check_output(const cli_product *p)
+{
+    const char *const inputs[] = {p->a, p->b, p->add};
+    for (int i = 0; i < 3; i++) {
+        if (inputs[i] != NULL && same_file(inputs[i], p->output)) {
+            return cli_wrong(&cli_matmul,
+                             "-o: '%s' is the same file as the input '%s'",
+                             p->output, inputs[i]);
+        }
+    }
+    if (!cli_output_allowed(p->output)) {
+        return cli_wrong(&cli_matmul, "-o: '%s' is not a regular file",
+                         p->output);
+    }
+    return CLI_OK;
+}
+
+/* What no single option can tell, and defaults that depend on others. */
+static int check(options *o)
+{
+    cli_product *p = &o->product;
+    if (o->beta.given && p->add == NULL) {
+        return cli_wrong(&cli_matmul, "--beta needs --add: there is no matrix "
+                                      "to multiply with it");
+    }
+    p->alpha = o->alpha.given ? o->alpha.value : hr_real(1.0);
+    p->beta =
+        o->beta.given ? o->beta.value : hr_real(p->add != NULL ? 1.0 : 0.0);
+    if (p->output == NULL && !p->dry_run) {
+        return cli_wrong(&cli_matmul, "-o is missing");
+    }
+    if (p->dry_run && p->verify) {
+        return cli_wrong(&cli_matmul,
+                         "--dry-run makes nothing that --verify could check");
+    }
+    return p->output != NULL ? check_output(p) : CLI_OK;
+}
+
+static int report(const hr_context *context, const options *o,
+                  const cli_outcome *outcome)
+{
+    if (o->json) {
+        return cli_report_json(context, &o->product, outcome);
+    }
+    if (o->product.quiet) {
+        return CLI_OK;
+    }
+    return cli_report_table(context, &o->product, outcome);
+}
+
+static int run(int argc, char **argv)
+{
+    options o;
+    memset(&o, 0, sizeof o);
+    const char *files[2];
+    int status = cli_parse(&cli_matmul, argc, argv, &o, files);
+    if (status == CLI_OK) {
+        o.product.a = files[0];
+        o.product.b = files[1];
+        status = check(&o);
+    }
+    hr_context *context = NULL;
+    if (status == CLI_OK) {
+        status =
+            cli_context(&cli_matmul, o.accelerators, o.memory_limit, &context);
+    }
+    if (status == CLI_OK) {
+        cli_outcome outcome;
+        status = cli_multiply(context, &o.product, &outcome);
+        if (status == CLI_OK) {
+            status = report(context, &o, &outcome);
+        }
+        cli_outcome_free(&outcome);
+    }
+    hr_context_destroy(context);
+    return status;
+}
+
+const cli_command cli_matmul = {
+    .name = "matmul",
+    .usage = "A.npy B.npy -o C.npy [options]",
+    .summary = "multiply two matrices in .npy files",
+    .details =
+        "Computes C = alpha A B + beta C0 over every accelerator chosen, in\n"
+        "pieces that fit their memories, and prints what was moved and what\n"
+        "took the time. A and B have one type. C.npy, in row order, appears\n"
+        "when it is complete; an earlier file of that name stays until then.",
+    .examples =
+        "  headrace matmul A.npy B.npy -o C.npy --verify\n"
+        "  headrace matmul A.npy B.npy -o C.npy --accelerators 4xhost \\\n"
+        "      --memory-limit 128MiB\n"
+        "  headrace matmul A.npy B.npy -o D.npy --transpose-a --alpha 2i \\\n"
+        "      --add C.npy --beta -1\n"
+        "  headrace matmul A.npy B.npy --dry-run --json\n",
+    .options = table,
+    .operands = 2,
+    .operand_names = "2 files, A.npy and B.npy",
+    .run = run,
+};

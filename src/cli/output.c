@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+
+#include <sys/stat.h>
+
+#include "signals.h"
+
+int cli_failed_call(void)
+{
+    return cli_cancelled() ? cli_fail_cancelled()
+                           : cli_fail("%s", hr_last_error());
+}
+
+bool cli_output_allowed(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) != 0 || S_ISREG(info.st_mode);
+}
+
+/* The file is there: let signals know of it. */
+static int watch(cli_output *output)
+{
+    const char *temporary = hr_npy_temporary(output->file);
+    size_t bytes = (size_t)output->matrix.rows * (size_t)output->matrix.cols *
+                   hr_type_size(output->matrix.type);
+    if (temporary == NULL || !cli_remember(temporary)) {
+        int status = cli_fail("the name of %s is too long", output->path);
+        hr_npy_close(output->file);
+        output->file = NULL;
+        return status;
+    }
+    cli_guard(output->path, output->matrix.data, bytes, true);
+    return CLI_OK;
+}
+
+int cli_output_create(cli_output *output, const char *path, hr_type type,
+                      int64_t rows, int64_t cols, hr_order order)
+{
+    output->path = path;
+    cli_signals_phase(CLI_HELD);
+    bool made = hr_npy_create(path, type, rows, cols, order, &output->file,
+                              &output->matrix) == HR_OK;
+    int status = made ? watch(output) : cli_failed_call();
+    cli_signals_phase(CLI_POLLED);
+    if (status == CLI_OK && cli_cancelled()) {
+        status = cli_fail_cancelled();
+    }
+    return status;
+}
+
+int cli_output_commit(cli_output *output)
+{
+    /* Writing to the disk may take long and cannot be asked to stop. */
+    cli_signals_phase(CLI_AT_ONCE);
+    if (cli_cancelled()) {
+        return cli_fail_cancelled();
+    }
+    return hr_npy_commit(output->file) == HR_OK ? CLI_OK : cli_failed_call();
+}
+
+void cli_output_close(cli_output *output)
+{
+    if (output->file != NULL) {
+        hr_npy_close(output->file);
+        output->file = NULL;
+        cli_forget();
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A .npy file that is being made, and is gone without a trace if it fails. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include <stdbool.h>
+
+#include <headrace/headrace.h>
+
+#include "args.h"
+
+typedef struct cli_output {
+    const char *path;
+    hr_npy *file; /* NULL: not made yet */
+    hr_matrix matrix;
+} cli_output;
+
+/* Whether path may be an output: absent, or a regular file, which will be
+ * replaced (and not a device, which the new file would take the place of). */
+bool cli_output_allowed(const char *path);
+
+/* Make the file under its temporary name, and see to it that a signal or a full
+ * disk removes it. Returns an exit status. */
+int cli_output_create(cli_output *output, const char *path, hr_type type,
+                      int64_t rows, int64_t cols, hr_order order);
+
+/* Give it its name. Returns an exit status. */
+int cli_output_commit(cli_output *output);
+
+/* Unmap it; removes it unless committed. May be called for one never made. */
+void cli_output_close(cli_output *output);
+
+/* Say why a call of the library failed; "cancelled" if that is what a signal
+ * asked for. Returns CLI_FAILED. */
+int cli_failed_call(void);
+
+#endif

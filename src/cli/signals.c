@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "signals.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "args.h"
+
+enum {
+    PATHS = 8,
+    GUARDS = 8,
+    STOPS = 3,
+    GRACE_MS = 600 /* for cancelled work to end: "within a second" */
+};
+
+typedef struct guard {
+    const char *path;
+    uintptr_t start, end;
+    bool output;
+} guard;
+
+/* Handlers run in any thread, so what they read is published by atomics. */
+static char paths[PATHS][PATH_MAX];
+static atomic_int path_count;
+static guard guards[GUARDS];
+static atomic_int guard_count;
+static atomic_int current_phase;
+static atomic_bool cancelled;
+static atomic_bool leaving;
+static atomic_bool told; /* "cancelled" has been printed */
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+static bool ignored[STOPS]; /* from the start, and so for ever */
+static timer_t grace_timer;
+static bool grace_timer_made;
+
+static void say(const char *text)
+{
+    ssize_t written = write(STDERR_FILENO, text, strlen(text));
+    (void)written; /* nothing can be done about it here */
+}
+
+static void say_cancelled(void)
+{
+    if (!atomic_exchange(&told, true)) {
+        say("headrace: cancelled\n");
+    }
+}
+
+/* One handler ends the program; those of other threads wait here for that. None
+ * interrupts another on the same thread, as all signals are masked. */
+static void be_the_only_one(void)
+{
+    if (atomic_exchange(&leaving, true)) {
+        for (;;) {
+            pause();
+        }
+    }
+}
+
+/* Only functions that signal handlers may call. */
+static void remove_all(void)
+{
+    for (int i = atomic_load(&path_count); i > 0; i--) {
+        if (unlink(paths[i - 1]) != 0) {
+            rmdir(paths[i - 1]);
+        }
+    }
+}
+
+static void leave(void)
+{
+    remove_all();
+    _exit(1);
+}
+
+static void start_grace(void)
+{
+    struct itimerspec grace = {.it_value = {0, GRACE_MS * 1000000L}};
+    if (grace_timer_made) {
+        timer_settime(grace_timer, 0, &grace, NULL);
+    }
+}
+
+static void on_stop(int number)
+{
+    (void)number;
+    int error = errno; /* of whatever was interrupted */
+    bool again = atomic_exchange(&cancelled, true);
+    int phase = atomic_load(&current_phase);
+    if (phase == CLI_AT_ONCE || (phase == CLI_POLLED && again)) {
+        be_the_only_one();
+        say_cancelled();
+        leave();
+    }
+    if (phase == CLI_POLLED) {
+        start_grace();
+    }
+    errno = error;
+}
+
+static void on_grace_over(int number)
+{
+    (void)number;
+    be_the_only_one();
+    say_cancelled();
+    leave();
+}
+
+static const guard *find_guard(uintptr_t address)
+{
+    for (int i = 0; i < atomic_load(&guard_count); i++) {
+        if (address >= guards[i].start && address < guards[i].end) {
+            return &guards[i];
+        }
+    }
+    return NULL;
+}
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    const guard *hit = find_guard((uintptr_t)info->si_addr);
+    if (hit == NULL) { /* a fault of our own: let it be seen as such */
+        remove_all();
+        signal(number, SIG_DFL);
+        return; /* to where it happens again */
+    }
+    be_the_only_one();
+    say("headrace: ");
+    say(hit->path);
+    say(hit->output ? " cannot be written: the disk is full or failing\n"
+                    : " cannot be read: it was made shorter, or its disk is "
+                      "failing\n");
+    leave();
+}
+
+/* A signal that was ignored when the program began stays so: that is how a
+ * shell keeps it away from what runs in the background. */
+static void note_ignored(void)
+{
+    for (int i = 0; i < STOPS; i++) {
+        struct sigaction old;
+        ignored[i] =
+            sigaction(stops[i], NULL, &old) == 0 && old.sa_handler == SIG_IGN;
+    }
+}
+
+void cli_signals_init(void)
+{
+    note_ignored();
+    grace_timer_made = timer_create(CLOCK_MONOTONIC, NULL, &grace_timer) == 0;
+    cli_signals_install();
+}
+
+void cli_signals_install(void)
+{
+    struct sigaction stop = {.sa_handler = on_stop};
+    struct sigaction grace = {.sa_handler = on_grace_over};
+    struct sigaction bus = {.sa_flags = SA_SIGINFO};
+    bus.sa_sigaction = on_bus_error;
+    sigfillset(&stop.sa_mask);
+    sigfillset(&grace.sa_mask);
+    sigfillset(&bus.sa_mask);
+    for (int i = 0; i < STOPS; i++) {
+        if (!ignored[i]) {
+            sigaction(stops[i], &stop, NULL);
+        }
+    }
+    sigaction(SIGALRM, &grace, NULL);
+    sigaction(SIGBUS, &bus, NULL);
+    /* Both also come back as errors of the calls that cause them. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+void cli_signals_phase(cli_phase phase)
+{
+    atomic_store(&current_phase, phase);
+}
+
+bool cli_cancelled(void)
+{
+    return atomic_load(&cancelled);
+}
+
+int cli_fail_cancelled(void)
+{
+    say_cancelled();
+    return CLI_FAILED;
+}
+
+bool cli_remember(const char *path)
+{
+    int count = atomic_load(&path_count);
+    size_t bytes = strlen(path) + 1;
+    if (count == PATHS || bytes > PATH_MAX) {
+        return false;
+    }
+    memcpy(paths[count], path, bytes);
+    atomic_store(&path_count, count + 1);
+    return true;
+}
+
+void cli_forget(void)
+{
+    atomic_fetch_sub(&path_count, 1);
+}
+
+bool cli_guard(const char *path, const void *start, size_t bytes, bool output)
+{
+    int count = atomic_load(&guard_count);
+    if (count == GUARDS) {
+        return false;
+    }
+    guards[count] =
+        (guard){path, (uintptr_t)start, (uintptr_t)start + bytes, output};
+    atomic_store(&guard_count, count + 1);
+    return true;
+}
+
+void cli_unguard(void)
+{
+    atomic_store(&guard_count, 0);
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# headrace devices: tables, JSON, lists, limits, measurements.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+
+expect 0 "arithmetic" devices
+check grep -q '^host ' "$out"
+
+expect 0 '"version": "0.1.0"' devices --accelerators host --json
+equal "path" host "$(json 'accelerators[0].path')"
+equal "in place" true "$(json 'accelerators[0].in_place')"
+equal "rates unasked" "" "$(json 'accelerators[0].rates.f32_flops_per_second')"
+check "$TOOLS/json_check" 'machine[0].reason' <"$out" >/dev/null
+
+expect 0 '"machine"' devices --accelerators 3xhost --memory-limit 64MiB --json
+equal "third" 'host#2' "$(json 'accelerators[2].path')"
+equal "limit" 67108864 "$(json 'accelerators[2].memory_limit')"
+equal "fourth" "" "$(json 'accelerators[3].path')"
+HEADRACE_ACCELERATORS=2xhost HEADRACE_MEMORY_LIMIT=1MiB
+export HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+expect 0 '"machine"' devices --json
+equal "second, by environment" 'host#1' "$(json 'accelerators[1].path')"
+equal "its limit" 1048576 "$(json 'accelerators[1].memory_limit')"
+unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+
+expect 0 "GFLOP/s" devices --measure --accelerators 2xhost --memory-limit 64MiB
+expect 0 '"rates"' devices --measure --accelerators 2xhost \
+    --memory-limit 64MiB --json
+for rate in up_bytes down_bytes f32_flops f64_flops; do
+    value=$(json "accelerators[1].rates.${rate}_per_second")
+    check [ "${value%%[.e]*}" -gt 0 ]
+done
+
+# What no list is, and what is not there.
+expect 2 "--accelerators: " devices --accelerators ,
+expect 2 "--accelerators: " devices --accelerators 0xhost
+expect 1 "nowhere" devices --accelerators nowhere:0
+expect 1 "host" devices --accelerators host:7
+HEADRACE_ACCELERATORS=, expect 1 "HEADRACE_ACCELERATORS" devices
+HEADRACE_MEMORY_LIMIT=12x expect 1 "HEADRACE_MEMORY_LIMIT" devices
+
+finish

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The help, the manual page and the completion name the same options, and the
+# examples of the help work as they stand.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+: "${SOURCE:?}"
+manual=$SOURCE/docs/headrace.1
+completion=$SOURCE/tools/headrace.bash
+commands="devices generate matmul bench"
+
+# The options that a subcommand's help lists.
+options() {
+    "$HEADRACE" help "$1" |
+        sed -n '/^options:/,/^examples:/s/^  \(-[-a-z]*\).*/\1/p'
+}
+
+# The section of the manual page on a subcommand, without its markup.
+section() {
+    heading=$(echo "$1" | tr '[:lower:]' '[:upper:]')
+    sed -n "/^.SH \"HEADRACE $heading/,/^.SH [^\"]/p" "$manual" |
+        sed 's/\\-/-/g; s/", "/ /g'
+}
+
+for command in $commands; do
+    section "$command" >"$base/section"
+    check [ -s "$base/section" ]
+    for option in $(options "$command"); do
+        [ "$option" != --help ] || continue
+        check grep -q "^.*$option\\b" "$base/section"
+    done
+done
+
+# What bash offers after "headrace COMMAND -" is what the help lists.
+if command -v bash >/dev/null; then
+    for command in $commands; do
+        options "$command" | sort >"$base/want"
+        bash -c '. "$1"; COMP_WORDS=(headrace "$2" -); COMP_CWORD=2; _headrace
+            printf "%s\n" "${COMPREPLY[@]}"' bash "$completion" "$command" |
+            sort >"$base/got"
+        check diff "$base/want" "$base/got"
+    done
+    bash -c '. "$1"; COMP_WORDS=(headrace matmul A --type b); COMP_CWORD=4
+        _headrace; echo "${COMPREPLY[@]}"' bash "$completion" >"$out"
+    equal "types" bf16 "$(cat "$out")"
+else
+    echo "no bash here: its completion was not tried"
+fi
+
+# Every long option in the manual page is one of some subcommand.
+for command in $commands; do options "$command"; done | sort -u >"$base/all"
+printf '%s\n' --version >>"$base/all"
+sed 's/\\-/-/g' "$manual" | grep -o -e '--[a-z][-a-z]*' | sort -u |
+    while read -r option; do
+        grep -qx -e "$option" "$base/all" || echo "$option"
+    done >"$out"
+equal "options that only the manual page knows" "" "$(cat "$out")"
+
+if command -v groff >/dev/null; then
+    groff -man -ww -Tutf8 "$manual" >/dev/null 2>"$err"
+    check [ ! -s "$err" ]
+fi
+
+# The examples, with smaller matrices.
+examples() {
+    "$HEADRACE" help "$1" | sed -n '/^examples:/,$p' | sed 1d |
+        sed -e ':a' -e '/\\$/N' -e 's/\\\n//' -e 'ta' |
+        sed 's/8192/82/g; s/4096/41/g; s/2048/21/g'
+}
+ln -s "$HEADRACE" "$base/headrace"
+"$HEADRACE" generate --shape 40x40 --type c32 -o A.npy || exit 1
+"$HEADRACE" generate --shape 40x40 --type c32 -o B.npy || exit 1
+for command in matmul generate; do
+    examples "$command" >"$base/examples"
+    check [ -s "$base/examples" ]
+    while read -r line; do
+        check env "PATH=$base:$PATH" sh -c "$line" >"$out" 2>&1
+    done <"$base/examples"
+done
+
+finish

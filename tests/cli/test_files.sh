@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Files that cannot be read or written, or that change under a running command:
+# one sentence, status 1, an earlier output as it was, no temporary left.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+
+"$HEADRACE" generate --shape 300x200 --type f32 -o A.npy || exit 1
+"$HEADRACE" generate --shape 200x250 --type f32 -o B.npy || exit 1
+echo earlier >C.npy
+
+refuse() { # WORDS FILE
+    expect 1 "$1" matmul "$2" B.npy -o C.npy
+}
+
+# Short, empty, foreign, nonsense.
+head -c 200000 A.npy >short.npy
+refuse "short.npy" short.npy
+head -c 100 A.npy >header.npy
+refuse "header.npy" header.npy
+: >empty.npy
+refuse "empty.npy" empty.npy
+echo "no matrix at all, only words" >words.npy
+refuse "words.npy" words.npy
+mkdir folder.npy
+refuse "folder.npy" folder.npy
+if [ "$(id -u)" -ne 0 ]; then
+    cp A.npy locked.npy
+    chmod 000 locked.npy
+    refuse "locked.npy" locked.npy
+fi
+
+# A limit on the size of files, and a disk that is full.
+(
+    # shellcheck disable=SC3045 # ulimit -f is in every shell that we know
+    ulimit -f 100 || exit 77
+    expect 1 "C.npy" matmul A.npy B.npy -o C.npy
+    [ "$failures" -eq 0 ]
+)
+check [ $? -eq 0 ]
+if [ "$(id -u)" -eq 0 ] && mkdir "$base/disk" &&
+    mount -t tmpfs -o size=128k tmpfs "$base/disk" 2>/dev/null; then
+    trap 'umount "$base/disk"; rm -rf "$base"' EXIT
+    echo earlier >"$base/disk/C.npy"
+    "$HEADRACE" matmul A.npy B.npy -o "$base/disk/C.npy" >"$out" 2>"$err"
+    equal "status with a full disk" 1 $?
+    check is_sentence "C.npy"
+    equal "on the full disk" C.npy "$(ls -A "$base/disk")"
+    equal "its content" earlier "$(cat "$base/disk/C.npy")"
+else
+    echo "no small file system can be mounted here: not tried on a full disk"
+fi
+
+# Inputs that change while they are multiplied. The product is made larger until
+# it takes long enough to be met.
+# meddle COMMAND...: run it when the output's temporary has appeared.
+meddle() {
+    for size in 4000 8000 16000; do
+        "$HEADRACE" generate --shape ${size}x$size --type i8 -o A.npy || exit 1
+        "$HEADRACE" matmul A.npy A.npy -o C.npy --accelerators host \
+            >"$out" 2>"$err" &
+        until ls .C.npy.* >/dev/null 2>&1 || ! kill -0 $! 2>/dev/null; do
+            sleep 0.02
+        done
+        "$@"
+        wait $!
+        got=$?
+        [ $got -eq 0 ] || break # else it was quicker
+        echo earlier >C.npy
+    done
+    equal "status after $*" 1 $got
+    check is_sentence "A.npy"
+    equal "C.npy after $*" earlier "$(cat C.npy)"
+    equal "temporaries after $*" "" "$(find . -name '.*' ! -name .)"
+}
+meddle truncate -s 1000 A.npy
+meddle touch A.npy
+meddle mv A.npy away.npy
+
+finish

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Ctrl-C: status 1, "cancelled", no output and no temporary, soon.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+
+# interrupt SIGNAL|TWICE ARGUMENTS...: send it soon after the work has begun. False
+# when the command was quicker than that.
+interrupt() {
+    signal=$1
+    shift
+    result=$("$TOOLS/send_signal" "$signal" .C.npy. "$HEADRACE" "$@" 2>"$err")
+    [ "$result" != "finished before" ] || return 1
+    echo "$signal to headrace $1: $result"
+    seconds=${result#status 1 after }
+    check [ "$seconds" != "$result" ]      # status 1
+    check [ "${seconds%%.*}" -lt 10 ]      # promised is 1; machines are busy
+    check is_sentence "headrace: cancelled"
+    equal "C.npy" earlier "$(cat C.npy)"
+    equal "temporaries" "" "$(find . -name '.*' ! -name .)"
+}
+
+# long SIGNAL OPTIONS...: a product that takes long enough on this machine.
+long() {
+    how=$1
+    shift
+    for size in 4000 8000 16000; do
+        echo earlier >C.npy
+        "$HEADRACE" generate --shape ${size}x$size --type i8 -o A.npy || exit 1
+        interrupt "$how" matmul A.npy A.npy -o C.npy "$@" && return
+    done
+    failed "no product took long enough"
+}
+
+long INT --accelerators host
+long TWICE --accelerators host
+long TERM --accelerators 3xhost --memory-limit 64MiB
+echo earlier >C.npy
+interrupt INT generate --shape 30000x10000 --type f64 -o C.npy ||
+    failed "2.4 GB were written too soon"
+
+finish

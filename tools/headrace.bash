@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+# Completion of headrace's command line for bash. Installed as
+# bash-completion/completions/headrace, or read by: . tools/headrace.bash
+# shellcheck shell=bash
+
+# The words that may follow an option; false when it takes none that we know.
+_headrace_values() {
+    case $1 in
+    --type | --types) echo "f32 f64 c32 c64 f16 bf16 i8 i32" ;;
+    --order) echo "row column" ;;
+    --compute) echo "native tf32" ;;
+    --accelerators) echo "all host 2xhost 4xhost opencl host,opencl" ;;
+    --memory-limit) echo "128MiB 512MiB 1GiB 4GiB 16GiB" ;;
+    --alpha | --beta | --seed | --shape | --size | --repeat) echo "" ;;
+    *) return 1 ;;
+    esac
+}
+
+# The options of a subcommand.
+_headrace_options() {
+    case $1 in
+    devices) echo "--accelerators --memory-limit --measure --json" ;;
+    generate) echo "--shape --type --seed --order -o --quiet" ;;
+    matmul)
+        echo "-o --alpha --add --beta --transpose-a --transpose-b" \
+            "--conjugate-a --conjugate-b --type --accelerators" \
+            "--memory-limit --compute --dry-run --verify --json --quiet"
+        ;;
+    bench)
+        echo "--size --shape --types --accelerators --memory-limit" \
+            "--repeat --from-files --json"
+        ;;
+    esac
+}
+
+_headrace() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local command=${COMP_WORDS[1]} words
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words="devices generate matmul bench help --help --version"
+    elif [ "$command" = help ]; then
+        words="devices generate matmul bench"
+    elif ! words=$(_headrace_values "$before"); then
+        words=
+        case $word in
+        -*) words="$(_headrace_options "$command") --help" ;;
+        *) [ "$command" != bench ] || words=matmul ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+# Where nothing of the above fits, files: the operands, -o and --add.
+complete -o default -F _headrace headrace

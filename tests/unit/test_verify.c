@@ -215,7 +215,7 @@ static void right_and_wrong_products(int pair)
     snprintf(name, sizeof name, "%s into %s", hr_type_name(pairs[pair].ab),
              hr_type_name(pairs[pair].c));
     TEST_CASE(name);
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 20; i++) {
         product x;
         hr_verify_report report;
         int64_t mnk[3];

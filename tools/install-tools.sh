@@ -18,6 +18,7 @@ run - ocl-icd-libopencl1
 run - pocl-opencl-icd
 check git git
 check clang clang
+check - libclang-rt-dev
 check clang-format-14 clang-format-14
 check clang-tidy-14 clang-tidy-14
 check cppcheck cppcheck

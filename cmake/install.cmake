@@ -9,15 +9,13 @@ install(TARGETS headrace EXPORT headraceTargets
 install(DIRECTORY include/headrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 
-if(TARGET headrace-cli)
-  file(RELATIVE_PATH bin_to_lib
-    ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-  set_target_properties(headrace-cli PROPERTIES
-    INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-  install(TARGETS headrace-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
-install(FILES docs/headrace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
-install(FILES tools/headrace.bash RENAME headrace OPTIONAL
+file(RELATIVE_PATH bin_to_lib
+  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(headrace-cli PROPERTIES
+  INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+install(TARGETS headrace-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES docs/headrace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES tools/headrace.bash RENAME headrace
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
 # The CMake package.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CLBlast [Nugteren2018] (C. Nugteren, CLBlast: A Tuned OpenCL BLAS Library,
  * IWOCL 2018) in place of our kernel, on request: HEADRACE_CLBLAST=on, or the
- * path of the library.
+ * library's file name. Unset, empty or "off" leaves it alone.
  *
  * It is not the default, because where we could measure, our kernel is faster
  * and needs no memory. CLBlast 1.5.3, GFLOP/s, f32 / f64:
@@ -50,21 +50,25 @@ static const hri_symbol symbols[] = {
 };
 
 static clblast_api api;
-static bool wanted; /* constant after load */
+static bool wanted; /* constant after load, like name */
+static const char *name = "OpenCL C kernel";
 
 static void load(void)
 {
-    const char *choice = getenv("HEADRACE_CLBLAST");
-    if (choice == NULL || choice[0] == '\0' || strcmp(choice, "off") == 0) {
+    const char *wish = getenv("HEADRACE_CLBLAST");
+    if (wish == NULL || wish[0] == '\0' || strcmp(wish, "off") == 0) {
         return;
     }
-    bool path = strchr(choice, '/') != NULL;
-    const char *const names[] = {path ? choice : "libclblast.so.1", NULL};
+    const char *const names[] = {
+        strcmp(wish, "on") == 0 ? "libclblast.so.1" : wish, NULL};
     void *library = NULL;
     wanted =
         hri_library_open(names, &library) == HR_OK &&
         hri_library_resolve(library, names[0], symbols,
                             sizeof symbols / sizeof symbols[0], &api) == HR_OK;
+    name = wanted ? "CLBlast, OpenCL C kernel"
+                  : "OpenCL C kernel, since HEADRACE_CLBLAST names no CLBlast "
+                    "that can be loaded";
 }
 
 bool hri_cl_clblast_wanted(void)
@@ -72,6 +76,12 @@ bool hri_cl_clblast_wanted(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
     return wanted;
+}
+
+const char *hri_cl_arithmetic_name(void)
+{
+    hri_cl_clblast_wanted();
+    return name;
 }
 
 void hri_cl_clblast_forget(void)

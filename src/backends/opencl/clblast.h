@@ -8,6 +8,9 @@
 /* Whether it was asked for and is there. Any thread. */
 bool hri_cl_clblast_wanted(void);
 
+/* What multiplies, in words. Any thread. */
+const char *hri_cl_arithmetic_name(void);
+
 /* Whether it is wanted and can do this product, whose m, n and k are positive
  * and whose alpha is not 0, without memory of its own. */
 bool hri_cl_clblast_suits(hri_cl_queue *queue, const hri_gemm *gemm);

@@ -101,9 +101,7 @@ hr_status hri_cl_describe(const hri_cl_unit *unit, hri_device_info *info)
     snprintf(d.path, sizeof d.path, "opencl:%u:%u", unit->platform_index,
              unit->device_index);
     text(unit, CL_DEVICE_NAME, d.name, sizeof d.name);
-    snprintf(d.arithmetic, sizeof d.arithmetic, "%s",
-             hri_cl_clblast_wanted() ? "CLBlast and OpenCL C kernel"
-                                     : "OpenCL C kernel");
+    snprintf(d.arithmetic, sizeof d.arithmetic, "%s", hri_cl_arithmetic_name());
     physical_id(unit, &d);
     d.memory_bytes = hri_cl_unit_number(unit, CL_DEVICE_GLOBAL_MEM_SIZE);
     d.emulated = (type & CL_DEVICE_TYPE_CPU) != 0;

@@ -53,16 +53,26 @@ hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **out)
     return HR_OK;
 }
 
-static hr_status no_memory(const hri_cl_device *device, const char *what,
-                           size_t bytes, cl_int error)
+/* Drivers have many words for too little memory; other errors are forwarded. */
+static hr_status refused(const hri_cl_device *device, const char *what,
+                         size_t bytes, cl_int error)
 {
     const hri_device_info *info = &device->base.info;
-    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                    "%s: %s of %zu bytes was refused with %s (the device has "
-                    "%llu bytes, one buffer at most %llu)",
-                    info->path, what, bytes, hri_cl_error_name(error),
-                    (unsigned long long)info->memory_bytes,
-                    (unsigned long long)info->allocation_bytes);
+    switch (error) {
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY:
+    case CL_INVALID_BUFFER_SIZE:
+    case CL_MAP_FAILURE:
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "%s: %s of %zu bytes was refused with %s (the device "
+                        "has %llu bytes, one buffer at most %llu)",
+                        info->path, what, bytes, hri_cl_error_name(error),
+                        (unsigned long long)info->memory_bytes,
+                        (unsigned long long)info->allocation_bytes);
+    default:
+        return hri_cl_check(error, what);
+    }
 }
 
 /* Drivers put off the allocation until a buffer is first used. Use it now, so
@@ -70,9 +80,8 @@ static hr_status no_memory(const hri_cl_device *device, const char *what,
 static cl_int make_real(hri_cl_device *device, cl_mem memory, size_t bytes)
 {
     const unsigned char zero = 0;
-    cl_int error = hri_cl.clEnqueueFillBuffer(device->setup, memory, &zero, 1,
-                                              bytes - 1, 1, 0, NULL, NULL);
-    return error == CL_SUCCESS ? hri_cl.clFinish(device->setup) : error;
+    return hri_cl.clEnqueueWriteBuffer(device->setup, memory, CL_TRUE,
+                                       bytes - 1, 1, &zero, 0, NULL, NULL);
 }
 
 static hr_status device_allocate(hri_device *base, size_t bytes,
@@ -81,7 +90,7 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
     hri_cl_device *device = (hri_cl_device *)base;
     size_t size = bytes > 0 ? bytes : 1;
     if (size > base->info.allocation_bytes) {
-        return no_memory(device, "a buffer", bytes, CL_INVALID_BUFFER_SIZE);
+        return refused(device, "a buffer", bytes, CL_INVALID_BUFFER_SIZE);
     }
     hri_cl_buffer *buffer = calloc(1, sizeof *buffer);
     if (buffer == NULL) {
@@ -99,7 +108,7 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
     }
     if (error != CL_SUCCESS) {
         free(buffer);
-        return no_memory(device, "a buffer", bytes, error);
+        return refused(device, "a buffer", bytes, error);
     }
     *out = &buffer->base;
     return HR_OK;
@@ -138,7 +147,7 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
     }
     if (error != CL_SUCCESS) {
         free(pinned);
-        return no_memory(device, "pinned memory", bytes, error);
+        return refused(device, "pinned memory", bytes, error);
     }
     pinned->next = device->pinned;
     device->pinned = pinned;

@@ -126,8 +126,8 @@ static hr_status run_kernel(hri_cl_queue *queue, const hri_gemm *g)
 {
     hri_cl_kernel *k = &queue->kernels[g->type];
     if (k->kernel == NULL) {
-        hr_status status = hri_cl_kernel_create(
-            (hri_cl_device *)queue->base.device, g->type, k);
+        hri_cl_unit *unit = ((hri_cl_device *)queue->base.device)->unit;
+        hr_status status = hri_cl_kernel_create(unit, g->type, k);
         if (status != HR_OK) {
             return status;
         }

@@ -126,8 +126,9 @@ hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
 /* The layout that suits a device. */
 hri_cl_layout hri_cl_layout_for(const hri_cl_unit *unit);
 /* Make the kernel for a type of A and B, building its program if that has not
- * been done on this unit. */
-hr_status hri_cl_kernel_create(hri_cl_device *device, hr_type type,
+ * been done on this unit, which is open. Falls back to the small layout where
+ * the device does not take that for GPUs. */
+hr_status hri_cl_kernel_create(hri_cl_unit *unit, hr_type type,
                                hri_cl_kernel *kernel);
 void hri_cl_programs_release(hri_cl_unit *unit);
 

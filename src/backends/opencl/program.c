@@ -66,10 +66,11 @@ static options cpu_options(const hri_cl_unit *unit, hr_type type)
     return o;
 }
 
-static options options_for(const hri_cl_unit *unit, hr_type type)
+static options options_for(const hri_cl_unit *unit, hri_cl_layout layout,
+                           hr_type type)
 {
     int v = is_double(type) ? 2 : 4;
-    switch (unit->layout) {
+    switch (layout) {
     case HRI_CL_CPU:
         return cpu_options(unit, type);
     case HRI_CL_GPU:
@@ -140,10 +141,10 @@ hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
 }
 
 /* The caller holds the unit's lock. */
-static hr_status program_of(hri_cl_unit *unit, hr_type type, const options *o,
-                            cl_program *program)
+static hr_status program_of(hri_cl_unit *unit, hri_cl_layout layout,
+                            hr_type type, const options *o, cl_program *program)
 {
-    cl_program *cached = &unit->programs[unit->layout][type];
+    cl_program *cached = &unit->programs[layout][type];
     hr_status status = HR_OK;
     if (*cached == NULL) {
         char flags[256];
@@ -152,7 +153,7 @@ static hr_status program_of(hri_cl_unit *unit, hr_type type, const options *o,
                  "-DBM=%d -DBN=%d -DU=%d -DV=%d -DKC=%d -DPAD=%d "
                  "-DHARDWARE_HALF=%d",
                  (int)type, o->wm, o->wn, o->rm, o->rn, o->bm, o->bn, o->u,
-                 o->v, o->kc, o->pad, unit->layout == HRI_CL_GPU);
+                 o->v, o->kc, o->pad, layout == HRI_CL_GPU);
         status = hri_cl_program_build(unit, unit->context, hri_cl_gemm_source,
                                       flags, cached);
     }
@@ -162,14 +163,29 @@ static hr_status program_of(hri_cl_unit *unit, hr_type type, const options *o,
     return status;
 }
 
-hr_status hri_cl_kernel_create(hri_cl_device *device, hr_type type,
-                               hri_cl_kernel *out)
+/* A driver may find that a compiled kernel leaves room for fewer items. */
+static hr_status check_room(const hri_cl_unit *unit, cl_kernel kernel,
+                            size_t items)
 {
-    hri_cl_unit *unit = device->unit;
+    size_t most = 0;
+    cl_int error = hri_cl.clGetKernelWorkGroupInfo(
+        kernel, unit->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+    if (error == CL_SUCCESS && most < items) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "opencl:%u:%u: the kernel runs in groups of %zu items "
+                        "at most, and needs %zu",
+                        unit->platform_index, unit->device_index, most, items);
+    }
+    return hri_cl_check(error, "clGetKernelWorkGroupInfo");
+}
+
+static hr_status create_in(hri_cl_unit *unit, hri_cl_layout layout,
+                           hr_type type, hri_cl_kernel *out)
+{
     cl_program program = NULL;
-    options o = options_for(unit, type);
+    options o = options_for(unit, layout, type);
     pthread_mutex_lock(&unit->lock);
-    hr_status status = program_of(unit, type, &o, &program);
+    hr_status status = program_of(unit, layout, type, &o, &program);
     pthread_mutex_unlock(&unit->lock);
     if (status != HR_OK) {
         return status;
@@ -179,12 +195,27 @@ hr_status hri_cl_kernel_create(hri_cl_device *device, hr_type type,
     if (error != CL_SUCCESS) {
         return hri_cl_check(error, "clCreateKernel");
     }
+    status = check_room(unit, kernel, (size_t)o.wm * (size_t)o.wn);
+    if (status != HR_OK) {
+        hri_cl.clReleaseKernel(kernel);
+        return status;
+    }
     *out = (hri_cl_kernel){
         .kernel = kernel,
         .items = {(size_t)o.wn, (size_t)o.wm},
         .tile = {(size_t)(o.wn * o.rn * o.bn), (size_t)(o.wm * o.rm * o.bm)},
     };
     return HR_OK;
+}
+
+hr_status hri_cl_kernel_create(hri_cl_unit *unit, hr_type type,
+                               hri_cl_kernel *kernel)
+{
+    hr_status status = create_in(unit, unit->layout, type, kernel);
+    if (status != HR_OK && unit->layout == HRI_CL_GPU) {
+        status = create_in(unit, HRI_CL_SMALL, type, kernel);
+    }
+    return status;
 }
 
 void hri_cl_programs_release(hri_cl_unit *unit)

@@ -5,6 +5,8 @@
 
 #include "backends/opencl/opencl.h"
 
+enum { FILL_WINDOW = 1 << 30 };
+
 static void queue_destroy(hri_queue *base)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
@@ -34,6 +36,51 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
     return hri_cl_fate_keep(queue->fate, hri_cl_copy(queue->queue, copy));
 }
 
+/* Fill inside the window of a buffer that begins at origin, which is aligned
+ * for a sub-buffer on any device. */
+static cl_int fill_window(hri_cl_queue *queue, hri_buffer *buffer,
+                          cl_buffer_region fill, uint8_t value)
+{
+    size_t start = fill.origin / FILL_WINDOW * FILL_WINDOW;
+    size_t left = buffer->bytes - start;
+    const cl_buffer_region window = {
+        .origin = start, .size = left < FILL_WINDOW ? left : FILL_WINDOW};
+    cl_int error;
+    cl_mem part =
+        hri_cl.clCreateSubBuffer(hri_cl_memory(buffer), CL_MEM_READ_WRITE,
+                                 CL_BUFFER_CREATE_TYPE_REGION, &window, &error);
+    if (error == CL_SUCCESS) {
+        error = hri_cl.clEnqueueFillBuffer(queue->queue, part, &value, 1,
+                                           fill.origin - start, fill.size, 0,
+                                           NULL, NULL);
+        hri_cl.clReleaseMemObject(part); /* lives until the fill has run */
+    }
+    return error;
+}
+
+/* NVIDIA's driver 580 fills the wrong bytes, without an error, where a one-byte
+ * pattern goes to more than 2 GiB or beyond them (measured on an H200): large
+ * buffers are filled window by window. */
+static cl_int fill(hri_cl_queue *queue, hri_buffer *buffer,
+                   cl_buffer_region all, uint8_t value)
+{
+    if (all.origin + all.size <= FILL_WINDOW) {
+        return hri_cl.clEnqueueFillBuffer(queue->queue, hri_cl_memory(buffer),
+                                          &value, 1, all.origin, all.size, 0,
+                                          NULL, NULL);
+    }
+    cl_int error = CL_SUCCESS;
+    for (size_t done = 0; done < all.size && error == CL_SUCCESS;) {
+        size_t at = all.origin + done, left = all.size - done;
+        size_t room = FILL_WINDOW - at % FILL_WINDOW;
+        cl_buffer_region piece = {.origin = at,
+                                  .size = left < room ? left : room};
+        error = fill_window(queue, buffer, piece, value);
+        done += piece.size;
+    }
+    return error;
+}
+
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                             size_t bytes, uint8_t value)
 {
@@ -42,11 +89,10 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
     if (status != HR_OK || bytes == 0) {
         return status;
     }
-    cl_int error =
-        hri_cl.clEnqueueFillBuffer(queue->queue, hri_cl_memory(buffer), &value,
-                                   1, offset, bytes, 0, NULL, NULL);
-    return hri_cl_fate_keep(queue->fate,
-                            hri_cl_check(error, "clEnqueueFillBuffer"));
+    const cl_buffer_region all = {.origin = offset, .size = bytes};
+    return hri_cl_fate_keep(
+        queue->fate,
+        hri_cl_check(fill(queue, buffer, all, value), "enqueueing a fill"));
 }
 
 static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)

@@ -144,10 +144,10 @@ hri_cl_unit *hri_cl_unit_at(uint32_t index)
 
 hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context)
 {
+    cl_int error = CL_SUCCESS;
     hr_status status = HR_OK;
     pthread_mutex_lock(&unit->lock);
     if (unit->opens == 0) {
-        cl_int error;
         unit->context =
             hri_cl.clCreateContext(NULL, 1, &unit->id, NULL, NULL, &error);
         status = hri_cl_check(error, "clCreateContext");

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* One product on a device's queue, compared with the reference: operands are
+ * windows into larger buffers, of which nothing but C may change. */
+#ifndef PRODUCT_H
+#define PRODUCT_H
+
+#include "hal/hal.h"
+
+typedef struct product {
+    hr_type type, c_type;
+    int64_t m, n, k;
+    hr_scalar alpha, beta;
+    bool a_columns, b_columns; /* column-major */
+    bool a_conjugate, b_conjugate;
+    int64_t padding; /* elements between rows or columns */
+    int64_t lead;    /* elements before the first */
+} product;
+
+/* Enqueues the product: a queue's gemm, or a part of what is behind it. */
+typedef hr_status (*product_function)(hri_queue *queue, const hri_gemm *gemm);
+
+/* Whether the result is inside the derived bound of every element and all else
+ * is as it was. With beta = 0 the old C is NaN. Tells on stderr what is wrong.
+ * The numbers depend on seed alone. */
+bool product_is_right(hri_queue *queue, const product *p,
+                      product_function multiply, uint64_t seed);
+
+#endif

@@ -8,10 +8,16 @@
  * This is the blocking of [Goto2008] with local memory for the cache and a
  * work-item for the micro-kernel.
  *
- * Given by the build options: IN (the hr_type of A and B), WM, WN, RM, RN, U, V
- * (see row_of), KC, PAD (numbers added to each row in local memory, against bank conflicts;
- * a multiple of V) and PREFETCH (1: the next step's elements are fetched into
- * registers while the present one is computed). */
+ * A group of one item, which is what CPUs like, makes BM x BN such blocks of
+ * sums one after another and keeps them in memory between the steps. With more
+ * items BM and BN are 1, the sums stay in registers, and the elements of the
+ * next step are fetched while the present one is computed.
+ *
+ * Given by the build options, see src/backends/opencl/program.c: IN (the
+ * hr_type of A and B), WM, WN, RM, RN, BM, BN, KC; U and V, see row_of; PAD,
+ * numbers added to each row in local memory against bank conflicts, a multiple
+ * of V; HARDWARE_HALF, 1 where vload_half is an instruction. With several
+ * items, their number is a multiple of TM, TN and KC. */
 #define F32  1
 #define F64  2
 #define C32  3
@@ -35,14 +41,10 @@
 #define PLANES 1
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE      static inline __attribute__((always_inline))
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
-#if V == 1
-typedef REAL vector;
-#else
 typedef JOIN(REAL, V) vector;
-#endif
 typedef JOIN(REAL, 2) pair;
 typedef union {
     vector whole;
@@ -75,6 +77,7 @@ typedef REAL stored;
 
 /* binary16 and bfloat16 in integer code: cl_khr_fp16 is not needed, and
  * subnormal halves are right where subnormal floats are flushed. */
+#if IN == F16
 INLINE float from_f16(ushort half_bits)
 {
     uint sign = (uint)(half_bits & 0x8000) << 16;
@@ -87,7 +90,7 @@ INLINE float from_f16(ushort half_bits)
     return as_float(sign | bits);
 }
 
-INLINE ushort to_f16(float value)
+INLINE ushort narrow(float value)
 {
     uint bits = as_uint(value);
     uint sign = (bits >> 16) & 0x8000;
@@ -104,13 +107,15 @@ INLINE ushort to_f16(float value)
     return (ushort)(sign | rounded);
 }
 
-INLINE ushort to_bf16(float value)
+#elif IN == BF16
+INLINE ushort narrow(float value)
 {
     uint bits = as_uint(value);
     uint rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
     bool nan = (bits & 0x7fffffff) > 0x7f800000u;
     return (ushort)(nan ? (bits >> 16) | 0x40 : rounded);
 }
+#endif
 
 INLINE element widen(stored value, bool conjugate)
 {
@@ -156,35 +161,32 @@ INLINE void put(__local REAL *planes, int plane, int at, element e)
 
 #if ITEMS == 1
 
-INLINE void bring_row(__local REAL *tile_row, const operand *o, int step,
-                      int plane, long at, long stride, int count, int there)
+/* The element of row x at step y of k; 0 where there is none. */
+INLINE element fetch(const operand *o, int x, long y)
 {
-    for (int i = 0; i < there; i++) {
-        put(tile_row, plane, i * step, load(o, at + i * stride));
+    element e = 0;
+    if (x < o->rows && y < o->k) {
+        e = load(o, x * o->across + y * o->along);
     }
-    for (int i = there; i < count; i++) {
-        const element zero = 0;
-        put(tile_row, plane, i * step, zero);
-    }
+    return e;
 }
 
-/* Bring all of the step that begins at p to local memory, `size` rows of it,
- * in the order of memory. */
+/* Bring all of the step that begins at p to local memory, `size` rows of it, in
+ * the order in which they lie in memory. */
 INLINE void bring(__local REAL *tile, const operand *o, int size, long p)
 {
     const int pitch = size + PAD, plane = KC * pitch;
-    const int rows = (int)min(o->rows, (long)size);
-    const int steps = (int)min(o->k - p, (long)KC);
     if (o->along == 1) {
         for (int x = 0; x < size; x++) {
-            bring_row(tile + x, o, pitch, plane, x * o->across + p, 1, KC,
-                      x < rows ? steps : 0);
+            for (int y = 0; y < KC; y++) {
+                put(tile, plane, y * pitch + x, fetch(o, x, p + y));
+            }
         }
     } else {
         for (int y = 0; y < KC; y++) {
-            bring_row(tile + y * pitch, o, 1, plane,
-                      (p + y) * o->along, o->across, size,
-                      y < steps ? rows : 0);
+            for (int x = 0; x < size; x++) {
+                put(tile, plane, y * pitch + x, fetch(o, x, p + y));
+            }
         }
     }
 }
@@ -245,45 +247,41 @@ INLINE void put_all(__local REAL *tile, const element *next, share s, int size)
 
 #endif
 
-/* alpha times a sum, plus beta times the old element. */
+/* Where and how C is written. */
+typedef struct {
+    __global void *c;
+    long start, stride; /* its first element, and from row to row */
+    long m, n;
+    pair alpha, beta;
+    int flags;
+} target;
+
 #if PLANES == 2
-INLINE pair finish(pair sum, pair alpha)
+INLINE pair times(pair a, pair b)
 {
-    return (pair)(alpha.x * sum.x - alpha.y * sum.y,
-                  alpha.x * sum.y + alpha.y * sum.x);
+    return (pair)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 #endif
 
-INLINE void store(__global void *c, long at, pair sum, pair alpha, pair beta,
-           int flags)
+/* Element `at` becomes alpha times a sum, plus beta times what it was. */
+INLINE void store(const target *t, long at, pair sum)
 {
+    const bool read = (t->flags & READ_C) != 0;
 #if PLANES == 2
-    __global pair *to = (__global pair *)c + at;
-    pair result = finish(sum, alpha);
-    if (flags & READ_C) {
-        result += finish(*to, beta);
-    }
-    *to = result;
-#elif IN == F16 || IN == BF16
-    float result = alpha.x * sum.x;
-    if (flags & NARROW_C) {
-        __global ushort *to = (__global ushort *)c + at;
-        if (flags & READ_C) {
-            result += beta.x * widen(*to, false);
-        }
-#if IN == F16
-        *to = to_f16(result);
+    __global pair *to = (__global pair *)t->c + at;
+    const pair result = times(t->alpha, sum);
+    *to = read ? result + times(t->beta, *to) : result;
 #else
-        *to = to_bf16(result);
+    const REAL result = t->alpha.x * sum.x;
+#if IN == F16 || IN == BF16
+    if (t->flags & NARROW_C) {
+        __global ushort *to = (__global ushort *)t->c + at;
+        *to = narrow(read ? result + t->beta.x * widen(*to, false) : result);
+        return;
+    }
 #endif
-    } else {
-        __global float *to = (__global float *)c + at;
-        *to = flags & READ_C ? result + beta.x * *to : result;
-    }
-#else
-    __global REAL *to = (__global REAL *)c + at;
-    REAL result = alpha.x * sum.x;
-    *to = flags & READ_C ? result + beta.x * *to : result;
+    __global REAL *to = (__global REAL *)t->c + at;
+    *to = read ? result + t->beta.x * *to : result;
 #endif
 }
 
@@ -359,27 +357,16 @@ INLINE void clear(parts (*sums)[RM][RN / V])
     }
 }
 
-/* Where and how C is written. */
-typedef struct {
-    __global void *c;
-    long start, rows; /* of C's elements */
-    long m, n;
-    pair alpha, beta;
-    int flags;
-} target;
-
-/* Write an item's sums to the tile whose first element is (row, col). */
-INLINE void write(const target *t, parts (*sums)[RM][RN / V], long row,
-                  long col, int ty, int tx)
+/* Write the sums of item (ty, tx) of a tile. */
+INLINE void write(const target *t, parts (*sums)[RM][RN / V], int ty, int tx)
 {
     for (int i = 0; i < RM; i++) {
         for (int j = 0; j < RN; j++) {
-            const long r = row + row_of(ty, i), c = col + col_of(tx, j);
-            if (r < t->m && c < t->n) {
-                pair sum = (pair)(sums[0][i][j / V].part[j % V],
-                                  sums[PLANES - 1][i][j / V].part[j % V]);
-                store(t->c, t->start + r * t->rows + c, sum, t->alpha, t->beta,
-                      t->flags);
+            const int row = row_of(ty, i), col = col_of(tx, j);
+            if (row < t->m && col < t->n) {
+                store(t, t->start + row * t->stride + col,
+                      (pair)(sums[0][i][j / V].part[j % V],
+                             sums[PLANES - 1][i][j / V].part[j % V]));
             }
         }
     }
@@ -395,11 +382,16 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
     __local REAL tile_b[PLANES * KC * (TN + PAD)] __attribute__((aligned(64)));
     const long row = (long)get_group_id(1) * TM;
     const long col = (long)get_group_id(0) * TN;
-    const operand left = {a + a_start + row * a_rows, a_rows, a_cols, m - row,
-                          k, (flags & CONJUGATE_A) != 0};
-    const operand right = {b + b_start + col * b_cols, b_cols, b_rows, n - col,
-                           k, (flags & CONJUGATE_B) != 0};
-    const target to = {c, c_start, c_rows, m, n, alpha, beta, flags};
+    const operand left = {
+        a + a_start + row * a_rows, a_rows, a_cols, m - row, k,
+        (flags & CONJUGATE_A) != 0};
+    const operand right = {
+        b + b_start + col * b_cols, b_cols, b_rows, n - col, k,
+        (flags & CONJUGATE_B) != 0};
+    const target to = {c,       c_start + row * c_rows + col,
+                       c_rows,  m - row,
+                       n - col, alpha,
+                       beta,    flags};
 #if ITEMS == 1
     parts sums[BM * BN][PLANES][RM][RN / V];
     for (int t = 0; t < BM * BN; t++) {
@@ -419,7 +411,11 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
         }
     }
     for (int t = 0; t < BM * BN; t++) {
-        write(&to, sums[t], row + t / BN * RM, col + t % BN * RN, 0, 0);
+        target block = to;
+        block.start += t / BN * RM * c_rows + t % BN * RN;
+        block.m -= t / BN * RM;
+        block.n -= t % BN * RN;
+        write(&block, sums[t], 0, 0);
     }
 #else
     parts sums[PLANES][RM][RN / V];
@@ -443,6 +439,6 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    write(&to, sums, row, col, ty, tx);
+    write(&to, sums, ty, tx);
 #endif
 }

@@ -9,7 +9,7 @@
  *     device, size            CLBlast         its direct form  ours
  *     H200, 8192^3            33,700/12,700   17,100/6,460     43,900/22,500
  *     PoCL 3.1, 2 cores of
- *     Zen 4, 1024^3           23/11           8/6              160/74
+ *     Zen 4, 1024^3           23/11           8/6              150/74
  *
  * Above a size that depends on the device CLBlast copies its operands to
  * temporary buffers: at 8192^3 256 to 768 MiB in f32, which no memory limit of

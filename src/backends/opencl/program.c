@@ -48,7 +48,7 @@ static uint64_t local_bytes(const options *o, hr_type type)
 /* Sums of 6 rows by 2 vectors (complex: 6 by 1, of two planes) are 12 vector
  * registers, as many as machines with 16 of them can hold beside what they
  * multiply. A tile is 96 x 128 (complex: 96 x 64). On PoCL 3.1 and 2 cores of a
- * Zen 4 machine this reaches 160 GFLOP/s for f32 at 1024^3, where a layout of
+ * Zen 4 machine this reaches 150 GFLOP/s for f32 at 1024^3, where a layout of
  * many items stays below 4. */
 static options cpu_options(const hri_cl_unit *unit, hr_type type)
 {

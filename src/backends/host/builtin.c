@@ -2,6 +2,7 @@
 /* The built-in multiplication: which variant, and products that are none. */
 #include "backends/host/builtin.h"
 
+#include <pthread.h>
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
@@ -44,14 +45,26 @@ static const struct {
     {&hri_builtin_plain, always},
 };
 
-const hri_builtin_variant *hri_builtin_variant_at(uint32_t index)
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+/* Those that run here; asked once, since cpuid is slow in a virtual machine. */
+static const hri_builtin_variant *usable[VARIANTS];
+
+static void find_usable(void)
 {
-    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
-        if (variants[i].runs_here() && index-- == 0) {
-            return variants[i].variant;
+    int count = 0;
+    for (int i = 0; i < VARIANTS; i++) {
+        if (variants[i].runs_here()) {
+            usable[count++] = variants[i].variant;
         }
     }
-    return NULL;
+}
+
+const hri_builtin_variant *hri_builtin_variant_at(uint32_t index)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_usable);
+    return index < VARIANTS ? usable[index] : NULL;
 }
 
 typedef struct scaling {

@@ -9,13 +9,17 @@
 #include "base/size.h"
 
 #define VARIANT      hri_builtin_plain
-#define VARIANT_NAME "plain"
 #define VECTOR_BYTES 16
 #define HAVE_F16C    0
 
-#ifdef __aarch64__
-#define ROWS 8 /* 16 of 32 registers */
+#if defined(__aarch64__)
+#define VARIANT_NAME "neon"
+#define ROWS         8 /* 16 of 32 registers */
+#elif defined(__x86_64__)
+#define VARIANT_NAME "sse2"
+#define ROWS         6 /* 12 of 16 registers */
 #else
-#define ROWS 6 /* 12 of 16 registers */
+#define VARIANT_NAME "plain"
+#define ROWS         4
 #endif
 #include "backends/host/builtin_variant.inc"

@@ -18,13 +18,13 @@
 #include <headrace/headrace.h>
 
 static struct {
-    const char *name;
+    char name[96];
     long checks, failures;
 } test_state;
 
 static inline void test_case(const char *name)
 {
-    test_state.name = name;
+    snprintf(test_state.name, sizeof test_state.name, "%s", name);
 }
 
 static inline int test_check(int ok, const char *what, const char *file,
@@ -34,7 +34,7 @@ static inline int test_check(int ok, const char *what, const char *file,
     if (!ok) {
         test_state.failures++;
         fprintf(stderr, "%s:%d: [%s] failed: %s (last error: %s)\n", file, line,
-                test_state.name != NULL ? test_state.name : "", what,
+                test_state.name, what,
                 hr_last_error());
     }
     return ok;

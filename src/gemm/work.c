@@ -170,7 +170,9 @@ static hr_status issue_product(hri_lane *lane, const hri_gemm *gemm,
 static hr_status run_task(hri_lane *lane, const hri_task *task,
                           const source *from)
 {
-    hr_status status = throttle(lane, HRI_WINDOW - 1);
+    /* in place tasks are long: one running and one waiting will do */
+    hr_status status =
+        throttle(lane, lane->part->in_place ? 1 : HRI_WINDOW - 1);
     bool last = task->chunk == lane->run->plan->blocking.chunks - 1;
     lane->share->tiles += last;
     if (status != HR_OK) {

@@ -11,7 +11,7 @@ interrupt() {
     signal=$1
     shift
     result=$("$TOOLS/send_signal" "$signal" .C.npy. "$HEADRACE" "$@" 2>"$err")
-    [ "$result" != "finished before" ] || return 1
+    [ "${result%finished before}" = "$result" ] || return 1
     echo "$signal to headrace $1: $result"
     seconds=${result#status 1 after }
     check [ "$seconds" != "$result" ]      # status 1

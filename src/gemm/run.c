@@ -93,7 +93,8 @@ static void watch(hri_run_state *run, hr_progress_function progress, void *data)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* A product of one tile in place is not worth a thread. */
+/* A product of one tile in place is not worth a thread, unless somebody wants
+ * to be told how far it is. */
 static bool is_small(const hri_plan *plan)
 {
     return plan->part_count == 1 && plan->parts[0].in_place &&
@@ -137,7 +138,7 @@ hr_status hri_run(hr_context *context, const hri_product *product,
                           accelerators[plan->parts[i].accelerator], &shares[i]);
     }
     hri_run_fail(&run, status);
-    if (status == HR_OK && is_small(plan)) {
+    if (status == HR_OK && progress == NULL && is_small(plan)) {
         run.threads_running = 1;
         hri_worker_main(&run.lanes[0]);
     } else if (status == HR_OK) {

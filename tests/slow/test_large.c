@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* More than 2^31 elements, and more than 4 GiB into files: a C of 50,000 x
+ * 50,000 floats in memory and as a file, and a file of A of 70,000 x 16,000.
+ * Wants about 12 GiB of memory and 16 GiB of disk in TMPDIR or /tmp. */
+#include <stdio.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "test.h"
+
+enum { N = 50000, K = 3, ROWS = 70000, COLS = 16000 };
+
+static char folder[512];
+
+static const char *path(const char *name)
+{
+    static char text[600];
+    snprintf(text, sizeof text, "%s/%s", folder, name);
+    return text;
+}
+
+static hr_context *open_context(const char *list, uint64_t limit)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = list;
+    options.memory_limit = limit;
+    hr_context *context = NULL;
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    return context;
+}
+
+/* a(i, k) and b(k, j) are small integers: every product is exact. */
+static float value(int64_t i, int64_t j)
+{
+    return (float)((i * 3 + j * 5) % 17 - 8);
+}
+
+static float wanted(int64_t i, int64_t j)
+{
+    float sum = 0.0f;
+    for (int64_t k = 0; k < K; k++) {
+        sum += value(i, k) * value(k, j);
+    }
+    return sum;
+}
+
+static float *fill(int64_t rows, int64_t cols)
+{
+    float *m = calloc((size_t)(rows * cols), sizeof *m);
+    for (int64_t i = 0; m != NULL && i < rows; i++) {
+        for (int64_t j = 0; j < cols; j++) {
+            m[i * cols + j] = value(i, j);
+        }
+    }
+    return m;
+}
+
+/* The corners, and elements spread over everything. */
+static int is_right(const float *c)
+{
+    const int64_t last = N - 1;
+    const int64_t corners[][2] = {
+        {0, 0}, {0, last}, {last, 0}, {last, last}, {42949, 33647}};
+    for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++) {
+        int64_t r = corners[i][0], s = corners[i][1];
+        if (c[r * N + s] != wanted(r, s)) {
+            return 0;
+        }
+    }
+    for (int64_t i = 0; i < (int64_t)N * N; i += 9973) {
+        if (c[i] != wanted(i / N, i % N)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void multiply_into(const char *list, uint64_t limit, hr_matrix c)
+{
+    hr_context *context = open_context(list, limit);
+    float *a = fill(N, K), *b = fill(K, N);
+    if (CHECK(a != NULL && b != NULL)) {
+        CHECK(hr_gemm(context, hr_real(1),
+                      hr_matrix_row_major(a, HR_F32, N, K, 0),
+                      hr_matrix_row_major(b, HR_F32, K, N, 0), hr_real(0), c,
+                      NULL) == HR_OK);
+    }
+    CHECK(is_right(c.data));
+    free(a);
+    free(b);
+    hr_context_destroy(context);
+}
+
+static void in_memory(void)
+{
+    TEST_CASE("2.5 billion elements in memory");
+    float *c = calloc((size_t)N * N, sizeof *c);
+    if (!CHECK(c != NULL)) {
+        return;
+    }
+    hr_matrix m = hr_matrix_row_major(c, HR_F32, N, N, 0);
+    multiply_into("host", 0, m);
+    memset(c, 0x7f, (size_t)N * N * sizeof *c);
+    multiply_into("2xhost", 512 << 20, m);
+    free(c);
+}
+
+static void as_a_file(void)
+{
+    TEST_CASE("2.5 billion elements in a file");
+    hr_npy *file = NULL;
+    hr_matrix c;
+    if (CHECK(hr_npy_create(path("c.npy"), HR_F32, N, N, HR_ROW_MAJOR, &file,
+                            &c) == HR_OK)) {
+        multiply_into("host", 0, c);
+        CHECK(hr_npy_commit(file) == HR_OK);
+        hr_npy_close(file);
+        CHECK(hr_npy_open(path("c.npy"), &file, &c) == HR_OK);
+        CHECK(is_right(c.data));
+        hr_npy_close(file);
+    }
+    unlink(path("c.npy"));
+}
+
+static void operand_from_a_file(void)
+{
+    TEST_CASE("an operand beyond 4 GiB of its file");
+    hr_npy *file = NULL;
+    hr_matrix a;
+    hr_context *context = open_context("2xhost", 256 << 20);
+    float *b = fill(COLS, 2), *c = calloc(ROWS, 2 * sizeof *c);
+    if (CHECK(b != NULL && c != NULL) &&
+        CHECK(hr_npy_create(path("a.npy"), HR_F32, ROWS, COLS, HR_ROW_MAJOR,
+                            &file, &a) == HR_OK)) {
+        float *last = (float *)a.data + (int64_t)(ROWS - 1) * COLS;
+        last[0] = 2.0f; /* all other elements are zeros */
+        last[COLS - 1] = 3.0f;
+        CHECK(hr_npy_commit(file) == HR_OK);
+        hr_npy_close(file);
+        CHECK(hr_npy_open(path("a.npy"), &file, &a) == HR_OK);
+        CHECK(hr_gemm(context, hr_real(1), a,
+                      hr_matrix_row_major(b, HR_F32, COLS, 2, 0), hr_real(0),
+                      hr_matrix_row_major(c, HR_F32, ROWS, 2, 0),
+                      NULL) == HR_OK);
+        for (int64_t j = 0; j < 2; j++) {
+            CHECK(c[j] == 0.0f);
+            CHECK(c[(int64_t)(ROWS - 1) * 2 + j] ==
+                  2.0f * value(0, j) + 3.0f * value(COLS - 1, j));
+        }
+        hr_npy_close(file);
+    }
+    unlink(path("a.npy"));
+    free(b);
+    free(c);
+    hr_context_destroy(context);
+}
+
+int main(void)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/headrace-large-XXXXXX",
+             base != NULL ? base : "/tmp");
+    struct statvfs disk;
+    if (sysconf(_SC_PHYS_PAGES) / 1024 * sysconf(_SC_PAGESIZE) / 1024 <
+        14 * 1024) {
+        return test_skip("less than 14 GiB of memory");
+    }
+    if (statvfs(base != NULL ? base : "/tmp", &disk) != 0 ||
+        (double)disk.f_bavail * (double)disk.f_frsize < 17e9) {
+        return test_skip("less than 17 GB free in TMPDIR or /tmp");
+    }
+    if (mkdtemp(folder) == NULL) {
+        return test_skip("no temporary folder can be made");
+    }
+    in_memory();
+    as_a_file();
+    operand_from_a_file();
+    rmdir(folder);
+    return test_end();
+}

@@ -46,8 +46,7 @@ HR_API const char *hr_bound_name(hr_bound bound);
 /** Told how far a multiplication is: done of total floating-point operations.
  *  Return false to cancel; hr_gemm then returns HR_ERROR_CANCELLED soon.
  * @threads The thread that called hr_gemm: at the start, about ten times a
- *          second, and at the end. Not called for products that have nothing
- *          to multiply or are a single tile in place. */
+ *          second, and at the end; not when there is nothing to multiply. */
 typedef bool (*hr_progress_function)(void *data, double done, double total);
 
 /** One accelerator's part in a multiplication. */

@@ -116,11 +116,11 @@ static hr_status allocate_tiles(hri_lane *lane)
     lane->tiles = calloc(count, sizeof *lane->tiles);
     lane->drain_list = calloc(count, sizeof *lane->drain_list);
     hri_place *places = calloc(count, sizeof *places);
-    hr_status status = no_memory();
-    if (lane->tiles != NULL && lane->drain_list != NULL && places != NULL) {
-        status = allocate_slots(lane, lane->run->plan->slot_bytes[HRI_C],
-                                (int64_t)count, places);
-    }
+    hr_status status =
+        lane->tiles != NULL && lane->drain_list != NULL && places != NULL
+            ? allocate_slots(lane, lane->run->plan->slot_bytes[HRI_C],
+                             (int64_t)count, places)
+            : no_memory();
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         hri_tile_slot *tile = &lane->tiles[i];
         tile->place = places[i];

@@ -73,23 +73,30 @@ static void pause_watching(hri_run_state *run)
     }
 }
 
-/* Tell how far the work is, from its start until all threads have ended. */
-static void watch(hri_run_state *run, hr_progress_function progress, void *data)
+/* Tell the caller, and stop everybody when it wants to. The lock is held. */
+static void tell_or_stop(hri_run_state *run, hr_progress_function progress,
+                         void *data)
 {
     const hri_product *p = run->product;
     double total = hri_product_flops(p->a.type, p->m, p->n, p->k);
+    if (!tell(run, progress, data, total) && run->threads_running > 0) {
+        hri_error_keep(&run->error,
+                       hri_fail(HR_ERROR_CANCELLED,
+                                "gemm: cancelled after %.0f per cent",
+                                100.0 * run->flops_done / total));
+        pthread_cond_broadcast(&run->changed);
+    }
+}
+
+/* Tell how far the work is, from its start until all threads have ended. */
+static void watch(hri_run_state *run, hr_progress_function progress, void *data)
+{
     pthread_mutex_lock(&run->lock);
     do {
-        if (!tell(run, progress, data, total) && run->threads_running > 0) {
-            hri_error_keep(&run->error,
-                           hri_fail(HR_ERROR_CANCELLED,
-                                    "gemm: cancelled after %.0f per cent",
-                                    100.0 * run->flops_done / total));
-            pthread_cond_broadcast(&run->changed);
-        }
+        tell_or_stop(run, progress, data);
         pause_watching(run);
     } while (run->threads_running > 0);
-    tell(run, progress, data, total);
+    tell_or_stop(run, progress, data);
     pthread_mutex_unlock(&run->lock);
 }
 

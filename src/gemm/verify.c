@@ -3,7 +3,6 @@
  * judged element by element. docs/verify.md says why that is enough. */
 #include "gemm/verify.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,28 +15,6 @@
 #include "runtime/structs.h"
 
 typedef long long ll; /* for %lld */
-
-static const hri_verify_precision single = {
-    0x1p-24, FLT_MIN, (double)FLT_MAX, (double)FLT_MAX, 0, 0};
-static const hri_verify_precision twice = {0x1p-53, 0x1p-1074, DBL_MAX,
-                                           DBL_MAX, 0,         0};
-
-static hri_verify_precision precision_of(hr_type c_type)
-{
-    hri_verify_precision p = single;
-    if (c_type == HR_F64 || c_type == HR_C64) {
-        p = twice;
-    } else if (c_type == HR_F16) {
-        p.largest_result = 65504.0;
-        p.half_unit = 0x1p-11;
-        p.half_subnormal = 0x1p-24;
-    } else if (c_type == HR_BF16) {
-        p.largest_result = 0x1.fep127;
-        p.half_unit = 0x1p-8;
-        p.half_subnormal = 0x1p-133;
-    }
-    return p;
-}
 
 /* Scalars count as rounded to the type that sums are formed in. */
 static hr_scalar round_scalar(hr_scalar s, hr_type c_type)
@@ -84,12 +61,19 @@ hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
                       .c = {x->c, 1.0},
                       .complex = x->c.type == HR_C32 || x->c.type == HR_C64,
                       .integer = x->c.type == HR_I32,
-                      .precision = precision_of(x->c.type)};
+                      .precision = hri_verify_precision_of(x->c.type)};
     v->old = !is_zero(v->beta);
     if (v->k == 0 || is_zero(v->alpha)) { /* A and B are not read */
         v->k = v->a.matrix.cols = v->b.matrix.rows = 0;
         v->alpha = hr_real(0.0);
     }
+    v->units = (hri_verify_units){1.0,
+                                  1.0,
+                                  1.0,
+                                  1.0,
+                                  1.0,
+                                  hri_verify_size(v->alpha),
+                                  hri_verify_size(v->beta)};
     hri_verify_signs_init(v);
     return v;
 }

@@ -32,12 +32,23 @@ typedef struct hri_verify_source {
  * thing written a second time. */
 typedef struct hri_verify_precision {
     double unit;           /* of the accumulation, u */
-    double smallest;       /* what underflow may lose in one operation */
-    double largest;        /* finite value of the accumulation type */
-    double largest_result; /* and of C's type */
+    double smallest;       /* true number that one underflow may lose */
     double half_unit;      /* u of a half C, else 0 */
-    double half_subnormal; /* smallest positive half, else 0 */
+    double half_subnormal; /* smallest positive half C, else 0; scaled, as is */
+    double largest;        /* the largest finite value of the accumulation */
+    double largest_result; /* and that of C's type */
 } hri_verify_precision;
+
+/* What 1 in the true numbers is worth here, for terms of the error that are not
+ * relative to what they belong to; and the size of the true factors. All units
+ * are 1 unless the numbers had to be scaled. */
+typedef struct hri_verify_units {
+    double one;     /* 2^-exponent: of C */
+    double a, b;    /* of what is in sums of scaled |a| and |b| */
+    double product; /* of sums of scaled |a||b| */
+    double old;     /* of scaled C0 */
+    double alpha, beta;
+} hri_verify_units;
 
 /* The problem: C = alpha A B + beta C0 in scaled numbers, every value of the
  * true problem being 2^exponent as large. */
@@ -51,6 +62,7 @@ typedef struct hri_verify {
     bool old; /* beta is not 0: there is a C0 */
     int exponent;
     hri_verify_precision precision;
+    hri_verify_units units;
     uint8_t *skip_rows, *skip_cols; /* flags of what the random test leaves
                                        out; NULL: nothing */
     hri_lanes signs[256];           /* eight bits of a random word as lanes */
@@ -61,6 +73,21 @@ typedef struct hri_verify_miss {
     int64_t row, col; /* col is -1 when there is none */
     double got[2], want[2], error, bound;
 } hri_verify_miss;
+
+/* verify_bound.c */
+hri_verify_precision hri_verify_precision_of(hr_type c_type);
+
+/* gamma_n = n u / (1 - n u) of [Higham2002] where n u <= 1/2, and 2 n u above,
+ * where [Jeannerod2013] still allows n u for the sum itself. */
+double hri_verify_gamma(double n, double u);
+
+/* |re| + |im| */
+double hri_verify_size(hr_scalar s);
+
+/* What underflow may have taken from so many elements of C together, for which
+ * the scaled moduli of the operands that they meet sum up to a and b. */
+double hri_verify_underflow(const hri_verify *v, double elements, double a,
+                            double b);
 
 /* verify_block.c: a window of a matrix as doubles. */
 typedef struct hri_verify_window {
@@ -108,10 +135,6 @@ hr_status hri_verify_residuals(const hri_verify *v, double *ratios);
 
 /* verify_exact.c: recompute a row and judge it element by element. */
 void hri_verify_row(const hri_verify *v, int64_t row, hri_verify_miss *miss);
-
-/* gamma_n = n u / (1 - n u) of [Higham2002] where n u <= 1/2, and 2 n u above,
- * where [Jeannerod2013] still allows n u for the sum itself. */
-double hri_verify_gamma(double n, double u);
 
 /* verify.c: hr_gemm_verify with its choices made: checked arguments, a seed.
  * c0's data is not looked at when beta is 0. */

@@ -211,21 +211,24 @@ static bool is_finite_scalar(hr_scalar s)
 }
 
 /* Choose the exponent of the whole problem, and scale what is left: C and the
- * factors. */
-static void scale_problem(hri_verify *v, int product, int old)
+ * factors. a, b and old are the exponents that the scales take away. */
+static void scale_problem(hri_verify *v, int a, int b, int old)
 {
-    int exponent = exponent_of(v->alpha) + product;
+    int exponent = exponent_of(v->alpha) + a + b;
     if (v->old) {
         int other = exponent_of(v->beta) + old;
         exponent = v->k == 0 || other > exponent ? other : exponent;
     }
     exponent = exponent > -1000 ? exponent : -1000;
     v->exponent = exponent;
-    v->c.scale = ldexp(1.0, -exponent);
-    v->alpha = scale_scalar(v->alpha, product - exponent);
+    v->c.scale = v->units.one = ldexp(1.0, -exponent);
+    v->units.a = ldexp(1.0, a - exponent);
+    v->units.b = ldexp(1.0, b - exponent);
+    v->units.product = ldexp(1.0, a + b - exponent);
+    v->units.old = ldexp(1.0, old - exponent);
+    v->alpha = scale_scalar(v->alpha, a + b - exponent);
     v->beta = scale_scalar(v->beta, old - exponent);
     hri_verify_precision *p = &v->precision;
-    p->smallest = ldexp(p->smallest, -exponent);
     p->largest = ldexp(p->largest, -exponent);
     p->largest_result = ldexp(p->largest_result, -exponent);
     p->half_subnormal = ldexp(p->half_subnormal, -exponent);
@@ -243,13 +246,13 @@ hr_status hri_verify_scan(hri_verify *v)
     }
     hri_verify_source columns = v->b;
     columns.matrix = hr_matrix_transpose(v->b.matrix);
-    int product = scan_matrix(v->pool, &v->a, v->skip_rows) +
-                  scan_matrix(v->pool, &columns, v->skip_cols);
+    int a = scan_matrix(v->pool, &v->a, v->skip_rows);
+    int b = scan_matrix(v->pool, &columns, v->skip_cols);
     v->b.scale = columns.scale;
     int old = v->old ? scan_matrix(v->pool, &v->c0, v->skip_rows) : 0;
     if (!is_finite_scalar(v->alpha) || !is_finite_scalar(v->beta)) {
         memset(v->skip_rows, 1, (size_t)v->m);
     }
-    scale_problem(v, product, old);
+    scale_problem(v, a, b, old);
     return HR_OK;
 }

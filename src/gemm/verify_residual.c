@@ -41,11 +41,6 @@ typedef struct row_sums {
     double c, c_square, c0, c0_square;
 } row_sums;
 
-double hri_verify_gamma(double n, double u)
-{
-    return n * u <= 0.5 ? n * u / (1.0 - n * u) : 2.0 * n * u;
-}
-
 /* sum_c |line[c] weights[c]|; eight sums at once, so that it vectorises. Lines
  * of blocks are padded with zeros to whole vectors. */
 static double weigh(const double *line, const double *weights, int64_t cols)
@@ -169,11 +164,6 @@ static void a_task(void *data, int64_t index)
     }
 }
 
-static double scalar_size(hr_scalar s)
-{
-    return fabs(s.re) + fabs(s.im);
-}
-
 /* What the residual of a right row stays below, and what the test's own
  * arithmetic may add. */
 static double threshold(const pass *p, int64_t row, const row_sums *s)
@@ -181,7 +171,7 @@ static double threshold(const pass *p, int64_t row, const row_sums *s)
     const hri_verify *v = p->v;
     const hri_verify_precision *t = &v->precision;
     double n = (double)v->n, k = (double)v->k;
-    double alpha = scalar_size(v->alpha), beta = scalar_size(v->beta);
+    double alpha = hri_verify_size(v->alpha), beta = hri_verify_size(v->beta);
     double roundings = v->complex ? 2 * k + 4 : k + 2;
     double magnitude = alpha * p->product_sums[row] + beta * s->c0;
     double bias = hri_verify_gamma(roundings, t->unit) * magnitude / n;
@@ -190,10 +180,8 @@ static double threshold(const pass *p, int64_t row, const row_sums *s)
                    sqrt(n) * t->half_subnormal / 2;
     double steps = 2.0 * (2.0 * COLS + n / COLS + k / COLS + 12.0);
     double own = hri_verify_gamma(steps, 0x1p-53) * (magnitude + s->c);
-    double lost = 3.0 * k * n + n * p->a_sums[row] + p->b_sum;
-    double underflow =
-        t->smallest * ((1.0 + alpha) * lost + 2.0 * n * (1.0 + beta));
-    return fmax(bias, noise_factor * noise) + own + underflow;
+    double lost = hri_verify_underflow(v, n, n * p->a_sums[row], p->b_sum);
+    return fmax(bias, noise_factor * noise) + own + lost;
 }
 
 /* (re, im) -= s (x_re, x_im), lane by lane. */

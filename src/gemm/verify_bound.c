@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What rounding and underflow may do: the terms that thresholds and bounds are
+ * made of. docs/verify.md derives them. */
+#include <float.h>
+#include <math.h>
+
+#include "gemm/verify.h"
+
+static const hri_verify_precision single = {
+    .unit = 0x1p-24,
+    .smallest = FLT_MIN, /* accelerators may flush what is below to zero */
+    .largest = (double)FLT_MAX,
+    .largest_result = (double)FLT_MAX,
+};
+
+static const hri_verify_precision twice = {
+    .unit = 0x1p-53,
+    .smallest = 0x1p-1074, /* nobody flushes double */
+    .largest = DBL_MAX,
+    .largest_result = DBL_MAX,
+};
+
+hri_verify_precision hri_verify_precision_of(hr_type c_type)
+{
+    hri_verify_precision p = single;
+    if (c_type == HR_F64 || c_type == HR_C64) {
+        p = twice;
+    } else if (c_type == HR_F16) {
+        p.largest_result = 65504.0;
+        p.half_unit = 0x1p-11;
+        p.half_subnormal = 0x1p-24;
+    } else if (c_type == HR_BF16) {
+        p.largest_result = 0x1.fep127;
+        p.half_unit = 0x1p-8;
+        p.half_subnormal = 0x1p-133;
+    }
+    return p;
+}
+
+double hri_verify_gamma(double n, double u)
+{
+    return n * u <= 0.5 ? n * u / (1.0 - n * u) : 2.0 * n * u;
+}
+
+double hri_verify_size(hr_scalar s)
+{
+    return fabs(s.re) + fabs(s.im);
+}
+
+double hri_verify_underflow(const hri_verify *v, double elements, double a,
+                            double b)
+{
+    const hri_verify_units *u = &v->units;
+    double operations = 3.0 * (double)v->k * elements * u->one;
+    return v->precision.smallest *
+           ((1.0 + u->alpha) * (operations + a * u->a + b * u->b) +
+            2.0 * elements * (1.0 + u->beta) * u->one);
+}

@@ -7,7 +7,8 @@
 #include "hal/hal.h"
 
 /* Look for a CBLAS, once in the life of the process: HEADRACE_CBLAS (a path, or
- * "builtin" for none), else OpenBLAS, BLIS, MKL, the system's libcblas/libblas.
+ * "builtin" for none), else OpenBLAS, BLIS, MKL, or the system's libcblas or
+ * libblas if it is one of these: the reference BLAS is slower than our kernel.
  * Never fails: without one the built-in kernel works. Any thread. */
 void hri_host_arithmetic_load(void);
 

@@ -5,7 +5,6 @@
 #include "backends/host/builtin.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
 
@@ -18,12 +17,15 @@ enum {
     SERIAL_FLOPS = 1 << 20    /* below: waking threads takes longer */
 };
 
+_Static_assert(DEPTH_BYTES / 4 <= HRI_BUILTIN_I8_DEPTH,
+               "sums of i8 over a slice must be exact in f32");
+
 /* A range of elements along m or n, and its packed panels. */
 typedef struct side {
     hri_operand operand; /* row_stride: along m or n, col_stride: along k */
     int64_t extent;      /* of the whole matrix */
     int64_t block;       /* of one block of C, a multiple of panel */
-    int64_t start, size; /* the block worked on now */
+    int64_t start, size; /* of the block worked on now */
     int64_t panel;       /* elements in a panel */
     int64_t panels;      /* in the block */
     char *packed;
@@ -52,14 +54,14 @@ static bool is_complex(hr_type type)
     return type == HR_C32 || type == HR_C64;
 }
 
-static void run(const work *w, int64_t count, hri_pool_function function)
+static void run(work *w, int64_t count, hri_pool_function function)
 {
     if (w->pool != NULL) {
-        hri_pool_run(w->pool, count, function, (void *)(uintptr_t)w);
+        hri_pool_run(w->pool, count, function, w);
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        function((void *)(uintptr_t)w, i);
+        function(w, i);
     }
 }
 

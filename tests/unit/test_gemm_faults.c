@@ -3,6 +3,7 @@
  * for every n. The result is right or the status is the one injected, nothing
  * is left behind, and the context works afterwards. */
 #include <math.h>
+#include <sys/prctl.h>
 
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
@@ -103,6 +104,8 @@ int main(void)
         int staged;
     } setups[] = {{"host", 0}, {"1xhost", 1}, {"3xhost", 0}, {"2xhost", 1}};
     static const char *const names[] = {"fail", "lose", "fail later"};
+    /* Thousands of contexts: clearing huge pages would take most time. */
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     make();
     for (size_t s = 0; s < sizeof setups / sizeof setups[0]; s++) {
         for (way how = CALL; how < WAYS; how++) {

@@ -11,21 +11,13 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "support/pairs.h"
 #include "support/placed.h"
 #include "support/plain.h"
 #include "support/random.h"
 #include "support/reference.h"
 
 enum { CASES = 250, SHARES = 8 };
-
-static const struct {
-    hr_type ab, c;
-} pairs[] = {
-    {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
-    {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
-    {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},
-};
-enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
 /* What the cases of a run had in them; printed at the end. */
 static struct {
@@ -42,11 +34,6 @@ typedef struct problem {
     uint64_t least; /* bytes of the least working set; 0: works in place */
     uint64_t cap;   /* bytes that each accelerator may use; 0: no limit */
 } problem;
-
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
-}
 
 static bool is_zero(hr_scalar s)
 {

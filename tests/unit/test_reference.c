@@ -4,18 +4,12 @@
 
 #include <math.h>
 
+#include "support/pairs.h"
 #include "support/placed.h"
 #include "support/plain.h"
 #include "support/reference.h"
 
-static const struct {
-    hr_type ab, c;
-} pairs[] = {
-    {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
-    {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
-    {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},
-};
-enum { PAIRS = sizeof pairs / sizeof pairs[0], M = 23, N = 17, K = 41 };
+enum { M = 23, N = 17, K = 41 };
 
 typedef struct problem {
     placed a, b, c;

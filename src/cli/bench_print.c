@@ -18,9 +18,8 @@ static double flops(const cli_bench *bench)
            (double)bench->k;
 }
 
-static double best(const cli_bench *bench, const cli_entry *entry)
+static double best(const cli_entry *entry)
 {
-    (void)bench;
     return entry->seconds[0]; /* they are sorted */
 }
 
@@ -52,8 +51,7 @@ static void add_ratio(cli_table *table, const cli_bench *bench,
     }
     cli_table_add(table, "%.1f %%",
                   100.0 * median(bench, peer) / median(bench, entry));
-    cli_table_add(table, "%.1f %%",
-                  100.0 * best(bench, peer) / best(bench, entry));
+    cli_table_add(table, "%.1f %%", 100.0 * best(peer) / best(entry));
 }
 
 static int print_table(const cli_bench *bench)
@@ -78,7 +76,7 @@ static int print_table(const cli_bench *bench)
         const cli_entry *e = &bench->entries[i];
         cli_table_add(&table, "%s", e->name);
         cli_table_add(&table, "%s", cli_seconds_text(e->first).text);
-        cli_table_add(&table, "%s", cli_seconds_text(best(bench, e)).text);
+        cli_table_add(&table, "%s", cli_seconds_text(best(e)).text);
         cli_table_add(&table, "%s", cli_seconds_text(median(bench, e)).text);
         cli_table_add(&table, "%s",
                       cli_rate_text(flops(bench) / median(bench, e)).text);
@@ -101,8 +99,7 @@ static void write_peer(cli_json *json, const char *key, const cli_bench *bench,
     cli_json_text(json, "name", peer->name);
     cli_json_number(json, "ratio_of_medians",
                     median(bench, peer) / median(bench, entry));
-    cli_json_number(json, "ratio_of_best",
-                    best(bench, peer) / best(bench, entry));
+    cli_json_number(json, "ratio_of_best", best(peer) / best(entry));
     cli_json_number(json, "per_cent",
                     100.0 * median(bench, peer) / median(bench, entry));
     cli_json_end(json, '}');
@@ -142,7 +139,7 @@ static void write_entry(const cli_bench *bench, const cli_entry *e)
     cli_json_text(&json, "name", e->name);
     cli_json_text(&json, "kind", kind_name(e->kind));
     cli_json_number(&json, "first_seconds", e->first);
-    cli_json_number(&json, "min_seconds", best(bench, e));
+    cli_json_number(&json, "min_seconds", best(e));
     cli_json_number(&json, "median_seconds", median(bench, e));
     cli_json_number(&json, "gflops", flops(bench) / median(bench, e) * 1e-9);
     write_peer(&json, "cblas", bench, e, find_peer(bench, CLI_ENTRY_CBLAS));

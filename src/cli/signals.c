@@ -213,16 +213,15 @@ void cli_forget(void)
     atomic_fetch_sub(&path_count, 1);
 }
 
-bool cli_guard(const char *path, const void *start, size_t bytes, bool output)
+void cli_guard(const char *path, const void *start, size_t bytes, bool output)
 {
     int count = atomic_load(&guard_count);
     if (count == GUARDS) {
-        return false;
+        return;
     }
     guards[count] =
         (guard){path, (uintptr_t)start, (uintptr_t)start + bytes, output};
     atomic_store(&guard_count, count + 1);
-    return true;
 }
 
 void cli_unguard(void)

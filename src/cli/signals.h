@@ -43,8 +43,9 @@ bool cli_remember(const char *path);
 void cli_forget(void);
 
 /* Bytes of a mapped file: what to say when touching them raises SIGBUS. path
- * must stay. False when there are too many. One thread. */
-bool cli_guard(const char *path, const void *start, size_t bytes, bool output);
+ * must stay. More than eight are not told apart from other faults. One thread.
+ */
+void cli_guard(const char *path, const void *start, size_t bytes, bool output);
 
 /* No file is mapped any more. */
 void cli_unguard(void);

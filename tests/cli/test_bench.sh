@@ -27,6 +27,13 @@ check grep -q '^host ' "$out"
 check grep -q '^4xhost@128MiB ' "$out"
 check grep -q '^i8, 64x64 times 64x64' "$out"
 
+# Ctrl-C removes the folder and what is in it.
+TMPDIR=$PWD "$TOOLS/send_signal" INT headrace-bench- "$HEADRACE" bench matmul \
+    --size 1000 --types f32 --from-files >"$out" 2>"$err"
+check grep -q "^status 1 after" "$out"
+check is_sentence "headrace: cancelled"
+equal "nothing left after Ctrl-C" "" "$(ls -A)"
+
 expect 2 "--accelerators: " bench matmul --accelerators 'host;,' --size 8
 expect 1 "nowhere" bench matmul --accelerators 'host;nowhere' --size 8
 finish

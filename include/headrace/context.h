@@ -32,7 +32,9 @@ typedef struct hr_context_options {
     const char *accelerators; /**< list; NULL: HEADRACE_ACCELERATORS, else
                                    every accelerator that is not emulated */
     uint64_t memory_limit;    /**< bytes, for each accelerator; 0:
-                                   HEADRACE_MEMORY_LIMIT, else what is free */
+                                   HEADRACE_MEMORY_LIMIT, else nine tenths
+                                   of what is free, of host memory half.
+                                   Plain "host" holds nothing */
     hr_log_function log;      /**< NULL: no log */
     void *log_data;           /**< handed to log */
 } hr_context_options;

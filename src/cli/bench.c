@@ -39,9 +39,11 @@ static bool take_types(const char *text, void *field)
         }
         memcpy(name, text, length);
         name[length] = '\0';
-        if (!cli_take_type(name, &t->type[t->count++])) {
-            return false;
+        hr_type type;
+        if (!cli_take_type(name, &type) || type == HR_I32) {
+            return false; /* nothing is multiplied in i32 */
         }
+        t->type[t->count++] = type;
         if (text[length] == '\0') {
             return true;
         }

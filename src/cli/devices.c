@@ -19,7 +19,7 @@ typedef struct options {
 static const cli_option table[] = {
     {"--accelerators", "LIST", &cli_list, offsetof(options, accelerators),
      "choose these, such as host,opencl:0:0 or 4xhost\n"
-     "(HEADRACE_ACCELERATORS, else all)"},
+     "(HEADRACE_ACCELERATORS, else all that are not emulated)"},
     {"--memory-limit", "SIZE", &cli_bytes, offsetof(options, memory_limit),
      "for each accelerator, such as 512MiB\n"
      "(HEADRACE_MEMORY_LIMIT, else what is free)"},

@@ -42,7 +42,7 @@ static const cli_option table[] = {
      "for i8 (A's type, but i32 for i8)"},
     {"--accelerators", "LIST", &cli_list, FIELD(accelerators),
      "such as host,opencl:0:0 or 4xhost\n"
-     "(HEADRACE_ACCELERATORS, else all)"},
+     "(HEADRACE_ACCELERATORS, else all that are not emulated)"},
     {"--memory-limit", "SIZE", &cli_bytes, FIELD(memory_limit),
      "for each accelerator, such as 512MiB\n"
      "(HEADRACE_MEMORY_LIMIT, else what is free)"},

@@ -91,6 +91,26 @@ static void add_share(cli_table *table, const hr_context *context,
     }
 }
 
+/* The accelerators chosen that got no part: the plan found it faster so, or
+ * they do not offer the product. */
+static void print_left_out(const hr_context *context,
+                           const hr_gemm_report *report)
+{
+    const char *before = "\nleft out    ";
+    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
+        bool used = false;
+        for (uint32_t j = 0; j < share_count(report); j++) {
+            used = used || report->shares[j].accelerator == i;
+        }
+        if (!used && report->share_count > 0) {
+            printf("%s%s", before, describe(context, i).path);
+            before = ", ";
+        }
+    }
+    fputs(*before == ',' ? " (not faster with, or not offered there)\n" : "",
+          stdout);
+}
+
 int cli_report_table(const hr_context *context, const cli_product *product,
                      const cli_outcome *outcome)
 {
@@ -108,7 +128,9 @@ int cli_report_table(const hr_context *context, const cli_product *product,
         add_share(&table, context, &outcome->report.shares[i]);
     }
     putchar('\n');
-    return cli_table_print(&table);
+    int printed = cli_table_print(&table);
+    print_left_out(context, &outcome->report);
+    return printed;
 }
 
 static void write_bytes(cli_json *json, const hr_gemm_report *r)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gemm/check.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "base/size.h"
@@ -71,8 +72,10 @@ static hr_status check_shapes(const hr_matrix *a, const hr_matrix *b,
 {
     if (a->cols != b->rows) {
         return hri_fail(HR_ERROR_INVALID,
-                        "gemm: A is %lldx%lld but B is %lldx%lld", (ll)a->rows,
-                        (ll)a->cols, (ll)b->rows, (ll)b->cols);
+                        "gemm: A is %lldx%lld but B is %lldx%lld: A has %lld "
+                        "columns and B %lld rows",
+                        (ll)a->rows, (ll)a->cols, (ll)b->rows, (ll)b->cols,
+                        (ll)a->cols, (ll)b->rows);
     }
     if (c->rows != a->rows || c->cols != b->cols) {
         return hri_fail(HR_ERROR_INVALID,
@@ -82,12 +85,33 @@ static hr_status check_shapes(const hr_matrix *a, const hr_matrix *b,
     return HR_OK;
 }
 
+/* Where products are formed in f32, a factor that f32 cannot hold would become
+ * infinity or zero. */
+static hr_status check_single(const char *name, double x, hr_type c_type)
+{
+    bool in_double = c_type == HR_F64 || c_type == HR_C64 || c_type == HR_I32;
+    if (in_double || !isfinite(x) || x == 0.0 ||
+        (fabs(x) <= FLT_MAX && fabs(x) >= FLT_TRUE_MIN)) {
+        return HR_OK;
+    }
+    return hri_fail(HR_ERROR_INVALID,
+                    "gemm: %s is %g, which f32 arithmetic cannot hold", name,
+                    x);
+}
+
 static hr_status check_scalar(const char *name, hr_scalar s, hr_type c_type)
 {
     if (s.im != 0.0 && !is_complex(c_type)) {
         return hri_fail(HR_ERROR_INVALID,
                         "gemm: %s is %g%+gi but the matrices are real", name,
                         s.re, s.im);
+    }
+    hr_status status = check_single(name, s.re, c_type);
+    if (status == HR_OK) {
+        status = check_single(name, s.im, c_type);
+    }
+    if (status != HR_OK) {
+        return status;
     }
     if (c_type == HR_I32 &&
         !(s.re == floor(s.re) && s.re >= -0x1p31 && s.re < 0x1p31)) {

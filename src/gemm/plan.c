@@ -123,7 +123,7 @@ static hr_status list_candidates(const hri_plan_shape *shape,
     if (*found == 0) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "gemm: the least working set is %llu bytes, but no "
-                        "accelerator may use more than %llu",
+                        "accelerator may use more than %llu bytes",
                         (unsigned long long)least, (unsigned long long)most);
     }
     qsort(candidates, *found, sizeof *candidates, most_memory_first);

@@ -348,6 +348,14 @@ static void imaginary(request *r)
 {
     r->alpha.im = 1;
 }
+static void huge(request *r)
+{
+    r->alpha.re = 1e39;
+}
+static void tiny(request *r)
+{
+    r->beta.re = -1e-50;
+}
 static void a_is_null(request *r)
 {
     r->a.data = NULL;
@@ -420,6 +428,8 @@ static const struct {
     {"type pair", into_f64, HR_ERROR_UNSUPPORTED, "f32 times f32 into f64"},
     {"no such type", no_type, HR_ERROR_UNSUPPORTED, "? times f32"},
     {"complex alpha", imaginary, HR_ERROR_INVALID, "alpha is 1+1i"},
+    {"alpha beyond f32", huge, HR_ERROR_INVALID, "alpha is 1e+39"},
+    {"beta below f32", tiny, HR_ERROR_INVALID, "beta is -1e-50"},
     {"A is NULL", a_is_null, HR_ERROR_INVALID, "A is NULL"},
     {"C is NULL", c_is_null, HR_ERROR_INVALID, "C is NULL"},
     {"C is A", same, HR_ERROR_INVALID, "C overlaps A"},

@@ -155,8 +155,10 @@ HR_API HR_NODISCARD hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha,
 typedef struct hr_verify_report {
     uint32_t size;        /**< sizeof(hr_verify_report) */
     uint32_t trials;      /**< random vectors that were tried */
-    int64_t suspects;     /**< rows that a trial pointed at */
-    int64_t rows_checked; /**< rows then recomputed element by element */
+    int64_t suspects;     /**< rows that a trial pointed at; where C has more
+                               columns than rows, columns */
+    int64_t rows_checked; /**< rows and columns then recomputed element by
+                               element */
     int64_t row, col;     /**< the first wrong element; -1: none */
     double error, bound;  /**< there: |C - exact| and what rounding explains */
     double seconds;

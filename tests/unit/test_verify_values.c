@@ -182,6 +182,31 @@ static void not_finite_operands(void)
     }
 }
 
+/* Modulo 2^32 such errors are their own opposites: random signs would let two
+ * of them in one row cancel always. */
+static void two_top_bits(void)
+{
+    TEST_CASE("two integers of a row with the top bit flipped");
+    random_source source = {82};
+    verify_case x;
+    verify_case_init(&x, &source, PAIRS - 1, (int64_t[3]){40, 30, 20});
+    verify_case_multiply(&x);
+    for (int i = 0; i < 200; i++) {
+        hr_verify_report report;
+        int64_t row = random_between(&source, 0, 39);
+        for (int64_t col = 7; col <= 21; col += 14) {
+            double value, none;
+            reference_load(&x.problem.c, row, col, &value, &none);
+            plain_store(&x.problem.c, row, col,
+                        value < 0 ? value + 0x1p31 : value - 0x1p31, 0.0);
+        }
+        CHECK(verify(&x, random_next(&source), &report) == HR_ERROR_MISMATCH);
+        CHECK(report.row == row && report.col == 7);
+        placed_restore(&x.c);
+    }
+    verify_case_finish(&x);
+}
+
 int main(void)
 {
     if (!CHECK(hri_pool_create(2, &pool) == HR_OK)) {
@@ -190,6 +215,7 @@ int main(void)
     right_products_of_any_values();
     not_finite_operands();
     all_rows_suspicious();
+    two_top_bits();
     hri_pool_destroy(pool);
     return test_end();
 }

@@ -80,8 +80,9 @@ typedef struct hr_gemm_report {
     uint64_t host_to_device; /**< bytes over host links, all accelerators */
     uint64_t device_to_host;
     uint64_t peer;         /**< bytes from accelerator to accelerator */
-    uint64_t stolen;       /**< bytes of the three above that were moved only
-                                to take over tiles at the tail (run only) */
+    uint64_t stolen;       /**< bytes of panels among the three above that were
+                                moved only to take over tiles at the tail
+                                (run only) */
     double ratio;          /**< (host_to_device + device_to_host) over
                                 compulsory; 1 when there is nothing to move */
     uint64_t pinned_bytes; /**< page-locked host memory held for staging */
@@ -122,8 +123,9 @@ typedef struct hr_gemm_options {
  * @aliasing C must not overlap A or B; A and B may overlap.
  *           beta = 0 never reads C, so NaN there does not matter;
  *           alpha = 0 or k = 0 never reads A or B.
- * @errors   HR_ERROR_INVALID for shapes, strides, scalars, overlap or options
- *           that break these rules, C untouched; HR_ERROR_UNSUPPORTED for a
+ * @errors   HR_ERROR_INVALID for shapes, strides, overlap or options that break
+ *           these rules, and for scalars that the accumulation type cannot
+ *           hold, C untouched; HR_ERROR_UNSUPPORTED for a
  *           type pair or compute mode that is not offered, C untouched;
  *           HR_ERROR_OUT_OF_MEMORY when a memory limit is below the least
  *           working set (the sentence says how much is needed), C untouched;
@@ -132,7 +134,9 @@ typedef struct hr_gemm_options {
  * @threads  Any thread; calls on one context run one after another.
  * @source   Blocks of C stay on the accelerators while panels of A and B stream
  *           past, as in [Irony2004] and [Goto2008]; rounding as in
- * [Higham2002]: |C - exact| <= gamma_(k+2) (|alpha||A||B| + |beta||C|). */
+ * [Higham2002]: |C - exact| <= gamma_(k+2) (|alpha||A||B| + |beta||C|), for
+ * complex types sqrt(2) gamma_(2k+4) in each part, and half a unit in the last
+ * place of a half C. */
 HR_API HR_NODISCARD hr_status hr_gemm(hr_context *context, hr_scalar alpha,
                                       hr_matrix a, hr_matrix b, hr_scalar beta,
                                       hr_matrix c,

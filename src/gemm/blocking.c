@@ -47,10 +47,14 @@ int64_t hri_slot_pitch(int64_t width)
     return hri_ceil_div(width, PAD) * PAD;
 }
 
+/* UINT64_MAX, which fits nowhere, when it overflows. */
 static uint64_t slot(int64_t height, int64_t width, uint32_t size)
 {
-    return (uint64_t)hri_slot_pitch(height) * (uint64_t)hri_slot_pitch(width) *
-           size;
+    uint64_t elements, bytes;
+    bool fits = hri_mul((uint64_t)hri_slot_pitch(height),
+                        (uint64_t)hri_slot_pitch(width), &elements) &&
+                hri_mul(elements, size, &bytes);
+    return fits ? bytes : UINT64_MAX;
 }
 
 static void slot_bytes(const hri_plan_shape *s, int64_t height, int64_t width,
@@ -96,7 +100,10 @@ uint64_t hri_plan_least_memory(const hri_plan_shape *s)
     uint64_t bytes[3];
     slot_bytes(s, hri_min(s->m, LEAST_EDGE), hri_min(s->n, LEAST_EDGE),
                s->whole_k ? s->k : hri_min(s->k, LEAST_EDGE), bytes);
-    return bytes[HRI_A] + bytes[HRI_B] + bytes[HRI_C];
+    uint64_t sum;
+    bool fits = hri_add(bytes[HRI_A], bytes[HRI_B], &sum) &&
+                hri_add(sum, bytes[HRI_C], &sum);
+    return fits ? sum : UINT64_MAX;
 }
 
 typedef struct search {
@@ -200,16 +207,29 @@ static bool fits(search *x, const hri_blocking *b)
         double need = (double)slots[0] * (double)bytes[0] +
                       (double)slots[1] * (double)bytes[1] +
                       (double)slots[2] * (double)bytes[2];
-        if (!x->accelerators[i].in_place &&
-            need > (double)x->accelerators[i].memory) {
+        const hri_plan_accelerator *a = &x->accelerators[i];
+        if (!a->in_place &&
+            (need > (double)a->memory || bytes[HRI_A] > a->buffer ||
+             bytes[HRI_B] > a->buffer || bytes[HRI_C] > a->buffer)) {
             return false;
         }
     }
     return true;
 }
 
+/* Whether tiles and pieces of k can be counted in 32 bits. */
+static bool countable(const hri_blocking *b)
+{
+    return b->block_rows * b->rows <= INT32_MAX &&
+           b->block_cols * b->cols <= INT32_MAX && b->chunks <= INT32_MAX &&
+           (double)b->rows * (double)b->cols <= INT32_MAX;
+}
+
 static void consider(search *x, hri_blocking b)
 {
+    if (!countable(&b)) {
+        return;
+    }
     b.bytes = panel_bytes(x->shape, &b);
     if (b.bytes > x->most_bytes ||
         (!x->by_time && x->found && b.bytes >= x->best.bytes)) {
@@ -273,8 +293,8 @@ static void consider_edge(search *x, int64_t edge)
 {
     enum { COUNTS = 512 };
     const hri_plan_shape *s = x->shape;
-    int64_t most_rows = hri_ceil_div(s->m, hri_min(edge, LEAST_EDGE));
-    int64_t most_cols = hri_ceil_div(s->n, hri_min(edge, LEAST_EDGE));
+    int64_t most_rows = hri_ceil_div(s->m, LEAST_EDGE);
+    int64_t most_cols = hri_ceil_div(s->n, LEAST_EDGE);
     struct {
         int64_t blocks, tiles;
         double balance;

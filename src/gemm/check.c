@@ -91,7 +91,7 @@ static hr_status check_single(const char *name, double x, hr_type c_type)
 {
     bool in_double = c_type == HR_F64 || c_type == HR_C64 || c_type == HR_I32;
     if (in_double || !isfinite(x) || x == 0.0 ||
-        (fabs(x) <= FLT_MAX && fabs(x) >= FLT_TRUE_MIN)) {
+        (fabs(x) <= FLT_MAX && fabs(x) >= FLT_MIN)) {
         return HR_OK;
     }
     return hri_fail(HR_ERROR_INVALID,

@@ -157,28 +157,20 @@ static hr_status forward_all(hri_lane *lane, int64_t number)
     return status;
 }
 
-static bool stopped(hri_run_state *run)
-{
-    pthread_mutex_lock(&run->lock);
-    bool stop = run->error.status != HR_OK;
-    pthread_mutex_unlock(&run->lock);
-    return stop;
-}
-
 void *hri_feeder_main(void *argument)
 {
     hri_lane *lane = argument;
     hri_run_state *run = lane->run;
     hr_status status = HR_OK;
-    for (int64_t i = 0;
-         i < lane->part->delivery_count && status == HR_OK && !stopped(run);
+    for (int64_t i = 0; i < lane->part->delivery_count && status == HR_OK &&
+                        !hri_run_stopped(run);
          i++) {
         const hri_delivery *d = &lane->part->deliveries[i];
         if (d->source >= 0) {
             continue; /* its source's feeder brings it */
         }
         status = load(lane, i);
-        if (status == HR_OK && d->forward_count > 0 && !stopped(run)) {
+        if (status == HR_OK && d->forward_count > 0 && !hri_run_stopped(run)) {
             status = forward_all(lane, i);
         }
     }

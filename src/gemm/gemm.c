@@ -4,22 +4,24 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/size.h"
 #include "gemm/plan.h"
 #include "gemm/run.h"
 #include "gemm/scale.h"
+#include "runtime/memory.h"
 
 /* A call: its arguments checked, its accelerators chosen, its plan made. */
 typedef struct call {
+    uint64_t start_ns;
     hr_context *context;
     hr_gemm_options options;
     hri_product product;
     uint32_t count;                 /* accelerators that take part */
     uint32_t *indices;              /* of them, in the context */
     hri_accelerator **accelerators; /* [count] */
+    uint64_t *limits;               /* [count] their own memory limits */
     hri_plan_accelerator *facts;    /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
 } call;
@@ -86,6 +88,7 @@ static hr_status choose_one(call *c, uint32_t index)
     if (a->device->ops->gemm_offered(a->device, p->a.type, p->c.type,
                                      p->compute)) {
         c->indices[c->count] = index;
+        c->limits[c->count] = a->memory_limit;
         c->accelerators[c->count++] = a;
     }
     return HR_OK;
@@ -104,8 +107,10 @@ static hr_status choose_accelerators(call *c)
     }
     c->indices = calloc(wanted, sizeof *c->indices);
     c->accelerators = calloc(wanted, sizeof(hri_accelerator *));
+    c->limits = calloc(wanted, sizeof *c->limits);
     c->facts = calloc(wanted, sizeof *c->facts);
-    if (c->indices == NULL || c->accelerators == NULL || c->facts == NULL) {
+    if (c->limits == NULL || c->indices == NULL || c->accelerators == NULL ||
+        c->facts == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     for (uint32_t i = 0; i < wanted; i++) {
@@ -146,6 +151,7 @@ static hr_status gather_one(call *c, uint32_t i)
     double flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
     double sharing = count_siblings(c, a);
     *f = (hri_plan_accelerator){.memory = a->memory_limit,
+                                .buffer = a->device->info.allocation_bytes,
                                 .rate = guessed_rate,
                                 .peers = i,
                                 .device = a->physical,
@@ -212,6 +218,7 @@ static void call_close(call *c)
     hri_plan_destroy(c->plan);
     free(c->indices);
     free(c->accelerators);
+    free(c->limits);
     free(c->facts);
 }
 
@@ -331,27 +338,48 @@ static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
     return status;
 }
 
+/* Let this call's limits bound what accelerators hold, the cache of earlier
+ * calls included; afterwards the context's bound it again. */
+static void limit_memory(const call *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        hri_accelerator *a = c->accelerators[i];
+        if (a->memory_used > c->facts[i].memory) {
+            hri_accelerator_trim(a);
+        }
+        a->memory_limit = c->facts[i].memory;
+    }
+}
+
+static void restore_memory(const call *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        c->accelerators[i]->memory_limit = c->limits[i];
+    }
+}
+
 static hr_status run(call *c, hr_gemm_report *report)
 {
-    uint64_t start = hri_clock_ns();
     if (c->plan == NULL) {
         if (c->product.m > 0 && c->product.n > 0) {
             hri_scale(c->context->pool, c->product.beta, &c->product.c);
         }
         report_plan(c, report);
-        report->seconds = hri_seconds_since(start);
+        report->seconds = hri_seconds_since(c->start_ns);
         return HR_OK;
     }
     hri_run_share *shares = calloc(c->plan->part_count, sizeof *shares);
     if (shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
+    limit_memory(c);
     hr_status status =
-        hri_run(c->context, &c->product, c->plan, c->accelerators,
-                c->options.progress, c->options.progress_data, shares);
+        hri_run(&c->product, c->plan, c->accelerators, c->options.progress,
+                c->options.progress_data, shares);
+    restore_memory(c);
     if (status == HR_OK) {
         report_plan(c, report);
-        report_run(c, shares, hri_seconds_since(start), report);
+        report_run(c, shares, hri_seconds_since(c->start_ns), report);
     }
     free(shares);
     return status;
@@ -368,7 +396,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
                   hr_matrix b, hr_scalar beta, hr_matrix c,
                   const hr_gemm_options *options)
 {
-    call this = {0};
+    call this = {.start_ns = hri_clock_ns()};
     hr_gemm_report unwanted = HR_GEMM_REPORT_INIT;
     hr_status status = check_context(context);
     if (status == HR_OK) {

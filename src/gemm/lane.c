@@ -18,6 +18,14 @@ void hri_run_fail(hri_run_state *run, hr_status status)
     pthread_mutex_unlock(&run->lock);
 }
 
+bool hri_run_stopped(hri_run_state *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool stopped = run->error.status != HR_OK;
+    pthread_mutex_unlock(&run->lock);
+    return stopped;
+}
+
 /* ---- events */
 
 static hr_status create_event(hri_lane *lane, hri_event **event)

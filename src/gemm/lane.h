@@ -38,7 +38,6 @@ enum {
       busy, few enough to cancel and steal promptly */
 
 typedef struct hri_run_state {
-    hr_context *context;
     const hri_product *product;
     const hri_plan *plan;
     pthread_mutex_t lock; /* guards everything that several threads look at */
@@ -108,6 +107,9 @@ void hri_lane_recycle_event(hri_lane *lane, hri_event *event);
 
 /* Keep the error for the caller of hr_gemm and stop everybody. */
 void hri_run_fail(hri_run_state *run, hr_status status);
+
+/* Whether somebody has. */
+bool hri_run_stopped(hri_run_state *run);
 
 /* The copy that brings panel (side, index, chunk) from the caller's memory to a
  * slot, and its bytes; the same for tile (row, col) of C, to or from a slot. */

@@ -112,8 +112,11 @@ static hr_status list_candidates(const hri_plan_shape *shape,
     uint64_t least = hri_plan_least_memory(shape), most = 0;
     *found = 0;
     for (uint32_t i = 0; i < count; i++) {
-        most = all[i].memory > most ? all[i].memory : most;
-        if (all[i].in_place || all[i].memory >= least) {
+        uint64_t usable =
+            all[i].memory < all[i].buffer ? all[i].memory : all[i].buffer;
+        most = usable > most ? usable : most;
+        if (all[i].in_place ||
+            (all[i].memory >= least && all[i].buffer >= least)) {
             candidates[(*found)++] = (candidate){
                 all[i].in_place ? HUGE_VAL
                                 : (double)all[i].memory / all[i].rate,

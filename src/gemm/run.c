@@ -120,12 +120,12 @@ static void run_threads(hri_run_state *run, threads *t,
     }
 }
 
-hr_status hri_run(hr_context *context, const hri_product *product,
-                  const hri_plan *plan, hri_accelerator *const *accelerators,
+hr_status hri_run(const hri_product *product, const hri_plan *plan,
+                  hri_accelerator *const *accelerators,
                   hr_progress_function progress, void *progress_data,
                   hri_run_share *shares)
 {
-    hri_run_state run = {.context = context, .product = product, .plan = plan};
+    hri_run_state run = {.product = product, .plan = plan};
     threads t = {.ids = calloc((size_t)plan->part_count * THREADS_PER_LANE,
                                sizeof *t.ids)};
     run.lanes = calloc(plan->part_count, sizeof *run.lanes);

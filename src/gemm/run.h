@@ -20,8 +20,8 @@ typedef struct hri_run_share {
  * part. The caller holds the context's lock; progress is called on its thread,
  * with no lock of the run held. Errors: HR_ERROR_CANCELLED, and what the
  * backends report. */
-hr_status hri_run(hr_context *context, const hri_product *product,
-                  const hri_plan *plan, hri_accelerator *const *accelerators,
+hr_status hri_run(const hri_product *product, const hri_plan *plan,
+                  hri_accelerator *const *accelerators,
                   hr_progress_function progress, void *progress_data,
                   hri_run_share *shares);
 

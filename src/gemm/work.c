@@ -202,8 +202,8 @@ static hr_status run_task(hri_lane *lane, const hri_task *task,
 
 /* ---- the lane's own tasks */
 
-/* Wait until delivery `number` of lane has been issued; its place and event, or
- * NULL when the run has failed. */
+/* Wait until delivery `number` of lane has been issued, for its place and
+ * event; they mean nothing when the run has failed. */
 static void await(hri_lane *lane, int side, int64_t number, source *from)
 {
     hri_run_state *run = lane->run;
@@ -234,14 +234,6 @@ static const hri_task *next_own(hri_lane *lane)
     return task;
 }
 
-static bool stopped(hri_run_state *run)
-{
-    pthread_mutex_lock(&run->lock);
-    bool stop = run->error.status != HR_OK;
-    pthread_mutex_unlock(&run->lock);
-    return stop;
-}
-
 static hr_status run_own(hri_lane *lane)
 {
     const hri_task *task;
@@ -250,7 +242,7 @@ static hr_status run_own(hri_lane *lane)
         source from = {0};
         await(lane, HRI_A, task->a, &from);
         await(lane, HRI_B, task->b, &from);
-        if (stopped(lane->run)) {
+        if (hri_run_stopped(lane->run)) {
             break;
         }
         status = run_task(lane, task, &from);
@@ -288,6 +280,10 @@ static const hri_task *steal(hri_lane *lane, hri_lane **victim)
     const hri_task *task = NULL;
     hri_lane *behind = NULL;
     pthread_mutex_lock(&run->lock);
+    /* its feeder may still be forwarding panels to those who are behind */
+    while (run->error.status == HR_OK && !lane->part->in_place && !lane->fed) {
+        pthread_cond_wait(&run->changed, &run->lock);
+    }
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         hri_lane *other = &run->lanes[i];
         if (other != lane &&
@@ -297,8 +293,7 @@ static const hri_task *steal(hri_lane *lane, hri_lane **victim)
     }
     double own = task_seconds(lane);
     if (behind != NULL && run->error.status == HR_OK &&
-        (lane->part->in_place || lane->fed) && seconds_left(behind) > own &&
-        behind->next < behind->end) {
+        seconds_left(behind) > own && behind->next < behind->end) {
         task = &behind->part->tasks[--behind->end];
         *victim = behind;
     }
@@ -344,7 +339,7 @@ static hr_status bring_panel(hri_lane *lane, hri_lane *victim, int side,
     if (status == HR_OK && peers) {
         source there = {0};
         await(victim, side, number, &there);
-        if (stopped(run)) {
+        if (hri_run_stopped(run)) {
             return HR_OK;
         }
         copy.from = *there.place[side];
@@ -380,7 +375,7 @@ static hr_status run_stolen(hri_lane *lane)
                 status = bring_panel(lane, victim, side, task, &from);
             }
         }
-        if (status == HR_OK && !stopped(lane->run)) {
+        if (status == HR_OK && !hri_run_stopped(lane->run)) {
             lane->share->tiles_stolen++;
             status = run_task(lane, task, &from);
         }

@@ -6,9 +6,12 @@
  * in order and asynchronously; order between queues comes from events alone.
  *
  * Contract of every slot, unless it says otherwise: required and never NULL;
- * called from any thread, with no lock of ours held; calls on one object come
- * one at a time (the engines see to it), calls on different objects at once.
- * Outputs are written only on success. Errors are recorded with hri_fail.
+ * called from any thread; an engine may hold a lock of its own around slots
+ * that do not block. Calls on one queue come one at a time (the engines see to
+ * it); device and event slots may be called by several threads at once, and an
+ * event may be waited for in queues while it is queried or waited for by
+ * threads. Outputs are written only on success. Errors are recorded with
+ * hri_fail.
  *
  * After an operation on a queue has failed, later ones may be skipped, events
  * recorded there still complete, and finish (and hri_event wait) return the

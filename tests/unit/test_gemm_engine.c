@@ -17,6 +17,19 @@ typedef struct operands {
     hr_matrix a, b, c;
 } operands;
 
+static float old_value(int64_t row, int64_t col)
+{
+    return (float)((row * 3 + col * 5) % 17 - 8);
+}
+
+static void set_old(const operands *o)
+{
+    float *c = o->c.data;
+    for (int64_t i = 0; i < o->m * o->n; i++) {
+        c[i] = old_value(i / o->n, i % o->n);
+    }
+}
+
 static operands make(int64_t m, int64_t n, int64_t k)
 {
     random_source source = {(uint64_t)(m * 31 + n * 7 + k)};
@@ -26,7 +39,7 @@ static operands make(int64_t m, int64_t n, int64_t k)
     o.c = hr_matrix_row_major(calloc((size_t)(m * n) + 1, 4), HR_F32, m, n, 0);
     random_fill_matrix(&source, &o.a);
     random_fill_matrix(&source, &o.b);
-    random_fill_matrix(&source, &o.c);
+    set_old(&o);
     return o;
 }
 
@@ -37,15 +50,15 @@ static void drop(operands *o)
     free(o->c.data);
 }
 
-/* A few hundred elements of C = A B against sums in double. */
-static int is_product(const operands *o)
+/* A few hundred elements of C = A B + beta old C against sums in double. */
+static int is_product(const operands *o, double beta)
 {
     const float *a = o->a.data, *b = o->b.data, *c = o->c.data;
     random_source source = {99};
     for (int i = 0; i < 400; i++) {
         int64_t row = random_between(&source, 0, o->m - 1);
         int64_t col = random_between(&source, 0, o->n - 1);
-        double sum = 0.0, size = 0.0;
+        double sum = beta * (double)old_value(row, col), size = fabs(sum);
         for (int64_t k = 0; k < o->k; k++) {
             double term = (double)a[row * o->k + k] * b[k * o->n + col];
             sum += term;
@@ -148,7 +161,7 @@ static void bytes_as_planned(size_t i)
         CHECK(context->accelerators[s].memory_peak <= runs[i].limit);
     }
     CHECK(run.share_count == plan.share_count);
-    CHECK(runs[i].beta != 0 || is_product(&o));
+    CHECK(is_product(&o, runs[i].beta));
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
     drop(&o);
@@ -177,6 +190,44 @@ static void second_call_allocates_nothing(void)
     }
 }
 
+/* A call's own limit also bounds what earlier calls left in the cache. */
+static void limit_of_one_call(void)
+{
+    TEST_CASE("a call's memory limit counts the cache");
+    fault_backend_reset();
+    hr_context *context = open_context("2xhost", 32 << 20);
+    operands o = make(700, 700, 700);
+    CHECK(multiply(context, &o, 0, NULL) == HR_OK);
+    CHECK(context->accelerators[0].memory_used > 200 << 10);
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.memory_limit = 200 << 10;
+    CHECK(hr_gemm(context, hr_real(1), o.a, o.b, hr_real(0), o.c, &options) ==
+          HR_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK(context->accelerators[i].memory_used <= 200 << 10);
+        CHECK(context->accelerators[i].memory_limit == 32 << 20);
+    }
+    CHECK(is_product(&o, 0));
+    hr_context_destroy(context);
+    drop(&o);
+}
+
+/* A device whose largest buffer is far smaller than its memory. */
+static void small_buffers(void)
+{
+    TEST_CASE("no slot is larger than the largest buffer");
+    for (uint64_t largest = 64 << 10; largest <= 4 << 20; largest *= 8) {
+        fault_backend_reset();
+        fault_backend_limit(0, largest);
+        hr_context *context = open_context("2xhost", 64 << 20);
+        operands o = make(900, 900, 900);
+        CHECK(multiply(context, &o, 0, NULL) == HR_OK);
+        CHECK(is_product(&o, 0));
+        hr_context_destroy(context);
+        drop(&o);
+    }
+}
+
 /* ---- in place */
 
 static void nothing_is_copied_in_place(void)
@@ -191,7 +242,7 @@ static void nothing_is_copied_in_place(void)
     CHECK(fault_backend_count(FAULT_ALLOCATE) == 0);
     CHECK(report.host_to_device + report.device_to_host + report.peer == 0);
     CHECK(report.compulsory == 0 && report.ratio == 1.0);
-    CHECK(is_product(&o));
+    CHECK(is_product(&o, 0));
     hr_context_destroy(context);
     drop(&o);
 }
@@ -212,7 +263,7 @@ static void tails_are_stolen(int staged, const char *list)
         context->accelerators[i].up = context->accelerators[i].down = 1e10;
     }
     operands o = make(1100, 1100, 600);
-    for (int beta = 0; beta <= 1; beta++) {
+    for (int beta = 0; beta <= 2; beta += 2) {
         hr_gemm_share planned[4], done[4];
         hr_gemm_report plan = HR_GEMM_REPORT_INIT, run = HR_GEMM_REPORT_INIT;
         plan.shares = planned;
@@ -220,7 +271,7 @@ static void tails_are_stolen(int staged, const char *list)
         plan.share_capacity = run.share_capacity = 4;
         CHECK(hr_gemm_plan(context, hr_real(1), o.a, o.b, hr_real(beta), o.c,
                            NULL, &plan) == HR_OK);
-        memset(o.c.data, 0, (size_t)(o.m * o.n) * 4);
+        set_old(&o);
         CHECK(multiply(context, &o, beta, &run) == HR_OK);
         uint64_t stolen = 0, tiles = 0, wanted = 0;
         for (uint32_t i = 0; i < run.share_count; i++) {
@@ -231,7 +282,7 @@ static void tails_are_stolen(int staged, const char *list)
         printf("%s: %llu of %llu tiles stolen\n", list,
                (unsigned long long)stolen, (unsigned long long)tiles);
         CHECK(run.share_count > 1 && stolen > 0 && tiles == wanted);
-        CHECK(is_product(&o));
+        CHECK(is_product(&o, beta));
         if (strchr(list, ',') == NULL) { /* all are peers */
             CHECK(run.host_to_device == plan.host_to_device);
             CHECK(run.device_to_host == plan.device_to_host);
@@ -290,7 +341,7 @@ static void progress_and_cancel(const char *list, int cancel_at)
           HR_OK);
     CHECK(w.rising && w.calls > 0 && w.last == w.total);
     CHECK(w.total == 2.0 * LONG_EXTENT * LONG_EXTENT * LONG_EXTENT);
-    CHECK(is_product(&o));
+    CHECK(is_product(&o, 0));
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
     drop(&o);
@@ -513,6 +564,8 @@ int main(void)
         bytes_as_planned(i);
     }
     second_call_allocates_nothing();
+    limit_of_one_call();
+    small_buffers();
     nothing_is_copied_in_place();
     tails_are_stolen(0, "2xhost");
     tails_are_stolen(1, "2xhost");

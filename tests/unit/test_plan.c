@@ -52,6 +52,7 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
         hri_plan_accelerator *a = &p.accelerators[i];
         a->rate = 1e11;
         a->memory = memory;
+        a->buffer = UINT64_MAX;
         a->up = a->down = 1e10;
         a->device = i;
         if (kind > 0) {
@@ -60,6 +61,8 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
                                   : below(state, 2 * memory);
             a->peers = (uint32_t)below(state, 1 + below(state, 4));
             a->in_place = below(state, 16) == 0;
+            a->buffer =
+                below(state, 4) == 0 ? least + a->memory / 8 : a->memory;
         }
     }
     return p;
@@ -178,6 +181,10 @@ static void check_plan(const problem *q, const hri_plan *p)
         replayed = replayed && replay(p, part, seen);
         inside = inside && part->memory == part_memory(p, part) &&
                  (a->in_place || part->memory <= a->memory);
+        for (int side = HRI_A; side <= HRI_C; side++) {
+            inside =
+                inside && (a->in_place || p->slot_bytes[side] <= a->buffer);
+        }
         uint64_t part_up = 0, part_peer = 0;
         for (int64_t n = 0; n < part->delivery_count; n++) {
             const hri_delivery *d = &part->deliveries[n];
@@ -259,7 +266,8 @@ static void random_problems(long count)
             int nobody = status == HR_ERROR_OUT_OF_MEMORY;
             for (uint32_t j = 0; j < q.count; j++) {
                 nobody = nobody && !q.accelerators[j].in_place &&
-                         q.accelerators[j].memory < least;
+                         (q.accelerators[j].memory < least ||
+                          q.accelerators[j].buffer < least);
             }
             CHECK(nobody);
         }
@@ -314,7 +322,8 @@ static void tight_memory(void)
         for (uint64_t memory = 1 << 20; memory <= 256 << 20; memory *= 2) {
             hri_plan_shape s = {shapes[i][0], shapes[i][1], shapes[i][2], 4, 4,
                                 2.0,          false,        false};
-            hri_plan_accelerator a = {memory, 1e11, 1e10, 1e10, 0, 0, false};
+            hri_plan_accelerator a = {memory, memory, 1e11, 1e10,
+                                      1e10,   0,      0,    false};
             hri_plan *p = NULL;
             if (!CHECK(hri_plan_create(&s, &a, 1, &p) == HR_OK)) {
                 continue;
@@ -341,6 +350,7 @@ static void thousand(void)
     for (uint32_t i = 0; i < q.count; i++) {
         q.accelerators[i].rate = 1e12 * (double)(1 + below(&state, 50));
         q.accelerators[i].memory = (1ull + below(&state, 64)) << 30;
+        q.accelerators[i].buffer = q.accelerators[i].memory;
         q.accelerators[i].in_place = false;
     }
     uint64_t start = hri_clock_ns();

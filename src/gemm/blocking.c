@@ -338,7 +338,9 @@ static void set_edges(search *x)
     for (uint32_t i = 0; i < x->count; i++) {
         slowest = fmin(slowest, x->accelerators[i].rate);
     }
-    x->products = most_task_seconds * slowest / s->flops;
+    /* virtual accelerators take turns: each task is over sooner */
+    double seconds = x->one_device ? 2 * most_task_seconds : most_task_seconds;
+    x->products = seconds * slowest / s->flops;
     double whole = fmin(sqrt(x->products / (double)s->k), MOST_EDGE);
     double cut = fmin(sqrt(x->products / SHALLOW), MOST_EDGE);
     x->whole_edge = hri_max((int64_t)whole / GRAIN * GRAIN, LEAST_EDGE);

@@ -170,9 +170,9 @@ static hr_status issue_product(hri_lane *lane, const hri_gemm *gemm,
 static hr_status run_task(hri_lane *lane, const hri_task *task,
                           const source *from)
 {
-    /* in place tasks are long: one running and one waiting will do */
-    hr_status status =
-        throttle(lane, lane->part->in_place ? 1 : HRI_WINDOW - 1);
+    /* alone in place, tasks are so long that none needs to wait in the queue */
+    bool alone = lane->part->in_place && lane->run->plan->part_count == 1;
+    hr_status status = throttle(lane, alone ? 0 : HRI_WINDOW - 1);
     bool last = task->chunk == lane->run->plan->blocking.chunks - 1;
     lane->share->tiles += last;
     if (status != HR_OK) {

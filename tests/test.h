@@ -34,8 +34,7 @@ static inline int test_check(int ok, const char *what, const char *file,
     if (!ok) {
         test_state.failures++;
         fprintf(stderr, "%s:%d: [%s] failed: %s (last error: %s)\n", file, line,
-                test_state.name, what,
-                hr_last_error());
+                test_state.name, what, hr_last_error());
     }
     return ok;
 }

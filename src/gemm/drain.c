@@ -51,7 +51,7 @@ void *hri_drain_main(void *argument)
         }
         pthread_mutex_lock(&run->lock);
         lane->share->down += hri_copy_bytes(&copy);
-        tile->draining = false;
+        tile->draining = status != HR_OK; /* then it may still be in use */
         pthread_cond_broadcast(&run->changed);
         pthread_mutex_unlock(&run->lock);
     }

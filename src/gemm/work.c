@@ -69,10 +69,14 @@ static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
     while (tile->draining && run->error.status == HR_OK) {
         pthread_cond_wait(&run->changed, &run->lock);
     }
+    hr_status status = hri_error_raise(&run->error);
     pthread_mutex_unlock(&run->lock);
+    if (status != HR_OK) {
+        return status; /* the drain may have left the tile in use */
+    }
     bool fetch = run->plan->shape.read_c;
     hri_queue *first = fetch ? lane->fetch : lane->compute;
-    hr_status status = first->ops->wait(first, tile->stored);
+    status = first->ops->wait(first, tile->stored);
     if (!fetch || status != HR_OK) {
         return status;
     }

@@ -190,6 +190,7 @@ static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
                                 .backend = &wrappers[wrapper],
                                 .info = device->inner->info};
     fault_pretend(&device->base.info, &device->free_bytes);
+    device->number = fault_next_device();
     fault_count_object(NULL, 1);
     *out = &device->base;
     return HR_OK;

@@ -68,6 +68,16 @@ void fault_backend_lose(uint64_t call);
  * queue, whose events and finish return status. 0: none. */
 void fault_backend_fail_operation(uint64_t operation, hr_status status);
 
+/* Hold a device up, so that others take work over: products of the device that
+ * was opened as number `device` (from 0, since the reset) wait in the call
+ * until others have been given `others` products, but no longer when a fault or
+ * the hook has happened, nor much longer than a tenth of a second. */
+void fault_backend_hold(uint32_t device, uint64_t others);
+
+/* Before call number `call` goes on, hook is called on its thread, which may
+ * hold locks of the engine. 0: none. */
+void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data);
+
 /* Devices described or opened from now on say that they are staged. */
 void fault_backend_pretend_staged(bool staged);
 

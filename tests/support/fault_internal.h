@@ -11,6 +11,8 @@
 typedef struct fault_device {
     hri_device base; /* first: see hri_device */
     hri_device *inner;
+    uint32_t number;     /* in the order of opening since the reset */
+    uint64_t products;   /* under fault_lock */
     uint64_t free_bytes; /* the limit, 0: none */
     uint64_t used_bytes; /* guarded by fault_lock, as is objects */
     uint64_t objects;    /* made on this device and not yet gone */
@@ -28,6 +30,10 @@ extern pthread_mutex_t fault_lock;
 hr_status fault_enter(fault_slot slot);
 /* The same for a call that cannot fail. */
 void fault_note(fault_slot slot);
+/* The next number of a device. */
+uint32_t fault_next_device(void);
+/* Count a product, and wait if it is to be held up. */
+void fault_product(fault_device *device);
 /* Count an operation; whether it must fail later, with *error then set. */
 bool fault_operation(hri_error *error);
 void fault_count_bytes(fault_direction direction, uint64_t bytes);

@@ -95,6 +95,7 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     if (status != HR_OK) {
         return status;
     }
+    fault_product((fault_device *)base->device);
     unwrap(&inner.a.place);
     unwrap(&inner.b.place);
     unwrap(&inner.c.place);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/fault_internal.h"
 
@@ -11,6 +12,12 @@ pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     uint64_t fail_call, lose_call, fail_operation; /* 0: none */
     hr_status call_status, operation_status;
+    void (*hook)(void *data);
+    void *hook_data;
+    uint64_t hook_call;   /* 0: none */
+    uint64_t hold_others; /* 0: nothing is held */
+    uint32_t hold_device, devices;
+    uint64_t products;
     bool staged;
     uint64_t free_bytes, allocation_bytes; /* 0: as it is */
     uint64_t calls, operations, breaches;
@@ -84,6 +91,23 @@ void fault_backend_fail_operation(uint64_t operation, hr_status status)
     pthread_mutex_unlock(&fault_lock);
 }
 
+void fault_backend_hold(uint32_t device, uint64_t others)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.hold_device = device;
+    state.hold_others = others;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.hook_call = call;
+    state.hook = hook;
+    state.hook_data = data;
+    pthread_mutex_unlock(&fault_lock);
+}
+
 void fault_backend_pretend_staged(bool staged)
 {
     pthread_mutex_lock(&fault_lock);
@@ -141,8 +165,13 @@ hr_status fault_enter(fault_slot slot)
     } else if (call == state.fail_call) {
         status = state.call_status;
     }
+    void (*hook)(void *) = call == state.hook_call ? state.hook : NULL;
+    void *hook_data = state.hook_data;
     add_record(slot, status);
     pthread_mutex_unlock(&fault_lock);
+    if (hook != NULL) {
+        hook(hook_data);
+    }
     if (status != HR_OK) {
         hri_fail(status, "fault backend: call %llu (%s) fails on request",
                  (unsigned long long)call, fault_slot_name(slot));
@@ -154,6 +183,41 @@ void fault_note(fault_slot slot)
 {
     pthread_mutex_lock(&fault_lock);
     add_record(slot, HR_OK);
+    pthread_mutex_unlock(&fault_lock);
+}
+
+uint32_t fault_next_device(void)
+{
+    pthread_mutex_lock(&fault_lock);
+    uint32_t number = state.devices++;
+    pthread_mutex_unlock(&fault_lock);
+    return number;
+}
+
+/* Whether a fault or the hook has happened. The lock is held. */
+static bool has_happened(void)
+{
+    return (state.fail_call > 0 && state.calls >= state.fail_call) ||
+           (state.lose_call > 0 && state.calls >= state.lose_call) ||
+           (state.hook_call > 0 && state.calls >= state.hook_call) ||
+           (state.fail_operation > 0 &&
+            state.operations >= state.fail_operation);
+}
+
+void fault_product(fault_device *device)
+{
+    const struct timespec moment = {0, 50000};
+    int moments = 2000;
+    pthread_mutex_lock(&fault_lock);
+    state.products++;
+    device->products++;
+    while (device->number == state.hold_device &&
+           state.products - device->products < state.hold_others &&
+           !has_happened() && moments-- > 0) {
+        pthread_mutex_unlock(&fault_lock);
+        nanosleep(&moment, NULL);
+        pthread_mutex_lock(&fault_lock);
+    }
     pthread_mutex_unlock(&fault_lock);
 }
 

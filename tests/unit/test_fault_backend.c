@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The wrapper backend does what it is asked, around the host. */
+#include <pthread.h>
+#include <time.h>
+
+#include "base/clock.h"
 #include "support/fault_backend.h"
 #include "test.h"
 
@@ -213,6 +217,71 @@ static void bytes_are_counted(void)
     setting_finish(&t);
 }
 
+static void add_one(void *data)
+{
+    ++*(int *)data;
+}
+
+static void calls_are_hooked(void)
+{
+    setting s;
+    int hooked = 0;
+    TEST_CASE("a hook is called before one call");
+    fault_backend_reset();
+    fault_backend_at_call(5, add_one, &hooked);
+    CHECK(setting_init(&s) == HR_OK && hooked == 0);
+    CHECK(s.queue->ops->fill(s.queue, s.buffer, 0, BYTES, 5) == HR_OK);
+    CHECK(hooked == 1 && s.queue->ops->finish(s.queue) == HR_OK);
+    CHECK(hooked == 1);
+    setting_finish(&s);
+}
+
+static hr_status multiply(const setting *s)
+{
+    hri_operand one = {hri_at(s->buffer, 0), 1, 1, false};
+    hri_gemm gemm = {.type = HR_F32,
+                     .c_type = HR_F32,
+                     .m = 1,
+                     .n = 1,
+                     .k = 1,
+                     .a = one,
+                     .b = one,
+                     .c = {hri_at(s->buffer, 64), 1, 1, false}};
+    return s->queue->ops->gemm(s->queue, &gemm);
+}
+
+static void *multiply_twice_later(void *data)
+{
+    const struct timespec later = {0, 20000000};
+    nanosleep(&later, NULL);
+    CHECK(multiply(data) == HR_OK && multiply(data) == HR_OK);
+    return NULL;
+}
+
+static void a_device_is_held(void)
+{
+    setting s[2];
+    pthread_t thread;
+    TEST_CASE("products of one device wait for those of others");
+    fault_backend_reset();
+    fault_backend_hold(1, 2);
+    CHECK(setting_init(&s[0]) == HR_OK && setting_init(&s[1]) == HR_OK);
+    uint64_t start = hri_clock_ns();
+    CHECK(pthread_create(&thread, NULL, multiply_twice_later, &s[0]) == 0);
+    CHECK(multiply(&s[1]) == HR_OK);
+    CHECK(hri_clock_ns() - start >= 20000000);
+    pthread_join(thread, NULL);
+    TEST_CASE("but not when a fault has happened");
+    fault_backend_hold(1, 99);
+    fault_backend_fail_call(fault_backend_calls() + 1, HR_ERROR_BACKEND);
+    start = hri_clock_ns();
+    CHECK(s[0].queue->ops->finish(s[0].queue) == HR_ERROR_BACKEND);
+    CHECK(multiply(&s[1]) == HR_OK);
+    CHECK(hri_clock_ns() - start < 1000000000);
+    setting_finish(&s[0]);
+    setting_finish(&s[1]);
+}
+
 static void breaches_are_told(void)
 {
     setting s, t;
@@ -257,6 +326,8 @@ int main(void)
     an_operation_can_fail_later();
     memory_is_limited();
     bytes_are_counted();
+    calls_are_hooked();
+    a_device_is_held();
     breaches_are_told();
     fault_backend_reset();
     return test_end();

@@ -1,67 +1,172 @@
 /* SPDX-License-Identifier: MIT */
 /* Every error path of create, plan and run: the n-th call of the backend fails,
- * for every n. The result is right or the status is the one injected, nothing
+ * or the caller cancels there, for every n, also while lanes take tiles from
+ * each other. The result is right or the status is the one asked for, nothing
  * is left behind, and the context works afterwards. */
-#include <math.h>
+#include <pthread.h>
 #include <sys/prctl.h>
+#include <time.h>
 
+#include "base/size.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
 #include "test.h"
 
 extern const hri_backend hri_backend_host;
 
-enum { M = 150, N = 130, K = 170 };
-
-/* Every call, but for a thread sanitizer, under which threads start slowly. */
+/* Every call, but for sanitizers, under which threads start slowly. */
 #if defined(__SANITIZE_THREAD__)
-enum { STEP = 7 };
+enum { STEP = 11 };
+#elif defined(__SANITIZE_ADDRESS__)
+enum { STEP = 2 };
 #else
 enum { STEP = 1 };
 #endif
 
-static float a[M * K], b[K * N], c[M * N], wanted[M * N];
+enum { MOST = 250 * 190 };
 
-static void make(void)
+typedef struct setup {
+    const char *name, *list;
+    int m, n, k;
+    uint64_t limit; /* bytes for each accelerator */
+    bool staged;
+    bool steal; /* whole k; accelerator `slow` is held up */
+    uint32_t slow;
+} setup;
+
+static const setup setups[] = {
+    {"in place", "host", 130, 100, 130, 0, false, false, 0},
+    {"chunks, staged", "1xhost", 100, 70, 70, 52 << 10, true, false, 0},
+    {"chunks, peers", "3xhost", 130, 100, 70, 52 << 10, false, false, 0},
+    {"chunks, two", "2xhost", 100, 70, 70, 52 << 10, true, false, 0},
+    {"theft, staged", "2xhost", 130, 250, 20, 1 << 20, true, true, 0},
+    {"theft of three", "3xhost", 250, 190, 20, 1 << 20, false, true, 1},
+    {"theft, blocks", "2xhost", 140, 140, 20, 45 << 10, false, true, 0},
+    {"theft in place", "host,1xhost", 130, 250, 20, 1 << 20, false, true, 1},
+    {"theft from host", "host,1xhost", 130, 250, 20, 1 << 20, true, true, 0},
+};
+
+/* How many products of the others `slow` waits for: all of their own, and one
+ * that they have taken over. 0: it does not. */
+static uint64_t hold;
+
+static float a[MOST], b[MOST], c[MOST], wanted[MOST];
+
+static void make(const setup *s)
 {
-    for (int i = 0; i < M * K; i++) {
+    for (int i = 0; i < s->m * s->k; i++) {
         a[i] = (float)(i * 7 % 13 - 6);
     }
-    for (int i = 0; i < K * N; i++) {
+    for (int i = 0; i < s->k * s->n; i++) {
         b[i] = (float)(i * 5 % 11 - 5);
     }
-    for (int i = 0; i < M; i++) {
-        for (int j = 0; j < N; j++) {
+    for (int i = 0; i < s->m; i++) {
+        for (int j = 0; j < s->n; j++) {
             float sum = (float)(i + j); /* old C */
-            for (int k = 0; k < K; k++) {
-                sum += a[i * K + k] * b[k * N + j];
+            for (int k = 0; k < s->k; k++) {
+                sum += a[i * s->k + k] * b[k * s->n + j];
             }
-            wanted[i * N + j] = sum; /* small integers: exact */
+            wanted[i * s->n + j] = sum; /* small integers: exact */
         }
     }
 }
 
-static hr_status multiply(hr_context *context)
+static bool is_right(const setup *s)
 {
-    for (int i = 0; i < M * N; i++) {
-        c[i] = (float)(i / N + i % N);
-    }
-    return hr_gemm(context, hr_real(1), hr_matrix_row_major(a, HR_F32, M, K, 0),
-                   hr_matrix_row_major(b, HR_F32, K, N, 0), hr_real(1),
-                   hr_matrix_row_major(c, HR_F32, M, N, 0), NULL);
+    return memcmp(c, wanted, (size_t)(s->m * s->n) * sizeof *c) == 0;
 }
 
-static hr_status create(const char *list, hr_context **context)
+static hr_status multiply(const setup *s, hr_context *context,
+                          const hr_gemm_options *options)
+{
+    for (int i = 0; i < s->m * s->n; i++) {
+        c[i] = (float)(i / s->n + i % s->n);
+    }
+    return hr_gemm(context, hr_real(1),
+                   hr_matrix_row_major(a, HR_F32, s->m, s->k, 0),
+                   hr_matrix_row_major(b, HR_F32, s->k, s->n, 0), hr_real(1),
+                   hr_matrix_row_major(c, HR_F32, s->m, s->n, 0), options);
+}
+
+/* Devices of their own, said to be so slow that tiles are small, and that
+ * whatever has not run yet seems worth taking over. */
+static void set_rates(hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *accelerator = &context->accelerators[i];
+        accelerator->physical = i;
+        accelerator->sibling = accelerator;
+        accelerator->rates[HR_F32] = 2e6;
+        accelerator->up = accelerator->down = 1e10;
+    }
+}
+
+static hr_status create(const setup *s, hr_context **context)
 {
     static const hri_backend *backends[2];
     backends[0] = fault_backend_wrap(&hri_backend_host);
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = list;
-    options.memory_limit = 100 << 10; /* k is chunked, blocks are many */
-    return hri_context_create_from(backends, &options, context);
+    options.accelerators = s->list;
+    options.memory_limit = s->limit;
+    hr_status status = hri_context_create_from(backends, &options, context);
+    if (status == HR_OK && s->steal) {
+        set_rates(*context);
+    }
+    return status;
 }
 
-typedef enum way { CALL, LOSE, OPERATION, WAYS } way;
+/* ---- cancelling at call n */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool reached;
+} stop = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .changed = PTHREAD_COND_INITIALIZER};
+
+/* Call n is about to be made. */
+static void reach(void *data)
+{
+    const struct timespec head_start = {0, 20000}; /* for those who stop it */
+    (void)data;
+    pthread_mutex_lock(&stop.lock);
+    stop.reached = true;
+    pthread_cond_broadcast(&stop.changed);
+    pthread_mutex_unlock(&stop.lock);
+    nanosleep(&head_start, NULL);
+}
+
+/* A progress function that comes back when call n is there, to cancel, or when
+ * no call has been made for a while: then the run is over. */
+static bool go_on_until_reached(void *data, double done, double total)
+{
+    uint64_t calls;
+    (void)data;
+    (void)done;
+    (void)total;
+    pthread_mutex_lock(&stop.lock);
+    do {
+        struct timespec until;
+        calls = fault_backend_calls();
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 5000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        while (!stop.reached &&
+               pthread_cond_timedwait(&stop.changed, &stop.lock, &until) == 0) {
+        }
+    } while (!stop.reached && fault_backend_calls() != calls);
+    bool reached = stop.reached;
+    pthread_mutex_unlock(&stop.lock);
+    return !reached;
+}
+
+/* ---- one fault */
+
+typedef enum way { CALL, LOSE, OPERATION, CANCEL, WAYS } way;
+static const char *const way_names[] = {"fail", "lose", "fail later", "cancel"};
+static const hr_status way_status[] = {HR_ERROR_BACKEND, HR_ERROR_LOST,
+                                       HR_ERROR_BACKEND, HR_ERROR_CANCELLED};
 
 static void inject(way how, uint64_t n)
 {
@@ -69,62 +174,146 @@ static void inject(way how, uint64_t n)
         fault_backend_fail_call(n, HR_ERROR_BACKEND);
     } else if (how == LOSE) {
         fault_backend_lose(n);
-    } else {
+    } else if (how == OPERATION) {
         fault_backend_fail_operation(n, HR_ERROR_BACKEND);
+    } else {
+        stop.reached = false;
+        fault_backend_at_call(n, reach, NULL);
     }
 }
 
-/* Returns whether call or operation n was reached. */
-static bool one_fault(const char *list, int staged, way how, uint64_t n)
+static bool was_reached(way how, uint64_t n)
+{
+    return (how == OPERATION ? fault_backend_operations()
+                             : fault_backend_calls()) >= n;
+}
+
+/* The product with a fault, and for some n once more without; whether n was
+ * reached. */
+static bool multiply_with(const setup *s, hr_context *context, way how,
+                          uint64_t n, hr_status *status)
+{
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.progress = how == CANCEL ? go_on_until_reached : NULL;
+    *status = multiply(s, context, &options);
+    CHECK(*status != HR_OK || is_right(s));
+    CHECK(*status == HR_OK || *status == way_status[how]);
+    CHECK(*status == HR_OK || hr_last_error()[0] != '\0');
+    bool reached = was_reached(how, n);
+    if (how != LOSE && n % 3 == 1) {
+        inject(how, 0);
+        fault_backend_hold(0, 0);
+        CHECK(multiply(s, context, NULL) == HR_OK && is_right(s));
+    }
+    return reached;
+}
+
+static bool one_fault(const setup *s, way how, uint64_t n, hr_status *status)
 {
     fault_backend_reset();
-    fault_backend_pretend_staged(staged);
+    fault_backend_pretend_staged(s->staged);
+    fault_backend_hold(s->slow, hold);
     inject(how, n);
     hr_context *context = NULL;
-    hr_status status = create(list, &context);
-    if (status == HR_OK) {
-        status = multiply(context);
-        CHECK(status != HR_OK || memcmp(c, wanted, sizeof c) == 0);
-        bool reached = how == OPERATION ? fault_backend_operations() >= n
-                                        : fault_backend_calls() >= n;
-        if (how != LOSE) {
-            inject(how, 0);
-            CHECK(multiply(context) == HR_OK);
-            CHECK(memcmp(c, wanted, sizeof c) == 0);
-        }
+    bool reached = true;
+    *status = create(s, &context);
+    if (*status == HR_OK) {
+        reached = multiply_with(s, context, how, n, status);
         hr_context_destroy(context);
-        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-        CHECK(status == HR_OK || status == HR_ERROR_BACKEND ||
-              status == HR_ERROR_LOST);
-        CHECK(status == HR_OK || hr_last_error()[0] != '\0');
-        return reached;
+    } else {
+        CHECK(context == NULL);
     }
-    CHECK(context == NULL);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
-    return true;
+    return reached;
+}
+
+static void all_faults(const setup *s, way how)
+{
+    uint64_t n = 1;
+    int failed = 0;
+    hr_status status;
+    TEST_CASE(s->name);
+    while (one_fault(s, how, n, &status)) {
+        failed += status != HR_OK;
+        n += STEP;
+    }
+    printf("%s, %s, %s: %d of %llu\n", s->name, s->list, way_names[how], failed,
+           (unsigned long long)n - 1);
+    CHECK(failed > 0);
+}
+
+/* ---- none */
+
+typedef struct summary {
+    hr_gemm_report report;
+    hr_gemm_share shares[3];
+} summary;
+
+static void summary_init(summary *r)
+{
+    *r = (summary){.report = HR_GEMM_REPORT_INIT};
+    r->report.shares = r->shares;
+    r->report.share_capacity = 3;
+}
+
+/* Hold `slow` up where all is one block: after earlier ones measured speeds say
+ * what is taken over. Returns how many blocks there are. */
+static int64_t set_hold(const setup *s, hr_context *context)
+{
+    summary plan;
+    summary_init(&plan);
+    CHECK(hr_gemm_plan(context, hr_real(1),
+                       hr_matrix_row_major(a, HR_F32, s->m, s->k, 0),
+                       hr_matrix_row_major(b, HR_F32, s->k, s->n, 0),
+                       hr_real(1),
+                       hr_matrix_row_major(c, HR_F32, s->m, s->n, 0), NULL,
+                       &plan.report) == HR_OK);
+    int64_t blocks = hri_ceil_div(s->m, plan.report.block_rows) *
+                     hri_ceil_div(s->n, plan.report.block_cols);
+    hold = s->steal && blocks == 1;
+    for (uint32_t i = 0; i < plan.report.share_count && hold > 0; i++) {
+        const hr_gemm_share *share = &plan.shares[i];
+        hold += share->accelerator != s->slow ? share->tiles : 0;
+    }
+    fault_backend_hold(s->slow, hold);
+    return blocks;
+}
+
+static void no_fault(const setup *s)
+{
+    TEST_CASE(s->name);
+    fault_backend_reset();
+    fault_backend_pretend_staged(s->staged);
+    hr_context *context = NULL;
+    CHECK(create(s, &context) == HR_OK);
+    int64_t blocks = set_hold(s, context);
+    summary run;
+    summary_init(&run);
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.report = &run.report;
+    CHECK(multiply(s, context, &options) == HR_OK && is_right(s));
+    uint64_t tiles = 0, stolen = 0;
+    for (uint32_t i = 0; i < run.report.share_count; i++) {
+        tiles += run.shares[i].tiles;
+        stolen += run.shares[i].tiles_stolen;
+    }
+    printf("%s, %s: %lld blocks, %llu tiles, %llu of them stolen\n", s->name,
+           s->list, (long long)blocks, (unsigned long long)tiles,
+           (unsigned long long)stolen);
+    CHECK(stolen > 0 || hold == 0);
+    CHECK(!s->steal || (blocks > 1) == (strcmp(s->name, "theft, blocks") == 0));
+    hr_context_destroy(context);
 }
 
 int main(void)
 {
-    static const struct {
-        const char *list;
-        int staged;
-    } setups[] = {{"host", 0}, {"1xhost", 1}, {"3xhost", 0}, {"2xhost", 1}};
-    static const char *const names[] = {"fail", "lose", "fail later"};
     /* Thousands of contexts: clearing huge pages would take most time. */
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    make();
-    for (size_t s = 0; s < sizeof setups / sizeof setups[0]; s++) {
+    for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {
+        make(&setups[i]);
+        no_fault(&setups[i]);
         for (way how = CALL; how < WAYS; how++) {
-            TEST_CASE(setups[s].list);
-            uint64_t n = 1;
-            while (one_fault(setups[s].list, setups[s].staged, how, n)) {
-                n += STEP;
-            }
-            printf("%s%s, %s: %llu calls\n", setups[s].list,
-                   setups[s].staged ? " staged" : "", names[how],
-                   (unsigned long long)n - 1);
-            CHECK(n > 1);
+            all_faults(&setups[i], how);
         }
     }
     return test_end();

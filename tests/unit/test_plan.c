@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gemm/plan.h"
 #include "support/random.h"
+#include "support/replay.h"
 #include "test.h"
 
 static uint64_t below(uint64_t *state, uint64_t n)
@@ -221,6 +222,19 @@ static void check_plan(const problem *q, const hri_plan *p)
     free(seen);
 }
 
+/* All parts side by side, in turn and three times at random. */
+static void check_replay(const hri_plan *p, uint64_t seed)
+{
+    random_source order = {seed};
+    const char *fault = replay_plan(p, NULL);
+    for (int i = 0; i < 3 && fault == NULL; i++) {
+        fault = replay_plan(p, &order);
+    }
+    if (!CHECK(fault == NULL)) {
+        fprintf(stderr, "  %s\n", fault);
+    }
+}
+
 /* With one group of peers and one block, every panel crosses exactly once. */
 static void check_once(const problem *q, const hri_plan *p)
 {
@@ -255,6 +269,7 @@ static void random_problems(long count)
             long failures = test_state.failures;
             check_plan(&q, p);
             check_once(&q, p);
+            check_replay(p, seed);
             if (test_state.failures > failures) {
                 fprintf(stderr, "seed %llu: %lld %lld %lld, %u accelerators\n",
                         (unsigned long long)seed, (long long)q.shape.m,
@@ -360,6 +375,7 @@ static void thousand(void)
            hri_seconds_since(start), p->part_count,
            (double)(p->up + p->down) / (double)p->compulsory);
     check_plan(&q, p);
+    check_replay(p, state);
     hri_plan_destroy(p);
     free(q.accelerators);
 }

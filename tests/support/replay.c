@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tile {
+    int32_t row, col; /* row -1: the slot is free */
+} tile;
+
+/* A part under way. */
+typedef struct lane {
+    const hri_part *part;
+    int64_t *held[2];   /* [slot] delivery; -1: none */
+    bool *arrived;      /* [delivery] */
+    bool *forwarded;    /* [delivery] */
+    tile *tiles;        /* [slots[HRI_C]] when k is chunked */
+    int64_t issued;     /* tasks */
+    int64_t fed;        /* deliveries that the feeder is done with */
+    int32_t forwarding; /* forwards of delivery `fed` done; -1: not loaded */
+} lane;
+
+typedef struct model {
+    const hri_plan *plan;
+    lane *lanes;
+    const char *fault; /* the first thing that went wrong */
+} model;
+
+static void blame(model *m, const char *fault)
+{
+    m->fault = m->fault != NULL ? m->fault : fault;
+}
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count + 1, size);
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
+static void lane_init(lane *l, const hri_part *part)
+{
+    size_t deliveries = (size_t)part->delivery_count;
+    *l = (lane){.part = part, .forwarding = -1};
+    for (int side = HRI_A; side <= HRI_B; side++) {
+        size_t slots = (size_t)part->slots[side];
+        l->held[side] = allocate(slots, sizeof(int64_t));
+        memset(l->held[side], -1, slots * sizeof(int64_t));
+    }
+    l->arrived = allocate(deliveries, sizeof(bool));
+    l->forwarded = allocate(deliveries, sizeof(bool));
+    l->tiles = allocate((size_t)part->slots[HRI_C], sizeof(tile));
+    for (int32_t i = 0; i < part->slots[HRI_C]; i++) {
+        l->tiles[i].row = -1;
+    }
+}
+
+static void lane_finish(lane *l)
+{
+    free(l->held[HRI_A]);
+    free(l->held[HRI_B]);
+    free(l->arrived);
+    free(l->forwarded);
+    free(l->tiles);
+}
+
+/* ---- the feeder */
+
+/* Put delivery `number` into its slot of lane l, unless what is there is still
+ * needed. */
+static bool put(model *m, lane *l, int64_t number)
+{
+    const hri_delivery *d = &l->part->deliveries[number];
+    int64_t *held = &l->held[d->side][d->slot];
+    if (l->issued <= d->after || (*held >= 0 && !l->forwarded[*held])) {
+        return false;
+    }
+    if (*held >= number) {
+        blame(m, "an older delivery overwrites a newer one");
+    }
+    *held = number;
+    l->arrived[number] = true;
+    l->forwarded[number] = d->forward_count == 0;
+    return true;
+}
+
+static bool step_feeder(model *m, lane *l)
+{
+    const hri_part *part = l->part;
+    while (l->fed < part->delivery_count &&
+           part->deliveries[l->fed].source >= 0) {
+        l->fed++; /* another lane's feeder brings it */
+    }
+    if (l->fed == part->delivery_count) {
+        return false;
+    }
+    const hri_delivery *d = &part->deliveries[l->fed];
+    if (l->forwarding < 0) {
+        if (!put(m, l, l->fed)) {
+            return false;
+        }
+        l->forwarding = 0;
+    } else if (l->forwarding < d->forward_count) {
+        const hri_forward *f = &m->plan->forwards[d->forwards + l->forwarding];
+        if (l->held[d->side][d->slot] != l->fed) {
+            blame(m, "a panel is gone before it has been forwarded");
+        }
+        if (!put(m, &m->lanes[f->part], f->delivery)) {
+            return false;
+        }
+        l->forwarding++;
+    }
+    if (l->forwarding == d->forward_count) {
+        l->forwarded[l->fed++] = true;
+        l->forwarding = -1;
+    }
+    return true;
+}
+
+/* ---- the worker */
+
+/* Whether lane l has delivery `number` (-1: in place), panel `index` of a side,
+ * where task looks for it. */
+static bool has(const lane *l, const hri_task *task, int side)
+{
+    int64_t number = side == HRI_A ? task->a : task->b;
+    if (l->part->in_place) {
+        return number < 0;
+    }
+    const hri_delivery *d = &l->part->deliveries[number];
+    return d->side == side && l->held[side][d->slot] == number &&
+           d->index == (side == HRI_A ? task->row : task->col) &&
+           d->chunk == task->chunk;
+}
+
+static void use_tile(model *m, lane *l, const hri_task *task)
+{
+    if (l->part->in_place || m->plan->blocking.chunks == 1) {
+        if (!l->part->in_place && task->slot != -1) {
+            blame(m, "a tile has a slot though k is whole");
+        }
+        return;
+    }
+    if (task->slot < 0 || task->slot >= l->part->slots[HRI_C]) {
+        blame(m, "there is no such tile slot");
+        return;
+    }
+    tile *t = &l->tiles[task->slot];
+    if (task->chunk == 0 && t->row >= 0) {
+        blame(m, "a tile slot is given to two tiles");
+    } else if (task->chunk > 0 &&
+               (t->row != task->row || t->col != task->col)) {
+        blame(m, "a tile is not in its slot");
+    }
+    bool last = task->chunk == m->plan->blocking.chunks - 1;
+    *t = (tile){last ? -1 : task->row, task->col};
+}
+
+static bool step_worker(model *m, lane *l)
+{
+    if (l->issued == l->part->task_count) {
+        return false;
+    }
+    const hri_task *task = &l->part->tasks[l->issued];
+    if ((task->a >= 0 && !l->arrived[task->a]) ||
+        (task->b >= 0 && !l->arrived[task->b])) {
+        return false;
+    }
+    if (!has(l, task, HRI_A) || !has(l, task, HRI_B)) {
+        blame(m, "a task does not find its panel");
+    }
+    use_tile(m, l, task);
+    l->issued++;
+    return true;
+}
+
+/* ---- the whole */
+
+/* Thread 2 i is the feeder of part i, 2 i + 1 its worker. */
+static bool step(model *m, uint32_t thread)
+{
+    lane *l = &m->lanes[thread / 2];
+    return thread % 2 == 0 ? step_feeder(m, l) : step_worker(m, l);
+}
+
+static void run_in_turn(model *m)
+{
+    bool any = true;
+    while (any && m->fault == NULL) {
+        any = false;
+        for (uint32_t i = 0; i < 2 * m->plan->part_count; i++) {
+            any = step(m, i) || any;
+        }
+    }
+}
+
+static void run_at_random(model *m, random_source *order)
+{
+    uint32_t threads = 2 * m->plan->part_count, stuck = 0;
+    while (stuck < threads && m->fault == NULL) {
+        uint64_t number = random_next(order);
+        uint32_t thread = (uint32_t)(number % threads);
+        /* from there on, the first that can go on */
+        for (stuck = 0; stuck < threads && !step(m, thread); stuck++) {
+            thread = (thread + 1) % threads;
+        }
+        uint64_t more = number >> 61; /* up to 7 steps */
+        while (more > 0 && step(m, thread)) {
+            more--;
+        }
+    }
+}
+
+static void check_ends(model *m)
+{
+    const hri_blocking *b = &m->plan->blocking;
+    int64_t blocks = b->block_rows * b->block_cols;
+    for (uint32_t i = 0; i < m->plan->part_count; i++) {
+        const lane *l = &m->lanes[i];
+        int64_t count = l->part->task_count;
+        if (l->issued < count || l->fed < l->part->delivery_count) {
+            blame(m, "nobody can go on");
+        }
+        for (int64_t t = count / blocks * (blocks - 1);
+             t < count && b->chunks == 1; t++) {
+            const hri_task *task = &l->part->tasks[t];
+            if (!has(l, task, HRI_A) || !has(l, task, HRI_B)) {
+                blame(m, "a panel of the last block is gone at the end");
+            }
+        }
+    }
+}
+
+const char *replay_plan(const hri_plan *plan, random_source *order)
+{
+    model m = {.plan = plan};
+    m.lanes = allocate(plan->part_count, sizeof *m.lanes);
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        lane_init(&m.lanes[i], &plan->parts[i]);
+    }
+    if (order == NULL) {
+        run_in_turn(&m);
+    } else {
+        run_at_random(&m, order);
+    }
+    check_ends(&m);
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        lane_finish(&m.lanes[i]);
+    }
+    free(m.lanes);
+    return m.fault;
+}

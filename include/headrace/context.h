@@ -95,7 +95,8 @@ HR_API HR_NODISCARD hr_status hr_accelerator_describe(
     const hr_context *context, uint32_t index, hr_accelerator_info *info);
 
 /** Walk over every accelerator found on the machine, chosen or not, and over
- *  every backend that has none, with the reason in info->reason.
+ *  every backend that has none, or that was not asked since the list names none
+ *  of its devices, with the reason in info->reason.
  *
  * @owner   *info is the caller's; its size field must be set.
  * @errors  HR_ERROR_INVALID when index is past the last entry.

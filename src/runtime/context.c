@@ -176,7 +176,7 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
         status = read_environment(&read, &source);
     }
     if (status == HR_OK) {
-        status = hri_machine_find(backends, &machine);
+        status = hri_machine_find(backends, read.accelerators, &machine);
     }
     if (status == HR_OK) {
         status = make_context(&machine, &read, source, context);

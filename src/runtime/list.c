@@ -70,18 +70,31 @@ static hr_status choose(hri_machine *machine, uint32_t found,
     return status;
 }
 
-/* "host, opencl:0:0", or "none". */
-static void name_devices(const hri_machine *machine, char *text, size_t size)
+/* "host, opencl:0:0": the devices that are there, or the backends that were not
+ * asked. Returns the length, 0 for none. */
+static size_t name_some(const hri_machine *machine, bool there, char *text,
+                        size_t size)
 {
     size_t used = 0;
-    snprintf(text, size, "none");
     for (uint32_t i = 0; i < machine->count && used < size; i++) {
-        if (machine->entries[i].there) {
+        const hri_found *found = &machine->entries[i];
+        if (there ? found->there : !found->asked) {
             used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                     used > 0 ? ", " : "",
-                                     machine->entries[i].info.path);
+                                     used > 0 ? ", " : "", found->info.path);
         }
     }
+    return used;
+}
+
+/* "host, opencl:0:0", or "none"; then perhaps " (not asked: cuda)". */
+static void name_devices(const hri_machine *machine, char *text, size_t size)
+{
+    char there[192], unasked[48];
+    bool any = name_some(machine, true, there, sizeof there) > 0;
+    bool others = name_some(machine, false, unasked, sizeof unasked) > 0;
+    snprintf(text, size, "%s%s%s%s", any ? there : "none",
+             others ? " (not asked: " : "", others ? unasked : "",
+             others ? ")" : "");
 }
 
 /* Whether "all" means this entry; if not, its reason says why. */
@@ -270,6 +283,44 @@ static hr_status choose_list(const char *list, const char *source,
             return status;
         }
         text = end + 1;
+    }
+}
+
+/* The length of the name in an item, behind its number and spaces. */
+static size_t name_in_item(const char *text, const char **name)
+{
+    text += strspn(text, " \t\r\n\v\f");
+    size_t digits = strspn(text, "0123456789");
+    text += digits > 0 && text[digits] == 'x' ? digits + 1 : 0;
+    size_t length = 0;
+    while (isalnum((unsigned char)text[length]) || text[length] == '_') {
+        length++;
+    }
+    *name = text;
+    return length;
+}
+
+bool hri_list_wants(const char *list, const hri_backend *const *backends,
+                    const hri_backend *backend)
+{
+    if (list == NULL) {
+        return true;
+    }
+    for (const char *item = list;; item++) {
+        const char *name;
+        size_t length = name_in_item(item, &name);
+        const hri_backend *const *b = backends;
+        while (*b != NULL && (strlen((*b)->name) != length ||
+                              memcmp((*b)->name, name, length) != 0)) {
+            b++;
+        }
+        if (*b == NULL || *b == backend) {
+            return true;
+        }
+        item += strcspn(item, ",");
+        if (*item == '\0') {
+            return false;
+        }
     }
 }
 

@@ -23,7 +23,7 @@ static hr_status append(hri_machine *machine, const hri_found *found)
 static hr_status append_absent(hri_machine *machine, const hri_backend *backend,
                                const char *words)
 {
-    hri_found found = {.backend = backend};
+    hri_found found = {.backend = backend, .asked = true};
     snprintf(found.info.path, sizeof found.info.path, "%s", backend->name);
     snprintf(found.reason, sizeof found.reason, "%s",
              words != NULL ? words : hr_last_error());
@@ -45,7 +45,8 @@ static hr_status find_devices(const hri_backend *backend, hri_machine *devices,
         return append_absent(absent, backend, "it has no devices");
     }
     for (uint32_t i = 0; i < count; i++) {
-        hri_found found = {.backend = backend, .index = i, .there = true};
+        hri_found found = {
+            .backend = backend, .index = i, .there = true, .asked = true};
         hr_status status = backend->describe(i, &found.info) == HR_OK
                                ? append(devices, &found)
                                : append_absent(absent, backend, NULL);
@@ -56,13 +57,27 @@ static hr_status find_devices(const hri_backend *backend, hri_machine *devices,
     return HR_OK;
 }
 
-hr_status hri_machine_find(const hri_backend *const *backends,
+/* A backend that the list does not want. */
+static hr_status append_unasked(hri_machine *machine,
+                                const hri_backend *backend)
+{
+    hr_status status = append_absent(machine, backend, "not in the list");
+    if (status == HR_OK) {
+        machine->entries[machine->count - 1].asked = false;
+    }
+    return status;
+}
+
+hr_status hri_machine_find(const hri_backend *const *backends, const char *list,
                            hri_machine *machine)
 {
     hri_machine devices = {0}, absent = {0};
     hr_status status = HR_OK;
-    for (; *backends != NULL && status == HR_OK; backends++) {
-        status = find_devices(*backends, &devices, &absent);
+    for (const hri_backend *const *b = backends; *b != NULL && status == HR_OK;
+         b++) {
+        status = hri_list_wants(list, backends, *b)
+                     ? find_devices(*b, &devices, &absent)
+                     : append_unasked(&absent, *b);
     }
     for (uint32_t i = 0; i < absent.count && status == HR_OK; i++) {
         status = append(&devices, &absent.entries[i]);

@@ -10,6 +10,7 @@ typedef struct hri_found {
     const hri_backend *backend;
     uint32_t index;   /* of the backend's devices */
     bool there;       /* false: no device, info.path is the backend's name */
+    bool asked;       /* whether the backend was */
     bool chosen;      /* at least once */
     char reason[160]; /* when not chosen: why */
     hri_device_info info; /* as described; as opened, once it is */
@@ -20,9 +21,11 @@ typedef struct hri_machine {
     uint32_t count;
 } hri_machine;
 
-/* Ask every backend (the list ends with NULL) what it has. A backend that
- * fails is an entry with its sentence, not an error. */
-hr_status hri_machine_find(const hri_backend *const *backends,
+/* Ask the backends (the array ends with NULL) what they have, but those that
+ * `list` does not want: some drivers end the process when a device is not as
+ * they expect it. A backend that fails is an entry with its sentence, not an
+ * error. */
+hr_status hri_machine_find(const hri_backend *const *backends, const char *list,
                            hri_machine *machine);
 
 /* Accepts one that is all zero. */
@@ -55,6 +58,11 @@ typedef struct hri_choices {
  * Spaces may stand around items. */
 hr_status hri_list_choose(const char *list, const char *source,
                           hri_machine *machine, hri_choices *choices);
+
+/* Whether a list (NULL: "all") names the backend, all of them, or anything that
+ * none of backends is called, which is an error to be explained. */
+bool hri_list_wants(const char *list, const hri_backend *const *backends,
+                    const hri_backend *backend);
 
 /* Accepts one that is all zero. */
 void hri_choices_free(hri_choices *choices);

@@ -33,6 +33,17 @@ for rate in up_bytes down_bytes f32_flops f64_flops; do
     check [ "${value%%[.e]*}" -gt 0 ]
 done
 
+# Only what the list names is looked for: some OpenCL drivers end the process.
+loads() {
+    LD_DEBUG=files "$HEADRACE" devices "$@" 2>&1 | grep -c 'file=libOpenCL'
+}
+if [ "$(loads)" -gt 0 ]; then
+    equal "OpenCL loaded for host" 0 "$(loads --accelerators host)"
+    equal "the same from outside" 0 \
+        "$(HEADRACE_ACCELERATORS=2xhost loads --json)"
+    expect 0 "not in the list" devices --accelerators host
+fi
+
 # What no list is, and what is not there.
 expect 2 "--accelerators: " devices --accelerators ,
 expect 2 "--accelerators: " devices --accelerators 0xhost

@@ -252,8 +252,9 @@ static const hri_device_ops device_ops = {
     .gemm_offered = device_gemm_offered,
 };
 
-static hr_status probe(const fake_backend_facts *facts, uint32_t *count)
+static hr_status probe(fake_backend_facts *facts, uint32_t *count)
 {
+    facts->probes++;
     hr_status status = count_call();
     if (status == HR_OK && facts->probe_fails != HR_OK) {
         status = hri_fail(facts->probe_fails, "fake: no driver");
@@ -264,9 +265,10 @@ static hr_status probe(const fake_backend_facts *facts, uint32_t *count)
     return status;
 }
 
-static hr_status describe(const fake_backend_facts *facts, uint32_t index,
+static hr_status describe(fake_backend_facts *facts, uint32_t index,
                           hri_device_info *info)
 {
+    facts->describes++;
     hr_status status = count_call();
     if (status == HR_OK && (int)index == facts->describe_fails) {
         status = hri_fail(HR_ERROR_BACKEND, "fake: device %u is mute", index);

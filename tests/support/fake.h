@@ -21,6 +21,7 @@ typedef struct fake_device_facts {
 
 typedef struct fake_backend_facts {
     uint32_t count;
+    int probes, describes; /* calls of these */
     hr_status probe_fails; /* what probe returns; 0: it works */
     int describe_fails;    /* this device cannot be described; -1: none */
     fake_device_facts devices[FAKE_DEVICES];

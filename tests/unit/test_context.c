@@ -156,12 +156,11 @@ static void check_machines(void)
 
     TEST_CASE("the machine with a list");
     CHECK(create("2xhost,opencl:1", 1000, &context) == HR_OK);
-    check_machine(context, "cuda:0: not in the list; cuda:1: not in the list; "
-                           "opencl:0:0: not in the list; opencl:1:0: chosen; "
-                           "host: chosen; ");
+    check_machine(context, "opencl:0:0: not in the list; opencl:1:0: chosen; "
+                           "host: chosen; cuda: not in the list; ");
     TEST_CASE("a device's entry sums up its virtual accelerators");
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-    CHECK(hr_machine_describe(context, 4, &info) == HR_OK);
+    CHECK(hr_machine_describe(context, 2, &info) == HR_OK);
     CHECK(info.memory_limit == 2000 && !info.in_place);
     CHECK(info.memory_bytes == HOST && info.compute_units == 4);
     CHECK(strcmp(info.name, "device of host") == 0);
@@ -188,12 +187,46 @@ static void check_machines(void)
     TEST_CASE("a backend made for another HAL");
     fake_reset();
     fake_backends[0].abi = HRI_HAL_ABI + 1;
-    CHECK(create("host", 0, &context) == HR_OK);
-    check_machine(context, "opencl:0:0: not in the list; "
-                           "opencl:1:0: not in the list; host: chosen; "
+    CHECK(create(NULL, 0, &context) == HR_OK);
+    check_machine(context, "opencl:0:0: chosen; "
+                           "opencl:1:0: emulated: only on request; "
+                           "host: chosen; "
                            "cuda: made for another version of Headrace; ");
     destroy(context);
     fake_reset();
+}
+
+/* Whether cuda, opencl and host have been asked what they have. */
+static const struct {
+    const char *list;
+    int asked[FAKE_BACKENDS];
+} asking[] = {
+    {NULL, {1, 1, 1}},
+    {"all", {1, 1, 1}},
+    {"host", {0, 0, 1}},
+    {" 3xhost ", {0, 0, 1}},
+    {"opencl:1:0,2xhost", {0, 1, 1}},
+    {"host,1xall", {1, 1, 1}},
+    {"host:7", {0, 0, 1}}, /* is not there */
+    {"hos", {1, 1, 1}},    /* the answer says what is there */
+    {"host,", {1, 1, 1}},  /* wrong, whoever is asked */
+    {"cuda host", {1, 0, 0}},
+};
+
+static void check_asking(void)
+{
+    for (size_t i = 0; i < sizeof asking / sizeof asking[0]; i++) {
+        hr_context *context = NULL;
+        TEST_CASE(asking[i].list != NULL ? asking[i].list : "no list");
+        fake_reset();
+        hr_status status = create(asking[i].list, 0, &context);
+        CHECK((status == HR_OK) == (context != NULL));
+        for (int b = 0; b < FAKE_BACKENDS; b++) {
+            CHECK(fake.backends[b].probes == asking[i].asked[b]);
+            CHECK(asking[i].asked[b] || fake.backends[b].describes == 0);
+        }
+        destroy(context);
+    }
 }
 
 static void check_opening(void)
@@ -279,8 +312,8 @@ static void check_sizes(void)
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
     CHECK_FAILS(hr_accelerator_describe(context, 2, &info), HR_ERROR_INVALID,
                 "index 2, but there are 2");
-    CHECK_FAILS(hr_machine_describe(context, 5, &info), HR_ERROR_INVALID,
-                "index 5, but there are 5");
+    CHECK_FAILS(hr_machine_describe(context, 4, &info), HR_ERROR_INVALID,
+                "index 4, but there are 4");
     CHECK_FAILS(hr_machine_describe(context, UINT32_MAX, &info),
                 HR_ERROR_INVALID, "index 4294967295");
     CHECK_FAILS(hr_accelerator_describe(NULL, 0, &info), HR_ERROR_INVALID,
@@ -358,6 +391,7 @@ int main(void)
     check_choices();
     check_environment();
     check_machines();
+    check_asking();
     check_opening();
     check_relations();
     check_sizes();

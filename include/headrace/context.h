@@ -72,7 +72,8 @@ typedef struct hr_accelerator_info {
  *          outlive the context.
  * @errors  HR_ERROR_INVALID for a malformed or empty list or limit;
  *          HR_ERROR_UNAVAILABLE when an accelerator named is not there, or
- *          none is; HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
+ *          none is, or the host is named and HEADRACE_CBLAS is no usable
+ *          library; HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
  * @threads Any thread. The first call may load vendor libraries and, for that
  *          moment, set an environment variable that OpenBLAS reads. */
 HR_API HR_NODISCARD hr_status

@@ -44,6 +44,16 @@ if [ "$(loads)" -gt 0 ]; then
     expect 0 "not in the list" devices --accelerators host
 fi
 
+# A CBLAS that cannot be used: the host says so, others go on.
+export HEADRACE_CBLAS=libnot-there.so.1
+expect 1 'HEADRACE_CBLAS is "libnot-there.so.1"' devices --accelerators host
+if "$HEADRACE" devices --accelerators opencl >/dev/null 2>&1; then
+    expect 0 'HEADRACE_CBLAS is "libnot-there.so.1"' devices \
+        --accelerators all,opencl
+    check grep -q '^opencl.* yes$' "$out"
+fi
+unset HEADRACE_CBLAS
+
 # What no list is, and what is not there.
 expect 2 "--accelerators: " devices --accelerators ,
 expect 2 "--accelerators: " devices --accelerators 0xhost

@@ -10,6 +10,8 @@
 #include "backends/host/cblas.h"
 #include "test.h"
 
+extern const hri_backend hri_backend_host;
+
 /* The core type that the fake library should end up with on this CPU. */
 static const char *best_core(void)
 {
@@ -28,12 +30,18 @@ static const char *best_core(void)
     return "Prescott";
 }
 
+static bool fails(hr_status status, const char *word)
+{
+    return status == HR_ERROR_UNAVAILABLE &&
+           strstr(hr_last_error(), word) != NULL;
+}
+
 static bool fake_is(const char *core)
 {
     char want[64];
     hri_cblas cblas;
     snprintf(want, sizeof want, "OpenBLAS 9.8.7 %s", core);
-    return hri_cblas_open(FAKE_OPENBLAS, false, &cblas) &&
+    return hri_cblas_open(FAKE_OPENBLAS, false, &cblas) == HR_OK &&
            strcmp(cblas.name, want) == 0;
 }
 
@@ -79,14 +87,15 @@ static bool integers_of_64_bits_are_refused(void)
 {
     hri_cblas cblas;
     setenv("FAKE_OPENBLAS_64", "1", 1);
-    return !hri_cblas_open(FAKE_OPENBLAS, true, &cblas);
+    return fails(hri_cblas_open(FAKE_OPENBLAS, true, &cblas), "64 bits");
 }
 
 static bool what_is_no_blas_is_refused(void)
 {
     hri_cblas cblas;
-    return !hri_cblas_open("libm.so.6", true, &cblas) &&
-           !hri_cblas_open("libnot-there.so.1", true, &cblas);
+    return fails(hri_cblas_open("libm.so.6", true, &cblas), "cblas_sgemm") &&
+           fails(hri_cblas_open("libnot-there.so.1", true, &cblas),
+                 "libnot-there");
 }
 
 static bool headrace_cblas_names_a_library(void)
@@ -101,11 +110,51 @@ static bool headrace_cblas_can_ask_for_the_built_in(void)
     return strncmp(hri_host_arithmetic_name(), "built-in (", 10) == 0;
 }
 
-static bool headrace_cblas_that_is_not_there_is_told(void)
+/* The host can be described but not opened, each time with the sentence. */
+static bool host_is_refused(const char *value, const char *sentence)
 {
-    setenv("HEADRACE_CBLAS", "libnot-there.so.1", 1);
-    return strncmp(hri_host_arithmetic_name(), "built-in (", 10) == 0 &&
-           strstr(hri_host_arithmetic_name(), "HEADRACE_CBLAS") != NULL;
+    hri_device *device = NULL;
+    hri_device_info info;
+    setenv("HEADRACE_CBLAS", value, 1);
+    bool held = hri_backend_host.describe(0, &info) == HR_OK &&
+                strcmp(info.arithmetic, "none") == 0;
+    for (int i = 0; i < 2; i++) {
+        held = held && fails(hri_backend_host.open(0, &device), sentence) &&
+               device == NULL;
+    }
+    return held;
+}
+
+static bool headrace_cblas_that_is_not_there_is_refused(void)
+{
+    return host_is_refused(
+        "libnot-there.so.1",
+        "HEADRACE_CBLAS is \"libnot-there.so.1\", which is no usable CBLAS: "
+        "cannot open shared object file");
+}
+
+static bool headrace_cblas_that_is_none_is_refused(void)
+{
+    return host_is_refused(
+        "libm.so.6", "HEADRACE_CBLAS is \"libm.so.6\", which is no usable "
+                     "CBLAS: libm.so.6 has no symbol cblas_sgemm");
+}
+
+static bool headrace_cblas_of_64_bits_is_refused(void)
+{
+    setenv("FAKE_OPENBLAS_64", "1", 1);
+    return host_is_refused(FAKE_OPENBLAS, "takes integers of 64 bits");
+}
+
+static bool headrace_cblas_that_works_opens(void)
+{
+    hri_device *device = NULL;
+    setenv("HEADRACE_CBLAS", FAKE_OPENBLAS, 1);
+    if (hri_backend_host.open(0, &device) != HR_OK) {
+        return false;
+    }
+    device->ops->close(device);
+    return true;
 }
 
 static bool an_empty_headrace_cblas_means_nothing(void)
@@ -113,7 +162,7 @@ static bool an_empty_headrace_cblas_means_nothing(void)
     hri_cblas cblas;
     setenv("HEADRACE_CBLAS", "", 1);
     bool found = hri_cblas_find(&cblas);
-    return strstr(hri_host_arithmetic_name(), "HEADRACE_CBLAS") == NULL &&
+    return hri_host_arithmetic_load() == HR_OK &&
            found ==
                (strncmp(hri_host_arithmetic_name(), "built-in (", 10) != 0);
 }
@@ -133,7 +182,7 @@ static bool a_real_openblas_survives_reloading(void)
     }
     unsetenv("OPENBLAS_CORETYPE");
     hri_cblas cblas;
-    if (!hri_cblas_open("libopenblas.so.0", false, &cblas)) {
+    if (hri_cblas_open("libopenblas.so.0", false, &cblas) != HR_OK) {
         return false;
     }
     const float one = 1.0f;
@@ -160,8 +209,13 @@ static const struct {
     {"HEADRACE_CBLAS names a library", headrace_cblas_names_a_library},
     {"HEADRACE_CBLAS=builtin asks for the built-in kernel",
      headrace_cblas_can_ask_for_the_built_in},
-    {"a HEADRACE_CBLAS that is not there is told",
-     headrace_cblas_that_is_not_there_is_told},
+    {"a HEADRACE_CBLAS that is not there is refused",
+     headrace_cblas_that_is_not_there_is_refused},
+    {"a HEADRACE_CBLAS that is none is refused",
+     headrace_cblas_that_is_none_is_refused},
+    {"a HEADRACE_CBLAS of 64 bits is refused",
+     headrace_cblas_of_64_bits_is_refused},
+    {"a HEADRACE_CBLAS that works opens", headrace_cblas_that_works_opens},
     {"an empty HEADRACE_CBLAS means nothing",
      an_empty_headrace_cblas_means_nothing},
     {"a real OpenBLAS survives reloading", a_real_openblas_survives_reloading},

@@ -562,7 +562,7 @@ static int find_engines(engine *engines, int most)
         }
         TEST_CASE(libraries[i]);
         e->use_cblas = true;
-        if (!CHECK(hri_cblas_open(libraries[i], true, &e->cblas))) {
+        if (!CHECK(hri_cblas_open(libraries[i], true, &e->cblas) == HR_OK)) {
             continue;
         }
         snprintf(e->name, sizeof e->name, "%s", e->cblas.name);

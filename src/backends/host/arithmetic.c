@@ -16,35 +16,57 @@ static struct {
     bool use_cblas;
     hri_cblas cblas;
     char name[128];
+    hri_error error; /* HEADRACE_CBLAS cannot be had */
 } chosen;
+
+/* The CBLAS that the user names, and no other in its place. */
+static void choose_wish(const char *wish)
+{
+    if (hri_cblas_open(wish, true, &chosen.cblas) == HR_OK) {
+        chosen.use_cblas = true;
+        return;
+    }
+    /* the loader's words begin with the name */
+    char why[HRI_MESSAGE_BYTES];
+    snprintf(why, sizeof why, "%s", hr_last_error());
+    size_t length = strlen(wish);
+    bool named = strncmp(why, wish, length) == 0 && why[length] == ':';
+    hri_error_keep(&chosen.error,
+                   hri_fail(HR_ERROR_UNAVAILABLE,
+                            "HEADRACE_CBLAS is \"%.128s\", which is no usable "
+                            "CBLAS%s%.256s",
+                            wish, named ? "" : ": ",
+                            why + (named ? length : 0)));
+}
 
 static void choose(void)
 {
     const char *wish = getenv("HEADRACE_CBLAS");
-    const char *complaint = "";
     if (wish == NULL || wish[0] == '\0') {
         chosen.use_cblas = hri_cblas_find(&chosen.cblas);
     } else if (strcmp(wish, "builtin") != 0) {
-        chosen.use_cblas = hri_cblas_open(wish, true, &chosen.cblas);
-        complaint = ", since HEADRACE_CBLAS names no CBLAS that can be loaded";
+        choose_wish(wish);
     }
-    if (chosen.use_cblas) {
+    if (chosen.error.status != HR_OK) {
+        snprintf(chosen.name, sizeof chosen.name, "none");
+    } else if (chosen.use_cblas) {
         snprintf(chosen.name, sizeof chosen.name, "%s", chosen.cblas.name);
     } else {
-        snprintf(chosen.name, sizeof chosen.name, "built-in (%s)%s",
-                 hri_builtin_variant_at(0)->name, complaint);
+        snprintf(chosen.name, sizeof chosen.name, "built-in (%s)",
+                 hri_builtin_variant_at(0)->name);
     }
 }
 
-void hri_host_arithmetic_load(void)
+hr_status hri_host_arithmetic_load(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, choose);
+    return hri_error_raise(&chosen.error);
 }
 
 const char *hri_host_arithmetic_name(void)
 {
-    hri_host_arithmetic_load();
+    (void)hri_host_arithmetic_load();
     return chosen.name;
 }
 
@@ -56,7 +78,10 @@ static bool nothing_to_multiply(const hri_gemm *gemm)
 
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
 {
-    hri_host_arithmetic_load();
+    hr_status status = hri_host_arithmetic_load();
+    if (status != HR_OK) {
+        return status;
+    }
     if (chosen.use_cblas && !nothing_to_multiply(gemm) &&
         hri_cblas_gemm(&chosen.cblas, gemm)) {
         return HR_OK;

@@ -9,11 +9,12 @@
 /* Look for a CBLAS, once in the life of the process: HEADRACE_CBLAS (a path, or
  * "builtin" for none), else OpenBLAS, BLIS, MKL, or the system's libcblas or
  * libblas if it is one of these: the reference BLAS is slower than our kernel.
- * Never fails: without one the built-in kernel works. Any thread. */
-void hri_host_arithmetic_load(void);
+ * Without one the built-in kernel works; HR_ERROR_UNAVAILABLE, each time, when
+ * the one that HEADRACE_CBLAS names cannot be used. Any thread. */
+hr_status hri_host_arithmetic_load(void);
 
-/* What was found: "OpenBLAS 0.3.21 SkylakeX", "built-in (avx512)". Constant
- * after hri_host_arithmetic_load. */
+/* What was found: "OpenBLAS 0.3.21 SkylakeX", "built-in (avx512)", "none" after
+ * an error. Constant after hri_host_arithmetic_load. */
 const char *hri_host_arithmetic_name(void);
 
 /* gemm with operands in host memory; place.host + place.offset is the address

@@ -3,6 +3,7 @@
 #ifndef HRI_BACKENDS_HOST_CBLAS_H
 #define HRI_BACKENDS_HOST_CBLAS_H
 
+#include "base/status.h"
 #include "hal/hal.h"
 
 /* Values of the CBLAS interface. */
@@ -41,8 +42,8 @@ typedef struct hri_cblas {
 
 /* Open the library name. With any false only libraries that tell who they are:
  * what does not is most likely the reference BLAS, which is slower than our own
- * kernel by far. *cblas is written only on success. */
-bool hri_cblas_open(const char *name, bool any, hri_cblas *cblas);
+ * kernel by far. HR_ERROR_UNAVAILABLE with the reason. */
+hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas);
 
 /* The first that is there of OpenBLAS, BLIS, MKL and the system's choice. */
 bool hri_cblas_find(hri_cblas *cblas);
@@ -52,7 +53,7 @@ bool hri_cblas_find(hri_cblas *cblas);
 bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm);
 
 /* OpenBLAS opened so that it uses what this CPU has; any other library just
- * opened. NULL when it cannot be. */
+ * opened. NULL when it cannot be: dlerror says why. */
 void *hri_openblas_open(const char *name);
 
 #endif

@@ -149,42 +149,53 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
 }
 
 /* Its functions and its name; with any false, only if it has one. */
-static bool know(void *library, const char *name, bool any, hri_cblas *cblas)
+static hr_status know(void *library, const char *name, bool any,
+                      hri_cblas *cblas)
 {
     static verdict (*const vendors[])(void *, hri_cblas *) = {
         know_openblas, know_blis, know_mkl};
-    if (hri_library_resolve(library, name, symbols, 4, cblas) != HR_OK) {
-        return false;
+    hr_status status = hri_library_resolve(library, name, symbols, 4, cblas);
+    if (status != HR_OK) {
+        return status;
     }
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
         verdict is = vendors[i](library, cblas);
-        if (is != SOMETHING_ELSE) {
-            return is == USABLE;
+        if (is == UNUSABLE) {
+            return hri_fail(HR_ERROR_UNAVAILABLE,
+                            "%s takes integers of 64 bits, not 32", name);
+        }
+        if (is == USABLE) {
+            return HR_OK;
         }
     }
     snprintf(cblas->name, sizeof cblas->name, "CBLAS %s", name);
-    return any;
+    return any ? HR_OK
+               : hri_fail(HR_ERROR_UNAVAILABLE, "%s does not tell whose it is",
+                          name);
 }
 
-bool hri_cblas_open(const char *name, bool any, hri_cblas *cblas)
+hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas)
 {
     hri_cblas found = {0};
     void *library = hri_openblas_open(name);
     if (library == NULL) {
-        return false;
+        const char *why = dlerror();
+        return hri_fail(HR_ERROR_UNAVAILABLE, "%s",
+                        why != NULL ? why : "it cannot be loaded");
     }
-    if (!know(library, name, any, &found)) {
+    hr_status status = know(library, name, any, &found);
+    if (status != HR_OK) {
         dlclose(library);
-        return false;
+        return status;
     }
     *cblas = found;
-    return true;
+    return HR_OK;
 }
 
 bool hri_cblas_find(hri_cblas *cblas)
 {
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        if (hri_cblas_open(candidates[i], false, cblas)) {
+        if (hri_cblas_open(candidates[i], false, cblas) == HR_OK) {
             return true;
         }
     }

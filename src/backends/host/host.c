@@ -167,11 +167,15 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
 static hr_status host_open(uint32_t index, hri_device **out)
 {
     (void)index;
+    hr_status status = hri_host_arithmetic_load();
+    if (status != HR_OK) {
+        return status;
+    }
     hri_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");
     }
-    hr_status status = pool_acquire();
+    status = pool_acquire();
     if (status != HR_OK) {
         free(device);
         return status;

@@ -157,7 +157,6 @@ static uint64_t free_bytes(uint64_t physical)
 void hri_host_describe(hri_device_info *out)
 {
     hri_device_info info = {.path = "host", .host = true};
-    hri_host_arithmetic_load();
     read_name(info.name, sizeof info.name);
     snprintf(info.arithmetic, sizeof info.arithmetic, "%s",
              hri_host_arithmetic_name());

@@ -7,6 +7,7 @@
 #   build  both need it to build
 #   run    both work without it, with fewer accelerators or slower
 #   check  ./check alone needs it
+#   tests  ./check works without it, and tests less
 tools_table() {
     cat <<'TABLE'
 build gcc gcc
@@ -25,6 +26,7 @@ check cppcheck cppcheck
 check pkg-config pkg-config
 check python3 python3
 check - python3-numpy
+tests - libclblast1
 TABLE
 }
 
@@ -80,7 +82,10 @@ why_no_apt() {
 # shellcheck disable=SC2086 # lists of packages are split into words
 install_tools() {
     needed=$(missing_packages "$@" | tr '\n' ' ')
-    wanted=$(missing_packages run | tr '\n' ' ')
+    case " $* " in
+    *" check "*) wanted=$(missing_packages run tests | tr '\n' ' ') ;;
+    *) wanted=$(missing_packages run | tr '\n' ' ') ;;
+    esac
     [ -n "$needed$wanted" ] || return 0
     reason=$(why_no_apt)
     if [ -n "$reason" ] && [ -n "$needed" ]; then

@@ -72,7 +72,8 @@ typedef struct hr_gemm_report {
     hr_gemm_share *shares;   /**< in: the caller's array, or NULL */
     double seconds;          /**< of the whole call (plan: predicted) */
     double flops;            /**< 2 m n k, or 8 m n k for complex types */
-    hr_bound bound;          /**< what took the time */
+    hr_bound bound;          /**< what took the time; means nothing when
+                                  flops is 0 */
     uint64_t compulsory;     /**< the fewest host link bytes: each element that
                                   accelerators with memory of their own need
                                   once in, each of C they own once out, and

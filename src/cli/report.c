@@ -49,8 +49,13 @@ static void print_figures(const cli_product *p, const cli_outcome *o)
     } else {
         printf(" (%s with its files)\n", cli_seconds_text(o->seconds).text);
     }
-    printf("%-11s %s, bound by %s\n", "rate",
-           cli_rate_text(flops_per_second(r)).text, hr_bound_name(r->bound));
+    if (r->flops > 0.0) {
+        printf("%-11s %s, bound by %s\n", "rate",
+               cli_rate_text(flops_per_second(r)).text,
+               hr_bound_name(r->bound));
+    } else {
+        printf("%-11s none: nothing to multiply\n", "rate");
+    }
     printf("%-11s up %s, down %s; compulsory %s, ratio %.3f\n", "host links",
            cli_bytes_text(r->host_to_device).text,
            cli_bytes_text(r->device_to_host).text,
@@ -207,7 +212,11 @@ int cli_report_json(const hr_context *context, const cli_product *product,
     cli_json_number(&json, "seconds_with_files", outcome->seconds);
     cli_json_number(&json, "flops", r->flops);
     cli_json_number(&json, "tflops", flops_per_second(r) * 1e-12);
-    cli_json_text(&json, "bound", hr_bound_name(r->bound));
+    if (r->flops > 0.0) {
+        cli_json_text(&json, "bound", hr_bound_name(r->bound));
+    } else {
+        cli_json_null(&json, "bound");
+    }
     cli_report_members(&json, context, r);
     write_blocks(&json, r);
     if (outcome->check.trials > 0) {

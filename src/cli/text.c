@@ -61,6 +61,12 @@ cli_text cli_link_text(double bytes_per_second)
 cli_text cli_seconds_text(double seconds)
 {
     cli_text t;
+    if (seconds <= 0.0) {
+        return (cli_text){"0 s"};
+    }
+    if (seconds < 0.0009995) {
+        return with_unit(seconds * 1e6, "us");
+    }
     if (seconds < 0.0995) {
         return with_unit(seconds * 1e3, "ms");
     }

@@ -83,6 +83,27 @@ expect 0 "" matmul A.npy B.npy --dry-run --json --accelerators 2xhost \
 equal "dry_run" true "$(json dry_run)"
 equal "planned ratio" 1 "$(json bytes.ratio)"
 
+# Nothing to multiply takes no time and is bound by nothing; little takes some.
+empty() { # NAME ROWS COLUMNS
+    printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', \
+'fortran_order': False, 'shape': ($2, $3), }" >"$1"
+}
+empty void.npy 0 300
+empty flat.npy 4 0
+empty thin.npy 0 3
+for pair in "void.npy A.npy" "flat.npy thin.npy"; do
+    # shellcheck disable=SC2086 # two names
+    expect 0 "nothing to multiply" matmul $pair -o E.npy
+    # shellcheck disable=SC2086
+    expect 0 "" matmul $pair -o E.npy --json
+    equal "bound of $pair" null "$(json bound)"
+    # shellcheck disable=SC2086
+    expect 0 "time        0 s (predicted" matmul $pair --dry-run
+done
+generate one.npy 1x1 f32
+expect 0 "bound by" matmul one.npy one.npy -o E.npy
+check [ "$(grep -c ' 0\.00 [mu]*s' "$out")" -eq 0 ]
+
 # A name that JSON must escape.
 generate "$(printf 'q"\\\n\377.npy')" 3x4 f32
 generate D.npy 4x2 f32

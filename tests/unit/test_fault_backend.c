@@ -250,18 +250,19 @@ static hr_status multiply(const setting *s)
     return s->queue->ops->gemm(s->queue, &gemm);
 }
 
+/* NULL when it went well. */
 static void *multiply_twice_later(void *data)
 {
     const struct timespec later = {0, 20000000};
     nanosleep(&later, NULL);
-    CHECK(multiply(data) == HR_OK && multiply(data) == HR_OK);
-    return NULL;
+    return multiply(data) == HR_OK && multiply(data) == HR_OK ? NULL : data;
 }
 
 static void a_device_is_held(void)
 {
     setting s[2];
     pthread_t thread;
+    void *failed = NULL;
     TEST_CASE("products of one device wait for those of others");
     fault_backend_reset();
     fault_backend_hold(1, 2);
@@ -270,7 +271,7 @@ static void a_device_is_held(void)
     CHECK(pthread_create(&thread, NULL, multiply_twice_later, &s[0]) == 0);
     CHECK(multiply(&s[1]) == HR_OK);
     CHECK(hri_clock_ns() - start >= 20000000);
-    pthread_join(thread, NULL);
+    CHECK(pthread_join(thread, &failed) == 0 && failed == NULL);
     TEST_CASE("but not when a fault has happened");
     fault_backend_hold(1, 99);
     fault_backend_fail_call(fault_backend_calls() + 1, HR_ERROR_BACKEND);

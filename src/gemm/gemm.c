@@ -151,6 +151,7 @@ static hr_status gather_one(call *c, uint32_t i)
     double flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
     double sharing = count_siblings(c, a);
     *f = (hri_plan_accelerator){.memory = a->memory_limit,
+                                .own = a->device->info.gemm_bytes,
                                 .buffer = a->device->info.allocation_bytes,
                                 .rate = guessed_rate,
                                 .peers = i,
@@ -239,7 +240,8 @@ static void report_part(const call *c, const hri_part *part,
             .host_to_device = part->up,
             .device_to_host = part->down,
             .peer = part->peer,
-            .memory_bytes = part->memory,
+            .memory_bytes = part->memory +
+                            (a->in_place ? 0 : c->facts[part->accelerator].own),
             .memory_limit =
                 a->in_place ? 0 : c->facts[part->accelerator].memory,
         };

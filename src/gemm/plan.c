@@ -78,6 +78,7 @@ static hr_status team_choose(team *t, const hri_plan_shape *shape,
 {
     for (uint32_t i = 0; i < t->count; i++) {
         t->facts[i] = all[t->members[i]];
+        t->facts[i].memory -= t->facts[i].in_place ? 0 : t->facts[i].own;
         t->speeds[i] = t->facts[i].rate;
     }
     hr_status status = hri_partition_create(
@@ -109,14 +110,17 @@ static hr_status list_candidates(const hri_plan_shape *shape,
                                  uint32_t count, candidate *candidates,
                                  uint32_t *found)
 {
-    uint64_t least = hri_plan_least_memory(shape), most = 0;
+    const uint64_t least = hri_plan_least_memory(shape);
+    uint64_t needed = UINT64_MAX, most = 0;
     *found = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t usable =
             all[i].memory < all[i].buffer ? all[i].memory : all[i].buffer;
+        uint64_t need = least + all[i].own;
         most = usable > most ? usable : most;
+        needed = need < needed ? need : needed;
         if (all[i].in_place ||
-            (all[i].memory >= least && all[i].buffer >= least)) {
+            (all[i].memory >= need && all[i].buffer >= least)) {
             candidates[(*found)++] = (candidate){
                 all[i].in_place ? HUGE_VAL
                                 : (double)all[i].memory / all[i].rate,
@@ -127,7 +131,7 @@ static hr_status list_candidates(const hri_plan_shape *shape,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "gemm: the least working set is %llu bytes, but no "
                         "accelerator may use more than %llu bytes",
-                        (unsigned long long)least, (unsigned long long)most);
+                        (unsigned long long)needed, (unsigned long long)most);
     }
     qsort(candidates, *found, sizeof *candidates, most_memory_first);
     return HR_OK;

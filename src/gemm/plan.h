@@ -28,8 +28,10 @@
 
 /* What the plan is made from. */
 typedef struct hri_plan_accelerator {
-    uint64_t memory; /* bytes for panels and tiles; not looked at in_place */
-    uint64_t buffer; /* of these, in one piece: no slot may be larger */
+    uint64_t memory; /* bytes it may use; not looked at in_place */
+    uint64_t own;    /* of these, what multiplying takes beside panels and
+                        tiles */
+    uint64_t buffer; /* of memory, in one piece: no slot may be larger */
     double rate;     /* flop/s */
     double up, down; /* host link, bytes/s; 0: no limit known */
     uint32_t peers;  /* equal for accelerators that copy from each other */

@@ -19,19 +19,16 @@ static hr_status collect(hri_lane *lane, int64_t number)
     hri_run_state *run = lane->run;
     int at = (int)(number % HRI_WINDOW);
     hri_event *begun = lane->begun[at], *done = lane->done[at];
-    uint64_t from, to;
+    uint64_t ns = 0;
     hr_status status = done->ops->wait(done);
     if (status == HR_OK) {
-        status = begun->ops->time(begun, &from);
-    }
-    if (status == HR_OK) {
-        status = done->ops->time(done, &to);
+        status = begun->ops->elapsed(begun, done, &ns);
     }
     if (status != HR_OK) {
         return status;
     }
     pthread_mutex_lock(&run->lock);
-    lane->share->seconds_busy += (double)(to - from) * 1e-9;
+    lane->share->seconds_busy += (double)ns * 1e-9;
     lane->share->flops += lane->flops[at];
     lane->collected++;
     run->flops_done += lane->flops[at];

@@ -27,7 +27,7 @@
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 1 }; /* bumped on any change below */
+enum { HRI_HAL_ABI = 2 }; /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -44,6 +44,8 @@ typedef struct hri_device_info {
     uint64_t memory_bytes;     /* all of it; for the host: physical memory */
     uint64_t free_bytes;       /* what may be used now */
     uint64_t allocation_bytes; /* largest buffer; never 0 */
+    uint64_t gemm_bytes;       /* what gemm takes of memory_bytes beside its
+                                  operands, for each queue that multiplies */
     uint32_t compute_units;
     bool emulated; /* a CPU behind a GPU's interface */
     bool host;     /* its buffers are host memory, and gemm takes host memory
@@ -97,9 +99,10 @@ typedef struct hri_event_ops {
     hr_status (*query)(hri_event *event, bool *done);
     /* Block the calling thread until done. May be called by several threads. */
     hr_status (*wait)(hri_event *event);
-    /* When the last record was passed, in nanoseconds of the device's clock;
-     * only differences on one device mean something. The event is done. */
-    hr_status (*time)(hri_event *event, uint64_t *ns);
+    /* Nanoseconds of the device's clock from the last record of from to that of
+     * to; 0 when to was passed first. Both are done, of one device, and were
+     * recorded: HR_ERROR_INVALID otherwise. */
+    hr_status (*elapsed)(hri_event *from, hri_event *to, uint64_t *ns);
 } hri_event_ops;
 
 typedef struct hri_queue_ops {
@@ -136,6 +139,9 @@ typedef struct hri_device_ops {
     /* Host memory from and to which this device copies at full speed. */
     hr_status (*allocate_pinned)(hri_device *device, size_t bytes, void **host);
     void (*release_pinned)(hri_device *device, void *host); /* accepts NULL */
+    /* Whether this device copies from and to this host memory, of whoever, at
+     * full speed and without going through memory of the driver's. */
+    bool (*is_pinned)(hri_device *device, const void *host, size_t bytes);
     hr_status (*create_queue)(hri_device *device, hri_queue **queue);
     hr_status (*create_event)(hri_device *device, hri_event **event);
     /* Whether queues of device may copy from and to buffers of other, and wait

@@ -40,17 +40,14 @@ hr_status hri_bench_open(hri_accelerator *accelerator, hri_bench *b)
 static hr_status read_clock(const hri_bench *b, uint64_t wall_ns,
                             double *seconds)
 {
-    uint64_t from, to;
+    uint64_t ns = 0;
     hr_status status = b->end->ops->wait(b->end);
     uint64_t wall = hri_clock_ns() - wall_ns;
     if (status == HR_OK) {
-        status = b->start->ops->time(b->start, &from);
+        status = b->start->ops->elapsed(b->start, b->end, &ns);
     }
     if (status == HR_OK) {
-        status = b->end->ops->time(b->end, &to);
-    }
-    if (status == HR_OK) {
-        uint64_t ns = to > from ? to - from : wall;
+        ns = ns > 0 ? ns : wall;
         *seconds = (double)(ns > 0 ? ns : 1) * 1e-9;
     }
     return status;

@@ -70,7 +70,7 @@ void hri_accelerator_drop(hri_accelerator *accelerator)
 
 uint64_t hri_accelerator_room(const hri_accelerator *accelerator)
 {
-    uint64_t used = 0;
+    uint64_t used = accelerator->device->info.gemm_bytes;
     for (const hri_block *b = accelerator->blocks; b != NULL; b = b->next) {
         used += b->used && b->buffer != NULL ? b->bytes : 0;
     }
@@ -176,7 +176,9 @@ hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
         if (status != HR_OK) {
             return status;
         }
-        free_until(accelerator, accelerator->memory_limit - bytes);
+        free_until(accelerator, accelerator->memory_limit -
+                                    accelerator->device->info.gemm_bytes -
+                                    bytes);
         status = make_block(accelerator, bytes, false, &block);
         if (block == NULL) {
             return status;

@@ -6,7 +6,8 @@
 #include "runtime/runtime.h"
 
 /* How many bytes of buffers could be allocated now, in buffers of any size:
- * the limit less what is in use. Cached blocks do not count, they give way. */
+ * the limit less what is in use and what gemm takes. Cached blocks do not
+ * count, they give way. */
 uint64_t hri_accelerator_room(const hri_accelerator *accelerator);
 
 /* Free every cached block, pinned ones too. */

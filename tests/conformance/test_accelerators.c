@@ -8,6 +8,12 @@
 /* Enough for small products; small enough for any machine. */
 enum { LIMIT = 8 << 20 };
 
+/* That, beside what multiplying takes. */
+static uint64_t limit_of(const hri_device *device)
+{
+    return LIMIT + device->info.gemm_bytes;
+}
+
 static const struct {
     hr_type type, c_type;
 } pairs[] = {
@@ -37,14 +43,15 @@ static void rates_are_measured(hri_accelerator *accelerator)
     CHECK(accelerator->memory_peak <= accelerator->memory_limit);
 }
 
-static void contexts_open(const char *path)
+static void contexts_open(const hri_device *device)
 {
+    const char *path = device->info.path;
     char list[96];
     hr_context *context = NULL;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     snprintf(list, sizeof list, "2x%s,%s", path, path);
     options.accelerators = list;
-    options.memory_limit = LIMIT;
+    options.memory_limit = limit_of(device);
     if (!CHECK(hr_context_create(&options, &context) == HR_OK)) {
         return;
     }
@@ -54,7 +61,7 @@ static void contexts_open(const char *path)
         CHECK(hr_accelerator_describe(context, i, &info) == HR_OK);
         CHECK(strncmp(info.path, path, strlen(path)) == 0 && info.chosen);
         CHECK(info.name[0] != '\0' && info.memory_bytes > 0);
-        CHECK(info.memory_limit == (info.in_place ? 0 : LIMIT));
+        CHECK(info.memory_limit == (info.in_place ? 0 : limit_of(device)));
         CHECK(context->accelerators[i].physical == 0);
     }
     hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
@@ -65,7 +72,8 @@ static void contexts_open(const char *path)
 
 static void accelerators_work(hri_device *device)
 {
-    hri_accelerator accelerator = {.device = device, .memory_limit = LIMIT};
+    hri_accelerator accelerator = {.device = device,
+                                   .memory_limit = limit_of(device)};
     snprintf(accelerator.path, sizeof accelerator.path, "%s",
              device->info.path);
     TEST_CASE("rates under a limit");
@@ -78,7 +86,7 @@ static void accelerators_work(hri_device *device)
         hri_accelerator_drop(&in_place);
     }
     TEST_CASE("contexts, plain and virtual");
-    contexts_open(device->info.path);
+    contexts_open(device);
 }
 
 int main(void)

@@ -166,21 +166,41 @@ static void another_queue_may_record(setting *s)
     }
 }
 
+/* Done when everything before has run. */
+static void mark(setting *s, int number, hri_event *event)
+{
+    hri_queue *queue = number % 3 == 0 ? s->queue : s->other;
+    fill(queue, s->buffer, number);
+    CHECK(queue->ops->record(queue, event) == HR_OK);
+    CHECK(event->ops->wait(event) == HR_OK);
+}
+
 static void time_does_not_go_back(setting *s)
 {
-    uint64_t last = 0, now = 0;
+    uint64_t ns = 1, last = 0;
+    hri_event *first = conformance_event(s->device);
+    TEST_CASE("an event that was never recorded has no time");
+    mark(s, 0, s->event);
+    CHECK_FAILS(first->ops->elapsed(first, s->event, &ns), HR_ERROR_INVALID,
+                "never recorded");
+    CHECK_FAILS(first->ops->elapsed(s->event, first, &ns), HR_ERROR_INVALID,
+                "never recorded");
+    CHECK(ns == 1);
+    mark(s, 0, first);
     TEST_CASE("later events have later times");
-    for (int i = 0; i < ROUNDS; i++) {
-        hri_queue *queue = i % 3 == 0 ? s->queue : s->other;
-        fill(queue, s->buffer, i);
-        CHECK(queue->ops->record(queue, s->event) == HR_OK);
-        CHECK(s->event->ops->wait(s->event) == HR_OK);
-        CHECK(s->event->ops->time(s->event, &now) == HR_OK);
-        CHECK(now >= last);
-        last = now;
+    for (int i = 1; i < ROUNDS; i++) {
+        mark(s, i, s->event);
+        CHECK(first->ops->elapsed(first, s->event, &ns) == HR_OK);
+        CHECK(ns >= last);
+        last = ns;
     }
-    TEST_CASE("a complete event keeps its time");
-    CHECK(s->event->ops->time(s->event, &now) == HR_OK && now == last);
+    TEST_CASE("complete events keep their times");
+    CHECK(first->ops->elapsed(first, s->event, &ns) == HR_OK && ns == last);
+    TEST_CASE("no time passes in an event, and none passes backwards");
+    CHECK(first->ops->elapsed(first, first, &ns) == HR_OK && ns == 0);
+    CHECK(first->ops->elapsed(s->event, first, &ns) == HR_OK &&
+          (last == 0 || ns == 0));
+    first->ops->destroy(first);
 }
 
 static void events_conform(hri_device *device)

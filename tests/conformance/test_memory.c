@@ -105,11 +105,29 @@ static void pinned_memory_is_memory(hri_device *device, size_t bytes)
     free(want);
 }
 
+/* What allocate_pinned gives is pinned, unless the device cannot tell; memory
+ * of others is where nothing needs to be. */
+static void pinned_memory_is_known(hri_device *device)
+{
+    const hri_device_ops *ops = device->ops;
+    char *ordinary = conformance_memory(LARGE);
+    void *pinned = NULL;
+    conformance_must(ops->allocate_pinned(device, LARGE, &pinned), "pinned");
+    TEST_CASE("what is pinned is told from what is not");
+    CHECK(ops->is_pinned(device, ordinary, LARGE) == !device->info.staged);
+    CHECK(ops->is_pinned(device, pinned, LARGE) ==
+          ops->is_pinned(device, (char *)pinned + LARGE - 1, 1));
+    CHECK(device->info.staged || ops->is_pinned(device, pinned, LARGE));
+    ops->release_pinned(device, pinned);
+    free(ordinary);
+}
+
 static void memory_conforms(hri_device *device)
 {
     buffers_are_distinct(device);
     memory_comes_back(device);
     too_much_is_refused(device);
+    pinned_memory_is_known(device);
     pinned_memory_is_memory(device, 1);
     pinned_memory_is_memory(device, 4097);
     pinned_memory_is_memory(device, LARGE);

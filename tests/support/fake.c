@@ -69,9 +69,9 @@ static hr_status event_wait(hri_event *event)
     return count_call();
 }
 
-static hr_status event_time(hri_event *event, uint64_t *ns)
+static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
 {
-    *ns = ((fake_event *)event)->time_ns;
+    *ns = ((fake_event *)to)->time_ns - ((fake_event *)from)->time_ns;
     return count_call();
 }
 
@@ -79,7 +79,7 @@ static const hri_event_ops event_ops = {
     .destroy = event_destroy,
     .query = event_query,
     .wait = event_wait,
-    .time = event_time,
+    .elapsed = event_elapsed,
 };
 
 static void advance(hri_queue *queue, double seconds)
@@ -200,6 +200,12 @@ static void device_release_pinned(hri_device *device, void *host)
     discard(host);
 }
 
+static bool device_is_pinned(hri_device *device, const void *host, size_t bytes)
+{
+    (void)device, (void)host, (void)bytes;
+    return true;
+}
+
 static hr_status device_create_queue(hri_device *device, hri_queue **out)
 {
     hr_status status = count_call();
@@ -246,6 +252,7 @@ static const hri_device_ops device_ops = {
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
     .release_pinned = device_release_pinned,
+    .is_pinned = device_is_pinned,
     .create_queue = device_create_queue,
     .create_event = device_create_event,
     .is_peer = device_is_peer,

@@ -114,6 +114,13 @@ static void device_release_pinned(hri_device *base, void *host)
     }
 }
 
+static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
+{
+    hri_device *inner = fault_inner_device(base);
+    fault_note(FAULT_IS_PINNED);
+    return inner->ops->is_pinned(inner, host, bytes);
+}
+
 static bool device_is_peer(hri_device *base, hri_device *other)
 {
     hri_device *inner = fault_inner_device(base);
@@ -138,6 +145,7 @@ static const hri_device_ops device_ops = {
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
     .release_pinned = device_release_pinned,
+    .is_pinned = device_is_pinned,
     .create_queue = fault_create_queue,
     .create_event = fault_create_event,
     .is_peer = device_is_peer,

@@ -234,11 +234,16 @@ static hr_status event_wait(hri_event *base)
     return status != HR_OK ? status : inner;
 }
 
-static hr_status event_time(hri_event *base, uint64_t *ns)
+static hr_status event_elapsed(hri_event *from_base, hri_event *to_base,
+                               uint64_t *ns)
 {
-    fault_event *event = (fault_event *)base;
-    hr_status status = fault_enter(FAULT_EVENT_TIME);
-    return status != HR_OK ? status : event->inner->ops->time(event->inner, ns);
+    hri_event *from = ((fault_event *)from_base)->inner;
+    hri_event *to = ((fault_event *)to_base)->inner;
+    hr_status status = fault_enter(FAULT_EVENT_ELAPSED);
+    if (status == HR_OK && from_base->device != to_base->device) {
+        status = fault_breach("a time between events of two devices");
+    }
+    return status != HR_OK ? status : from->ops->elapsed(from, to, ns);
 }
 
 static void event_destroy(hri_event *base)
@@ -260,7 +265,7 @@ static const hri_event_ops event_ops = {
     .destroy = event_destroy,
     .query = event_query,
     .wait = event_wait,
-    .time = event_time,
+    .elapsed = event_elapsed,
 };
 
 hr_status fault_create_event(hri_device *device, hri_event **out)

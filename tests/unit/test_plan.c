@@ -62,6 +62,7 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
                                   : below(state, 2 * memory);
             a->peers = (uint32_t)below(state, 1 + below(state, 4));
             a->in_place = below(state, 16) == 0;
+            a->own = below(state, 2) * below(state, 1 + a->memory / 4);
             a->buffer =
                 below(state, 4) == 0 ? least + a->memory / 8 : a->memory;
         }
@@ -181,7 +182,7 @@ static void check_plan(const problem *q, const hri_plan *p)
         const hri_plan_accelerator *a = &q->accelerators[part->accelerator];
         replayed = replayed && replay(p, part, seen);
         inside = inside && part->memory == part_memory(p, part) &&
-                 (a->in_place || part->memory <= a->memory);
+                 (a->in_place || part->memory + a->own <= a->memory);
         for (int side = HRI_A; side <= HRI_C; side++) {
             inside =
                 inside && (a->in_place || p->slot_bytes[side] <= a->buffer);
@@ -280,9 +281,10 @@ static void random_problems(long count)
             uint64_t least = hri_plan_least_memory(&q.shape);
             int nobody = status == HR_ERROR_OUT_OF_MEMORY;
             for (uint32_t j = 0; j < q.count; j++) {
-                nobody = nobody && !q.accelerators[j].in_place &&
-                         (q.accelerators[j].memory < least ||
-                          q.accelerators[j].buffer < least);
+                nobody =
+                    nobody && !q.accelerators[j].in_place &&
+                    (q.accelerators[j].memory < least + q.accelerators[j].own ||
+                     q.accelerators[j].buffer < least);
             }
             CHECK(nobody);
         }
@@ -337,8 +339,11 @@ static void tight_memory(void)
         for (uint64_t memory = 1 << 20; memory <= 256 << 20; memory *= 2) {
             hri_plan_shape s = {shapes[i][0], shapes[i][1], shapes[i][2], 4, 4,
                                 2.0,          false,        false};
-            hri_plan_accelerator a = {memory, memory, 1e11, 1e10,
-                                      1e10,   0,      0,    false};
+            hri_plan_accelerator a = {.memory = memory,
+                                      .buffer = memory,
+                                      .rate = 1e11,
+                                      .up = 1e10,
+                                      .down = 1e10};
             hri_plan *p = NULL;
             if (!CHECK(hri_plan_create(&s, &a, 1, &p) == HR_OK)) {
                 continue;

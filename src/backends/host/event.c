@@ -133,7 +133,7 @@ static hr_status event_wait(hri_event *base)
     return status;
 }
 
-static hr_status event_time(hri_event *base, uint64_t *ns)
+static hr_status time_of(hri_event *base, uint64_t *ns)
 {
     host_mark *mark = hri_host_event_get(base);
     if (mark == NULL) {
@@ -147,11 +147,24 @@ static hr_status event_time(hri_event *base, uint64_t *ns)
     return HR_OK;
 }
 
+static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
+{
+    uint64_t start = 0, end = 0;
+    hr_status status = time_of(from, &start);
+    if (status == HR_OK) {
+        status = time_of(to, &end);
+    }
+    if (status == HR_OK) {
+        *ns = end > start ? end - start : 0;
+    }
+    return status;
+}
+
 static const hri_event_ops event_ops = {
     .destroy = event_destroy,
     .query = event_query,
     .wait = event_wait,
-    .time = event_time,
+    .elapsed = event_elapsed,
 };
 
 hr_status hri_host_event_create(hri_device *device, hri_event **out)

@@ -110,6 +110,12 @@ static void host_release_pinned(hri_device *device, void *host)
     free(host);
 }
 
+static bool host_is_pinned(hri_device *device, const void *host, size_t bytes)
+{
+    (void)device, (void)host, (void)bytes;
+    return true;
+}
+
 static bool host_is_peer(hri_device *device, hri_device *other)
 {
     return device->backend == other->backend;
@@ -145,6 +151,7 @@ static const hri_device_ops host_ops = {
     .release = host_release,
     .allocate_pinned = host_allocate_pinned,
     .release_pinned = host_release_pinned,
+    .is_pinned = host_is_pinned,
     .create_queue = hri_host_queue_create,
     .create_event = hri_host_event_create,
     .is_peer = host_is_peer,

@@ -174,6 +174,13 @@ static void device_release_pinned(hri_device *base, void *host)
     free(pinned);
 }
 
+/* OpenCL does not tell: only what allocate_pinned gave is known. */
+static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
+{
+    (void)host, (void)bytes;
+    return !base->info.staged;
+}
+
 /* Buffers and events are shared within a context only. */
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
@@ -188,6 +195,7 @@ const hri_device_ops hri_cl_device_ops = {
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
     .release_pinned = device_release_pinned,
+    .is_pinned = device_is_pinned,
     .create_queue = hri_cl_queue_create,
     .create_event = hri_cl_event_create,
     .is_peer = device_is_peer,

@@ -129,7 +129,7 @@ static hr_status event_wait(hri_event *base)
     return status;
 }
 
-static hr_status event_time(hri_event *base, uint64_t *ns)
+static hr_status time_of(hri_event *base, uint64_t *ns)
 {
     cl_ulong end = 0;
     snapshot s = take((hri_cl_event *)base);
@@ -144,6 +144,19 @@ static hr_status event_time(hri_event *base, uint64_t *ns)
     give_back(s);
     if (status == HR_OK) {
         *ns = end;
+    }
+    return status;
+}
+
+static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
+{
+    uint64_t start = 0, end = 0;
+    hr_status status = time_of(from, &start);
+    if (status == HR_OK) {
+        status = time_of(to, &end);
+    }
+    if (status == HR_OK) {
+        *ns = end > start ? end - start : 0;
     }
     return status;
 }
@@ -163,7 +176,7 @@ static const hri_event_ops event_ops = {
     .destroy = event_destroy,
     .query = event_query,
     .wait = event_wait,
-    .time = event_time,
+    .elapsed = event_elapsed,
 };
 
 hr_status hri_cl_event_create(hri_device *device, hri_event **out)

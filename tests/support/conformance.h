@@ -5,7 +5,8 @@
  *
  * which calls the function with every device of every backend that is present,
  * and again with the host behind the wrapper of fault_backend.h, which checks
- * that the suite itself keeps to the contract. */
+ * that the suite itself keeps to the contract. CONFORMANCE_BACKEND in the
+ * environment names the only backend that is wanted. */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 

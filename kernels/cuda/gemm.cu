@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* C := alpha A B + beta C for GPUs of NVIDIA: what cuBLAS does not offer, or
+ * everything where there is no cuBLAS. Compiled by NVRTC without any header.
+ *
+ * A block of WN x WM threads makes a tile of TM x TN elements of C. It walks
+ * along k in steps of KC: the tile's parts of A and B go to shared memory, in
+ * planes of real numbers (one plane, or two for complex types), then each
+ * thread adds to RM x RN sums that it holds in registers, while the elements of
+ * the next step are on their way. This is the blocking of [Goto2008] with
+ * shared memory for the cache and a thread for the micro-kernel.
+ *
+ * Given by the build options, see src/backends/cuda/program.c: IN (the hr_type
+ * of A and B), WM, WN, RM, RN, KC; V, numbers that shared memory is read in;
+ * PAD, numbers added to each row there against bank conflicts, a multiple of V.
+ * The number of threads is a multiple of TM, TN and KC. */
+#define F32  1
+#define F64  2
+#define C32  3
+#define C64  4
+#define F16  5
+#define BF16 6
+#define I8   7
+
+typedef long long extent;
+
+#if IN == F64 || IN == C64
+typedef double real;
+typedef double2 pair;
+#elif IN == I8
+typedef unsigned real; /* wraps modulo 2^32, as the sum of i8 products must */
+typedef uint2 pair;
+#else
+typedef float real;
+typedef float2 pair;
+#endif
+
+#if IN == C32 || IN == C64
+#define PLANES 2
+typedef pair element; /* as it is computed with, and as it is stored */
+typedef pair stored;
+#else
+#define PLANES 1
+typedef real element;
+#if IN == F16 || IN == BF16
+typedef unsigned short stored;
+#elif IN == I8
+typedef signed char stored;
+#else
+typedef real stored;
+#endif
+#endif
+
+#define INLINE  static __device__ __forceinline__
+#define TM      (WM * RM)
+#define TN      (WN * RN)
+#define THREADS (WM * WN)
+#define SHARE_A (TM * KC / THREADS) /* elements that a thread brings in a step */
+#define SHARE_B (TN * KC / THREADS)
+
+/* Bits of flags. */
+#define CONJUGATE_A 1
+#define CONJUGATE_B 2
+#define READ_C      4
+#define NARROW_C    8 /* C has A's half type */
+
+struct __align__(sizeof(real) * V) numbers {
+    real part[V];
+};
+
+#if IN == F16
+INLINE float widen_half(unsigned short half)
+{
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+    return value;
+}
+
+INLINE unsigned short narrow(float value)
+{
+    unsigned short half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+    return half;
+}
+
+#elif IN == BF16
+INLINE float widen_half(unsigned short half)
+{
+    return __uint_as_float((unsigned)half << 16);
+}
+
+INLINE unsigned short narrow(float value)
+{
+    unsigned bits = __float_as_uint(value);
+    unsigned rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    bool nan = (bits & 0x7fffffff) > 0x7f800000u;
+    return (unsigned short)(nan ? (bits >> 16) | 0x40 : rounded);
+}
+#endif
+
+INLINE element widen(stored value, bool conjugate)
+{
+#if PLANES == 2
+    if (conjugate) {
+        value.y = -value.y;
+    }
+    return value;
+#elif IN == F16 || IN == BF16
+    return widen_half(value);
+#else
+    return (element)value; /* i8: the sign goes through int into unsigned */
+#endif
+}
+
+INLINE element zero_element()
+{
+#if PLANES == 2
+    element e;
+    e.x = e.y = 0;
+    return e;
+#else
+    return 0;
+#endif
+}
+
+/* One operand as a block sees it. Rows are those of A, or columns of B. */
+struct operand {
+    const stored *start;  /* of the tile's first row, at k = 0 */
+    extent across, along; /* strides from row to row, and along k */
+    extent rows, k;       /* that there are; what lies beyond counts as 0 */
+    bool conjugate;
+};
+
+/* Which elements a thread brings in a step: number r is that of row x + r dx at
+ * y + r dy steps of k. Neighbouring threads take neighbouring addresses. */
+struct share {
+    int x, y, dx, dy;
+};
+
+INLINE share share_of(const operand &o, int thread, int size)
+{
+    share s = {thread % size, thread / size, 0, THREADS / size};
+    if (o.along == 1) {
+        s.x = thread / KC;
+        s.y = thread % KC;
+        s.dx = THREADS / KC;
+        s.dy = 0;
+    }
+    return s;
+}
+
+/* Fetch a thread's elements of the step that begins at p. */
+template <int COUNT>
+INLINE void bring(element (&next)[COUNT], const operand &o, share s, int size,
+                  extent p)
+{
+    const extent left = o.k - p;
+    const int rows = o.rows < size ? (int)o.rows : size;
+    const int steps = left < 0 ? 0 : left < KC ? (int)left : KC;
+    const stored *first = o.start + s.x * o.across + (p + s.y) * o.along;
+    const extent stride = s.dx * o.across + s.dy * o.along;
+    if (rows == size && steps == KC) {
+#pragma unroll
+        for (int r = 0; r < COUNT; r++) {
+            next[r] = widen(first[r * stride], o.conjugate);
+        }
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < COUNT; r++) {
+        next[r] = zero_element();
+        if (s.x + r * s.dx < rows && s.y + r * s.dy < steps) {
+            next[r] = widen(first[r * stride], o.conjugate);
+        }
+    }
+}
+
+template <int COUNT>
+INLINE void put(real *tile, const element (&next)[COUNT], share s, int size)
+{
+    const int pitch = size + PAD;
+    const int first = s.y * pitch + s.x, stride = s.dy * pitch + s.dx;
+#pragma unroll
+    for (int r = 0; r < COUNT; r++) {
+#if PLANES == 2
+        tile[first + r * stride] = next[r].x;
+        tile[KC * pitch + first + r * stride] = next[r].y;
+#else
+        tile[first + r * stride] = next[r];
+#endif
+    }
+}
+
+/* The row or column of the tile that number i of a thread stands for: they come
+ * in runs of V, and the runs of neighbouring threads are neighbours. */
+INLINE int place_of(int thread, int threads, int i)
+{
+    return (i / V * threads + thread) * V + i % V;
+}
+
+/* One step of k: add the outer product of a column of A and a row of B. */
+INLINE void multiply(real (&sums)[PLANES][RM][RN], const real *a, const real *b,
+                     int ty, int tx)
+{
+    numbers left[PLANES][RM / V], right[PLANES][RN / V];
+#pragma unroll
+    for (int s = 0; s < PLANES; s++) {
+#pragma unroll
+        for (int i = 0; i < RM / V; i++) {
+            left[s][i] = *(const numbers *)(a + s * KC * (TM + PAD) +
+                                            place_of(ty, WM, i * V));
+        }
+#pragma unroll
+        for (int j = 0; j < RN / V; j++) {
+            right[s][j] = *(const numbers *)(b + s * KC * (TN + PAD) +
+                                             place_of(tx, WN, j * V));
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < RM; i++) {
+        const real re = left[0][i / V].part[i % V];
+#pragma unroll
+        for (int j = 0; j < RN; j++) {
+            const real x = right[0][j / V].part[j % V];
+            sums[0][i][j] += re * x;
+#if PLANES == 2
+            const real im = left[1][i / V].part[i % V];
+            const real y = right[1][j / V].part[j % V];
+            sums[0][i][j] -= im * y;
+            sums[1][i][j] += re * y;
+            sums[1][i][j] += im * x;
+#endif
+        }
+    }
+}
+
+/* Element *c becomes alpha times a sum, plus beta times what it was. */
+INLINE void store(void *c, extent at, pair sum, pair alpha, pair beta,
+                  int flags)
+{
+    const bool read = (flags & READ_C) != 0;
+#if PLANES == 2
+    pair *to = (pair *)c + at, result;
+    result.x = alpha.x * sum.x - alpha.y * sum.y;
+    result.y = alpha.x * sum.y + alpha.y * sum.x;
+    if (read) {
+        const pair old = *to;
+        result.x += beta.x * old.x - beta.y * old.y;
+        result.y += beta.x * old.y + beta.y * old.x;
+    }
+    *to = result;
+#else
+    const real result = alpha.x * sum.x;
+#if IN == F16 || IN == BF16
+    if (flags & NARROW_C) {
+        unsigned short *to = (unsigned short *)c + at;
+        *to = narrow(read ? result + beta.x * widen_half(*to) : result);
+        return;
+    }
+#endif
+    real *to = (real *)c + at;
+    *to = read ? result + beta.x * *to : result;
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
+     extent a_cols, const stored *b, extent b_rows, extent b_cols, void *c,
+     extent c_rows, pair alpha, pair beta, int flags, extent tiles_across)
+{
+    __shared__ __align__(16) real tile_a[PLANES * KC * (TM + PAD)];
+    __shared__ __align__(16) real tile_b[PLANES * KC * (TN + PAD)];
+    const extent row = blockIdx.x / tiles_across * TM;
+    const extent col = blockIdx.x % tiles_across * TN;
+    const int tx = threadIdx.x, ty = threadIdx.y, thread = ty * WN + tx;
+    const operand left = {a + row * a_rows,          a_rows, a_cols, m - row, k,
+                          (flags & CONJUGATE_A) != 0};
+    const operand right = {b + col * b_cols, b_cols, b_rows, n - col, k,
+                           (flags & CONJUGATE_B) != 0};
+    const share of_a = share_of(left, thread, TM);
+    const share of_b = share_of(right, thread, TN);
+    real sums[PLANES][RM][RN] = {};
+    element next_a[SHARE_A], next_b[SHARE_B];
+    bring(next_a, left, of_a, TM, 0);
+    bring(next_b, right, of_b, TN, 0);
+    for (extent p = 0; p < k; p += KC) {
+        put(tile_a, next_a, of_a, TM);
+        put(tile_b, next_b, of_b, TN);
+        __syncthreads();
+        bring(next_a, left, of_a, TM, p + KC); /* while this is computed */
+        bring(next_b, right, of_b, TN, p + KC);
+#pragma unroll
+        for (int y = 0; y < KC; y++) {
+            multiply(sums, tile_a + y * (TM + PAD), tile_b + y * (TN + PAD), ty,
+                     tx);
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < RM; i++) {
+        const extent y = row + place_of(ty, WM, i);
+#pragma unroll
+        for (int j = 0; j < RN; j++) {
+            const extent x = col + place_of(tx, WN, j);
+            if (y < m && x < n) {
+                pair sum;
+                sum.x = sums[0][i][j];
+                sum.y = sums[PLANES - 1][i][j];
+                store(c, y * c_rows + x, sum, alpha, beta, flags);
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* The CUDA driver as we use it: the types and numbers of its binary interface
+ * that we need, and the table of its functions, found in libcuda.so.1 at run
+ * time. No CUDA headers are needed to build. */
+#ifndef HRI_BACKENDS_CUDA_API_H
+#define HRI_BACKENDS_CUDA_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef int32_t cu_result, cu_device;
+typedef uint64_t cu_address; /* of device memory; never 0 */
+typedef struct cu_context_object *cu_context;
+typedef struct cu_stream_object *cu_stream;
+typedef struct cu_event_object *cu_event;
+typedef struct cu_module_object *cu_module;
+typedef struct cu_function_object *cu_function;
+
+/* Results that are told apart; the driver knows the names of all. */
+enum {
+    CU_SUCCESS = 0,
+    CU_INVALID_VALUE = 1,
+    CU_OUT_OF_MEMORY = 2,
+    CU_DEINITIALIZED = 4,
+    CU_STUB_LIBRARY = 34,
+    CU_DEVICE_UNAVAILABLE = 46,
+    CU_NO_DEVICE = 100,
+    CU_ECC_UNCORRECTABLE = 214,
+    CU_NVLINK_UNCORRECTABLE = 220,
+    CU_CONTAINED = 226,
+    CU_OPERATING_SYSTEM = 304,
+    CU_NOT_READY = 600,
+    CU_ILLEGAL_ADDRESS = 700,
+    CU_LAUNCH_TIMEOUT = 702,
+    CU_PEER_ACCESS_ALREADY_ENABLED = 704,
+    CU_CONTEXT_IS_DESTROYED = 709,
+    CU_ASSERT = 710,
+    CU_HARDWARE_STACK_ERROR = 714,
+    CU_ILLEGAL_INSTRUCTION = 715,
+    CU_MISALIGNED_ADDRESS = 716,
+    CU_INVALID_ADDRESS_SPACE = 717,
+    CU_INVALID_PC = 718,
+    CU_LAUNCH_FAILED = 719,
+    CU_EXTERNAL_DEVICE = 911,
+    CU_UNKNOWN = 999
+};
+
+/* What cuDeviceGetAttribute is asked. */
+enum {
+    CU_ATTRIBUTE_MAX_PITCH = 11,
+    CU_ATTRIBUTE_MULTIPROCESSORS = 16,
+    CU_ATTRIBUTE_PCI_BUS = 33,
+    CU_ATTRIBUTE_PCI_DEVICE = 34,
+    CU_ATTRIBUTE_PCI_DOMAIN = 50,
+    CU_ATTRIBUTE_CAPABILITY_MAJOR = 75,
+    CU_ATTRIBUTE_CAPABILITY_MINOR = 76
+};
+
+enum {
+    CU_MEMORY_HOST = 1,
+    CU_MEMORY_DEVICE = 2,
+    CU_POINTER_MEMORY_TYPE = 2, /* asked of cuPointerGetAttribute */
+    CU_HOST_PORTABLE = 1,       /* pinned for every context */
+    CU_STREAM_NON_BLOCKING = 1, /* beside the caller's default stream */
+    CU_EVENT_BLOCKING = 1       /* threads that wait sleep */
+};
+
+/* One end of a 2-D copy. */
+typedef struct cu_end_2d {
+    size_t x, y;
+    uint32_t memory; /* CU_MEMORY_... */
+    void *host;
+    cu_address device;
+    void *array;
+    size_t pitch;
+} cu_end_2d;
+
+typedef struct cu_copy_2d {
+    cu_end_2d from, to;
+    size_t width, height;
+} cu_copy_2d;
+
+/* One end of a 3-D copy; a slice is `height` pitches. */
+typedef struct cu_end_3d {
+    size_t x, y, z, level;
+    uint32_t memory;
+    void *host;
+    cu_address device;
+    void *array;
+    cu_context context; /* only between devices, else NULL */
+    size_t pitch, height;
+} cu_end_3d;
+
+typedef struct cu_copy_3d {
+    cu_end_3d from, to;
+    size_t width, height, depth;
+} cu_copy_3d;
+
+typedef struct hri_cuda_api {
+#define SYM(kind, result, name, args) result(*name) args;
+#include "backends/cuda/symbols.inc"
+#undef SYM
+} hri_cuda_api;
+
+/* Filled by hri_cuda_load, constant from then on. */
+extern hri_cuda_api hri_cuda;
+
+/* Open a library: the file that the environment's variable names; without one
+ * the first of names (ended by NULL) that the loader finds or that lies in the
+ * toolkit's usual folders. HR_ERROR_UNAVAILABLE with the loader's words.
+ * *folder is where it was found, "" for where the loader looks. */
+hr_status hri_cuda_open_library(const char *variable, const char *const *names,
+                                void **library, const char **folder);
+
+/* Whether the environment's variable says "off". */
+bool hri_cuda_switched_off(const char *variable);
+
+/* Open the driver, once in the life of the process; the answer is the same
+ * each time. HR_ERROR_UNAVAILABLE when it is not there. Any thread. */
+hr_status hri_cuda_load(void);
+
+/* "CUDA_ERROR_OUT_OF_MEMORY"; never NULL. */
+const char *hri_cuda_error_name(cu_result error);
+
+/* The status of a call to `what` for the device of that path which returned
+ * error, recorded with the error's name; HR_OK for CU_SUCCESS. */
+hr_status hri_cuda_check(const char *path, cu_result error, const char *what);
+
+#endif

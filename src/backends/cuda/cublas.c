@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* cuBLAS: opening it, handles with a workspace of ours, and products.
+ *
+ * A handle belongs to one queue at a time and goes back to the device when the
+ * queue ends, so that a second run makes none. It gets its workspace from us:
+ * then it allocates nothing while a product runs, and how much memory it takes
+ * is known beforehand (hri_device_info.gemm_bytes). */
+#include "backends/cuda/cublas.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/cuda/cuda.h"
+#include "base/library.h"
+#include "base/size.h"
+
+enum { OPT = false, REQ = true };
+
+typedef struct cublas_api {
+#define SYM(kind, result, name, args) result(*name) args;
+#include "backends/cuda/cublas.inc"
+#undef SYM
+} cublas_api;
+
+static const hri_symbol symbols[] = {
+#define SYM(kind, result, name, args) {#name, offsetof(cublas_api, name), kind},
+#include "backends/cuda/cublas.inc"
+#undef SYM
+};
+
+/* Numbers of its interface. */
+enum {
+    SUCCESS = 0,
+    ALLOC_FAILED = 3,
+    ARCH_MISMATCH = 8,
+    NOT_SUPPORTED = 15,
+    MAJOR = 0,
+    MINOR = 1,
+    OP_NONE = 0,
+    OP_TRANSPOSE = 1,
+    OP_CONJUGATE = 2, /* and transpose */
+    DATA_F32 = 0,
+    DATA_F64 = 1,
+    DATA_F16 = 2,
+    DATA_I8 = 3,
+    DATA_C32 = 4,
+    DATA_C64 = 5,
+    DATA_I32 = 10,
+    DATA_BF16 = 14,
+    COMPUTE_F32 = 68,
+    COMPUTE_F32_PEDANTIC = 69,
+    COMPUTE_F64 = 70,
+    COMPUTE_F64_PEDANTIC = 71,
+    COMPUTE_I32 = 72,
+    COMPUTE_TF32 = 77,
+    DEFAULT_ALGORITHM = -1,
+    MATH_DEFAULT = 0,
+    MATH_FULL_REDUCTION = 16 /* partial sums are never halves */
+};
+
+/* Written once, under the pthread_once below. */
+static cublas_api api;
+static hri_error load_error;
+static char library_name[32];
+
+static hr_status find(void)
+{
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
+                                        "libcublas.so.11", NULL};
+    const char *folder;
+    void *library = NULL;
+    int major = 0, minor = 0;
+    if (hri_cuda_switched_off("HEADRACE_CUBLAS")) {
+        return hri_fail(HR_ERROR_UNAVAILABLE, "HEADRACE_CUBLAS is off");
+    }
+    hr_status status =
+        hri_cuda_open_library("HEADRACE_CUBLAS", names, &library, &folder);
+    if (status == HR_OK) {
+        status = hri_library_resolve(library, "libcublas", symbols,
+                                     sizeof symbols / sizeof symbols[0], &api);
+    }
+    if (status == HR_OK && (api.cublasGetProperty(MAJOR, &major) != SUCCESS ||
+                            api.cublasGetProperty(MINOR, &minor) != SUCCESS)) {
+        status = hri_fail(HR_ERROR_UNAVAILABLE, "cuBLAS tells no version");
+    }
+    if (status == HR_OK) {
+        snprintf(library_name, sizeof library_name, "cuBLAS %d.%d", major,
+                 minor);
+    }
+    return status;
+}
+
+static void load(void)
+{
+    hri_error_keep(&load_error, find());
+}
+
+static void load_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+}
+
+hr_status hri_cublas_load(void)
+{
+    load_once();
+    return hri_error_raise(&load_error);
+}
+
+const char *hri_cublas_name(void)
+{
+    load_once();
+    return library_name;
+}
+
+/* What its manual recommends. */
+uint64_t hri_cublas_workspace_bytes(int capability)
+{
+    const uint64_t mib = 1 << 20;
+    return hri_cublas_name()[0] == '\0' ? 0
+           : capability >= 90           ? 32 * mib
+                                        : 4 * mib;
+}
+
+static hr_status check(const char *path, int status, const char *what)
+{
+    if (status == SUCCESS) {
+        return HR_OK;
+    }
+    return hri_fail(
+        status == ALLOC_FAILED ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_BACKEND,
+        "%s: %s failed with status %d of cuBLAS", path, what, status);
+}
+
+/* ---- handles */
+
+static void destroy(hri_cublas *blas)
+{
+    if (blas->handle != NULL) {
+        api.cublasDestroy_v2(blas->handle);
+    }
+    if (blas->workspace != 0) {
+        hri_cuda.cuMemFree_v2(blas->workspace);
+    }
+    free(blas);
+}
+
+static hr_status create(const hri_cuda_unit *unit, hri_cublas **out)
+{
+    hri_cublas *blas = calloc(1, sizeof *blas);
+    if (blas == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
+                        unit->path);
+    }
+    hr_status status = hri_cuda_check(
+        unit->path,
+        hri_cuda.cuMemAlloc_v2(&blas->workspace,
+                               hri_cublas_workspace_bytes(unit->capability)),
+        "allocating a workspace for cuBLAS");
+    if (status == HR_OK) {
+        status = check(unit->path, api.cublasCreate_v2(&blas->handle),
+                       "cublasCreate");
+    }
+    if (status == HR_OK) {
+        status = check(unit->path,
+                       api.cublasSetMathMode(
+                           blas->handle, MATH_DEFAULT | MATH_FULL_REDUCTION),
+                       "cublasSetMathMode");
+    }
+    if (status != HR_OK) {
+        destroy(blas);
+        return status;
+    }
+    *out = blas;
+    return HR_OK;
+}
+
+/* A handle for the queue, one that is idle if there is one. Setting the stream
+ * takes the workspace away, so it comes second. */
+static hr_status take(hri_cuda_queue *queue)
+{
+    hri_cuda_device *device = (hri_cuda_device *)queue->base.device;
+    const hri_cuda_unit *unit = queue->unit;
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&device->lock);
+    hri_cublas *blas = device->idle;
+    device->idle = blas != NULL ? blas->next : NULL;
+    pthread_mutex_unlock(&device->lock);
+    if (blas == NULL) {
+        status = create(unit, &blas);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    status =
+        check(unit->path, api.cublasSetStream_v2(blas->handle, queue->stream),
+              "cublasSetStream");
+    if (status == HR_OK) {
+        status = check(unit->path,
+                       api.cublasSetWorkspace_v2(
+                           blas->handle, (void *)(uintptr_t)blas->workspace,
+                           hri_cublas_workspace_bytes(unit->capability)),
+                       "cublasSetWorkspace");
+    }
+    queue->blas = blas; /* also after an error: it goes back with the queue */
+    return status;
+}
+
+void hri_cublas_give_back(hri_cuda_queue *queue)
+{
+    hri_cuda_device *device = (hri_cuda_device *)queue->base.device;
+    if (queue->blas != NULL) {
+        pthread_mutex_lock(&device->lock);
+        queue->blas->next = device->idle;
+        device->idle = queue->blas;
+        pthread_mutex_unlock(&device->lock);
+        queue->blas = NULL;
+    }
+}
+
+void hri_cublas_destroy(hri_cuda_device *device)
+{
+    while (device->idle != NULL) {
+        hri_cublas *next = device->idle->next;
+        destroy(device->idle);
+        device->idle = next;
+    }
+}
+
+/* ---- products */
+
+/* An operand in the words of column-major order, in which a row-major matrix is
+ * its own transpose. */
+typedef struct side {
+    int operation;
+    int64_t ld;
+    const void *start;
+} side;
+
+static bool is_row_major(const hri_operand *o)
+{
+    return o->col_stride == 1;
+}
+
+static side side_of(const hri_operand *o, int64_t rows, int64_t cols)
+{
+    bool row_major = is_row_major(o);
+    return (side){
+        .operation = row_major      ? OP_NONE
+                     : o->conjugate ? OP_CONJUGATE
+                                    : OP_TRANSPOSE,
+        .ld = row_major ? hri_max(o->row_stride, cols)
+                        : hri_max(o->col_stride, rows),
+        .start = (const void *)(uintptr_t)hri_cuda_address(&o->place),
+    };
+}
+
+/* C is row-major and comes out as its transpose: B' A'. */
+typedef struct call {
+    side a, b, c;
+    int64_t m, n, k;
+} call;
+
+static call call_of(const hri_gemm *g)
+{
+    return (call){
+        .a = side_of(&g->b, g->k, g->n),
+        .b = side_of(&g->a, g->m, g->k),
+        .c = side_of(&g->c, g->m, g->n),
+        .m = g->n,
+        .n = g->m,
+        .k = g->k,
+    };
+}
+
+/* Integers come in fours, and are not scaled. */
+static bool suits_integers(const hri_gemm *g, const call *c)
+{
+    const uint64_t all = (uint64_t)(uintptr_t)c->a.start |
+                         (uint64_t)(uintptr_t)c->b.start | (uint64_t)c->a.ld |
+                         (uint64_t)c->b.ld | (uint64_t)c->m | (uint64_t)c->n |
+                         (uint64_t)c->k | (uint64_t)c->c.ld;
+    return all % 4 == 0 && g->alpha.re == 1 &&
+           (g->beta.re == 0 || g->beta.re == 1);
+}
+
+bool hri_cublas_suits(const hri_gemm *g)
+{
+    if (hri_cublas_name()[0] == '\0' ||
+        (g->a.conjugate && is_row_major(&g->a)) ||
+        (g->b.conjugate && is_row_major(&g->b))) {
+        return false;
+    }
+    const call c = call_of(g);
+    const int64_t sizes[] = {c.m, c.n, c.k, c.a.ld, c.b.ld, c.c.ld};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (sizes[i] > INT32_MAX && api.cublasGemmEx_64 == NULL) {
+            return false;
+        }
+    }
+    return g->type != HR_I8 || suits_integers(g, &c);
+}
+
+static int data_type(hr_type type)
+{
+    static const int types[] = {
+        [HR_F32] = DATA_F32, [HR_F64] = DATA_F64, [HR_C32] = DATA_C32,
+        [HR_C64] = DATA_C64, [HR_F16] = DATA_F16, [HR_BF16] = DATA_BF16,
+        [HR_I8] = DATA_I8,   [HR_I32] = DATA_I32,
+    };
+    return types[type];
+}
+
+/* Complex products are pedantic: otherwise three real products may stand for
+ * four, which our error bound does not allow. */
+static int compute_type(const hri_gemm *g)
+{
+    switch (g->type) {
+    case HR_F64:
+        return COMPUTE_F64;
+    case HR_C64:
+        return COMPUTE_F64_PEDANTIC;
+    case HR_C32:
+        return COMPUTE_F32_PEDANTIC;
+    case HR_I8:
+        return COMPUTE_I32;
+    default:
+        return g->compute == HR_COMPUTE_TF32 ? COMPUTE_TF32 : COMPUTE_F32;
+    }
+}
+
+/* A factor in the type that its product is scaled in. */
+typedef union factor {
+    float f[2];
+    double d[2];
+    int32_t i;
+} factor;
+
+static factor factor_of(hr_type type, hr_scalar x)
+{
+    switch (type) {
+    case HR_F64:
+    case HR_C64:
+        return (factor){.d = {x.re, x.im}};
+    case HR_I8:
+        return (factor){.i = (int32_t)x.re};
+    default:
+        return (factor){.f = {(float)x.re, (float)x.im}};
+    }
+}
+
+static int multiply(const hri_cublas *blas, const hri_gemm *g)
+{
+    const call c = call_of(g);
+    const factor alpha = factor_of(g->type, g->alpha);
+    const factor beta = factor_of(g->type, g->beta);
+    const int type = data_type(g->type), c_type = data_type(g->c_type);
+    void *out = (void *)(uintptr_t)hri_cuda_address(&g->c.place);
+    if (api.cublasGemmEx_64 != NULL) {
+        return api.cublasGemmEx_64(
+            blas->handle, c.a.operation, c.b.operation, c.m, c.n, c.k, &alpha,
+            c.a.start, type, c.a.ld, c.b.start, type, c.b.ld, &beta, out,
+            c_type, c.c.ld, compute_type(g), DEFAULT_ALGORITHM);
+    }
+    return api.cublasGemmEx(blas->handle, c.a.operation, c.b.operation,
+                            (int)c.m, (int)c.n, (int)c.k, &alpha, c.a.start,
+                            type, (int)c.a.ld, c.b.start, type, (int)c.b.ld,
+                            &beta, out, c_type, (int)c.c.ld, compute_type(g),
+                            DEFAULT_ALGORITHM);
+}
+
+hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
+{
+    hr_status status = queue->blas == NULL ? take(queue) : HR_OK;
+    if (status != HR_OK) {
+        return status;
+    }
+    int error = multiply(queue->blas, g);
+    *done = error != NOT_SUPPORTED && error != ARCH_MISMATCH;
+    if (error == SUCCESS || !*done) {
+        return HR_OK;
+    }
+    /* It may only have met what failed before. */
+    cu_result earlier = hri_cuda.cuStreamQuery(queue->stream);
+    if (earlier != CU_SUCCESS && earlier != CU_NOT_READY) {
+        return hri_cuda_check(queue->unit->path, earlier, "cublasGemmEx");
+    }
+    return check(queue->unit->path, error, "cublasGemmEx");
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the CUDA backend share.
+ *
+ * A unit is a GPU of the machine; there is one for the life of the process. Its
+ * primary context is shared by all that is opened on it, and with whoever else
+ * uses CUDA in this process, so that virtual accelerators of one unit are peers
+ * and vendor libraries work in the same context as we. The context is made
+ * current for the time of each call of ours and no longer: the calling thread
+ * keeps the one that it had. */
+#ifndef HRI_BACKENDS_CUDA_CUDA_H
+#define HRI_BACKENDS_CUDA_CUDA_H
+
+#include <pthread.h>
+
+#include "backends/cuda/api.h"
+#include "backends/cuda/cublas.h"
+#include "hal/hal.h"
+
+extern const hri_backend hri_backend_cuda;
+
+enum { HRI_CUDA_TYPES = HR_I8 + 1 }; /* of A and B; by hr_type */
+
+/* The gemm kernel for one type, loaded into a unit's context. */
+typedef struct hri_cuda_kernel {
+    cu_module module; /* NULL: not loaded */
+    cu_function function;
+    unsigned items[2]; /* of a block: columns, rows */
+    int64_t tile[2];   /* of C that a block makes: columns, rows */
+} hri_cuda_kernel;
+
+/* Whether two units copy from each other; found out when first asked. */
+typedef enum hri_cuda_peering {
+    HRI_CUDA_UNASKED,
+    HRI_CUDA_PEERS,
+    HRI_CUDA_STRANGERS
+} hri_cuda_peering;
+
+typedef struct hri_cuda_unit {
+    cu_device id;
+    uint32_t index;
+    int capability;       /* 90 for 9.0 */
+    size_t most_pitch;    /* of 2-D and 3-D copies */
+    char path[32];        /* "cuda:0" */
+    pthread_mutex_t lock; /* guards what follows, but context while open */
+    uint32_t opens;
+    cu_context context; /* the primary one; NULL when opens is 0 */
+    hri_cuda_kernel kernels[HRI_CUDA_TYPES];
+    hri_cuda_peering *peers; /* by index; guarded by a lock of unit.c */
+} hri_cuda_unit;
+
+typedef struct hri_cuda_device {
+    hri_device base;
+    hri_cuda_unit *unit;
+    pthread_mutex_t lock; /* guards what follows */
+    hri_cublas *idle;     /* handles that no queue has now */
+} hri_cuda_device;
+
+typedef struct hri_cuda_buffer {
+    hri_buffer base;
+    cu_address memory;
+} hri_cuda_buffer;
+
+/* The first error of a queue. Events recorded there outlive the queue and
+ * answer for it, so it is counted: by the queue and by its events. */
+typedef struct hri_cuda_fate {
+    pthread_mutex_t lock; /* guards what follows */
+    uint32_t users;
+    hri_error error;
+} hri_cuda_fate;
+
+typedef struct hri_cuda_queue {
+    hri_queue base;
+    hri_cuda_unit *unit;
+    cu_stream stream;
+    hri_cuda_fate *fate;
+    hri_cublas *blas; /* from the first product that wants it on */
+} hri_cuda_queue;
+
+typedef struct hri_cuda_event {
+    hri_event base;
+    hri_cuda_unit *unit;
+    cu_event event;
+    pthread_mutex_t lock; /* guards what follows */
+    bool recorded;        /* in a stream: the last record did not fail */
+    hri_cuda_fate *fate;  /* of the queue last recorded on; NULL: none */
+} hri_cuda_event;
+
+/* unit.c: the GPUs of this machine, found once. HR_ERROR_UNAVAILABLE when there
+ * is no driver, no GPU, or nothing to multiply with. Any thread. */
+hr_status hri_cuda_unit_count(uint32_t *count);
+/* index < count. */
+hri_cuda_unit *hri_cuda_unit_at(uint32_t index);
+/* Hold the unit's primary context; each acquire wants a release. */
+hr_status hri_cuda_unit_acquire(hri_cuda_unit *unit);
+void hri_cuda_unit_release(hri_cuda_unit *unit);
+/* A number of the device; 0 when it does not tell. */
+int hri_cuda_unit_number(const hri_cuda_unit *unit, int what);
+/* Whether two open units copy from each other's memory; lets them. */
+bool hri_cuda_units_are_peers(hri_cuda_unit *a, hri_cuda_unit *b);
+/* Make the unit's context current. Each enter that succeeds wants a leave. */
+cu_result hri_cuda_enter(const hri_cuda_unit *unit);
+void hri_cuda_leave(void);
+
+/* describe.c */
+hr_status hri_cuda_describe(const hri_cuda_unit *unit, hri_device_info *info);
+
+/* device.c */
+extern const hri_device_ops hri_cuda_device_ops;
+hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **device);
+
+/* fate.c */
+hr_status hri_cuda_fate_create(const char *path, hri_cuda_fate **fate);
+void hri_cuda_fate_hold(hri_cuda_fate *fate);
+void hri_cuda_fate_drop(hri_cuda_fate *fate); /* accepts NULL */
+/* Keep status and this thread's sentence unless there is an error; forwards
+ * status. */
+hr_status hri_cuda_fate_keep(hri_cuda_fate *fate, hr_status status);
+/* Raise the error that was kept; accepts NULL, which is HR_OK. */
+hr_status hri_cuda_fate_raise(hri_cuda_fate *fate);
+
+/* event.c */
+hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
+/* Let event mark this point of queue. */
+hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue);
+/* Let queue wait for the last record of event. */
+hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue);
+
+/* queue.c */
+hr_status hri_cuda_queue_create(hri_device *device, hri_queue **queue);
+
+/* copy.c: enqueue a copy; the error is not kept in the queue's fate. */
+hr_status hri_cuda_copy(const hri_cuda_queue *queue, const hri_copy *copy);
+
+/* gemm.c */
+bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
+                           hr_compute compute);
+/* Enqueue a product; the error is not kept in the queue's fate. */
+hr_status hri_cuda_gemm(hri_cuda_queue *queue, const hri_gemm *gemm);
+/* "cuBLAS 13.1, NVRTC 13.0"; what is missing and was asked for is told too. */
+void hri_cuda_arithmetic_name(char *text, size_t bytes);
+
+/* program.c: the kernel for a type of A and B, compiled and loaded when it has
+ * not been yet. The unit's context is current. */
+hr_status hri_cuda_kernel_get(hri_cuda_unit *unit, hr_type type,
+                              hri_cuda_kernel *kernel);
+/* The same up to the machine code, which the process keeps; any capability
+ * such as 90, and no GPU needed. */
+hr_status hri_cuda_kernel_compile(const char *path, int capability,
+                                  hr_type type, const char **image);
+void hri_cuda_kernels_release(hri_cuda_unit *unit);
+
+static inline cu_address hri_cuda_address(const hri_place *place)
+{
+    return ((const hri_cuda_buffer *)place->buffer)->memory + place->offset;
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* An opened GPU: buffers and pinned memory. */
+#include <stdlib.h>
+
+#include "backends/cuda/cuda.h"
+
+static void device_close(hri_device *base)
+{
+    hri_cuda_device *device = (hri_cuda_device *)base;
+    if (device == NULL) {
+        return;
+    }
+    if (hri_cuda_enter(device->unit) == CU_SUCCESS) {
+        hri_cublas_destroy(device);
+        hri_cuda_leave();
+    }
+    hri_cuda_unit_release(device->unit);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+/* What is free now, which only a context can tell. */
+static hr_status ask_free(hri_cuda_device *device)
+{
+    size_t free_bytes = 0, total = 0;
+    hri_device_info *info = &device->base.info;
+    cu_result error = hri_cuda_enter(device->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuMemGetInfo_v2(&free_bytes, &total);
+        hri_cuda_leave();
+    }
+    if (error == CU_SUCCESS && free_bytes < info->memory_bytes) {
+        info->free_bytes = free_bytes;
+    }
+    return hri_cuda_check(info->path, error, "cuMemGetInfo");
+}
+
+hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **out)
+{
+    hri_device_info info;
+    hr_status status = hri_cuda_describe(unit, &info);
+    if (status == HR_OK) {
+        status = hri_cuda_unit_acquire(unit);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_cuda_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        hri_cuda_unit_release(unit);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
+                        unit->path);
+    }
+    device->base = (hri_device){.ops = &hri_cuda_device_ops,
+                                .backend = &hri_backend_cuda,
+                                .info = info};
+    device->unit = unit;
+    pthread_mutex_init(&device->lock, NULL);
+    status = ask_free(device);
+    if (status != HR_OK) {
+        device_close(&device->base);
+        return status;
+    }
+    *out = &device->base;
+    return HR_OK;
+}
+
+/* Too much memory was asked for; other errors are forwarded. */
+static hr_status refused(const hri_cuda_device *device, const char *what,
+                         size_t bytes, cu_result error)
+{
+    const hri_device_info *info = &device->base.info;
+    if (error != CU_OUT_OF_MEMORY && error != CU_INVALID_VALUE &&
+        error != CU_OPERATING_SYSTEM) {
+        return hri_cuda_check(info->path, error, what);
+    }
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                    "%s: %s of %zu bytes was refused with %s (the device has "
+                    "%llu bytes, %llu were free when it was opened)",
+                    info->path, what, bytes, hri_cuda_error_name(error),
+                    (unsigned long long)info->memory_bytes,
+                    (unsigned long long)info->free_bytes);
+}
+
+static hr_status device_allocate(hri_device *base, size_t bytes,
+                                 hri_buffer **out)
+{
+    hri_cuda_device *device = (hri_cuda_device *)base;
+    hri_cuda_buffer *buffer = calloc(1, sizeof *buffer);
+    if (buffer == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
+                        base->info.path);
+    }
+    buffer->base = (hri_buffer){.device = base, .bytes = bytes};
+    cu_result error = hri_cuda_enter(device->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuMemAlloc_v2(&buffer->memory, bytes > 0 ? bytes : 1);
+        hri_cuda_leave();
+    }
+    if (error != CU_SUCCESS) {
+        free(buffer);
+        return refused(device, "a buffer", bytes, error);
+    }
+    *out = &buffer->base;
+    return HR_OK;
+}
+
+static void device_release(hri_buffer *base)
+{
+    hri_cuda_buffer *buffer = (hri_cuda_buffer *)base;
+    if (buffer == NULL) {
+        return;
+    }
+    if (hri_cuda_enter(((hri_cuda_device *)base->device)->unit) == CU_SUCCESS) {
+        hri_cuda.cuMemFree_v2(buffer->memory);
+        hri_cuda_leave();
+    }
+    free(buffer);
+}
+
+static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
+                                        void **host)
+{
+    hri_cuda_device *device = (hri_cuda_device *)base;
+    void *memory = NULL;
+    cu_result error = hri_cuda_enter(device->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuMemHostAlloc(&memory, bytes > 0 ? bytes : 1,
+                                        CU_HOST_PORTABLE);
+        hri_cuda_leave();
+    }
+    if (error != CU_SUCCESS) {
+        return refused(device, "pinned memory", bytes, error);
+    }
+    *host = memory;
+    return HR_OK;
+}
+
+static void device_release_pinned(hri_device *base, void *host)
+{
+    if (host != NULL &&
+        hri_cuda_enter(((hri_cuda_device *)base)->unit) == CU_SUCCESS) {
+        hri_cuda.cuMemFreeHost(host);
+        hri_cuda_leave();
+    }
+}
+
+/* Whether the driver knows this byte as host memory of its own or registered
+ * with it; of other memory it knows nothing, which is an error. */
+static bool is_known(const void *host)
+{
+    unsigned kind = 0;
+    return hri_cuda.cuPointerGetAttribute(&kind, CU_POINTER_MEMORY_TYPE,
+                                          (cu_address)(uintptr_t)host) ==
+               CU_SUCCESS &&
+           kind == CU_MEMORY_HOST;
+}
+
+/* What lies between two pinned ends is taken to be pinned. */
+static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
+{
+    if (hri_cuda_enter(((hri_cuda_device *)base)->unit) != CU_SUCCESS) {
+        return false;
+    }
+    bool pinned = is_known(host) &&
+                  (bytes <= 1 || is_known((const char *)host + (bytes - 1)));
+    hri_cuda_leave();
+    return pinned;
+}
+
+static bool device_is_peer(hri_device *device, hri_device *other)
+{
+    return other->ops == &hri_cuda_device_ops &&
+           hri_cuda_units_are_peers(((hri_cuda_device *)device)->unit,
+                                    ((hri_cuda_device *)other)->unit);
+}
+
+const hri_device_ops hri_cuda_device_ops = {
+    .close = device_close,
+    .allocate = device_allocate,
+    .release = device_release,
+    .allocate_pinned = device_allocate_pinned,
+    .release_pinned = device_release_pinned,
+    .is_pinned = device_is_pinned,
+    .create_queue = hri_cuda_queue_create,
+    .create_event = hri_cuda_event_create,
+    .is_peer = device_is_peer,
+    .gemm_offered = hri_cuda_gemm_offered,
+};

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* Events: those of the driver, and the fate of the queue. */
+#include <stdlib.h>
+
+#include "backends/cuda/cuda.h"
+
+/* How often an event is asked before its thread goes to sleep: what is waited
+ * for is often nearly done, and waking up takes longer than asking. */
+enum { QUESTIONS = 50 };
+
+/* What the last record left; the fate, which may be NULL, is held. */
+typedef struct snapshot {
+    bool recorded;
+    hri_cuda_fate *fate;
+} snapshot;
+
+static snapshot take(hri_cuda_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    snapshot s = {event->recorded, event->fate};
+    if (s.fate != NULL) {
+        hri_cuda_fate_hold(s.fate);
+    }
+    pthread_mutex_unlock(&event->lock);
+    return s;
+}
+
+/* The driver's answer to whether a recorded event is done. */
+static cu_result ask(const hri_cuda_event *event, bool wait)
+{
+    cu_result error = hri_cuda_enter(event->unit);
+    if (error != CU_SUCCESS) {
+        return error;
+    }
+    error = hri_cuda.cuEventQuery(event->event);
+    for (int i = 1; wait && i < QUESTIONS && error == CU_NOT_READY; i++) {
+        error = hri_cuda.cuEventQuery(event->event);
+    }
+    if (wait && error == CU_NOT_READY) {
+        error = hri_cuda.cuEventSynchronize(event->event);
+    }
+    hri_cuda_leave();
+    return error;
+}
+
+/* Whether it is done, waiting if so wanted; its queue's error if that failed,
+ * which is also found here for what failed while it ran. */
+static hr_status look(hri_event *base, bool wait, bool *done)
+{
+    hri_cuda_event *event = (hri_cuda_event *)base;
+    snapshot s = take(event);
+    cu_result error = s.recorded ? ask(event, wait) : CU_SUCCESS;
+    if (error != CU_SUCCESS && error != CU_NOT_READY) {
+        hri_cuda_fate_keep(s.fate, hri_cuda_check(event->unit->path, error,
+                                                  wait ? "cuEventSynchronize"
+                                                       : "cuEventQuery"));
+    }
+    hr_status status =
+        error == CU_NOT_READY ? HR_OK : hri_cuda_fate_raise(s.fate);
+    hri_cuda_fate_drop(s.fate);
+    if (status == HR_OK) {
+        *done = error != CU_NOT_READY;
+    }
+    return status;
+}
+
+static hr_status event_query(hri_event *base, bool *done)
+{
+    return look(base, false, done);
+}
+
+static hr_status event_wait(hri_event *base)
+{
+    bool done;
+    return look(base, true, &done);
+}
+
+/* That the event was recorded; its queue's error if that failed. */
+static hr_status check_recorded(hri_cuda_event *event)
+{
+    snapshot s = take(event);
+    hr_status status = hri_cuda_fate_raise(s.fate);
+    hri_cuda_fate_drop(s.fate);
+    if (status == HR_OK && !s.recorded) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: the time of an event that was never recorded",
+                        event->unit->path);
+    }
+    return status;
+}
+
+static hr_status event_elapsed(hri_event *from_base, hri_event *to_base,
+                               uint64_t *ns)
+{
+    hri_cuda_event *from = (hri_cuda_event *)from_base;
+    hri_cuda_event *to = (hri_cuda_event *)to_base;
+    float ms = 0.0f;
+    hr_status status = check_recorded(from);
+    if (status == HR_OK) {
+        status = check_recorded(to);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    cu_result error = hri_cuda_enter(from->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventElapsedTime(&ms, from->event, to->event);
+        hri_cuda_leave();
+    }
+    status = hri_cuda_check(from->unit->path, error, "cuEventElapsedTime");
+    if (status == HR_OK) {
+        *ns = ms > 0.0f ? (uint64_t)((double)ms * 1e6) : 0;
+    }
+    return status;
+}
+
+static void event_destroy(hri_event *base)
+{
+    hri_cuda_event *event = (hri_cuda_event *)base;
+    if (event == NULL) {
+        return;
+    }
+    if (event->event != NULL && hri_cuda_enter(event->unit) == CU_SUCCESS) {
+        hri_cuda.cuEventDestroy_v2(event->event);
+        hri_cuda_leave();
+    }
+    hri_cuda_fate_drop(event->fate);
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+}
+
+static const hri_event_ops event_ops = {
+    .destroy = event_destroy,
+    .query = event_query,
+    .wait = event_wait,
+    .elapsed = event_elapsed,
+};
+
+hr_status hri_cuda_event_create(hri_device *device, hri_event **out)
+{
+    hri_cuda_unit *unit = ((hri_cuda_device *)device)->unit;
+    hri_cuda_event *event = calloc(1, sizeof *event);
+    if (event == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
+                        unit->path);
+    }
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    event->unit = unit;
+    pthread_mutex_init(&event->lock, NULL);
+    cu_result error = hri_cuda_enter(unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventCreate(&event->event, CU_EVENT_BLOCKING);
+        hri_cuda_leave();
+    }
+    if (error != CU_SUCCESS) {
+        event_destroy(&event->base);
+        return hri_cuda_check(unit->path, error, "cuEventCreate");
+    }
+    *out = &event->base;
+    return HR_OK;
+}
+
+hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
+{
+    hri_cuda_fate *fate = queue->fate;
+    hri_cuda_fate_hold(fate);
+    pthread_mutex_lock(&event->lock);
+    cu_result error = hri_cuda_enter(queue->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventRecord(event->event, queue->stream);
+        hri_cuda_leave();
+    }
+    hri_cuda_fate *old = event->fate;
+    event->recorded = error == CU_SUCCESS; /* else done, with the error */
+    event->fate = fate;
+    pthread_mutex_unlock(&event->lock);
+    hri_cuda_fate_drop(old);
+    return hri_cuda_fate_keep(
+        fate, hri_cuda_check(queue->unit->path, error, "cuEventRecord"));
+}
+
+hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue)
+{
+    cu_result error = CU_SUCCESS;
+    snapshot s = take(event);
+    if (s.recorded) {
+        error = hri_cuda_enter(queue->unit);
+        if (error == CU_SUCCESS) {
+            error = hri_cuda.cuStreamWaitEvent(queue->stream, event->event, 0);
+            hri_cuda_leave();
+        }
+    }
+    /* What comes next would work on what never arrived: the error of the queue
+     * waited for becomes this one's. */
+    hr_status status = hri_cuda_fate_raise(s.fate);
+    hri_cuda_fate_drop(s.fate);
+    if (status != HR_OK) {
+        hri_cuda_fate_keep(queue->fate, status);
+        return HR_OK;
+    }
+    return hri_cuda_fate_keep(
+        queue->fate,
+        hri_cuda_check(queue->unit->path, error, "cuStreamWaitEvent"));
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* NVRTC: opening it, and compiling a source for a device. */
+#include "backends/cuda/nvrtc.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/library.h"
+
+typedef struct nvrtc_program_object *nvrtc_program;
+
+enum { OPT = false, REQ = true };
+enum { MOST_OPTIONS = 32, MOST_TARGETS = 128 };
+
+typedef struct nvrtc_api {
+#define SYM(kind, result, name, args) result(*name) args;
+#include "backends/cuda/nvrtc.inc"
+#undef SYM
+} nvrtc_api;
+
+static const hri_symbol symbols[] = {
+#define SYM(kind, result, name, args) {#name, offsetof(nvrtc_api, name), kind},
+#include "backends/cuda/nvrtc.inc"
+#undef SYM
+};
+
+/* Written once, under the pthread_once below. */
+static nvrtc_api api;
+static hri_error load_error;
+static char library_name[32];
+
+/* It opens a second library of its version by name, which the loader does not
+ * find in the toolkit's folder, unless it is there already. */
+static void open_companion(const char *folder, int major, int minor)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%slibnvrtc-builtins.so.%d.%d", folder, major,
+             minor);
+    (void)dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static hr_status find(void)
+{
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
+                                        "libnvrtc.so.11.2", NULL};
+    const char *folder = "";
+    void *library = NULL;
+    int major = 0, minor = 0;
+    if (hri_cuda_switched_off("HEADRACE_NVRTC")) {
+        return hri_fail(HR_ERROR_UNAVAILABLE, "HEADRACE_NVRTC is off");
+    }
+    hr_status status =
+        hri_cuda_open_library("HEADRACE_NVRTC", names, &library, &folder);
+    if (status == HR_OK) {
+        status = hri_library_resolve(library, "libnvrtc", symbols,
+                                     sizeof symbols / sizeof symbols[0], &api);
+    }
+    if (status == HR_OK && api.nvrtcVersion(&major, &minor) != 0) {
+        status = hri_fail(HR_ERROR_UNAVAILABLE, "NVRTC tells no version");
+    }
+    if (status == HR_OK) {
+        if (folder[0] != '\0') {
+            open_companion(folder, major, minor);
+        }
+        snprintf(library_name, sizeof library_name, "NVRTC %d.%d", major,
+                 minor);
+    }
+    return status;
+}
+
+static void load(void)
+{
+    hri_error_keep(&load_error, find());
+}
+
+static void load_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+}
+
+hr_status hri_nvrtc_load(void)
+{
+    load_once();
+    return hri_error_raise(&load_error);
+}
+
+const char *hri_nvrtc_name(void)
+{
+    load_once();
+    return library_name;
+}
+
+/* The best that the compiler can do for a device: its own capability, or else
+ * the largest below it; 0 for a device that is too old. */
+static int target_for(int capability)
+{
+    int targets[MOST_TARGETS], count = 0, best = 0;
+    if (api.nvrtcGetNumSupportedArchs(&count) != 0 || count > MOST_TARGETS ||
+        api.nvrtcGetSupportedArchs(targets) != 0) {
+        return capability;
+    }
+    for (int i = 0; i < count; i++) {
+        if (targets[i] <= capability && targets[i] > best) {
+            best = targets[i];
+        }
+    }
+    return best;
+}
+
+/* The first line of the log that speaks of an error, else its first line. */
+static hr_status build_failed(const char *path, nvrtc_program program,
+                              int error)
+{
+    char line[400] = "";
+    size_t bytes = 0;
+    char *log = NULL;
+    if (api.nvrtcGetProgramLogSize(program, &bytes) == 0) {
+        log = calloc(bytes + 1, 1);
+    }
+    if (log != NULL && api.nvrtcGetProgramLog(program, log) == 0) {
+        const char *start = strstr(log, "error");
+        while (start != NULL && start > log && start[-1] != '\n') {
+            start--;
+        }
+        start = start != NULL ? start : log + strspn(log, "\r\n ");
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(start, "\r\n"), start);
+    }
+    free(log);
+    return hri_fail(HR_ERROR_BUILD, "%s: a kernel did not compile (%s): %s",
+                    path, api.nvrtcGetErrorString(error), line);
+}
+
+/* Machine code of a compiled program, or PTX. */
+static int fetch(nvrtc_program program, bool machine_code, char **image)
+{
+    size_t bytes = 0;
+    int error = machine_code ? api.nvrtcGetCUBINSize(program, &bytes)
+                             : api.nvrtcGetPTXSize(program, &bytes);
+    char *text = error == 0 ? calloc(bytes + 1, 1) : NULL;
+    if (text != NULL) {
+        error = machine_code ? api.nvrtcGetCUBIN(program, text)
+                             : api.nvrtcGetPTX(program, text);
+    }
+    if (error != 0) {
+        free(text);
+        text = NULL;
+    }
+    *image = text;
+    return error;
+}
+
+hr_status hri_nvrtc_compile(const char *path, const char *source,
+                            int capability, const char *const *options,
+                            char **image)
+{
+    const char *all[MOST_OPTIONS];
+    char target_option[48];
+    int count = 0;
+    nvrtc_program program = NULL;
+    hr_status status = hri_nvrtc_load();
+    if (status != HR_OK) {
+        return status;
+    }
+    int target = target_for(capability);
+    if (target == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%s: %s compiles no more for devices of capability "
+                        "%d.%d",
+                        path, library_name, capability / 10, capability % 10);
+    }
+    snprintf(target_option, sizeof target_option, "--gpu-architecture=%s_%d",
+             target == capability ? "sm" : "compute", target);
+    all[count++] = target_option;
+    while (*options != NULL && count < MOST_OPTIONS) {
+        all[count++] = *options++;
+    }
+    int error =
+        api.nvrtcCreateProgram(&program, source, "gemm.cu", 0, NULL, NULL);
+    if (error != 0) {
+        return hri_fail(HR_ERROR_BACKEND, "%s: nvrtcCreateProgram failed: %s",
+                        path, api.nvrtcGetErrorString(error));
+    }
+    char *text = NULL;
+    error = api.nvrtcCompileProgram(program, count, all);
+    if (error != 0) {
+        status = build_failed(path, program, error);
+    } else {
+        error = fetch(program, target == capability, &text);
+        if (text == NULL) {
+            status =
+                hri_fail(error != 0 ? HR_ERROR_BACKEND : HR_ERROR_OUT_OF_MEMORY,
+                         "%s: NVRTC gives no code: %s", path,
+                         error != 0 ? api.nvrtcGetErrorString(error)
+                                    : "out of host memory");
+        }
+    }
+    api.nvrtcDestroyProgram(&program);
+    if (status == HR_OK) {
+        *image = text;
+    }
+    return status;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues: streams that do not wait for the default one. The first error of a
+ * queue is its fate: what comes later is skipped, finish and the events report
+ * it. */
+#include <stdlib.h>
+
+#include "backends/cuda/cuda.h"
+
+static void queue_destroy(hri_queue *base)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (queue == NULL) {
+        return;
+    }
+    if (queue->stream != NULL && hri_cuda_enter(queue->unit) == CU_SUCCESS) {
+        hri_cuda.cuStreamSynchronize(queue->stream);
+        hri_cuda.cuStreamDestroy_v2(queue->stream);
+        hri_cuda_leave();
+    }
+    hri_cublas_give_back(queue);
+    hri_cuda_fate_drop(queue->fate);
+    free(queue);
+}
+
+static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    hr_status status = hri_cuda_fate_raise(queue->fate);
+    if (status != HR_OK) {
+        return status;
+    }
+    return hri_cuda_fate_keep(queue->fate, hri_cuda_copy(queue, copy));
+}
+
+static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
+                            size_t bytes, uint8_t value)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    const hri_place place = hri_at(buffer, offset);
+    hr_status status = hri_cuda_fate_raise(queue->fate);
+    if (status != HR_OK || bytes == 0) {
+        return status;
+    }
+    cu_result error = hri_cuda_enter(queue->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuMemsetD8Async(hri_cuda_address(&place), value, bytes,
+                                         queue->stream);
+        hri_cuda_leave();
+    }
+    return hri_cuda_fate_keep(
+        queue->fate,
+        hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
+}
+
+static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    hr_status status = hri_cuda_fate_raise(queue->fate);
+    if (status != HR_OK) {
+        return status;
+    }
+    return hri_cuda_fate_keep(queue->fate, hri_cuda_gemm(queue, gemm));
+}
+
+static hr_status queue_record(hri_queue *queue, hri_event *event)
+{
+    return hri_cuda_event_record((hri_cuda_event *)event,
+                                 (hri_cuda_queue *)queue);
+}
+
+static hr_status queue_wait(hri_queue *queue, hri_event *event)
+{
+    return hri_cuda_event_await((hri_cuda_event *)event,
+                                (hri_cuda_queue *)queue);
+}
+
+static hr_status queue_finish(hri_queue *base)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    cu_result error = hri_cuda_enter(queue->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuStreamSynchronize(queue->stream);
+        hri_cuda_leave();
+    }
+    hri_cuda_fate_keep(queue->fate, hri_cuda_check(queue->unit->path, error,
+                                                   "cuStreamSynchronize"));
+    return hri_cuda_fate_raise(queue->fate);
+}
+
+static const hri_queue_ops queue_ops = {
+    .destroy = queue_destroy,
+    .copy = queue_copy,
+    .fill = queue_fill,
+    .gemm = queue_gemm,
+    .record = queue_record,
+    .wait = queue_wait,
+    .finish = queue_finish,
+};
+
+hr_status hri_cuda_queue_create(hri_device *device, hri_queue **out)
+{
+    hri_cuda_unit *unit = ((hri_cuda_device *)device)->unit;
+    hri_cuda_queue *queue = calloc(1, sizeof *queue);
+    if (queue == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
+                        unit->path);
+    }
+    queue->base = (hri_queue){.ops = &queue_ops, .device = device};
+    queue->unit = unit;
+    hr_status status = hri_cuda_fate_create(unit->path, &queue->fate);
+    if (status == HR_OK) {
+        cu_result error = hri_cuda_enter(unit);
+        if (error == CU_SUCCESS) {
+            error =
+                hri_cuda.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
+            hri_cuda_leave();
+        }
+        status = hri_cuda_check(unit->path, error, "cuStreamCreate");
+    }
+    if (status != HR_OK) {
+        queue_destroy(&queue->base);
+        return status;
+    }
+    *out = &queue->base;
+    return HR_OK;
+}

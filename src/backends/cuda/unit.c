@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* The GPUs of this machine, the primary context of each, and which of them copy
+ * from each other. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/cuda/cuda.h"
+#include "backends/cuda/nvrtc.h"
+
+/* Drivers of CUDA 11 on know every function that we call, and the machine code
+ * of the oldest libraries that we look for. */
+enum { OLDEST_DRIVER = 11000 };
+
+static struct {
+    pthread_once_t once;
+    hri_error error;
+    hri_cuda_unit *units;
+    uint32_t count;
+    pthread_mutex_t lock; /* guards the peers of all units */
+} machine = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+int hri_cuda_unit_number(const hri_cuda_unit *unit, int what)
+{
+    int number = 0;
+    cu_result error = hri_cuda.cuDeviceGetAttribute(&number, what, unit->id);
+    return error == CU_SUCCESS ? number : 0;
+}
+
+static hr_status unit_init(hri_cuda_unit *unit, uint32_t index, uint32_t count)
+{
+    unit->index = index;
+    snprintf(unit->path, sizeof unit->path, "cuda:%u", index);
+    pthread_mutex_init(&unit->lock, NULL);
+    unit->peers = calloc(count, sizeof *unit->peers);
+    if (unit->peers == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "CUDA: out of memory");
+    }
+    hr_status status = hri_cuda_check(
+        unit->path, hri_cuda.cuDeviceGet(&unit->id, (int)index), "cuDeviceGet");
+    unit->capability =
+        10 * hri_cuda_unit_number(unit, CU_ATTRIBUTE_CAPABILITY_MAJOR) +
+        hri_cuda_unit_number(unit, CU_ATTRIBUTE_CAPABILITY_MINOR);
+    int pitch = hri_cuda_unit_number(unit, CU_ATTRIBUTE_MAX_PITCH);
+    unit->most_pitch = pitch > 0 ? (size_t)pitch : 1;
+    return status;
+}
+
+/* That the driver is one that we can use. */
+static hr_status check_driver(int *count)
+{
+    int version = 0;
+    cu_result error = hri_cuda.cuDriverGetVersion(&version);
+    if (error == CU_SUCCESS && version < OLDEST_DRIVER) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "the NVIDIA driver is one for CUDA %d.%d, and %d.0 or "
+                        "later is needed",
+                        version / 1000, version % 1000 / 10,
+                        OLDEST_DRIVER / 1000);
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuInit(0);
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuDeviceGetCount(count);
+    }
+    if (error == CU_SUCCESS && *count <= 0) {
+        error = CU_NO_DEVICE;
+    }
+    return error == CU_SUCCESS
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNAVAILABLE,
+                          "the NVIDIA driver's library is there, but gives no "
+                          "GPU to work with: %s (%d)",
+                          hri_cuda_error_name(error), (int)error);
+}
+
+/* Without either of them nothing can be multiplied. */
+static hr_status check_arithmetic(void)
+{
+    if (hri_cublas_load() == HR_OK || hri_nvrtc_load() == HR_OK) {
+        return HR_OK;
+    }
+    return hri_fail(HR_ERROR_UNAVAILABLE,
+                    "there is a GPU, but neither cuBLAS nor NVRTC to multiply "
+                    "with: %s",
+                    hr_last_error());
+}
+
+static hr_status find_units(void)
+{
+    int count = 0;
+    hr_status status = hri_cuda_load();
+    if (status == HR_OK) {
+        status = check_driver(&count);
+    }
+    if (status == HR_OK) {
+        status = check_arithmetic();
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    machine.units = calloc((size_t)count, sizeof *machine.units);
+    if (machine.units == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "CUDA: out of memory");
+    }
+    machine.count = (uint32_t)count;
+    for (uint32_t i = 0; i < machine.count && status == HR_OK; i++) {
+        status = unit_init(&machine.units[i], i, machine.count);
+    }
+    return status;
+}
+
+static void find_once(void)
+{
+    hri_error_keep(&machine.error, find_units());
+}
+
+hr_status hri_cuda_unit_count(uint32_t *count)
+{
+    pthread_once(&machine.once, find_once);
+    hr_status status = hri_error_raise(&machine.error);
+    if (status == HR_OK) {
+        *count = machine.count;
+    }
+    return status;
+}
+
+hri_cuda_unit *hri_cuda_unit_at(uint32_t index)
+{
+    return &machine.units[index];
+}
+
+hr_status hri_cuda_unit_acquire(hri_cuda_unit *unit)
+{
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&unit->lock);
+    if (unit->opens == 0) {
+        status = hri_cuda_check(
+            unit->path,
+            hri_cuda.cuDevicePrimaryCtxRetain(&unit->context, unit->id),
+            "cuDevicePrimaryCtxRetain");
+    }
+    unit->opens += status == HR_OK;
+    pthread_mutex_unlock(&unit->lock);
+    return status;
+}
+
+/* The context may end, and with it what others were allowed. */
+static void forget_peers(hri_cuda_unit *unit)
+{
+    pthread_mutex_lock(&machine.lock);
+    for (uint32_t i = 0; i < machine.count; i++) {
+        unit->peers[i] = machine.units[i].peers[unit->index] = HRI_CUDA_UNASKED;
+    }
+    pthread_mutex_unlock(&machine.lock);
+}
+
+void hri_cuda_unit_release(hri_cuda_unit *unit)
+{
+    pthread_mutex_lock(&unit->lock);
+    if (--unit->opens == 0) {
+        forget_peers(unit);
+        if (hri_cuda_enter(unit) == CU_SUCCESS) {
+            hri_cuda_kernels_release(unit);
+            hri_cuda_leave();
+        }
+        hri_cuda.cuDevicePrimaryCtxRelease_v2(unit->id);
+        unit->context = NULL;
+    }
+    pthread_mutex_unlock(&unit->lock);
+}
+
+/* Let unit reach the memory of other. */
+static bool allow(const hri_cuda_unit *unit, const hri_cuda_unit *other)
+{
+    int can = 0;
+    if (hri_cuda.cuDeviceCanAccessPeer(&can, unit->id, other->id) !=
+            CU_SUCCESS ||
+        can == 0 || hri_cuda_enter(unit) != CU_SUCCESS) {
+        return false;
+    }
+    cu_result error = hri_cuda.cuCtxEnablePeerAccess(other->context, 0);
+    hri_cuda_leave();
+    return error == CU_SUCCESS || error == CU_PEER_ACCESS_ALREADY_ENABLED;
+}
+
+bool hri_cuda_units_are_peers(hri_cuda_unit *a, hri_cuda_unit *b)
+{
+    if (a == b) {
+        return true;
+    }
+    pthread_mutex_lock(&machine.lock);
+    if (a->peers[b->index] == HRI_CUDA_UNASKED) {
+        a->peers[b->index] = b->peers[a->index] =
+            allow(a, b) && allow(b, a) ? HRI_CUDA_PEERS : HRI_CUDA_STRANGERS;
+    }
+    bool peers = a->peers[b->index] == HRI_CUDA_PEERS;
+    pthread_mutex_unlock(&machine.lock);
+    return peers;
+}
+
+cu_result hri_cuda_enter(const hri_cuda_unit *unit)
+{
+    return hri_cuda.cuCtxPushCurrent_v2(unit->context);
+}
+
+void hri_cuda_leave(void)
+{
+    cu_context ours;
+    hri_cuda.cuCtxPopCurrent_v2(&ours);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* A library that looks like NVIDIA's driver, cuBLAS and NVRTC in one, so that
+ * the CUDA backend can be tested where there is no GPU. Device memory is memory
+ * of the host, and everything has run when its call returns. HEADRACE_CUDA,
+ * HEADRACE_CUBLAS and HEADRACE_NVRTC name it. What it pretends comes from
+ * FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION, FAKE_CUDA_INIT (the result of cuInit)
+ * and FAKE_CUDA_PEERS in the environment, or from its state:
+ *
+ *     fake_cuda_state *(*get)(void) = dlsym(library, "fake_cuda_get"); */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "headrace/matrix.h"
+
+enum { FAKE_CUDA_MOST_DEVICES = 8 };
+
+typedef struct fake_cuda_state {
+    int devices, version, init_result, capability;
+    int peers; /* whether they may be */
+    uint64_t memory_bytes;
+    /* The next call of this function fails with this result. */
+    const char *fail_name;
+    int fail_result;
+    int sticky;            /* every call in a context fails with it; 0: none */
+    const char *build_log; /* NULL: everything compiles */
+    atomic_long calls;     /* of the driver's functions */
+    atomic_long objects;   /* memory, streams, events, modules, handles */
+    atomic_long retained;  /* primary contexts */
+    atomic_long library_products, kernel_products;
+} fake_cuda_state;
+
+fake_cuda_state *fake_cuda_get(void);
+
+/* gemm.c: a plain product of any strides; what is added up is a double, or an
+ * integer modulo 2^32. */
+typedef struct fake_operand {
+    void *start;
+    int64_t row_stride, col_stride;
+    bool conjugate;
+} fake_operand;
+
+typedef struct fake_product {
+    hr_type type, c_type;
+    int64_t m, n, k;
+    double alpha[2], beta[2];
+    fake_operand a, b, c;
+} fake_product;
+
+void fake_multiply(const fake_product *product);
+
+/* A factor as it is passed in for a type of A and B. */
+void fake_factor(hr_type type, const void *factor, double out[2]);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/half.h"
+#include "fake_cuda.h"
+
+static void load(hr_type type, const fake_operand *o, int64_t at, double v[2])
+{
+    const void *start = o->start;
+    v[1] = 0.0;
+    switch (type) {
+    case HR_F32:
+        v[0] = (double)((const float *)start)[at];
+        break;
+    case HR_F64:
+        v[0] = ((const double *)start)[at];
+        break;
+    case HR_C32:
+        v[0] = (double)((const float *)start)[2 * at];
+        v[1] = (double)((const float *)start)[2 * at + 1];
+        break;
+    case HR_C64:
+        v[0] = ((const double *)start)[2 * at];
+        v[1] = ((const double *)start)[2 * at + 1];
+        break;
+    case HR_F16:
+        v[0] = (double)hri_f16_to_f32(((const uint16_t *)start)[at]);
+        break;
+    case HR_BF16:
+        v[0] = (double)hri_bf16_to_f32(((const uint16_t *)start)[at]);
+        break;
+    case HR_I8:
+        v[0] = (double)((const signed char *)start)[at];
+        break;
+    case HR_I32:
+        v[0] = (double)((const int32_t *)start)[at];
+        break;
+    }
+    v[1] = o->conjugate ? -v[1] : v[1];
+}
+
+static void store(hr_type type, void *start, int64_t at, const double v[2])
+{
+    switch (type) {
+    case HR_F32:
+        ((float *)start)[at] = (float)v[0];
+        break;
+    case HR_F64:
+        ((double *)start)[at] = v[0];
+        break;
+    case HR_C32:
+        ((float *)start)[2 * at] = (float)v[0];
+        ((float *)start)[2 * at + 1] = (float)v[1];
+        break;
+    case HR_C64:
+        ((double *)start)[2 * at] = v[0];
+        ((double *)start)[2 * at + 1] = v[1];
+        break;
+    case HR_F16:
+        ((uint16_t *)start)[at] = hri_f32_to_f16((float)v[0]);
+        break;
+    case HR_BF16:
+        ((uint16_t *)start)[at] = hri_f32_to_bf16((float)v[0]);
+        break;
+    default:
+        /* Sums of doubles this small are exact; they wrap like integers. */
+        ((uint32_t *)start)[at] = (uint32_t)(int64_t)v[0];
+        break;
+    }
+}
+
+/* to += x y */
+static void add_product(double to[2], const double x[2], const double y[2],
+                        bool complex)
+{
+    to[0] += x[0] * y[0];
+    if (complex) {
+        to[0] -= x[1] * y[1];
+        to[1] += x[0] * y[1] + x[1] * y[0];
+    }
+}
+
+void fake_multiply(const fake_product *p)
+{
+    bool complex = p->type == HR_C32 || p->type == HR_C64;
+    bool read = p->beta[0] != 0.0 || p->beta[1] != 0.0;
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum[2] = {0.0, 0.0}, result[2] = {0.0, 0.0};
+            double x[2] = {0.0, 0.0}, y[2] = {0.0, 0.0};
+            for (int64_t l = 0; l < p->k; l++) {
+                load(p->type, &p->a, i * p->a.row_stride + l * p->a.col_stride,
+                     x);
+                load(p->type, &p->b, l * p->b.row_stride + j * p->b.col_stride,
+                     y);
+                add_product(sum, x, y, complex);
+            }
+            int64_t at = i * p->c.row_stride + j * p->c.col_stride;
+            add_product(result, p->alpha, sum, complex);
+            if (read) {
+                load(p->c_type, &p->c, at, x);
+                add_product(result, p->beta, x, complex);
+            }
+            store(p->c_type, p->c.start, at, result);
+        }
+    }
+}
+
+void fake_factor(hr_type type, const void *factor, double out[2])
+{
+    bool complex = type == HR_C32 || type == HR_C64;
+    out[1] = 0.0;
+    if (type == HR_I8) {
+        out[0] = (double)*(const int32_t *)factor;
+    } else if (type == HR_F64 || type == HR_C64) {
+        out[0] = ((const double *)factor)[0];
+        out[1] = complex ? ((const double *)factor)[1] : 0.0;
+    } else {
+        out[0] = (double)((const float *)factor)[0];
+        out[1] = complex ? (double)((const float *)factor)[1] : 0.0;
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The gemm kernel compiles for every type and every GPU that the NVRTC of this
+ * machine knows, newer and older ones; no GPU is needed. */
+#include "backends/cuda/cuda.h"
+#include "backends/cuda/nvrtc.h"
+#include "test.h"
+
+int main(void)
+{
+    static const int capabilities[] = {75, 90, 999};
+    const char *image = NULL, *again = NULL;
+    char *text = NULL;
+    if (hri_nvrtc_load() != HR_OK) {
+        return test_skip(hr_last_error());
+    }
+    printf("%s\n", hri_nvrtc_name());
+    for (hr_type type = HR_F32; type <= HR_I8; type++) {
+        TEST_CASE(hr_type_name(type));
+        for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0];
+             i++) {
+            /* All of them for one type, a usual one for the others. */
+            if (type == HR_F16 || capabilities[i] == 90) {
+                CHECK(hri_cuda_kernel_compile("cuda:0", capabilities[i], type,
+                                              &image) == HR_OK);
+            }
+        }
+    }
+    TEST_CASE("what was compiled is kept");
+    CHECK(hri_cuda_kernel_compile("cuda:0", 999, HR_F16, &image) == HR_OK);
+    CHECK(hri_cuda_kernel_compile("cuda:1", 999, HR_F16, &again) == HR_OK);
+    CHECK(image == again && strncmp(image, "//", 2) == 0); /* PTX */
+    TEST_CASE("GPUs that are too old");
+    CHECK_FAILS(hri_cuda_kernel_compile("cuda:0", 20, HR_F32, &image),
+                HR_ERROR_UNSUPPORTED, "capability 2.0");
+    TEST_CASE("a source that does not compile");
+    const char *none[] = {NULL};
+    CHECK_FAILS(
+        hri_nvrtc_compile("cuda:0", "__device__ int f() { return x; }", 90, none, &text),
+        HR_ERROR_BUILD, "identifier \"x\" is undefined");
+    CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
+    return test_end();
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* The CUDA backend over a driver that is none: contexts, errors, how many calls
+ * an operation costs, handles of cuBLAS, peers, pinned memory, what is left. */
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "backends/cuda/api.h"
+#include "backends/cuda/cuda.h"
+#include "support/conformance.h"
+#include "support/fake_cuda/fake_cuda.h"
+#include "support/product.h"
+
+static fake_cuda_state *fake;
+static int (*depth)(void);
+
+typedef struct setting {
+    hri_device *device;
+    hri_queue *queue;
+    hri_buffer *buffer;
+    hri_event *event;
+} setting;
+
+static void setting_init(setting *s, uint32_t index)
+{
+    conformance_must(hri_backend_cuda.open(index, &s->device), "open");
+    s->queue = conformance_queue(s->device);
+    s->buffer = conformance_buffer(s->device, 4096);
+    s->event = conformance_event(s->device);
+}
+
+static void setting_finish(setting *s)
+{
+    s->queue->ops->destroy(s->queue);
+    s->event->ops->destroy(s->event);
+    s->device->ops->release(s->buffer);
+    s->device->ops->close(s->device);
+}
+
+static hr_status gemm(hri_queue *queue, const hri_gemm *g)
+{
+    return queue->ops->gemm(queue, g);
+}
+
+/* The calling thread has a context of its own, of another device, all along. */
+static void contexts_are_left_alone(void)
+{
+    cu_context other = NULL, now = NULL;
+    setting s;
+    static const product p = {
+        .type = HR_F32, .c_type = HR_F32, .m = 9, .n = 8, .k = 7, .alpha = {1}};
+    TEST_CASE("the thread's context is never changed");
+    CHECK(hri_cuda.cuDevicePrimaryCtxRetain(&other, 1) == 0);
+    CHECK(hri_cuda.cuCtxPushCurrent_v2(other) == 0);
+    setting_init(&s, 0);
+    CHECK(product_is_right(s.queue, &p, gemm, 1));
+    CHECK(depth() == 1);
+    CHECK(s.device->ops->allocate(s.device, SIZE_MAX / 2, &s.buffer) ==
+          HR_ERROR_OUT_OF_MEMORY);
+    CHECK(!s.device->ops->is_pinned(s.device, &s, sizeof s));
+    CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
+    CHECK(s.event->ops->wait(s.event) == HR_OK);
+    CHECK(s.queue->ops->wait(s.queue, s.event) == HR_OK);
+    fake->fail_name = "cuLaunchKernel";
+    fake->fail_result = 1;
+    setting_finish(&s);
+    fake->fail_name = NULL;
+    CHECK(depth() == 1);
+    CHECK(hri_cuda.cuCtxPopCurrent_v2(&now) == 0 && now == other);
+    CHECK(hri_cuda.cuDevicePrimaryCtxRelease_v2(1) == 0);
+}
+
+/* Entering and leaving the context, and one call between. */
+static void operations_cost_one_call(void)
+{
+    setting s;
+    char host[2048];
+    setting_init(&s, 0);
+    const hri_copy rows = {.to = hri_at(s.buffer, 0),
+                           .from = hri_at_host(host, 0),
+                           .to_pitch = 64,
+                           .from_pitch = 128,
+                           .width = 48,
+                           .height = 8,
+                           .depth = 1};
+    const hri_copy row = conformance_row(rows.from, rows.to, 100);
+    TEST_CASE("an operation is one call of the driver");
+    long before = fake->calls;
+    CHECK(s.queue->ops->copy(s.queue, &rows) == HR_OK);
+    CHECK(fake->calls - before == 3);
+    CHECK(s.queue->ops->copy(s.queue, &row) == HR_OK);
+    CHECK(fake->calls - before == 6);
+    CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
+    CHECK(fake->calls - before == 9);
+    CHECK(s.queue->ops->wait(s.queue, s.event) == HR_OK);
+    CHECK(fake->calls - before == 12);
+    setting_finish(&s);
+}
+
+/* A second queue that multiplies takes the handle that the first one left. */
+static void handles_are_kept(void)
+{
+    setting s;
+    static const product p = {.type = HR_F32,
+                              .c_type = HR_F32,
+                              .m = 5,
+                              .n = 6,
+                              .k = 7,
+                              .alpha = {2},
+                              .beta = {1}};
+    TEST_CASE("handles of cuBLAS are made once");
+    long products = fake->library_products;
+    setting_init(&s, 0);
+    long before = fake->objects;
+    CHECK(product_is_right(s.queue, &p, gemm, 1));
+    CHECK(fake->objects == before + 2); /* a handle and its workspace */
+    for (int i = 0; i < 3; i++) {
+        s.queue->ops->destroy(s.queue);
+        s.queue = conformance_queue(s.device);
+        CHECK(product_is_right(s.queue, &p, gemm, 2));
+    }
+    CHECK(fake->objects == before + 2);
+    CHECK(fake->library_products == products + 4);
+    setting_finish(&s);
+}
+
+/* Who multiplies what. */
+static void work_is_divided(void)
+{
+    static const struct {
+        const char *name;
+        bool library;
+        product p;
+    } cases[] = {
+        {"plain",
+         true,
+         {.type = HR_F64,
+          .c_type = HR_F64,
+          .m = 3,
+          .n = 4,
+          .k = 5,
+          .alpha = {1}}},
+        {"conjugate and transposed",
+         true,
+         {.type = HR_C32,
+          .c_type = HR_C32,
+          .m = 3,
+          .n = 4,
+          .k = 5,
+          .alpha = {1, 1},
+          .a_columns = true,
+          .a_conjugate = true}},
+        {"conjugate alone",
+         false,
+         {.type = HR_C32,
+          .c_type = HR_C32,
+          .m = 3,
+          .n = 4,
+          .k = 5,
+          .alpha = {1, 1},
+          .b_conjugate = true}},
+        {"integers by fours",
+         true,
+         {.type = HR_I8,
+          .c_type = HR_I32,
+          .m = 8,
+          .n = 4,
+          .k = 12,
+          .alpha = {1},
+          .beta = {1}}},
+        {"odd integers",
+         false,
+         {.type = HR_I8,
+          .c_type = HR_I32,
+          .m = 8,
+          .n = 4,
+          .k = 11,
+          .alpha = {1}}},
+        {"integers at an odd place",
+         false,
+         {.type = HR_I8,
+          .c_type = HR_I32,
+          .m = 8,
+          .n = 4,
+          .k = 12,
+          .alpha = {1},
+          .lead = 2}},
+        {"integers scaled",
+         false,
+         {.type = HR_I8,
+          .c_type = HR_I32,
+          .m = 8,
+          .n = 4,
+          .k = 12,
+          .alpha = {3}}},
+        {"C scaled",
+         false,
+         {.type = HR_F32,
+          .c_type = HR_F32,
+          .m = 8,
+          .n = 4,
+          .k = 0,
+          .alpha = {3},
+          .beta = {2}}},
+    };
+    setting s;
+    setting_init(&s, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        TEST_CASE(cases[i].name);
+        long library = fake->library_products, kernel = fake->kernel_products;
+        CHECK(product_is_right(s.queue, &cases[i].p, gemm, i));
+        CHECK(fake->library_products - library == cases[i].library);
+        CHECK(fake->kernel_products - kernel == !cases[i].library);
+    }
+    setting_finish(&s);
+}
+
+/* An error while something ran, which the driver tells from then on. */
+static void faults_surface(void)
+{
+    setting s;
+    bool done = false;
+    uint64_t ns;
+    TEST_CASE("a fault on the device means that it is lost");
+    setting_init(&s, 0);
+    setting t;
+    setting_init(&t, 0);
+    CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
+    fake->sticky = CU_ILLEGAL_ADDRESS;
+    CHECK_FAILS(s.event->ops->query(s.event, &done), HR_ERROR_LOST,
+                "cuda:0: cuEventQuery failed with CUDA_ERROR_ILLEGAL_ADDRESS "
+                "(700)");
+    CHECK_FAILS(s.event->ops->wait(s.event), HR_ERROR_LOST, "cuda:0");
+    CHECK_FAILS(s.queue->ops->finish(s.queue), HR_ERROR_LOST, "cuda:0");
+    CHECK_FAILS(s.queue->ops->fill(s.queue, s.buffer, 0, 1, 1), HR_ERROR_LOST,
+                "ILLEGAL_ADDRESS");
+    CHECK(s.queue->ops->record(s.queue, s.event) == HR_ERROR_LOST);
+    CHECK(s.event->ops->elapsed(s.event, s.event, &ns) == HR_ERROR_LOST);
+    TEST_CASE("who waits for what failed fails too");
+    fake->sticky = 0;
+    CHECK(t.queue->ops->wait(t.queue, s.event) == HR_OK);
+    CHECK_FAILS(t.queue->ops->finish(t.queue), HR_ERROR_LOST, "cuda:0");
+    setting_finish(&t);
+    TEST_CASE("an event outlives the queue that failed");
+    s.queue->ops->destroy(s.queue);
+    CHECK(s.event->ops->wait(s.event) == HR_ERROR_LOST);
+    s.queue = NULL;
+    s.event->ops->destroy(s.event);
+    s.device->ops->release(s.buffer);
+    s.device->ops->close(s.device);
+}
+
+static void failures_are_told(void)
+{
+    static const struct {
+        const char *call;
+        int result;
+        hr_status status;
+    } cases[] = {
+        {"cuMemsetD2D8Async", 1, HR_ERROR_BACKEND},
+        {"cuMemsetD2D8Async", 2, HR_ERROR_OUT_OF_MEMORY},
+        {"cuMemsetD2D8Async", 719, HR_ERROR_LOST},
+        {"cuMemsetD2D8Async", 214, HR_ERROR_LOST},
+        {"cuCtxPushCurrent", 4, HR_ERROR_LOST},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        setting s;
+        TEST_CASE(cases[i].call);
+        setting_init(&s, 0);
+        fake->fail_name = cases[i].call;
+        fake->fail_result = cases[i].result;
+        CHECK(s.queue->ops->fill(s.queue, s.buffer, 0, 9, 1) ==
+              cases[i].status);
+        CHECK(strncmp(hr_last_error(), "cuda:0: ", 8) == 0);
+        CHECK(s.queue->ops->finish(s.queue) == cases[i].status);
+        setting_finish(&s);
+    }
+    TEST_CASE("nothing is left of what could not be made");
+    static const char *const calls[] = {
+        "cuMemGetInfo", "cuStreamCreate", "cuEventCreate",
+        "cuMemAlloc",   "cuMemHostAlloc", "cuDevicePrimaryCtxRetain"};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        hri_device *d = NULL;
+        hri_queue *queue = NULL;
+        hri_event *event = NULL;
+        hri_buffer *buffer = NULL;
+        void *host = NULL;
+        fake->fail_name = calls[i];
+        fake->fail_result = 1;
+        if (hri_backend_cuda.open(0, &d) == HR_OK) {
+            int made = 0;
+            made += d->ops->create_queue(d, &queue) == HR_OK;
+            made += d->ops->create_event(d, &event) == HR_OK;
+            made += d->ops->allocate(d, 10, &buffer) == HR_OK;
+            made += d->ops->allocate_pinned(d, 10, &host) == HR_OK;
+            CHECK(made == 3);
+            if (queue != NULL) {
+                queue->ops->destroy(queue);
+            }
+            if (event != NULL) {
+                event->ops->destroy(event);
+            }
+            d->ops->release(buffer);
+            d->ops->release_pinned(d, host);
+            d->ops->close(d);
+        } else {
+            CHECK(i == 0 || i == 5);
+        }
+        fake->fail_name = NULL;
+    }
+}
+
+static void kernels_that_do_not_compile(void)
+{
+    static const product p = {
+        .type = HR_BF16, .c_type = HR_F32, .m = 3, .n = 4, .k = 0, .beta = {2}};
+    setting s;
+    TEST_CASE("the compiler's first error is told");
+    setting_init(&s, 0);
+    fake->build_log = "gemm.cu(1): note: x\n"
+                      "gemm.cu(7): error: no such thing\nmore\n";
+    hri_gemm g = {
+        .type = p.type,
+        .c_type = p.c_type,
+        .m = 3,
+        .n = 4,
+        .beta = p.beta,
+        .c = {.place = hri_at(s.buffer, 0), .row_stride = 4, .col_stride = 1}};
+    CHECK_FAILS(gemm(s.queue, &g), HR_ERROR_BUILD,
+                "cuda:0: a kernel did not compile (NVRTC_ERROR_COMPILATION): "
+                "gemm.cu(7): error: no such thing");
+    CHECK(strchr(hr_last_error(), '\n') == NULL);
+    fake->build_log = NULL;
+    setting_finish(&s);
+}
+
+static void pinned_memory_is_told(void)
+{
+    setting s;
+    void *host = NULL;
+    char ordinary[16];
+    TEST_CASE("memory is pinned where the driver knows both ends");
+    setting_init(&s, 1);
+    const hri_device_ops *ops = s.device->ops;
+    CHECK(ops->allocate_pinned(s.device, 1000, &host) == HR_OK);
+    CHECK(ops->is_pinned(s.device, host, 1000));
+    CHECK(ops->is_pinned(s.device, (char *)host + 999, 1));
+    CHECK(!ops->is_pinned(s.device, host, 100000000));
+    CHECK(!ops->is_pinned(s.device, ordinary, sizeof ordinary));
+    ops->release_pinned(s.device, host);
+    setting_finish(&s);
+}
+
+static void peers_are_found(void)
+{
+    setting s, t;
+    char host[100] = "across", back[100] = "";
+    setting_init(&s, 0);
+    setting_init(&t, 1);
+    if (fake->peers == 0) {
+        TEST_CASE("GPUs that do not reach each other are strangers");
+        CHECK(!s.device->ops->is_peer(s.device, t.device));
+        CHECK(!t.device->ops->is_peer(t.device, s.device));
+    } else {
+        TEST_CASE("GPUs that reach each other are peers");
+        CHECK(s.device->ops->is_peer(s.device, t.device));
+        CHECK(t.device->ops->is_peer(t.device, s.device));
+        const hri_copy up = conformance_row(hri_at(s.buffer, 8),
+                                            hri_at_host(host, 0), sizeof host);
+        hri_copy rows = {.to = hri_at(t.buffer, 1),
+                         .from = hri_at(s.buffer, 8),
+                         .to_pitch = 60,
+                         .from_pitch = 50,
+                         .width = 50,
+                         .height = 2,
+                         .depth = 1};
+        hri_copy down =
+            conformance_row(hri_at_host(back, 0), hri_at(t.buffer, 1), 50);
+        CHECK(s.queue->ops->copy(s.queue, &up) == HR_OK);
+        CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
+        CHECK(t.queue->ops->wait(t.queue, s.event) == HR_OK);
+        CHECK(t.queue->ops->copy(t.queue, &rows) == HR_OK);
+        rows.height = 1;
+        CHECK(s.queue->ops->copy(s.queue, &rows) == HR_OK);
+        CHECK(t.queue->ops->copy(t.queue, &down) == HR_OK);
+        CHECK(t.queue->ops->finish(t.queue) == HR_OK);
+        CHECK(strcmp(back, "across") == 0);
+    }
+    setting_finish(&s);
+    setting_finish(&t);
+}
+
+int main(void)
+{
+    setenv("HEADRACE_CUDA", FAKE_CUDA, 1);
+    setenv("HEADRACE_CUBLAS", FAKE_CUDA, 1);
+    setenv("HEADRACE_NVRTC", FAKE_CUDA, 1);
+    uint32_t count = 0;
+    conformance_must(hri_backend_cuda.probe(&count), "probe");
+    void *library = dlopen(FAKE_CUDA, RTLD_NOW);
+    fake_cuda_state *(*get)(void) = NULL;
+    if (library == NULL) {
+        return 1;
+    }
+    *(void **)(void *)&get = dlsym(library, "fake_cuda_get");
+    *(void **)(void *)&depth = dlsym(library, "fake_cuda_depth");
+    fake = get();
+    contexts_are_left_alone();
+    operations_cost_one_call();
+    handles_are_kept();
+    kernels_that_do_not_compile();
+    work_is_divided();
+    faults_surface();
+    failures_are_told();
+    pinned_memory_is_told();
+    peers_are_found();
+    fake->peers = 0;
+    peers_are_found();
+    TEST_CASE("nothing is left");
+    CHECK(fake->objects == 0 && fake->retained == 0 && depth() == 0);
+    return test_end();
+}

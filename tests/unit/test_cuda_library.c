@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* What the CUDA backend says of libraries that are missing, too old or
+ * something else. Each case is a process of its own, as a library is looked for
+ * once. */
+#define _DEFAULT_SOURCE /* mkdtemp */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hal/hal.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_cuda;
+
+enum { EMPTY, STRANGER, FAKE, NOWHERE, OFF, FILES };
+
+static const char *files[FILES] = {
+    [FAKE] = FAKE_CUDA, [NOWHERE] = "/nowhere/libcuda.so.1", [OFF] = "off"};
+
+typedef struct library_case {
+    const char *name;
+    int cuda, cublas, nvrtc; /* of files */
+    const char *variable, *value;
+    bool there;       /* the backend has devices */
+    const char *says; /* a part of the sentence, or of the arithmetic */
+} library_case;
+
+static const library_case cases[] = {
+    {"no driver", NOWHERE, FAKE, FAKE, NULL, NULL, false,
+     "/nowhere/libcuda.so.1"},
+    {"an empty file for a driver", EMPTY, FAKE, FAKE, NULL, NULL, false,
+     "file too short"},
+    {"a library that is no driver", STRANGER, FAKE, FAKE, NULL, NULL, false,
+     "has no symbol cuGetErrorName"},
+    {"no GPU", FAKE, FAKE, FAKE, "FAKE_CUDA_INIT", "100", false,
+     "gives no GPU to work with: CUDA_ERROR_NO_DEVICE (100)"},
+    {"a driver with an empty list", FAKE, FAKE, FAKE, "FAKE_CUDA_DEVICES", "0",
+     false, "CUDA_ERROR_NO_DEVICE"},
+    {"a driver that does not suit its module", FAKE, FAKE, FAKE,
+     "FAKE_CUDA_INIT", "803", false, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
+    {"a driver that is too old", FAKE, FAKE, FAKE, "FAKE_CUDA_VERSION", "10020",
+     false, "is one for CUDA 10.2, and 11.0 or later is needed"},
+    {"nothing to multiply with", FAKE, NOWHERE, EMPTY, NULL, NULL, false,
+     "neither cuBLAS nor NVRTC"},
+    {"neither is wanted", FAKE, OFF, OFF, NULL, NULL, false,
+     "neither cuBLAS nor NVRTC"},
+    {"everything", FAKE, FAKE, FAKE, NULL, NULL, true,
+     "cuBLAS 99.1, NVRTC 99.2"},
+    {"no cuBLAS", FAKE, STRANGER, FAKE, NULL, NULL, true,
+     "NVRTC 99.2, since HEADRACE_CUBLAS names no cuBLAS that can be loaded"},
+    {"cuBLAS is not wanted", FAKE, OFF, FAKE, NULL, NULL, true, "NVRTC 99.2"},
+    {"no NVRTC", FAKE, FAKE, NOWHERE, NULL, NULL, true,
+     "cuBLAS 99.1, no NVRTC"},
+};
+
+/* What a device answers without cuBLAS or without NVRTC. */
+static void offers_are_right(const library_case *c)
+{
+    hri_device *device = NULL;
+    if (!CHECK(hri_backend_cuda.open(0, &device) == HR_OK)) {
+        return;
+    }
+    const hri_device_ops *ops = device->ops;
+    CHECK(ops->gemm_offered(device, HR_F32, HR_F32, HR_COMPUTE_NATIVE));
+    CHECK(ops->gemm_offered(device, HR_I8, HR_I32, HR_COMPUTE_NATIVE) ==
+          (c->nvrtc == FAKE));
+    CHECK(ops->gemm_offered(device, HR_F32, HR_F32, HR_COMPUTE_TF32) ==
+          (c->cublas == FAKE));
+    CHECK((device->info.gemm_bytes > 0) == (c->cublas == FAKE));
+    ops->close(device);
+}
+
+static int run_case(const library_case *c)
+{
+    uint32_t count = 77;
+    hri_device_info info;
+    TEST_CASE(c->name);
+    setenv("HEADRACE_CUDA", files[c->cuda], 1);
+    setenv("HEADRACE_CUBLAS", files[c->cublas], 1);
+    setenv("HEADRACE_NVRTC", files[c->nvrtc], 1);
+    if (c->variable != NULL) {
+        setenv(c->variable, c->value, 1);
+    }
+    if (!c->there) {
+        CHECK_FAILS(hri_backend_cuda.probe(&count), HR_ERROR_UNAVAILABLE,
+                    c->says);
+        CHECK_FAILS(hri_backend_cuda.probe(&count), HR_ERROR_UNAVAILABLE,
+                    c->says);
+        CHECK(count == 77);
+    } else if (CHECK(hri_backend_cuda.probe(&count) == HR_OK)) {
+        CHECK(count == 2);
+        CHECK(hri_backend_cuda.describe(0, &info) == HR_OK &&
+              strcmp(info.arithmetic, c->says) == 0);
+        CHECK(strcmp(info.physical_id, "pci:0000:c0:01.0") == 0);
+        offers_are_right(c);
+    }
+    return test_state.failures > 0;
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/headrace-XXXXXX", empty[64];
+    int failed = 0;
+    if (!CHECK(mkdtemp(folder) != NULL)) {
+        return test_end();
+    }
+    snprintf(empty, sizeof empty, "%s/libcuda.so.1", folder);
+    FILE *file = fopen(empty, "w");
+    if (CHECK(file != NULL)) {
+        fclose(file);
+    }
+    files[EMPTY] = empty;
+    files[STRANGER] = "libm.so.6";
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = 1;
+        pid_t child = fork();
+        if (child == 0) {
+            _exit(run_case(&cases[i]));
+        }
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        TEST_CASE(cases[i].name);
+        failed += !CHECK(status == 0);
+    }
+    unlink(empty);
+    rmdir(folder);
+    printf("%d cases failed\n", failed);
+    return test_end();
+}

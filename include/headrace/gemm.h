@@ -27,7 +27,11 @@ extern "C" {
 typedef enum hr_compute {
     HR_COMPUTE_NATIVE = 0, /**< in the accumulation type of the table above */
     HR_COMPUTE_TF32 = 1    /**< f32 rounded to tf32 (10 bits) first; only where
-                                an accelerator offers it, never by itself */
+                                an accelerator offers it (GPUs of NVIDIA from
+                                capability 8.0 on), never by itself. Rounding,
+                                or cutting, changes an element of A or B by
+                                at most 2^-10 of itself, which adds
+                                2^-9 |alpha||A||B| to the error */
 } hr_compute;
 
 /** What takes the time. */

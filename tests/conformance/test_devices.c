@@ -41,6 +41,7 @@ static void descriptions_agree(const hri_device *device, uint32_t index)
     CHECK(strcmp(info.physical_id, open->physical_id) == 0);
     CHECK(info.memory_bytes == open->memory_bytes);
     CHECK(info.allocation_bytes == open->allocation_bytes);
+    CHECK(info.gemm_bytes == open->gemm_bytes);
     CHECK(info.compute_units == open->compute_units);
     CHECK(info.emulated == open->emulated && info.host == open->host &&
           info.staged == open->staged);

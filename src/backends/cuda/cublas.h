@@ -25,8 +25,9 @@ hr_status hri_cublas_load(void);
 /* "cuBLAS 13.1", or "" without it. */
 const char *hri_cublas_name(void);
 
-/* The workspace that each queue which multiplies takes; 0 without cuBLAS. */
-uint64_t hri_cublas_workspace_bytes(int capability);
+/* The device memory that each queue which multiplies takes for itself; 0
+ * without cuBLAS. */
+uint64_t hri_cublas_bytes(int capability);
 
 /* Whether cuBLAS has words for a product with m, n, k > 0 and alpha not 0. */
 bool hri_cublas_suits(const hri_gemm *gemm);

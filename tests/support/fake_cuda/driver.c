@@ -66,7 +66,7 @@ __attribute__((constructor)) static void begin(void)
     state.init_result = number("FAKE_CUDA_INIT", 0);
     state.peers = number("FAKE_CUDA_PEERS", 1);
     state.capability = 90;
-    state.memory_bytes = (uint64_t)256 << 20;
+    state.memory_bytes = (uint64_t)1 << 30;
     for (int i = 0; i < FAKE_CUDA_MOST_DEVICES; i++) {
         contexts[i].device = i;
     }

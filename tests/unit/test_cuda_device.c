@@ -124,92 +124,78 @@ static void handles_are_kept(void)
 }
 
 /* Who multiplies what. */
+static const struct {
+    const char *name;
+    bool library;
+    product p;
+} divided[] = {
+    {"plain",
+     true,
+     {.type = HR_F64, .c_type = HR_F64, .m = 3, .n = 4, .k = 5, .alpha = {1}}},
+    {"conjugate and transposed",
+     true,
+     {.type = HR_C32,
+      .c_type = HR_C32,
+      .m = 3,
+      .n = 4,
+      .k = 5,
+      .alpha = {1, 1},
+      .a_columns = true,
+      .a_conjugate = true}},
+    {"conjugate alone",
+     false,
+     {.type = HR_C32,
+      .c_type = HR_C32,
+      .m = 3,
+      .n = 4,
+      .k = 5,
+      .alpha = {1, 1},
+      .b_conjugate = true}},
+    {"integers by fours",
+     true,
+     {.type = HR_I8,
+      .c_type = HR_I32,
+      .m = 8,
+      .n = 4,
+      .k = 12,
+      .alpha = {1},
+      .beta = {1}}},
+    {"odd integers",
+     false,
+     {.type = HR_I8, .c_type = HR_I32, .m = 8, .n = 4, .k = 11, .alpha = {1}}},
+    {"integers at an odd place",
+     false,
+     {.type = HR_I8,
+      .c_type = HR_I32,
+      .m = 8,
+      .n = 4,
+      .k = 12,
+      .alpha = {1},
+      .lead = 2}},
+    {"integers scaled",
+     false,
+     {.type = HR_I8, .c_type = HR_I32, .m = 8, .n = 4, .k = 12, .alpha = {3}}},
+    {"C scaled",
+     false,
+     {.type = HR_F32,
+      .c_type = HR_F32,
+      .m = 8,
+      .n = 4,
+      .k = 0,
+      .alpha = {3},
+      .beta = {2}}},
+};
+
 static void work_is_divided(void)
 {
-    static const struct {
-        const char *name;
-        bool library;
-        product p;
-    } cases[] = {
-        {"plain",
-         true,
-         {.type = HR_F64,
-          .c_type = HR_F64,
-          .m = 3,
-          .n = 4,
-          .k = 5,
-          .alpha = {1}}},
-        {"conjugate and transposed",
-         true,
-         {.type = HR_C32,
-          .c_type = HR_C32,
-          .m = 3,
-          .n = 4,
-          .k = 5,
-          .alpha = {1, 1},
-          .a_columns = true,
-          .a_conjugate = true}},
-        {"conjugate alone",
-         false,
-         {.type = HR_C32,
-          .c_type = HR_C32,
-          .m = 3,
-          .n = 4,
-          .k = 5,
-          .alpha = {1, 1},
-          .b_conjugate = true}},
-        {"integers by fours",
-         true,
-         {.type = HR_I8,
-          .c_type = HR_I32,
-          .m = 8,
-          .n = 4,
-          .k = 12,
-          .alpha = {1},
-          .beta = {1}}},
-        {"odd integers",
-         false,
-         {.type = HR_I8,
-          .c_type = HR_I32,
-          .m = 8,
-          .n = 4,
-          .k = 11,
-          .alpha = {1}}},
-        {"integers at an odd place",
-         false,
-         {.type = HR_I8,
-          .c_type = HR_I32,
-          .m = 8,
-          .n = 4,
-          .k = 12,
-          .alpha = {1},
-          .lead = 2}},
-        {"integers scaled",
-         false,
-         {.type = HR_I8,
-          .c_type = HR_I32,
-          .m = 8,
-          .n = 4,
-          .k = 12,
-          .alpha = {3}}},
-        {"C scaled",
-         false,
-         {.type = HR_F32,
-          .c_type = HR_F32,
-          .m = 8,
-          .n = 4,
-          .k = 0,
-          .alpha = {3},
-          .beta = {2}}},
-    };
     setting s;
     setting_init(&s, 0);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        TEST_CASE(cases[i].name);
+    for (size_t i = 0; i < sizeof divided / sizeof divided[0]; i++) {
+        TEST_CASE(divided[i].name);
         long library = fake->library_products, kernel = fake->kernel_products;
-        CHECK(product_is_right(s.queue, &cases[i].p, gemm, i));
-        CHECK(fake->library_products - library == cases[i].library);
-        CHECK(fake->kernel_products - kernel == !cases[i].library);
+        CHECK(product_is_right(s.queue, &divided[i].p, gemm, i));
+        CHECK(fake->library_products - library == divided[i].library);
+        CHECK(fake->kernel_products - kernel == !divided[i].library);
     }
     setting_finish(&s);
 }

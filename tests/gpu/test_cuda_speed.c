@@ -13,16 +13,18 @@ static const struct {
     hr_type type, c_type;
     hr_compute compute;
     int64_t n;
+    bool b_columns; /* B is column-major */
 } rows[] = {
-    {"f32", HR_F32, HR_F32, HR_COMPUTE_NATIVE, 8192},
-    {"tf32", HR_F32, HR_F32, HR_COMPUTE_TF32, 16384},
-    {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE, 8192},
-    {"c32", HR_C32, HR_C32, HR_COMPUTE_NATIVE, 4096},
-    {"c64", HR_C64, HR_C64, HR_COMPUTE_NATIVE, 4096},
-    {"f16", HR_F16, HR_F16, HR_COMPUTE_NATIVE, 16384},
-    {"f16 to f32", HR_F16, HR_F32, HR_COMPUTE_NATIVE, 16384},
-    {"bf16", HR_BF16, HR_BF16, HR_COMPUTE_NATIVE, 16384},
-    {"i8 to i32", HR_I8, HR_I32, HR_COMPUTE_NATIVE, 16384},
+    {"f32", HR_F32, HR_F32, HR_COMPUTE_NATIVE, 8192, false},
+    {"tf32", HR_F32, HR_F32, HR_COMPUTE_TF32, 16384, false},
+    {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE, 8192, false},
+    {"c32", HR_C32, HR_C32, HR_COMPUTE_NATIVE, 4096, false},
+    {"c64", HR_C64, HR_C64, HR_COMPUTE_NATIVE, 4096, false},
+    {"f16", HR_F16, HR_F16, HR_COMPUTE_NATIVE, 16384, false},
+    {"f16 to f32", HR_F16, HR_F32, HR_COMPUTE_NATIVE, 16384, false},
+    {"bf16", HR_BF16, HR_BF16, HR_COMPUTE_NATIVE, 16384, false},
+    {"i8 to i32", HR_I8, HR_I32, HR_COMPUTE_NATIVE, 16384, false},
+    {"i8, B^T", HR_I8, HR_I32, HR_COMPUTE_NATIVE, 16384, true},
 };
 
 static double seconds_since(uint64_t start)
@@ -76,6 +78,10 @@ static void measure(hri_device *device, hri_queue *queue, size_t row)
         operands[i] = (hri_operand){
             .place = hri_at(buffers[i], 0), .row_stride = n, .col_stride = 1};
     }
+    if (rows[row].b_columns) {
+        operands[1].row_stride = 1;
+        operands[1].col_stride = n;
+    }
     fill_randomly(queue, buffers[0], type);
     fill_randomly(queue, buffers[1], type);
     hri_gemm g = {.type = type,
@@ -114,6 +120,16 @@ static void measure(hri_device *device, hri_queue *queue, size_t row)
     to->ops->destroy(to);
 }
 
+/* What is free on the device now. */
+static uint64_t free_now(void)
+{
+    hri_device *device = NULL;
+    conformance_must(hri_backend_cuda.open(0, &device), "open");
+    uint64_t free_bytes = device->info.free_bytes;
+    device->ops->close(device);
+    return free_bytes;
+}
+
 int main(void)
 {
     uint32_t count = 0;
@@ -138,6 +154,10 @@ int main(void)
             measure(device, queue, i);
         }
     }
+    printf("multiplying has taken %.1f MiB of the device's memory beside "
+           "operands; %.1f were expected, and code is not counted\n",
+           ((double)device->info.free_bytes - (double)free_now()) / (1 << 20),
+           (double)device->info.gemm_bytes / (1 << 20));
     queue->ops->destroy(queue);
     device->ops->close(device);
     return test_end();

@@ -34,9 +34,9 @@ int main(void)
                 HR_ERROR_UNSUPPORTED, "capability 2.0");
     TEST_CASE("a source that does not compile");
     const char *none[] = {NULL};
-    CHECK_FAILS(
-        hri_nvrtc_compile("cuda:0", "__device__ int f() { return x; }", 90, none, &text),
-        HR_ERROR_BUILD, "identifier \"x\" is undefined");
+    CHECK_FAILS(hri_nvrtc_compile("cuda:0", "__device__ int f() { return x; }",
+                                  90, none, &text),
+                HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
     return test_end();
 }

@@ -11,7 +11,8 @@
  *
  * Given by the build options, see src/backends/cuda/program.c: IN (the hr_type
  * of A and B), WM, WN, RM, RN, KC; V, numbers that shared memory is read in;
- * PAD, numbers added to each row there against bank conflicts, a multiple of V.
+ * PAD, numbers added to each row there against bank conflicts, a multiple of V;
+ * BLOCKS, that a multiprocessor shall have room for.
  * The number of threads is a multiple of TM, TN and KC. */
 #define F32  1
 #define F64  2
@@ -262,7 +263,7 @@ INLINE void store(void *c, extent at, pair sum, pair alpha, pair beta,
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
      extent a_cols, const stored *b, extent b_rows, extent b_cols, void *c,
      extent c_rows, pair alpha, pair beta, int flags, extent tiles_across)

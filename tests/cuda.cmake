@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+# Programs that are tests already, again on the CUDA backend alone: on a GPU
+# (label gpu) with cuBLAS and without, and on a GPU that is none.
+function(test_again name label variables)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT ${timeout} ENVIRONMENT
+    "${environment};CONFORMANCE_BACKEND=cuda;${variables}")
+endfunction()
+
+# A library that looks like those of NVIDIA, with which all of the CUDA backend
+# but its kernel runs anywhere.
+file(GLOB fake CONFIGURE_DEPENDS support/fake_cuda/*.c)
+add_library(fake_cuda MODULE ${fake})
+target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(fake_cuda PRIVATE headrace_flags)
+foreach(name test_cuda_library test_cuda_device)
+  target_compile_definitions(${name} PRIVATE
+    FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
+  add_dependencies(${name} fake_cuda)
+endforeach()
+set(faked "")
+foreach(variable HEADRACE_CUDA HEADRACE_CUBLAS HEADRACE_NVRTC)
+  list(APPEND faked ${variable}=$<TARGET_FILE:fake_cuda>)
+endforeach()
+
+foreach(set cuda 2xcuda:0 cuda,host)
+  test_again(gpu/test_gemm_random:${set} gpu "" test_gemm_random ${set})
+  test_again(conformance/test_gemm_random:fake_${set} conformance "${faked}"
+    test_gemm_random ${set})
+endforeach()
+file(GLOB files CONFIGURE_DEPENDS conformance/test_*.c)
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WE)
+  test_again(gpu/${name} gpu "" ${name})
+  test_again(conformance/${name}:fake_cuda conformance "${faked}" ${name})
+endforeach()
+test_again(conformance/test_cuda_peers:fake_cuda conformance "${faked}"
+  test_cuda_peers)
+set(kernel HEADRACE_CUBLAS=off)
+test_again(gpu/test_gemm:kernel gpu ${kernel} test_gemm)
+test_again(gpu/test_cuda_gemm:kernel gpu ${kernel} test_cuda_gemm)
+test_again(gpu/test_gemm_random:cuda:kernel gpu ${kernel}
+  test_gemm_random cuda)

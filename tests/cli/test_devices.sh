@@ -54,6 +54,13 @@ if "$HEADRACE" devices --accelerators opencl >/dev/null 2>&1; then
 fi
 unset HEADRACE_CBLAS
 
+# A driver that is not there is no error, unless it was asked for.
+HEADRACE_CUDA=/nowhere/libcuda.so.1
+export HEADRACE_CUDA
+expect 0 "no: /nowhere/libcuda.so.1: cannot open" devices
+expect 1 "/nowhere/libcuda.so.1" devices --accelerators cuda
+unset HEADRACE_CUDA
+
 # What no list is, and what is not there.
 expect 2 "--accelerators: " devices --accelerators ,
 expect 2 "--accelerators: " devices --accelerators 0xhost

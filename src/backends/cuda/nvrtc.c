@@ -153,19 +153,37 @@ static int fetch(nvrtc_program program, bool machine_code, char **image)
     return error;
 }
 
+/* Compile a program that has been created, and fetch what came out. */
+static hr_status run(const char *path, nvrtc_program program, int count,
+                     const char *const *options, bool machine_code,
+                     char **image)
+{
+    int error = api.nvrtcCompileProgram(program, count, options);
+    if (error != 0) {
+        return build_failed(path, program, error);
+    }
+    error = fetch(program, machine_code, image);
+    if (*image != NULL) {
+        return HR_OK;
+    }
+    return hri_fail(error != 0 ? HR_ERROR_BACKEND : HR_ERROR_OUT_OF_MEMORY,
+                    "%s: NVRTC gives no code: %s", path,
+                    error != 0 ? api.nvrtcGetErrorString(error)
+                               : "out of host memory");
+}
+
 hr_status hri_nvrtc_compile(const char *path, const char *source,
                             int capability, const char *const *options,
                             char **image)
 {
     const char *all[MOST_OPTIONS];
-    char target_option[48];
-    int count = 0;
+    char target_option[48], *text = NULL;
     nvrtc_program program = NULL;
     hr_status status = hri_nvrtc_load();
     if (status != HR_OK) {
         return status;
     }
-    int target = target_for(capability);
+    int target = target_for(capability), count = 0;
     if (target == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "%s: %s compiles no more for devices of capability "
@@ -184,20 +202,7 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
         return hri_fail(HR_ERROR_BACKEND, "%s: nvrtcCreateProgram failed: %s",
                         path, api.nvrtcGetErrorString(error));
     }
-    char *text = NULL;
-    error = api.nvrtcCompileProgram(program, count, all);
-    if (error != 0) {
-        status = build_failed(path, program, error);
-    } else {
-        error = fetch(program, target == capability, &text);
-        if (text == NULL) {
-            status =
-                hri_fail(error != 0 ? HR_ERROR_BACKEND : HR_ERROR_OUT_OF_MEMORY,
-                         "%s: NVRTC gives no code: %s", path,
-                         error != 0 ? api.nvrtcGetErrorString(error)
-                                    : "out of host memory");
-        }
-    }
+    status = run(path, program, count, all, target == capability, &text);
     api.nvrtcDestroyProgram(&program);
     if (status == HR_OK) {
         *image = text;

@@ -11,20 +11,27 @@ enum {
     MOST_EDGE = 4096,
     SHALLOW = 512, /* depth for which the largest tiles are tried */
     PAD = 16,      /* elements; lines in slots start at multiples of it */
-    GRAIN = 32,    /* elements; large cuts fall on multiples of it */
-    RING = 4,      /* tiles on their way home when k is whole */
+    GRAIN = 32, /* elements; cuts fall on multiples of it, and larger ones on */
+    MOST_GRAIN = 256, /* those of larger powers of two, as kernels' tiles are */
+    RING = 4,         /* tiles on their way home when k is whole */
 };
 
 /* Longer tasks than these would make cancelling and stealing slow. A product
  * in place has one task running, and nothing waits behind it. */
 static const double most_task_seconds = 0.1, most_in_place_seconds = 0.6;
 
-/* What it costs to issue one, measured on H200s as 5 to 10 microseconds. */
-static const double task_overhead_seconds = 1e-5;
+/* What it costs to issue one, measured on H200s as 5 to 10 microseconds; and to
+ * start and end a run with threads and queues. */
+static const double task_overhead_seconds = 1e-5, run_overhead_seconds = 1e-4;
 
 static int64_t grain(int64_t extent, int64_t pieces)
 {
-    return extent / pieces >= 8 * GRAIN ? GRAIN : 1;
+    int64_t size = extent / pieces / 8;
+    int64_t g = MOST_GRAIN;
+    while (g > size && g > GRAIN) {
+        g /= 2;
+    }
+    return g <= size ? g : 1;
 }
 
 int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i)
@@ -106,19 +113,26 @@ uint64_t hri_plan_least_memory(const hri_plan_shape *s)
     return fits ? sum : UINT64_MAX;
 }
 
+/* A row of a box costs a link as much as so many bytes more: seen on H200s,
+ * whose links carry 33 GB/s in rows of 2 KiB, 49 of 8 KiB and 55 in one piece.
+ */
+static const double row_overhead_bytes = 1400.0;
+
 typedef struct search {
     const hri_plan_shape *shape;
     const hri_plan_accelerator *accelerators;
     uint32_t count;
     const hri_partition *partition;
     hri_rect *rects;
-    double rate, up, down; /* sums */
-    bool one_device;       /* all of them: none idles while others work */
-    double products;       /* multiply-adds of the largest task */
+    double rate, up, down, both;       /* sums */
+    double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
+    bool one_device; /* all of them: none idles while others work */
+    double products; /* multiply-adds of the largest task */
     int64_t whole_edge, cut_edge;
     int32_t depth;     /* sets of streamed panels: 2, or 1 in dire need */
     double most_bytes; /* of a candidate worth looking at */
     bool by_time;      /* look for the least seconds, else bytes */
+    bool one_block;    /* all of C at once: nothing moves less */
     bool found;
     hri_blocking best;
 } search;
@@ -158,10 +172,12 @@ static double ends(const search *x, const hri_blocking *b, double compute)
         seconds += (height + width) * depth * s->size * x->count / x->up;
     }
     if (x->up > 0 && b->chunks == 1 && !single(b)) {
-        /* the side that stays is loaded whole while the first block runs */
+        /* all that the first block needs is loaded while it runs */
         double side = b->by_columns ? (double)s->n / (double)b->block_cols
                                     : (double)s->m / (double)b->block_rows;
-        double load = side * (double)s->k * s->size / x->up;
+        double other = b->by_columns ? (double)s->m / (double)b->block_rows
+                                     : (double)s->n / (double)b->block_cols;
+        double load = (side + other) * (double)s->k * s->size / x->up;
         seconds += fmax(0.0, load - compute / blocks);
     }
     if (x->down > 0) {
@@ -173,6 +189,35 @@ static double ends(const search *x, const hri_blocking *b, double compute)
     return seconds;
 }
 
+/* The part of its speed that arithmetic keeps on tiles of this size. */
+static double efficiency(const search *x, double height, double width,
+                         double depth)
+{
+    const double *e = x->efficiency;
+    if (e[0] == 0.0) {
+        return 1.0 / (1.0 + 16.0 / height + 16.0 / width + 16.0 / depth);
+    }
+    double edge = sqrt(height * width), shallow = 1.0 + 64.0 / depth;
+    if (edge <= hri_tile_edges[0]) {
+        double area = edge * edge / hri_tile_edges[0] / hri_tile_edges[0];
+        return e[0] * area / shallow;
+    }
+    for (int i = 1; i < HRI_TILE_RATES; i++) {
+        if (edge <= hri_tile_edges[i]) {
+            double part = log2(edge / hri_tile_edges[i - 1]) /
+                          log2(hri_tile_edges[i] / hri_tile_edges[i - 1]);
+            return (e[i - 1] + (e[i] - e[i - 1]) * part) / shallow;
+        }
+    }
+    return 1.0 / shallow;
+}
+
+/* How much longer a link takes for rows of so many bytes than for one piece. */
+static double narrow(const search *x, double bytes)
+{
+    return x->efficiency[0] == 0.0 ? 1.0 : 1.0 + row_overhead_bytes / bytes;
+}
+
 static void predict(const search *x, hri_blocking *b)
 {
     const hri_plan_shape *s = x->shape;
@@ -180,19 +225,26 @@ static void predict(const search *x, hri_blocking *b)
     double width = (double)piece(s->n, b->block_cols * b->cols);
     double depth = (double)piece(s->k, b->chunks);
     double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
-    double small = 1.0 + 16.0 / height + 16.0 / width + 16.0 / depth;
     double tasks = (double)(b->block_rows * b->rows) *
                    (double)(b->block_cols * b->cols) * (double)b->chunks;
-    double compute = flops / x->rate * b->balance * small +
-                     tasks / x->count * task_overhead_seconds;
-    double c = (double)s->m * (double)s->n * s->c_size;
-    double up = x->up > 0 ? (b->bytes + (s->read_c ? c : 0)) / x->up : 0;
+    double compute =
+        flops / x->rate * b->balance / efficiency(x, height, width, depth) +
+        tasks / x->count * task_overhead_seconds;
+    /* rows of A are as long as k is deep, those of B and C as tiles are wide */
+    double panels = b->bytes * 0.5 *
+                    (narrow(x, depth * s->size) + narrow(x, width * s->size));
+    double c =
+        (double)s->m * (double)s->n * s->c_size * narrow(x, width * s->c_size);
+    double old_c = s->read_c ? c : 0.0;
+    double up = x->up > 0 ? (panels + old_c) / x->up : 0;
     double down = x->down > 0 ? c / x->down : 0;
-    double link = fmax(up, down);
+    double both = x->both > 0 ? (panels + old_c + c) / x->both : 0;
+    double link = fmax(fmax(up, down), both);
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || single(b);
     b->ends = ends(x, b, compute);
-    b->seconds = b->ends + (overlap ? fmax(compute, link) : compute + link);
+    b->seconds = run_overhead_seconds + b->ends +
+                 (overlap ? fmax(compute, link) : compute + link);
 }
 
 static bool fits(search *x, const hri_blocking *b)
@@ -300,8 +352,8 @@ static void consider_edge(search *x, int64_t edge)
         double balance;
     } across[COUNTS];
     int64_t count = 0;
-    int64_t last_row = hri_ceil_div(s->m, edge);
-    int64_t last_col = hri_ceil_div(s->n, edge);
+    int64_t last_row = x->one_block ? 1 : hri_ceil_div(s->m, edge);
+    int64_t last_col = x->one_block ? 1 : hri_ceil_div(s->n, edge);
     for (int64_t c = 1; c <= last_col && count < COUNTS;
          c = next_count(c, last_col)) {
         across[count].blocks = c;
@@ -347,6 +399,39 @@ static void set_edges(search *x)
     x->cut_edge = hri_max((int64_t)cut / GRAIN * GRAIN, LEAST_EDGE);
 }
 
+/* Down in steps of a quarter, or by powers of two, whose multiples suit the
+ * kernels of accelerators; and end on the smallest exactly. 0: no more. */
+static int64_t next_edge(const search *x, int64_t edge)
+{
+    if (edge <= LEAST_EDGE) {
+        return 0;
+    }
+    if (x->efficiency[0] == 0.0) {
+        return hri_max(edge * 3 / 4, LEAST_EDGE);
+    }
+    int64_t next = LEAST_EDGE;
+    while (next * 2 < edge) {
+        next *= 2;
+    }
+    return next;
+}
+
+/* What tiles of some sizes cost all accelerators together. */
+static void set_efficiency(search *x)
+{
+    for (int i = 0; i < HRI_TILE_RATES; i++) {
+        double sum = 0.0;
+        bool tiled = false;
+        for (uint32_t j = 0; j < x->count; j++) {
+            const hri_plan_accelerator *a = &x->accelerators[j];
+            sum += a->tile_rates[i] > 0.0 ? fmin(a->tile_rates[i], a->rate)
+                                          : a->rate;
+            tiled = tiled || a->tile_rates[i] > 0.0;
+        }
+        x->efficiency[i] = tiled ? sum / x->rate : 0.0;
+    }
+}
+
 static void scan(search *x)
 {
     x->found = false;
@@ -357,8 +442,7 @@ static void scan(search *x)
         if (x->found && !x->by_time && single(&x->best)) {
             break; /* every panel crosses once: smaller tiles add nothing */
         }
-        /* down in steps of a quarter, and end on the smallest exactly */
-        edge = edge > LEAST_EDGE ? hri_max(edge * 3 / 4, LEAST_EDGE) : 0;
+        edge = next_edge(x, edge);
     }
 }
 
@@ -426,9 +510,11 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         x.rate += accelerators[i].rate;
         x.up += accelerators[i].up;
         x.down += accelerators[i].down;
+        x.both += accelerators[i].both;
         x.one_device =
             x.one_device && accelerators[i].device == accelerators[0].device;
     }
+    set_efficiency(&x);
     set_edges(&x);
     for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {
         scan(&x);
@@ -442,6 +528,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;
     x.by_time = true;
+    x.one_block = single(&x.best) && x.best.chunks == 1;
     scan(&x);
     *blocking = x.best;
     return HR_OK;

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The feeder: brings a lane's panels from the host and forwards them. */
+/* The feeder brings a lane's panels from the host, the forwarder sends them on
+ * to the lanes that need them too. */
 #include "gemm/lane.h"
-
-hr_status hri_lane_up(hri_lane *lane, hri_queue *queue, hri_ring *ring,
-                      const hri_copy *copy)
-{
-    return lane->device->info.staged ? hri_ring_up(ring, queue, copy)
-                                     : queue->ops->copy(queue, copy);
-}
 
 /* The delivery before d in its slot; NULL when there was none. */
 static hri_arrival *before(const hri_lane *lane, const hri_delivery *d)
@@ -56,8 +50,9 @@ static hr_status take_slot(hri_lane *lane, int64_t number, hri_queue *queue)
     if (old != NULL) {
         const hri_delivery *was =
             &lane->part->deliveries[lane->held[d->side][d->slot]];
-        hri_lane_recycle_event(source_of(lane, was), old->ready);
-        hri_lane_recycle_event(lane, old->sent);
+        hri_accelerator_recycle_event(source_of(lane, was)->accelerator,
+                                      old->ready);
+        hri_accelerator_recycle_event(lane->accelerator, old->sent);
         old->ready = old->sent = NULL;
     }
     lane->held[d->side][d->slot] = number;
@@ -70,7 +65,7 @@ static hr_status arrive(hri_lane *lane, int64_t number, hri_lane *from,
                         hri_queue *queue)
 {
     hri_arrival *a = &lane->arrivals[number];
-    hr_status status = hri_lane_take_event(from, &a->ready);
+    hr_status status = hri_accelerator_take_event(from->accelerator, &a->ready);
     if (status == HR_OK) {
         status = queue->ops->record(queue, a->ready);
     }
@@ -80,31 +75,88 @@ static hr_status arrive(hri_lane *lane, int64_t number, hri_lane *from,
     return status;
 }
 
+/* The panel of delivery `number` has been enqueued on lane->up. */
+static hr_status loaded(hri_lane *lane, int64_t number, const hri_copy *copy)
+{
+    hri_run_state *run = lane->run;
+    pthread_mutex_lock(&run->lock);
+    lane->share->up += hri_copy_bytes(copy);
+    pthread_mutex_lock(&lane->queues);
+    hr_status status = arrive(lane, number, lane, lane->up);
+    pthread_mutex_unlock(&lane->queues);
+    pthread_mutex_unlock(&run->lock);
+    return status;
+}
+
+static void load_done(void *data)
+{
+    hri_load *load = data;
+    hri_run_state *run = load->lane->run;
+    hri_run_fail(run, loaded(load->lane, load->number, &load->job.copy));
+    pthread_mutex_lock(&run->lock);
+    load->busy = false;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+}
+/* A load that the crew has done; NULL when the run failed. */
+static hri_load *free_load(hri_lane *lane)
+{
+    hri_run_state *run = lane->run;
+    hri_load *found = NULL;
+    pthread_mutex_lock(&run->lock);
+    while (found == NULL && run->error.status == HR_OK) {
+        for (int i = 0; i < HRI_LOADS && found == NULL; i++) {
+            found = lane->loads[i].busy ? NULL : &lane->loads[i];
+        }
+        if (found == NULL) {
+            pthread_cond_wait(&run->changed, &run->lock);
+        }
+    }
+    if (found != NULL) {
+        found->busy = true;
+    }
+    pthread_mutex_unlock(&run->lock);
+    return found;
+}
+
+/* Let the crew bring a panel. */
+static void load_staged(hri_lane *lane, int64_t number, const hri_copy *copy)
+{
+    hri_load *load = free_load(lane);
+    if (load != NULL) {
+        load->number = number;
+        load->job = (hri_job){
+            .copy = *copy, .queue = lane->up, .done = load_done, .data = load};
+        hri_crew_put(&lane->up_crew, &load->job, false);
+    }
+}
+
 static hr_status load(hri_lane *lane, int64_t number)
 {
     hri_run_state *run = lane->run;
     const hri_delivery *d = &lane->part->deliveries[number];
+    hr_status status = HR_OK;
     pthread_mutex_lock(&run->lock);
-    if (!wait_free(lane, d)) {
-        pthread_mutex_unlock(&run->lock);
-        return HR_OK;
+    bool go_on = wait_free(lane, d);
+    if (go_on) {
+        pthread_mutex_lock(&lane->queues);
+        status = take_slot(lane, number, lane->up);
+        pthread_mutex_unlock(&lane->queues);
     }
-    hr_status status = take_slot(lane, number, lane->up);
     pthread_mutex_unlock(&run->lock);
-    if (status != HR_OK) {
+    if (!go_on || status != HR_OK) {
         return status;
     }
     hri_copy copy = hri_panel_copy(run, d->side, d->index, d->chunk,
                                    lane->panels[d->side][d->slot]);
-    status = hri_lane_up(lane, lane->up, &lane->up_ring, &copy);
-    if (status != HR_OK) {
-        return status;
+    if (lane->staged[d->side]) {
+        load_staged(lane, number, &copy);
+        return HR_OK;
     }
-    pthread_mutex_lock(&run->lock);
-    lane->share->up += hri_copy_bytes(&copy);
-    status = arrive(lane, number, lane, lane->up);
-    pthread_mutex_unlock(&run->lock);
-    return status;
+    pthread_mutex_lock(&lane->queues);
+    status = lane->up->ops->copy(lane->up, &copy);
+    pthread_mutex_unlock(&lane->queues);
+    return status == HR_OK ? loaded(lane, number, &copy) : status;
 }
 
 /* One forward of delivery d of lane. The run's lock is held. */
@@ -138,15 +190,21 @@ static hr_status forward_all(hri_lane *lane, int64_t number)
     hri_run_state *run = lane->run;
     const hri_delivery *d = &lane->part->deliveries[number];
     hri_arrival *a = &lane->arrivals[number];
+    hr_status status = HR_OK;
     pthread_mutex_lock(&run->lock);
-    hr_status status = lane->peer->ops->wait(lane->peer, a->ready);
+    while (!a->issued && run->error.status == HR_OK) {
+        pthread_cond_wait(&run->changed, &run->lock);
+    }
+    if (run->error.status == HR_OK) {
+        status = lane->peer->ops->wait(lane->peer, a->ready);
+    }
     for (int32_t i = 0;
          i < d->forward_count && status == HR_OK && run->error.status == HR_OK;
          i++) {
         status = forward(lane, d, &run->plan->forwards[d->forwards + i]);
     }
     if (status == HR_OK && run->error.status == HR_OK) {
-        status = hri_lane_take_event(lane, &a->sent);
+        status = hri_accelerator_take_event(lane->accelerator, &a->sent);
     }
     if (status == HR_OK && run->error.status == HR_OK) {
         status = lane->peer->ops->record(lane->peer, a->sent);
@@ -157,6 +215,12 @@ static hr_status forward_all(hri_lane *lane, int64_t number)
     return status;
 }
 
+/* Deliveries that this lane brings itself; others come from their source. */
+static bool is_own(const hri_delivery *d)
+{
+    return d->source < 0;
+}
+
 void *hri_feeder_main(void *argument)
 {
     hri_lane *lane = argument;
@@ -165,20 +229,30 @@ void *hri_feeder_main(void *argument)
     for (int64_t i = 0; i < lane->part->delivery_count && status == HR_OK &&
                         !hri_run_stopped(run);
          i++) {
-        const hri_delivery *d = &lane->part->deliveries[i];
-        if (d->source >= 0) {
-            continue; /* its source's feeder brings it */
+        if (is_own(&lane->part->deliveries[i])) {
+            status = load(lane, i);
         }
-        status = load(lane, i);
-        if (status == HR_OK && d->forward_count > 0 && !hri_run_stopped(run)) {
+    }
+    hri_lane_thread_ends(lane, status);
+    return NULL;
+}
+
+void *hri_forwarder_main(void *argument)
+{
+    hri_lane *lane = argument;
+    hri_run_state *run = lane->run;
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < lane->part->delivery_count && status == HR_OK &&
+                        !hri_run_stopped(run);
+         i++) {
+        const hri_delivery *d = &lane->part->deliveries[i];
+        if (is_own(d) && d->forward_count > 0) {
             status = forward_all(lane, i);
         }
     }
-    hri_run_fail(run, status);
     pthread_mutex_lock(&run->lock);
-    lane->fed = true;
-    run->threads_running--;
-    pthread_cond_broadcast(&run->changed);
+    lane->forwarded = true;
     pthread_mutex_unlock(&run->lock);
+    hri_lane_thread_ends(lane, status);
     return NULL;
 }

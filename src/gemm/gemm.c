@@ -10,6 +10,7 @@
 #include "gemm/plan.h"
 #include "gemm/run.h"
 #include "gemm/scale.h"
+#include "runtime/links.h"
 #include "runtime/memory.h"
 
 /* A call: its arguments checked, its accelerators chosen, its plan made. */
@@ -26,8 +27,8 @@ typedef struct call {
     hri_plan *plan;                 /* NULL: nothing to multiply */
 } call;
 
-/* Products smaller than this are planned with a guessed rate: measuring would
- * take longer than the product. */
+/* Products smaller than this are planned with a rate that is known or guessed:
+ * measuring would take longer than the product. */
 static const double small_flops = 1e9, guessed_rate = 5e10;
 
 const char *hr_bound_name(hr_bound bound)
@@ -143,6 +144,57 @@ static uint32_t count_siblings(const call *c, const hri_accelerator *a)
     return count;
 }
 
+/* Whether the product moves ordinary memory each way through crews. */
+static bool stages_up(const call *c, hri_device *device)
+{
+    return hri_is_staged(device, &c->product.a) ||
+           hri_is_staged(device, &c->product.b);
+}
+
+static bool stages_down(const call *c, hri_device *device)
+{
+    return hri_is_staged(device, &c->product.c);
+}
+
+/* What the link of an accelerator that stages memory carries in this call. */
+static hri_link own_link(const call *c, const hri_accelerator *a)
+{
+    bool up = stages_up(c, a->device), down = stages_down(c, a->device);
+    return (hri_link){.up = a->links[up ? HRI_STAGED : HRI_PINNED].up,
+                      .down = a->links[down ? HRI_STAGED : HRI_PINNED].down,
+                      .both =
+                          a->links[up || down ? HRI_STAGED : HRI_PINNED].both};
+}
+
+/* The part of its speed alone that it keeps beside the others of the call, of
+ * which the context's links are known together. */
+static double kept(double all, double sum)
+{
+    return all > 0.0 && sum > all ? all / sum : 1.0;
+}
+
+static hri_link link_of(const call *c, const hri_accelerator *a)
+{
+    const hri_link *links = c->context->links;
+    bool up = stages_up(c, a->device), down = stages_down(c, a->device);
+    hri_link sum = {0}, own = own_link(c, a);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hri_accelerator *other = c->accelerators[i];
+        if (other->device->info.staged) {
+            hri_link link = own_link(c, other);
+            double sharing = count_siblings(c, other);
+            sum.up += link.up / sharing;
+            sum.down += link.down / sharing;
+            sum.both += link.both / sharing;
+        }
+    }
+    own.up *= kept(links[up ? HRI_STAGED : HRI_PINNED].up, sum.up);
+    own.down *= kept(links[down ? HRI_STAGED : HRI_PINNED].down, sum.down);
+    own.both *=
+        kept(links[up || down ? HRI_STAGED : HRI_PINNED].both, sum.both);
+    return own;
+}
+
 static hr_status gather_one(call *c, uint32_t i)
 {
     hri_accelerator *a = c->accelerators[i];
@@ -150,10 +202,12 @@ static hr_status gather_one(call *c, uint32_t i)
     const hri_product *p = &c->product;
     double flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
     double sharing = count_siblings(c, a);
+    double known =
+        hri_accelerator_known_rate(a, p->a.type, p->c.type, p->compute);
     *f = (hri_plan_accelerator){.memory = a->memory_limit,
                                 .own = a->device->info.gemm_bytes,
                                 .buffer = a->device->info.allocation_bytes,
-                                .rate = guessed_rate,
+                                .rate = known > 0.0 ? known : guessed_rate,
                                 .peers = i,
                                 .device = a->physical,
                                 .in_place = a->in_place};
@@ -163,17 +217,31 @@ static hr_status gather_one(call *c, uint32_t i)
     /* how fast they are matters when they differ, or when it takes long */
     if (flops >= small_flops || sharing < c->count) {
         hr_status status =
-            hri_accelerator_rate(a, p->a.type, p->c.type, &f->rate);
+            hri_accelerator_rate(a, p->a.type, p->c.type, p->compute, &f->rate);
+        if (status == HR_OK && flops >= small_flops) {
+            status = hri_accelerator_tile_rates(a, p->a.type, p->c.type,
+                                                p->compute, f->tile_rates);
+        }
         if (status == HR_OK && !a->in_place) {
-            status = hri_accelerator_link(a);
+            status = a->device->info.staged ? hri_links_know(c->context)
+                                            : hri_accelerator_link(a);
         }
         if (status != HR_OK) {
             return status;
         }
     }
     f->rate /= sharing;
+    for (int j = 0; j < HRI_TILE_RATES; j++) {
+        f->tile_rates[j] /= sharing;
+    }
     f->up = a->up / sharing;
     f->down = a->down / sharing;
+    if (a->device->info.staged && a->links[HRI_PINNED].up > 0.0) {
+        hri_link link = link_of(c, a);
+        f->up = link.up / sharing;
+        f->down = link.down / sharing;
+        f->both = link.both / sharing;
+    }
     for (uint32_t j = 0; j < i; j++) {
         hri_accelerator *other = c->accelerators[j];
         if (!a->in_place && !other->in_place &&

@@ -14,6 +14,21 @@ void hri_run_fail(hri_run_state *run, hr_status status)
 {
     pthread_mutex_lock(&run->lock);
     hri_error_keep(&run->error, status);
+    bool failed = run->error.status != HR_OK;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+    for (uint32_t i = 0; failed && i < run->plan->part_count; i++) {
+        hri_crew_stop(&run->lanes[i].up_crew);
+        hri_crew_stop(&run->lanes[i].down_crew);
+    }
+}
+
+void hri_lane_thread_ends(hri_lane *lane, hr_status status)
+{
+    hri_run_state *run = lane->run;
+    hri_run_fail(run, status);
+    pthread_mutex_lock(&run->lock);
+    run->threads_running--;
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
 }
@@ -26,47 +41,13 @@ bool hri_run_stopped(hri_run_state *run)
     return stopped;
 }
 
-/* ---- events */
-
-static hr_status create_event(hri_lane *lane, hri_event **event)
+bool hri_is_staged(hri_device *device, const hr_matrix *m)
 {
-    if (lane->all_count == lane->all_capacity) {
-        int64_t capacity = lane->all_capacity * 2 + 64;
-        hri_event **all =
-            realloc(lane->all_events, (size_t)capacity * sizeof(hri_event *));
-        if (all == NULL) {
-            return no_memory();
-        }
-        lane->all_events = all;
-        hri_event **free_events =
-            realloc(lane->free_events, (size_t)capacity * sizeof(hri_event *));
-        if (free_events == NULL) {
-            return no_memory();
-        }
-        lane->free_events = free_events;
-        lane->all_capacity = capacity;
-    }
-    hr_status status = lane->device->ops->create_event(lane->device, event);
-    if (status == HR_OK) {
-        lane->all_events[lane->all_count++] = *event;
-    }
-    return status;
-}
-
-hr_status hri_lane_take_event(hri_lane *lane, hri_event **event)
-{
-    if (lane->free_count > 0) {
-        *event = lane->free_events[--lane->free_count];
-        return HR_OK;
-    }
-    return create_event(lane, event);
-}
-
-void hri_lane_recycle_event(hri_lane *lane, hri_event *event)
-{
-    if (event != NULL) {
-        lane->free_events[lane->free_count++] = event;
-    }
+    int64_t last =
+        (m->rows - 1) * m->row_stride + (m->cols - 1) * m->col_stride;
+    size_t bytes = (size_t)(last + 1) * hr_type_size(m->type);
+    return device->info.staged &&
+           (m->data == NULL || !device->ops->is_pinned(device, m->data, bytes));
 }
 
 /* ---- slots */
@@ -112,7 +93,8 @@ static hr_status allocate_panels(hri_lane *lane, int side)
         status =
             allocate_slots(lane, plan->slot_bytes[side], 1, &lane->spare[side]);
         if (status == HR_OK) {
-            status = create_event(lane, &lane->spare_ready[side]);
+            status = hri_accelerator_take_event(lane->accelerator,
+                                                &lane->spare_ready[side]);
         }
     }
     return status;
@@ -122,22 +104,19 @@ static hr_status allocate_tiles(hri_lane *lane)
 {
     size_t count = (size_t)lane->part->slots[HRI_C];
     lane->tiles = calloc(count, sizeof *lane->tiles);
-    lane->drain_list = calloc(count, sizeof *lane->drain_list);
     hri_place *places = calloc(count, sizeof *places);
     hr_status status =
-        lane->tiles != NULL && lane->drain_list != NULL && places != NULL
+        lane->tiles != NULL && places != NULL
             ? allocate_slots(lane, lane->run->plan->slot_bytes[HRI_C],
                              (int64_t)count, places)
             : no_memory();
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         hri_tile_slot *tile = &lane->tiles[i];
+        hri_event **events[] = {&tile->stored, &tile->fetched, &tile->final};
         tile->place = places[i];
-        status = create_event(lane, &tile->stored);
-        if (status == HR_OK && lane->run->plan->shape.read_c) {
-            status = create_event(lane, &tile->fetched);
-        }
-        if (status == HR_OK && lane->device->info.staged) {
-            status = create_event(lane, &tile->final);
+        tile->lane = lane;
+        for (int e = 0; e < 3 && status == HR_OK; e++) {
+            status = hri_accelerator_take_event(lane->accelerator, events[e]);
         }
     }
     free(places);
@@ -163,33 +142,51 @@ static hr_status allocate_memory(hri_lane *lane)
     return status == HR_OK ? allocate_tiles(lane) : status;
 }
 
-static hr_status create_rings(hri_lane *lane)
+static void fail_run(void *run, hr_status status)
 {
-    hr_status status = hri_ring_init(&lane->up_ring, lane->accelerator);
-    if (status == HR_OK) {
-        status = hri_ring_init(&lane->down_ring, lane->accelerator);
+    hri_run_fail(run, status);
+}
+
+/* Crews, when memory that the lane reads or writes wants them. */
+static hr_status gather_crews(hri_lane *lane)
+{
+    hri_run_state *run = lane->run;
+    bool up = lane->staged[HRI_A] || lane->staged[HRI_B] ||
+              (lane->staged[HRI_C] && run->plan->shape.read_c);
+    hri_crew crew = {.accelerator = lane->accelerator,
+                     .queues = &lane->queues,
+                     .fail = fail_run,
+                     .fail_data = run};
+    hr_status status = HR_OK;
+    if (up) {
+        lane->up_crew = crew;
+        lane->up_crew.up = true;
+        status = hri_crew_init(&lane->up_crew);
     }
-    if (status == HR_OK &&
-        (lane->run->plan->shape.read_c || lane->part->spare)) {
-        status = hri_ring_init(&lane->fetch_ring, lane->accelerator);
+    if (lane->staged[HRI_C] && status == HR_OK) {
+        lane->down_crew = crew;
+        status = hri_crew_init(&lane->down_crew);
+    }
+    for (int i = 0; i < HRI_LOADS; i++) {
+        lane->loads[i].lane = lane;
     }
     return status;
 }
 
-static hr_status create_queues(hri_lane *lane)
+static hr_status take_queues(hri_lane *lane)
 {
-    hri_device *d = lane->device;
+    hri_accelerator *a = lane->accelerator;
     hri_queue **all[] = {&lane->compute, &lane->up, &lane->peer, &lane->fetch,
                          &lane->down};
     size_t count = lane->part->in_place ? 1 : sizeof all / sizeof all[0];
     hr_status status = HR_OK;
     for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = d->ops->create_queue(d, all[i]);
+        status = hri_accelerator_take_queue(a, all[i]);
     }
     for (int i = 0; i < HRI_WINDOW && status == HR_OK; i++) {
-        status = create_event(lane, &lane->begun[i]);
+        status = hri_accelerator_take_event(a, &lane->begun[i]);
         if (status == HR_OK) {
-            status = create_event(lane, &lane->done[i]);
+            status = hri_accelerator_take_event(a, &lane->done[i]);
         }
     }
     return status;
@@ -198,17 +195,22 @@ static hr_status create_queues(hri_lane *lane)
 hr_status hri_lane_init(hri_lane *lane, hri_run_state *run, uint32_t part,
                         hri_accelerator *accelerator, hri_run_share *share)
 {
+    pthread_mutex_init(&lane->queues, NULL);
     lane->run = run;
     lane->part = &run->plan->parts[part];
     lane->accelerator = accelerator;
     lane->device = accelerator->device;
     lane->share = share;
     lane->end = lane->part->task_count;
-    hr_status status = create_queues(lane);
+    hr_status status = take_queues(lane);
     if (status == HR_OK && !lane->part->in_place) {
+        const hri_product *p = run->product;
+        lane->staged[HRI_A] = hri_is_staged(lane->device, &p->a);
+        lane->staged[HRI_B] = hri_is_staged(lane->device, &p->b);
+        lane->staged[HRI_C] = hri_is_staged(lane->device, &p->c);
         status = allocate_memory(lane);
-        if (status == HR_OK && lane->device->info.staged) {
-            status = create_rings(lane);
+        if (status == HR_OK) {
+            status = gather_crews(lane);
         }
     }
     return status;
@@ -218,6 +220,8 @@ void hri_lane_settle(hri_lane *lane)
 {
     hri_queue *all[] = {lane->up, lane->peer, lane->fetch, lane->compute,
                         lane->down};
+    hri_crew_join(&lane->up_crew);
+    hri_crew_join(&lane->down_crew);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (all[i] != NULL) {
             hri_run_fail(lane->run, all[i]->ops->finish(all[i]));
@@ -227,18 +231,12 @@ void hri_lane_settle(hri_lane *lane)
 
 void hri_lane_finish(hri_lane *lane)
 {
-    hri_queue *all[] = {lane->up, lane->peer, lane->fetch, lane->compute,
-                        lane->down};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (all[i] != NULL) {
-            all[i]->ops->destroy(all[i]);
-        }
-    }
-    hri_ring_finish(&lane->up_ring);
-    hri_ring_finish(&lane->fetch_ring);
-    hri_ring_finish(&lane->down_ring);
-    for (int64_t i = 0; i < lane->all_count; i++) {
-        lane->all_events[i]->ops->destroy(lane->all_events[i]);
+    hri_crew_finish(&lane->up_crew);
+    hri_crew_finish(&lane->down_crew);
+    if (lane->run->error.status == HR_OK) {
+        hri_accelerator_recall(lane->accelerator);
+    } else {
+        hri_accelerator_forget(lane->accelerator);
     }
     for (uint32_t i = 0; i < lane->buffer_count; i++) {
         hri_accelerator_release(lane->accelerator, lane->buffers[i]);
@@ -247,12 +245,10 @@ void hri_lane_finish(hri_lane *lane)
         free(lane->panels[side]);
         free(lane->held[side]);
     }
-    free(lane->all_events);
-    free(lane->free_events);
     free(lane->buffers);
     free(lane->tiles);
     free(lane->arrivals);
-    free(lane->drain_list);
+    pthread_mutex_destroy(&lane->queues);
 }
 
 /* ---- where things are */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of a running plan: one lane for each of its parts.
  *
- * A lane's threads: the feeder brings panels and forwards them (feed.c), the
- * worker multiplies, takes old tiles of C up and sends finished ones home
- * (work.c), and where memory is staged the drain copies them out of pinned
- * memory (drain.c). They only issue work to queues; order between queues comes
- * from events. An event is recorded before anybody waits for it, so threads
- * wait on run->changed until the other side has issued what they build on. */
+ * A lane's threads: the feeder brings panels and the forwarder sends them on
+ * (feed.c), the worker multiplies, takes old tiles of C up and sends finished
+ * ones home (work.c); two crews copy ordinary memory through pinned memory
+ * where it travels slowly (stage.c). They only issue work to queues; order
+ * between queues comes from events. An event is recorded before anybody waits
+ * for it, so threads wait on run->changed until the other side has issued what
+ * they build on. */
 #ifndef HRI_GEMM_LANE_H
 #define HRI_GEMM_LANE_H
 
 #include "gemm/run.h"
-#include "gemm/stage.h"
+#include "runtime/stage.h"
 
 typedef struct hri_lane hri_lane;
 
@@ -29,8 +30,20 @@ typedef struct hri_tile_slot {
     hri_event *fetched; /* old C is in it */
     hri_event *final;   /* the last product is done (staged memory) */
     hri_event *stored;  /* the tile has gone home */
-    bool draining;      /* the drain still has it */
+    bool draining;      /* a crew still brings it home */
+    hri_job home;       /* of the crew */
+    hri_lane *lane;
 } hri_tile_slot;
+
+/* A panel that the up crew brings. */
+typedef struct hri_load {
+    hri_job job;
+    hri_lane *lane;
+    int64_t number; /* of the delivery */
+    bool busy;
+} hri_load;
+
+enum { HRI_LOADS = 32 }; /* panels that a crew may have to do at once */
 
 enum {
     HRI_WINDOW = 3
@@ -55,12 +68,15 @@ struct hri_lane {
     hri_device *device;
     hri_run_share *share;
 
-    hri_queue *up;      /* panels from the host: the feeder's */
-    hri_queue *peer;    /* panels to other lanes: the feeder's */
-    hri_queue *fetch;   /* old C and stolen panels: the worker's */
-    hri_queue *compute; /* products: the worker's */
-    hri_queue *down;    /* finished tiles: the worker's, or the drain's */
-    hri_ring up_ring, fetch_ring, down_ring; /* staged memory only */
+    hri_queue *up;          /* panels from the host: the feeder's */
+    hri_queue *peer;        /* panels to other lanes: the forwarder's */
+    hri_queue *fetch;       /* old C and stolen panels: the worker's */
+    hri_queue *compute;     /* products: the worker's */
+    hri_queue *down;        /* finished tiles: the worker's */
+    pthread_mutex_t queues; /* around calls on up, fetch and down */
+    bool staged[3];         /* HRI_A, HRI_B, HRI_C go through the crews */
+    hri_crew up_crew, down_crew;
+    hri_load loads[HRI_LOADS];
 
     hri_buffer **buffers; /* what the slots lie in */
     uint32_t buffer_count;
@@ -70,9 +86,7 @@ struct hri_lane {
     hri_tile_slot *tiles; /* [slots[HRI_C]] */
     int64_t *held[2];     /* [slot] the delivery it holds; -1: none */
 
-    hri_arrival *arrivals;                 /* [delivery_count] */
-    hri_event **free_events, **all_events; /* created so far */
-    int64_t free_count, all_count, all_capacity;
+    hri_arrival *arrivals; /* [delivery_count] */
 
     int64_t next, end; /* tasks not yet issued, unless stolen */
     int64_t issued;    /* tasks issued; their last HRI_WINDOW have events */
@@ -81,13 +95,7 @@ struct hri_lane {
     hri_event *begun[HRI_WINDOW], *done[HRI_WINDOW];
     double flops[HRI_WINDOW];
     int64_t stores; /* tiles finished when k is whole: gives the tile slot */
-    bool fed;       /* the feeder has ended */
-
-    struct {
-        int32_t slot, row, col;
-    } * drain_list; /* ring of slots[HRI_C] entries */
-    int64_t drain_first, drain_end;
-    bool drain_closed;
+    bool forwarded; /* the forwarder has ended */
 };
 
 /* ---- lane.c */
@@ -96,16 +104,15 @@ struct hri_lane {
  * failed init left. The caller holds the context's lock for both. */
 hr_status hri_lane_init(hri_lane *lane, hri_run_state *run, uint32_t part,
                         hri_accelerator *accelerator, hri_run_share *share);
-/* Waits for the lane's queues; its first error goes to run->error. */
+/* Waits for the lane's crews and queues; its first error goes to run->error. */
 void hri_lane_settle(hri_lane *lane);
 void hri_lane_finish(hri_lane *lane);
 
-/* An event of the lane's device that nobody waits for; the run's lock is held.
- * And back again. */
-hr_status hri_lane_take_event(hri_lane *lane, hri_event **event);
-void hri_lane_recycle_event(hri_lane *lane, hri_event *event);
+/* A thread of the lane ends, with an error or HR_OK. */
+void hri_lane_thread_ends(hri_lane *lane, hr_status status);
 
-/* Keep the error for the caller of hr_gemm and stop everybody. */
+/* Keep the error, if it is one, for the caller of hr_gemm and stop everybody.
+ */
 void hri_run_fail(hri_run_state *run, hr_status status);
 
 /* Whether somebody has. */
@@ -131,15 +138,7 @@ hri_operand hri_tile_operand(const hri_run_state *run, const hri_task *task,
 
 /* ---- the threads; each takes a hri_lane * and returns NULL */
 void *hri_feeder_main(void *lane);
+void *hri_forwarder_main(void *lane);
 void *hri_worker_main(void *lane);
-void *hri_drain_main(void *lane);
-
-/* ---- feed.c and drain.c, for the worker */
-
-/* Copy between the caller's memory and a slot, staged where that is faster. */
-hr_status hri_lane_up(hri_lane *lane, hri_queue *queue, hri_ring *ring,
-                      const hri_copy *copy);
-/* Hand a finished tile to the drain. */
-void hri_drain_put(hri_lane *lane, int32_t slot, int32_t row, int32_t col);
 
 #endif

@@ -90,70 +90,60 @@ static hr_status team_choose(team *t, const hri_plan_shape *shape,
     return status;
 }
 
+/* Accelerators that could do the product, in the order in which they are worth
+ * having. */
 typedef struct candidate {
-    double seconds_of_memory; /* how long its memory feeds its arithmetic */
-    uint32_t index;
+    double worth;
+    uint32_t index; /* in the facts */
 } candidate;
 
-static int most_memory_first(const void *x, const void *y)
+static int worth_most_first(const void *x, const void *y)
 {
     const candidate *a = x, *b = y;
-    if (a->seconds_of_memory != b->seconds_of_memory) {
-        return a->seconds_of_memory > b->seconds_of_memory ? -1 : 1;
+    if (a->worth != b->worth) {
+        return a->worth > b->worth ? -1 : 1;
     }
     return a->index < b->index ? -1 : 1;
 }
 
-/* The accelerators that could do the product at all, best fed first. */
-static hr_status list_candidates(const hri_plan_shape *shape,
-                                 const hri_plan_accelerator *all,
-                                 uint32_t count, candidate *candidates,
-                                 uint32_t *found)
+/* Those whose memory does, and that work in place or not, as wanted: the best
+ * fed first. Returns how many there are. */
+static uint32_t list_candidates(const hri_plan_shape *shape,
+                                const hri_plan_accelerator *all, uint32_t count,
+                                bool in_place, bool others,
+                                candidate *candidates)
 {
-    const uint64_t least = hri_plan_least_memory(shape);
-    uint64_t needed = UINT64_MAX, most = 0;
-    *found = 0;
+    uint64_t least = hri_plan_least_memory(shape);
+    uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t usable =
-            all[i].memory < all[i].buffer ? all[i].memory : all[i].buffer;
-        uint64_t need = least + all[i].own;
-        most = usable > most ? usable : most;
-        needed = need < needed ? need : needed;
-        if (all[i].in_place ||
-            (all[i].memory >= need && all[i].buffer >= least)) {
-            candidates[(*found)++] = (candidate){
-                all[i].in_place ? HUGE_VAL
-                                : (double)all[i].memory / all[i].rate,
-                i};
+        const hri_plan_accelerator *a = &all[i];
+        if (a->in_place
+                ? in_place
+                : others && a->memory >= least + a->own && a->buffer >= least) {
+            double worth = a->in_place ? HUGE_VAL : (double)a->memory / a->rate;
+            candidates[found++] = (candidate){worth, i};
         }
     }
-    if (*found == 0) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: the least working set is %llu bytes, but no "
-                        "accelerator may use more than %llu bytes",
-                        (unsigned long long)needed, (unsigned long long)most);
-    }
-    qsort(candidates, *found, sizeof *candidates, most_memory_first);
-    return HR_OK;
+    qsort(candidates, found, sizeof *candidates, worth_most_first);
+    return found;
 }
 
-/* The fastest team: all candidates, or fewer when those with little memory
- * would hold the others up. */
-static hr_status choose_team(const hri_plan_shape *shape,
-                             const hri_plan_accelerator *all, uint32_t count,
-                             team *best)
+/* What a choice must be better by to take the place of an earlier one. The
+ * host's arithmetic is worth less beside accelerators whose data it moves. */
+static const double clearly = 0.98, clearly_with_host = 0.9;
+
+/* The fastest team of the candidates: all, or fewer when those with little
+ * memory, or with little to do, would hold the others up. *best is kept unless
+ * one is better by the factor. */
+static hr_status improve(const hri_plan_shape *shape,
+                         const hri_plan_accelerator *all,
+                         const candidate *candidates, uint32_t count,
+                         double factor, team *best)
 {
-    candidate *candidates = calloc(count, sizeof *candidates);
-    if (candidates == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: no memory to plan for %u accelerators", count);
-    }
-    uint32_t found;
-    hr_status status = list_candidates(shape, all, count, candidates, &found);
     double flops =
         shape->flops * (double)shape->m * (double)shape->n * (double)shape->k;
-    *best = (team){0};
-    for (uint32_t n = found; status == HR_OK && n > 0; n = n * 3 / 4) {
+    hr_status status = HR_OK;
+    for (uint32_t n = count; status == HR_OK && n > 0; n = n * 3 / 4) {
         double rate = 0.0;
         for (uint32_t i = 0; i < n; i++) {
             rate += all[candidates[i].index].rate;
@@ -171,14 +161,63 @@ static hr_status choose_team(const hri_plan_shape *shape,
         }
         if (status == HR_OK &&
             (best->count == 0 ||
-             t.blocking.seconds < 0.98 * best->blocking.seconds)) {
+             t.blocking.seconds < factor * best->blocking.seconds)) {
             team_finish(best);
             *best = t;
+            factor = clearly;
         } else {
             team_finish(&t);
         }
     }
-    free(candidates);
+    return status;
+}
+
+static hr_status too_little_memory(const hri_plan_shape *shape,
+                                   const hri_plan_accelerator *all,
+                                   uint32_t count)
+{
+    const uint64_t least = hri_plan_least_memory(shape);
+    uint64_t needed = UINT64_MAX, most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t usable =
+            all[i].memory < all[i].buffer ? all[i].memory : all[i].buffer;
+        uint64_t need = least + all[i].own;
+        most = usable > most ? usable : most;
+        needed = need < needed ? need : needed;
+    }
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                    "gemm: the least working set is %llu bytes, but no "
+                    "accelerator may use more than %llu bytes",
+                    (unsigned long long)needed, (unsigned long long)most);
+}
+
+/* The fastest team: of accelerators with their own memory, of the host in
+ * place, or of all together. */
+static hr_status choose_team(const hri_plan_shape *shape,
+                             const hri_plan_accelerator *all, uint32_t count,
+                             team *best)
+{
+    candidate *list = calloc(count, sizeof *list);
+    if (list == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "gemm: no memory to plan for %u accelerators", count);
+    }
+    *best = (team){0};
+    uint32_t others = list_candidates(shape, all, count, false, true, list);
+    hr_status status = improve(shape, all, list, others, clearly, best);
+    uint32_t in_place = list_candidates(shape, all, count, true, false, list);
+    if (status == HR_OK) {
+        status = improve(shape, all, list, in_place, clearly, best);
+    }
+    if (status == HR_OK && others > 0 && in_place > 0) {
+        list_candidates(shape, all, count, true, true, list);
+        status = improve(shape, all, list, others + in_place, clearly_with_host,
+                         best);
+    }
+    free(list);
+    if (status == HR_OK && best->count == 0) {
+        status = too_little_memory(shape, all, count);
+    }
     if (status != HR_OK) {
         team_finish(best);
     }
@@ -234,6 +273,9 @@ static void predict(hri_plan *plan, const hri_plan_accelerator *all)
         compute = fmax(compute, part->seconds);
         link = fmax(link, a->up > 0 ? (double)part->up / a->up : 0.0);
         link = fmax(link, a->down > 0 ? (double)part->down / a->down : 0.0);
+        link =
+            fmax(link,
+                 a->both > 0 ? (double)(part->up + part->down) / a->both : 0.0);
         plan->up += part->up;
         plan->down += part->down;
         plan->peer += part->peer;

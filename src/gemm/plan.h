@@ -25,6 +25,7 @@
 
 #include "base/status.h"
 #include "gemm/partition.h"
+#include "runtime/tiles.h"
 
 /* What the plan is made from. */
 typedef struct hri_plan_accelerator {
@@ -33,7 +34,11 @@ typedef struct hri_plan_accelerator {
                         tiles */
     uint64_t buffer; /* of memory, in one piece: no slot may be larger */
     double rate;     /* flop/s */
-    double up, down; /* host link, bytes/s; 0: no limit known */
+    double
+        tile_rates[HRI_TILE_RATES]; /* on tiles with the edges hri_tile_edges;
+                                       0: the host, which minds less */
+    double up, down;                /* host link, bytes/s; 0: no limit known */
+    double both;     /* the same for the sum of both ways at once */
     uint32_t peers;  /* equal for accelerators that copy from each other */
     uint32_t device; /* equal for virtual accelerators of one device */
     bool in_place;   /* works on host memory, needs no panels */

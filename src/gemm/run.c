@@ -38,9 +38,9 @@ static void start_lane(threads *t, hri_run_state *run, hri_lane *lane)
     start(t, run, hri_worker_main, lane);
     if (!lane->part->in_place) {
         start(t, run, hri_feeder_main, lane);
-        if (lane->device->info.staged) {
-            start(t, run, hri_drain_main, lane);
-        }
+        start(t, run, hri_forwarder_main, lane);
+        hri_run_fail(run, hri_crew_start(&lane->up_crew));
+        hri_run_fail(run, hri_crew_start(&lane->down_crew));
     }
 }
 
@@ -80,11 +80,12 @@ static void tell_or_stop(hri_run_state *run, hr_progress_function progress,
     const hri_product *p = run->product;
     double total = hri_product_flops(p->a.type, p->m, p->n, p->k);
     if (!tell(run, progress, data, total) && run->threads_running > 0) {
-        hri_error_keep(&run->error,
-                       hri_fail(HR_ERROR_CANCELLED,
-                                "gemm: cancelled after %.0f per cent",
-                                100.0 * run->flops_done / total));
-        pthread_cond_broadcast(&run->changed);
+        hr_status status =
+            hri_fail(HR_ERROR_CANCELLED, "gemm: cancelled after %.0f per cent",
+                     100.0 * run->flops_done / total);
+        pthread_mutex_unlock(&run->lock);
+        hri_run_fail(run, status);
+        pthread_mutex_lock(&run->lock);
     }
 }
 

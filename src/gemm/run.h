@@ -15,6 +15,9 @@ typedef struct hri_run_share {
                                         over from others */
 } hri_run_share;
 
+/* Whether copies between a matrix of the caller's and the device are staged. */
+bool hri_is_staged(hri_device *device, const hr_matrix *matrix);
+
 /* Run the plan of a product on accelerators[part->accelerator]. Returns when C
  * is complete or nothing is under way any more. shares has one entry for each
  * part. The caller holds the context's lock; progress is called on its thread,

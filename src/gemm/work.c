@@ -54,6 +54,39 @@ static void count(hri_lane *lane, uint64_t *bytes, const hri_copy *copy)
     pthread_mutex_unlock(&lane->run->lock);
 }
 
+static hr_status run_error(hri_run_state *run)
+{
+    pthread_mutex_lock(&run->lock);
+    hr_status status = hri_error_raise(&run->error);
+    pthread_mutex_unlock(&run->lock);
+    return status;
+}
+
+/* Copy host memory into a buffer on the fetch queue, before other panels, and
+ * record event behind it. */
+static hr_status fetch_copy(hri_lane *lane, const hri_copy *copy, bool staged,
+                            hri_event *event)
+{
+    hri_queue *q = lane->fetch;
+    hr_status status = HR_OK;
+    if (staged) {
+        hri_job job = {.copy = *copy, .queue = q};
+        hri_crew_put(&lane->up_crew, &job, true);
+        if (!hri_crew_wait(&lane->up_crew, &job)) {
+            return run_error(lane->run);
+        }
+    }
+    pthread_mutex_lock(&lane->queues);
+    if (!staged) {
+        status = q->ops->copy(q, copy);
+    }
+    if (status == HR_OK) {
+        status = q->ops->record(q, event);
+    }
+    pthread_mutex_unlock(&lane->queues);
+    return status;
+}
+
 /* ---- tiles of C */
 
 /* The slot for the task's tile, free to be written by the compute queue; old C
@@ -69,7 +102,7 @@ static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
     hr_status status = hri_error_raise(&run->error);
     pthread_mutex_unlock(&run->lock);
     if (status != HR_OK) {
-        return status; /* the drain may have left the tile in use */
+        return status; /* the crew may have left the tile in use */
     }
     bool fetch = run->plan->shape.read_c;
     hri_queue *first = fetch ? lane->fetch : lane->compute;
@@ -79,14 +112,22 @@ static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
     }
     hri_copy copy =
         hri_tile_copy(run, task->row, task->col, tile->place, false);
-    status = hri_lane_up(lane, lane->fetch, &lane->fetch_ring, &copy);
+    status = fetch_copy(lane, &copy, lane->staged[HRI_C], tile->fetched);
     count(lane, &lane->share->up, &copy);
-    if (status == HR_OK) {
-        status = lane->fetch->ops->record(lane->fetch, tile->fetched);
-    }
     return status == HR_OK
                ? lane->compute->ops->wait(lane->compute, tile->fetched)
                : status;
+}
+
+/* The crew has brought a tile home. */
+static void tile_is_home(void *data)
+{
+    hri_tile_slot *tile = data;
+    hri_run_state *run = tile->lane->run;
+    pthread_mutex_lock(&run->lock);
+    tile->draining = false;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
 }
 
 /* Send the tile home when its last product has run. */
@@ -95,20 +136,23 @@ static hr_status store_tile(hri_lane *lane, const hri_task *task, int32_t slot,
 {
     hri_run_state *run = lane->run;
     hri_tile_slot *tile = &lane->tiles[slot];
-    if (lane->device->info.staged) {
-        hr_status status =
-            lane->compute->ops->record(lane->compute, tile->final);
-        if (status == HR_OK) {
-            hri_drain_put(lane, slot, task->row, task->col);
-        }
-        return status;
-    }
     hri_copy copy = hri_tile_copy(run, task->row, task->col, tile->place, true);
+    pthread_mutex_lock(&lane->queues);
     hr_status status = lane->down->ops->wait(lane->down, done);
+    pthread_mutex_unlock(&lane->queues);
+    count(lane, &lane->share->down, &copy);
+    if (status == HR_OK && lane->staged[HRI_C]) {
+        tile->draining = true;
+        tile->home = (hri_job){.copy = copy,
+                               .queue = lane->down,
+                               .done = tile_is_home,
+                               .data = tile};
+        hri_crew_put(&lane->down_crew, &tile->home, false);
+        return HR_OK;
+    }
     if (status == HR_OK) {
         status = lane->down->ops->copy(lane->down, &copy);
     }
-    count(lane, &lane->share->down, &copy);
     return status == HR_OK ? lane->down->ops->record(lane->down, tile->stored)
                            : status;
 }
@@ -281,8 +325,9 @@ static const hri_task *steal(hri_lane *lane, hri_lane **victim)
     const hri_task *task = NULL;
     hri_lane *behind = NULL;
     pthread_mutex_lock(&run->lock);
-    /* its feeder may still be forwarding panels to those who are behind */
-    while (run->error.status == HR_OK && !lane->part->in_place && !lane->fed) {
+    /* its forwarder may still be forwarding panels to those who are behind */
+    while (run->error.status == HR_OK && !lane->part->in_place &&
+           !lane->forwarded) {
         pthread_cond_wait(&run->changed, &run->lock);
     }
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
@@ -349,15 +394,16 @@ static hr_status bring_panel(hri_lane *lane, hri_lane *victim, int side,
         if (status == HR_OK) {
             status = q->ops->copy(q, &copy);
         }
+        if (status == HR_OK) {
+            status = q->ops->record(q, lane->spare_ready[side]);
+        }
         count(lane, &lane->share->peer, &copy);
     } else if (status == HR_OK) {
-        status = hri_lane_up(lane, q, &lane->fetch_ring, &copy);
+        status = fetch_copy(lane, &copy, lane->staged[side],
+                            lane->spare_ready[side]);
         count(lane, &lane->share->up, &copy);
     }
     count(lane, &lane->share->stolen, &copy);
-    if (status == HR_OK) {
-        status = q->ops->record(q, lane->spare_ready[side]);
-    }
     from->place[side] = &lane->spare[side];
     from->ready[side] = lane->spare_ready[side];
     return status;
@@ -390,7 +436,6 @@ static hr_status run_stolen(hri_lane *lane)
 void *hri_worker_main(void *argument)
 {
     hri_lane *lane = argument;
-    hri_run_state *run = lane->run;
     hr_status status = run_own(lane);
     if (status == HR_OK) {
         status = run_stolen(lane);
@@ -398,11 +443,6 @@ void *hri_worker_main(void *argument)
     if (status == HR_OK) {
         status = throttle(lane, 0);
     }
-    hri_run_fail(run, status);
-    pthread_mutex_lock(&run->lock);
-    lane->drain_closed = true;
-    run->threads_running--;
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
+    hri_lane_thread_ends(lane, status);
     return NULL;
 }

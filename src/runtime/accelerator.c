@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
+#include "runtime/stage.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {
@@ -147,6 +148,28 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
     return context->accelerator_count > 0 ? HR_OK : hri_error_raise(&error);
 }
 
+static bool needs_staging(const hri_accelerator *accelerator)
+{
+    return accelerator->device->info.staged && !accelerator->in_place;
+}
+
+/* Pinned memory for those that copy ordinary memory slowly. */
+static hr_status open_staging(hr_context *context)
+{
+    uint32_t count = 0;
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        count += needs_staging(&context->accelerators[i]);
+    }
+    for (uint32_t i = 0; i < context->accelerator_count && status == HR_OK;
+         i++) {
+        if (needs_staging(&context->accelerators[i])) {
+            status = hri_staging_open(&context->accelerators[i], count);
+        }
+    }
+    return status;
+}
+
 hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
                                 const hri_choices *choices, uint64_t limit)
 {
@@ -165,14 +188,27 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
         share_out_memory(context, limit);
     }
     free(found);
-    return status;
+    return status == HR_OK ? open_staging(context) : status;
+}
+
+void hri_accelerators_remember(hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        const hri_device_info *info = &a->device->info;
+        snprintf(a->key, sizeof a->key, "%s %s %s %s, %u units", info->path,
+                 info->physical_id, info->name, info->arithmetic,
+                 info->compute_units);
+    }
 }
 
 void hri_accelerators_close(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *accelerator = &context->accelerators[i];
+        hri_accelerator_forget(accelerator);
         hri_accelerator_drop(accelerator);
+        hri_staging_close(accelerator);
         accelerator->device->ops->close(accelerator->device);
     }
     free(context->accelerators);

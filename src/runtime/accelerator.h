@@ -13,6 +13,10 @@
 hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
                                 const hri_choices *choices, uint64_t limit);
 
+/* Let what is measured of them be kept for later processes (facts.h), and what
+ * earlier ones kept be used. */
+void hri_accelerators_remember(hr_context *context);
+
 /* Free their memory and close them. */
 void hri_accelerators_close(hr_context *context);
 

@@ -188,7 +188,11 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
 hr_status hr_context_create(const hr_context_options *options,
                             hr_context **context)
 {
-    return hri_context_create_from(hri_backends, options, context);
+    hr_status status = hri_context_create_from(hri_backends, options, context);
+    if (status == HR_OK) {
+        hri_accelerators_remember(*context);
+    }
+    return status;
 }
 
 void hr_context_destroy(hr_context *context)

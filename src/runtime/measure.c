@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* How fast an accelerator multiplies and how fast its link is, found out with
  * small jobs through the same HAL calls that the engines use. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "runtime/bench.h"
+#include "runtime/facts.h"
 #include "runtime/memory.h"
 #include "runtime/structs.h"
 
 enum {
     LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */
-    MOST_EXTENT = 4096,
+    MOST_EXTENT = 8192,
+    TILE_DEPTH = 8192,        /* of the products of tiles */
     PATTERN_BYTES = 64 << 10, /* random numbers, repeated over operands */
     LINK_BYTES = 4 << 20,     /* of a copy, until it takes long enough */
     MOST_LINK_BYTES = 64 << 20,
@@ -23,6 +26,18 @@ static const double long_enough = 2e-3;
 /* Where the limit does not even let the smallest job in: an order of magnitude
  * that lets planning go on; the accelerator will not get much work anyway. */
 static const double default_flops = 1e10, default_link = 1e10;
+
+static bool find_fact(const hri_accelerator *a, const char *kind, double *value)
+{
+    return a->key[0] != '\0' && hri_facts_find(kind, a->key, value);
+}
+
+static void keep_fact(const hri_accelerator *a, const char *kind, double value)
+{
+    if (a->key[0] != '\0') {
+        hri_facts_keep(kind, a->key, value);
+    }
+}
 
 /* A number of size at most 1 made of random bits; returns its bytes. */
 static size_t make_number(hr_type type, uint64_t bits, void *number)
@@ -97,21 +112,27 @@ static hr_status upload(const hri_bench *b, const void *pattern,
     return status;
 }
 
-/* The product of two matrices of extent n that lie at places, into a third. */
-static hri_gemm square_product(hr_type type, hr_type c_type, int64_t n,
-                               const hri_place places[3])
+typedef struct product_kind {
+    hr_type type, c_type;
+    hr_compute compute;
+} product_kind;
+
+/* The product of an n x k and a k x n matrix that lie at places, into a third.
+ */
+static hri_gemm make_product(const product_kind *kind, int64_t n, int64_t k,
+                             const hri_place places[3])
 {
     hri_operand operands[3];
     for (int i = 0; i < 3; i++) {
-        operands[i] =
-            (hri_operand){.place = places[i], .row_stride = n, .col_stride = 1};
+        operands[i] = (hri_operand){
+            .place = places[i], .row_stride = i == 0 ? k : n, .col_stride = 1};
     }
-    return (hri_gemm){.type = type,
-                      .c_type = c_type,
-                      .compute = HR_COMPUTE_NATIVE,
+    return (hri_gemm){.type = kind->type,
+                      .c_type = kind->c_type,
+                      .compute = kind->compute,
                       .m = n,
                       .n = n,
-                      .k = n,
+                      .k = k,
                       .alpha = hr_real(1.0),
                       .beta = hr_real(0.0),
                       .a = operands[0],
@@ -119,15 +140,17 @@ static hri_gemm square_product(hr_type type, hr_type c_type, int64_t n,
                       .c = operands[2]};
 }
 
-/* Seconds that a product of extent n takes. HR_ERROR_OUT_OF_MEMORY when there
- * is no room for the operands. */
-static hr_status time_product(const hri_bench *b, hr_type type, hr_type c_type,
-                              int64_t n, const void *pattern, double *seconds)
+/* The rate of a product of extents n, n and k, flop/s, and the seconds it
+ * takes. HR_ERROR_OUT_OF_MEMORY when there is no room for the operands. */
+static hr_status time_product(const hri_bench *b, const product_kind *kind,
+                              int64_t n, int64_t k, const void *pattern,
+                              double *rate, double *seconds)
 {
+    const bool is_complex = kind->type == HR_C32 || kind->type == HR_C64;
     hri_place places[3] = {{0}};
-    const uint64_t elements = (uint64_t)n * (uint64_t)n;
-    const uint64_t bytes = elements * hr_type_size(type);
-    const uint64_t c_bytes = elements * hr_type_size(c_type);
+    const uint64_t bytes = (uint64_t)n * (uint64_t)k * hr_type_size(kind->type);
+    const uint64_t c_bytes =
+        (uint64_t)n * (uint64_t)n * hr_type_size(kind->c_type);
     hr_status status = take(b->accelerator, bytes, &places[0]);
     if (status == HR_OK) {
         status = take(b->accelerator, bytes, &places[1]);
@@ -139,8 +162,12 @@ static hr_status time_product(const hri_bench *b, hr_type type, hr_type c_type,
         status = upload(b, pattern, places[i], bytes);
     }
     if (status == HR_OK) {
-        const hri_gemm gemm = square_product(type, c_type, n, places);
+        const hri_gemm gemm = make_product(kind, n, k, places);
         status = hri_bench_time(b, &gemm, NULL, seconds);
+    }
+    if (status == HR_OK) {
+        *rate = (is_complex ? 8.0 : 2.0) * (double)n * (double)n * (double)k /
+                *seconds;
     }
     hr_status finished = b->queue->ops->finish(b->queue);
     for (int i = 0; i < 3; i++) {
@@ -149,69 +176,197 @@ static hr_status time_product(const hri_bench *b, hr_type type, hr_type c_type,
     return status != HR_OK ? status : finished;
 }
 
-/* Double the extent until a product takes long enough or does not fit. */
-static hr_status rate_on_bench(const hri_bench *b, hr_type type, hr_type c_type,
-                               double *rate)
+/* Double the extent until a product takes long enough or does not fit.
+ * *settled: it was not for want of memory that no larger one was tried. */
+static hr_status rate_on_bench(const hri_bench *b, const product_kind *kind,
+                               const void *pattern, double *rate, bool *settled)
 {
-    const bool is_complex = type == HR_C32 || type == HR_C64;
-    void *pattern;
-    hr_status status = hri_accelerator_allocate_pinned(b->accelerator,
-                                                       PATTERN_BYTES, &pattern);
-    if (status != HR_OK) {
-        return status;
-    }
-    fill_pattern(type, pattern);
-    *rate = default_flops;
     double seconds = 0.0;
-    for (int64_t n = LEAST_EXTENT; n <= MOST_EXTENT && seconds < long_enough;
-         n *= 2) {
-        status = time_product(b, type, c_type, n, pattern, &seconds);
-        if (status != HR_OK) {
-            break;
-        }
-        double cube = (double)n * (double)n * (double)n;
-        *rate = (is_complex ? 8.0 : 2.0) * cube / seconds;
+    hr_status status = HR_OK;
+    *rate = default_flops;
+    for (int64_t n = LEAST_EXTENT;
+         n <= MOST_EXTENT && seconds < long_enough && status == HR_OK; n *= 2) {
+        status = time_product(b, kind, n, n, pattern, rate, &seconds);
     }
-    hri_accelerator_release_pinned(b->accelerator, pattern);
+    *settled = status == HR_OK;
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }
 
-static hr_status measure_rate(hri_accelerator *accelerator, hr_type type,
-                              hr_type c_type)
+/* The same on tiles; 0 where memory does not do. */
+static hr_status tile_rates_on_bench(const hri_bench *b,
+                                     const product_kind *kind,
+                                     const void *pattern,
+                                     double rates[HRI_TILE_RATES],
+                                     bool *settled)
+{
+    hr_status status = HR_OK;
+    for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
+        double seconds;
+        status = time_product(b, kind, (int64_t)hri_tile_edges[i], TILE_DEPTH,
+                              pattern, &rates[i], &seconds);
+    }
+    *settled = status == HR_OK;
+    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
+}
+
+/* Where the rate of this kind is kept, and its name in the file. */
+static uint32_t rate_index(const product_kind *kind)
+{
+    return kind->compute == HR_COMPUTE_TF32 ? (uint32_t)HRI_RATE_TF32
+                                            : (uint32_t)kind->type;
+}
+
+static const char *rate_name(const product_kind *kind)
+{
+    return kind->compute == HR_COMPUTE_TF32 ? "tf32" : hr_type_name(kind->type);
+}
+
+static void set_rate(hri_accelerator *accelerator, const product_kind *kind,
+                     double rate)
+{
+    hri_accelerator *a = accelerator;
+    do { /* all on this device are alike */
+        a->rates[rate_index(kind)] = rate;
+        a = a->sibling;
+    } while (a != NULL && a != accelerator);
+}
+
+static void set_tile_rates(hri_accelerator *accelerator,
+                           const product_kind *kind,
+                           const double rates[HRI_TILE_RATES])
+{
+    hri_accelerator *a = accelerator;
+    do {
+        memcpy(a->tile_rates[rate_index(kind)], rates,
+               HRI_TILE_RATES * sizeof rates[0]);
+        a = a->sibling;
+    } while (a != NULL && a != accelerator);
+}
+
+/* Which rates to measure. */
+typedef enum subject { LARGE, TILES } subject;
+
+static void tile_rate_name(const product_kind *kind, int i, char name[32])
+{
+    snprintf(name, 32, "%s-%.0f", rate_name(kind), hri_tile_edges[i]);
+}
+
+static void keep_rates(hri_accelerator *a, const product_kind *kind,
+                       subject what, const double *rates)
+{
+    char name[32];
+    if (what == LARGE) {
+        keep_fact(a, rate_name(kind), rates[0]);
+        return;
+    }
+    for (int i = 0; i < HRI_TILE_RATES; i++) {
+        tile_rate_name(kind, i, name);
+        keep_fact(a, name, rates[i]);
+    }
+}
+
+static hr_status measure_rate(hri_accelerator *accelerator,
+                              const product_kind *kind, subject what)
 {
     hri_bench b;
-    double rate = 0.0;
+    void *pattern = NULL;
+    double rates[HRI_TILE_RATES] = {0};
+    bool settled = false;
     hr_status status = hri_bench_open(accelerator, &b);
     if (status != HR_OK) {
         return status;
     }
-    status = rate_on_bench(&b, type, c_type, &rate);
-    hri_bench_close(&b);
+    status =
+        hri_accelerator_allocate_pinned(accelerator, PATTERN_BYTES, &pattern);
     if (status == HR_OK) {
-        hri_accelerator *a = accelerator;
-        do { /* all on this device are alike */
-            a->rates[type] = rate;
-            a = a->sibling;
-        } while (a != NULL && a != accelerator);
+        fill_pattern(kind->type, pattern);
+        status = what == LARGE
+                     ? rate_on_bench(&b, kind, pattern, rates, &settled)
+                     : tile_rates_on_bench(&b, kind, pattern, rates, &settled);
+    }
+    hri_accelerator_release_pinned(accelerator, pattern);
+    hri_bench_close(&b);
+    if (status == HR_OK && what == LARGE) {
+        set_rate(accelerator, kind, rates[0]);
+    } else if (status == HR_OK) {
+        set_tile_rates(accelerator, kind, rates);
+    }
+    if (settled) {
+        keep_rates(accelerator, kind, what, rates);
     }
     return status;
 }
 
+/* Where the rate of this kind is, filled from the file if it is there. */
+static double *look_up(hri_accelerator *accelerator, const product_kind *kind)
+{
+    double *rate = &accelerator->rates[rate_index(kind)], known;
+    if (*rate == 0.0 && find_fact(accelerator, rate_name(kind), &known)) {
+        set_rate(accelerator, kind, known);
+    }
+    return rate;
+}
+
+double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
+                                  hr_type c_type, hr_compute compute)
+{
+    const product_kind kind = {type, c_type, compute};
+    return *look_up(accelerator, &kind);
+}
+
 hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
-                               hr_type c_type, double *flops_per_second)
+                               hr_type c_type, hr_compute compute,
+                               double *flops_per_second)
 {
     hri_device *device = accelerator->device;
-    if (!device->ops->gemm_offered(device, type, c_type, HR_COMPUTE_NATIVE)) {
+    const product_kind kind = {type, c_type, compute};
+    if (!device->ops->gemm_offered(device, type, c_type, compute)) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not multiply %s into %s",
                         accelerator->path, hr_type_name(type),
                         hr_type_name(c_type));
     }
+    double *rate = look_up(accelerator, &kind);
     hr_status status = HR_OK;
-    if (accelerator->rates[type] == 0.0) {
-        status = measure_rate(accelerator, type, c_type);
+    if (*rate == 0.0) {
+        status = measure_rate(accelerator, &kind, LARGE);
     }
     if (status == HR_OK) {
-        *flops_per_second = accelerator->rates[type];
+        *flops_per_second = *rate;
+    }
+    return status;
+}
+
+/* Fill the tile rates from the file, if all are there. */
+static void find_tile_rates(hri_accelerator *accelerator,
+                            const product_kind *kind)
+{
+    char name[32];
+    double rates[HRI_TILE_RATES];
+    for (int i = 0; i < HRI_TILE_RATES; i++) {
+        tile_rate_name(kind, i, name);
+        if (!find_fact(accelerator, name, &rates[i])) {
+            return;
+        }
+    }
+    set_tile_rates(accelerator, kind, rates);
+}
+
+hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
+                                     hr_type c_type, hr_compute compute,
+                                     double rates[HRI_TILE_RATES])
+{
+    const hri_device_info *info = &accelerator->device->info;
+    const product_kind kind = {type, c_type, compute};
+    const double *known = accelerator->tile_rates[rate_index(&kind)];
+    hr_status status = HR_OK;
+    if (!info->host && !info->emulated && known[0] == 0.0) {
+        find_tile_rates(accelerator, &kind);
+        if (known[0] == 0.0) {
+            status = measure_rate(accelerator, &kind, TILES);
+        }
+    }
+    if (status == HR_OK) {
+        memcpy(rates, known, HRI_TILE_RATES * sizeof rates[0]);
     }
     return status;
 }
@@ -249,7 +404,8 @@ static hr_status time_link(const hri_bench *b, uint64_t bytes, double *up,
 
 /* Start with what fits of LINK_BYTES; four times as much until it takes long
  * enough or does not fit. */
-static hr_status link_on_bench(const hri_bench *b, double *up, double *down)
+static hr_status link_on_bench(const hri_bench *b, double *up, double *down,
+                               bool *settled)
 {
     hr_status status = HR_OK;
     double up_time = 0.0, down_time = 0.0;
@@ -268,7 +424,18 @@ static hr_status link_on_bench(const hri_bench *b, double *up, double *down)
         *down = (double)bytes / down_time;
         bytes *= 4;
     }
+    *settled = status == HR_OK && up_time >= long_enough;
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
+}
+
+static void set_link(hri_accelerator *accelerator, double up, double down)
+{
+    hri_accelerator *a = accelerator;
+    do {
+        a->up = up;
+        a->down = down;
+        a = a->sibling;
+    } while (a != NULL && a != accelerator);
 }
 
 static hr_status measure_link(hri_accelerator *accelerator)
@@ -279,24 +446,31 @@ static hr_status measure_link(hri_accelerator *accelerator)
     if (status != HR_OK) {
         return status;
     }
-    status = link_on_bench(&b, &up, &down);
+    bool settled = false;
+    status = link_on_bench(&b, &up, &down, &settled);
     hri_bench_close(&b);
     if (status == HR_OK) {
-        hri_accelerator *a = accelerator;
-        do {
-            a->up = up;
-            a->down = down;
-            a = a->sibling;
-        } while (a != NULL && a != accelerator);
+        set_link(accelerator, up, down);
+    }
+    if (settled) {
+        keep_fact(accelerator, "up", up);
+        keep_fact(accelerator, "down", down);
     }
     return status;
 }
 
 hr_status hri_accelerator_link(hri_accelerator *accelerator)
 {
-    return accelerator->in_place || accelerator->up > 0.0
-               ? HR_OK
-               : measure_link(accelerator);
+    double up, down;
+    if (accelerator->in_place || accelerator->up > 0.0) {
+        return HR_OK;
+    }
+    if (find_fact(accelerator, "up", &up) &&
+        find_fact(accelerator, "down", &down)) {
+        set_link(accelerator, up, down);
+        return HR_OK;
+    }
+    return measure_link(accelerator);
 }
 
 /* A rate for the report: 0 for a type that is not offered. */
@@ -304,13 +478,16 @@ static hr_status remeasure(hri_accelerator *accelerator, hr_type type,
                            double *rate)
 {
     hri_device *device = accelerator->device;
+    const product_kind kind = {type, type, HR_COMPUTE_NATIVE};
     if (!device->ops->gemm_offered(device, type, type, HR_COMPUTE_NATIVE)) {
         *rate = 0.0;
         return HR_OK;
     }
-    hr_status status = measure_rate(accelerator, type, type);
+    hr_status status = measure_rate(accelerator, &kind, LARGE);
     *rate = accelerator->rates[type];
-    return status;
+    return status == HR_OK && accelerator->tile_rates[type][0] > 0.0
+               ? measure_rate(accelerator, &kind, TILES)
+               : status;
 }
 
 static hr_status measure_all(hri_accelerator *accelerator,

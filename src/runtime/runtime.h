@@ -9,8 +9,23 @@
 
 #include "base/pool.h"
 #include "hal/hal.h"
+#include "runtime/tiles.h"
 
 typedef struct hri_block hri_block; /* a buffer kept for reuse */
+
+enum { HRI_MOST_QUEUES = 8 }; /* of an accelerator, that engines may take */
+
+/* Rates are by type, and one more for f32 multiplied as tf32. */
+enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
+
+/* What links carry, bytes/s; 0: not known. */
+typedef struct hri_link {
+    double up, down, both; /* host to accelerators, back, the sum of the two at
+                              once */
+} hri_link;
+
+/* Links from pinned memory, and from ordinary memory through crews. */
+enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
 
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
@@ -24,10 +39,19 @@ typedef struct hri_accelerator {
     uint64_t memory_used;  /* bytes of buffers that exist, cached ones too */
     uint64_t memory_peak;  /* the most memory_used has been */
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
-    uint64_t allocations;  /* device and pinned allocations made so far */
-    double rates[HR_I32 + 1]; /* flop/s by type of A, 0: not measured yet */
-    double up, down;          /* link, bytes/s, 0: not measured yet */
-    hri_block *blocks;        /* buffers and pinned areas, in use or cached */
+    uint32_t hands;        /* threads of a crew (stage.h) */
+    void *staging[2];      /* their pinned memory, from and to the host */
+    uint64_t allocations;  /* of memory, queues and events, made so far */
+    char key[384];         /* names the device in facts.h; "": not kept */
+    double tile_rates[HRI_RATES][HRI_TILE_RATES]; /* likewise, on tiles.h's;
+                                                     not on the host */
+    double rates[HRI_RATES];   /* flop/s by type of A, 0: not measured yet */
+    double up, down;           /* link, bytes/s, 0: not measured yet */
+    hri_link links[HRI_LINKS]; /* alone; only where info.staged */
+    hri_block *blocks;         /* buffers and pinned areas, in use or cached */
+    hri_queue *queues[HRI_MOST_QUEUES]; /* the first queues_taken are in use */
+    hri_event **events, **idle_events;
+    uint32_t queues_taken, event_count, event_capacity, idle_count;
 } hri_accelerator;
 
 struct hr_context {
@@ -36,6 +60,8 @@ struct hr_context {
     uint32_t accelerator_count;
     hr_accelerator_info *machine; /* what hr_machine_describe tells */
     uint32_t machine_count;
+    hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */
+    bool links_known;
     hri_pool *pool; /* threads for work on the host */
     hr_log_function log;
     void *log_data;
@@ -65,11 +91,37 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 
+/* A queue, and an event that is not waited for by anybody: ones of earlier
+ * calls, else new ones. One caller at a time. */
+hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
+                                     hri_queue **queue);
+hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
+                                     hri_event **event);
+/* One event back, when all that waits for it has been issued. NULL is
+ * accepted. */
+void hri_accelerator_recycle_event(hri_accelerator *accelerator,
+                                   hri_event *event);
+/* All queues and events back, when nothing is under way: to be used again; or,
+ * after an error, to be destroyed. */
+void hri_accelerator_recall(hri_accelerator *accelerator);
+void hri_accelerator_forget(hri_accelerator *accelerator);
+
 /* The rate of products of this type, flop/s: measured on first use with a small
- * product of random numbers (some milliseconds), and kept. The caller holds
- * the context's lock. */
+ * product of random numbers (some milliseconds), and kept, also for later
+ * processes (facts.h). The caller holds the context's lock. */
 hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
-                               hr_type c_type, double *flops_per_second);
+                               hr_type c_type, hr_compute compute,
+                               double *flops_per_second);
+
+/* The same when it is known without measuring, else 0. */
+double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
+                                  hr_type c_type, hr_compute compute);
+
+/* And on tiles with the edges hri_tile_edges over a deep k: its rates there, or
+ * 0 where it works in host memory. After hri_accelerator_rate. */
+hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
+                                     hr_type c_type, hr_compute compute,
+                                     double rates[HRI_TILE_RATES]);
 
 /* The speed of its host link into *up and *down, likewise. */
 hr_status hri_accelerator_link(hri_accelerator *accelerator);

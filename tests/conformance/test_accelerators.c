@@ -30,8 +30,8 @@ static void rates_are_measured(hri_accelerator *accelerator)
         const hr_type type = pairs[i].type, c_type = pairs[i].c_type;
         bool offered =
             device->ops->gemm_offered(device, type, c_type, HR_COMPUTE_NATIVE);
-        hr_status status =
-            hri_accelerator_rate(accelerator, type, c_type, &rate);
+        hr_status status = hri_accelerator_rate(accelerator, type, c_type,
+                                                HR_COMPUTE_NATIVE, &rate);
         CHECK(status == (offered ? HR_OK : HR_ERROR_UNSUPPORTED));
         CHECK(!offered || (rate > 0.0 && isfinite(rate)));
     }

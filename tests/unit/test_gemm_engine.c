@@ -249,7 +249,7 @@ static void nothing_is_copied_in_place(void)
 
 /* ---- stealing */
 
-/* One accelerator is said to be ten times as fast as it is: it gets too much,
+/* One accelerator is said to be three times as fast as it is: it gets too much,
  * and the other takes it over. */
 static void tails_are_stolen(int staged, const char *list)
 {
@@ -259,7 +259,7 @@ static void tails_are_stolen(int staged, const char *list)
     hr_context *context = open_context(list, 0);
     uint32_t last = context->accelerator_count - 1;
     for (uint32_t i = 0; i <= last; i++) {
-        context->accelerators[i].rates[HR_F32] = i == last ? 1e10 : 1e9;
+        context->accelerators[i].rates[HR_F32] = i == last ? 3e9 : 1e9;
         context->accelerators[i].up = context->accelerators[i].down = 1e10;
     }
     operands o = make(1100, 1100, 600);

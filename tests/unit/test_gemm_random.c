@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "runtime/runtime.h"
 #include "support/pairs.h"
 #include "support/placed.h"
 #include "support/plain.h"
@@ -27,7 +28,7 @@ enum { CASES = 250, SHARES = 8 };
 
 /* What the cases of a run had in them; printed at the end. */
 static struct {
-    int products, refused, capped, poisoned, unsupported, stolen;
+    int products, refused, capped, poisoned, unsupported, stolen, shared;
 } seen;
 
 typedef struct problem {
@@ -346,6 +347,7 @@ static void run_problem(hr_context *context, problem *p, random_source *source)
     }
     reference_finish(&wanted);
     seen.products++;
+    seen.shared += done.share_count > 1;
     seen.capped += p->cap > 0;
     seen.poisoned += p->poison;
 }
@@ -357,6 +359,21 @@ static bool offered(hr_context *context, const problem *p)
     return plan(context, p, 0, &report) != HR_ERROR_UNSUPPORTED;
 }
 
+/* Speeds that are not true, so that the plans differ whatever the machine: slow
+ * accelerators share the smallest product, fast ones leave it to one. */
+static void invent_rates(hr_context *context, random_source *source)
+{
+    static const double scales[] = {1e6, 1e8, 1e12};
+    double scale = scales[random_between(source, 0, 2)];
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        for (int kind = 0; kind < HRI_RATES; kind++) {
+            a->rates[kind] = scale * (double)random_between(source, 1, 3);
+        }
+        a->up = a->down = 1e10;
+    }
+}
+
 static void run_case(hr_context *context, const char *set, int number)
 {
     random_source source = {(uint64_t)number * 1000003 + 17};
@@ -366,6 +383,7 @@ static void run_case(hr_context *context, const char *set, int number)
         problem_finish(&p);
         return;
     }
+    invent_rates(context, &source);
     if (offered(context, &p)) {
         run_problem(context, &p, &source);
     } else {
@@ -397,10 +415,12 @@ int main(int count, char **arguments)
     for (int i = first; i <= last; i++) {
         run_case(context, set, i);
     }
+    CHECK(count > 2 || seen.shared > 0 || hr_accelerator_count(context) == 1);
     hr_context_destroy(context);
-    printf("%s: %d products, %d under a cap, %d with NaN or infinity, %d with "
+    printf("%s: %d products, %d shared, %d under a cap, %d with NaN or "
+           "infinity, %d with "
            "stolen tiles; %d refused for a cap too low; %d not offered\n",
-           set, seen.products, seen.capped, seen.poisoned, seen.stolen,
-           seen.refused, seen.unsupported);
+           set, seen.products, seen.shared, seen.capped, seen.poisoned,
+           seen.stolen, seen.refused, seen.unsupported);
     return test_end();
 }

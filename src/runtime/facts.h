@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Speeds that were measured on this machine, kept in a file between processes:
+ *
+ *     VALUE KIND KEY
+ *
+ * on each line of `rates` in the folder HEADRACE_CACHE, else
+ * XDG_CACHE_HOME/headrace, else HOME/.cache/headrace. HEADRACE_CACHE set to
+ * nothing: no file. The file is a convenience: one that cannot be read, written
+ * or understood is as good as none, and of two processes that write at once one
+ * may lose its lines. */
+#ifndef HRI_RUNTIME_FACTS_H
+#define HRI_RUNTIME_FACTS_H
+
+#include <stdbool.h>
+
+/* What was kept under this kind (a word) and key (a line); false: nothing. */
+bool hri_facts_find(const char *kind, const char *key, double *value);
+
+/* Keep a value, in the place of an earlier one. */
+void hri_facts_keep(const char *kind, const char *key, double value);
+
+#endif

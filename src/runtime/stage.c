@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/stage.h"
+
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* ---- pieces */
+
+/* Move on to the next piece of a box, or to the first when rows is 0; false
+ * after the last. */
+static bool next_piece(const hri_copy *box, hri_piece *p)
+{
+    size_t width = box->width < HRI_PIECE_BYTES ? box->width : HRI_PIECE_BYTES;
+    if (p->rows == 0) {
+        *p = (hri_piece){.width = width};
+    } else if (p->start + p->width < box->width) {
+        p->start += p->width;
+    } else {
+        p->row += p->rows;
+        p->start = 0;
+    }
+    if (p->row >= box->height) {
+        return false;
+    }
+    size_t left = box->width - p->start;
+    p->width = left < width ? left : width;
+    p->rows = p->width < box->width ? 1 : HRI_PIECE_BYTES / p->width;
+    if (p->rows > box->height - p->row) {
+        p->rows = box->height - p->row;
+    }
+    return true;
+}
+
+static bool is_last(const hri_copy *box, const hri_piece *p)
+{
+    return p->row + p->rows == box->height && p->start + p->width == box->width;
+}
+
+/* The piece at one end of the copy: in the caller's memory or in a buffer. */
+static hri_place piece_place(hri_place box, size_t pitch, const hri_piece *p)
+{
+    box.offset += p->row * pitch + p->start;
+    return box;
+}
+
+static void copy_up(const hri_job *job, const hri_piece *p, void *pinned)
+{
+    const hri_copy *box = &job->copy;
+    hri_place place = piece_place(box->from, box->from_pitch, p);
+    const char *from = (const char *)place.host + place.offset;
+    if (box->from_pitch == p->width) {
+        memcpy(pinned, from, p->width * p->rows);
+        return;
+    }
+    for (size_t r = 0; r < p->rows; r++) {
+        memcpy((char *)pinned + r * p->width, from + r * box->from_pitch,
+               p->width);
+    }
+}
+
+/* memcpy past the caches: what comes home is not read again soon, and lines
+ * that are written whole need not be read before. */
+static void copy_past_caches(char *to, const char *from, size_t bytes)
+{
+#if defined(__SSE2__)
+    size_t head = (16 - (uintptr_t)to % 16) % 16;
+    if (bytes >= 256) {
+        memcpy(to, from, head);
+        size_t at = head;
+        for (; at + 64 <= bytes; at += 64) {
+            const __m128i *f = (const __m128i *)(const void *)(from + at);
+            __m128i *t = (__m128i *)(void *)(to + at);
+            __m128i a = _mm_loadu_si128(f), b = _mm_loadu_si128(f + 1);
+            __m128i c = _mm_loadu_si128(f + 2), d = _mm_loadu_si128(f + 3);
+            _mm_stream_si128(t, a);
+            _mm_stream_si128(t + 1, b);
+            _mm_stream_si128(t + 2, c);
+            _mm_stream_si128(t + 3, d);
+        }
+        memcpy(to + at, from + at, bytes - at);
+        _mm_sfence();
+        return;
+    }
+#endif
+    memcpy(to, from, bytes);
+}
+
+static void copy_down(const hri_job *job, const hri_piece *p,
+                      const void *pinned)
+{
+    const hri_copy *box = &job->copy;
+    hri_place place = piece_place(box->to, box->to_pitch, p);
+    char *to = (char *)place.host + place.offset;
+    for (size_t r = 0; r < p->rows; r++) {
+        copy_past_caches(to + r * box->to_pitch,
+                         (const char *)pinned + r * p->width, p->width);
+    }
+}
+
+/* Enqueue the copy of a piece between pinned memory and the buffer. */
+static hr_status travel(hri_crew *crew, const hri_job *job, const hri_piece *p,
+                        void *pinned, hri_event *event)
+{
+    const hri_copy *box = &job->copy;
+    hri_queue *queue = job->queue;
+    hri_copy copy = {
+        .to = hri_at_host(pinned, 0),
+        .from = hri_at_host(pinned, 0),
+        .to_pitch = crew->up ? box->to_pitch : p->width,
+        .from_pitch = crew->up ? p->width : box->from_pitch,
+        .width = p->width,
+        .height = p->rows,
+        .depth = 1,
+    };
+    if (crew->up) {
+        copy.to = piece_place(box->to, box->to_pitch, p);
+    } else {
+        copy.from = piece_place(box->from, box->from_pitch, p);
+    }
+    pthread_mutex_lock(crew->queues);
+    hr_status status = queue->ops->copy(queue, &copy);
+    if (status == HR_OK) {
+        status = queue->ops->record(queue, event);
+    }
+    pthread_mutex_unlock(crew->queues);
+    return status;
+}
+
+/* ---- the list of jobs */
+
+/* A piece that a thread works on; job is NULL when there is none. */
+typedef struct work {
+    hri_job *job;
+    hri_piece piece;
+} work;
+
+/* The next piece to be done. When there is none: wait for one if `patient`, and
+ * give up when there will be none any more. */
+static work take(hri_crew *crew, bool patient)
+{
+    work w = {0};
+    pthread_mutex_lock(&crew->lock);
+    while (patient && !crew->stopped && !crew->closed && crew->urgent == NULL &&
+           crew->first == NULL) {
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    }
+    hri_job **list = crew->urgent != NULL ? &crew->urgent : &crew->first;
+    hri_job *job = crew->stopped ? NULL : *list;
+    if (job != NULL) {
+        (void)next_piece(&job->copy, &job->cursor); /* it has one more */
+        job->out++;
+        w = (work){job, job->cursor};
+        job->handed_out = is_last(&job->copy, &job->cursor);
+        if (job->handed_out) {
+            *list = job->next;
+        }
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return w;
+}
+
+/* A piece is done, or has failed. The job may be gone when this returns. */
+static void finish(hri_crew *crew, hri_job *job, bool well)
+{
+    void (*done)(void *) = job->done;
+    void *data = job->data;
+    pthread_mutex_lock(&crew->lock);
+    job->failed = job->failed || !well;
+    bool finished = --job->out == 0 && job->handed_out && !job->failed;
+    job->finished = finished;
+    if (job->out == 0) {
+        pthread_cond_broadcast(&crew->changed);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    if (finished && done != NULL) {
+        done(data);
+    }
+}
+
+void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent)
+{
+    job->next = NULL;
+    job->cursor = (hri_piece){0};
+    job->out = 0;
+    job->failed = false;
+    job->finished = job->handed_out =
+        job->copy.width == 0 || job->copy.height == 0;
+    if (job->finished) {
+        if (job->done != NULL) {
+            job->done(job->data);
+        }
+        return;
+    }
+    pthread_mutex_lock(&crew->lock);
+    if (urgent) {
+        job->next = crew->urgent;
+        crew->urgent = job;
+    } else if (crew->first == NULL) {
+        crew->first = crew->last = job;
+    } else {
+        crew->last->next = job;
+        crew->last = job;
+    }
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+bool hri_crew_wait(hri_crew *crew, hri_job *job)
+{
+    pthread_mutex_lock(&crew->lock);
+    while (!job->finished && (!crew->stopped || job->out > 0)) {
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    }
+    bool finished = job->finished;
+    pthread_mutex_unlock(&crew->lock);
+    return finished;
+}
+
+/* ---- threads */
+
+static hr_status carry_up(hri_hand *hand)
+{
+    hr_status status = HR_OK;
+    work w;
+    for (uint32_t turn = 0;
+         status == HR_OK && (w = take(hand->crew, true)).job != NULL; turn++) {
+        uint32_t at = turn % HRI_HAND_PIECES;
+        hri_event *event = hand->events[at];
+        status = event->ops->wait(event);
+        if (status == HR_OK) {
+            copy_up(w.job, &w.piece, hand->pinned[at]);
+            status =
+                travel(hand->crew, w.job, &w.piece, hand->pinned[at], event);
+        }
+        finish(hand->crew, w.job, status == HR_OK);
+    }
+    return status;
+}
+
+static hr_status carry_down(hri_hand *hand)
+{
+    hr_status status = HR_OK;
+    work under_way[HRI_HAND_PIECES];
+    uint32_t sent = 0, arrived = 0;
+    while (status == HR_OK) {
+        work w = {0};
+        if (sent - arrived < HRI_HAND_PIECES) {
+            w = take(hand->crew, sent == arrived);
+        }
+        if (w.job != NULL) {
+            uint32_t at = sent++ % HRI_HAND_PIECES;
+            under_way[at] = w;
+            status = travel(hand->crew, w.job, &w.piece, hand->pinned[at],
+                            hand->events[at]);
+        } else if (arrived < sent) {
+            uint32_t at = arrived++ % HRI_HAND_PIECES;
+            w = under_way[at];
+            status = hand->events[at]->ops->wait(hand->events[at]);
+            if (status == HR_OK) {
+                copy_down(w.job, &w.piece, hand->pinned[at]);
+            }
+            finish(hand->crew, w.job, status == HR_OK);
+        } else {
+            break;
+        }
+    }
+    while (arrived < sent) {
+        finish(hand->crew, under_way[arrived++ % HRI_HAND_PIECES].job, false);
+    }
+    return status;
+}
+
+static void *hand_main(void *argument)
+{
+    hri_hand *hand = argument;
+    hri_crew *crew = hand->crew;
+    hr_status status = crew->up ? carry_up(hand) : carry_down(hand);
+    if (status != HR_OK) {
+        crew->fail(crew->fail_data, status);
+    }
+    return NULL;
+}
+
+/* ---- the crew */
+
+hr_status hri_staging_open(hri_accelerator *accelerator, uint32_t accelerators)
+{
+    hri_device *device = accelerator->device;
+    /* a quarter of the machine's threads each way: more wait for memory */
+    uint32_t hands = hri_cpu_count() / (4 * accelerators);
+    hands = hands < 1 ? 1 : hands > HRI_MOST_HANDS ? HRI_MOST_HANDS : hands;
+    size_t bytes = (size_t)hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
+    hr_status status = HR_OK;
+    accelerator->hands = hands;
+    for (int way = 0; way < 2 && status == HR_OK; way++) {
+        status = device->ops->allocate_pinned(device, bytes,
+                                              &accelerator->staging[way]);
+        accelerator->pinned_used += status == HR_OK ? bytes : 0;
+    }
+    return status;
+}
+
+void hri_staging_close(hri_accelerator *accelerator)
+{
+    hri_device *device = accelerator->device;
+    size_t bytes =
+        (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
+    for (int way = 0; way < 2; way++) {
+        if (accelerator->staging[way] != NULL) {
+            device->ops->release_pinned(device, accelerator->staging[way]);
+            accelerator->pinned_used -= bytes;
+            accelerator->staging[way] = NULL;
+        }
+    }
+}
+
+hr_status hri_crew_init(hri_crew *crew)
+{
+    hri_accelerator *a = crew->accelerator;
+    char *pinned = a->staging[crew->up ? 0 : 1];
+    uint32_t pieces = a->hands * HRI_HAND_PIECES;
+    hr_status status = HR_OK;
+    crew->hand_count = a->hands;
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_cond_init(&crew->changed, NULL);
+    for (uint32_t i = 0; i < pieces && status == HR_OK; i++) {
+        hri_hand *hand = &crew->hands[i / HRI_HAND_PIECES];
+        uint32_t at = i % HRI_HAND_PIECES;
+        hand->crew = crew;
+        hand->pinned[at] = pinned + (size_t)i * HRI_PIECE_BYTES;
+        status = hri_accelerator_take_event(a, &hand->events[at]);
+    }
+    return status;
+}
+
+void hri_crew_finish(hri_crew *crew)
+{
+    if (crew->accelerator != NULL) {
+        pthread_cond_destroy(&crew->changed);
+        pthread_mutex_destroy(&crew->lock);
+        crew->accelerator = NULL;
+    }
+}
+
+hr_status hri_crew_start(hri_crew *crew)
+{
+    for (; crew->started < crew->hand_count; crew->started++) {
+        hri_hand *hand = &crew->hands[crew->started];
+        if (pthread_create(&hand->thread, NULL, hand_main, hand) != 0) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "gemm: the system refused thread %u of %u that "
+                            "copy for %s",
+                            crew->started + 1, crew->hand_count,
+                            crew->accelerator->path);
+        }
+    }
+    return HR_OK;
+}
+
+void hri_crew_stop(hri_crew *crew)
+{
+    if (crew->accelerator != NULL) {
+        pthread_mutex_lock(&crew->lock);
+        crew->stopped = true;
+        pthread_cond_broadcast(&crew->changed);
+        pthread_mutex_unlock(&crew->lock);
+    }
+}
+
+void hri_crew_join(hri_crew *crew)
+{
+    if (crew->accelerator == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&crew->lock);
+    crew->closed = true;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    for (uint32_t i = 0; i < crew->started; i++) {
+        pthread_join(crew->hands[i].thread, NULL);
+    }
+    crew->started = 0;
+}

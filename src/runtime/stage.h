@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Ordinary memory to and from accelerators that copy it slowly: through pinned
+ * pieces, by a crew of threads that copy some while others travel. */
+#ifndef HRI_RUNTIME_STAGE_H
+#define HRI_RUNTIME_STAGE_H
+
+#include "runtime/runtime.h"
+
+enum {
+    HRI_PIECE_BYTES = 4 << 20,
+    HRI_HAND_PIECES = 2, /* of a thread: one travels while it copies another */
+    HRI_MOST_HANDS = 8
+};
+
+/* Where a job's next piece starts, and its size. */
+typedef struct hri_piece {
+    size_t row, rows;    /* of the box */
+    size_t start, width; /* bytes of each row */
+} hri_piece;
+
+/* A box (depth 1) to be copied between host memory and a buffer. The caller
+ * keeps it until it is finished, or its crew has been joined. */
+typedef struct hri_job {
+    hri_copy copy;
+    hri_queue *queue;
+    void (*done)(void *data); /* NULL, or called once when finished, by a thread
+                                 of the crew that holds no lock */
+    void *data;
+    /* the crew's */
+    struct hri_job *next;
+    hri_piece cursor;
+    uint32_t out; /* pieces that threads work on */
+    bool handed_out, failed, finished;
+} hri_job;
+
+typedef struct hri_crew hri_crew;
+
+/* One thread of a crew, its pinned memory and the last copies of each piece. */
+typedef struct hri_hand {
+    hri_crew *crew;
+    pthread_t thread;
+    void *pinned[HRI_HAND_PIECES];
+    hri_event *events[HRI_HAND_PIECES];
+} hri_hand;
+
+/* A crew serves one direction of one accelerator. Jobs to the accelerator are
+ * finished when their last copy is enqueued, jobs from it when all is in host
+ * memory. */
+struct hri_crew {
+    /* set by the caller before hri_crew_init */
+    hri_accelerator *accelerator; /* NULL: there is no crew */
+    bool up;                      /* to the accelerator */
+    pthread_mutex_t *queues; /* held around calls on the queues of its jobs */
+    void (*fail)(void *data, hr_status status); /* gets the first error, on a
+                                                   thread of the crew */
+    void *fail_data;
+    /* its own */
+    uint32_t hand_count; /* threads */
+    hri_hand hands[HRI_MOST_HANDS];
+    uint32_t started;
+    pthread_mutex_t lock; /* guards what follows, and the crew's part of jobs */
+    pthread_cond_t changed;
+    hri_job *urgent, *first,
+        *last; /* not handed out yet; urgent ones go first */
+    bool closed, stopped;
+};
+
+/* Decide how many threads crews of each of `accelerators` accelerators have,
+ * and page-lock their memory, which the accelerator keeps: that takes longer
+ * than many a product. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_staging_open(hri_accelerator *accelerator, uint32_t accelerators);
+void hri_staging_close(hri_accelerator *accelerator);
+
+/* Make it ready; threads have not started. HR_ERROR_OUT_OF_MEMORY.
+ * hri_crew_finish also takes what a failed init left, and one that is all zero.
+ * The caller holds the context's lock for both. */
+hr_status hri_crew_init(hri_crew *crew);
+void hri_crew_finish(hri_crew *crew);
+
+/* HR_ERROR_OUT_OF_MEMORY when the system refuses a thread. */
+hr_status hri_crew_start(hri_crew *crew);
+
+/* Have a job done: after those put before, or before all others. */
+void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent);
+/* Wait until a job is finished; false when the crew was stopped before, and
+ * will not touch the job any more. */
+bool hri_crew_wait(hri_crew *crew, hri_job *job);
+
+/* Do no more. Any thread; both accept a crew that is all zero. */
+void hri_crew_stop(hri_crew *crew);
+/* Wait until all jobs are finished, or it was stopped, and its threads ended.
+ * No job is put any more. */
+void hri_crew_join(hri_crew *crew);
+
+#endif

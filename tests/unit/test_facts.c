@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Measured speeds that are kept between processes. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/facts.h"
+
+static char folder[64] = "/tmp/headrace-facts-XXXXXX", file[96];
+
+static void write_file(const char *text)
+{
+    FILE *f = fopen(file, "w");
+    CHECK(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static void check_kept(void)
+{
+    double value = 7.0;
+    TEST_CASE("nothing is known at first; folders are made");
+    CHECK(!hri_facts_find("f32", "a device", &value) && value == 7.0);
+    hri_facts_keep("f32", "a device", 1.5e12);
+    CHECK(hri_facts_find("f32", "a device", &value) && value == 1.5e12);
+
+    TEST_CASE("kinds and keys are whole words and whole lines");
+    CHECK(!hri_facts_find("f3", "a device", &value));
+    CHECK(!hri_facts_find("f32", "a devic", &value));
+    CHECK(!hri_facts_find("f32", "a device ", &value));
+
+    TEST_CASE("a new value takes the place of the old one, others stay");
+    hri_facts_keep("f64", "a device", 2e11);
+    hri_facts_keep("f32", "another, 4 units", 3e10);
+    hri_facts_keep("f32", "a device", 1e12);
+    CHECK(hri_facts_find("f32", "a device", &value) && value == 1e12);
+    CHECK(hri_facts_find("f64", "a device", &value) && value == 2e11);
+    CHECK(hri_facts_find("f32", "another, 4 units", &value) && value == 3e10);
+}
+
+static void check_damaged(void)
+{
+    double value = 7.0;
+    TEST_CASE("lines that cannot be are not believed, and go");
+    write_file("x f32 k\n-1 f32 k\nnan f32 k\ninf f32 k\n0 f32 k\n5e9 f32\n"
+               "4e9 up k\n3e9 f32 k");
+    CHECK(!hri_facts_find("f32", "k", &value) && value == 7.0);
+    CHECK(hri_facts_find("up", "k", &value) && value == 4e9);
+    hri_facts_keep("down", "k", 6e9);
+    CHECK(hri_facts_find("up", "k", &value) && value == 4e9);
+    CHECK(hri_facts_find("down", "k", &value) && value == 6e9);
+    struct stat s;
+    CHECK(stat(file, &s) == 0 && s.st_size < 40);
+
+    TEST_CASE("binary rubbish");
+    FILE *f = fopen(file, "w");
+    CHECK(f != NULL);
+    for (int i = 0; i < 100000; i++) {
+        fputc(i * 7919 >> 3 & 255, f);
+    }
+    CHECK(fclose(f) == 0);
+    CHECK(!hri_facts_find("f32", "k", &value));
+    hri_facts_keep("f32", "k", 1e9);
+    CHECK(hri_facts_find("f32", "k", &value) && value == 1e9);
+}
+
+static void check_no_file(void)
+{
+    double value = 7.0;
+    TEST_CASE("set to nothing: no file");
+    CHECK(setenv("HEADRACE_CACHE", "", 1) == 0);
+    hri_facts_keep("f32", "k", 1e9);
+    CHECK(!hri_facts_find("f32", "k", &value));
+
+    TEST_CASE("a folder that cannot be");
+    CHECK(setenv("HEADRACE_CACHE", "/dev/null/x", 1) == 0);
+    hri_facts_keep("f32", "k", 1e9);
+    CHECK(!hri_facts_find("f32", "k", &value));
+
+    TEST_CASE("the usual places");
+    CHECK(unsetenv("HEADRACE_CACHE") == 0);
+    CHECK(setenv("XDG_CACHE_HOME", folder, 1) == 0);
+    hri_facts_keep("f32", "k", 2e9);
+    CHECK(hri_facts_find("f32", "k", &value) && value == 2e9);
+    CHECK(unsetenv("XDG_CACHE_HOME") == 0 && setenv("HOME", folder, 1) == 0);
+    CHECK(!hri_facts_find("f32", "k", &value));
+    hri_facts_keep("f32", "k", 3e9);
+    CHECK(hri_facts_find("f32", "k", &value) && value == 3e9);
+}
+
+int main(void)
+{
+    char deep[80], command[96];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(deep, sizeof deep, "%s/a/b", folder);
+    snprintf(file, sizeof file, "%s/rates", deep);
+    CHECK(setenv("HEADRACE_CACHE", deep, 1) == 0);
+    check_kept();
+    check_damaged();
+    check_no_file();
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+    return test_end();
+}

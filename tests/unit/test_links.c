@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Measuring what links carry: results that can be, nothing left behind, and the
+ * same when every n-th call fails. */
+#include "test.h"
+
+#include "runtime/links.h"
+#include "runtime/memory.h"
+#include "runtime/stage.h"
+#include "support/fault_backend.h"
+
+extern const hri_backend hri_backend_host;
+
+static hr_context *create(const char *list, uint64_t limit)
+{
+    static const hri_backend *backends[2];
+    backends[0] = fault_backend_wrap(&hri_backend_host);
+    hr_context *context = NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = list;
+    options.memory_limit = limit;
+    fault_backend_reset();
+    fault_backend_pretend_staged(1);
+    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    return context;
+}
+
+static void destroy(hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        const hri_accelerator *a = &context->accelerators[i];
+        CHECK(a->memory_used == 0);
+        CHECK(a->pinned_used ==
+              2 * (uint64_t)a->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES);
+        CHECK(a->memory_peak <= a->memory_limit || a->in_place);
+    }
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+static void check_known(void)
+{
+    TEST_CASE("links are measured once, for all of a device");
+    hr_context *context = create("2xhost", 8 << 20);
+    CHECK(hri_links_know(context) == HR_OK);
+    for (int kind = 0; kind < HRI_LINKS; kind++) {
+        const hri_link *l = &context->accelerators[1].links[kind];
+        CHECK(l->up > 0.0 && l->down > 0.0 && l->both > 0.0);
+        CHECK(memcmp(l, &context->links[kind], sizeof *l) == 0);
+    }
+    uint64_t calls = fault_backend_calls();
+    CHECK(hri_links_know(context) == HR_OK && fault_backend_calls() == calls);
+    CHECK(hri_links_learn(context) == HR_OK && fault_backend_calls() > calls);
+    destroy(context);
+
+    TEST_CASE("several at once carry something");
+    context = create("3xhost", 8 << 20);
+    hri_link link = {0};
+    hri_accelerator *all[] = {&context->accelerators[0],
+                              &context->accelerators[1],
+                              &context->accelerators[2]};
+    for (int staged = 0; staged < 2; staged++) {
+        CHECK(hri_links_measure(all, 3, staged, &link) == HR_OK);
+        CHECK(link.up > 0.0 && link.down > 0.0 && link.both > 0.0);
+    }
+    destroy(context);
+
+    TEST_CASE("no room: not known");
+    context = create("1xhost", 100 << 10);
+    CHECK(hri_links_know(context) == HR_OK);
+    CHECK(context->links[HRI_PINNED].up == 0.0);
+    destroy(context);
+}
+
+static void check_faults(void)
+{
+    TEST_CASE("every call of the backend fails in turn");
+    for (int lose = 0; lose < 2; lose++) {
+        hr_status status = HR_ERROR_BACKEND;
+        uint64_t n = 0;
+        while (status != HR_OK) {
+            hr_context *context = create("2xhost", 4 << 20);
+            uint64_t at = fault_backend_calls() + ++n;
+            if (lose) {
+                fault_backend_lose(at);
+            } else {
+                fault_backend_fail_call(at, HR_ERROR_BACKEND);
+            }
+            status = hri_links_know(context);
+            if (status != HR_OK) {
+                CHECK(status == (lose ? HR_ERROR_LOST : HR_ERROR_BACKEND));
+                CHECK(!context->links_known);
+            }
+            destroy(context);
+        }
+        CHECK(n > 50);
+    }
+}
+
+int main(void)
+{
+    check_known();
+    check_faults();
+    return test_end();
+}

@@ -123,13 +123,16 @@ typedef struct hr_accelerator_rates {
         sizeof(hr_accelerator_rates), 0, 0, 0, 0                               \
     }
 
-/** Measure the link and the arithmetic of accelerator index now.
+/** Measure the link and the arithmetic of accelerator index now. What is found
+ *  is used for plans, and kept for later processes in the place of what earlier
+ *  ones found (in the file `rates` of the folder HEADRACE_CACHE, by default
+ *  headrace in the user's cache folder).
  *
  * @owner   *rates is the caller's; its size field must be set.
  * @errors  HR_ERROR_INVALID for an index or size out of range; whatever the
  *          accelerator's backend reports.
  * @threads Any thread; waits for other work on the context. Takes about a
- *          tenth of a second on most devices. */
+ *          second on most devices. */
 HR_API HR_NODISCARD hr_status hr_accelerator_measure(
     hr_context *context, uint32_t index, hr_accelerator_rates *rates);
 

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "runtime/bench.h"
 #include "runtime/facts.h"
+#include "runtime/links.h"
 #include "runtime/memory.h"
 #include "runtime/structs.h"
 
@@ -473,36 +474,59 @@ hr_status hri_accelerator_link(hri_accelerator *accelerator)
     return measure_link(accelerator);
 }
 
-/* A rate for the report: 0 for a type that is not offered. */
-static hr_status remeasure(hri_accelerator *accelerator, hr_type type,
-                           double *rate)
+/* All rates that are kept. */
+static const product_kind kinds[] = {
+    {HR_F32, HR_F32, HR_COMPUTE_NATIVE}, {HR_F64, HR_F64, HR_COMPUTE_NATIVE},
+    {HR_C32, HR_C32, HR_COMPUTE_NATIVE}, {HR_C64, HR_C64, HR_COMPUTE_NATIVE},
+    {HR_F16, HR_F32, HR_COMPUTE_NATIVE}, {HR_BF16, HR_F32, HR_COMPUTE_NATIVE},
+    {HR_I8, HR_I32, HR_COMPUTE_NATIVE},  {HR_F32, HR_F32, HR_COMPUTE_TF32},
+};
+
+/* Measure a rate again; one that nobody has asked for yet only when wanted. */
+static hr_status remeasure(hri_accelerator *a, const product_kind *kind,
+                           bool wanted)
 {
-    hri_device *device = accelerator->device;
-    const product_kind kind = {type, type, HR_COMPUTE_NATIVE};
-    if (!device->ops->gemm_offered(device, type, type, HR_COMPUTE_NATIVE)) {
-        *rate = 0.0;
+    hri_device *device = a->device;
+    if (!device->ops->gemm_offered(device, kind->type, kind->c_type,
+                                   kind->compute) ||
+        (!wanted && *look_up(a, kind) == 0.0)) {
         return HR_OK;
     }
-    hr_status status = measure_rate(accelerator, &kind, LARGE);
-    *rate = accelerator->rates[type];
-    return status == HR_OK && accelerator->tile_rates[type][0] > 0.0
-               ? measure_rate(accelerator, &kind, TILES)
-               : status;
+    find_tile_rates(a, kind);
+    bool tiles = a->tile_rates[rate_index(kind)][0] > 0.0;
+    hr_status status = measure_rate(a, kind, LARGE);
+    return status == HR_OK && tiles ? measure_rate(a, kind, TILES) : status;
 }
 
-static hr_status measure_all(hri_accelerator *accelerator,
+/* The context's links are measured with the first accelerator that they lead
+ * to. */
+static bool leads_links(const hr_context *context, const hri_accelerator *a)
+{
+    uint32_t i = 0;
+    while (!context->accelerators[i].device->info.staged &&
+           &context->accelerators[i] != a) {
+        i++;
+    }
+    return &context->accelerators[i] == a && a->device->info.staged;
+}
+
+static hr_status measure_all(hr_context *context, hri_accelerator *a,
                              hr_accelerator_rates *rates)
 {
-    hr_status status =
-        accelerator->in_place ? HR_OK : measure_link(accelerator);
-    if (status == HR_OK) {
-        status = remeasure(accelerator, HR_F32, &rates->f32);
+    hr_status status = a->in_place ? HR_OK : measure_link(a);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == HR_OK;
+         i++) {
+        bool wanted = kinds[i].compute == HR_COMPUTE_NATIVE &&
+                      (kinds[i].type == HR_F32 || kinds[i].type == HR_F64);
+        status = remeasure(a, &kinds[i], wanted);
     }
-    if (status == HR_OK) {
-        status = remeasure(accelerator, HR_F64, &rates->f64);
+    if (status == HR_OK && leads_links(context, a)) {
+        status = hri_links_learn(context);
     }
-    rates->up = accelerator->in_place ? 0.0 : accelerator->up;
-    rates->down = accelerator->in_place ? 0.0 : accelerator->down;
+    rates->f32 = a->rates[HR_F32];
+    rates->f64 = a->rates[HR_F64];
+    rates->up = a->in_place ? 0.0 : a->up;
+    rates->down = a->in_place ? 0.0 : a->down;
     return status;
 }
 
@@ -526,7 +550,8 @@ hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
     }
     hr_accelerator_rates known = {0};
     pthread_mutex_lock(&context->lock);
-    hr_status status = measure_all(&context->accelerators[index], &known);
+    hr_status status =
+        measure_all(context, &context->accelerators[index], &known);
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         hri_struct_write(rates, rates->size, &known, sizeof known);

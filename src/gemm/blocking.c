@@ -20,9 +20,11 @@ enum {
  * in place has one task running, and nothing waits behind it. */
 static const double most_task_seconds = 0.1, most_in_place_seconds = 0.6;
 
-/* What it costs to issue one, measured on H200s as 5 to 10 microseconds; and to
- * start and end a run with threads and queues. */
-static const double task_overhead_seconds = 1e-5, run_overhead_seconds = 1e-4;
+/* What it costs to issue one, measured on H200s as 5 to 10 microseconds; and
+ * what the threads of a lane cost a run, there 0.7 to 0.9 ms, on accelerators
+ * that are the host 0.1. */
+static const double task_overhead_seconds = 1e-5, lane_overhead_seconds = 8e-4,
+                    host_lane_overhead_seconds = 1e-4;
 
 static int64_t grain(int64_t extent, int64_t pieces)
 {
@@ -240,11 +242,13 @@ static void predict(const search *x, hri_blocking *b)
     double down = x->down > 0 ? c / x->down : 0;
     double both = x->both > 0 ? (panels + old_c + c) / x->both : 0;
     double link = fmax(fmax(up, down), both);
+    double start = x->efficiency[0] > 0.0 ? lane_overhead_seconds * x->count
+                                          : host_lane_overhead_seconds;
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || single(b);
     b->ends = ends(x, b, compute);
-    b->seconds = run_overhead_seconds + b->ends +
-                 (overlap ? fmax(compute, link) : compute + link);
+    b->seconds =
+        start + b->ends + (overlap ? fmax(compute, link) : compute + link);
 }
 
 static bool fits(search *x, const hri_blocking *b)

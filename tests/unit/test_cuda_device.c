@@ -46,8 +46,12 @@ static void contexts_are_left_alone(void)
 {
     cu_context other = NULL, now = NULL;
     setting s;
-    static const product p = {
-        .type = HR_F32, .c_type = HR_F32, .m = 9, .n = 8, .k = 7, .alpha = {1}};
+    static const product p = {.type = HR_F32,
+                              .c_type = HR_F32,
+                              .m = 9,
+                              .n = 8,
+                              .k = 7,
+                              .alpha = {1, 0}};
     TEST_CASE("the thread's context is never changed");
     CHECK(hri_cuda.cuDevicePrimaryCtxRetain(&other, 1) == 0);
     CHECK(hri_cuda.cuCtxPushCurrent_v2(other) == 0);
@@ -105,8 +109,8 @@ static void handles_are_kept(void)
                               .m = 5,
                               .n = 6,
                               .k = 7,
-                              .alpha = {2},
-                              .beta = {1}};
+                              .alpha = {2, 0},
+                              .beta = {1, 0}};
     TEST_CASE("handles of cuBLAS are made once");
     long products = fake->library_products;
     setting_init(&s, 0);
@@ -131,7 +135,12 @@ static const struct {
 } divided[] = {
     {"plain",
      true,
-     {.type = HR_F64, .c_type = HR_F64, .m = 3, .n = 4, .k = 5, .alpha = {1}}},
+     {.type = HR_F64,
+      .c_type = HR_F64,
+      .m = 3,
+      .n = 4,
+      .k = 5,
+      .alpha = {1, 0}}},
     {"conjugate and transposed",
      true,
      {.type = HR_C32,
@@ -158,11 +167,16 @@ static const struct {
       .m = 8,
       .n = 4,
       .k = 12,
-      .alpha = {1},
-      .beta = {1}}},
+      .alpha = {1, 0},
+      .beta = {1, 0}}},
     {"odd integers",
      false,
-     {.type = HR_I8, .c_type = HR_I32, .m = 8, .n = 4, .k = 11, .alpha = {1}}},
+     {.type = HR_I8,
+      .c_type = HR_I32,
+      .m = 8,
+      .n = 4,
+      .k = 11,
+      .alpha = {1, 0}}},
     {"integers at an odd place",
      false,
      {.type = HR_I8,
@@ -170,11 +184,16 @@ static const struct {
       .m = 8,
       .n = 4,
       .k = 12,
-      .alpha = {1},
+      .alpha = {1, 0},
       .lead = 2}},
     {"integers scaled",
      false,
-     {.type = HR_I8, .c_type = HR_I32, .m = 8, .n = 4, .k = 12, .alpha = {3}}},
+     {.type = HR_I8,
+      .c_type = HR_I32,
+      .m = 8,
+      .n = 4,
+      .k = 12,
+      .alpha = {3, 0}}},
     {"C scaled",
      false,
      {.type = HR_F32,
@@ -182,8 +201,8 @@ static const struct {
       .m = 8,
       .n = 4,
       .k = 0,
-      .alpha = {3},
-      .beta = {2}}},
+      .alpha = {3, 0},
+      .beta = {2, 0}}},
 };
 
 static void work_is_divided(void)
@@ -297,8 +316,12 @@ static void failures_are_told(void)
 
 static void kernels_that_do_not_compile(void)
 {
-    static const product p = {
-        .type = HR_BF16, .c_type = HR_F32, .m = 3, .n = 4, .k = 0, .beta = {2}};
+    static const product p = {.type = HR_BF16,
+                              .c_type = HR_F32,
+                              .m = 3,
+                              .n = 4,
+                              .k = 0,
+                              .beta = {2, 0}};
     setting s;
     TEST_CASE("the compiler's first error is told");
     setting_init(&s, 0);

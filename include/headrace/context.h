@@ -110,6 +110,28 @@ HR_API HR_NODISCARD hr_status hr_machine_describe(const hr_context *context,
  * @threads Any thread. */
 HR_API uint32_t hr_machine_count(const hr_context *context);
 
+/** Allocate host memory that accelerators copy from and to at full speed
+ *  (page-locked), where the context has one for which that makes a difference;
+ *  else ordinary memory. Its content is not specified. Page-locking takes long,
+ *  about as long as a product of such matrices: keep the memory. The whole of
+ *  it is resident and never swapped.
+ *
+ * @units   bytes; 0 gives NULL. The start is aligned to 4096 bytes.
+ * @owner   *memory is the caller's, to be given to hr_free_pinned with the same
+ *          context; what is left when the context is destroyed is freed then.
+ *          Written only on success. It is at full speed for every accelerator
+ *          of the process and of the same kind, also of other contexts.
+ * @errors  HR_ERROR_INVALID when context or memory is NULL;
+ *          HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
+ * @threads Any thread; waits for other work on the context. */
+HR_API HR_NODISCARD hr_status hr_allocate_pinned(hr_context *context,
+                                                 size_t bytes, void **memory);
+
+/** Free memory of hr_allocate_pinned, when no call works on it. NULL is
+ *  accepted; memory that is not of this context stays as it is.
+ * @threads Any thread; waits for other work on the context. */
+HR_API void hr_free_pinned(hr_context *context, void *memory);
+
 /** Rates of one accelerator, as measured by hr_accelerator_measure. */
 typedef struct hr_accelerator_rates {
     uint32_t size;   /**< sizeof(hr_accelerator_rates) */

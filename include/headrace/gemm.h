@@ -160,6 +160,47 @@ HR_API HR_NODISCARD hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha,
                                            const hr_gemm_options *options,
                                            hr_gemm_report *report);
 
+/** What links between the host and accelerators carry, bytes/second. */
+typedef struct hr_link_rates {
+    double up, down; /**< to accelerators and back; 0: nothing is copied, or
+                          memory limits leave no room to measure with */
+    double both;     /**< the sum of the two, both at once */
+} hr_link_rates;
+
+/** The most that the machine could do for one kind of product. */
+typedef struct hr_gemm_limits {
+    uint32_t size;    /**< sizeof(hr_gemm_limits) */
+    uint32_t devices; /**< of the context; virtual accelerators of one device
+                           count once */
+    double flops;     /**< multiplication, flop/second, summed over devices */
+    hr_link_rates pinned, pinned_alone;     /**< all devices at once; the first
+                                                 that copies alone */
+    hr_link_rates ordinary, ordinary_alone; /**< the same from and to ordinary
+                                                 memory, as hr_gemm does it */
+} hr_gemm_limits;
+
+#define HR_GEMM_LIMITS_INIT                                                    \
+    {                                                                          \
+        .size = sizeof(hr_gemm_limits)                                         \
+    }
+
+/** Measure now what bounds products of these types: no product is faster than
+ *  flops / limits.flops, nor than its bytes over these links.
+ *
+ * @owner   *limits is the caller's; its size must be set. Written only on
+ *          success.
+ * @errors  HR_ERROR_INVALID for NULL, a size out of range or a type or mode
+ *          that there is not; HR_ERROR_UNSUPPORTED when no accelerator
+ *          multiplies these; whatever backends report.
+ * @threads Any thread; waits for other work on the context. Takes tenths of a
+ *          second for each device, and frees what the context keeps for reuse.
+ */
+HR_API HR_NODISCARD hr_status hr_gemm_measure_limits(hr_context *context,
+                                                     hr_type type,
+                                                     hr_type c_type,
+                                                     hr_compute compute,
+                                                     hr_gemm_limits *limits);
+
 /** What hr_gemm_verify found. */
 typedef struct hr_verify_report {
     uint32_t size;        /**< sizeof(hr_verify_report) */

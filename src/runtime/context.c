@@ -200,6 +200,7 @@ void hr_context_destroy(hr_context *context)
     if (context == NULL) {
         return;
     }
+    hri_areas_free(context);
     hri_accelerators_close(context);
     hri_pool_destroy(context->pool);
     free(context->machine);

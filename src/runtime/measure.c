@@ -13,7 +13,7 @@
 
 enum {
     LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */
-    MOST_EXTENT = 8192,
+    MOST_EXTENT = 16384,
     TILE_DEPTH = 8192,        /* of the products of tiles */
     PATTERN_BYTES = 64 << 10, /* random numbers, repeated over operands */
     LINK_BYTES = 4 << 20,     /* of a copy, until it takes long enough */
@@ -23,6 +23,9 @@ enum {
 
 /* What takes at least so long is not ruled by latency or the clock's steps. */
 static const double long_enough = 2e-3;
+
+/* And so long, to come close to the most that a device does. */
+static const double long_for_top = 20e-3;
 
 /* Where the limit does not even let the smallest job in: an order of magnitude
  * that lets planning go on; the accelerator will not get much work anyway. */
@@ -180,13 +183,14 @@ static hr_status time_product(const hri_bench *b, const product_kind *kind,
 /* Double the extent until a product takes long enough or does not fit.
  * *settled: it was not for want of memory that no larger one was tried. */
 static hr_status rate_on_bench(const hri_bench *b, const product_kind *kind,
-                               const void *pattern, double *rate, bool *settled)
+                               double enough, const void *pattern, double *rate,
+                               bool *settled)
 {
     double seconds = 0.0;
     hr_status status = HR_OK;
     *rate = default_flops;
     for (int64_t n = LEAST_EXTENT;
-         n <= MOST_EXTENT && seconds < long_enough && status == HR_OK; n *= 2) {
+         n <= MOST_EXTENT && seconds < enough && status == HR_OK; n *= 2) {
         status = time_product(b, kind, n, n, pattern, rate, &seconds);
     }
     *settled = status == HR_OK;
@@ -281,9 +285,10 @@ static hr_status measure_rate(hri_accelerator *accelerator,
         hri_accelerator_allocate_pinned(accelerator, PATTERN_BYTES, &pattern);
     if (status == HR_OK) {
         fill_pattern(kind->type, pattern);
-        status = what == LARGE
-                     ? rate_on_bench(&b, kind, pattern, rates, &settled)
-                     : tile_rates_on_bench(&b, kind, pattern, rates, &settled);
+        status =
+            what == LARGE
+                ? rate_on_bench(&b, kind, long_enough, pattern, rates, &settled)
+                : tile_rates_on_bench(&b, kind, pattern, rates, &settled);
     }
     hri_accelerator_release_pinned(accelerator, pattern);
     hri_bench_close(&b);
@@ -295,6 +300,30 @@ static hr_status measure_rate(hri_accelerator *accelerator,
     if (settled) {
         keep_rates(accelerator, kind, what, rates);
     }
+    return status;
+}
+
+hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
+                                   hr_type c_type, hr_compute compute,
+                                   double *rate)
+{
+    const product_kind kind = {type, c_type, compute};
+    hri_bench b;
+    void *pattern = NULL;
+    bool settled;
+    hr_status status = hri_bench_open(accelerator, &b);
+    if (status != HR_OK) {
+        return status;
+    }
+    status =
+        hri_accelerator_allocate_pinned(accelerator, PATTERN_BYTES, &pattern);
+    if (status == HR_OK) {
+        fill_pattern(type, pattern);
+        status =
+            rate_on_bench(&b, &kind, long_for_top, pattern, rate, &settled);
+    }
+    hri_accelerator_release_pinned(accelerator, pattern);
+    hri_bench_close(&b);
     return status;
 }
 

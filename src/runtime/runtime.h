@@ -62,11 +62,15 @@ struct hr_context {
     uint32_t machine_count;
     hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */
     bool links_known;
-    hri_pool *pool; /* threads for work on the host */
+    struct hri_area *areas; /* of hr_allocate_pinned */
+    hri_pool *pool;         /* threads for work on the host */
     hr_log_function log;
     void *log_data;
     pthread_mutex_t log_lock;
 };
+
+/* Free what hr_allocate_pinned gave and nobody freed. */
+void hri_areas_free(hr_context *context);
 
 /* hr_context_create over a given list of backends, for tests. */
 hr_status hri_context_create_from(const hri_backend *const *backends,
@@ -122,6 +126,12 @@ double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
 hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
                                      hr_type c_type, hr_compute compute,
                                      double rates[HRI_TILE_RATES]);
+
+/* The most it does, measured now with products of up to a tenth of a second,
+ * neither taken from the file nor kept. */
+hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
+                                   hr_type c_type, hr_compute compute,
+                                   double *rate);
 
 /* The speed of its host link into *up and *down, likewise. */
 hr_status hri_accelerator_link(hri_accelerator *accelerator);

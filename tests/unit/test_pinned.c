@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory for callers: page-locked by a device that stages, else ordinary; freed
+ * by hand or with the context. */
+#include "test.h"
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+
+extern const hri_backend hri_backend_host;
+
+static hr_context *create(const char *list, int staged)
+{
+    static const hri_backend *backends[2];
+    backends[0] = fault_backend_wrap(&hri_backend_host);
+    hr_context *context = NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = list;
+    options.memory_limit = 8 << 20;
+    fault_backend_reset();
+    fault_backend_pretend_staged(staged);
+    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    return context;
+}
+
+static void destroy(hr_context *context)
+{
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+static void check_use(const char *list, int staged, bool asks_device)
+{
+    hr_context *context = create(list, staged);
+    uint64_t calls = fault_backend_calls();
+    enum { BYTES = 100000 };
+    void *first = NULL, *second = NULL;
+    CHECK(hr_allocate_pinned(context, BYTES, &first) == HR_OK);
+    CHECK(hr_allocate_pinned(context, 1, &second) == HR_OK);
+    CHECK((fault_backend_calls() > calls) == asks_device);
+    CHECK(first != NULL && second != NULL && first != second);
+    memset(first, 1, BYTES);
+    hr_free_pinned(context, first);
+    hr_free_pinned(context, NULL);
+    hr_free_pinned(context, &calls); /* not of this context */
+    destroy(context);                /* frees the second */
+}
+
+static void check_refusals(void)
+{
+    void *memory = &memory;
+    hr_context *context = create("2xhost", 1);
+    TEST_CASE("nothing is NULL");
+    CHECK(hr_allocate_pinned(context, 0, &memory) == HR_OK && memory == NULL);
+    memory = &memory;
+    TEST_CASE("no context, no place");
+    CHECK_FAILS(hr_allocate_pinned(NULL, 8, &memory), HR_ERROR_INVALID,
+                "the context is NULL");
+    CHECK_FAILS(hr_allocate_pinned(context, 8, NULL), HR_ERROR_INVALID,
+                "memory is NULL");
+    TEST_CASE("the device refuses: its error, nothing written");
+    fault_backend_fail_call(fault_backend_calls() + 1, HR_ERROR_OUT_OF_MEMORY);
+    CHECK(hr_allocate_pinned(context, 8, &memory) == HR_ERROR_OUT_OF_MEMORY);
+    CHECK(memory == &memory);
+    hr_free_pinned(NULL, memory);
+    destroy(context);
+}
+
+int main(void)
+{
+    TEST_CASE("a device that stages page-locks it");
+    check_use("2xhost", 1, true);
+    TEST_CASE("ordinary memory where none stages");
+    check_use("2xhost", 0, false);
+    TEST_CASE("ordinary memory where the host works in place");
+    check_use("host", 1, false);
+    check_refusals();
+    return test_end();
+}

@@ -7,6 +7,8 @@
 _headrace_values() {
     case $1 in
     --type | --types) echo "f32 f64 c32 c64 f16 bf16 i8 i32" ;;
+    --memory) echo "ordinary pinned ordinary,pinned" ;;
+    --peers) echo "cblas openblas cublasxt none" ;;
     --order) echo "row column" ;;
     --compute) echo "native tf32" ;;
     --accelerators) echo "all host 2xhost 4xhost opencl host,opencl" ;;
@@ -27,8 +29,8 @@ _headrace_options() {
             "--memory-limit --compute --dry-run --verify --json --quiet"
         ;;
     bench)
-        echo "--size --shape --types --accelerators --memory-limit" \
-            "--repeat --from-files --json"
+        echo "--size --shape --types --memory --accelerators" \
+            "--memory-limit --peers --repeat --from-files --json"
         ;;
     esac
 }

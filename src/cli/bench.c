@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace bench: how fast, and how fast beside others. */
+/* headrace bench: how fast, how fast beside others, and how fast it could be.
+ */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -7,76 +8,29 @@
 
 #include "commands.h"
 #include "context.h"
-#include "values.h"
-
-enum { TYPES_MAX = 8, LIST_BYTES = 4096 };
-
-typedef struct types {
-    hr_type type[TYPES_MAX];
-    int count;
-} types;
 
 typedef struct options {
-    int64_t size;
-    cli_shape shape;
-    types types;
+    cli_problems sizes, shapes;
+    cli_numbers numbers;
+    cli_memories memories;
+    cli_peers_wish peers;
     const char *accelerators;
     uint64_t memory_limit;
     int64_t repeat;
     bool from_files, json;
 } options;
 
-/* Types with commas between them. */
-static bool take_types(const char *text, void *field)
-{
-    types *t = field;
-    t->count = 0;
-    while (t->count < TYPES_MAX) {
-        char name[8];
-        size_t length = strcspn(text, ",");
-        if (length >= sizeof name) {
-            return false;
-        }
-        memcpy(name, text, length);
-        name[length] = '\0';
-        hr_type type;
-        if (!cli_take_type(name, &type) || type == HR_I32) {
-            return false; /* nothing is multiplied in i32 */
-        }
-        t->type[t->count++] = type;
-        if (text[length] == '\0') {
-            return true;
-        }
-        text += length + 1;
-    }
-    return false;
-}
-
-static bool take_repeat(const char *text, void *field)
-{
-    return cli_count.take(text, field) && *(int64_t *)field <= 10000;
-}
-
-static bool take_size(const char *text, void *field)
-{
-    return cli_count.take(text, field) && *(int64_t *)field <= 1 << 19;
-}
-
-static const cli_kind kind_types = {
-    take_types,
-    "a list of types such as f32,f64 (f32 f64 c32 c64 f16 bf16 i8)"};
-static const cli_kind kind_repeat = {take_repeat,
-                                     "a whole number from 1 to 10000"};
-static const cli_kind kind_size = {take_size,
-                                   "a whole number from 1 to 524288"};
-
 static const cli_option table[] = {
-    {"--size", "N", &kind_size, offsetof(options, size),
-     "square matrices of this size (6144)"},
-    {"--shape", "MxKxN", &cli_shape3, offsetof(options, shape),
-     "or an MxK matrix times a KxN one"},
-    {"--types", "LIST", &kind_types, offsetof(options, types),
-     "such as f32,c64 (f32,f64)"},
+    {"--size", "LIST", &cli_sizes, offsetof(options, sizes),
+     "square matrices of these sizes (6144)"},
+    {"--shape", "LIST", &cli_shapes, offsetof(options, shapes),
+     "or MxKxN: an MxK matrix times a KxN one"},
+    {"--types", "LIST", &cli_number_list, offsetof(options, numbers),
+     "such as f32,c64 (f32,f64); f16 and bf16 into f32;\n"
+     "tf32: f32 rounded to tf32 first"},
+    {"--memory", "LIST", &cli_memory_list, offsetof(options, memories),
+     "where matrices lie: ordinary, pinned (page-locked)\n"
+     "or both (ordinary)"},
     {"--accelerators", "LIST[;LIST]", &cli_list,
      offsetof(options, accelerators),
      "each LIST is measured by itself; LIST@SIZE limits\n"
@@ -84,7 +38,10 @@ static const cli_option table[] = {
      "(host;4xhost@128MiB)"},
     {"--memory-limit", "SIZE", &cli_bytes, offsetof(options, memory_limit),
      "for each accelerator of lists without @SIZE"},
-    {"--repeat", "R", &kind_repeat, offsetof(options, repeat),
+    {"--peers", "LIST", &cli_peers_list, offsetof(options, peers),
+     "cblas, openblas (both where a list is of the host\n"
+     "alone), cublasxt (for lists of GPUs of CUDA), none"},
+    {"--repeat", "R", &cli_repeats, offsetof(options, repeat),
      "runs of each after the first one (5)"},
     {"--from-files", NULL, &cli_flag, offsetof(options, from_files),
      "also from files into a file, in a new folder in\n"
@@ -94,67 +51,13 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
-/* "LIST" or "LIST@SIZE" into one more context. */
-static int add_setting(cli_bench *bench, char *text, const options *o)
-{
-    if (bench->setting_count == CLI_SETTINGS_MAX) {
-        return cli_wrong(&cli_bench_command,
-                         "--accelerators: more than %d lists",
-                         CLI_SETTINGS_MAX);
-    }
-    cli_setting *setting = &bench->settings[bench->setting_count];
-    snprintf(setting->name, sizeof setting->name, "%.150s", text);
-    uint64_t limit = o->memory_limit;
-    char *at = strchr(text, '@');
-    if (at != NULL) {
-        *at = '\0';
-        if (!cli_take_bytes(at + 1, &limit)) {
-            return cli_wrong(&cli_bench_command,
-                             "--accelerators: '%s' is not %s", at + 1,
-                             cli_bytes.wants);
-        }
-    }
-    if (text[0] == '\0') {
-        return cli_wrong(&cli_bench_command,
-                         "--accelerators: '%s' has an empty list",
-                         o->accelerators);
-    }
-    int status =
-        cli_context(&cli_bench_command, text, limit, &setting->context);
-    bench->setting_count += status == CLI_OK;
-    return status;
-}
-
-static int add_settings(cli_bench *bench, const options *o)
-{
-    char lists[LIST_BYTES];
-    const char *given =
-        o->accelerators != NULL ? o->accelerators : "host;4xhost@128MiB";
-    if (strlen(given) >= sizeof lists) {
-        return cli_wrong(&cli_bench_command,
-                         "--accelerators: more than %d bytes", LIST_BYTES - 1);
-    }
-    memcpy(lists, given, strlen(given) + 1);
-    int status = CLI_OK;
-    char *next = lists;
-    while (next != NULL && status == CLI_OK) {
-        char *list = next;
-        next = strchr(list, ';');
-        if (next != NULL) {
-            *next++ = '\0';
-        }
-        status = add_setting(bench, list, o);
-    }
-    return status;
-}
-
 static int check(const options *o, const char *subject)
 {
     if (strcmp(subject, "matmul") != 0) {
         return cli_wrong(&cli_bench_command, "there is no benchmark '%s'",
                          subject);
     }
-    if (o->size != 0 && o->shape.extents[0] != 0) {
+    if (o->sizes.count > 0 && o->shapes.count > 0) {
         return cli_wrong(&cli_bench_command,
                          "--size and --shape exclude each other");
     }
@@ -163,42 +66,110 @@ static int check(const options *o, const char *subject)
 
 static void prepare(cli_bench *bench, const options *o)
 {
-    int64_t size = o->size != 0 ? o->size : 6144;
-    bool shaped = o->shape.extents[0] != 0;
-    bench->m = shaped ? o->shape.extents[0] : size;
-    bench->k = shaped ? o->shape.extents[1] : size;
-    bench->n = shaped ? o->shape.extents[2] : size;
+    static const cli_problems usual = {{{{6144, 6144, 6144}}}, 1};
+    bench->problems = o->sizes.count > 0    ? o->sizes
+                      : o->shapes.count > 0 ? o->shapes
+                                            : usual;
+    bench->numbers = o->numbers;
+    bench->memories = o->memories;
     bench->repeat = o->repeat;
     bench->from_files = o->from_files;
     bench->json = o->json;
 }
 
-static int measure(cli_bench *bench, const options *o)
+/* Peers: those asked for; else those that the lists are to be compared with. */
+static void find_peers(cli_bench *bench, const cli_peers_wish *wish)
 {
-    int status = add_settings(bench, o);
-    if (status == CLI_OK) {
+    unsigned who = wish->given ? wish->who : 0;
+    bench->in_turns = true;
+    for (int i = 0; i < bench->setting_count; i++) {
+        const cli_setting *setting = &bench->settings[i];
+        bench->in_turns = bench->in_turns && setting->host_only;
+        if (!wish->given && setting->host_only) {
+            who |= CLI_WITH_CBLAS | CLI_WITH_OPENBLAS;
+        } else if (!wish->given && setting->gpus[0] != '\0') {
+            who |= CLI_WITH_CUBLASXT;
+        }
+    }
+    if ((who & CLI_WITH_CBLAS) != 0) {
         bench->has_cblas = cli_cblas_find_loaded(&bench->cblas);
+    }
+    if ((who & CLI_WITH_OPENBLAS) != 0) {
         bench->peer_count = cli_peers_start(bench->peers);
     }
-    for (int i = 0; i < o->types.count && status == CLI_OK; i++) {
-        bench->type = o->types.type[i];
-        status = cli_bench_type(bench);
+    bench->has_xt = (who & CLI_WITH_CUBLASXT) != 0 && cli_xt_start(&bench->xt);
+}
+
+/* A context that pinned memory comes from, all the time: of the list with the
+ * first GPU of CUDA, if there is one, else of the first. It computes nothing,
+ * so it holds nothing of the GPU's memory. */
+static int open_keeper(cli_bench *bench)
+{
+    const cli_setting *from = NULL;
+    bool wanted = false;
+    for (int i = 0; i < bench->memories.count; i++) {
+        wanted = wanted || bench->memories.pinned[i];
+    }
+    for (int i = 0; i < bench->setting_count; i++) {
+        const cli_setting *s = &bench->settings[i];
+        if (from == NULL || (strstr(from->list, "cuda") == NULL &&
+                             strstr(s->list, "cuda") != NULL)) {
+            from = s;
+        }
+    }
+    return wanted ? cli_context(&cli_bench_command, from->list,
+                                from->memory_limit, &bench->keeper)
+                  : CLI_OK;
+}
+
+static int measure_all(cli_bench *bench)
+{
+    int status = CLI_OK;
+    const cli_memories *memories = &bench->memories;
+    for (int p = 0; p < bench->problems.count; p++) {
+        const int64_t *extents = bench->problems.list[p].extents;
+        bench->m = extents[0];
+        bench->k = extents[1];
+        bench->n = extents[2];
+        for (int t = 0; t < bench->numbers.count; t++) {
+            bench->number = bench->numbers.list[t];
+            for (int i = 0; i < memories->count && status == CLI_OK; i++) {
+                bench->pinned = memories->pinned[i];
+                status = cli_bench_case(bench);
+                fflush(stdout);
+            }
+        }
     }
     return status;
+}
+
+static int measure(cli_bench *bench, const options *o)
+{
+    int status = cli_bench_settings(
+        bench, o->accelerators != NULL ? o->accelerators : "host;4xhost@128MiB",
+        o->memory_limit);
+    if (status == CLI_OK) {
+        find_peers(bench, &o->peers);
+        status = open_keeper(bench);
+    }
+    if (status == CLI_OK) {
+        status = measure_all(bench);
+    }
+    return status == CLI_OK && bench->failed ? CLI_FAILED : status;
 }
 
 static void finish(cli_bench *bench)
 {
     cli_peers_stop(bench->peers, bench->peer_count);
-    for (int i = 0; i < bench->setting_count; i++) {
-        hr_context_destroy(bench->settings[i].context);
-    }
+    cli_xt_stop(&bench->xt);
+    hr_context_destroy(bench->keeper);
     free(bench);
 }
 
 static int run(int argc, char **argv)
 {
-    options o = {.repeat = 5, .types = {{HR_F32, HR_F64}, 2}};
+    options o = {.repeat = 5, .memories = {.count = 1}};
+    o.numbers = cli_default_numbers;
     const char *subject;
     int status = cli_parse(&cli_bench_command, argc, argv, &o, &subject);
     status = status == CLI_OK ? check(&o, subject) : status;
@@ -218,17 +189,29 @@ static int run(int argc, char **argv)
 const cli_command cli_bench_command = {
     .name = "bench",
     .usage = "matmul [options]",
-    .summary = "measure products beside the same CBLAS called directly",
+    .summary = "measure products beside other libraries and the machine",
     .details =
-        "Multiplies random matrices on each list of accelerators, in turns\n"
-        "with the CBLAS that Headrace itself uses, called directly, and with\n"
-        "OpenBLAS in a process of its own with the core type that is fastest\n"
-        "here. Prints the first run, and the best and the median of the "
-        "others,\n"
-        "and speeds relative to both peers. Results are verified.",
+        "Multiplies random matrices on each list of accelerators, each time "
+        "with\n"
+        "a new context, beside other libraries: the CBLAS that Headrace "
+        "itself\n"
+        "uses, called directly; OpenBLAS with its fastest core type here; "
+        "cuBLASXt\n"
+        "with its best block dimension (the last two in processes of their "
+        "own).\n"
+        "Prints the first run, the best and the median of the others, bytes "
+        "moved\n"
+        "over the fewest possible, what the plan foresaw, the speed relative "
+        "to "
+        "the\n"
+        "machine's limits, measured in the same run, and relative to the "
+        "peers.\n"
+        "Results are verified. Lists of the host alone run in turns.",
     .examples =
         "  headrace bench matmul\n"
         "  headrace bench matmul --size 2048 --types f32 --repeat 9 --json\n"
+        "  headrace bench matmul --size 16384,32768 --types f32,tf32 \\\n"
+        "      --memory pinned --accelerators 'cuda:0;cuda'\n"
         "  headrace bench matmul --shape 20000x500x20000 --from-files \\\n"
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,

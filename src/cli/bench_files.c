@@ -107,6 +107,8 @@ int cli_bench_files_run(cli_bench *bench, cli_entry *entry, double *seconds)
     }
     cli_product product = {.a = path[0], .b = path[1], .output = path[2]};
     product.alpha = hr_real(1.0);
+    product.type = bench->number.c_type;
+    product.compute = bench->number.compute;
     product.quiet = true;
     cli_outcome outcome;
     status = cli_multiply(entry->context, &product, &outcome);

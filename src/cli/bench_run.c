@@ -1,35 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* Running the contestants of a benchmark in turns, so that whatever else the
- * machine does meets all of them. */
-#include "bench.h"
-
+/* Running the contestants of a case. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "args.h"
+#include "bench.h"
+#include "commands.h"
+#include "context.h"
 #include "output.h"
+#include "signals.h"
 #include "text.h"
 
-/* The threads of the contestant before, in this process or another, may still
- * be spinning in wait for more: OpenBLAS's do so for about 0.1 s. */
-static void pause_between(void)
+static bool has_context(const cli_entry *entry)
 {
-    struct timespec pause = {0, 200000000L};
-    nanosleep(&pause, NULL);
+    return entry->kind >= CLI_ENTRY_HEADRACE;
+}
+
+/* A call of the library on an entry has failed: no reason to give up the
+ * others, unless a signal asked for it. Returns an exit status. */
+static int note_failure(cli_bench *bench, cli_entry *entry, hr_status status)
+{
+    if (status == HR_ERROR_UNSUPPORTED) {
+        snprintf(entry->note, sizeof entry->note, "not offered");
+        return CLI_OK;
+    }
+    snprintf(entry->note, sizeof entry->note, "%.190s", hr_last_error());
+    int failed = cli_failed_call();
+    bench->failed = true;
+    return cli_cancelled() ? failed : CLI_OK;
+}
+
+static hr_gemm_options options_of(const cli_bench *bench)
+{
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.compute = bench->number.compute;
+    return options;
 }
 
 static int run_headrace(cli_bench *bench, cli_entry *entry, double *seconds)
 {
-    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    hr_gemm_options options = options_of(bench);
     options.report = &entry->report;
     const cli_operands *o = &bench->operands;
     double begin = cli_clock();
     hr_status status = hr_gemm(entry->context, hr_real(1.0), o->a, o->b,
                                hr_real(0.0), o->c, &options);
     *seconds = cli_clock() - begin;
-    return status == HR_OK ? CLI_OK : cli_failed_call();
+    return status == HR_OK ? CLI_OK : note_failure(bench, entry, status);
 }
 
 static int run_entry(cli_bench *bench, cli_entry *entry, double *seconds)
@@ -42,12 +59,13 @@ static int run_entry(cli_bench *bench, cli_entry *entry, double *seconds)
         *seconds = cli_clock() - begin;
         return CLI_OK;
     case CLI_ENTRY_OPENBLAS:
-        return cli_peer_run(entry->peer, bench->type,
+        return cli_peer_run(entry->peer, bench->number.type,
                             (int64_t[]){bench->m, bench->n, bench->k}, seconds)
                    ? CLI_OK
                    : cli_fail("the process of %s ended", entry->name);
     case CLI_ENTRY_HEADRACE:
         return run_headrace(bench, entry, seconds);
+    case CLI_ENTRY_CUBLASXT: /* run_xt */
     case CLI_ENTRY_COLD:
     case CLI_ENTRY_WARM:
         break;
@@ -55,12 +73,35 @@ static int run_entry(cli_bench *bench, cli_entry *entry, double *seconds)
     return cli_bench_files_run(bench, entry, seconds);
 }
 
+/* All runs of the peer, while none of our contexts but the keeper of pinned
+ * memory, which has nothing on the GPUs, is there. */
+static void run_xt(cli_bench *bench, cli_entry *entry)
+{
+    const cli_xt_request request = {
+        .type = bench->number.name,
+        .m = bench->m,
+        .n = bench->n,
+        .k = bench->k,
+        .repeat = bench->repeat < 100 ? bench->repeat : 100,
+        .pinned = bench->pinned,
+        .gpus = entry->setting->gpus};
+    cli_xt_result result;
+    if (cli_xt_run(&bench->xt, &request, &result, entry->note,
+                   sizeof entry->note)) {
+        entry->block = result.block;
+        entry->first = result.first;
+        entry->best = result.best;
+        entry->median = result.median;
+    }
+}
+
 /* A result that is fast but wrong is none. */
 static int verify(cli_bench *bench, cli_entry *entry)
 {
     const cli_operands *o = &bench->operands;
-    if (entry->kind != CLI_ENTRY_HEADRACE) {
-        return CLI_OK;
+    if (entry->kind != CLI_ENTRY_HEADRACE ||
+        bench->number.compute != HR_COMPUTE_NATIVE) {
+        return CLI_OK; /* its bounds are those of native products */
     }
     if (hr_gemm_verify(entry->context, hr_real(1.0), o->a, o->b, hr_real(0.0),
                        o->c, o->c, NULL) != HR_OK) {
@@ -70,25 +111,24 @@ static int verify(cli_bench *bench, cli_entry *entry)
     return CLI_OK;
 }
 
-/* Round 0 gives the first runs; each later one starts with another entry, so
- * that nobody always follows the same one. */
-static int run_round(cli_bench *bench, int64_t round)
+static int run_once(cli_bench *bench, cli_entry *entry, int64_t round)
 {
-    int status = CLI_OK;
-    for (int i = 0; i < bench->entry_count && status == CLI_OK; i++) {
-        int64_t turn = (round + i) % bench->entry_count;
-        cli_entry *entry = &bench->entries[turn];
-        double seconds = 0.0;
-        pause_between();
-        status = run_entry(bench, entry, &seconds);
-        if (round > 0) {
-            entry->seconds[round - 1] = seconds;
-        } else if (status == CLI_OK) {
-            entry->first = seconds;
-            status = verify(bench, entry);
-        }
+    double seconds = 0.0;
+    if (round == 0 && entry->kind == CLI_ENTRY_HEADRACE &&
+        !cli_operands_spoil(&bench->operands)) {
+        return cli_failed_call();
     }
-    return status;
+    cli_bench_pause();
+    int status = run_entry(bench, entry, &seconds);
+    if (status != CLI_OK || entry->note[0] != '\0') {
+        return status;
+    }
+    if (round > 0) {
+        entry->seconds[round - 1] = seconds;
+        return CLI_OK;
+    }
+    entry->first = seconds;
+    return verify(bench, entry);
 }
 
 static int compare(const void *one, const void *other)
@@ -97,126 +137,131 @@ static int compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* The peer that is fastest at this type, by a short contest. */
-static cli_peer *find_best(cli_bench *bench)
+static void sum_up(const cli_bench *bench, cli_entry *entry)
 {
-    enum { SIZE = 1536, TRIES = 4 };
-    const int64_t mnk[] = {bench->m < SIZE ? bench->m : SIZE,
-                           bench->n < SIZE ? bench->n : SIZE,
-                           bench->k < SIZE ? bench->k : SIZE};
-    cli_peer *best = NULL;
-    double best_seconds = 0.0;
-    for (int i = 0; i < bench->peer_count; i++) {
-        double least = 0.0, seconds;
-        for (int t = 0; t < TRIES; t++) {
-            if (cli_peer_run(&bench->peers[i], bench->type, mnk, &seconds) &&
-                (least <= 0.0 || seconds < least)) {
-                least = seconds;
+    double *s = entry->seconds;
+    int64_t half = bench->repeat / 2;
+    qsort(s, (size_t)bench->repeat, sizeof *s, compare);
+    entry->best = s[0];
+    entry->median =
+        bench->repeat % 2 == 1 ? s[half] : 0.5 * (s[half - 1] + s[half]);
+}
+
+/* What the plan foresaw, with all that is known of the machine by now, and what
+ * the machine could do: after the runs, which would not be the first. */
+static int ask(cli_bench *bench, cli_entry *entry)
+{
+    const cli_operands *o = &bench->operands;
+    hr_gemm_report plan = HR_GEMM_REPORT_INIT;
+    hr_gemm_options options = options_of(bench);
+    hr_status status = hr_gemm_plan(entry->context, hr_real(1.0), o->a, o->b,
+                                    hr_real(0.0), o->c, &options, &plan);
+    if (status == HR_OK) {
+        entry->predicted = plan.seconds;
+        status = hr_gemm_measure_limits(entry->context, bench->number.type,
+                                        bench->number.c_type,
+                                        bench->number.compute, &entry->limits);
+    }
+    return status == HR_OK ? CLI_OK : note_failure(bench, entry, status);
+}
+
+static int open_entry(cli_entry *entry)
+{
+    double begin = cli_clock();
+    int status = cli_context(&cli_bench_command, entry->setting->list,
+                             entry->setting->memory_limit, &entry->context);
+    entry->created = cli_clock() - begin;
+    return status;
+}
+
+/* Round 0 gives the first runs; each later one starts with another entry, so
+ * that nobody always follows the same one. */
+static int run_rounds(cli_bench *bench, cli_entry *entries, int count)
+{
+    int status = CLI_OK;
+    for (int64_t round = 0; round <= bench->repeat; round++) {
+        for (int i = 0; i < count && status == CLI_OK; i++) {
+            cli_entry *entry = &entries[(round + i) % count];
+            if (entry->note[0] != '\0') {
+                continue;
+            }
+            if (entry->kind != CLI_ENTRY_CUBLASXT) {
+                status = run_once(bench, entry, round);
+            } else if (round == 0) {
+                run_xt(bench, entry);
             }
         }
-        pause_between();
-        if (least > 0.0 && (best == NULL || least < best_seconds)) {
-            best = &bench->peers[i];
-            best_seconds = least;
-        }
-    }
-    return best;
-}
-
-static cli_entry *add_entry(cli_bench *bench, cli_entry_kind kind,
-                            const char *name, const char *suffix)
-{
-    cli_entry *entry = &bench->entries[bench->entry_count++];
-    *entry = (cli_entry){.kind = kind, .report = HR_GEMM_REPORT_INIT};
-    snprintf(entry->name, sizeof entry->name, "%s%s", name, suffix);
-    return entry;
-}
-
-static void add_setting(cli_bench *bench, const cli_setting *setting)
-{
-    const char *name = setting->name;
-    add_entry(bench, CLI_ENTRY_HEADRACE, name, "")->context = setting->context;
-    if (bench->from_files) {
-        add_entry(bench, CLI_ENTRY_COLD, name, ", cold files")->context =
-            setting->context;
-        add_entry(bench, CLI_ENTRY_WARM, name, ", warm files")->context =
-            setting->context;
-    }
-}
-
-static void add_entries(cli_bench *bench)
-{
-    bench->entry_count = 0;
-    if (bench->has_cblas && cli_cblas_offers(&bench->cblas, bench->type,
-                                             bench->m, bench->n, bench->k)) {
-        add_entry(bench, CLI_ENTRY_CBLAS, "cblas ", bench->cblas.name);
-    }
-    cli_peer *best = find_best(bench);
-    if (best != NULL) {
-        add_entry(bench, CLI_ENTRY_OPENBLAS, "OpenBLAS ", best->core)->peer =
-            best;
-    }
-    for (int i = 0; i < bench->setting_count; i++) {
-        add_setting(bench, &bench->settings[i]);
-    }
-}
-
-static bool allocate(cli_bench *bench)
-{
-    for (int i = 0; i < bench->entry_count; i++) {
-        cli_entry *entry = &bench->entries[i];
-        entry->seconds = calloc((size_t)bench->repeat, sizeof *entry->seconds);
-        uint32_t count =
-            entry->context != NULL ? hr_accelerator_count(entry->context) : 1;
-        entry->report.shares = calloc(count, sizeof *entry->report.shares);
-        if (entry->seconds == NULL || entry->report.shares == NULL) {
-            return false;
-        }
-        entry->report.share_capacity = count;
-    }
-    return true;
-}
-
-static void release(cli_bench *bench)
-{
-    for (int i = 0; i < bench->entry_count; i++) {
-        free(bench->entries[i].seconds);
-        free(bench->entries[i].report.shares);
-    }
-    bench->entry_count = 0;
-    cli_operands_free(&bench->operands);
-}
-
-static int measure(cli_bench *bench)
-{
-    if (!allocate(bench) ||
-        !cli_operands_create(&bench->operands, bench->type, bench->m, bench->n,
-                             bench->k)) {
-        return cli_fail(
-            "out of memory: %s matrices of %" PRId64 "x%" PRId64 "x%" PRId64,
-            hr_type_name(bench->type), bench->m, bench->k, bench->n);
-    }
-    int status = bench->from_files ? cli_bench_files_create(bench) : CLI_OK;
-    for (int64_t r = 0; r <= bench->repeat && status == CLI_OK; r++) {
-        status = run_round(bench, r);
-    }
-    if (bench->from_files) {
-        cli_bench_files_remove(bench);
-    }
-    for (int i = 0; i < bench->entry_count; i++) {
-        qsort(bench->entries[i].seconds, (size_t)bench->repeat, sizeof(double),
-              compare);
     }
     return status;
 }
 
-int cli_bench_type(cli_bench *bench)
+/* Entries whose contexts are there at the same time. */
+static int run_batch(cli_bench *bench, int first, int count)
 {
-    add_entries(bench);
-    int status = measure(bench);
+    cli_entry *entries = &bench->entries[first];
+    int status = CLI_OK;
+    for (int i = 0; i < count && status == CLI_OK; i++) {
+        status = has_context(&entries[i]) ? open_entry(&entries[i]) : CLI_OK;
+    }
     if (status == CLI_OK) {
+        status = run_rounds(bench, entries, count);
+    }
+    for (int i = 0; i < count && status == CLI_OK; i++) {
+        cli_entry *entry = &entries[i];
+        if (entry->note[0] == '\0' && entry->kind != CLI_ENTRY_CUBLASXT) {
+            sum_up(bench, entry);
+        }
+        if (entry->note[0] == '\0' && entry->kind == CLI_ENTRY_HEADRACE) {
+            status = ask(bench, entry);
+        }
+    }
+    if (status == CLI_OK && bench->json) {
+        cli_bench_write(bench, first, count);
+    }
+    for (int i = 0; i < count; i++) {
+        hr_context_destroy(entries[i].context);
+        entries[i].context = NULL;
+    }
+    return status;
+}
+
+static int create_operands(cli_bench *bench)
+{
+    const cli_operands_wish wish = {
+        bench->number.type, bench->number.c_type,
+        bench->m,           bench->n,
+        bench->k,           bench->pinned ? bench->keeper : NULL};
+    return cli_bench_allocate(bench) &&
+                   cli_operands_create(&bench->operands, &wish)
+               ? CLI_OK
+               : cli_fail("out of memory: %s matrices of %" PRId64 "x%" PRId64
+                          "x%" PRId64,
+                          bench->number.name, bench->m, bench->k, bench->n);
+}
+
+static int measure(cli_bench *bench)
+{
+    int status = create_operands(bench);
+    if (status == CLI_OK && bench->from_files) {
+        status = cli_bench_files_create(bench);
+    }
+    int step = bench->in_turns ? bench->entry_count : 1;
+    for (int i = 0; i < bench->entry_count && status == CLI_OK; i += step) {
+        status = run_batch(bench, i, step);
+    }
+    if (bench->from_files) {
+        cli_bench_files_remove(bench);
+    }
+    return status;
+}
+
+int cli_bench_case(cli_bench *bench)
+{
+    cli_bench_add_entries(bench);
+    int status = measure(bench);
+    if (status == CLI_OK && !bench->json) {
         status = cli_bench_print(bench);
     }
-    release(bench);
+    cli_bench_release(bench);
     return status;
 }

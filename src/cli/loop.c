@@ -7,7 +7,7 @@
 
 #include "signals.h"
 
-enum { THREADS_MAX = 16 };
+enum { THREADS_MAX = 64 };
 
 typedef struct loop {
     int64_t count;

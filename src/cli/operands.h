@@ -7,16 +7,26 @@
 
 #include <headrace/headrace.h>
 
+/* What is wanted. */
+typedef struct cli_operands_wish {
+    hr_type type, c_type;
+    int64_t m, n, k;
+    hr_context *pinned; /* in memory that it page-locks; NULL: ordinary */
+} cli_operands_wish;
+
 typedef struct cli_operands {
     hr_matrix a, b, c; /* row-major and packed; data is this struct's own */
+    hr_context *pinned;
 } cli_operands;
 
-/* C of the type that cli_default_type says. False when out of memory, or
- * cancelled. */
-bool cli_operands_create(cli_operands *operands, hr_type type, int64_t m,
-                         int64_t n, int64_t k);
+/* False when out of memory, or cancelled. */
+bool cli_operands_create(cli_operands *operands, const cli_operands_wish *wish);
 
-/* May be called for a zeroed struct. */
+/* Other numbers into C, so that no result of before is taken for the next one.
+ * False when cancelled. */
+bool cli_operands_spoil(cli_operands *operands);
+
+/* May be called for a zeroed struct. The context in question is still there. */
 void cli_operands_free(cli_operands *operands);
 
 #endif

@@ -4,20 +4,17 @@
  * product, negative when it cannot. At the end of its input it exits. */
 #include "peer.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "args.h"
 #include "cblas.h"
 #include "commands.h"
 #include "machine.h"
 #include "operands.h"
+#include "product.h"
 #include "text.h"
 #include "values.h"
 
@@ -56,88 +53,22 @@ static char **make_environment(const char *core, char *variable, size_t size)
     return copy;
 }
 
-/* Start this program again with the given ends as its input and output. */
-static bool spawn(pid_t *process, char **environment, int in, int out)
-{
-    pid_t child;
-    char *arguments[] = {(char[]){"headrace"}, (char[]){"bench-peer"}, NULL};
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        return false;
-    }
-    bool started =
-        posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO) == 0 &&
-        posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO) == 0 &&
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-                                         O_WRONLY, 0) == 0 &&
-        posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments,
-                    environment) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    if (started) {
-        *process = child;
-    }
-    return started;
-}
-
-/* A pipe whose ends no other peer inherits: it must see its input end. */
-static bool make_pipe(int ends[2])
-{
-    if (pipe(ends) != 0) {
-        return false;
-    }
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    return true;
-}
-
-static void stop(cli_peer *peer)
-{
-    if (peer->to != NULL) {
-        fclose(peer->to);
-    }
-    if (peer->from != NULL) {
-        fclose(peer->from);
-    }
-    if (peer->process > 0) {
-        waitpid(peer->process, NULL, 0);
-    }
-    *peer = (cli_peer){.process = 0};
-}
-
-/* Both pipes and the process; what was made is in *peer even if it fails. */
-static bool connect_peer(cli_peer *peer, char **environment)
-{
-    int down[2], up[2];
-    if (!make_pipe(down)) {
-        return false;
-    }
-    if (!make_pipe(up)) {
-        close(down[0]);
-        close(down[1]);
-        return false;
-    }
-    bool started = spawn(&peer->process, environment, down[0], up[1]);
-    close(down[0]);
-    close(up[1]);
-    peer->to = fdopen(down[1], "w");
-    peer->from = fdopen(up[0], "r");
-    return started && peer->to != NULL && peer->from != NULL;
-}
-
 static bool start(cli_peer *peer, const char *core)
 {
     char variable[64];
-    *peer = (cli_peer){.process = 0};
+    char *arguments[] = {(char[]){"headrace"}, (char[]){"bench-peer"}, NULL};
+    *peer = (cli_peer){.core = ""};
     char **environment = make_environment(core, variable, sizeof variable);
-    bool good = environment != NULL && connect_peer(peer, environment) &&
-                fgets(peer->core, sizeof peer->core, peer->from) != NULL;
+    bool good = environment != NULL &&
+                cli_child_start(&peer->child, "/proc/self/exe", arguments,
+                                environment) &&
+                cli_child_read(&peer->child, peer->core, sizeof peer->core);
     free(environment);
-    peer->core[strcspn(peer->core, "\n")] = '\0';
     if (good && peer->core[0] != '\0' &&
         (core == NULL || strcasecmp(core, peer->core) == 0)) {
         return true;
     }
-    stop(peer);
+    cli_child_stop(&peer->child);
     return false;
 }
 
@@ -160,9 +91,10 @@ bool cli_peer_run(cli_peer *peer, hr_type type, const int64_t mnk[3],
                   double *seconds)
 {
     char line[64];
-    fprintf(peer->to, "%s %" PRId64 " %" PRId64 " %" PRId64 "\n",
+    fprintf(peer->child.to, "%s %" PRId64 " %" PRId64 " %" PRId64 "\n",
             hr_type_name(type), mnk[0], mnk[1], mnk[2]);
-    if (fflush(peer->to) != 0 || fgets(line, sizeof line, peer->from) == NULL) {
+    if (fflush(peer->child.to) != 0 ||
+        !cli_child_read(&peer->child, line, sizeof line)) {
         return false;
     }
     *seconds = strtod(line, NULL);
@@ -172,7 +104,7 @@ bool cli_peer_run(cli_peer *peer, hr_type type, const int64_t mnk[3],
 void cli_peers_stop(cli_peer *peers, int count)
 {
     for (int i = 0; i < count; i++) {
-        stop(&peers[i]);
+        cli_child_stop(&peers[i].child);
     }
 }
 
@@ -192,7 +124,9 @@ static double answer(const cli_cblas *cblas, const char *request,
     if (o->a.type != type || o->c.rows != m || o->c.cols != n ||
         o->a.cols != k) {
         cli_operands_free(o);
-        if (!cli_operands_create(o, type, m, n, k)) {
+        const cli_operands_wish wish = {type, cli_default_type(type), m, n, k,
+                                        NULL};
+        if (!cli_operands_create(o, &wish)) {
             return -1.0;
         }
     }

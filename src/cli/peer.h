@@ -5,14 +5,13 @@
 #define CLI_PEER_H
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <sys/types.h>
 
 #include <headrace/headrace.h>
 
+#include "child.h"
+
 typedef struct cli_peer {
-    pid_t process;
-    FILE *to, *from;
+    cli_child child;
     char core[48]; /* as OpenBLAS says */
 } cli_peer;
 

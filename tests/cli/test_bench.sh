@@ -27,6 +27,55 @@ check grep -q '^host ' "$out"
 check grep -q '^4xhost@128MiB ' "$out"
 check grep -q '^i8, 64x64 times 64x64' "$out"
 
+# Lists of shapes and of kinds of memory; a plan, and the machine's limits.
+expect 0 '"memory": "pinned"' bench matmul --shape 90x100x110,40x50x60 \
+    --types f32,bf16 --memory ordinary,pinned --repeat 1 --peers none \
+    --accelerators '2xhost@16MiB' --json
+equal "rows" 8 "$(wc -l <"$out" | tr -d ' ')"
+check field predicted_seconds >/dev/null
+check field create_seconds >/dev/null
+check field limits.links.both >/dev/null
+check field of_limit >/dev/null
+equal "devices" 1 "$(field limits.devices | sort -u)"
+equal "no peer" null "$(field cblas | sort -u)"
+equal "verified" true "$(field verified | sort -u)"
+
+# A row that cannot be is no reason to give up the others.
+expect 0 "not offered" bench matmul --size 64 --types tf32,f32 --repeat 1 \
+    --peers none --accelerators host
+check grep -q '^f32, 64x64 times 64x64, ordinary memory' "$out"
+"$HEADRACE" bench matmul --size 64 --types f32 --repeat 1 --peers none \
+    --accelerators 'host;2xhost@1KiB;2xhost' >"$out" 2>"$err"
+equal "status" 1 $?
+check grep -q '^2xhost@1KiB  *failed' "$out"
+check grep -q '^2xhost  *[0-9]' "$out"
+check is_sentence "least working set"
+
+# GPUs, each list in a context of its own, beside cuBLASXt.
+gpus() {
+    HEADRACE_CUDA=$FAKE_CUDA HEADRACE_CUBLAS=$FAKE_CUDA \
+        HEADRACE_NVRTC=$FAKE_CUDA "$@"
+}
+gpus "$HEADRACE" bench matmul --shape 30x40x50 --types f32,tf32 --repeat 2 \
+    --memory pinned --accelerators 'cuda:1;2xcuda:0' --json >"$out" 2>"$err"
+equal "status with GPUs" 0 $?
+equal "kinds" "cublasxt cublasxt headrace headrace" \
+    "$(field kind | head -n 4 | tr '\n' ' ' | sed 's/ $//')"
+equal "notes" "not offered" "$(grep tf32 "$out" | "$TOOLS/json_check" -l note |
+    grep offered | sort -u)"
+grep '"f32".*headrace' "$out" >"$base/ours"
+equal "ratios" 2 "$("$TOOLS/json_check" -l cublasxt.ratio_of_best \
+    <"$base/ours" | grep -c '^[0-9]')"
+gpus env FAKE_XT_FAIL=3 "$HEADRACE" bench matmul --size 20 --types f64 \
+    --accelerators cuda:0 --repeat 1 >"$out" 2>"$err"
+check grep -q '^cuBLASXt on cuda:0: cuBLASXt returned 3' "$out"
+gpus env FAKE_XT_WRONG=1 "$HEADRACE" bench matmul --size 20 --types c32 \
+    --accelerators cuda:0 --repeat 1 >"$out" 2>"$err"
+check grep -q 'its product is wrong' "$out"
+HEADRACE_CUBLASXT=/nowhere gpus "$HEADRACE" bench matmul --size 20 --types f32 \
+    --accelerators cuda:0 --repeat 1 >"$out" 2>"$err"
+equal "without the peer" 0 "$(grep -c cuBLASXt "$out")"
+
 # Ctrl-C removes the folder and what is in it.
 TMPDIR=$PWD "$TOOLS/send_signal" INT headrace-bench- "$HEADRACE" bench matmul \
     --size 1000 --types f32 --from-files >"$out" 2>"$err"
@@ -34,6 +83,11 @@ check grep -q "^status 1 after" "$out"
 check is_sentence "headrace: cancelled"
 equal "nothing left after Ctrl-C" "" "$(ls -A)"
 
+expect 2 "--memory: 'paged' is not" bench matmul --memory paged
+expect 2 "--peers: 'cblas,mkl' is not" bench matmul --peers cblas,mkl
+expect 2 "--size: '8,' is not" bench matmul --size 8,
+expect 2 "--shape: '8x8x8,8x8' is not" bench matmul --shape 8x8x8,8x8
+expect 2 "--types: 'i32' is not" bench matmul --types i32
 expect 2 "--accelerators: " bench matmul --accelerators 'host;,' --size 8
 expect 1 "nowhere" bench matmul --accelerators 'host;nowhere' --size 8
 finish

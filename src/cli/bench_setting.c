@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* The lists of accelerators that a benchmark measures. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "commands.h"
+#include "context.h"
+
+/* The number N of "cuda:N", also of a virtual one ("cuda:N#0"); -1: another. */
+static int gpu_index(const char *path)
+{
+    return strncmp(path, "cuda:", 5) == 0 ? atoi(path + 5) : -1;
+}
+
+/* Append ",N" to setting->gpus, unless it is there. */
+static void add_gpu(cli_setting *setting, int gpu)
+{
+    char number[16], all[sizeof setting->gpus + 2];
+    snprintf(number, sizeof number, ",%d,", gpu);
+    snprintf(all, sizeof all, ",%s,", setting->gpus);
+    if (strstr(all, number) == NULL) {
+        size_t used = strlen(setting->gpus);
+        snprintf(setting->gpus + used, sizeof setting->gpus - used, "%s%d",
+                 used > 0 ? "," : "", gpu);
+    }
+}
+
+static void describe(cli_setting *setting, const hr_context *context)
+{
+    bool all_gpus = true;
+    setting->count = hr_accelerator_count(context);
+    setting->host_only = true;
+    for (uint32_t i = 0; i < setting->count; i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        if (hr_accelerator_describe(context, i, &info) != HR_OK) {
+            continue;
+        }
+        if (i == 0) {
+            snprintf(setting->device, sizeof setting->device, "%s", info.name);
+        }
+        int gpu = gpu_index(info.path);
+        all_gpus = all_gpus && gpu >= 0;
+        setting->host_only =
+            setting->host_only && strncmp(info.path, "host", 4) == 0;
+        if (all_gpus) {
+            add_gpu(setting, gpu);
+        }
+    }
+    if (!all_gpus) {
+        setting->gpus[0] = '\0';
+    }
+}
+
+/* "LIST" or "LIST@SIZE" into one more setting, which is tried. */
+static int add_setting(cli_bench *bench, char *text, uint64_t limit)
+{
+    if (bench->setting_count == CLI_SETTINGS_MAX) {
+        return cli_wrong(&cli_bench_command,
+                         "--accelerators: more than %d lists",
+                         CLI_SETTINGS_MAX);
+    }
+    cli_setting *setting = &bench->settings[bench->setting_count];
+    *setting = (cli_setting){.list = text, .memory_limit = limit};
+    snprintf(setting->name, sizeof setting->name, "%.150s", text);
+    char *at = strchr(text, '@');
+    if (at != NULL) {
+        *at = '\0';
+        if (!cli_take_bytes(at + 1, &setting->memory_limit)) {
+            return cli_wrong(&cli_bench_command,
+                             "--accelerators: '%s' is not %s", at + 1,
+                             cli_bytes.wants);
+        }
+    }
+    if (text[0] == '\0') {
+        return cli_wrong(&cli_bench_command,
+                         "--accelerators: the value has an empty list");
+    }
+    hr_context *context = NULL;
+    int status = cli_context(&cli_bench_command, setting->list,
+                             setting->memory_limit, &context);
+    if (status == CLI_OK) {
+        describe(setting, context);
+        bench->setting_count++;
+    }
+    hr_context_destroy(context);
+    return status;
+}
+
+int cli_bench_settings(cli_bench *bench, const char *lists, uint64_t limit)
+{
+    if (strlen(lists) >= sizeof bench->lists) {
+        return cli_wrong(&cli_bench_command,
+                         "--accelerators: more than %zu bytes",
+                         sizeof bench->lists - 1);
+    }
+    memcpy(bench->lists, lists, strlen(lists) + 1);
+    int status = CLI_OK;
+    char *next = bench->lists;
+    while (next != NULL && status == CLI_OK) {
+        char *list = next;
+        next = strchr(list, ';');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        status = add_setting(bench, list, limit);
+    }
+    return status;
+}

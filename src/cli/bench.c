@@ -92,7 +92,8 @@ static void find_peers(cli_bench *bench, const cli_peers_wish *wish)
         }
     }
     if ((who & CLI_WITH_CBLAS) != 0) {
-        bench->has_cblas = cli_cblas_find_loaded(&bench->cblas);
+        bench->has_cblas = cli_cblas_find_loaded(&bench->cblas) ||
+                           cli_cblas_load_openblas(&bench->cblas);
     }
     if ((who & CLI_WITH_OPENBLAS) != 0) {
         bench->peer_count = cli_peers_start(bench->peers);

@@ -49,6 +49,7 @@ typedef struct cli_entry {
     double predicted;      /* by the plan, after the last run */
     hr_gemm_limits limits; /* of its context */
     double first;          /* the first run */
+    int64_t runs;          /* after it */
     double *seconds;       /* of the others */
     double best, median;   /* of these */
     bool verified;

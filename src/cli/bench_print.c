@@ -232,7 +232,6 @@ static void write_case(cli_json *json, const cli_bench *bench)
     cli_json_count(json, "m", (uint64_t)bench->m);
     cli_json_count(json, "n", (uint64_t)bench->n);
     cli_json_count(json, "k", (uint64_t)bench->k);
-    cli_json_count(json, "runs", (uint64_t)bench->repeat);
     cli_json_number(json, "flops", flops(bench));
 }
 
@@ -283,6 +282,7 @@ static void write_limits(cli_json *json, const cli_bench *bench,
 static void write_times(cli_json *json, const cli_bench *bench,
                         const cli_entry *e)
 {
+    cli_json_count(json, "runs", (uint64_t)e->runs);
     cli_json_number(json, "first_seconds", e->first);
     cli_json_number(json, "min_seconds", e->best);
     cli_json_number(json, "median_seconds", e->median);

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# performance.sh ROOT: the tables of docs/performance.md are what bench/table
+# makes of bench/results; and of results it makes rows with what they say.
+set -eu
+root=$1
+command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
+python3 "$root/bench/table" --check
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/bench" "$folder/bench/results" "$folder/docs"
+cp "$root/bench/table" "$folder/bench"
+printf 'before\n<!-- bench/table begins -->\n<!-- bench/table ends -->\nafter\n' \
+    >"$folder/docs/performance.md"
+case='"part": "a", "m": 10, "n": 30, "k": 20, "type": "f32", "memory": "pinned",
+    "commit": "abc", "cpu": "C", "compiler": "cc", "list": "cuda:0",
+    "accelerator_count": 1, "device": "GPU"'
+{
+    echo "{$case, \"kind\": \"cublasxt\", \"block\": 4096, \"tflops\": 25,
+        \"min_seconds\": 2}" | tr -d '\n'
+    echo
+    echo "{$case, \"kind\": \"headrace\", \"tflops\": 50, \"min_seconds\": 1,
+        \"median_seconds\": 1.25, \"first_seconds\": 0.5,
+        \"predicted_seconds\": 3e-5, \"bound\": \"link\",
+        \"bytes\": {\"ratio\": 1.5}, \"of_limit\": 0.905, \"limits\": {
+        \"flops_per_second\": 6e13,
+        \"links\": {\"up\": 5e10, \"down\": 4e10, \"both\": 7e10}}}" | tr -d '\n'
+    echo
+} >"$folder/bench/results/gpu-1.jsonl"
+if python3 "$folder/bench/table" --check; then
+    echo "a page without its tables passes"
+    exit 1
+fi
+python3 "$folder/bench/table"
+python3 "$folder/bench/table" --check
+page=$folder/docs/performance.md
+for line in before after '### gpu-1' '| 1 | f32 | pinned | 60 | 50 | 40 | 70 |' \
+    '| 10 x 30 x 20 | f32 | 1 | 1 s | 50 | 1.25 s | 500 ms | 30 us | link | 1.50 | 90 % | 25 (4096) | 2.00 | - |'; do
+    grep -qxF -e "$line" "$page" || {
+        echo "missing: $line"
+        cat "$page"
+        exit 1
+    }
+done

@@ -13,7 +13,8 @@
 
 enum {
     LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */
-    MOST_EXTENT = 16384,
+    MOST_EXTENT = 8192,
+    MOST_TOP_EXTENT = 16384,
     TILE_DEPTH = 8192,        /* of the products of tiles */
     PATTERN_BYTES = 64 << 10, /* random numbers, repeated over operands */
     LINK_BYTES = 4 << 20,     /* of a copy, until it takes long enough */
@@ -188,9 +189,10 @@ static hr_status rate_on_bench(const hri_bench *b, const product_kind *kind,
 {
     double seconds = 0.0;
     hr_status status = HR_OK;
+    int64_t most = enough > long_enough ? MOST_TOP_EXTENT : MOST_EXTENT;
     *rate = default_flops;
     for (int64_t n = LEAST_EXTENT;
-         n <= MOST_EXTENT && seconds < enough && status == HR_OK; n *= 2) {
+         n <= most && seconds < enough && status == HR_OK; n *= 2) {
         status = time_product(b, kind, n, n, pattern, rate, &seconds);
     }
     *settled = status == HR_OK;

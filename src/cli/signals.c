@@ -16,7 +16,7 @@
 enum {
     PATHS = 8,
     GUARDS = 8,
-    STOPS = 3,
+    STOPS = 4,
     GRACE_MS = 600 /* for cancelled work to end: "within a second" */
 };
 
@@ -35,7 +35,7 @@ static atomic_int current_phase;
 static atomic_bool cancelled;
 static atomic_bool leaving;
 static atomic_bool told; /* "cancelled" has been printed */
-static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static bool ignored[STOPS]; /* from the start, and so for ever */
 static timer_t grace_timer;
 static bool grace_timer_made;

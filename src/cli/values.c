@@ -87,9 +87,11 @@ static bool take_number(const char *text, const char **end, double *number)
         return false; /* strtod would read a hexadecimal number */
     }
     char *stop;
+    errno = 0;
     *number = strtod(text, &stop);
     *end = stop;
-    return stop != text && isfinite(*number);
+    bool lost = errno == ERANGE && *number == 0.0; /* too small for a double */
+    return stop != text && isfinite(*number) && !lost;
 }
 
 /* One term of a complex number: "1.5", "2i", "i", "-i". */

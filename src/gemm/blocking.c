@@ -211,7 +211,10 @@ static double efficiency(const search *x, double height, double width,
             return (e[i - 1] + (e[i] - e[i - 1]) * part) / shallow;
         }
     }
-    return 1.0 / shallow;
+    double last = hri_tile_edges[HRI_TILE_RATES - 1];
+    double part = fmin(log2(edge / last), 1.0);
+    return (e[HRI_TILE_RATES - 1] + (1.0 - e[HRI_TILE_RATES - 1]) * part) /
+           shallow;
 }
 
 /* How much longer a link takes for rows of so many bytes than for one piece. */

@@ -414,7 +414,8 @@ static void limit_memory(const call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         hri_accelerator *a = c->accelerators[i];
-        if (a->memory_used > c->facts[i].memory) {
+        uint64_t own = a->in_place ? 0 : c->facts[i].own;
+        if (a->memory_used + own > c->facts[i].memory) {
             hri_accelerator_trim(a);
         }
         a->memory_limit = c->facts[i].memory;

@@ -112,10 +112,10 @@ static hr_status allocate_tiles(hri_lane *lane)
             : no_memory();
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         hri_tile_slot *tile = &lane->tiles[i];
-        hri_event **events[] = {&tile->stored, &tile->fetched, &tile->final};
+        hri_event **events[] = {&tile->stored, &tile->fetched};
         tile->place = places[i];
         tile->lane = lane;
-        for (int e = 0; e < 3 && status == HR_OK; e++) {
+        for (int e = 0; e < 2 && status == HR_OK; e++) {
             status = hri_accelerator_take_event(lane->accelerator, events[e]);
         }
     }

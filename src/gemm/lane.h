@@ -28,7 +28,6 @@ typedef struct hri_arrival {
 typedef struct hri_tile_slot {
     hri_place place;
     hri_event *fetched; /* old C is in it */
-    hri_event *final;   /* the last product is done (staged memory) */
     hri_event *stored;  /* the tile has gone home */
     bool draining;      /* a crew still brings it home */
     hri_job home;       /* of the crew */
@@ -57,6 +56,7 @@ typedef struct hri_run_state {
     pthread_cond_t changed;
     hri_error error; /* the first one; everybody stops */
     uint32_t threads_running;
+    bool go; /* all threads are there: nothing is written before */
     double flops_done;
     hri_lane *lanes;
 } hri_run_state;

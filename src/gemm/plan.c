@@ -281,7 +281,7 @@ static void predict(hri_plan *plan, const hri_plan_accelerator *all)
         plan->peer += part->peer;
     }
     plan->link_bound = link > compute;
-    plan->seconds = fmax(compute, link) + plan->blocking.ends;
+    plan->seconds = plan->blocking.seconds;
 }
 
 hr_status hri_plan_create(const hri_plan_shape *shape,

@@ -115,6 +115,10 @@ static void run_threads(hri_run_state *run, threads *t,
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         start_lane(t, run, &run->lanes[i]);
     }
+    pthread_mutex_lock(&run->lock);
+    run->go = true;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
     watch(run, progress, progress_data);
     for (uint32_t i = 0; i < t->count; i++) {
         pthread_join(t->ids[i], NULL);
@@ -148,6 +152,7 @@ hr_status hri_run(const hri_product *product, const hri_plan *plan,
     hri_run_fail(&run, status);
     if (status == HR_OK && progress == NULL && is_small(plan)) {
         run.threads_running = 1;
+        run.go = true;
         hri_worker_main(&run.lanes[0]);
     } else if (status == HR_OK) {
         run_threads(&run, &t, progress, progress_data);

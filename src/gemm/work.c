@@ -433,9 +433,21 @@ static hr_status run_stolen(hri_lane *lane)
     return status;
 }
 
+/* Until every thread of the run has started, or it has failed: C stays as it
+ * was when the system refuses one. */
+static void wait_for_all(hri_run_state *run)
+{
+    pthread_mutex_lock(&run->lock);
+    while (!run->go && run->error.status == HR_OK) {
+        pthread_cond_wait(&run->changed, &run->lock);
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
 void *hri_worker_main(void *argument)
 {
     hri_lane *lane = argument;
+    wait_for_all(lane->run);
     hr_status status = run_own(lane);
     if (status == HR_OK) {
         status = run_stolen(lane);

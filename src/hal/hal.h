@@ -100,8 +100,8 @@ typedef struct hri_event_ops {
     /* Block the calling thread until done. May be called by several threads. */
     hr_status (*wait)(hri_event *event);
     /* Nanoseconds of the device's clock from the last record of from to that of
-     * to; 0 when to was passed first. Both are done, of one device, and were
-     * recorded: HR_ERROR_INVALID otherwise. */
+     * to; 0 when to was passed first. Both are done and of one device.
+     * HR_ERROR_INVALID when one was never recorded. */
     hr_status (*elapsed)(hri_event *from, hri_event *to, uint64_t *ns);
 } hri_event_ops;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/facts.h"
 
+#include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static bool parse(const char *line, const char *kind, const char *key,
                   double *value)
 {
     char *end;
-    *value = strtod(line, &end);
-    if (end == line || !isfinite(*value) || *value <= 0.0 || *end != ' ') {
+    *value = (double)strtoull(line, &end, 10); /* the same in every locale */
+    if (line[0] < '1' || line[0] > '9' || *end != ' ') {
         return false;
     }
     if (kind == NULL) {
@@ -59,6 +59,21 @@ static bool parse(const char *line, const char *kind, const char *key,
            strcmp(at + kind_length + 1 + key_length, "\n") == 0;
 }
 
+/* NULL when there is no ordinary file. */
+static FILE *open_file(const char *path)
+{
+    struct stat s;
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file =
+        descriptor >= 0 && fstat(descriptor, &s) == 0 && S_ISREG(s.st_mode)
+            ? fdopen(descriptor, "r")
+            : NULL;
+    if (file == NULL && descriptor >= 0) {
+        close(descriptor);
+    }
+    return file;
+}
+
 bool hri_facts_find(const char *kind, const char *key, double *value)
 {
     char folder[PATH_MAX], path[PATH_MAX + 8], line[LINE];
@@ -66,7 +81,7 @@ bool hri_facts_find(const char *kind, const char *key, double *value)
         return false;
     }
     snprintf(path, sizeof path, "%s/rates", folder);
-    FILE *file = fopen(path, "re");
+    FILE *file = open_file(path);
     if (file == NULL) {
         return false;
     }
@@ -90,8 +105,8 @@ static void copy_others(const char *path, FILE *to, const char *kind,
 {
     char line[LINE];
     double value;
-    FILE *from = fopen(path, "re");
-    for (int i = 0; from != NULL && i < MOST_LINES &&
+    FILE *from = open_file(path);
+    for (int i = 0; from != NULL && i < MOST_LINES - 1 &&
                     fgets(line, sizeof line, from) != NULL;
          i++) {
         if (parse(line, NULL, NULL, &value) &&
@@ -123,8 +138,8 @@ void hri_facts_keep(const char *kind, const char *key, double value)
         }
         return;
     }
+    fprintf(file, "%.0f %s %s\n", value, kind, key);
     copy_others(path, file, kind, key);
-    fprintf(file, "%.6g %s %s\n", value, kind, key);
     bool written = ferror(file) == 0;
     written = fclose(file) == 0 && written;
     if (!written || rename(fresh, path) != 0) {

@@ -235,6 +235,10 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
         close_probe(&x, &x.all[i]);
     }
     free(x.all);
+    if (status == HR_ERROR_OUT_OF_MEMORY) {
+        found = (hri_link){0};
+        status = HR_OK;
+    }
     if (status == HR_OK) {
         *link = found;
     }
@@ -317,6 +321,12 @@ static void set_alone(hr_context *context, const char *name, int kind,
     }
 }
 
+/* Whether memory limits leave room to measure well. */
+static bool is_settled(hri_accelerator *const *devices, uint32_t count)
+{
+    return choose_bytes(devices, count) == MOST_BYTES;
+}
+
 static hr_status learn(hr_context *context, hri_accelerator *const *devices,
                        uint32_t count, int kind, bool again)
 {
@@ -334,7 +344,9 @@ static hr_status learn(hr_context *context, hri_accelerator *const *devices,
         if (again || !find(devices[i]->key, kind, &link)) {
             status =
                 hri_links_measure(&devices[i], 1, kind == HRI_STAGED, &link);
-            keep(devices[i]->key, kind, &link);
+            if (is_settled(&devices[i], 1)) {
+                keep(devices[i]->key, kind, &link);
+            }
         }
         set_alone(context, devices[i]->device->info.name, kind, &link);
     }
@@ -344,7 +356,9 @@ static hr_status learn(hr_context *context, hri_accelerator *const *devices,
                (again || !find(set, kind, &context->links[kind]))) {
         status = hri_links_measure(devices, count, kind == HRI_STAGED,
                                    &context->links[kind]);
-        keep(set, kind, &context->links[kind]);
+        if (is_settled(devices, count)) {
+            keep(set, kind, &context->links[kind]);
+        }
     }
     return status;
 }

@@ -16,7 +16,7 @@ hr_status hri_links_learn(hr_context *context);
 
 /* Measure, in bytes/s summed over the accelerators, copies from and to pinned
  * memory, or through crews from and to ordinary memory when staged. 0 where
- * their memory limits leave no room. They hold nothing afterwards. The caller
+ * there is no room. They hold nothing afterwards. The caller
  * holds the context's lock. */
 hr_status hri_links_measure(hri_accelerator *const *accelerators,
                             uint32_t count, bool staged, hri_link *link);

@@ -297,6 +297,10 @@ static hr_status measure_rate(hri_accelerator *accelerator,
     if (status == HR_OK && what == LARGE) {
         set_rate(accelerator, kind, rates[0]);
     } else if (status == HR_OK) {
+        for (int i = 0; i < HRI_TILE_RATES; i++) { /* no room: like others */
+            rates[i] = rates[i] > 0.0 ? rates[i]
+                                      : accelerator->rates[rate_index(kind)];
+        }
         set_tile_rates(accelerator, kind, rates);
     }
     if (settled) {

@@ -76,7 +76,9 @@ static void load(void)
     const char *wish = getenv("HEADRACE_CUDA"), *folder;
     void *library = NULL;
     hr_status status =
-        hri_cuda_open_library("HEADRACE_CUDA", names, &library, &folder);
+        hri_cuda_switched_off("HEADRACE_CUDA")
+            ? hri_fail(HR_ERROR_UNAVAILABLE, "switched off by HEADRACE_CUDA")
+            : hri_cuda_open_library("HEADRACE_CUDA", names, &library, &folder);
     if (status == HR_OK) {
         const char *name = wish != NULL && wish[0] != '\0' ? wish : names[0];
         status =

@@ -57,9 +57,10 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
     switch (type) {
     case HR_F32:
     case HR_F64:
-    case HR_C32:
-    case HR_C64:
         return c_type == type;
+    case HR_C32:
+    case HR_C64: /* cuBLAS does not conjugate what is not transposed */
+        return c_type == type && has_kernel();
     case HR_F16:
     case HR_BF16:
         return c_type == type || c_type == HR_F32;

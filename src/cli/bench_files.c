@@ -112,6 +112,7 @@ int cli_bench_files_run(cli_bench *bench, cli_entry *entry, double *seconds)
     product.quiet = true;
     cli_outcome outcome;
     status = cli_multiply(entry->context, &product, &outcome);
+    cli_signals_phase(CLI_AT_ONCE); /* there is more to do */
     *seconds = outcome.seconds;
     cli_outcome_free(&outcome);
     return status;

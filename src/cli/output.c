@@ -51,7 +51,7 @@ int cli_output_create(cli_output *output, const char *path, hr_type type,
 int cli_output_commit(cli_output *output)
 {
     /* Writing to the disk may take long and cannot be asked to stop. */
-    cli_signals_phase(CLI_AT_ONCE);
+    cli_signals_phase(CLI_COMMITTING);
     if (cli_cancelled()) {
         return cli_fail_cancelled();
     }

@@ -174,14 +174,16 @@ static int run(work *w, cli_outcome *outcome)
     return status == CLI_OK ? cli_output_commit(&w->c) : status;
 }
 
-static void close_all(work *w)
+static void close_all(work *w, bool committed)
 {
     cli_unguard();
     cli_output_close(&w->c);
     hr_npy_close(w->a.file);
     hr_npy_close(w->b.file);
     hr_npy_close(w->c0.file);
-    cli_signals_phase(CLI_AT_ONCE);
+    if (!committed) { /* else it is too late to stop */
+        cli_signals_phase(CLI_AT_ONCE);
+    }
 }
 
 int cli_multiply(hr_context *context, const cli_product *product,
@@ -205,7 +207,7 @@ int cli_multiply(hr_context *context, const cli_product *product,
     if (status == CLI_OK && !product->dry_run) {
         status = run(&w, outcome);
     }
-    close_all(&w);
+    close_all(&w, status == CLI_OK && !product->dry_run);
     outcome->seconds = cli_clock() - start;
     return status;
 }

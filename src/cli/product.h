@@ -30,7 +30,8 @@ typedef struct cli_outcome {
 /* The type of C when none is asked for: that of A, but i32 for i8. */
 hr_type cli_default_type(hr_type type);
 
-/* Do it. Sentences have been printed when it fails. Returns an exit status. */
+/* Do it. Sentences have been printed when it fails. Returns an exit status.
+ * When there is a result the phase of signals stays CLI_COMMITTING. */
 int cli_multiply(hr_context *context, const cli_product *product,
                  cli_outcome *outcome);
 

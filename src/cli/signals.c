@@ -74,6 +74,13 @@ static void remove_all(void)
     }
 }
 
+/* Remove the file that is to become the result; false when it has become it. */
+static bool take_back(void)
+{
+    int count = atomic_load(&path_count);
+    return count > 0 && unlink(paths[count - 1]) == 0;
+}
+
 static void leave(void)
 {
     remove_all();
@@ -95,6 +102,11 @@ static void on_stop(int number)
     bool again = atomic_exchange(&cancelled, true);
     int phase = atomic_load(&current_phase);
     if (phase == CLI_AT_ONCE || (phase == CLI_POLLED && again)) {
+        be_the_only_one();
+        say_cancelled();
+        leave();
+    }
+    if (phase == CLI_COMMITTING && take_back()) {
         be_the_only_one();
         say_cancelled();
         leave();

@@ -8,14 +8,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How SIGINT, SIGTERM and SIGHUP are answered. */
+/* How SIGINT, SIGTERM, SIGHUP and SIGQUIT are answered. */
 typedef enum cli_phase {
-    CLI_AT_ONCE, /* remove the temporaries and exit, right in the handler */
-    CLI_POLLED,  /* the work asks cli_cancelled and ends by itself; if it has
-                    not done so shortly after, or at the second signal, as
-                    above */
-    CLI_HELD     /* only noted: a temporary file without a known name is being
-                    made */
+    CLI_AT_ONCE,   /* remove the temporaries and exit, right in the handler */
+    CLI_POLLED,    /* the work asks cli_cancelled and ends by itself; if it has
+                      not done so shortly after, or at the second signal, as
+                      above */
+    CLI_HELD,      /* only noted: a temporary file without a known name is being
+                      made */
+    CLI_COMMITTING /* as at once while the temporary file is there; too late
+                      when it has become the result */
 } cli_phase;
 
 /* Install the handlers; once, before anything else runs. */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Choosing how C and k are cut: of all blockings that fit into the memories,
- * the ones within 3 per cent of the fewest bytes, and of these the fastest. */
+ * the ones within 3 per cent of the fewest bytes, and of these the fastest of
+ * each kind. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
+#include "gemm/cost.h"
+#include "gemm/forecast.h"
 #include "gemm/plan.h"
 
 enum {
@@ -19,12 +24,6 @@ enum {
 /* Longer tasks than these would make cancelling and stealing slow. A product
  * in place has one task running, and nothing waits behind it. */
 static const double most_task_seconds = 0.1, most_in_place_seconds = 0.6;
-
-/* What it costs to issue one, measured on H200s as 5 to 10 microseconds; and
- * what the threads of a lane cost a run, there 0.7 to 0.9 ms, on accelerators
- * that are the host 0.1. */
-static const double task_overhead_seconds = 1e-5, lane_overhead_seconds = 8e-4,
-                    host_lane_overhead_seconds = 1e-4;
 
 static int64_t grain(int64_t extent, int64_t pieces)
 {
@@ -115,10 +114,9 @@ uint64_t hri_plan_least_memory(const hri_plan_shape *s)
     return fits ? sum : UINT64_MAX;
 }
 
-/* A row of a box costs a link as much as so many bytes more: seen on H200s,
- * whose links carry 33 GB/s in rows of 2 KiB, 49 of 8 KiB and 55 in one piece.
- */
-static const double row_overhead_bytes = 1400.0;
+/* Blockings differ in kind by the size of their tiles, in powers of two, and by
+ * the pieces that they cut k into: 1, 2, 3 or more. */
+enum { EDGES = 7, PIECES = 4, KINDS = EDGES * PIECES };
 
 typedef struct search {
     const hri_plan_shape *shape;
@@ -126,7 +124,8 @@ typedef struct search {
     uint32_t count;
     const hri_partition *partition;
     hri_rect *rects;
-    double rate, up, down, both;       /* sums */
+    double rate, up, down, both; /* sums */
+    double up_alone, down_alone;
     double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
     bool one_device; /* all of them: none idles while others work */
     double products; /* multiply-adds of the largest task */
@@ -134,9 +133,11 @@ typedef struct search {
     int32_t depth;     /* sets of streamed panels: 2, or 1 in dire need */
     double most_bytes; /* of a candidate worth looking at */
     bool by_time;      /* look for the least seconds, else bytes */
+    double worthwhile; /* times the least seconds: of interest, too */
     bool one_block;    /* all of C at once: nothing moves less */
     bool found;
     hri_blocking best;
+    hri_blocking kinds[KINDS]; /* the fastest of each; chunks 0: none yet */
 } search;
 
 /* Panel bytes over the host link when every panel crosses once for each block
@@ -155,6 +156,18 @@ static double panel_bytes(const hri_plan_shape *s, const hri_blocking *b)
                          : a + bb * rows - bb * (rows - 1) / cols;
 }
 
+/* Seconds for which arithmetic waits beyond the longer of the two when panels
+ * arrive within `load` seconds and allow work as the square of what has come,
+ * `compute` seconds of it. */
+static double waiting(double load, double compute)
+{
+    if (load >= 2 * compute) {
+        return 0.0;
+    }
+    double gap = compute - load / 2;
+    return load > compute ? gap * gap / compute : load * load / compute / 4;
+}
+
 /* Seconds in which links and arithmetic cannot work side by side: at the start,
  * and after most products are done. */
 static double ends(const search *x, const hri_blocking *b, double compute)
@@ -164,63 +177,34 @@ static double ends(const search *x, const hri_blocking *b, double compute)
     double width = (double)piece(s->n, b->block_cols * b->cols);
     double depth = (double)piece(s->k, b->chunks);
     double blocks = (double)(b->block_rows * b->block_cols);
-    double seconds = 0.0;
+    double block_height = (double)s->m / (double)b->block_rows;
+    double block_width = (double)s->n / (double)b->block_cols;
+    double seconds = 0.0, load = 0.0;
     if (!x->one_device) {
         /* some wait for the last tile of others, on average half of one */
         seconds = 0.5 * s->flops * height * width * depth * x->count / x->rate;
     }
+    compute /= blocks * (double)b->chunks;
     if (x->up > 0) {
+        load = (block_height + block_width) * (double)s->k * s->size / x->up /
+               (double)b->chunks;
         /* the first tile's panels */
         seconds += (height + width) * depth * s->size * x->count / x->up;
-    }
-    if (x->up > 0 && b->chunks == 1 && !single(b)) {
-        /* all that the first block needs is loaded while it runs */
-        double side = b->by_columns ? (double)s->n / (double)b->block_cols
-                                    : (double)s->m / (double)b->block_rows;
-        double other = b->by_columns ? (double)s->m / (double)b->block_rows
-                                     : (double)s->n / (double)b->block_cols;
-        double load = (side + other) * (double)s->k * s->size / x->up;
-        seconds += fmax(0.0, load - compute / blocks);
+        /* the other panels of the first block, or of its piece of k; later
+         * blocks with whole k need fewer */
+        seconds += b->chunks == 1 && !single(b) ? fmax(0.0, load - compute)
+                                                : waiting(load, compute);
     }
     if (x->down > 0) {
-        /* the last tiles go home: all of a block's when k is chunked */
-        double tiles = b->chunks > 1 ? (double)s->m * (double)s->n / blocks
-                                     : height * width * x->count;
-        seconds += tiles * s->c_size / x->down;
+        /* the last tiles go home: those of a block, beside its last piece of k,
+         * when k is in pieces */
+        double last = height * width * x->count * s->c_size / x->down;
+        double all = b->chunks > 1
+                         ? block_height * block_width * s->c_size / x->down
+                         : 0.0;
+        seconds += fmax(last, all - fmax(load, compute));
     }
     return seconds;
-}
-
-/* The part of its speed that arithmetic keeps on tiles of this size. */
-static double efficiency(const search *x, double height, double width,
-                         double depth)
-{
-    const double *e = x->efficiency;
-    if (e[0] == 0.0) {
-        return 1.0 / (1.0 + 16.0 / height + 16.0 / width + 16.0 / depth);
-    }
-    double edge = sqrt(height * width), shallow = 1.0 + 64.0 / depth;
-    if (edge <= hri_tile_edges[0]) {
-        double area = edge * edge / hri_tile_edges[0] / hri_tile_edges[0];
-        return e[0] * area / shallow;
-    }
-    for (int i = 1; i < HRI_TILE_RATES; i++) {
-        if (edge <= hri_tile_edges[i]) {
-            double part = log2(edge / hri_tile_edges[i - 1]) /
-                          log2(hri_tile_edges[i] / hri_tile_edges[i - 1]);
-            return (e[i - 1] + (e[i] - e[i - 1]) * part) / shallow;
-        }
-    }
-    double last = hri_tile_edges[HRI_TILE_RATES - 1];
-    double part = fmin(log2(edge / last), 1.0);
-    return (e[HRI_TILE_RATES - 1] + (1.0 - e[HRI_TILE_RATES - 1]) * part) /
-           shallow;
-}
-
-/* How much longer a link takes for rows of so many bytes than for one piece. */
-static double narrow(const search *x, double bytes)
-{
-    return x->efficiency[0] == 0.0 ? 1.0 : 1.0 + row_overhead_bytes / bytes;
 }
 
 static void predict(const search *x, hri_blocking *b)
@@ -233,25 +217,27 @@ static void predict(const search *x, hri_blocking *b)
     double tasks = (double)(b->block_rows * b->rows) *
                    (double)(b->block_cols * b->cols) * (double)b->chunks;
     double compute =
-        flops / x->rate * b->balance / efficiency(x, height, width, depth) +
-        tasks / x->count * task_overhead_seconds;
+        flops / x->rate * b->balance /
+            hri_cost_efficiency(x->efficiency, height, width, depth) +
+        tasks / x->count * hri_cost_task();
     /* rows of A are as long as k is deep, those of B and C as tiles are wide */
-    double panels = b->bytes * 0.5 *
-                    (narrow(x, depth * s->size) + narrow(x, width * s->size));
-    double c =
-        (double)s->m * (double)s->n * s->c_size * narrow(x, width * s->c_size);
+    bool rows = x->efficiency[0] > 0.0;
+    double c = (double)s->m * (double)s->n * s->c_size;
     double old_c = s->read_c ? c : 0.0;
-    double up = x->up > 0 ? (panels + old_c) / x->up : 0;
-    double down = x->down > 0 ? c / x->down : 0;
-    double both = x->both > 0 ? (panels + old_c + c) / x->both : 0;
+    double c_row = rows ? width * s->c_size : 0.0;
+    double up = hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5,
+                               rows ? depth * s->size : 0.0) +
+                hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5,
+                               rows ? width * s->size : 0.0) +
+                hri_cost_carry(x->up, x->up_alone, old_c, c_row);
+    double down = hri_cost_carry(x->down, x->down_alone, c, c_row);
+    double both = x->both > 0 ? (b->bytes + old_c + c) / x->both : 0;
     double link = fmax(fmax(up, down), both);
-    double start = x->efficiency[0] > 0.0 ? lane_overhead_seconds * x->count
-                                          : host_lane_overhead_seconds;
+    double start = hri_cost_lanes(x->efficiency[0] == 0.0, x->count);
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || single(b);
-    b->ends = ends(x, b, compute);
-    b->seconds =
-        start + b->ends + (overlap ? fmax(compute, link) : compute + link);
+    b->seconds = start + ends(x, b, compute) +
+                 (overlap ? fmax(compute, link) : compute + link);
 }
 
 static bool fits(search *x, const hri_blocking *b)
@@ -284,6 +270,15 @@ static bool countable(const hri_blocking *b)
            (double)b->rows * (double)b->cols <= INT32_MAX;
 }
 
+static hri_blocking *kind_of(search *x, const hri_blocking *b)
+{
+    double height = (double)piece(x->shape->m, b->block_rows * b->rows);
+    double width = (double)piece(x->shape->n, b->block_cols * b->cols);
+    int edge = (int)log2(sqrt(height * width) / LEAST_EDGE);
+    edge = edge < 0 ? 0 : edge < EDGES ? edge : EDGES - 1;
+    return &x->kinds[edge * PIECES + (int)hri_min(b->chunks, PIECES) - 1];
+}
+
 static void consider(search *x, hri_blocking b)
 {
     if (!countable(&b)) {
@@ -295,11 +290,18 @@ static void consider(search *x, hri_blocking b)
         return;
     }
     predict(x, &b);
-    if (x->by_time && x->found && b.seconds >= x->best.seconds) {
+    if (x->by_time && x->found && b.seconds > x->worthwhile * x->best.seconds) {
+        return;
+    }
+    hri_blocking *kind = kind_of(x, &b);
+    if (x->by_time && kind->chunks > 0 && b.seconds >= kind->seconds) {
         return;
     }
     if (fits(x, &b)) {
-        x->best = b;
+        *kind = b;
+        if (!x->by_time || !x->found || b.seconds < x->best.seconds) {
+            x->best = b;
+        }
         x->found = true;
     }
 }
@@ -317,14 +319,23 @@ static void consider_whole(search *x, hri_blocking b)
     }
 }
 
+/* 2, 3, 4, 8, 16, ..., most. */
+static int64_t next_chunks(int64_t chunks, int64_t most)
+{
+    int64_t next = chunks == 2 ? 3 : chunks == 3 ? 4 : chunks * 2;
+    return chunks < most ? hri_min(next, most) : most + 1;
+}
+
 /* Pieces of k that keep tasks short. */
 static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 {
+    int64_t most = hri_ceil_div(x->shape->k, LEAST_EDGE);
     b.depth = x->depth;
-    for (int64_t depth = LEAST_EDGE; depth <= MOST_EDGE; depth *= 2) {
-        b.chunks = hri_ceil_div(x->shape->k, depth);
-        double products = (double)edge * (double)edge * (double)depth;
-        if (b.chunks > 1 && (depth == LEAST_EDGE || products <= x->products)) {
+    for (b.chunks = 2; b.chunks <= most;
+         b.chunks = next_chunks(b.chunks, most)) {
+        double products =
+            (double)edge * (double)edge * (double)piece(x->shape->k, b.chunks);
+        if (b.chunks == most || products <= x->products) {
             consider(x, b);
         }
     }
@@ -495,10 +506,30 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
                     (1.0 + best_cost) / rate;
 }
 
+static int fastest_first(const void *x, const void *y)
+{
+    const hri_blocking *a = x, *b = y;
+    return a->seconds < b->seconds ? -1 : a->seconds > b->seconds;
+}
+
+/* The fastest of each kind that is worth a closer look. */
+static void list_kinds(search *x, hri_blockings *list)
+{
+    list->count = 0;
+    qsort(x->kinds, KINDS, sizeof *x->kinds, fastest_first);
+    for (int i = 0; i < KINDS && list->count < HRI_BLOCKINGS; i++) {
+        const hri_blocking *kind = &x->kinds[i];
+        if (kind->chunks > 0 &&
+            kind->seconds <= x->worthwhile * x->best.seconds) {
+            list->of[list->count++] = *kind;
+        }
+    }
+}
+
 hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
-                              hri_rect *rects, hri_blocking *blocking)
+                              hri_rect *rects, hri_blockings *list)
 {
     search x = {
         .shape = shape,
@@ -507,10 +538,12 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         .partition = partition,
         .rects = rects,
         .one_device = true,
+        .worthwhile = count <= HRI_FORECAST_PARTS ? 1.3 : 1.0,
         .most_bytes = HUGE_VAL,
     };
     if (count == 1 && accelerators[0].in_place) {
-        choose_in_place(shape, accelerators[0].rate, blocking);
+        choose_in_place(shape, accelerators[0].rate, &list->of[0]);
+        list->count = 1;
         return HR_OK;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -518,6 +551,8 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         x.up += accelerators[i].up;
         x.down += accelerators[i].down;
         x.both += accelerators[i].both;
+        x.up_alone += accelerators[i].up_alone;
+        x.down_alone += accelerators[i].down_alone;
         x.one_device =
             x.one_device && accelerators[i].device == accelerators[0].device;
     }
@@ -536,7 +571,8 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.most_bytes = x.best.bytes * 1.03;
     x.by_time = true;
     x.one_block = single(&x.best) && x.best.chunks == 1;
+    memset(x.kinds, 0, sizeof x.kinds);
     scan(&x);
-    *blocking = x.best;
+    list_kinds(&x, list);
     return HR_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
+#include "gemm/forecast.h"
 
 int64_t hri_plan_row(const hri_plan *plan, int64_t i)
 {
@@ -43,8 +44,13 @@ typedef struct team {
     double *speeds;
     hri_rect *rects;
     hri_partition *partition;
-    hri_blocking blocking;
+    hri_blockings blockings;
 } team;
+
+static double seconds_of(const team *t)
+{
+    return t->blockings.of[0].seconds;
+}
 
 static void team_finish(team *t)
 {
@@ -85,7 +91,7 @@ static hr_status team_choose(team *t, const hri_plan_shape *shape,
         t->speeds, t->count, (double)shape->m, (double)shape->n, &t->partition);
     if (status == HR_OK) {
         status = hri_blocking_choose(shape, t->facts, t->count, t->partition,
-                                     t->rects, &t->blocking);
+                                     t->rects, &t->blockings);
     }
     return status;
 }
@@ -148,7 +154,7 @@ static hr_status improve(const hri_plan_shape *shape,
         for (uint32_t i = 0; i < n; i++) {
             rate += all[candidates[i].index].rate;
         }
-        if (best->count > 0 && flops / rate > best->blocking.seconds) {
+        if (best->count > 0 && flops / rate > seconds_of(best)) {
             break; /* fewer cannot be faster any more */
         }
         team t;
@@ -160,8 +166,7 @@ static hr_status improve(const hri_plan_shape *shape,
             status = team_choose(&t, shape, all);
         }
         if (status == HR_OK &&
-            (best->count == 0 ||
-             t.blocking.seconds < factor * best->blocking.seconds)) {
+            (best->count == 0 || seconds_of(&t) < factor * seconds_of(best))) {
             team_finish(best);
             *best = t;
             factor = clearly;
@@ -263,7 +268,8 @@ static hr_status fill_parts(hri_plan *plan, const team *t)
     return HR_OK;
 }
 
-static void predict(hri_plan *plan, const hri_plan_accelerator *all)
+/* The sums over all parts, and what takes longest. */
+static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
 {
     double compute = 0.0, link = 0.0;
     for (uint32_t i = 0; i < plan->part_count; i++) {
@@ -281,7 +287,36 @@ static void predict(hri_plan *plan, const hri_plan_accelerator *all)
         plan->peer += part->peer;
     }
     plan->link_bound = link > compute;
-    plan->seconds = plan->blocking.seconds;
+}
+
+/* The plan of a team with one of its blockings. */
+static hr_status make_plan(const hri_plan_shape *shape,
+                           const hri_plan_accelerator *all, const team *t,
+                           const hri_blocking *blocking, hri_plan **out)
+{
+    hri_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+    }
+    plan->shape = *shape;
+    plan->blocking = *blocking;
+    plan->tile_rows = blocking->block_rows * blocking->rows;
+    plan->tile_cols = blocking->block_cols * blocking->cols;
+    plan->seconds = blocking->seconds;
+    hri_blocking_slot_bytes(shape, blocking, plan->slot_bytes);
+    hr_status status = fill_parts(plan, t);
+    if (status == HR_OK) {
+        status = hri_schedule(plan, all);
+    }
+    if (status == HR_OK && hri_forecast_pays(plan)) {
+        status = hri_forecast(plan, all);
+    }
+    if (status != HR_OK) {
+        hri_plan_destroy(plan);
+        return status;
+    }
+    *out = plan;
+    return HR_OK;
 }
 
 hr_status hri_plan_create(const hri_plan_shape *shape,
@@ -296,26 +331,26 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
     if (status != HR_OK) {
         return status;
     }
-    hri_plan *plan = calloc(1, sizeof *plan);
-    if (plan == NULL) {
-        team_finish(&t);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+    hri_plan *best = NULL;
+    bool more = true;
+    for (uint32_t i = 0; i < t.blockings.count && status == HR_OK && more;
+         i++) {
+        hri_plan *plan = NULL;
+        status = make_plan(shape, accelerators, &t, &t.blockings.of[i], &plan);
+        if (status == HR_OK &&
+            (best == NULL || plan->seconds < best->seconds)) {
+            hri_plan_destroy(best);
+            best = plan;
+        } else {
+            hri_plan_destroy(plan);
+        }
     }
-    plan->shape = *shape;
-    plan->blocking = t.blocking;
-    plan->tile_rows = t.blocking.block_rows * t.blocking.rows;
-    plan->tile_cols = t.blocking.block_cols * t.blocking.cols;
-    hri_blocking_slot_bytes(shape, &t.blocking, plan->slot_bytes);
-    status = fill_parts(plan, &t);
     team_finish(&t);
-    if (status == HR_OK) {
-        status = hri_schedule(plan, accelerators);
-    }
     if (status != HR_OK) {
-        hri_plan_destroy(plan);
+        hri_plan_destroy(best);
         return status;
     }
-    predict(plan, accelerators);
-    *out = plan;
+    sum_up(best, accelerators);
+    *out = best;
     return HR_OK;
 }

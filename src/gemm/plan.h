@@ -37,7 +37,9 @@ typedef struct hri_plan_accelerator {
     double
         tile_rates[HRI_TILE_RATES]; /* on tiles with the edges hri_tile_edges;
                                        0: the host, which minds less */
-    double up, down;                /* host link, bytes/s; 0: no limit known */
+    double up, down;                /* host link beside the others of the plan,
+                                       bytes/s; 0: no limit known */
+    double up_alone, down_alone;    /* the same when no other works */
     double both;     /* the same for the sum of both ways at once */
     uint32_t peers;  /* equal for accelerators that copy from each other */
     uint32_t device; /* equal for virtual accelerators of one device */
@@ -61,10 +63,16 @@ typedef struct hri_blocking {
     bool by_columns; /* blocks are walked down columns, not along rows */
     double balance;  /* busiest accelerator's share over its fair share */
     double bytes;    /* panels over the host link */
-    double ends;     /* seconds predicted before the first product starts and
-                        after most have ended */
-    double seconds;  /* predicted in all */
+    double seconds;  /* estimated in all */
 } hri_blocking;
+
+/* Blockings that move about the same bytes, each the fastest of its kind as
+ * estimated; the fastest of all first. */
+enum { HRI_BLOCKINGS = 6 };
+typedef struct hri_blockings {
+    uint32_t count; /* at least 1 */
+    hri_blocking of[HRI_BLOCKINGS];
+} hri_blockings;
 
 enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
 
@@ -119,7 +127,7 @@ typedef struct hri_plan {
     hri_forward *forwards;
     int64_t forward_count;
     uint64_t compulsory, up, down, peer; /* bytes */
-    double seconds;
+    double seconds;                      /* hri_forecast */
     bool link_bound;
 } hri_plan;
 
@@ -144,13 +152,13 @@ int64_t hri_slot_pitch(int64_t width);
 /* The least memory in bytes that an accelerator needs for this product. */
 uint64_t hri_plan_least_memory(const hri_plan_shape *shape);
 
-/* blocking.c: the cut of C and k for accelerators that all take part, whose
+/* blocking.c: cuts of C and k for accelerators that all take part, whose
  * partition is given. rects is scratch for count rectangles.
  * HR_ERROR_OUT_OF_MEMORY when their memory does not do. */
 hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
-                              hri_rect *rects, hri_blocking *blocking);
+                              hri_rect *rects, hri_blockings *blockings);
 /* Start of piece i of `pieces` of an extent. */
 int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
 /* Slots that a rectangle of rows x cols tiles needs, and the bytes of each

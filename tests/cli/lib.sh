@@ -15,9 +15,11 @@ failures=0
 
 failed() {
     failures=$((failures + 1))
-    echo "failed: $*"
-    sed 's/^/    stdout: /' "$out" 2>/dev/null | head -n 20
-    sed 's/^/    stderr: /' "$err" 2>/dev/null | head -n 40
+    {
+        echo "failed: $*"
+        sed 's/^/    stdout: /' "$out" 2>/dev/null | head -n 20
+        sed 's/^/    stderr: /' "$err" 2>/dev/null | head -n 40
+    } >&2
 }
 
 # check COMMAND...: it must succeed.

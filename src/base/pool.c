@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "base/pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* One loop at a time: `owner` is held by the thread that started it. */
@@ -138,31 +135,4 @@ void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
         }
     }
     pthread_mutex_unlock(&pool->owner);
-}
-
-/* CPUs allowed by cgroup v2's cpu.max ("quota period"); 0 when unlimited. */
-static uint32_t cgroup_cpus(void)
-{
-    long quota, period;
-    uint32_t cpus = 0;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
-    if (file != NULL) {
-        if (fscanf(file, "%ld %ld", &quota, &period) == 2 && quota > 0 &&
-            period > 0) {
-            cpus = (uint32_t)((quota + period - 1) / period);
-        }
-        fclose(file);
-    }
-    return cpus;
-}
-
-uint32_t hri_cpu_count(void)
-{
-    cpu_set_t set;
-    uint32_t count = 1;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        count = (uint32_t)CPU_COUNT(&set);
-    }
-    uint32_t quota = cgroup_cpus();
-    return quota > 0 && quota < count ? quota : count;
 }

@@ -27,7 +27,4 @@ uint32_t hri_pool_threads(const hri_pool *pool);
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data);
 
-/* CPUs that this process may use: affinity, and the cgroup's quota. */
-uint32_t hri_cpu_count(void);
-
 #endif

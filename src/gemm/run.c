@@ -10,7 +10,7 @@
 enum { THREADS_PER_LANE = 3, PROGRESS_MS = 100 };
 
 typedef struct threads {
-    pthread_t *ids;
+    hri_thread **started;
     uint32_t count;
 } threads;
 
@@ -20,9 +20,10 @@ static void start(threads *t, hri_run_state *run, void *(*function)(void *),
     pthread_mutex_lock(&run->lock);
     run->threads_running++;
     pthread_mutex_unlock(&run->lock);
-    int error = pthread_create(&t->ids[t->count], NULL, function, lane);
-    if (error == 0) {
-        t->count++;
+    hri_thread *thread =
+        hri_threads_start(&lane->accelerator->threads, function, lane);
+    if (thread != NULL) {
+        t->started[t->count++] = thread;
         return;
     }
     pthread_mutex_lock(&run->lock);
@@ -121,7 +122,7 @@ static void run_threads(hri_run_state *run, threads *t,
     pthread_mutex_unlock(&run->lock);
     watch(run, progress, progress_data);
     for (uint32_t i = 0; i < t->count; i++) {
-        pthread_join(t->ids[i], NULL);
+        hri_thread_join(t->started[i]);
     }
 }
 
@@ -131,11 +132,11 @@ hr_status hri_run(const hri_product *product, const hri_plan *plan,
                   hri_run_share *shares)
 {
     hri_run_state run = {.product = product, .plan = plan};
-    threads t = {.ids = calloc((size_t)plan->part_count * THREADS_PER_LANE,
-                               sizeof *t.ids)};
+    threads t = {.started = calloc((size_t)plan->part_count * THREADS_PER_LANE,
+                                   sizeof(hri_thread *))};
     run.lanes = calloc(plan->part_count, sizeof *run.lanes);
-    if (t.ids == NULL || run.lanes == NULL) {
-        free(t.ids);
+    if (t.started == NULL || run.lanes == NULL) {
+        free(t.started);
         free(run.lanes);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
@@ -166,6 +167,6 @@ hr_status hri_run(const hri_product *product, const hri_plan *plan,
     pthread_cond_destroy(&run.changed);
     pthread_mutex_destroy(&run.lock);
     free(run.lanes);
-    free(t.ids);
+    free(t.started);
     return hri_error_raise(&run.error);
 }

@@ -8,6 +8,17 @@
 #include "runtime/memory.h"
 #include "runtime/stage.h"
 
+/* The processors near a device, when it says where it is. */
+static hri_cpus near(const hri_device *device)
+{
+    static const char prefix[] = "pci:";
+    const char *id = device->info.physical_id;
+    hri_cpus any = {0};
+    return strncmp(id, prefix, sizeof prefix - 1) == 0
+               ? hri_cpus_near("/sys/bus/pci/devices", id + sizeof prefix - 1)
+               : any;
+}
+
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {
     const char *path = accelerator->device->info.path;
@@ -32,6 +43,8 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
         return status;
     }
     accelerator->device = device;
+    hri_cpus cpus = near(device);
+    hri_threads_init(&accelerator->threads, &cpus);
     found->info = device->info;
     found->chosen = true;
     set_path(accelerator, choice);
@@ -209,6 +222,7 @@ void hri_accelerators_close(hr_context *context)
         hri_accelerator_forget(accelerator);
         hri_accelerator_drop(accelerator);
         hri_staging_close(accelerator);
+        hri_threads_finish(&accelerator->threads);
         accelerator->device->ops->close(accelerator->device);
     }
     free(context->accelerators);

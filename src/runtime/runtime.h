@@ -8,6 +8,7 @@
 #include <headrace/context.h>
 
 #include "base/pool.h"
+#include "base/threads.h"
 #include "hal/hal.h"
 #include "runtime/tiles.h"
 
@@ -39,6 +40,7 @@ typedef struct hri_accelerator {
     uint64_t memory_used;  /* bytes of buffers that exist, cached ones too */
     uint64_t memory_peak;  /* the most memory_used has been */
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
+    hri_threads threads;   /* that work for it, near it */
     uint32_t hands;        /* threads of a crew (stage.h) */
     void *staging[2];      /* their pinned memory, from and to the host */
     uint64_t allocations;  /* of memory, queues and events, made so far */

@@ -348,7 +348,9 @@ hr_status hri_crew_start(hri_crew *crew)
 {
     for (; crew->started < crew->hand_count; crew->started++) {
         hri_hand *hand = &crew->hands[crew->started];
-        if (pthread_create(&hand->thread, NULL, hand_main, hand) != 0) {
+        hand->thread =
+            hri_threads_start(&crew->accelerator->threads, hand_main, hand);
+        if (hand->thread == NULL) {
             return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                             "gemm: the system refused thread %u of %u that "
                             "copy for %s",
@@ -379,7 +381,7 @@ void hri_crew_join(hri_crew *crew)
     pthread_cond_broadcast(&crew->changed);
     pthread_mutex_unlock(&crew->lock);
     for (uint32_t i = 0; i < crew->started; i++) {
-        pthread_join(crew->hands[i].thread, NULL);
+        hri_thread_join(crew->hands[i].thread);
     }
     crew->started = 0;
 }

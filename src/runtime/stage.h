@@ -38,7 +38,7 @@ typedef struct hri_crew hri_crew;
 /* One thread of a crew, its pinned memory and the last copies of each piece. */
 typedef struct hri_hand {
     hri_crew *crew;
-    pthread_t thread;
+    hri_thread *thread;
     void *pinned[HRI_HAND_PIECES];
     hri_event *events[HRI_HAND_PIECES];
 } hri_hand;

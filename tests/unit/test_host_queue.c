@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "backends/host/arithmetic.h"
+#include "base/cpus.h"
 #include "base/pool.h"
 #include "test.h"
 

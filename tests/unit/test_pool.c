@@ -135,8 +135,7 @@ int main(void)
     check_starters();
     TEST_CASE("all threads work at one time");
     check_threads_at_once();
-    TEST_CASE("destroy takes NULL; there is a CPU");
+    TEST_CASE("destroy takes NULL");
     hri_pool_destroy(NULL);
-    CHECK(hri_cpu_count() >= 1);
     return test_end();
 }

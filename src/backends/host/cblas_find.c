@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "backends/host/cblas.h"
+#include "base/cpus.h"
 #include "base/library.h"
-#include "base/pool.h"
 
 /* In order of preference. Distributions that build OpenBLAS several times give
  * the plain name to the one without threads, so those with threads come first.

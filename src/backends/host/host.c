@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "backends/host/arithmetic.h"
+#include "base/cpus.h"
 #include "base/pool.h"
 
 extern const hri_backend hri_backend_host;

@@ -8,7 +8,7 @@
 
 #include "backends/host/arithmetic.h"
 #include "backends/host/host.h"
-#include "base/pool.h"
+#include "base/cpus.h"
 
 enum { LINE_BYTES = 512, PATH_BYTES = 1024 };
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/cpus.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CPUs allowed by cgroup v2's cpu.max ("quota period"); 0 when unlimited. */
+static uint32_t cgroup_cpus(void)
+{
+    long quota, period;
+    uint32_t cpus = 0;
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+    if (file != NULL) {
+        if (fscanf(file, "%ld %ld", &quota, &period) == 2 && quota > 0 &&
+            period > 0) {
+            cpus = (uint32_t)((quota + period - 1) / period);
+        }
+        fclose(file);
+    }
+    return cpus;
+}
+
+uint32_t hri_cpu_count(void)
+{
+    cpu_set_t set;
+    uint32_t count = 1;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        count = (uint32_t)CPU_COUNT(&set);
+    }
+    uint32_t quota = cgroup_cpus();
+    return quota > 0 && quota < count ? quota : count;
+}
+
+bool hri_cpus_empty(const hri_cpus *cpus)
+{
+    static const hri_cpus none;
+    return memcmp(cpus, &none, sizeof none) == 0;
+}
+
+/* A number at *text, and past it. */
+static bool read_number(const char **text, unsigned long *number)
+{
+    if (!isdigit((unsigned char)**text)) {
+        return false;
+    }
+    char *end;
+    *number = strtoul(*text, &end, 10);
+    *text = end;
+    return true;
+}
+
+bool hri_cpus_read(const char *list, hri_cpus *cpus)
+{
+    *cpus = (hri_cpus){0};
+    for (;;) {
+        unsigned long first, last;
+        if (!read_number(&list, &first)) {
+            return false;
+        }
+        last = first;
+        if (*list == '-') {
+            list++;
+            if (!read_number(&list, &last)) {
+                return false;
+            }
+        }
+        for (unsigned long i = first; i <= last && i < HRI_MOST_CPUS; i++) {
+            cpus->of[i / 64] |= UINT64_C(1) << i % 64;
+        }
+        if (*list != ',') {
+            return *list == '\0' || *list == '\n';
+        }
+        list++;
+    }
+}
+
+hri_cpus hri_cpus_near(const char *folder, const char *device)
+{
+    char path[512], line[4096] = "";
+    hri_cpus near = {0}, none = {0};
+    cpu_set_t allowed;
+    snprintf(path, sizeof path, "%s/%s/local_cpulist", folder, device);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return none;
+    }
+    bool told = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    if (!told || !hri_cpus_read(line, &near) ||
+        sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return none;
+    }
+    bool all = true;
+    for (size_t i = 0; i < HRI_MOST_CPUS; i++) {
+        uint64_t bit = UINT64_C(1) << i % 64;
+        if (i >= CPU_SETSIZE || !CPU_ISSET(i, &allowed)) {
+            near.of[i / 64] &= ~bit;
+        } else {
+            all = all && (near.of[i / 64] & bit) != 0;
+        }
+    }
+    return all ? none : near;
+}
+
+void hri_cpus_use(const hri_cpus *cpus)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (size_t i = 0; i < HRI_MOST_CPUS && i < CPU_SETSIZE; i++) {
+        if (cpus->of[i / 64] >> i % 64 & 1) {
+            CPU_SET(i, &set);
+        }
+    }
+    if (!hri_cpus_empty(cpus)) {
+        (void)sched_setaffinity(0, sizeof set, &set);
+    }
+}

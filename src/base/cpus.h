@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The processors that this process may use, and those near a device. */
+#ifndef HRI_BASE_CPUS_H
+#define HRI_BASE_CPUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { HRI_MOST_CPUS = 1024 };
+
+/* A set of CPUs by number. Empty means that it does not matter which. */
+typedef struct hri_cpus {
+    uint64_t of[HRI_MOST_CPUS / 64];
+} hri_cpus;
+
+/* How many this process may use: by affinity, and by the cgroup's quota. */
+uint32_t hri_cpu_count(void);
+
+/* Those that this process may use of the ones on the NUMA node of a PCI device,
+ * such as "0000:01:00.0", as `folder` (/sys/bus/pci/devices) tells. Empty when
+ * that is not told, or is none or all of what this process may use. */
+hri_cpus hri_cpus_near(const char *folder, const char *device);
+
+/* Read "0-15,32-47". False when it is something else; numbers that are too
+ * large are left out. */
+bool hri_cpus_read(const char *list, hri_cpus *cpus);
+
+bool hri_cpus_empty(const hri_cpus *cpus);
+
+/* Let the calling thread run on these alone. Nothing changes when the set is
+ * empty, or the system refuses. */
+void hri_cpus_use(const hri_cpus *cpus);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/threads.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct hri_thread {
+    hri_threads *threads;
+    hri_thread *next; /* of the idle */
+    pthread_t id;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    void *(*function)(void *); /* NULL: none to call */
+    void *argument;
+    bool over;
+};
+
+static void *thread_main(void *argument)
+{
+    hri_thread *t = argument;
+    hri_cpus_use(&t->threads->cpus);
+    pthread_mutex_lock(&t->lock);
+    for (;;) {
+        while (t->function == NULL && !t->over) {
+            pthread_cond_wait(&t->changed, &t->lock);
+        }
+        if (t->function == NULL) {
+            break;
+        }
+        void *(*function)(void *) = t->function;
+        pthread_mutex_unlock(&t->lock);
+        (void)function(t->argument);
+        pthread_mutex_lock(&t->lock);
+        t->function = NULL;
+        pthread_cond_broadcast(&t->changed);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+static void destroy(hri_thread *t)
+{
+    pthread_cond_destroy(&t->changed);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static hri_thread *create(hri_threads *threads)
+{
+    hri_thread *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        return NULL;
+    }
+    t->threads = threads;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->changed, NULL);
+    if (pthread_create(&t->id, NULL, thread_main, t) != 0) {
+        destroy(t);
+        return NULL;
+    }
+    return t;
+}
+
+void hri_threads_init(hri_threads *threads, const hri_cpus *cpus)
+{
+    *threads = (hri_threads){.cpus = *cpus};
+    pthread_mutex_init(&threads->lock, NULL);
+}
+
+void hri_threads_finish(hri_threads *threads)
+{
+    while (threads->idle != NULL) {
+        hri_thread *t = threads->idle;
+        threads->idle = t->next;
+        pthread_mutex_lock(&t->lock);
+        t->over = true;
+        pthread_cond_broadcast(&t->changed);
+        pthread_mutex_unlock(&t->lock);
+        pthread_join(t->id, NULL);
+        destroy(t);
+    }
+    pthread_mutex_destroy(&threads->lock);
+}
+
+hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
+                              void *argument)
+{
+    pthread_mutex_lock(&threads->lock);
+    hri_thread *t = threads->idle;
+    if (t != NULL) {
+        threads->idle = t->next;
+    } else if ((t = create(threads)) != NULL) {
+        threads->made++;
+    }
+    pthread_mutex_unlock(&threads->lock);
+    if (t != NULL) {
+        pthread_mutex_lock(&t->lock);
+        t->function = function;
+        t->argument = argument;
+        pthread_cond_broadcast(&t->changed);
+        pthread_mutex_unlock(&t->lock);
+    }
+    return t;
+}
+
+void hri_thread_join(hri_thread *t)
+{
+    pthread_mutex_lock(&t->lock);
+    while (t->function != NULL) {
+        pthread_cond_wait(&t->changed, &t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_lock(&t->threads->lock);
+    t->next = t->threads->idle;
+    t->threads->idle = t;
+    pthread_mutex_unlock(&t->threads->lock);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that are kept when their work is done: starting one takes longer than
+ * many a copy. */
+#ifndef HRI_BASE_THREADS_H
+#define HRI_BASE_THREADS_H
+
+#include <pthread.h>
+
+#include "base/cpus.h"
+
+typedef struct hri_thread hri_thread;
+
+typedef struct hri_threads {
+    pthread_mutex_t lock;
+    hri_thread *idle;
+    hri_cpus cpus; /* where they run */
+    uint64_t made; /* so far */
+} hri_threads;
+
+void hri_threads_init(hri_threads *threads, const hri_cpus *cpus);
+
+/* All have been joined. */
+void hri_threads_finish(hri_threads *threads);
+
+/* Let a thread call function(argument): one that waits for work, else a new
+ * one. NULL when the system refuses. Any thread may call. */
+hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
+                              void *argument);
+
+/* Wait until the function has returned; the thread waits for other work then.
+ * Once for each start. */
+void hri_thread_join(hri_thread *thread);
+
+#endif

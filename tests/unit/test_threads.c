@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that are kept, and the processors that they run on. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/threads.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test.h"
+
+enum { MANY = 16, TIMES = 200 };
+
+static atomic_int calls[MANY];
+static pthread_barrier_t meeting;
+
+static void *call(void *argument)
+{
+    atomic_fetch_add((atomic_int *)argument, 1);
+    return NULL;
+}
+
+static void *meet(void *argument)
+{
+    pthread_barrier_wait(&meeting);
+    return call(argument);
+}
+
+static void threads_are_used_again(void)
+{
+    TEST_CASE("a thread that is done is used again");
+    const hri_cpus any = {0};
+    hri_threads threads;
+    hri_threads_init(&threads, &any);
+    for (int i = 0; i < TIMES; i++) {
+        hri_thread *t = hri_threads_start(&threads, call, &calls[0]);
+        CHECK(t != NULL);
+        hri_thread_join(t);
+        CHECK(atomic_load(&calls[0]) == i + 1);
+    }
+    CHECK(threads.made == 1);
+
+    TEST_CASE("as many as work at one time");
+    for (int i = 0; i < TIMES; i++) {
+        hri_thread *started[MANY];
+        pthread_barrier_init(&meeting, NULL, MANY);
+        for (int j = 0; j < MANY; j++) {
+            started[j] = hri_threads_start(&threads, meet, &calls[j]);
+            CHECK(started[j] != NULL);
+        }
+        for (int j = 0; j < MANY; j++) {
+            hri_thread_join(started[j]);
+        }
+        pthread_barrier_destroy(&meeting);
+    }
+    CHECK(atomic_load(&calls[0]) == 2 * TIMES);
+    CHECK(atomic_load(&calls[MANY - 1]) == TIMES);
+    CHECK(threads.made == MANY);
+    hri_threads_finish(&threads);
+
+    TEST_CASE("none was ever needed");
+    hri_threads_init(&threads, &any);
+    hri_threads_finish(&threads);
+}
+
+static void lists_are_read(void)
+{
+    static const struct {
+        const char *list;
+        int ok;
+        uint64_t first, second; /* of CPUs 0 to 127 */
+    } cases[] = {
+        {"0", 1, 1, 0},
+        {"0-3,8\n", 1, 0x10f, 0},
+        {"62-65", 1, UINT64_C(3) << 62, 3},
+        {"5-4", 1, 0, 0},
+        {"1000-9999", 1, 0, 0},
+        {"0,99999999999999999999", 1, 1, 0},
+        {"", 0, 0, 0},
+        {"\n", 0, 0, 0},
+        {"1,", 0, 0, 0},
+        {"-1", 0, 0, 0},
+        {"1-", 0, 0, 0},
+        {"1 2", 0, 0, 0},
+        {"all", 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        TEST_CASE(cases[i].list);
+        hri_cpus cpus;
+        CHECK(hri_cpus_read(cases[i].list, &cpus) == cases[i].ok);
+        if (cases[i].ok) {
+            CHECK(cpus.of[0] == cases[i].first);
+            CHECK(cpus.of[1] == cases[i].second);
+        }
+    }
+}
+
+/* A folder with a device whose file says `list`. */
+static hri_cpus near(const char *folder, const char *list)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/0000:01:00.0", folder);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/0000:01:00.0/local_cpulist", folder);
+    FILE *file = fopen(path, "w");
+    if (CHECK(file != NULL)) {
+        fputs(list, file);
+        fclose(file);
+    }
+    hri_cpus cpus = hri_cpus_near(folder, "0000:01:00.0");
+    unlink(path);
+    snprintf(path, sizeof path, "%s/0000:01:00.0", folder);
+    rmdir(path);
+    return cpus;
+}
+
+static void *where(void *argument)
+{
+    sched_getaffinity(0, sizeof(cpu_set_t), argument);
+    return NULL;
+}
+
+static void processors_near(void)
+{
+    char folder[] = "/tmp/headrace-cpus-XXXXXX";
+    cpu_set_t allowed, used;
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK(hri_cpu_count() >= 1);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    int first = 0;
+    while (!CPU_ISSET((size_t)first, &allowed)) {
+        first++;
+    }
+    char list[32];
+    snprintf(list, sizeof list, "%d", first);
+
+    TEST_CASE("nothing is told, or nothing that matters");
+    hri_cpus cpus = hri_cpus_near(folder, "0000:02:00.0");
+    CHECK(hri_cpus_empty(&cpus));
+    static const char *const useless[] = {"", "none", "0-1023", "1023"};
+    for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++) {
+        cpus = near(folder, useless[i]);
+        CHECK(hri_cpus_empty(&cpus));
+    }
+
+    TEST_CASE("threads run near");
+    cpus = near(folder, list);
+    CHECK(hri_cpus_empty(&cpus) == (CPU_COUNT(&allowed) == 1));
+    hri_threads threads;
+    hri_threads_init(&threads, &cpus);
+    hri_thread *t = hri_threads_start(&threads, where, &used);
+    if (CHECK(t != NULL)) {
+        hri_thread_join(t);
+        CHECK(CPU_COUNT(&used) == 1 && CPU_ISSET((size_t)first, &used));
+    }
+    hri_threads_finish(&threads);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    threads_are_used_again();
+    lists_are_read();
+    processors_near();
+    return test_end();
+}

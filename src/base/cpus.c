@@ -35,10 +35,13 @@ uint32_t hri_cpu_count(void)
     return quota > 0 && quota < count ? quota : count;
 }
 
-bool hri_cpus_empty(const hri_cpus *cpus)
+uint32_t hri_cpus_count(const hri_cpus *cpus)
 {
-    static const hri_cpus none;
-    return memcmp(cpus, &none, sizeof none) == 0;
+    uint32_t count = 0;
+    for (size_t i = 0; i < HRI_MOST_CPUS; i++) {
+        count += cpus->of[i / 64] >> i % 64 & 1;
+    }
+    return count;
 }
 
 /* A number at *text, and past it. */
@@ -115,7 +118,7 @@ void hri_cpus_use(const hri_cpus *cpus)
             CPU_SET(i, &set);
         }
     }
-    if (!hri_cpus_empty(cpus)) {
+    if (hri_cpus_count(cpus) > 0) {
         (void)sched_setaffinity(0, sizeof set, &set);
     }
 }

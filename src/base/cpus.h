@@ -25,7 +25,7 @@ hri_cpus hri_cpus_near(const char *folder, const char *device);
  * large are left out. */
 bool hri_cpus_read(const char *list, hri_cpus *cpus);
 
-bool hri_cpus_empty(const hri_cpus *cpus);
+uint32_t hri_cpus_count(const hri_cpus *cpus);
 
 /* Let the calling thread run on these alone. Nothing changes when the set is
  * empty, or the system refuses. */

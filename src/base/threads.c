@@ -61,9 +61,9 @@ static hri_thread *create(hri_threads *threads)
     return t;
 }
 
-void hri_threads_init(hri_threads *threads, const hri_cpus *cpus)
+void hri_threads_init(hri_threads *threads)
 {
-    *threads = (hri_threads){.cpus = *cpus};
+    *threads = (hri_threads){0};
     pthread_mutex_init(&threads->lock, NULL);
 }
 

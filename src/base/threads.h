@@ -13,11 +13,11 @@ typedef struct hri_thread hri_thread;
 typedef struct hri_threads {
     pthread_mutex_t lock;
     hri_thread *idle;
-    hri_cpus cpus; /* where they run */
+    hri_cpus cpus; /* where new ones run; empty: anywhere */
     uint64_t made; /* so far */
 } hri_threads;
 
-void hri_threads_init(hri_threads *threads, const hri_cpus *cpus);
+void hri_threads_init(hri_threads *threads);
 
 /* All have been joined. */
 void hri_threads_finish(hri_threads *threads);

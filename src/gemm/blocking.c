@@ -4,7 +4,6 @@
  * each kind. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "gemm/cost.h"
@@ -14,6 +13,7 @@
 enum {
     LEAST_EDGE = 64, /* smallest tile edge and depth that is still tried */
     MOST_EDGE = 4096,
+    LEAST_GROWING = 5 * LEAST_EDGE, /* k that growing pieces are tried for */
     SHALLOW = 512, /* depth for which the largest tiles are tried */
     PAD = 16,      /* elements; lines in slots start at multiples of it */
     GRAIN = 32, /* elements; cuts fall on multiples of it, and larger ones on */
@@ -43,11 +43,27 @@ int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i)
     return hri_min(start * g, extent);
 }
 
+int64_t hri_cut_depth(const hri_blocking *b, int64_t k, int64_t i)
+{
+    static const int64_t tenths[] = {0, 2, 5, 10};
+    if (!b->growing) {
+        return hri_cut(k, b->chunks, i);
+    }
+    int64_t g = grain(k, 10);
+    return hri_min(hri_ceil_div(k, g) * tenths[i] / 10 * g, k);
+}
+
 /* The largest piece of the cut. */
 static int64_t piece(int64_t extent, int64_t pieces)
 {
     int64_t g = grain(extent, pieces);
     return hri_min(hri_ceil_div(hri_ceil_div(extent, g), pieces) * g, extent);
+}
+
+int64_t hri_deepest(const hri_blocking *b, int64_t k)
+{
+    return b->growing ? k - hri_cut_depth(b, k, b->chunks - 1)
+                      : piece(k, b->chunks);
 }
 
 int64_t hri_slot_pitch(int64_t width)
@@ -77,7 +93,7 @@ void hri_blocking_slot_bytes(const hri_plan_shape *s, const hri_blocking *b,
                              uint64_t bytes[3])
 {
     slot_bytes(s, piece(s->m, b->block_rows * b->rows),
-               piece(s->n, b->block_cols * b->cols), piece(s->k, b->chunks),
+               piece(s->n, b->block_cols * b->cols), hri_deepest(b, s->k),
                bytes);
 }
 
@@ -115,8 +131,8 @@ uint64_t hri_plan_least_memory(const hri_plan_shape *s)
 }
 
 /* Blockings differ in kind by the size of their tiles, in powers of two, and by
- * the pieces that they cut k into: 1, 2, 3 or more. */
-enum { EDGES = 7, PIECES = 4, KINDS = EDGES * PIECES };
+ * the pieces that they cut k into: 1, 2, 3, or more, or growing ones. */
+enum { EDGES = 7, PIECES = 5, KINDS = EDGES * PIECES };
 
 typedef struct search {
     const hri_plan_shape *shape;
@@ -175,7 +191,7 @@ static double ends(const search *x, const hri_blocking *b, double compute)
     const hri_plan_shape *s = x->shape;
     double height = (double)piece(s->m, b->block_rows * b->rows);
     double width = (double)piece(s->n, b->block_cols * b->cols);
-    double depth = (double)piece(s->k, b->chunks);
+    double depth = (double)hri_deepest(b, s->k);
     double blocks = (double)(b->block_rows * b->block_cols);
     double block_height = (double)s->m / (double)b->block_rows;
     double block_width = (double)s->n / (double)b->block_cols;
@@ -184,25 +200,28 @@ static double ends(const search *x, const hri_blocking *b, double compute)
         /* some wait for the last tile of others, on average half of one */
         seconds = 0.5 * s->flops * height * width * depth * x->count / x->rate;
     }
-    compute /= blocks * (double)b->chunks;
+    /* the first piece of k, and what all of a block needs of arithmetic and
+     * links for each element of k */
+    double first = (double)hri_cut_depth(b, s->k, 1);
+    compute /= blocks * (double)s->k;
     if (x->up > 0) {
-        load = (block_height + block_width) * (double)s->k * s->size / x->up /
-               (double)b->chunks;
+        load = (block_height + block_width) * s->size / x->up;
         /* the first tile's panels */
-        seconds += (height + width) * depth * s->size * x->count / x->up;
+        seconds += (height + width) * first * s->size * x->count / x->up;
         /* the other panels of the first block, or of its piece of k; later
          * blocks with whole k need fewer */
-        seconds += b->chunks == 1 && !single(b) ? fmax(0.0, load - compute)
-                                                : waiting(load, compute);
+        seconds +=
+            first * (b->chunks == 1 && !single(b) ? fmax(0.0, load - compute)
+                                                  : waiting(load, compute));
     }
     if (x->down > 0) {
         /* the last tiles go home: those of a block, beside its last piece of k,
          * when k is in pieces */
-        double last = height * width * x->count * s->c_size / x->down;
+        double one = height * width * x->count * s->c_size / x->down;
         double all = b->chunks > 1
                          ? block_height * block_width * s->c_size / x->down
                          : 0.0;
-        seconds += fmax(last, all - fmax(load, compute));
+        seconds += fmax(one, all - depth * fmax(load, compute));
     }
     return seconds;
 }
@@ -212,7 +231,7 @@ static void predict(const search *x, hri_blocking *b)
     const hri_plan_shape *s = x->shape;
     double height = (double)piece(s->m, b->block_rows * b->rows);
     double width = (double)piece(s->n, b->block_cols * b->cols);
-    double depth = (double)piece(s->k, b->chunks);
+    double depth = (double)hri_deepest(b, s->k);
     double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
     double tasks = (double)(b->block_rows * b->rows) *
                    (double)(b->block_cols * b->cols) * (double)b->chunks;
@@ -276,7 +295,8 @@ static hri_blocking *kind_of(search *x, const hri_blocking *b)
     double width = (double)piece(x->shape->n, b->block_cols * b->cols);
     int edge = (int)log2(sqrt(height * width) / LEAST_EDGE);
     edge = edge < 0 ? 0 : edge < EDGES ? edge : EDGES - 1;
-    return &x->kinds[edge * PIECES + (int)hri_min(b->chunks, PIECES) - 1];
+    int pieces = b->growing ? PIECES : (int)hri_min(b->chunks, PIECES - 1);
+    return &x->kinds[edge * PIECES + pieces - 1];
 }
 
 static void consider(search *x, hri_blocking b)
@@ -290,19 +310,23 @@ static void consider(search *x, hri_blocking b)
         return;
     }
     predict(x, &b);
-    if (x->by_time && x->found && b.seconds > x->worthwhile * x->best.seconds) {
+    if (!x->by_time) {
+        if (fits(x, &b)) {
+            x->best = b;
+            x->found = true;
+        }
+        return;
+    }
+    if (x->found && b.seconds > x->worthwhile * x->best.seconds) {
         return;
     }
     hri_blocking *kind = kind_of(x, &b);
-    if (x->by_time && kind->chunks > 0 && b.seconds >= kind->seconds) {
-        return;
-    }
-    if (fits(x, &b)) {
+    if ((kind->chunks == 0 || b.seconds < kind->seconds) && fits(x, &b)) {
         *kind = b;
-        if (!x->by_time || !x->found || b.seconds < x->best.seconds) {
+        if (!x->found || b.seconds < x->best.seconds) {
             x->best = b;
+            x->found = true;
         }
-        x->found = true;
     }
 }
 
@@ -338,6 +362,13 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
         if (b.chunks == most || products <= x->products) {
             consider(x, b);
         }
+    }
+    b.chunks = 3;
+    b.growing = true;
+    double products =
+        (double)edge * (double)edge * (double)hri_deepest(&b, x->shape->k);
+    if (x->shape->k >= LEAST_GROWING && products <= x->products) {
+        consider(x, b);
     }
 }
 
@@ -551,8 +582,9 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         x.up += accelerators[i].up;
         x.down += accelerators[i].down;
         x.both += accelerators[i].both;
-        x.up_alone += accelerators[i].up_alone;
-        x.down_alone += accelerators[i].down_alone;
+        const hri_plan_accelerator *a = &accelerators[i];
+        x.up_alone += a->up_alone > 0 ? a->up_alone : a->up;
+        x.down_alone += a->down_alone > 0 ? a->down_alone : a->down;
         x.one_device =
             x.one_device && accelerators[i].device == accelerators[0].device;
     }
@@ -571,7 +603,6 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.most_bytes = x.best.bytes * 1.03;
     x.by_time = true;
     x.one_block = single(&x.best) && x.best.chunks == 1;
-    memset(x.kinds, 0, sizeof x.kinds);
     scan(&x);
     list_kinds(&x, list);
     return HR_OK;

@@ -18,10 +18,9 @@ double hri_cost_task(void);
  * accelerators are the host. */
 double hri_cost_lanes(bool host, double lanes);
 
-/* Seconds that one way of a link takes for so many bytes: beside others at
- * `rate`, but not faster than alone, when rows that are short cost it more.
- * width is the bytes of a row, 0: rows are no matter. A rate of 0 is no limit.
- */
+/* Seconds that one way of a link takes for so many bytes: as beside others, but
+ * where rows are known to matter (width bytes each, else 0) not less than
+ * alone, when short ones cost more. A rate of 0 is no limit. */
 double hri_cost_carry(double rate, double alone, double bytes, double width);
 
 #endif

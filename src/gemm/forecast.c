@@ -4,12 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/size.h"
 #include "gemm/cost.h"
-#include "gemm/lane.h"
-
-/* Looks at lanes in one forecast: some milliseconds. */
-static const double most_looks = 3e5;
 
 /* One way of an accelerator's link. */
 typedef struct way {
@@ -17,29 +12,33 @@ typedef struct way {
     double free;        /* when it can carry more */
 } way;
 
+/* What a lane does next: old C comes, a panel comes from the host, a product
+ * runs, a tile goes home. */
+enum { FETCH, LOAD, PRODUCT, HOME, STEPS };
+
 /* A part as time goes on. Times are in seconds. INFINITY: not known yet. */
 typedef struct lane {
     const hri_part *part;
     const hri_plan_accelerator *facts;
     double efficiencies[HRI_TILE_RATES];
     double *arrivals; /* [delivery] */
-    double *ends;     /* [task] */
+    double *ends;     /* [task] of the product; before it, of the fetch */
     double *tiles;    /* [slot of C] when it may be written */
     way up, down;
-    double both;      /* when it has carried all so far */
-    double compute;   /* when arithmetic is free again */
-    int64_t delivery; /* the next to be looked at */
-    int64_t task;     /* the next to run */
-    int64_t home;     /* the next task whose tile might go home */
-    double starts[3]; /* when the next of each kind of step can start */
+    double both;          /* when the link has carried all so far */
+    double compute;       /* when arithmetic is free again */
+    int64_t next[STEPS];  /* the next delivery, or task, of each kind of step */
+    double starts[STEPS]; /* when that can start */
+    bool stale;           /* starts are to be looked at again */
 } lane;
-
-enum { LOAD, PRODUCT, HOME };
 
 typedef struct forecast {
     const hri_plan *plan;
+    double *heights, *widths, *depths; /* of tiles, and of pieces of k */
     lane *lanes;
 } forecast;
+
+/* ---- making and dropping it */
 
 static void lane_finish(lane *l)
 {
@@ -48,13 +47,14 @@ static void lane_finish(lane *l)
     free(l->tiles);
 }
 
-static hr_status lane_init(lane *l, const hri_part *part,
-                           const hri_plan_accelerator *facts)
+static bool lane_init(lane *l, const hri_part *part,
+                      const hri_plan_accelerator *facts)
 {
     *l = (lane){.part = part,
                 .facts = facts,
                 .up = {facts->up, facts->up_alone, 0},
-                .down = {facts->down, facts->down_alone, 0}};
+                .down = {facts->down, facts->down_alone, 0},
+                .stale = true};
     for (int i = 0; i < HRI_TILE_RATES; i++) {
         l->efficiencies[i] = fmin(facts->tile_rates[i] / facts->rate, 1.0);
     }
@@ -62,37 +62,64 @@ static hr_status lane_init(lane *l, const hri_part *part,
     l->ends = calloc((size_t)part->task_count + 1, sizeof(double));
     l->tiles = calloc((size_t)part->slots[HRI_C] + 1, sizeof(double));
     if (l->arrivals == NULL || l->ends == NULL || l->tiles == NULL) {
-        lane_finish(l);
-        *l = (lane){0};
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+        return false;
     }
     for (int64_t i = 0; i < part->delivery_count; i++) {
         l->arrivals[i] = INFINITY;
     }
+    return true;
+}
+
+static double *extents(const hri_plan *plan, int64_t count,
+                       int64_t (*start)(const hri_plan *plan, int64_t i))
+{
+    double *all = calloc((size_t)count, sizeof *all);
+    for (int64_t i = 0; all != NULL && i < count; i++) {
+        all[i] = (double)(start(plan, i + 1) - start(plan, i));
+    }
+    return all;
+}
+
+static void finish(forecast *f)
+{
+    for (uint32_t i = 0; f->lanes != NULL && i < f->plan->part_count; i++) {
+        lane_finish(&f->lanes[i]);
+    }
+    free(f->lanes);
+    free(f->heights);
+    free(f->widths);
+    free(f->depths);
+}
+
+static hr_status init(forecast *f, const hri_plan *plan,
+                      const hri_plan_accelerator *accelerators)
+{
+    *f = (forecast){
+        .plan = plan,
+        .heights = extents(plan, plan->tile_rows, hri_plan_row),
+        .widths = extents(plan, plan->tile_cols, hri_plan_col),
+        .depths = extents(plan, plan->blocking.chunks, hri_plan_chunk),
+        .lanes = calloc(plan->part_count, sizeof *f->lanes),
+    };
+    bool made = f->heights != NULL && f->widths != NULL && f->depths != NULL &&
+                f->lanes != NULL;
+    for (uint32_t i = 0; i < plan->part_count && made; i++) {
+        const hri_part *part = &plan->parts[i];
+        made = lane_init(&f->lanes[i], part, &accelerators[part->accelerator]);
+    }
+    if (!made) {
+        finish(f);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
+    }
     return HR_OK;
 }
 
-static double height_of(const hri_plan *p, int64_t row)
-{
-    return (double)(hri_plan_row(p, row + 1) - hri_plan_row(p, row));
-}
-
-static double width_of(const hri_plan *p, int64_t col)
-{
-    return (double)(hri_plan_col(p, col + 1) - hri_plan_col(p, col));
-}
-
-static double depth_of(const hri_plan *p, int64_t chunk)
-{
-    return (double)(hri_plan_chunk(p, chunk + 1) - hri_plan_chunk(p, chunk));
-}
+/* ---- links */
 
 static bool is_host(const lane *l)
 {
     return l->facts->tile_rates[0] == 0.0;
 }
-
-/* ---- links */
 
 /* Carry rows of so many bytes from `start` on, when the link is free that way.
  * Both ways at once each goes slower. Returns when it is there. */
@@ -110,124 +137,149 @@ static double carry(lane *l, way *w, double start, double rows, double width)
 
 /* ---- panels */
 
-static double start_of_load(const lane *l)
+/* When the lane's task `number` has run; -1: long ago. */
+static double end_of(const lane *l, int64_t number)
 {
-    if (l->delivery == l->part->delivery_count) {
-        return INFINITY;
-    }
-    int64_t after = l->part->deliveries[l->delivery].after;
-    if (after >= l->task) {
-        return INFINITY;
-    }
-    return after < 0 ? l->up.free : fmax(l->up.free, l->ends[after]);
+    return number < 0                  ? 0.0
+           : number < l->next[PRODUCT] ? l->ends[number]
+                                       : INFINITY;
 }
 
-/* On to the next delivery that comes over the lane's own link. */
-static void skip_forwarded(lane *l)
+static double start_of_load(lane *l)
 {
-    while (l->delivery < l->part->delivery_count &&
-           l->part->deliveries[l->delivery].source >= 0) {
-        l->delivery++;
+    const hri_part *part = l->part;
+    int64_t *next = &l->next[LOAD];
+    while (*next < part->delivery_count &&
+           part->deliveries[*next].source >= 0) {
+        ++*next; /* it is forwarded by another lane */
     }
+    return *next == part->delivery_count
+               ? INFINITY
+               : fmax(l->up.free, end_of(l, part->deliveries[*next].after));
 }
 
 static void load(forecast *f, lane *l)
 {
-    const hri_plan *p = f->plan;
-    const hri_delivery *d = &l->part->deliveries[l->delivery];
-    double depth = depth_of(p, d->chunk), size = p->shape.size;
-    double there = d->side == HRI_A
-                       ? carry(l, &l->up, l->starts[LOAD],
-                               height_of(p, d->index), depth * size)
-                       : carry(l, &l->up, l->starts[LOAD], depth,
-                               width_of(p, d->index) * size);
-    l->arrivals[l->delivery++] = there;
+    const hri_delivery *d = &l->part->deliveries[l->next[LOAD]];
+    double depth = f->depths[d->chunk], size = f->plan->shape.size;
+    double there = d->side == HRI_A ? carry(l, &l->up, l->starts[LOAD],
+                                            f->heights[d->index], depth * size)
+                                    : carry(l, &l->up, l->starts[LOAD], depth,
+                                            f->widths[d->index] * size);
+    l->arrivals[l->next[LOAD]++] = there;
     for (int32_t i = 0; i < d->forward_count; i++) {
-        const hri_forward *to = &p->forwards[d->forwards + i];
+        const hri_forward *to = &f->plan->forwards[d->forwards + i];
         f->lanes[to->part].arrivals[to->delivery] = there;
+        f->lanes[to->part].stale = true;
     }
-    skip_forwarded(l);
 }
 
-/* ---- products */
+/* ---- tiles */
 
-/* Where the tile of the lane's task is; NULL in place. */
+/* Where the tile of a task is, in a lane that is not in place. */
 static double *tile_of(lane *l, int64_t number)
 {
     const hri_task *task = &l->part->tasks[number];
-    if (l->part->in_place) {
-        return NULL;
-    }
     return &l->tiles[task->slot >= 0 ? task->slot
                                      : number % l->part->slots[HRI_C]];
 }
 
-static double start_of_product(lane *l)
+/* Whether a task starts with what is in C. */
+static bool wants_old(const forecast *f, const lane *l, const hri_task *task)
 {
-    if (l->task == l->part->task_count) {
+    return f->plan->shape.read_c && task->chunk == 0 && !l->part->in_place;
+}
+
+/* Whether a task's tile goes home after it. */
+static bool is_last(const forecast *f, const lane *l, const hri_task *task)
+{
+    return task->chunk == f->plan->blocking.chunks - 1 && !l->part->in_place;
+}
+
+/* Old C comes when the task is issued: its panels are on their way, and
+ * HRI_WINDOW tasks are under way at most. */
+static double start_of_fetch(const forecast *f, lane *l)
+{
+    int64_t *next = &l->next[FETCH];
+    while (*next < l->part->task_count &&
+           !wants_old(f, l, &l->part->tasks[*next])) {
+        ++*next;
+    }
+    if (*next == l->part->task_count) {
         return INFINITY;
     }
-    const hri_task *task = &l->part->tasks[l->task];
-    const double *tile = tile_of(l, l->task);
-    double start = l->compute;
-    if (tile != NULL) {
-        start = fmax(start, l->arrivals[task->a]);
-        start = fmax(start, l->arrivals[task->b]);
-        start = fmax(start, *tile);
-    }
-    return start;
+    const hri_task *task = &l->part->tasks[*next];
+    bool issued =
+        l->arrivals[task->a] < INFINITY && l->arrivals[task->b] < INFINITY;
+    return issued ? fmax(fmax(l->up.free, *tile_of(l, *next)),
+                         end_of(l, *next - HRI_WINDOW))
+                  : INFINITY;
 }
 
-static void multiply(forecast *f, lane *l)
+static void fetch(forecast *f, lane *l)
 {
-    const hri_plan *p = f->plan;
-    const hri_task *task = &l->part->tasks[l->task];
-    double height = height_of(p, task->row), width = width_of(p, task->col);
-    double depth = depth_of(p, task->chunk);
-    double start = l->starts[PRODUCT];
-    double *tile = tile_of(l, l->task);
-    if (tile != NULL && p->shape.read_c && task->chunk == 0) {
-        /* old C comes when the task is issued */
-        double issued =
-            l->task < HRI_WINDOW ? 0 : l->ends[l->task - HRI_WINDOW];
-        start = fmax(start, carry(l, &l->up, fmax(issued, *tile), height,
-                                  width * p->shape.c_size));
-    }
-    double rate = l->facts->rate *
-                  hri_cost_efficiency(l->efficiencies, height, width, depth);
-    l->compute = start + hri_cost_task() +
-                 p->shape.flops * height * width * depth / rate;
-    if (tile != NULL && task->chunk == p->blocking.chunks - 1) {
-        *tile = INFINITY; /* until it is home */
-    }
-    l->ends[l->task++] = l->compute;
+    int64_t number = l->next[FETCH]++;
+    const hri_task *task = &l->part->tasks[number];
+    l->ends[number] = carry(l, &l->up, l->starts[FETCH], f->heights[task->row],
+                            f->widths[task->col] * f->plan->shape.c_size);
+    *tile_of(l, number) = INFINITY; /* until it is home */
 }
 
-/* ---- tiles that go home */
-
-static double start_of_home(const lane *l)
+static double start_of_home(const forecast *f, lane *l)
 {
-    return l->home == l->task ? INFINITY : fmax(l->down.free, l->ends[l->home]);
-}
-
-/* On to the next task that finishes a tile. */
-static void skip_unfinished(const forecast *f, lane *l)
-{
-    while (l->home < l->task &&
-           (l->part->in_place ||
-            l->part->tasks[l->home].chunk < f->plan->blocking.chunks - 1)) {
-        l->home++;
+    int64_t *next = &l->next[HOME];
+    while (*next < l->next[PRODUCT] && !is_last(f, l, &l->part->tasks[*next])) {
+        ++*next;
     }
+    return *next == l->next[PRODUCT] ? INFINITY
+                                     : fmax(l->down.free, l->ends[*next]);
 }
 
 static void send_home(forecast *f, lane *l)
 {
-    const hri_plan *p = f->plan;
-    const hri_task *task = &l->part->tasks[l->home];
-    double height = height_of(p, task->row), width = width_of(p, task->col);
-    *tile_of(l, l->home) =
-        carry(l, &l->down, l->starts[HOME], height, width * p->shape.c_size);
-    l->home++;
+    int64_t number = l->next[HOME]++;
+    const hri_task *task = &l->part->tasks[number];
+    *tile_of(l, number) =
+        carry(l, &l->down, l->starts[HOME], f->heights[task->row],
+              f->widths[task->col] * f->plan->shape.c_size);
+}
+
+/* ---- products */
+
+static double start_of_product(const forecast *f, lane *l)
+{
+    int64_t number = l->next[PRODUCT];
+    if (number == l->part->task_count) {
+        return INFINITY;
+    }
+    const hri_task *task = &l->part->tasks[number];
+    double start = l->compute;
+    if (l->part->in_place) {
+        return start;
+    }
+    if (wants_old(f, l, task)) {
+        start =
+            fmax(start, number < l->next[FETCH] ? l->ends[number] : INFINITY);
+    } else if (task->chunk == 0) {
+        start = fmax(start, *tile_of(l, number));
+    }
+    return fmax(start, fmax(l->arrivals[task->a], l->arrivals[task->b]));
+}
+
+static void multiply(forecast *f, lane *l)
+{
+    int64_t number = l->next[PRODUCT]++;
+    const hri_task *task = &l->part->tasks[number];
+    double height = f->heights[task->row], width = f->widths[task->col];
+    double depth = f->depths[task->chunk];
+    double rate = l->facts->rate *
+                  hri_cost_efficiency(l->efficiencies, height, width, depth);
+    l->compute = l->starts[PRODUCT] + hri_cost_task() +
+                 f->plan->shape.flops * height * width * depth / rate;
+    l->ends[number] = l->compute;
+    if (is_last(f, l, task)) {
+        *tile_of(l, number) = INFINITY; /* until it is home */
+    }
 }
 
 /* ---- the whole */
@@ -239,11 +291,14 @@ static lane *next_step(forecast *f, int *step)
     double least = INFINITY;
     for (uint32_t i = 0; i < f->plan->part_count; i++) {
         lane *l = &f->lanes[i];
-        skip_unfinished(f, l);
-        l->starts[LOAD] = start_of_load(l);
-        l->starts[PRODUCT] = start_of_product(l);
-        l->starts[HOME] = start_of_home(l);
-        for (int s = LOAD; s <= HOME; s++) {
+        if (l->stale) {
+            l->starts[LOAD] = start_of_load(l);
+            l->starts[FETCH] = start_of_fetch(f, l);
+            l->starts[PRODUCT] = start_of_product(f, l);
+            l->starts[HOME] = start_of_home(f, l);
+            l->stale = false;
+        }
+        for (int s = 0; s < STEPS; s++) {
             if (l->starts[s] < least) {
                 least = l->starts[s];
                 first = l;
@@ -256,53 +311,44 @@ static lane *next_step(forecast *f, int *step)
 
 static double walk(forecast *f)
 {
-    static void (*const steps[])(forecast *, lane *) = {
-        [LOAD] = load, [PRODUCT] = multiply, [HOME] = send_home};
-    for (uint32_t i = 0; i < f->plan->part_count; i++) {
-        skip_forwarded(&f->lanes[i]);
-    }
+    static void (*const steps[STEPS])(forecast *, lane *) = {
+        [FETCH] = fetch,
+        [LOAD] = load,
+        [PRODUCT] = multiply,
+        [HOME] = send_home,
+    };
     int step;
     for (lane *l; (l = next_step(f, &step)) != NULL;) {
         steps[step](f, l);
+        l->stale = true;
     }
     double seconds = 0.0, lanes[2] = {0.0, 0.0};
     for (uint32_t i = 0; i < f->plan->part_count; i++) {
         const lane *l = &f->lanes[i];
-        seconds = fmax(seconds, fmax(l->compute, l->down.free));
+        bool over = l->next[PRODUCT] == l->part->task_count;
+        seconds =
+            fmax(seconds, over ? fmax(l->compute, l->down.free) : INFINITY);
         lanes[is_host(l)]++;
     }
     return seconds + hri_cost_lanes(false, lanes[0]) +
            hri_cost_lanes(true, lanes[1]);
 }
 
-bool hri_forecast_pays(const hri_plan *plan)
+/* By task, measured on a Xeon of 2 GHz. */
+double hri_forecast_cost(const hri_blocking *b, uint32_t parts)
 {
-    double steps = 0.0;
-    for (uint32_t i = 0; i < plan->part_count; i++) {
-        const hri_part *part = &plan->parts[i];
-        steps += (double)part->task_count + (double)part->delivery_count;
-    }
-    return plan->part_count <= HRI_FORECAST_PARTS &&
-           steps * plan->part_count <= most_looks;
+    double tasks = (double)(b->block_rows * b->rows) *
+                   (double)(b->block_cols * b->cols) * (double)b->chunks;
+    return tasks * (4e-7 + 2e-8 * parts);
 }
 
 hr_status hri_forecast(hri_plan *plan, const hri_plan_accelerator *accelerators)
 {
-    forecast f = {plan, calloc(plan->part_count, sizeof *f.lanes)};
-    hr_status status =
-        f.lanes != NULL
-            ? HR_OK
-            : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
-    for (uint32_t i = 0; i < plan->part_count && status == HR_OK; i++) {
-        const hri_part *part = &plan->parts[i];
-        status = lane_init(&f.lanes[i], part, &accelerators[part->accelerator]);
-    }
+    forecast f;
+    hr_status status = init(&f, plan, accelerators);
     if (status == HR_OK) {
         plan->seconds = walk(&f);
+        finish(&f);
     }
-    for (uint32_t i = 0; f.lanes != NULL && i < plan->part_count; i++) {
-        lane_finish(&f.lanes[i]);
-    }
-    free(f.lanes);
     return status;
 }

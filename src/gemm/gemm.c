@@ -349,7 +349,7 @@ static void report_plan(const call *c, hr_gemm_report *report)
     report->ratio = ratio(report);
     report->tile_rows = hri_plan_row(plan, 1);
     report->tile_cols = hri_plan_col(plan, 1);
-    report->tile_depth = hri_plan_chunk(plan, 1);
+    report->tile_depth = hri_deepest(&plan->blocking, p->k);
     report->block_rows = hri_plan_row(plan, plan->blocking.rows);
     report->block_cols = hri_plan_col(plan, plan->blocking.cols);
     for (uint32_t i = 0; i < plan->part_count; i++) {

@@ -44,11 +44,6 @@ typedef struct hri_load {
 
 enum { HRI_LOADS = 32 }; /* panels that a crew may have to do at once */
 
-enum {
-    HRI_WINDOW = 3
-}; /* tasks under way in a lane: enough to keep its queue
-      busy, few enough to cancel and steal promptly */
-
 typedef struct hri_run_state {
     const hri_product *product;
     const hri_plan *plan;

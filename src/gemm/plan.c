@@ -19,7 +19,7 @@ int64_t hri_plan_col(const hri_plan *plan, int64_t i)
 
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i)
 {
-    return hri_cut(plan->shape.k, plan->blocking.chunks, i);
+    return hri_cut_depth(&plan->blocking, plan->shape.k, i);
 }
 
 void hri_plan_destroy(hri_plan *plan)
@@ -308,15 +308,67 @@ static hr_status make_plan(const hri_plan_shape *shape,
     if (status == HR_OK) {
         status = hri_schedule(plan, all);
     }
-    if (status == HR_OK && hri_forecast_pays(plan)) {
-        status = hri_forecast(plan, all);
-    }
     if (status != HR_OK) {
         hri_plan_destroy(plan);
         return status;
     }
     *out = plan;
     return HR_OK;
+}
+
+/* Whether the accelerators are of more than one speed. */
+static bool are_unlike(const team *t)
+{
+    double least = HUGE_VAL, most = 0.0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        least = fmin(least, t->facts[i].rate);
+        most = fmax(most, t->facts[i].rate);
+    }
+    return most > 1.05 * least;
+}
+
+/* Seconds to compare plans by. When k is in pieces nobody can take over the
+ * last tiles of others, which makes up for rates that turn out to be wrong:
+ * those of unlike accelerators easily do. */
+static double risk(const team *t, const hri_plan *plan)
+{
+    bool alone = plan->blocking.chunks == 1 || t->count == 1;
+    return plan->seconds * (alone ? 1.0 : are_unlike(t) ? 1.1 : 1.02);
+}
+
+/* The part of the time that a product takes that may go into choosing how. */
+static const double planning_share = 0.01;
+
+/* Walk through the plans of a team, and keep the quickest in *best, which is
+ * the one of the first blocking. */
+static hr_status compare(const hri_plan_shape *shape,
+                         const hri_plan_accelerator *all, const team *t,
+                         hri_plan **best)
+{
+    const hri_blockings *list = &t->blockings;
+    double left = planning_share * list->of[0].seconds -
+                  hri_forecast_cost(&list->of[0], t->count);
+    if (t->count > HRI_FORECAST_PARTS || t->facts[0].in_place || left < 0.0) {
+        return HR_OK; /* the estimate does */
+    }
+    hr_status status = hri_forecast(*best, all);
+    for (uint32_t i = 1; i < list->count && status == HR_OK; i++) {
+        double cost = hri_forecast_cost(&list->of[i], t->count);
+        hri_plan *plan = NULL;
+        if (cost > left ||
+            make_plan(shape, all, t, &list->of[i], &plan) != HR_OK) {
+            continue;
+        }
+        left -= cost;
+        status = hri_forecast(plan, all);
+        if (status == HR_OK && risk(t, plan) < risk(t, *best)) {
+            hri_plan *slower = *best;
+            *best = plan;
+            plan = slower;
+        }
+        hri_plan_destroy(plan);
+    }
+    return status;
 }
 
 hr_status hri_plan_create(const hri_plan_shape *shape,
@@ -327,23 +379,14 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
         return hri_fail(HR_ERROR_INVALID, "gemm: no accelerators");
     }
     team t;
+    hri_plan *best = NULL;
     hr_status status = choose_team(shape, accelerators, count, &t);
     if (status != HR_OK) {
         return status;
     }
-    hri_plan *best = NULL;
-    bool more = true;
-    for (uint32_t i = 0; i < t.blockings.count && status == HR_OK && more;
-         i++) {
-        hri_plan *plan = NULL;
-        status = make_plan(shape, accelerators, &t, &t.blockings.of[i], &plan);
-        if (status == HR_OK &&
-            (best == NULL || plan->seconds < best->seconds)) {
-            hri_plan_destroy(best);
-            best = plan;
-        } else {
-            hri_plan_destroy(plan);
-        }
+    status = make_plan(shape, accelerators, &t, &t.blockings.of[0], &best);
+    if (status == HR_OK) {
+        status = compare(shape, accelerators, &t, &best);
     }
     team_finish(&t);
     if (status != HR_OK) {

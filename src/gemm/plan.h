@@ -39,8 +39,9 @@ typedef struct hri_plan_accelerator {
                                        0: the host, which minds less */
     double up, down;                /* host link beside the others of the plan,
                                        bytes/s; 0: no limit known */
-    double up_alone, down_alone;    /* the same when no other works */
-    double both;     /* the same for the sum of both ways at once */
+    double both;                 /* the same for the sum of both ways at once */
+    double up_alone, down_alone; /* host link when none of the others works; 0:
+                                    as beside them */
     uint32_t peers;  /* equal for accelerators that copy from each other */
     uint32_t device; /* equal for virtual accelerators of one device */
     bool in_place;   /* works on host memory, needs no panels */
@@ -59,6 +60,9 @@ typedef struct hri_blocking {
     int64_t block_rows, block_cols; /* blocks down and across C */
     int64_t rows, cols;             /* tiles down and across a block */
     int64_t chunks;                 /* pieces of k; 1: whole k */
+    bool growing;    /* three pieces, of a fifth, three tenths and a half of k:
+                        little before the first product, and much for tiles to
+                        go home beside; else pieces are equal */
     int32_t depth;   /* sets of streamed panels held: 2 overlap, 1 not */
     bool by_columns; /* blocks are walked down columns, not along rows */
     double balance;  /* busiest accelerator's share over its fair share */
@@ -75,6 +79,10 @@ typedef struct hri_blockings {
 } hri_blockings;
 
 enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
+
+/* Tasks that an accelerator has under way at most: enough to keep its queue
+ * busy, few enough to cancel and steal promptly. */
+enum { HRI_WINDOW = 3 };
 
 /* A panel arrives in a slot of one part. */
 typedef struct hri_delivery {
@@ -159,8 +167,11 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
                               hri_rect *rects, hri_blockings *blockings);
-/* Start of piece i of `pieces` of an extent. */
+/* Start of piece i of `pieces` of an extent, which differ little. */
 int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
+/* The same for a blocking's pieces of k, and the deepest of them. */
+int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
+int64_t hri_deepest(const hri_blocking *blocking, int64_t k);
 /* Slots that a rectangle of rows x cols tiles needs, and the bytes of each
  * kind of slot, under a blocking. */
 void hri_blocking_slots(const hri_blocking *blocking, int64_t rows,

@@ -8,17 +8,6 @@
 #include "runtime/memory.h"
 #include "runtime/stage.h"
 
-/* The processors near a device, when it says where it is. */
-static hri_cpus near(const hri_device *device)
-{
-    static const char prefix[] = "pci:";
-    const char *id = device->info.physical_id;
-    hri_cpus any = {0};
-    return strncmp(id, prefix, sizeof prefix - 1) == 0
-               ? hri_cpus_near("/sys/bus/pci/devices", id + sizeof prefix - 1)
-               : any;
-}
-
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {
     const char *path = accelerator->device->info.path;
@@ -43,8 +32,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
         return status;
     }
     accelerator->device = device;
-    hri_cpus cpus = near(device);
-    hri_threads_init(&accelerator->threads, &cpus);
+    hri_threads_init(&accelerator->threads);
     found->info = device->info;
     found->chosen = true;
     set_path(accelerator, choice);

@@ -285,6 +285,21 @@ static void *hand_main(void *argument)
 
 /* ---- the crew */
 
+/* Let the threads of an accelerator run on the processors near it, when that is
+ * known and there are enough for its crews. */
+static void stay_near(hri_accelerator *a)
+{
+    static const char prefix[] = "pci:";
+    const char *id = a->device->info.physical_id;
+    if (strncmp(id, prefix, sizeof prefix - 1) == 0) {
+        hri_cpus near =
+            hri_cpus_near("/sys/bus/pci/devices", id + sizeof prefix - 1);
+        if (hri_cpus_count(&near) >= 2 * a->hands) {
+            a->threads.cpus = near;
+        }
+    }
+}
+
 hr_status hri_staging_open(hri_accelerator *accelerator, uint32_t accelerators)
 {
     hri_device *device = accelerator->device;
@@ -294,6 +309,7 @@ hr_status hri_staging_open(hri_accelerator *accelerator, uint32_t accelerators)
     size_t bytes = (size_t)hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
     hr_status status = HR_OK;
     accelerator->hands = hands;
+    stay_near(accelerator);
     for (int way = 0; way < 2 && status == HR_OK; way++) {
         status = device->ops->allocate_pinned(device, bytes,
                                               &accelerator->staging[way]);

@@ -65,9 +65,9 @@ struct hri_crew {
     bool closed, stopped;
 };
 
-/* Decide how many threads crews of each of `accelerators` accelerators have,
- * and page-lock their memory, which the accelerator keeps: that takes longer
- * than many a product. HR_ERROR_OUT_OF_MEMORY. */
+/* Decide how many threads crews of each of `accelerators` accelerators have and
+ * where they run, and page-lock their memory, which the accelerator keeps: that
+ * takes longer than many a product. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_staging_open(hri_accelerator *accelerator, uint32_t accelerators);
 void hri_staging_close(hri_accelerator *accelerator);
 

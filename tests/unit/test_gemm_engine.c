@@ -101,28 +101,54 @@ static const struct {
     int64_t m, n, k;
     uint64_t limit;
     double beta;
-    int staged, fits;
+    int staged, fits, growing;
 } runs[] = {
-    {"one, all fits", "1xhost", 300, 400, 500, 64 << 20, 0, 0, 1},
-    {"two, all fits", "2xhost", 300, 400, 500, 64 << 20, 0, 0, 1},
-    {"three, all fits", "3xhost", 300, 400, 500, 64 << 20, 0, 0, 1},
-    {"four, all fits", "4xhost", 301, 401, 501, 64 << 20, 0, 0, 1},
-    {"five, all fits", "5xhost", 1000, 700, 300, 64 << 20, 0, 0, 1},
-    {"five, old C", "5xhost", 1000, 700, 300, 64 << 20, 2, 0, 1},
-    {"four, staged", "4xhost", 601, 401, 501, 64 << 20, 0, 1, 1},
-    {"four, staged, old C", "4xhost", 601, 401, 501, 64 << 20, 1, 1, 1},
-    {"one, tight", "1xhost", 700, 600, 800, 300 << 10, 0, 0, 0},
-    {"two, tight", "2xhost", 700, 600, 800, 300 << 10, 0, 0, 0},
-    {"three, tight, old C", "3xhost", 700, 600, 800, 200 << 10, 3, 0, 0},
-    {"four, tight", "4xhost", 700, 600, 800, 200 << 10, 0, 0, 0},
-    {"five, tight, staged", "5xhost", 700, 600, 800, 200 << 10, 1, 1, 0},
-    {"least working set", "2xhost", 200, 200, 200, 48 << 10, 1, 0, 0},
-    {"deep", "3xhost", 60, 50, 20000, 256 << 10, 0, 0, 0},
-    {"flat", "3xhost", 3000, 2000, 3, 256 << 10, 1, 0, 0},
-    {"one row", "3xhost", 1, 3000, 700, 1 << 20, 0, 0, 0},
-    {"one column", "3xhost", 3000, 1, 700, 1 << 20, 0, 0, 0},
-    {"one element", "3xhost", 1, 1, 1, 1 << 20, 0, 0, 0},
+    {"one, all fits", "1xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0},
+    {"two, all fits", "2xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0},
+    {"three, all fits", "3xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0},
+    {"four, all fits", "4xhost", 301, 401, 501, 64 << 20, 0, 0, 1, 0},
+    {"five, all fits", "5xhost", 1000, 700, 300, 64 << 20, 0, 0, 1, 0},
+    {"five, old C", "5xhost", 1000, 700, 300, 64 << 20, 2, 0, 1, 0},
+    {"four, staged", "4xhost", 601, 401, 501, 64 << 20, 0, 1, 1, 0},
+    {"four, staged, old C", "4xhost", 601, 401, 501, 64 << 20, 1, 1, 1, 0},
+    {"one, tight", "1xhost", 700, 600, 800, 300 << 10, 0, 0, 0, 0},
+    {"two, tight", "2xhost", 700, 600, 800, 300 << 10, 0, 0, 0, 0},
+    {"three, tight, old C", "3xhost", 700, 600, 800, 200 << 10, 3, 0, 0, 0},
+    {"four, tight", "4xhost", 700, 600, 800, 200 << 10, 0, 0, 0, 0},
+    {"five, tight, staged", "5xhost", 700, 600, 800, 200 << 10, 1, 1, 0, 0},
+    {"least working set", "2xhost", 200, 200, 200, 48 << 10, 1, 0, 0, 0},
+    {"deep", "3xhost", 60, 50, 20000, 256 << 10, 0, 0, 0, 0},
+    {"flat", "3xhost", 3000, 2000, 3, 256 << 10, 1, 0, 0, 0},
+    {"one row", "3xhost", 1, 3000, 700, 1 << 20, 0, 0, 0, 0},
+    {"one column", "3xhost", 3000, 1, 700, 1 << 20, 0, 0, 0, 0},
+    {"one element", "3xhost", 1, 1, 1, 1 << 20, 0, 0, 0, 0},
+    {"one, growing", "1xhost", 400, 400, 900, 64 << 20, 0, 0, 1, 1},
+    {"one, growing, old C", "1xhost", 400, 400, 900, 64 << 20, 2, 1, 1, 1},
+    {"four, growing, staged", "4xhost", 600, 500, 901, 64 << 20, 1, 1, 1, 1},
 };
+
+/* Let arithmetic seem to take as long as the links: then pieces of k grow. */
+static void balance(hr_context *context)
+{
+    hri_link link = {.up = 2e10, .down = 2e10, .both = 4e10};
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        a->rates[HR_F32] = 1e12;
+        a->links[HRI_PINNED] = a->links[HRI_STAGED] = link;
+        a->up = a->down = link.up;
+    }
+    context->links[HRI_PINNED] = context->links[HRI_STAGED] = link;
+    context->links_known = true;
+}
+
+static uint64_t tiles_of(const hr_gemm_report *report)
+{
+    uint64_t tiles = 0;
+    for (uint32_t i = 0; i < report->share_count; i++) {
+        tiles += report->shares[i].tiles;
+    }
+    return tiles;
+}
 
 static void bytes_as_planned(size_t i)
 {
@@ -131,6 +157,9 @@ static void bytes_as_planned(size_t i)
     fault_backend_pretend_staged(runs[i].staged);
     hr_context *context = open_context(runs[i].accelerators, runs[i].limit);
     operands o = make(runs[i].m, runs[i].n, runs[i].k);
+    if (runs[i].growing) {
+        balance(context);
+    }
     hr_gemm_share planned[8], done[8];
     hr_gemm_report plan = HR_GEMM_REPORT_INIT, run = HR_GEMM_REPORT_INIT;
     plan.shares = planned;
@@ -141,7 +170,9 @@ static void bytes_as_planned(size_t i)
     uint64_t up = fault_backend_bytes(FAULT_UP);
     uint64_t down = fault_backend_bytes(FAULT_DOWN);
     uint64_t peer = fault_backend_bytes(FAULT_PEER);
+    uint64_t products = fault_backend_count(FAULT_GEMM);
     CHECK(multiply(context, &o, runs[i].beta, &run) == HR_OK);
+    products = fault_backend_count(FAULT_GEMM) - products;
     up = fault_backend_bytes(FAULT_UP) - up;
     down = fault_backend_bytes(FAULT_DOWN) - down;
     peer = fault_backend_bytes(FAULT_PEER) - peer;
@@ -153,6 +184,10 @@ static void bytes_as_planned(size_t i)
     CHECK(run.device_to_host == plan.device_to_host);
     CHECK(run.peer == plan.peer + run.stolen);
     CHECK(run.compulsory == plan.compulsory);
+    if (runs[i].growing) { /* three pieces, of which the last is a half */
+        CHECK(products == 3 * tiles_of(&run));
+        CHECK(run.tile_depth >= runs[i].k / 2);
+    }
     CHECK(!runs[i].fits || run.ratio == 1.0);
     uint64_t elements = (uint64_t)(o.m * o.k + o.k * o.n) +
                         (uint64_t)(o.m * o.n) * (runs[i].beta != 0 ? 2 : 1);
@@ -258,8 +293,8 @@ static void nothing_is_copied_in_place(void)
 
 /* ---- stealing */
 
-/* One accelerator is said to be three times as fast as it is: it gets too much,
- * and the other takes it over. */
+/* The last accelerator is said to be three times as fast as the first, and
+ * waits until that has done its part: then it takes over tiles. */
 static void tails_are_stolen(int staged, const char *list)
 {
     TEST_CASE("an accelerator that is done takes over tiles");
@@ -272,6 +307,7 @@ static void tails_are_stolen(int staged, const char *list)
         context->accelerators[i].up = context->accelerators[i].down = 1e10;
     }
     operands o = make(1100, 1100, 600);
+    uint64_t first_tiles = 0; /* that the first has been given so far */
     for (int beta = 0; beta <= 2; beta += 2) {
         hr_gemm_share planned[4], done[4];
         hr_gemm_report plan = HR_GEMM_REPORT_INIT, run = HR_GEMM_REPORT_INIT;
@@ -281,7 +317,10 @@ static void tails_are_stolen(int staged, const char *list)
         CHECK(hr_gemm_plan(context, hr_real(1), o.a, o.b, hr_real(beta), o.c,
                            NULL, &plan) == HR_OK);
         set_old(&o);
+        CHECK(planned[0].accelerator == 0);
+        fault_backend_hold(last, first_tiles + planned[0].tiles);
         CHECK(multiply(context, &o, beta, &run) == HR_OK);
+        first_tiles += done[0].tiles;
         uint64_t stolen = 0, tiles = 0, wanted = 0;
         for (uint32_t i = 0; i < run.share_count; i++) {
             stolen += done[i].tiles_stolen;

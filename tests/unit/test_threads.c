@@ -27,12 +27,22 @@ static void *meet(void *argument)
     return call(argument);
 }
 
+static void *use(void *argument)
+{
+    for (int i = 0; i < TIMES; i++) {
+        hri_thread *t = hri_threads_start(argument, call, &calls[1]);
+        if (t != NULL) {
+            hri_thread_join(t);
+        }
+    }
+    return NULL;
+}
+
 static void threads_are_used_again(void)
 {
     TEST_CASE("a thread that is done is used again");
-    const hri_cpus any = {0};
     hri_threads threads;
-    hri_threads_init(&threads, &any);
+    hri_threads_init(&threads);
     for (int i = 0; i < TIMES; i++) {
         hri_thread *t = hri_threads_start(&threads, call, &calls[0]);
         CHECK(t != NULL);
@@ -57,10 +67,21 @@ static void threads_are_used_again(void)
     CHECK(atomic_load(&calls[0]) == 2 * TIMES);
     CHECK(atomic_load(&calls[MANY - 1]) == TIMES);
     CHECK(threads.made == MANY);
+
+    TEST_CASE("started and joined by many threads at once");
+    pthread_t users[4];
+    for (int i = 0; i < 4; i++) {
+        CHECK(pthread_create(&users[i], NULL, use, &threads) == 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(users[i], NULL);
+    }
+    CHECK(atomic_load(&calls[1]) == TIMES + 4 * TIMES);
+    CHECK(threads.made == MANY);
     hri_threads_finish(&threads);
 
     TEST_CASE("none was ever needed");
-    hri_threads_init(&threads, &any);
+    hri_threads_init(&threads);
     hri_threads_finish(&threads);
 }
 
@@ -137,18 +158,19 @@ static void processors_near(void)
 
     TEST_CASE("nothing is told, or nothing that matters");
     hri_cpus cpus = hri_cpus_near(folder, "0000:02:00.0");
-    CHECK(hri_cpus_empty(&cpus));
+    CHECK(hri_cpus_count(&cpus) == 0);
     static const char *const useless[] = {"", "none", "0-1023", "1023"};
     for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++) {
         cpus = near(folder, useless[i]);
-        CHECK(hri_cpus_empty(&cpus));
+        CHECK(hri_cpus_count(&cpus) == 0);
     }
 
     TEST_CASE("threads run near");
     cpus = near(folder, list);
-    CHECK(hri_cpus_empty(&cpus) == (CPU_COUNT(&allowed) == 1));
+    CHECK(hri_cpus_count(&cpus) == (CPU_COUNT(&allowed) > 1));
     hri_threads threads;
-    hri_threads_init(&threads, &cpus);
+    hri_threads_init(&threads);
+    threads.cpus = cpus;
     hri_thread *t = hri_threads_start(&threads, where, &used);
     if (CHECK(t != NULL)) {
         hri_thread_join(t);

@@ -39,7 +39,7 @@ uint32_t hri_cpus_count(const hri_cpus *cpus)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < HRI_MOST_CPUS; i++) {
-        count += cpus->of[i / 64] >> i % 64 & 1;
+        count += (uint32_t)(cpus->of[i / 64] >> i % 64 & 1);
     }
     return count;
 }

@@ -255,7 +255,7 @@ static void predict(const search *x, hri_blocking *b)
     double start = hri_cost_lanes(x->efficiency[0] == 0.0, x->count);
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || single(b);
-    b->seconds = start + ends(x, b, compute) +
+    b->seconds = tasks * hri_cost_plan() + start + ends(x, b, compute) +
                  (overlap ? fmax(compute, link) : compute + link);
 }
 
@@ -496,13 +496,11 @@ static void scan(search *x)
 }
 
 /* A product in place: all of C at once as long as tasks stay short, in pieces
- * of k. OpenBLAS loses least this way: of its speed on 6144 x 6144 x 6144 in
- * one call, float and double, tasks of 6144 x 6144 x 1024 have 99 per cent, of
- * 3072 x 3072 x 3072 98 and 96, of 2048 x 2048 x 6144 97 and 92 (2 cores of an
- * EPYC of the fourth generation, November 2026). */
+ * of k. */
 static void choose_in_place(const hri_plan_shape *s, double rate,
                             hri_blocking *best)
 {
+    static const double host[HRI_TILE_RATES] = {0};
     double products = most_in_place_seconds * rate / s->flops;
     double best_cost = HUGE_VAL;
     int64_t rows_end = hri_ceil_div(s->m, LEAST_EDGE);
@@ -510,15 +508,16 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
     int64_t chunks_end = s->whole_k ? 1 : hri_ceil_div(s->k, LEAST_EDGE);
     for (int64_t r = 1; r <= rows_end; r = next_count(r, rows_end)) {
         for (int64_t c = 1; c <= cols_end; c = next_count(c, cols_end)) {
-            double tile = (double)piece(s->m, r) * (double)piece(s->n, c);
+            double height = (double)piece(s->m, r);
+            double width = (double)piece(s->n, c), tile = height * width;
             /* the fewest pieces that are short enough */
             int64_t chunks =
                 (int64_t)fmin(fmax(ceil((double)s->k * tile / products), 1.0),
                               (double)chunks_end);
             double depth = (double)piece(s->k, chunks);
-            double cost = 24.0 / (double)piece(s->m, r) +
-                          24.0 / (double)piece(s->n, c) + 4.0 / depth;
-            cost += fmax(tile * depth / products - 1.1, 0.0);
+            double cost =
+                1.0 / hri_cost_efficiency(host, height, width, depth) +
+                fmax(tile * depth / products - 1.1, 0.0);
             if (cost < best_cost) {
                 best_cost = cost;
                 *best = (hri_blocking){
@@ -534,7 +533,7 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
         }
     }
     best->seconds = s->flops * (double)s->m * (double)s->n * (double)s->k *
-                    (1.0 + best_cost) / rate;
+                    best_cost / rate;
 }
 
 static int fastest_first(const void *x, const void *y)

@@ -14,6 +14,9 @@ double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
 /* Seconds that issuing a task adds. */
 double hri_cost_task(void);
 
+/* Seconds that a task adds to making the plan. */
+double hri_cost_plan(void);
+
 /* Seconds that the threads of so many lanes add to a run: little where the
  * accelerators are the host. */
 double hri_cost_lanes(bool host, double lanes);

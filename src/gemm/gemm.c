@@ -31,6 +31,9 @@ typedef struct call {
  * measuring would take longer than the product. */
 static const double small_flops = 1e9, guessed_rate = 5e10;
 
+/* Seconds of arithmetic that show a rate. */
+static const double long_run = 0.1;
+
 const char *hr_bound_name(hr_bound bound)
 {
     static const char *const names[] = {"compute", "link", "host memory",
@@ -357,6 +360,18 @@ static void report_plan(const call *c, hr_gemm_report *report)
     }
 }
 
+/* A rate that was measured while others were busy would stay too low. */
+static void learn_rate(const call *c, uint32_t index, const hri_run_share *done)
+{
+    hri_accelerator *a = c->accelerators[index];
+    const hri_product *p = &c->product;
+    if (a->in_place && count_siblings(c, a) == 1 &&
+        done->seconds_busy >= long_run) {
+        hri_accelerator_learn_rate(a, p->a.type, p->c.type, p->compute,
+                                   done->flops / done->seconds_busy);
+    }
+}
+
 /* Replace what was planned by what was done. */
 static void report_run(const call *c, const hri_run_share *done, double seconds,
                        hr_gemm_report *report)
@@ -374,6 +389,7 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
         report->stolen += s->stolen;
         report->pinned_bytes += c->accelerators[index]->pinned_used;
         compute = fmax(compute, s->seconds_busy);
+        learn_rate(c, index, s);
         link = fmax(link, f->up > 0 ? (double)s->up / f->up : 0.0);
         link = fmax(link, f->down > 0 ? (double)s->down / f->down : 0.0);
         if (report->shares != NULL && i < report->share_capacity) {

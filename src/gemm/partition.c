@@ -146,11 +146,15 @@ static int64_t snap(double edge, int64_t tiles)
 static double imbalance(const double *edges, uint32_t pieces, int64_t tiles)
 {
     double worst = 1.0;
+    int64_t start = snap(edges[0], tiles);
     for (uint32_t i = 0; i < pieces; i++) {
-        double fair = (edges[i + 1] - edges[i]) * (double)tiles;
-        double got =
-            (double)(snap(edges[i + 1], tiles) - snap(edges[i], tiles));
-        worst = fmax(worst, got / fmax(fair, 1e-9));
+        int64_t end = snap(edges[i + 1], tiles);
+        double got = (double)(end - start);
+        double fair = (edges[i + 1] - edges[i]) * (double)tiles + 1e-9;
+        if (got > worst * fair) {
+            worst = got / fair;
+        }
+        start = end;
     }
     return worst;
 }

@@ -348,7 +348,8 @@ static hr_status compare(const hri_plan_shape *shape,
     const hri_blockings *list = &t->blockings;
     double left = planning_share * list->of[0].seconds -
                   hri_forecast_cost(&list->of[0], t->count);
-    if (t->count > HRI_FORECAST_PARTS || t->facts[0].in_place || left < 0.0) {
+    bool in_place = t->count == 1 && t->facts[0].in_place;
+    if (t->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
         return HR_OK; /* the estimate does */
     }
     hr_status status = hri_forecast(*best, all);

@@ -28,6 +28,9 @@ static const double long_enough = 2e-3;
 /* And so long, to come close to the most that a device does. */
 static const double long_for_top = 20e-3;
 
+/* What a measurement must be exceeded by to be taken for a wrong one. */
+static const double clearly_more = 1.1;
+
 /* Where the limit does not even let the smallest job in: an order of magnitude
  * that lets planning go on; the accelerator will not get much work anyway. */
 static const double default_flops = 1e10, default_link = 1e10;
@@ -348,6 +351,18 @@ double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
 {
     const product_kind kind = {type, c_type, compute};
     return *look_up(accelerator, &kind);
+}
+
+void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
+                                hr_type c_type, hr_compute compute,
+                                double flops_per_second)
+{
+    const product_kind kind = {type, c_type, compute};
+    double known = *look_up(accelerator, &kind);
+    if (known > 0.0 && flops_per_second > clearly_more * known) {
+        set_rate(accelerator, &kind, flops_per_second);
+        keep_fact(accelerator, rate_name(&kind), flops_per_second);
+    }
 }
 
 hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,

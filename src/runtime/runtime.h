@@ -123,6 +123,13 @@ hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
 double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
                                   hr_type c_type, hr_compute compute);
 
+/* A long product in place ran at this rate. When that is clearly more than what
+ * was measured, then others were busy during the measurement: it becomes the
+ * rate. The caller holds the context's lock. */
+void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
+                                hr_type c_type, hr_compute compute,
+                                double flops_per_second);
+
 /* And on tiles with the edges hri_tile_edges over a deep k: its rates there, or
  * 0 where it works in host memory. After hri_accelerator_rate. */
 hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,

@@ -56,7 +56,7 @@ typedef struct row {
 static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
 {
     const double none[HRI_TILE_RATES] = {0};
-    *r = (row){.facts = {.rate = 1e10, .up = 1e8, .down = 1e8}};
+    *r = (row){.facts = {.rate = 2e10, .up = 1e8, .down = 1e8}};
     r->plan = (hri_plan){
         .shape = {EDGE, 3 * EDGE, EDGE, 4, 4, 2.0, read_c, false},
         .blocking = {.block_rows = 1,
@@ -160,7 +160,7 @@ static void forward_by_hand(void)
     row_init(&r, 3, 3, false);
     hri_plan_accelerator facts[2] = {r.facts, r.facts};
     facts[0].up = 1e7;
-    facts[1].rate = 1e8;
+    facts[1].rate = r.facts.rate / 100;
     hri_forward forward = {1, 0};
     hri_delivery second[2] = {{.after = -1, .source = 0, .side = HRI_A},
                               r.deliveries[3]};

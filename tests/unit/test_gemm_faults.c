@@ -96,7 +96,7 @@ static void set_rates(hr_context *context)
         hri_accelerator *accelerator = &context->accelerators[i];
         accelerator->physical = i;
         accelerator->sibling = accelerator;
-        accelerator->rates[HR_F32] = 2e6;
+        accelerator->rates[HR_F32] = 5e5;
         accelerator->up = accelerator->down = 1e10;
     }
 }

@@ -60,7 +60,7 @@ static bool the_environment_is_as_it_was(void)
 static bool the_users_core_type_stands(void)
 {
     setenv("OPENBLAS_CORETYPE", "Nehalem", 1);
-    return fake_is("Nehalem") &&
+    return fake_is("Nehalem by OPENBLAS_CORETYPE") &&
            strcmp(getenv("OPENBLAS_CORETYPE"), "Nehalem") == 0;
 }
 

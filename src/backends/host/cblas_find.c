@@ -97,8 +97,10 @@ static verdict know_openblas(void *library, hri_cblas *cblas)
     }
     char version[32] = "";
     sscanf(s.config(), "OpenBLAS %31s", version);
-    snprintf(cblas->name, sizeof cblas->name, "OpenBLAS %s %s", version,
-             s.corename());
+    snprintf(cblas->name, sizeof cblas->name, "OpenBLAS %s %s%s", version,
+             s.corename(),
+             getenv("OPENBLAS_CORETYPE") != NULL ? " by OPENBLAS_CORETYPE"
+                                                 : "");
     cblas->conj_no_trans = true;
     /* It counts CPUs but does not look at a container's quota of them. */
     int cpus = (int)hri_cpu_count();

@@ -11,91 +11,17 @@
 #include "gemm/plan.h"
 
 enum {
-    LEAST_EDGE = 64, /* smallest tile edge and depth that is still tried */
     MOST_EDGE = 4096,
-    LEAST_GROWING = 5 * LEAST_EDGE, /* k that growing pieces are tried for */
-    SHALLOW = 512, /* depth for which the largest tiles are tried */
-    PAD = 16,      /* elements; lines in slots start at multiples of it */
-    GRAIN = 32, /* elements; cuts fall on multiples of it, and larger ones on */
-    MOST_GRAIN = 256, /* those of larger powers of two, as kernels' tiles are */
-    RING = 4,         /* tiles on their way home when k is whole */
+    LEAST_GROWING =
+        5 * HRI_LEAST_EDGE, /* k that growing pieces are tried for */
+    SHALLOW = 512,          /* depth for which the largest tiles are tried */
+    GRAIN = 32,             /* of the largest edges */
+    RING = 4,               /* tiles on their way home when k is whole */
 };
 
 /* Longer tasks than these would make cancelling and stealing slow. A product
  * in place has one task running, and nothing waits behind it. */
 static const double most_task_seconds = 0.1, most_in_place_seconds = 0.6;
-
-static int64_t grain(int64_t extent, int64_t pieces)
-{
-    int64_t size = extent / pieces / 8;
-    int64_t g = MOST_GRAIN;
-    while (g > size && g > GRAIN) {
-        g /= 2;
-    }
-    return g <= size ? g : 1;
-}
-
-int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i)
-{
-    int64_t g = grain(extent, pieces);
-    int64_t units = hri_ceil_div(extent, g);
-    int64_t start = units / pieces * i + hri_min(i, units % pieces);
-    return hri_min(start * g, extent);
-}
-
-int64_t hri_cut_depth(const hri_blocking *b, int64_t k, int64_t i)
-{
-    static const int64_t tenths[] = {0, 2, 5, 10};
-    if (!b->growing) {
-        return hri_cut(k, b->chunks, i);
-    }
-    int64_t g = grain(k, 10);
-    return hri_min(hri_ceil_div(k, g) * tenths[i] / 10 * g, k);
-}
-
-/* The largest piece of the cut. */
-static int64_t piece(int64_t extent, int64_t pieces)
-{
-    int64_t g = grain(extent, pieces);
-    return hri_min(hri_ceil_div(hri_ceil_div(extent, g), pieces) * g, extent);
-}
-
-int64_t hri_deepest(const hri_blocking *b, int64_t k)
-{
-    return b->growing ? k - hri_cut_depth(b, k, b->chunks - 1)
-                      : piece(k, b->chunks);
-}
-
-int64_t hri_slot_pitch(int64_t width)
-{
-    return hri_ceil_div(width, PAD) * PAD;
-}
-
-/* UINT64_MAX, which fits nowhere, when it overflows. */
-static uint64_t slot(int64_t height, int64_t width, uint32_t size)
-{
-    uint64_t elements, bytes;
-    bool fits = hri_mul((uint64_t)hri_slot_pitch(height),
-                        (uint64_t)hri_slot_pitch(width), &elements) &&
-                hri_mul(elements, size, &bytes);
-    return fits ? bytes : UINT64_MAX;
-}
-
-static void slot_bytes(const hri_plan_shape *s, int64_t height, int64_t width,
-                       int64_t depth, uint64_t bytes[3])
-{
-    bytes[HRI_A] = slot(height, depth, s->size);
-    bytes[HRI_B] = slot(depth, width, s->size);
-    bytes[HRI_C] = slot(height, width, s->c_size);
-}
-
-void hri_blocking_slot_bytes(const hri_plan_shape *s, const hri_blocking *b,
-                             uint64_t bytes[3])
-{
-    slot_bytes(s, piece(s->m, b->block_rows * b->rows),
-               piece(s->n, b->block_cols * b->cols), hri_deepest(b, s->k),
-               bytes);
-}
 
 static bool single(const hri_blocking *b)
 {
@@ -117,17 +43,6 @@ void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
         slots[HRI_B] = cols * (many && !b->by_columns ? b->depth : 1);
         slots[HRI_C] = b->depth > 1 ? hri_min(rows * cols, RING) : 1;
     }
-}
-
-uint64_t hri_plan_least_memory(const hri_plan_shape *s)
-{
-    uint64_t bytes[3];
-    slot_bytes(s, hri_min(s->m, LEAST_EDGE), hri_min(s->n, LEAST_EDGE),
-               s->whole_k ? s->k : hri_min(s->k, LEAST_EDGE), bytes);
-    uint64_t sum;
-    bool fits = hri_add(bytes[HRI_A], bytes[HRI_B], &sum) &&
-                hri_add(sum, bytes[HRI_C], &sum);
-    return fits ? sum : UINT64_MAX;
 }
 
 /* Blockings differ in kind by the size of their tiles, in powers of two, and by
@@ -189,8 +104,8 @@ static double waiting(double load, double compute)
 static double ends(const search *x, const hri_blocking *b, double compute)
 {
     const hri_plan_shape *s = x->shape;
-    double height = (double)piece(s->m, b->block_rows * b->rows);
-    double width = (double)piece(s->n, b->block_cols * b->cols);
+    double height = (double)hri_cut_most(s->m, b->block_rows * b->rows);
+    double width = (double)hri_cut_most(s->n, b->block_cols * b->cols);
     double depth = (double)hri_deepest(b, s->k);
     double blocks = (double)(b->block_rows * b->block_cols);
     double block_height = (double)s->m / (double)b->block_rows;
@@ -229,8 +144,8 @@ static double ends(const search *x, const hri_blocking *b, double compute)
 static void predict(const search *x, hri_blocking *b)
 {
     const hri_plan_shape *s = x->shape;
-    double height = (double)piece(s->m, b->block_rows * b->rows);
-    double width = (double)piece(s->n, b->block_cols * b->cols);
+    double height = (double)hri_cut_most(s->m, b->block_rows * b->rows);
+    double width = (double)hri_cut_most(s->n, b->block_cols * b->cols);
     double depth = (double)hri_deepest(b, s->k);
     double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
     double tasks = (double)(b->block_rows * b->rows) *
@@ -291,9 +206,9 @@ static bool countable(const hri_blocking *b)
 
 static hri_blocking *kind_of(search *x, const hri_blocking *b)
 {
-    double height = (double)piece(x->shape->m, b->block_rows * b->rows);
-    double width = (double)piece(x->shape->n, b->block_cols * b->cols);
-    int edge = (int)log2(sqrt(height * width) / LEAST_EDGE);
+    double height = (double)hri_cut_most(x->shape->m, b->block_rows * b->rows);
+    double width = (double)hri_cut_most(x->shape->n, b->block_cols * b->cols);
+    int edge = (int)log2(sqrt(height * width) / HRI_LEAST_EDGE);
     edge = edge < 0 ? 0 : edge < EDGES ? edge : EDGES - 1;
     int pieces = b->growing ? PIECES : (int)hri_min(b->chunks, PIECES - 1);
     return &x->kinds[edge * PIECES + pieces - 1];
@@ -353,12 +268,12 @@ static int64_t next_chunks(int64_t chunks, int64_t most)
 /* Pieces of k that keep tasks short. */
 static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 {
-    int64_t most = hri_ceil_div(x->shape->k, LEAST_EDGE);
+    int64_t most = hri_ceil_div(x->shape->k, HRI_LEAST_EDGE);
     b.depth = x->depth;
     for (b.chunks = 2; b.chunks <= most;
          b.chunks = next_chunks(b.chunks, most)) {
-        double products =
-            (double)edge * (double)edge * (double)piece(x->shape->k, b.chunks);
+        double products = (double)edge * (double)edge *
+                          (double)hri_cut_most(x->shape->k, b.chunks);
         if (b.chunks == most || products <= x->products) {
             consider(x, b);
         }
@@ -394,8 +309,8 @@ static void consider_edge(search *x, int64_t edge)
 {
     enum { COUNTS = 512 };
     const hri_plan_shape *s = x->shape;
-    int64_t most_rows = hri_ceil_div(s->m, LEAST_EDGE);
-    int64_t most_cols = hri_ceil_div(s->n, LEAST_EDGE);
+    int64_t most_rows = hri_ceil_div(s->m, HRI_LEAST_EDGE);
+    int64_t most_cols = hri_ceil_div(s->n, HRI_LEAST_EDGE);
     struct {
         int64_t blocks, tiles;
         double balance;
@@ -444,21 +359,21 @@ static void set_edges(search *x)
     x->products = seconds * slowest / s->flops;
     double whole = fmin(sqrt(x->products / (double)s->k), MOST_EDGE);
     double cut = fmin(sqrt(x->products / SHALLOW), MOST_EDGE);
-    x->whole_edge = hri_max((int64_t)whole / GRAIN * GRAIN, LEAST_EDGE);
-    x->cut_edge = hri_max((int64_t)cut / GRAIN * GRAIN, LEAST_EDGE);
+    x->whole_edge = hri_max((int64_t)whole / GRAIN * GRAIN, HRI_LEAST_EDGE);
+    x->cut_edge = hri_max((int64_t)cut / GRAIN * GRAIN, HRI_LEAST_EDGE);
 }
 
 /* Down in steps of a quarter, or by powers of two, whose multiples suit the
  * kernels of accelerators; and end on the smallest exactly. 0: no more. */
 static int64_t next_edge(const search *x, int64_t edge)
 {
-    if (edge <= LEAST_EDGE) {
+    if (edge <= HRI_LEAST_EDGE) {
         return 0;
     }
     if (x->efficiency[0] == 0.0) {
-        return hri_max(edge * 3 / 4, LEAST_EDGE);
+        return hri_max(edge * 3 / 4, HRI_LEAST_EDGE);
     }
-    int64_t next = LEAST_EDGE;
+    int64_t next = HRI_LEAST_EDGE;
     while (next * 2 < edge) {
         next *= 2;
     }
@@ -486,7 +401,7 @@ static void scan(search *x)
     x->found = false;
     int64_t first =
         x->shape->whole_k ? x->whole_edge : hri_max(x->whole_edge, x->cut_edge);
-    for (int64_t edge = first; edge >= LEAST_EDGE;) {
+    for (int64_t edge = first; edge >= HRI_LEAST_EDGE;) {
         consider_edge(x, edge);
         if (x->found && !x->by_time && single(&x->best)) {
             break; /* every panel crosses once: smaller tiles add nothing */
@@ -503,18 +418,18 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
     static const double host[HRI_TILE_RATES] = {0};
     double products = most_in_place_seconds * rate / s->flops;
     double best_cost = HUGE_VAL;
-    int64_t rows_end = hri_ceil_div(s->m, LEAST_EDGE);
-    int64_t cols_end = hri_ceil_div(s->n, LEAST_EDGE);
-    int64_t chunks_end = s->whole_k ? 1 : hri_ceil_div(s->k, LEAST_EDGE);
+    int64_t rows_end = hri_ceil_div(s->m, HRI_LEAST_EDGE);
+    int64_t cols_end = hri_ceil_div(s->n, HRI_LEAST_EDGE);
+    int64_t chunks_end = s->whole_k ? 1 : hri_ceil_div(s->k, HRI_LEAST_EDGE);
     for (int64_t r = 1; r <= rows_end; r = next_count(r, rows_end)) {
         for (int64_t c = 1; c <= cols_end; c = next_count(c, cols_end)) {
-            double height = (double)piece(s->m, r);
-            double width = (double)piece(s->n, c), tile = height * width;
+            double height = (double)hri_cut_most(s->m, r);
+            double width = (double)hri_cut_most(s->n, c), tile = height * width;
             /* the fewest pieces that are short enough */
             int64_t chunks =
                 (int64_t)fmin(fmax(ceil((double)s->k * tile / products), 1.0),
                               (double)chunks_end);
-            double depth = (double)piece(s->k, chunks);
+            double depth = (double)hri_cut_most(s->k, chunks);
             double cost =
                 1.0 / hri_cost_efficiency(host, height, width, depth) +
                 fmax(tile * depth / products - 1.1, 0.0);
@@ -577,15 +492,14 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         return HR_OK;
     }
     for (uint32_t i = 0; i < count; i++) {
-        x.rate += accelerators[i].rate;
-        x.up += accelerators[i].up;
-        x.down += accelerators[i].down;
-        x.both += accelerators[i].both;
         const hri_plan_accelerator *a = &accelerators[i];
+        x.rate += a->rate;
+        x.up += a->up;
+        x.down += a->down;
+        x.both += a->both;
         x.up_alone += a->up_alone > 0 ? a->up_alone : a->up;
         x.down_alone += a->down_alone > 0 ? a->down_alone : a->down;
-        x.one_device =
-            x.one_device && accelerators[i].device == accelerators[0].device;
+        x.one_device = x.one_device && a->device == accelerators[0].device;
     }
     set_efficiency(&x);
     set_edges(&x);

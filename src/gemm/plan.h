@@ -80,6 +80,9 @@ typedef struct hri_blockings {
 
 enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
 
+/* The smallest edge of tiles, and depth of pieces of k, that is tried. */
+enum { HRI_LEAST_EDGE = 64 };
+
 /* Tasks that an accelerator has under way at most: enough to keep its queue
  * busy, few enough to cancel and steal promptly. */
 enum { HRI_WINDOW = 3 };
@@ -153,6 +156,16 @@ int64_t hri_plan_row(const hri_plan *plan, int64_t i);
 int64_t hri_plan_col(const hri_plan *plan, int64_t i);
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i);
 
+/* cut.c: where piece i of `pieces` of an extent starts, which differ little,
+ * and the most that one of them has. */
+int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
+int64_t hri_cut_most(int64_t extent, int64_t pieces);
+/* The same for a blocking's pieces of k. */
+int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
+int64_t hri_deepest(const hri_blocking *blocking, int64_t k);
+/* The bytes of each kind of slot under a blocking. */
+void hri_blocking_slot_bytes(const hri_plan_shape *shape,
+                             const hri_blocking *blocking, uint64_t bytes[3]);
 /* Elements from line to line of a panel or tile whose lines have width
  * elements, in a slot. */
 int64_t hri_slot_pitch(int64_t width);
@@ -167,17 +180,9 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
                               hri_rect *rects, hri_blockings *blockings);
-/* Start of piece i of `pieces` of an extent, which differ little. */
-int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
-/* The same for a blocking's pieces of k, and the deepest of them. */
-int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
-int64_t hri_deepest(const hri_blocking *blocking, int64_t k);
-/* Slots that a rectangle of rows x cols tiles needs, and the bytes of each
- * kind of slot, under a blocking. */
+/* Slots that a rectangle of rows x cols tiles needs under a blocking. */
 void hri_blocking_slots(const hri_blocking *blocking, int64_t rows,
                         int64_t cols, int64_t slots[3]);
-void hri_blocking_slot_bytes(const hri_plan_shape *shape,
-                             const hri_blocking *blocking, uint64_t bytes[3]);
 
 /* schedule.c: fill plan->parts with deliveries and tasks, and the byte counts.
  * HR_ERROR_OUT_OF_MEMORY. */

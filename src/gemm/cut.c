@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Where an extent is cut, and the slots that the pieces lie in. */
+#include "base/size.h"
+#include "gemm/plan.h"
+
+enum {
+    PAD = 16,   /* elements; lines in slots start at multiples of it */
+    GRAIN = 32, /* elements; cuts fall on multiples of it, and larger ones on */
+    MOST_GRAIN = 256 /* those of larger powers of two, as kernels' tiles are */
+};
+
+static int64_t grain(int64_t extent, int64_t pieces)
+{
+    int64_t size = extent / pieces / 8;
+    int64_t g = MOST_GRAIN;
+    while (g > size && g > GRAIN) {
+        g /= 2;
+    }
+    return g <= size ? g : 1;
+}
+
+int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i)
+{
+    int64_t g = grain(extent, pieces);
+    int64_t units = hri_ceil_div(extent, g);
+    int64_t start = units / pieces * i + hri_min(i, units % pieces);
+    return hri_min(start * g, extent);
+}
+
+int64_t hri_cut_depth(const hri_blocking *b, int64_t k, int64_t i)
+{
+    static const int64_t tenths[] = {0, 2, 5, 10};
+    if (!b->growing) {
+        return hri_cut(k, b->chunks, i);
+    }
+    int64_t g = grain(k, 10);
+    return hri_min(hri_ceil_div(k, g) * tenths[i] / 10 * g, k);
+}
+
+int64_t hri_cut_most(int64_t extent, int64_t pieces)
+{
+    int64_t g = grain(extent, pieces);
+    return hri_min(hri_ceil_div(hri_ceil_div(extent, g), pieces) * g, extent);
+}
+
+int64_t hri_deepest(const hri_blocking *b, int64_t k)
+{
+    return b->growing ? k - hri_cut_depth(b, k, b->chunks - 1)
+                      : hri_cut_most(k, b->chunks);
+}
+
+int64_t hri_slot_pitch(int64_t width)
+{
+    return hri_ceil_div(width, PAD) * PAD;
+}
+
+/* UINT64_MAX, which fits nowhere, when it overflows. */
+static uint64_t slot(int64_t height, int64_t width, uint32_t size)
+{
+    uint64_t elements, bytes;
+    bool fits = hri_mul((uint64_t)hri_slot_pitch(height),
+                        (uint64_t)hri_slot_pitch(width), &elements) &&
+                hri_mul(elements, size, &bytes);
+    return fits ? bytes : UINT64_MAX;
+}
+
+static void slot_bytes(const hri_plan_shape *s, int64_t height, int64_t width,
+                       int64_t depth, uint64_t bytes[3])
+{
+    bytes[HRI_A] = slot(height, depth, s->size);
+    bytes[HRI_B] = slot(depth, width, s->size);
+    bytes[HRI_C] = slot(height, width, s->c_size);
+}
+
+void hri_blocking_slot_bytes(const hri_plan_shape *s, const hri_blocking *b,
+                             uint64_t bytes[3])
+{
+    slot_bytes(s, hri_cut_most(s->m, b->block_rows * b->rows),
+               hri_cut_most(s->n, b->block_cols * b->cols),
+               hri_deepest(b, s->k), bytes);
+}
+
+uint64_t hri_plan_least_memory(const hri_plan_shape *s)
+{
+    uint64_t bytes[3];
+    slot_bytes(s, hri_min(s->m, HRI_LEAST_EDGE), hri_min(s->n, HRI_LEAST_EDGE),
+               s->whole_k ? s->k : hri_min(s->k, HRI_LEAST_EDGE), bytes);
+    uint64_t sum;
+    bool fits = hri_add(bytes[HRI_A], bytes[HRI_B], &sum) &&
+                hri_add(sum, bytes[HRI_C], &sum);
+    return fits ? sum : UINT64_MAX;
+}

@@ -33,20 +33,28 @@ static hri_lane *source_of(hri_lane *lane, const hri_delivery *d)
     return d->source < 0 ? lane : &lane->run->lanes[d->source];
 }
 
-/* Let queue wait until the old content of the slot has been read, and note that
- * it holds delivery `number` now. The run's lock is held. */
-static hr_status take_slot(hri_lane *lane, int64_t number, hri_queue *queue)
+/* A product, and a copy to other lanes; NULL: there is none. */
+typedef struct readers {
+    hri_event *of[2];
+} readers;
+
+/* What reads the old content of d's slot and may not have run yet. The run's
+ * lock is held. */
+static readers find_readers(const hri_lane *lane, const hri_delivery *d)
+{
+    const hri_arrival *old = before(lane, d);
+    /* older tasks have run: the worker has waited for them */
+    bool recent = d->after >= 0 && lane->issued <= d->after + HRI_WINDOW;
+    return (readers){{recent ? lane->done[d->after % HRI_WINDOW] : NULL,
+                      old != NULL ? old->sent : NULL}};
+}
+
+/* The slot holds delivery `number` now: nobody will ask for the events of the
+ * one before any more. The run's lock is held. */
+static void take_slot(hri_lane *lane, int64_t number)
 {
     const hri_delivery *d = &lane->part->deliveries[number];
     hri_arrival *old = before(lane, d);
-    hr_status status = HR_OK;
-    /* older tasks have run: the worker has waited for them */
-    if (d->after >= 0 && lane->issued <= d->after + HRI_WINDOW) {
-        status = queue->ops->wait(queue, lane->done[d->after % HRI_WINDOW]);
-    }
-    if (status == HR_OK && old != NULL && old->sent != NULL) {
-        status = queue->ops->wait(queue, old->sent);
-    }
     if (old != NULL) {
         const hri_delivery *was =
             &lane->part->deliveries[lane->held[d->side][d->slot]];
@@ -56,6 +64,41 @@ static hr_status take_slot(hri_lane *lane, int64_t number, hri_queue *queue)
         old->ready = old->sent = NULL;
     }
     lane->held[d->side][d->slot] = number;
+}
+
+/* Let queue wait until the slot of delivery `number` is free, and take it. The
+ * run's lock is held. */
+static hr_status queue_for_slot(hri_lane *lane, int64_t number,
+                                hri_queue *queue)
+{
+    readers r = find_readers(lane, &lane->part->deliveries[number]);
+    hr_status status = HR_OK;
+    for (int i = 0; i < 2 && status == HR_OK; i++) {
+        if (r.of[i] != NULL) {
+            status = queue->ops->wait(queue, r.of[i]);
+        }
+    }
+    take_slot(lane, number);
+    return status;
+}
+
+/* The same, waiting here: a crew enqueues pieces of earlier panels later than
+ * this, which must not wait for this slot. */
+static hr_status wait_for_slot(hri_lane *lane, int64_t number)
+{
+    hri_run_state *run = lane->run;
+    pthread_mutex_lock(&run->lock);
+    readers r = find_readers(lane, &lane->part->deliveries[number]);
+    pthread_mutex_unlock(&run->lock);
+    hr_status status = HR_OK;
+    for (int i = 0; i < 2 && status == HR_OK; i++) {
+        if (r.of[i] != NULL) {
+            status = r.of[i]->ops->wait(r.of[i]);
+        }
+    }
+    pthread_mutex_lock(&run->lock);
+    take_slot(lane, number);
+    pthread_mutex_unlock(&run->lock);
     return status;
 }
 
@@ -120,43 +163,59 @@ static hri_load *free_load(hri_lane *lane)
 }
 
 /* Let the crew bring a panel. */
-static void load_staged(hri_lane *lane, int64_t number, const hri_copy *copy)
+static hr_status load_staged(hri_lane *lane, int64_t number,
+                             const hri_copy *copy)
 {
-    hri_load *load = free_load(lane);
+    hr_status status = wait_for_slot(lane, number);
+    hri_load *load = status == HR_OK ? free_load(lane) : NULL;
     if (load != NULL) {
         load->number = number;
         load->job = (hri_job){
             .copy = *copy, .queue = lane->up, .done = load_done, .data = load};
         hri_crew_put(&lane->up_crew, &load->job, false);
     }
+    return status;
+}
+
+/* Enqueue the copy of a panel from pinned memory, when there are not too many
+ * under way. */
+static hr_status load_pinned(hri_lane *lane, int64_t number,
+                             const hri_copy *copy)
+{
+    hri_run_state *run = lane->run;
+    hri_event *last = lane->under_way[lane->loaded++ % HRI_COPIES];
+    hr_status status = last->ops->wait(last);
+    if (status != HR_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&run->lock);
+    pthread_mutex_lock(&lane->queues);
+    status = queue_for_slot(lane, number, lane->up);
+    pthread_mutex_unlock(&run->lock);
+    if (status == HR_OK) {
+        status = lane->up->ops->copy(lane->up, copy);
+    }
+    if (status == HR_OK) {
+        status = lane->up->ops->record(lane->up, last);
+    }
+    pthread_mutex_unlock(&lane->queues);
+    return status == HR_OK ? loaded(lane, number, copy) : status;
 }
 
 static hr_status load(hri_lane *lane, int64_t number)
 {
     hri_run_state *run = lane->run;
     const hri_delivery *d = &lane->part->deliveries[number];
-    hr_status status = HR_OK;
     pthread_mutex_lock(&run->lock);
     bool go_on = wait_free(lane, d);
-    if (go_on) {
-        pthread_mutex_lock(&lane->queues);
-        status = take_slot(lane, number, lane->up);
-        pthread_mutex_unlock(&lane->queues);
-    }
     pthread_mutex_unlock(&run->lock);
-    if (!go_on || status != HR_OK) {
-        return status;
+    if (!go_on) {
+        return HR_OK;
     }
     hri_copy copy = hri_panel_copy(run, d->side, d->index, d->chunk,
                                    lane->panels[d->side][d->slot]);
-    if (lane->staged[d->side]) {
-        load_staged(lane, number, &copy);
-        return HR_OK;
-    }
-    pthread_mutex_lock(&lane->queues);
-    status = lane->up->ops->copy(lane->up, &copy);
-    pthread_mutex_unlock(&lane->queues);
-    return status == HR_OK ? loaded(lane, number, &copy) : status;
+    return lane->staged[d->side] ? load_staged(lane, number, &copy)
+                                 : load_pinned(lane, number, &copy);
 }
 
 /* One forward of delivery d of lane. The run's lock is held. */
@@ -169,7 +228,7 @@ static hr_status forward(hri_lane *lane, const hri_delivery *d,
     if (!wait_free(to, e)) {
         return HR_OK;
     }
-    hr_status status = take_slot(to, f->delivery, lane->peer);
+    hr_status status = queue_for_slot(to, f->delivery, lane->peer);
     if (status != HR_OK) {
         return status;
     }

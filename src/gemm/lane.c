@@ -112,7 +112,7 @@ static hr_status allocate_tiles(hri_lane *lane)
             : no_memory();
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         hri_tile_slot *tile = &lane->tiles[i];
-        hri_event **events[] = {&tile->stored, &tile->fetched};
+        hri_event **events[] = {&tile->ready, &tile->fetched};
         tile->place = places[i];
         tile->lane = lane;
         for (int e = 0; e < 2 && status == HR_OK; e++) {
@@ -147,7 +147,8 @@ static void fail_run(void *run, hr_status status)
     hri_run_fail(run, status);
 }
 
-/* Crews, when memory that the lane reads or writes wants them. */
+/* The crew that brings tiles home; one for panels, when their memory wants it.
+ */
 static hr_status gather_crews(hri_lane *lane)
 {
     hri_run_state *run = lane->run;
@@ -163,9 +164,14 @@ static hr_status gather_crews(hri_lane *lane)
         lane->up_crew.up = true;
         status = hri_crew_init(&lane->up_crew);
     }
-    if (lane->staged[HRI_C] && status == HR_OK) {
+    if (status == HR_OK) {
         lane->down_crew = crew;
+        lane->down_crew.direct = !lane->staged[HRI_C];
         status = hri_crew_init(&lane->down_crew);
+    }
+    for (int i = 0; i < HRI_COPIES && status == HR_OK; i++) {
+        status =
+            hri_accelerator_take_event(lane->accelerator, &lane->under_way[i]);
     }
     for (int i = 0; i < HRI_LOADS; i++) {
         lane->loads[i].lane = lane;

@@ -2,12 +2,12 @@
 /* The state of a running plan: one lane for each of its parts.
  *
  * A lane's threads: the feeder brings panels and the forwarder sends them on
- * (feed.c), the worker multiplies, takes old tiles of C up and sends finished
- * ones home (work.c); two crews copy ordinary memory through pinned memory
- * where it travels slowly (stage.c). They only issue work to queues; order
- * between queues comes from events. An event is recorded before anybody waits
- * for it, so threads wait on run->changed until the other side has issued what
- * they build on. */
+ * (feed.c), the worker multiplies and takes old tiles of C up (work.c); one
+ * crew brings finished tiles home, and another copies panels that lie in
+ * ordinary memory where that travels slowly (stage.c). They only issue work to
+ * queues; order between queues comes from events. An event is recorded before
+ * anybody waits for it, so threads wait on run->changed until the other side
+ * has issued what they build on. */
 #ifndef HRI_GEMM_LANE_H
 #define HRI_GEMM_LANE_H
 
@@ -28,8 +28,8 @@ typedef struct hri_arrival {
 typedef struct hri_tile_slot {
     hri_place place;
     hri_event *fetched; /* old C is in it */
-    hri_event *stored;  /* the tile has gone home */
-    bool draining;      /* a crew still brings it home */
+    hri_event *ready;   /* the tile is complete */
+    bool draining;      /* the crew still brings it home */
     hri_job home;       /* of the crew */
     hri_lane *lane;
 } hri_tile_slot;
@@ -67,11 +67,13 @@ struct hri_lane {
     hri_queue *peer;        /* panels to other lanes: the forwarder's */
     hri_queue *fetch;       /* old C and stolen panels: the worker's */
     hri_queue *compute;     /* products: the worker's */
-    hri_queue *down;        /* finished tiles: the worker's */
+    hri_queue *down;        /* finished tiles: the down crew's */
     pthread_mutex_t queues; /* around calls on up, fetch and down */
     bool staged[3];         /* HRI_A, HRI_B, HRI_C go through the crews */
     hri_crew up_crew, down_crew;
-    hri_load loads[HRI_LOADS];
+    hri_load loads[HRI_LOADS];        /* of up_crew */
+    hri_event *under_way[HRI_COPIES]; /* the last loads of pinned memory */
+    int64_t loaded;                   /* how many the feeder has enqueued */
 
     hri_buffer **buffers; /* what the slots lie in */
     uint32_t buffer_count;

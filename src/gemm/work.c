@@ -104,11 +104,8 @@ static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
     if (status != HR_OK) {
         return status; /* the crew may have left the tile in use */
     }
-    bool fetch = run->plan->shape.read_c;
-    hri_queue *first = fetch ? lane->fetch : lane->compute;
-    status = first->ops->wait(first, tile->stored);
-    if (!fetch || status != HR_OK) {
-        return status;
+    if (!run->plan->shape.read_c) {
+        return HR_OK;
     }
     hri_copy copy =
         hri_tile_copy(run, task->row, task->col, tile->place, false);
@@ -130,31 +127,24 @@ static void tile_is_home(void *data)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Send the tile home when its last product has run. */
-static hr_status store_tile(hri_lane *lane, const hri_task *task, int32_t slot,
-                            hri_event *done)
+/* Send the tile home when its last product, just issued, has run. */
+static hr_status store_tile(hri_lane *lane, const hri_task *task, int32_t slot)
 {
-    hri_run_state *run = lane->run;
     hri_tile_slot *tile = &lane->tiles[slot];
-    hri_copy copy = hri_tile_copy(run, task->row, task->col, tile->place, true);
-    pthread_mutex_lock(&lane->queues);
-    hr_status status = lane->down->ops->wait(lane->down, done);
-    pthread_mutex_unlock(&lane->queues);
-    count(lane, &lane->share->down, &copy);
-    if (status == HR_OK && lane->staged[HRI_C]) {
+    hri_copy copy =
+        hri_tile_copy(lane->run, task->row, task->col, tile->place, true);
+    hr_status status = lane->compute->ops->record(lane->compute, tile->ready);
+    if (status == HR_OK) {
+        count(lane, &lane->share->down, &copy);
         tile->draining = true;
         tile->home = (hri_job){.copy = copy,
                                .queue = lane->down,
+                               .after = tile->ready,
                                .done = tile_is_home,
                                .data = tile};
         hri_crew_put(&lane->down_crew, &tile->home, false);
-        return HR_OK;
     }
-    if (status == HR_OK) {
-        status = lane->down->ops->copy(lane->down, &copy);
-    }
-    return status == HR_OK ? lane->down->ops->record(lane->down, tile->stored)
-                           : status;
+    return status;
 }
 
 /* ---- one task */
@@ -238,11 +228,7 @@ static hr_status run_task(hri_lane *lane, const hri_task *task,
         hri_gemm gemm = product_of(lane, task, from, &lane->tiles[slot].place);
         status = issue_product(lane, &gemm, from);
     }
-    if (status == HR_OK && last) {
-        int at = (int)((lane->issued - 1) % HRI_WINDOW);
-        status = store_tile(lane, task, slot, lane->done[at]);
-    }
-    return status;
+    return status == HR_OK && last ? store_tile(lane, task, slot) : status;
 }
 
 /* ---- the lane's own tasks */

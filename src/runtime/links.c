@@ -16,9 +16,12 @@ enum {
     DOWN,
     WAYS,
     TRIES = 3,
-    /* One copy each way: more than caches hold, and long enough for links. */
+    /* One copy each way: more than caches hold, and long enough for links; of
+     * ordinary memory much more than crews have under way. */
     MOST_BYTES = 64 << 20,
-    LEAST_BYTES = 1 << 20
+    MOST_STAGED_BYTES = 256 << 20,
+    LEAST_BYTES = 1 << 20,
+    SHARE = 4 /* a copy of a SHARE-th tells what starting takes */
 };
 
 /* One accelerator's part in a measurement. */
@@ -37,7 +40,7 @@ typedef struct probes {
     probe *all;
     uint32_t count;
     bool staged;
-    uint64_t bytes;
+    uint64_t most, bytes; /* of each copy: that there is room for, and now */
 } probes;
 
 static void fail(void *data, hr_status status)
@@ -170,25 +173,50 @@ static hr_status time_once(const probes *x, int first, int last,
     return status;
 }
 
-static hr_status time_best(const probes *x, int first, int last, double *rate)
+static hr_status time_best(const probes *x, int first, int last, double *best)
 {
-    double best = 0.0;
     for (int i = 0; i < TRIES; i++) {
         double seconds;
         hr_status status = time_once(x, first, last, &seconds);
         if (status != HR_OK) {
             return status;
         }
-        best = i == 0 || seconds < best ? seconds : best;
+        *best = i == 0 || seconds < *best ? seconds : *best;
     }
-    *rate = (double)x->bytes * (last - first + 1) * x->count / best;
     return HR_OK;
 }
 
-static uint64_t choose_bytes(hri_accelerator *const *accelerators,
-                             uint32_t count)
+/* What they carry once they are under way: starting is done for the whole copy
+ * and for a part of it alike. */
+static hr_status find_rate(probes *x, int first, int last, double *rate)
 {
-    uint64_t bytes = MOST_BYTES;
+    double whole = 0.0, part = 0.0, ways = last - first + 1;
+    hr_status status = time_best(x, first, last, &whole);
+    if (status == HR_OK) {
+        x->bytes = x->most / SHARE;
+        status = time_best(x, first, last, &part);
+    }
+    if (status == HR_OK) {
+        double bytes = (double)(x->most - x->bytes), seconds = whole - part;
+        if (seconds < whole / SHARE) { /* something came between */
+            bytes = (double)x->most;
+            seconds = whole;
+        }
+        *rate = bytes * ways * x->count / seconds;
+    }
+    x->bytes = x->most;
+    return status;
+}
+
+static uint64_t most_bytes(bool staged)
+{
+    return staged ? MOST_STAGED_BYTES : MOST_BYTES;
+}
+
+static uint64_t choose_bytes(hri_accelerator *const *accelerators,
+                             uint32_t count, bool staged)
+{
+    uint64_t bytes = most_bytes(staged);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t room = hri_accelerator_room(accelerators[i]) / 2;
         uint64_t largest = accelerators[i]->device->info.allocation_bytes;
@@ -203,8 +231,9 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
 {
     probes x = {.count = count,
                 .staged = staged,
-                .bytes = choose_bytes(accelerators, count),
+                .most = choose_bytes(accelerators, count, staged),
                 .all = calloc(count, sizeof *x.all)};
+    x.bytes = x.most;
     hri_link found = {0};
     hr_status status = HR_OK;
     if (x.all == NULL) {
@@ -223,13 +252,13 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
         }
     }
     if (status == HR_OK) {
-        status = time_best(&x, UP, UP, &found.up);
+        status = find_rate(&x, UP, UP, &found.up);
     }
     if (status == HR_OK) {
-        status = time_best(&x, DOWN, DOWN, &found.down);
+        status = find_rate(&x, DOWN, DOWN, &found.down);
     }
     if (status == HR_OK) {
-        status = time_best(&x, UP, DOWN, &found.both);
+        status = find_rate(&x, UP, DOWN, &found.both);
     }
     for (uint32_t i = 0; i < count; i++) {
         close_probe(&x, &x.all[i]);
@@ -322,9 +351,11 @@ static void set_alone(hr_context *context, const char *name, int kind,
 }
 
 /* Whether memory limits leave room to measure well. */
-static bool is_settled(hri_accelerator *const *devices, uint32_t count)
+static bool is_settled(hri_accelerator *const *devices, uint32_t count,
+                       int kind)
 {
-    return choose_bytes(devices, count) == MOST_BYTES;
+    const bool staged = kind == HRI_STAGED;
+    return choose_bytes(devices, count, staged) == most_bytes(staged);
 }
 
 static hr_status learn(hr_context *context, hri_accelerator *const *devices,
@@ -344,7 +375,7 @@ static hr_status learn(hr_context *context, hri_accelerator *const *devices,
         if (again || !find(devices[i]->key, kind, &link)) {
             status =
                 hri_links_measure(&devices[i], 1, kind == HRI_STAGED, &link);
-            if (is_settled(&devices[i], 1)) {
+            if (is_settled(&devices[i], 1, kind)) {
                 keep(devices[i]->key, kind, &link);
             }
         }
@@ -356,7 +387,7 @@ static hr_status learn(hr_context *context, hri_accelerator *const *devices,
                (again || !find(set, kind, &context->links[kind]))) {
         status = hri_links_measure(devices, count, kind == HRI_STAGED,
                                    &context->links[kind]);
-        if (is_settled(devices, count)) {
+        if (is_settled(devices, count, kind)) {
             keep(set, kind, &context->links[kind]);
         }
     }

@@ -8,11 +8,11 @@
 
 /* ---- pieces */
 
-/* Move on to the next piece of a box, or to the first when rows is 0; false
- * after the last. */
-static bool next_piece(const hri_copy *box, hri_piece *p)
+/* Move on to the next piece of a box, of so many bytes at most, or to the first
+ * when rows is 0; false after the last. */
+static bool next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
 {
-    size_t width = box->width < HRI_PIECE_BYTES ? box->width : HRI_PIECE_BYTES;
+    size_t width = box->width < bytes ? box->width : bytes;
     if (p->rows == 0) {
         *p = (hri_piece){.width = width};
     } else if (p->start + p->width < box->width) {
@@ -26,7 +26,7 @@ static bool next_piece(const hri_copy *box, hri_piece *p)
     }
     size_t left = box->width - p->start;
     p->width = left < width ? left : width;
-    p->rows = p->width < box->width ? 1 : HRI_PIECE_BYTES / p->width;
+    p->rows = p->width < box->width ? 1 : bytes / p->width;
     if (p->rows > box->height - p->row) {
         p->rows = box->height - p->row;
     }
@@ -99,12 +99,11 @@ static void copy_down(const hri_job *job, const hri_piece *p,
     }
 }
 
-/* Enqueue the copy of a piece between pinned memory and the buffer. */
-static hr_status travel(hri_crew *crew, const hri_job *job, const hri_piece *p,
-                        void *pinned, hri_event *event)
+/* The copy of a piece between pinned memory and the buffer. */
+static hri_copy piece_copy(const hri_crew *crew, const hri_job *job,
+                           const hri_piece *p, void *pinned)
 {
     const hri_copy *box = &job->copy;
-    hri_queue *queue = job->queue;
     hri_copy copy = {
         .to = hri_at_host(pinned, 0),
         .from = hri_at_host(pinned, 0),
@@ -119,8 +118,23 @@ static hr_status travel(hri_crew *crew, const hri_job *job, const hri_piece *p,
     } else {
         copy.from = piece_place(box->from, box->from_pitch, p);
     }
+    return copy;
+}
+
+/* Enqueue it, or the whole box when there is no need for pieces. */
+static hr_status travel(const hri_crew *crew, const hri_job *job,
+                        const hri_piece *p, void *pinned, hri_event *event)
+{
+    hri_queue *queue = job->queue;
+    hri_copy copy = crew->direct ? job->copy : piece_copy(crew, job, p, pinned);
+    hr_status status = HR_OK;
     pthread_mutex_lock(crew->queues);
-    hr_status status = queue->ops->copy(queue, &copy);
+    if (job->after != NULL) {
+        status = queue->ops->wait(queue, job->after);
+    }
+    if (status == HR_OK) {
+        status = queue->ops->copy(queue, &copy);
+    }
     if (status == HR_OK) {
         status = queue->ops->record(queue, event);
     }
@@ -149,7 +163,8 @@ static work take(hri_crew *crew, bool patient)
     hri_job **list = crew->urgent != NULL ? &crew->urgent : &crew->first;
     hri_job *job = crew->stopped ? NULL : *list;
     if (job != NULL) {
-        (void)next_piece(&job->copy, &job->cursor); /* it has one more */
+        /* it has one more */
+        (void)next_piece(&job->copy, job->piece_bytes, &job->cursor);
         job->out++;
         w = (work){job, job->cursor};
         job->handed_out = is_last(&job->copy, &job->cursor);
@@ -179,9 +194,23 @@ static void finish(hri_crew *crew, hri_job *job, bool well)
     }
 }
 
+/* Pieces that give every thread of the crew something to do. */
+static size_t choose_piece(const hri_crew *crew, const hri_copy *box)
+{
+    size_t even =
+        box->width * box->height / ((size_t)crew->hand_count * HRI_HAND_PIECES);
+    if (crew->direct) {
+        return SIZE_MAX;
+    }
+    return even < HRI_LEAST_PIECE_BYTES ? HRI_LEAST_PIECE_BYTES
+           : even < HRI_PIECE_BYTES     ? even
+                                        : HRI_PIECE_BYTES;
+}
+
 void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent)
 {
     job->next = NULL;
+    job->piece_bytes = choose_piece(crew, &job->copy);
     job->cursor = (hri_piece){0};
     job->out = 0;
     job->failed = false;
@@ -226,7 +255,7 @@ static hr_status carry_up(hri_hand *hand)
     work w;
     for (uint32_t turn = 0;
          status == HR_OK && (w = take(hand->crew, true)).job != NULL; turn++) {
-        uint32_t at = turn % HRI_HAND_PIECES;
+        uint32_t at = turn % hand->crew->depth;
         hri_event *event = hand->events[at];
         status = event->ops->wait(event);
         if (status == HR_OK) {
@@ -241,24 +270,27 @@ static hr_status carry_up(hri_hand *hand)
 
 static hr_status carry_down(hri_hand *hand)
 {
+    const hri_crew *crew = hand->crew;
+    const uint32_t depth = crew->depth;
     hr_status status = HR_OK;
-    work under_way[HRI_HAND_PIECES];
+    work under_way[HRI_COPIES];
     uint32_t sent = 0, arrived = 0;
     while (status == HR_OK) {
         work w = {0};
-        if (sent - arrived < HRI_HAND_PIECES) {
+        if (sent - arrived < depth) {
             w = take(hand->crew, sent == arrived);
         }
         if (w.job != NULL) {
-            uint32_t at = sent++ % HRI_HAND_PIECES;
+            uint32_t at = sent++ % depth;
             under_way[at] = w;
-            status = travel(hand->crew, w.job, &w.piece, hand->pinned[at],
-                            hand->events[at]);
+            status =
+                travel(crew, w.job, &w.piece,
+                       hand->pinned[at % HRI_HAND_PIECES], hand->events[at]);
         } else if (arrived < sent) {
-            uint32_t at = arrived++ % HRI_HAND_PIECES;
+            uint32_t at = arrived++ % depth;
             w = under_way[at];
             status = hand->events[at]->ops->wait(hand->events[at]);
-            if (status == HR_OK) {
+            if (status == HR_OK && !crew->direct) {
                 copy_down(w.job, &w.piece, hand->pinned[at]);
             }
             finish(hand->crew, w.job, status == HR_OK);
@@ -267,7 +299,7 @@ static hr_status carry_down(hri_hand *hand)
         }
     }
     while (arrived < sent) {
-        finish(hand->crew, under_way[arrived++ % HRI_HAND_PIECES].job, false);
+        finish(hand->crew, under_way[arrived++ % depth].job, false);
     }
     return status;
 }
@@ -303,8 +335,8 @@ static void stay_near(hri_accelerator *a)
 hr_status hri_staging_open(hri_accelerator *accelerator, uint32_t accelerators)
 {
     hri_device *device = accelerator->device;
-    /* a quarter of the machine's threads each way: more wait for memory */
-    uint32_t hands = hri_cpu_count() / (4 * accelerators);
+    /* half of the machine's threads each way: many wait for memory or copies */
+    uint32_t hands = hri_cpu_count() / (2 * accelerators);
     hands = hands < 1 ? 1 : hands > HRI_MOST_HANDS ? HRI_MOST_HANDS : hands;
     size_t bytes = (size_t)hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
     hr_status status = HR_OK;
@@ -336,16 +368,19 @@ hr_status hri_crew_init(hri_crew *crew)
 {
     hri_accelerator *a = crew->accelerator;
     char *pinned = a->staging[crew->up ? 0 : 1];
-    uint32_t pieces = a->hands * HRI_HAND_PIECES;
     hr_status status = HR_OK;
-    crew->hand_count = a->hands;
+    crew->hand_count = crew->direct ? 1 : a->hands;
+    crew->depth = crew->direct ? HRI_COPIES : HRI_HAND_PIECES;
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->changed, NULL);
-    for (uint32_t i = 0; i < pieces && status == HR_OK; i++) {
-        hri_hand *hand = &crew->hands[i / HRI_HAND_PIECES];
-        uint32_t at = i % HRI_HAND_PIECES;
+    for (uint32_t i = 0; i < crew->hand_count * crew->depth && status == HR_OK;
+         i++) {
+        hri_hand *hand = &crew->hands[i / crew->depth];
+        uint32_t at = i % crew->depth;
         hand->crew = crew;
-        hand->pinned[at] = pinned + (size_t)i * HRI_PIECE_BYTES;
+        if (!crew->direct) {
+            hand->pinned[at] = pinned + (size_t)i * HRI_PIECE_BYTES;
+        }
         status = hri_accelerator_take_event(a, &hand->events[at]);
     }
     return status;

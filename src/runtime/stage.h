@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Ordinary memory to and from accelerators that copy it slowly: through pinned
- * pieces, by a crew of threads that copy some while others travel. */
+/* Copies by crews of threads. Ordinary memory, which accelerators copy slowly,
+ * goes through pinned pieces: threads copy some while others travel. Pinned
+ * memory goes as it is; a crew of one thread then sees to it that only a few
+ * copies are under way, as drivers hold up all that enqueue anything when there
+ * are too many. */
 #ifndef HRI_RUNTIME_STAGE_H
 #define HRI_RUNTIME_STAGE_H
 
 #include "runtime/runtime.h"
 
 enum {
-    HRI_PIECE_BYTES = 4 << 20,
+    HRI_PIECE_BYTES = 2 << 20,
+    HRI_LEAST_PIECE_BYTES = 256 << 10,
     HRI_HAND_PIECES = 2, /* of a thread: one travels while it copies another */
+    HRI_COPIES = 4,      /* of pinned memory under way in one direction */
     HRI_MOST_HANDS = 8
 };
 
@@ -23,13 +28,15 @@ typedef struct hri_piece {
 typedef struct hri_job {
     hri_copy copy;
     hri_queue *queue;
+    hri_event *after;         /* NULL, or what its copies wait for */
     void (*done)(void *data); /* NULL, or called once when finished, by a thread
                                  of the crew that holds no lock */
     void *data;
     /* the crew's */
     struct hri_job *next;
     hri_piece cursor;
-    uint32_t out; /* pieces that threads work on */
+    size_t piece_bytes; /* at most */
+    uint32_t out;       /* pieces that threads work on */
     bool handed_out, failed, finished;
 } hri_job;
 
@@ -40,7 +47,7 @@ typedef struct hri_hand {
     hri_crew *crew;
     hri_thread *thread;
     void *pinned[HRI_HAND_PIECES];
-    hri_event *events[HRI_HAND_PIECES];
+    hri_event *events[HRI_COPIES]; /* as many as it may have under way */
 } hri_hand;
 
 /* A crew serves one direction of one accelerator. Jobs to the accelerator are
@@ -50,12 +57,16 @@ struct hri_crew {
     /* set by the caller before hri_crew_init */
     hri_accelerator *accelerator; /* NULL: there is no crew */
     bool up;                      /* to the accelerator */
+    bool direct;                  /* the host memory of its jobs is pinned, and
+                                     it goes down: up, whoever has a copy enqueues
+                                     it */
     pthread_mutex_t *queues; /* held around calls on the queues of its jobs */
     void (*fail)(void *data, hr_status status); /* gets the first error, on a
                                                    thread of the crew */
     void *fail_data;
     /* its own */
     uint32_t hand_count; /* threads */
+    uint32_t depth;      /* copies that each may have under way */
     hri_hand hands[HRI_MOST_HANDS];
     uint32_t started;
     pthread_mutex_t lock; /* guards what follows, and the crew's part of jobs */

@@ -154,25 +154,90 @@ static bool needs_staging(const hri_accelerator *accelerator)
     return accelerator->device->info.staged && !accelerator->in_place;
 }
 
-/* Pinned memory for those that copy ordinary memory slowly. */
-static hr_status open_staging(hr_context *context)
+/* What takes long, done for all accelerators that copy ordinary memory slowly
+ * at once. */
+typedef struct opening {
+    hri_accelerator *accelerator;
+    bool first; /* of its device */
+    hri_thread *thread;
+    hri_error error;
+} opening;
+
+static void *open_staging(void *argument)
+{
+    opening *o = argument;
+    hri_error_keep(&o->error, hri_staging_open(o->accelerator));
+    if (o->error.status == HR_OK && o->first) {
+        hri_accelerator_warm(o->accelerator);
+    }
+    return NULL;
+}
+
+/* Pinned memory for those that copy ordinary memory slowly, and kernels. */
+static hr_status open_all_staging(hr_context *context)
 {
     uint32_t count = 0;
     hr_status status = HR_OK;
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        count += needs_staging(&context->accelerators[i]);
+    hri_threads threads;
+    opening *all = calloc(context->accelerator_count, sizeof *all);
+    if (all == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
     }
-    for (uint32_t i = 0; i < context->accelerator_count && status == HR_OK;
-         i++) {
-        if (needs_staging(&context->accelerators[i])) {
-            status = hri_staging_open(&context->accelerators[i], count);
+    hri_threads_init(&threads);
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        if (needs_staging(a)) {
+            bool first = true;
+            for (uint32_t j = 0; j < count; j++) {
+                first = first && all[j].accelerator->physical != a->physical;
+            }
+            all[count++] = (opening){.accelerator = a, .first = first};
         }
     }
+    for (uint32_t i = 0; i < count; i++) {
+        hri_staging_plan(all[i].accelerator, count);
+        all[i].thread = hri_threads_start(&threads, open_staging, &all[i]);
+        if (all[i].thread == NULL) {
+            open_staging(&all[i]);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (all[i].thread != NULL) {
+            hri_thread_join(all[i].thread);
+        }
+        status = status == HR_OK ? hri_error_raise(&all[i].error) : status;
+    }
+    hri_threads_finish(&threads);
+    free(all);
     return status;
 }
 
+/* Let accelerators that can copy from each other be allowed to. */
+static void introduce_peers(const hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            hri_device *device = context->accelerators[i].device;
+            (void)device->ops->is_peer(device, context->accelerators[j].device);
+        }
+    }
+}
+
+/* Names for facts.h. */
+static void set_keys(hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        const hri_device_info *info = &a->device->info;
+        snprintf(a->key, sizeof a->key, "%s %s %s %s, %u units", info->path,
+                 info->physical_id, info->name, info->arithmetic,
+                 info->compute_units);
+    }
+}
+
 hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
-                                const hri_choices *choices, uint64_t limit)
+                                const hri_choices *choices, uint64_t limit,
+                                bool remember)
 {
     context->accelerators =
         calloc(choices->count, sizeof *context->accelerators);
@@ -187,20 +252,14 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
     if (status == HR_OK) {
         relate(context, machine, found);
         share_out_memory(context, limit);
+        if (remember) {
+            set_keys(context);
+        }
+        introduce_peers(context);
+        status = open_all_staging(context);
     }
     free(found);
-    return status == HR_OK ? open_staging(context) : status;
-}
-
-void hri_accelerators_remember(hr_context *context)
-{
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_accelerator *a = &context->accelerators[i];
-        const hri_device_info *info = &a->device->info;
-        snprintf(a->key, sizeof a->key, "%s %s %s %s, %u units", info->path,
-                 info->physical_id, info->name, info->arithmetic,
-                 info->compute_units);
-    }
+    return status;
 }
 
 void hri_accelerators_close(hr_context *context)

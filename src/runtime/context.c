@@ -119,7 +119,7 @@ static void log_accelerators(hr_context *context)
 /* Choose from what was found and make the context ready. */
 static hr_status fill_context(hr_context *context, hri_machine *machine,
                               const hr_context_options *options,
-                              const char *source)
+                              const char *source, bool remember)
 {
     hri_choices choices = {0};
     hr_status status =
@@ -129,7 +129,7 @@ static hr_status fill_context(hr_context *context, hri_machine *machine,
     }
     if (status == HR_OK) {
         status = hri_accelerators_open(context, machine, &choices,
-                                       options->memory_limit);
+                                       options->memory_limit, remember);
     }
     if (status == HR_OK) {
         status = describe_machine(context, machine);
@@ -140,7 +140,8 @@ static hr_status fill_context(hr_context *context, hri_machine *machine,
 
 static hr_status make_context(hri_machine *machine,
                               const hr_context_options *options,
-                              const char *source, hr_context **out)
+                              const char *source, bool remember,
+                              hr_context **out)
 {
     hr_context *context = calloc(1, sizeof *context);
     if (context == NULL) {
@@ -150,7 +151,8 @@ static hr_status make_context(hri_machine *machine,
     pthread_mutex_init(&context->log_lock, NULL);
     context->log = options->log;
     context->log_data = options->log_data;
-    hr_status status = fill_context(context, machine, options, source);
+    hr_status status =
+        fill_context(context, machine, options, source, remember);
     if (status != HR_OK) {
         hr_context_destroy(context);
         return status;
@@ -160,9 +162,9 @@ static hr_status make_context(hri_machine *machine,
     return HR_OK;
 }
 
-hr_status hri_context_create_from(const hri_backend *const *backends,
-                                  const hr_context_options *options,
-                                  hr_context **context)
+static hr_status create(const hri_backend *const *backends,
+                        const hr_context_options *options, bool remember,
+                        hr_context **context)
 {
     hr_context_options read = HR_CONTEXT_OPTIONS_INIT;
     const char *source = NULL;
@@ -179,20 +181,23 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
         status = hri_machine_find(backends, read.accelerators, &machine);
     }
     if (status == HR_OK) {
-        status = make_context(&machine, &read, source, context);
+        status = make_context(&machine, &read, source, remember, context);
     }
     hri_machine_free(&machine);
     return status;
 }
 
+hr_status hri_context_create_from(const hri_backend *const *backends,
+                                  const hr_context_options *options,
+                                  hr_context **context)
+{
+    return create(backends, options, false, context);
+}
+
 hr_status hr_context_create(const hr_context_options *options,
                             hr_context **context)
 {
-    hr_status status = hri_context_create_from(hri_backends, options, context);
-    if (status == HR_OK) {
-        hri_accelerators_remember(*context);
-    }
-    return status;
+    return create(hri_backends, options, true, context);
 }
 
 void hr_context_destroy(hr_context *context)

@@ -77,7 +77,7 @@ static FILE *open_file(const char *path)
 bool hri_facts_find(const char *kind, const char *key, double *value)
 {
     char folder[PATH_MAX], path[PATH_MAX + 8], line[LINE];
-    if (!find_folder(folder, sizeof folder)) {
+    if (key[0] == '\0' || !find_folder(folder, sizeof folder)) {
         return false;
     }
     snprintf(path, sizeof path, "%s/rates", folder);
@@ -122,8 +122,8 @@ static void copy_others(const char *path, FILE *to, const char *kind,
 void hri_facts_keep(const char *kind, const char *key, double value)
 {
     char folder[PATH_MAX], path[PATH_MAX + 8], fresh[PATH_MAX + 16];
-    if (strlen(key) + strlen(kind) > LINE - 40 || strchr(key, '\n') != NULL ||
-        !find_folder(folder, sizeof folder)) {
+    if (key[0] == '\0' || strlen(key) + strlen(kind) > LINE - 40 ||
+        strchr(key, '\n') != NULL || !find_folder(folder, sizeof folder)) {
         return;
     }
     make_folder(folder);

@@ -13,7 +13,8 @@
 
 #include <stdbool.h>
 
-/* What was kept under this kind (a word) and key (a line); false: nothing. */
+/* What was kept under this kind (a word) and key (a line); false: nothing.
+ * Under the key "" nothing is kept. */
 bool hri_facts_find(const char *kind, const char *key, double *value);
 
 /* Keep a value, in the place of an earlier one. */

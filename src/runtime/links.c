@@ -284,7 +284,7 @@ static const char *const fact_kinds[HRI_LINKS][3] = {
 
 static void keep(const char *key, int kind, const hri_link *link)
 {
-    if (key[0] != '\0' && link->up > 0.0) {
+    if (link->up > 0.0) {
         hri_facts_keep(fact_kinds[kind][0], key, link->up);
         hri_facts_keep(fact_kinds[kind][1], key, link->down);
         hri_facts_keep(fact_kinds[kind][2], key, link->both);
@@ -294,8 +294,7 @@ static void keep(const char *key, int kind, const hri_link *link)
 static bool find(const char *key, int kind, hri_link *link)
 {
     hri_link found;
-    if (key[0] == '\0' ||
-        !hri_facts_find(fact_kinds[kind][0], key, &found.up) ||
+    if (!hri_facts_find(fact_kinds[kind][0], key, &found.up) ||
         !hri_facts_find(fact_kinds[kind][1], key, &found.down) ||
         !hri_facts_find(fact_kinds[kind][2], key, &found.both)) {
         return false;

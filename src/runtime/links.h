@@ -21,4 +21,8 @@ hr_status hri_links_learn(hr_context *context);
 hr_status hri_links_measure(hri_accelerator *const *accelerators,
                             uint32_t count, bool staged, hri_link *link);
 
+/* Measure what the link of one accelerator carries from and to pinned memory,
+ * also where nothing is staged, into its up and down, and keep it. */
+hr_status hri_link_measure(hri_accelerator *accelerator);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How fast an accelerator multiplies and how fast its link is, found out with
- * small jobs through the same HAL calls that the engines use. */
+/* How fast an accelerator multiplies, found out with small products through the
+ * same HAL calls that the engines use. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,11 +15,8 @@ enum {
     LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */
     MOST_EXTENT = 8192,
     MOST_TOP_EXTENT = 16384,
-    TILE_DEPTH = 8192,        /* of the products of tiles */
-    PATTERN_BYTES = 64 << 10, /* random numbers, repeated over operands */
-    LINK_BYTES = 4 << 20,     /* of a copy, until it takes long enough */
-    MOST_LINK_BYTES = 64 << 20,
-    LEAST_LINK_BYTES = 64 << 10 /* below, latency is all that would be seen */
+    TILE_DEPTH = 8192,       /* of the products of tiles */
+    PATTERN_BYTES = 64 << 10 /* random numbers, repeated over operands */
 };
 
 /* What takes at least so long is not ruled by latency or the clock's steps. */
@@ -33,19 +30,7 @@ static const double clearly_more = 1.1;
 
 /* Where the limit does not even let the smallest job in: an order of magnitude
  * that lets planning go on; the accelerator will not get much work anyway. */
-static const double default_flops = 1e10, default_link = 1e10;
-
-static bool find_fact(const hri_accelerator *a, const char *kind, double *value)
-{
-    return a->key[0] != '\0' && hri_facts_find(kind, a->key, value);
-}
-
-static void keep_fact(const hri_accelerator *a, const char *kind, double value)
-{
-    if (a->key[0] != '\0') {
-        hri_facts_keep(kind, a->key, value);
-    }
-}
+static const double default_flops = 1e10;
 
 /* A number of size at most 1 made of random bits; returns its bytes. */
 static size_t make_number(hr_type type, uint64_t bits, void *number)
@@ -149,7 +134,8 @@ static hri_gemm make_product(const product_kind *kind, int64_t n, int64_t k,
 }
 
 /* The rate of a product of extents n, n and k, flop/s, and the seconds it
- * takes. HR_ERROR_OUT_OF_MEMORY when there is no room for the operands. */
+ * takes. Operands repeat the pattern, or hold anything when that is NULL.
+ * HR_ERROR_OUT_OF_MEMORY when there is no room for them. */
 static hr_status time_product(const hri_bench *b, const product_kind *kind,
                               int64_t n, int64_t k, const void *pattern,
                               double *rate, double *seconds)
@@ -166,7 +152,7 @@ static hr_status time_product(const hri_bench *b, const product_kind *kind,
     if (status == HR_OK) {
         status = take(b->accelerator, c_bytes, &places[2]);
     }
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
+    for (int i = 0; i < 2 && status == HR_OK && pattern != NULL; i++) {
         status = upload(b, pattern, places[i], bytes);
     }
     if (status == HR_OK) {
@@ -266,12 +252,12 @@ static void keep_rates(hri_accelerator *a, const product_kind *kind,
 {
     char name[32];
     if (what == LARGE) {
-        keep_fact(a, rate_name(kind), rates[0]);
+        hri_facts_keep(rate_name(kind), a->key, rates[0]);
         return;
     }
     for (int i = 0; i < HRI_TILE_RATES; i++) {
         tile_rate_name(kind, i, name);
-        keep_fact(a, name, rates[i]);
+        hri_facts_keep(name, a->key, rates[i]);
     }
 }
 
@@ -340,7 +326,8 @@ hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
 static double *look_up(hri_accelerator *accelerator, const product_kind *kind)
 {
     double *rate = &accelerator->rates[rate_index(kind)], known;
-    if (*rate == 0.0 && find_fact(accelerator, rate_name(kind), &known)) {
+    if (*rate == 0.0 &&
+        hri_facts_find(rate_name(kind), accelerator->key, &known)) {
         set_rate(accelerator, kind, known);
     }
     return rate;
@@ -361,7 +348,7 @@ void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
     double known = *look_up(accelerator, &kind);
     if (known > 0.0 && flops_per_second > clearly_more * known) {
         set_rate(accelerator, &kind, flops_per_second);
-        keep_fact(accelerator, rate_name(&kind), flops_per_second);
+        hri_facts_keep(rate_name(&kind), accelerator->key, flops_per_second);
     }
 }
 
@@ -395,7 +382,7 @@ static void find_tile_rates(hri_accelerator *accelerator,
     double rates[HRI_TILE_RATES];
     for (int i = 0; i < HRI_TILE_RATES; i++) {
         tile_rate_name(kind, i, name);
-        if (!find_fact(accelerator, name, &rates[i])) {
+        if (!hri_facts_find(name, accelerator->key, &rates[i])) {
             return;
         }
     }
@@ -422,108 +409,6 @@ hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
     return status;
 }
 
-/* Seconds that `bytes` bytes take each way. */
-static hr_status time_link(const hri_bench *b, uint64_t bytes, double *up,
-                           double *down)
-{
-    hri_buffer *buffer = NULL;
-    void *host = NULL;
-    hr_status status = hri_accelerator_allocate(b->accelerator, bytes, &buffer);
-    if (status == HR_OK) {
-        status = hri_accelerator_allocate_pinned(b->accelerator, bytes, &host);
-    }
-    if (status == HR_OK) {
-        memset(host, 1, bytes); /* so that its pages exist */
-        hri_copy copy = {.to = hri_at(buffer, 0),
-                         .from = hri_at_host(host, 0),
-                         .width = bytes,
-                         .height = 1,
-                         .depth = 1};
-        status = hri_bench_time(b, NULL, &copy, up);
-        if (status == HR_OK) {
-            hri_place to = copy.to;
-            copy.to = copy.from;
-            copy.from = to;
-            status = hri_bench_time(b, NULL, &copy, down);
-        }
-    }
-    hr_status finished = b->queue->ops->finish(b->queue);
-    hri_accelerator_release(b->accelerator, buffer);
-    hri_accelerator_release_pinned(b->accelerator, host);
-    return status != HR_OK ? status : finished;
-}
-
-/* Start with what fits of LINK_BYTES; four times as much until it takes long
- * enough or does not fit. */
-static hr_status link_on_bench(const hri_bench *b, double *up, double *down,
-                               bool *settled)
-{
-    hr_status status = HR_OK;
-    double up_time = 0.0, down_time = 0.0;
-    const uint64_t room = hri_accelerator_room(b->accelerator);
-    const uint64_t largest = b->accelerator->device->info.allocation_bytes;
-    uint64_t bytes = room < largest ? room : largest;
-    bytes = bytes < LINK_BYTES ? bytes : LINK_BYTES;
-    *up = *down = default_link;
-    while (bytes >= LEAST_LINK_BYTES && bytes <= MOST_LINK_BYTES &&
-           (up_time < long_enough || down_time < long_enough)) {
-        status = time_link(b, bytes, &up_time, &down_time);
-        if (status != HR_OK) {
-            break;
-        }
-        *up = (double)bytes / up_time;
-        *down = (double)bytes / down_time;
-        bytes *= 4;
-    }
-    *settled = status == HR_OK && up_time >= long_enough;
-    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
-}
-
-static void set_link(hri_accelerator *accelerator, double up, double down)
-{
-    hri_accelerator *a = accelerator;
-    do {
-        a->up = up;
-        a->down = down;
-        a = a->sibling;
-    } while (a != NULL && a != accelerator);
-}
-
-static hr_status measure_link(hri_accelerator *accelerator)
-{
-    hri_bench b;
-    double up = 0.0, down = 0.0;
-    hr_status status = hri_bench_open(accelerator, &b);
-    if (status != HR_OK) {
-        return status;
-    }
-    bool settled = false;
-    status = link_on_bench(&b, &up, &down, &settled);
-    hri_bench_close(&b);
-    if (status == HR_OK) {
-        set_link(accelerator, up, down);
-    }
-    if (settled) {
-        keep_fact(accelerator, "up", up);
-        keep_fact(accelerator, "down", down);
-    }
-    return status;
-}
-
-hr_status hri_accelerator_link(hri_accelerator *accelerator)
-{
-    double up, down;
-    if (accelerator->in_place || accelerator->up > 0.0) {
-        return HR_OK;
-    }
-    if (find_fact(accelerator, "up", &up) &&
-        find_fact(accelerator, "down", &down)) {
-        set_link(accelerator, up, down);
-        return HR_OK;
-    }
-    return measure_link(accelerator);
-}
-
 /* All rates that are kept. */
 static const product_kind kinds[] = {
     {HR_F32, HR_F32, HR_COMPUTE_NATIVE}, {HR_F64, HR_F64, HR_COMPUTE_NATIVE},
@@ -531,6 +416,32 @@ static const product_kind kinds[] = {
     {HR_F16, HR_F32, HR_COMPUTE_NATIVE}, {HR_BF16, HR_F32, HR_COMPUTE_NATIVE},
     {HR_I8, HR_I32, HR_COMPUTE_NATIVE},  {HR_F32, HR_F32, HR_COMPUTE_TF32},
 };
+
+void hri_accelerator_warm(hri_accelerator *a)
+{
+    hri_device *device = a->device;
+    double rates[HRI_TILE_RATES], seconds;
+    hri_bench b;
+    hr_status status = hri_bench_open(a, &b);
+    if (status != HR_OK) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == HR_OK;
+         i++) {
+        const product_kind *kind = &kinds[i];
+        find_tile_rates(a, kind);
+        if (a->tile_rates[rate_index(kind)][0] == 0.0 ||
+            !device->ops->gemm_offered(device, kind->type, kind->c_type,
+                                       kind->compute)) {
+            continue;
+        }
+        for (int tile = 0; tile < HRI_TILE_RATES && status == HR_OK; tile++) {
+            status = time_product(&b, kind, (int64_t)hri_tile_edges[tile],
+                                  TILE_DEPTH, NULL, &rates[tile], &seconds);
+        }
+    }
+    hri_bench_close(&b);
+}
 
 /* Measure a rate again; one that nobody has asked for yet only when wanted. */
 static hr_status remeasure(hri_accelerator *a, const product_kind *kind,
@@ -563,7 +474,7 @@ static bool leads_links(const hr_context *context, const hri_accelerator *a)
 static hr_status measure_all(hr_context *context, hri_accelerator *a,
                              hr_accelerator_rates *rates)
 {
-    hr_status status = a->in_place ? HR_OK : measure_link(a);
+    hr_status status = a->in_place ? HR_OK : hri_link_measure(a);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == HR_OK;
          i++) {
         bool wanted = kinds[i].compute == HR_COMPUTE_NATIVE &&

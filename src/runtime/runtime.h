@@ -74,7 +74,8 @@ struct hr_context {
 /* Free what hr_allocate_pinned gave and nobody freed. */
 void hri_areas_free(hr_context *context);
 
-/* hr_context_create over a given list of backends, for tests. */
+/* hr_context_create over a given list of backends, for tests; it neither uses
+ * nor keeps what was measured (facts.h). */
 hr_status hri_context_create_from(const hri_backend *const *backends,
                                   const hr_context_options *options,
                                   hr_context **context);
@@ -135,6 +136,12 @@ void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
 hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
                                      hr_type c_type, hr_compute compute,
                                      double rates[HRI_TILE_RATES]);
+
+/* Multiply once, whatever its memory holds, on every kind of tile whose rate an
+ * earlier process kept: libraries load their kernels on first use, which takes
+ * longer than many a product. Errors are left for later calls to meet. One
+ * caller at a time. */
+void hri_accelerator_warm(hri_accelerator *accelerator);
 
 /* The most it does, measured now with products of up to a tenth of a second,
  * neither taken from the file nor kept. */

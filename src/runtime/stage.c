@@ -332,16 +332,22 @@ static void stay_near(hri_accelerator *a)
     }
 }
 
-hr_status hri_staging_open(hri_accelerator *accelerator, uint32_t accelerators)
+void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
 {
-    hri_device *device = accelerator->device;
     /* half of the machine's threads each way: many wait for memory or copies */
     uint32_t hands = hri_cpu_count() / (2 * accelerators);
-    hands = hands < 1 ? 1 : hands > HRI_MOST_HANDS ? HRI_MOST_HANDS : hands;
-    size_t bytes = (size_t)hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
-    hr_status status = HR_OK;
-    accelerator->hands = hands;
+    accelerator->hands = hands < 1                ? 1
+                         : hands > HRI_MOST_HANDS ? HRI_MOST_HANDS
+                                                  : hands;
     stay_near(accelerator);
+}
+
+hr_status hri_staging_open(hri_accelerator *accelerator)
+{
+    hri_device *device = accelerator->device;
+    size_t bytes =
+        (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
+    hr_status status = HR_OK;
     for (int way = 0; way < 2 && status == HR_OK; way++) {
         status = device->ops->allocate_pinned(device, bytes,
                                               &accelerator->staging[way]);

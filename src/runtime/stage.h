@@ -77,9 +77,12 @@ struct hri_crew {
 };
 
 /* Decide how many threads crews of each of `accelerators` accelerators have and
- * where they run, and page-lock their memory, which the accelerator keeps: that
- * takes longer than many a product. HR_ERROR_OUT_OF_MEMORY. */
-hr_status hri_staging_open(hri_accelerator *accelerator, uint32_t accelerators);
+ * where they run. */
+void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators);
+
+/* Page-lock their memory, which the accelerator keeps: that takes longer than
+ * many a product. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_staging_open(hri_accelerator *accelerator);
 void hri_staging_close(hri_accelerator *accelerator);
 
 /* Make it ready; threads have not started. HR_ERROR_OUT_OF_MEMORY.

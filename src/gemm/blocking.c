@@ -16,6 +16,7 @@ enum {
         5 * HRI_LEAST_EDGE, /* k that growing pieces are tried for */
     SHALLOW = 512,          /* depth for which the largest tiles are tried */
     GRAIN = 32,             /* of the largest edges */
+    MOST_FLAT = 4,          /* edge to height, and width to edge */
     RING = 4,               /* tiles on their way home when k is whole */
 };
 
@@ -55,8 +56,8 @@ typedef struct search {
     uint32_t count;
     const hri_partition *partition;
     hri_rect *rects;
-    double rate, up, down, both; /* sums */
-    double up_alone, down_alone;
+    double rate, up, down, both;       /* sums */
+    double up_alone, down_alone;       /* 0: rows do not matter */
     double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
     bool one_device; /* all of them: none idles while others work */
     double products; /* multiply-adds of the largest task */
@@ -155,15 +156,13 @@ static void predict(const search *x, hri_blocking *b)
             hri_cost_efficiency(x->efficiency, height, width, depth) +
         tasks / x->count * hri_cost_task();
     /* rows of A are as long as k is deep, those of B and C as tiles are wide */
-    bool rows = x->efficiency[0] > 0.0;
     double c = (double)s->m * (double)s->n * s->c_size;
     double old_c = s->read_c ? c : 0.0;
-    double c_row = rows ? width * s->c_size : 0.0;
-    double up = hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5,
-                               rows ? depth * s->size : 0.0) +
-                hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5,
-                               rows ? width * s->size : 0.0) +
-                hri_cost_carry(x->up, x->up_alone, old_c, c_row);
+    double c_row = width * s->c_size;
+    double up =
+        hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5, depth * s->size) +
+        hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5, width * s->size) +
+        hri_cost_carry(x->up, x->up_alone, old_c, c_row);
     double down = hri_cost_carry(x->down, x->down_alone, c, c_row);
     double both = x->both > 0 ? (b->bytes + old_c + c) / x->both : 0;
     double link = fmax(fmax(up, down), both);
@@ -305,7 +304,8 @@ static int64_t next_count(int64_t count, int64_t last)
     return count < last ? hri_min(next, last) : last + 1;
 }
 
-static void consider_edge(search *x, int64_t edge)
+/* Tiles of about height x width. */
+static void consider_tiles(search *x, int64_t height, int64_t width)
 {
     enum { COUNTS = 512 };
     const hri_plan_shape *s = x->shape;
@@ -316,20 +316,21 @@ static void consider_edge(search *x, int64_t edge)
         double balance;
     } across[COUNTS];
     int64_t count = 0;
-    int64_t last_row = x->one_block ? 1 : hri_ceil_div(s->m, edge);
-    int64_t last_col = x->one_block ? 1 : hri_ceil_div(s->n, edge);
+    int64_t last_row = x->one_block ? 1 : hri_ceil_div(s->m, height);
+    int64_t last_col = x->one_block ? 1 : hri_ceil_div(s->n, width);
+    int64_t edge = (int64_t)sqrt((double)height * (double)width);
     for (int64_t c = 1; c <= last_col && count < COUNTS;
          c = next_count(c, last_col)) {
         across[count].blocks = c;
         across[count].tiles = hri_partition_tile_cols(
-            x->partition, hri_ceil_div(hri_ceil_div(s->n, c), edge),
+            x->partition, hri_ceil_div(hri_ceil_div(s->n, c), width),
             most_cols / c, &across[count].balance);
         count++;
     }
     for (int64_t r = 1; r <= last_row; r = next_count(r, last_row)) {
         double balance;
         int64_t rows = hri_partition_tile_rows(
-            x->partition, hri_ceil_div(hri_ceil_div(s->m, r), edge),
+            x->partition, hri_ceil_div(hri_ceil_div(s->m, r), height),
             most_rows / r, &balance);
         for (int64_t i = 0; i < count; i++) {
             consider_holdings(x,
@@ -402,7 +403,13 @@ static void scan(search *x)
     int64_t first =
         x->shape->whole_k ? x->whole_edge : hri_max(x->whole_edge, x->cut_edge);
     for (int64_t edge = first; edge >= HRI_LEAST_EDGE;) {
-        consider_edge(x, edge);
+        consider_tiles(x, edge, edge);
+        /* flat ones have longer rows */
+        for (int64_t flat = 2; x->by_time && x->up_alone + x->down_alone > 0 &&
+                               flat <= MOST_FLAT && edge % flat == 0;
+             flat *= 2) {
+            consider_tiles(x, edge / flat, edge * flat);
+        }
         if (x->found && !x->by_time && single(&x->best)) {
             break; /* every panel crosses once: smaller tiles add nothing */
         }
@@ -497,8 +504,8 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         x.up += a->up;
         x.down += a->down;
         x.both += a->both;
-        x.up_alone += a->up_alone > 0 ? a->up_alone : a->up;
-        x.down_alone += a->down_alone > 0 ? a->down_alone : a->down;
+        x.up_alone += a->up_alone;
+        x.down_alone += a->down_alone;
         x.one_device = x.one_device && a->device == accelerators[0].device;
     }
     set_efficiency(&x);

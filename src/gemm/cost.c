@@ -56,16 +56,18 @@ double hri_cost_lanes(bool host, double lanes)
     return host ? fmin(lanes, 1.0) * 1e-4 : lanes * 8e-4;
 }
 
-/* A row of a box costs a link as much as so many bytes more: seen on H200s,
- * whose links carry 33 GB/s in rows of 2 KiB, 49 of 8 KiB and 55 in one piece.
- */
-static const double row_bytes = 1400.0;
+/* A link carries short rows more slowly: H200s 55 GB/s in rows of 32 KiB and
+ * more, 33 to 49 of 8 and 16 KiB, 33 of 2 and 4 KiB. */
+static double short_rows(double width)
+{
+    const double enough = 32768.0;
+    double doublings = log2(enough / width);
+    return width < enough ? 1.0 + 0.65 * fmin(doublings / 3.0, 1.0) : 1.0;
+}
 
 double hri_cost_carry(double rate, double alone, double bytes, double width)
 {
     double seconds = rate > 0.0 ? bytes / rate : 0.0;
-    if (alone > 0.0 && width > 0.0) {
-        seconds = fmax(seconds, bytes * (1.0 + row_bytes / width) / alone);
-    }
-    return seconds;
+    return alone > 0.0 ? fmax(seconds, bytes * short_rows(width) / alone)
+                       : seconds;
 }

@@ -21,9 +21,9 @@ double hri_cost_plan(void);
  * accelerators are the host. */
 double hri_cost_lanes(bool host, double lanes);
 
-/* Seconds that one way of a link takes for so many bytes: as beside others, but
- * where rows are known to matter (width bytes each, else 0) not less than
- * alone, when short ones cost more. A rate of 0 is no limit. */
+/* Seconds that one way of a link takes for so many bytes, in rows of width
+ * bytes: as beside others; and where the rate alone is known, which means that
+ * rows matter, not less than they take alone. A rate of 0 is no limit. */
 double hri_cost_carry(double rate, double alone, double bytes, double width);
 
 #endif

@@ -126,8 +126,8 @@ static bool is_host(const lane *l)
 static double carry(lane *l, way *w, double start, double rows, double width)
 {
     start = fmax(start, w->free);
-    double there = start + hri_cost_carry(w->rate, w->alone, rows * width,
-                                          is_host(l) ? 0.0 : width);
+    double there =
+        start + hri_cost_carry(w->rate, w->alone, rows * width, width);
     if (l->facts->both > 0.0) {
         l->both = fmax(l->both, start) + rows * width / l->facts->both;
         there = fmax(there, l->both);

@@ -245,8 +245,9 @@ static hr_status gather_one(call *c, uint32_t i)
         f->down = link.down / sharing;
         f->both = link.both / sharing;
         link = own_link(c, a);
-        f->up_alone = link.up / sharing;
-        f->down_alone = link.down / sharing;
+        /* crews pack rows into pieces */
+        f->up_alone = stages_up(c, a->device) ? 0.0 : link.up / sharing;
+        f->down_alone = stages_down(c, a->device) ? 0.0 : link.down / sharing;
     }
     for (uint32_t j = 0; j < i; j++) {
         hri_accelerator *other = c->accelerators[j];

@@ -115,3 +115,22 @@ void hri_thread_join(hri_thread *t)
     t->threads->idle = t;
     pthread_mutex_unlock(&t->threads->lock);
 }
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+void hri_lock_soon(pthread_mutex_t *lock)
+{
+    enum { QUESTIONS = 500 }; /* some 20 microseconds */
+    for (int i = 0; i < QUESTIONS; i++) {
+        if (pthread_mutex_trylock(lock) == 0) {
+            return;
+        }
+        relax();
+    }
+    pthread_mutex_lock(lock);
+}

@@ -57,6 +57,7 @@ typedef struct search {
     const hri_partition *partition;
     hri_rect *rects;
     double rate, up, down, both;       /* sums */
+    double up_start, down_start;       /* the most */
     double up_alone, down_alone;       /* 0: rows do not matter */
     double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
     bool one_device; /* all of them: none idles while others work */
@@ -149,8 +150,9 @@ static void predict(const search *x, hri_blocking *b)
     double width = (double)hri_cut_most(s->n, b->block_cols * b->cols);
     double depth = (double)hri_deepest(b, s->k);
     double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
-    double tasks = (double)(b->block_rows * b->rows) *
-                   (double)(b->block_cols * b->cols) * (double)b->chunks;
+    double rows = (double)(b->block_rows * b->rows);
+    double cols = (double)(b->block_cols * b->cols);
+    double tasks = rows * cols * (double)b->chunks;
     double compute =
         flops / x->rate * b->balance /
             hri_cost_efficiency(x->efficiency, height, width, depth) +
@@ -164,6 +166,8 @@ static void predict(const search *x, hri_blocking *b)
         hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5, width * s->size) +
         hri_cost_carry(x->up, x->up_alone, old_c, c_row);
     double down = hri_cost_carry(x->down, x->down_alone, c, c_row);
+    up += (rows + cols) * (double)b->chunks / x->count * x->up_start;
+    down += rows * cols / x->count * x->down_start;
     double both = x->both > 0 ? (b->bytes + old_c + c) / x->both : 0;
     double link = fmax(fmax(up, down), both);
     double start = hri_cost_lanes(x->efficiency[0] == 0.0, x->count);
@@ -506,6 +510,8 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         x.both += a->both;
         x.up_alone += a->up_alone;
         x.down_alone += a->down_alone;
+        x.up_start = fmax(x.up_start, a->up_start);
+        x.down_start = fmax(x.down_start, a->down_start);
         x.one_device = x.one_device && a->device == accelerators[0].device;
     }
     set_efficiency(&x);

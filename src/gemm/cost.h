@@ -21,6 +21,10 @@ double hri_cost_plan(void);
  * accelerators are the host. */
 double hri_cost_lanes(bool host, double lanes);
 
+/* Seconds that each copy adds to what its bytes take: of pinned memory, or by a
+ * crew. */
+double hri_cost_copy(bool staged);
+
 /* Seconds that one way of a link takes for so many bytes, in rows of width
  * bytes: as beside others; and where the rate alone is known, which means that
  * rows matter, not less than they take alone. A rate of 0 is no limit. */

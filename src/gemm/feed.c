@@ -124,7 +124,7 @@ static hr_status loaded(hri_lane *lane, int64_t number, const hri_copy *copy)
     hri_run_state *run = lane->run;
     pthread_mutex_lock(&run->lock);
     lane->share->up += hri_copy_bytes(copy);
-    pthread_mutex_lock(&lane->queues);
+    hri_lock_soon(&lane->queues);
     hr_status status = arrive(lane, number, lane, lane->up);
     pthread_mutex_unlock(&lane->queues);
     pthread_mutex_unlock(&run->lock);
@@ -189,7 +189,7 @@ static hr_status load_pinned(hri_lane *lane, int64_t number,
         return status;
     }
     pthread_mutex_lock(&run->lock);
-    pthread_mutex_lock(&lane->queues);
+    hri_lock_soon(&lane->queues);
     status = queue_for_slot(lane, number, lane->up);
     pthread_mutex_unlock(&run->lock);
     if (status == HR_OK) {

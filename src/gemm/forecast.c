@@ -9,6 +9,7 @@
 /* One way of an accelerator's link. */
 typedef struct way {
     double rate, alone; /* bytes/s beside the others, and without */
+    double start;       /* seconds that each copy adds */
     double free;        /* when it can carry more */
 } way;
 
@@ -52,8 +53,8 @@ static bool lane_init(lane *l, const hri_part *part,
 {
     *l = (lane){.part = part,
                 .facts = facts,
-                .up = {facts->up, facts->up_alone, 0},
-                .down = {facts->down, facts->down_alone, 0},
+                .up = {facts->up, facts->up_alone, facts->up_start, 0},
+                .down = {facts->down, facts->down_alone, facts->down_start, 0},
                 .stale = true};
     for (int i = 0; i < HRI_TILE_RATES; i++) {
         l->efficiencies[i] = fmin(facts->tile_rates[i] / facts->rate, 1.0);
@@ -126,8 +127,8 @@ static bool is_host(const lane *l)
 static double carry(lane *l, way *w, double start, double rows, double width)
 {
     start = fmax(start, w->free);
-    double there =
-        start + hri_cost_carry(w->rate, w->alone, rows * width, width);
+    double there = start + w->start +
+                   hri_cost_carry(w->rate, w->alone, rows * width, width);
     if (l->facts->both > 0.0) {
         l->both = fmax(l->both, start) + rows * width / l->facts->both;
         there = fmax(there, l->both);

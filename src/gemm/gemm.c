@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "gemm/cost.h"
 #include "gemm/plan.h"
 #include "gemm/run.h"
 #include "gemm/scale.h"
@@ -245,6 +246,8 @@ static hr_status gather_one(call *c, uint32_t i)
         f->down = link.down / sharing;
         f->both = link.both / sharing;
         link = own_link(c, a);
+        f->up_start = hri_cost_copy(stages_up(c, a->device));
+        f->down_start = hri_cost_copy(stages_down(c, a->device));
         /* crews pack rows into pieces */
         f->up_alone = stages_up(c, a->device) ? 0.0 : link.up / sharing;
         f->down_alone = stages_down(c, a->device) ? 0.0 : link.down / sharing;

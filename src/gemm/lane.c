@@ -166,6 +166,7 @@ static hr_status gather_crews(hri_lane *lane)
     }
     if (status == HR_OK) {
         lane->down_crew = crew;
+        lane->down_crew.queues = &lane->down_queue;
         lane->down_crew.direct = !lane->staged[HRI_C];
         status = hri_crew_init(&lane->down_crew);
     }
@@ -202,6 +203,7 @@ hr_status hri_lane_init(hri_lane *lane, hri_run_state *run, uint32_t part,
                         hri_accelerator *accelerator, hri_run_share *share)
 {
     pthread_mutex_init(&lane->queues, NULL);
+    pthread_mutex_init(&lane->down_queue, NULL);
     lane->run = run;
     lane->part = &run->plan->parts[part];
     lane->accelerator = accelerator;
@@ -255,6 +257,7 @@ void hri_lane_finish(hri_lane *lane)
     free(lane->tiles);
     free(lane->arrivals);
     pthread_mutex_destroy(&lane->queues);
+    pthread_mutex_destroy(&lane->down_queue);
 }
 
 /* ---- where things are */

@@ -63,13 +63,14 @@ struct hri_lane {
     hri_device *device;
     hri_run_share *share;
 
-    hri_queue *up;          /* panels from the host: the feeder's */
-    hri_queue *peer;        /* panels to other lanes: the forwarder's */
-    hri_queue *fetch;       /* old C and stolen panels: the worker's */
-    hri_queue *compute;     /* products: the worker's */
-    hri_queue *down;        /* finished tiles: the down crew's */
-    pthread_mutex_t queues; /* around calls on up, fetch and down */
-    bool staged[3];         /* HRI_A, HRI_B, HRI_C go through the crews */
+    hri_queue *up;              /* panels from the host: the feeder's */
+    hri_queue *peer;            /* panels to other lanes: the forwarder's */
+    hri_queue *fetch;           /* old C and stolen panels: the worker's */
+    hri_queue *compute;         /* products: the worker's */
+    hri_queue *down;            /* finished tiles: the down crew's */
+    pthread_mutex_t queues;     /* around calls on up and fetch */
+    pthread_mutex_t down_queue; /* and on down */
+    bool staged[3];             /* HRI_A, HRI_B, HRI_C go through the crews */
     hri_crew up_crew, down_crew;
     hri_load loads[HRI_LOADS];        /* of up_crew */
     hri_event *under_way[HRI_COPIES]; /* the last loads of pinned memory */

@@ -39,6 +39,7 @@ typedef struct hri_plan_accelerator {
                                        0: the host, which minds less */
     double up, down;                /* host link beside the others of the plan,
                                        bytes/s; 0: no limit known */
+    double up_start, down_start;    /* seconds that each copy adds to that */
     double both;                 /* the same for the sum of both ways at once */
     double up_alone, down_alone; /* host link when none of the others works,
                                     where it minds short rows; 0: does not */

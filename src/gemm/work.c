@@ -76,7 +76,7 @@ static hr_status fetch_copy(hri_lane *lane, const hri_copy *copy, bool staged,
             return run_error(lane->run);
         }
     }
-    pthread_mutex_lock(&lane->queues);
+    hri_lock_soon(&lane->queues);
     if (!staged) {
         status = q->ops->copy(q, copy);
     }

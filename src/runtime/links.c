@@ -32,6 +32,7 @@ typedef struct probe {
     hri_queue *queues[WAYS];
     hri_crew crews[WAYS];
     hri_job jobs[WAYS];
+    pthread_mutex_t locks[WAYS]; /* around calls on the queues */
     pthread_mutex_t lock;
     hri_error error; /* of a crew; under lock */
 } probe;
@@ -84,7 +85,7 @@ static hr_status open_way(const probes *x, probe *p, int way)
     if (status == HR_OK && x->staged) {
         p->crews[way] = (hri_crew){.accelerator = a,
                                    .up = way == UP,
-                                   .queues = &p->lock,
+                                   .queues = &p->locks[way],
                                    .fail = fail,
                                    .fail_data = p};
         status = hri_crew_init(&p->crews[way]);
@@ -114,6 +115,8 @@ static void close_probe(const probes *x, probe *p)
     }
     hri_accelerator_trim(a);
     pthread_mutex_destroy(&p->lock);
+    pthread_mutex_destroy(&p->locks[UP]);
+    pthread_mutex_destroy(&p->locks[DOWN]);
 }
 
 static hri_copy whole_copy(const probes *x, const probe *p, int way)
@@ -247,6 +250,8 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
     for (uint32_t i = 0; i < count; i++) {
         x.all[i].accelerator = accelerators[i];
         pthread_mutex_init(&x.all[i].lock, NULL);
+        pthread_mutex_init(&x.all[i].locks[UP], NULL);
+        pthread_mutex_init(&x.all[i].locks[DOWN], NULL);
         for (int way = 0; way < WAYS && status == HR_OK; way++) {
             status = open_way(&x, &x.all[i], way);
         }

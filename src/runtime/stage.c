@@ -128,7 +128,7 @@ static hr_status travel(const hri_crew *crew, const hri_job *job,
     hri_queue *queue = job->queue;
     hri_copy copy = crew->direct ? job->copy : piece_copy(crew, job, p, pinned);
     hr_status status = HR_OK;
-    pthread_mutex_lock(crew->queues);
+    hri_lock_soon(crew->queues);
     if (job->after != NULL) {
         status = queue->ops->wait(queue, job->after);
     }
@@ -155,7 +155,7 @@ typedef struct work {
 static work take(hri_crew *crew, bool patient)
 {
     work w = {0};
-    pthread_mutex_lock(&crew->lock);
+    hri_lock_soon(&crew->lock);
     while (patient && !crew->stopped && !crew->closed && crew->urgent == NULL &&
            crew->first == NULL) {
         pthread_cond_wait(&crew->changed, &crew->lock);
@@ -181,7 +181,7 @@ static void finish(hri_crew *crew, hri_job *job, bool well)
 {
     void (*done)(void *) = job->done;
     void *data = job->data;
-    pthread_mutex_lock(&crew->lock);
+    hri_lock_soon(&crew->lock);
     job->failed = job->failed || !well;
     bool finished = --job->out == 0 && job->handed_out && !job->failed;
     job->finished = finished;

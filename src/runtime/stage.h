@@ -11,7 +11,7 @@
 
 enum {
     HRI_PIECE_BYTES = 2 << 20,
-    HRI_LEAST_PIECE_BYTES = 256 << 10,
+    HRI_LEAST_PIECE_BYTES = 512 << 10,
     HRI_HAND_PIECES = 2, /* of a thread: one travels while it copies another */
     HRI_COPIES = 4,      /* of pinned memory under way in one direction */
     HRI_MOST_HANDS = 8

@@ -16,7 +16,7 @@ enum {
         5 * HRI_LEAST_EDGE, /* k that growing pieces are tried for */
     SHALLOW = 512,          /* depth for which the largest tiles are tried */
     GRAIN = 32,             /* of the largest edges */
-    MOST_FLAT = 4,          /* edge to height, and width to edge */
+    MOST_FLAT = 2,          /* edge to height, and width to edge */
     RING = 4,               /* tiles on their way home when k is whole */
 };
 
@@ -56,9 +56,9 @@ typedef struct search {
     uint32_t count;
     const hri_partition *partition;
     hri_rect *rects;
-    double rate, up, down, both;       /* sums */
-    double up_start, down_start;       /* the most */
-    double up_alone, down_alone;       /* 0: rows do not matter */
+    double rate, up, down, both;             /* sums */
+    double up_start, down_start;             /* the most */
+    double up_alone, down_alone, both_alone; /* 0: rows do not matter */
     double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
     bool one_device; /* all of them: none idles while others work */
     double products; /* multiply-adds of the largest task */
@@ -168,7 +168,11 @@ static void predict(const search *x, hri_blocking *b)
     double down = hri_cost_carry(x->down, x->down_alone, c, c_row);
     up += (rows + cols) * (double)b->chunks / x->count * x->up_start;
     down += rows * cols / x->count * x->down_start;
-    double both = x->both > 0 ? (b->bytes + old_c + c) / x->both : 0;
+    double both = hri_cost_carry(x->both, x->both_alone, b->bytes * 0.5,
+                                 depth * s->size) +
+                  hri_cost_carry(x->both, x->both_alone, b->bytes * 0.5,
+                                 width * s->size) +
+                  hri_cost_carry(x->both, x->both_alone, old_c + c, c_row);
     double link = fmax(fmax(up, down), both);
     double start = hri_cost_lanes(x->efficiency[0] == 0.0, x->count);
     /* streams that cannot run ahead add their time instead of hiding it */
@@ -510,6 +514,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         x.both += a->both;
         x.up_alone += a->up_alone;
         x.down_alone += a->down_alone;
+        x.both_alone += a->both_alone;
         x.up_start = fmax(x.up_start, a->up_start);
         x.down_start = fmax(x.down_start, a->down_start);
         x.one_device = x.one_device && a->device == accelerators[0].device;

@@ -20,7 +20,9 @@ double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
     if (parts[0] == 0.0) {
         return host_efficiency(height, width, depth);
     }
-    double edge = sqrt(height * width), shallow = 1.0 + 64.0 / depth;
+    /* like a square one, unless it is very flat */
+    double edge = fmin(sqrt(height * width), 2.0 * fmin(height, width));
+    double shallow = 1.0 + 64.0 / depth;
     if (edge <= hri_tile_edges[0]) {
         double area = edge * edge / hri_tile_edges[0] / hri_tile_edges[0];
         return parts[0] * area / shallow;
@@ -64,13 +66,14 @@ double hri_cost_copy(bool staged)
     return staged ? 1e-4 : 5e-6;
 }
 
-/* A link carries short rows more slowly: H200s 55 GB/s in rows of 32 KiB and
- * more, 33 to 49 of 8 and 16 KiB, 33 of 2 and 4 KiB. */
+/* H200s carry 55 GB/s in rows of 64 KiB and more, 46 of 32 KiB, 33 of 16 KiB
+ * and less, though from memory that nothing else has been written to 55 and 49
+ * (November 2026). */
 static double short_rows(double width)
 {
-    const double enough = 32768.0;
+    const double enough = 65536.0;
     double doublings = log2(enough / width);
-    return width < enough ? 1.0 + 0.65 * fmin(doublings / 3.0, 1.0) : 1.0;
+    return width < enough ? 1.0 + 0.65 * fmin(doublings / 2.5, 1.0) : 1.0;
 }
 
 double hri_cost_carry(double rate, double alone, double bytes, double width)

@@ -130,7 +130,9 @@ static double carry(lane *l, way *w, double start, double rows, double width)
     double there = start + w->start +
                    hri_cost_carry(w->rate, w->alone, rows * width, width);
     if (l->facts->both > 0.0) {
-        l->both = fmax(l->both, start) + rows * width / l->facts->both;
+        l->both = fmax(l->both, start) + hri_cost_carry(l->facts->both,
+                                                        l->facts->both_alone,
+                                                        rows * width, width);
         there = fmax(there, l->both);
     }
     return w->free = there;

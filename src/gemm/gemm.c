@@ -251,6 +251,8 @@ static hr_status gather_one(call *c, uint32_t i)
         /* crews pack rows into pieces */
         f->up_alone = stages_up(c, a->device) ? 0.0 : link.up / sharing;
         f->down_alone = stages_down(c, a->device) ? 0.0 : link.down / sharing;
+        f->both_alone =
+            f->up_alone > 0 && f->down_alone > 0 ? link.both / sharing : 0.0;
     }
     for (uint32_t j = 0; j < i; j++) {
         hri_accelerator *other = c->accelerators[j];

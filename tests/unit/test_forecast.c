@@ -25,6 +25,7 @@ static void fill_gpus(hri_plan_accelerator *gpus, uint32_t count, double rate,
             .both = both / count,
             .up_alone = 54e9,
             .down_alone = 54e9,
+            .both_alone = 100e9,
             .device = i,
         };
     }
@@ -260,13 +261,17 @@ static const struct {
     int64_t size;
     uint32_t type_size, count;
     double rate, up, down, both, tflops; /* at least so many are planned */
+    bool staged;
 } machines[] = {
-    {"double 16384, 1 GPU", 16384, 8, 1, 58e12, 54e9, 54e9, 100e9, 52},
-    {"double 16384, 4 GPUs", 16384, 8, 4, 58e12, 158e9, 138e9, 173e9, 180},
-    {"float 32768, 4 GPUs", 32768, 4, 4, 51e12, 158e9, 138e9, 173e9, 190},
-    {"tf32 32768, 1 GPU", 32768, 4, 1, 425e12, 54e9, 54e9, 100e9, 325},
-    {"tf32 32768, 4 GPUs", 32768, 4, 4, 425e12, 158e9, 138e9, 173e9, 800},
-    {"float 16384, staged", 16384, 4, 4, 51e12, 52e9, 58e9, 64e9, 140},
+    {"double 16384, 1 GPU", 16384, 8, 1, 58e12, 54e9, 54e9, 100e9, 52, false},
+    {"double 16384, 4 GPUs", 16384, 8, 4, 58e12, 158e9, 138e9, 173e9, 180,
+     false},
+    {"float 32768, 4 GPUs", 32768, 4, 4, 51e12, 158e9, 138e9, 173e9, 190,
+     false},
+    {"tf32 32768, 1 GPU", 32768, 4, 1, 425e12, 54e9, 54e9, 100e9, 325, false},
+    {"tf32 32768, 4 GPUs", 32768, 4, 4, 425e12, 158e9, 138e9, 173e9, 800,
+     false},
+    {"float 16384, staged", 16384, 4, 4, 51e12, 52e9, 58e9, 64e9, 140, true},
 };
 
 static void choices(void)
@@ -278,6 +283,10 @@ static void choices(void)
         uint32_t count = machines[i].count;
         fill_gpus(gpus, count, machines[i].rate, machines[i].up,
                   machines[i].down, machines[i].both);
+        for (uint32_t j = 0; j < count && machines[i].staged; j++) {
+            gpus[j].up_alone = gpus[j].down_alone = gpus[j].both_alone = 0;
+            gpus[j].up_start = gpus[j].down_start = hri_cost_copy(true);
+        }
         hri_plan_shape shape = {
             n,   n,     n,    machines[i].type_size, machines[i].type_size,
             2.0, false, false};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
+#include "base/pages.h"
 
 static void device_close(hri_device *base)
 {
@@ -122,14 +123,16 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
                                         void **host)
 {
     hri_cuda_device *device = (hri_cuda_device *)base;
-    void *memory = NULL;
-    cu_result error = hri_cuda_enter(device->unit);
+    const size_t wanted = bytes > 0 ? bytes : 1;
+    void *memory = hri_pages(wanted);
+    cu_result error =
+        memory != NULL ? hri_cuda_enter(device->unit) : CU_OUT_OF_MEMORY;
     if (error == CU_SUCCESS) {
-        error = hri_cuda.cuMemHostAlloc(&memory, bytes > 0 ? bytes : 1,
-                                        CU_HOST_PORTABLE);
+        error = hri_cuda.cuMemHostRegister_v2(memory, wanted, CU_HOST_PORTABLE);
         hri_cuda_leave();
     }
     if (error != CU_SUCCESS) {
+        free(memory);
         return refused(device, "pinned memory", bytes, error);
     }
     *host = memory;
@@ -140,9 +143,10 @@ static void device_release_pinned(hri_device *base, void *host)
 {
     if (host != NULL &&
         hri_cuda_enter(((hri_cuda_device *)base)->unit) == CU_SUCCESS) {
-        hri_cuda.cuMemFreeHost(host);
+        hri_cuda.cuMemHostUnregister(host);
         hri_cuda_leave();
     }
+    free(host);
 }
 
 /* Whether the driver knows this byte as host memory of its own or registered

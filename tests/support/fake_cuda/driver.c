@@ -41,7 +41,7 @@ struct cu_module_object {
 /* Memory of a device, or pinned memory (context NULL). */
 typedef struct area {
     struct area *next;
-    cu_context context;
+    cu_context context; /* NULL: memory of the caller's that is registered */
     char *start;
     size_t bytes;
 } area;
@@ -129,18 +129,21 @@ static bool reaches(cu_address address, size_t bytes)
     return ours;
 }
 
-static cu_result give(cu_context context, size_t bytes, void **out)
+/* Memory of a context, or when that is NULL of the caller at *start. */
+static cu_result give(cu_context context, size_t bytes, void **start)
 {
     cu_result error = CU_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
     if (bytes <= state.memory_bytes &&
         (context == NULL || context->used + bytes <= state.memory_bytes)) {
         area *a = malloc(sizeof *a);
-        char *start = aligned_alloc(256, (bytes + 255) / 256 * 256);
-        if (a != NULL && start != NULL) {
-            *a = (area){areas, context, start, bytes};
+        void *memory = context == NULL
+                           ? *start
+                           : aligned_alloc(256, (bytes + 255) / 256 * 256);
+        if (a != NULL && memory != NULL) {
+            *a = (area){areas, context, memory, bytes};
             areas = a;
-            *out = start;
+            *start = memory;
             error = CU_SUCCESS;
             state.objects++;
         }
@@ -165,8 +168,8 @@ static cu_result take_back(void *start)
         *link = a->next;
         if (a->context != NULL) {
             a->context->used -= a->bytes;
+            free(a->start);
         }
-        free(a->start);
         free(a);
         state.objects--;
         error = CU_SUCCESS;
@@ -353,15 +356,15 @@ cu_result cuMemFree_v2(cu_address address)
     return take_back((void *)(uintptr_t)address);
 }
 
-cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
+cu_result cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
 {
-    cu_result error = enter_context("cuMemHostAlloc");
+    cu_result error = enter_context("cuMemHostRegister");
     return error != CU_SUCCESS         ? error
            : flags != CU_HOST_PORTABLE ? CU_INVALID_VALUE
-                                       : give(NULL, bytes, host);
+                                       : give(NULL, bytes, &host);
 }
 
-cu_result cuMemFreeHost(void *host)
+cu_result cuMemHostUnregister(void *host)
 {
     state.calls++;
     return take_back(host);

@@ -166,14 +166,18 @@ typedef struct opening {
 static void *open_staging(void *argument)
 {
     opening *o = argument;
-    hri_error_keep(&o->error, hri_staging_open(o->accelerator));
-    if (o->error.status == HR_OK && o->first) {
+    hr_status status = hri_staging_open(o->accelerator);
+    if (status == HR_OK && o->first) {
         hri_accelerator_warm(o->accelerator);
     }
+    if (status == HR_OK) {
+        status = hri_accelerator_fill_queues(o->accelerator);
+    }
+    hri_error_keep(&o->error, status);
     return NULL;
 }
 
-/* Pinned memory for those that copy ordinary memory slowly, and kernels. */
+/* Pinned memory for those that copy ordinary memory slowly, kernels, queues. */
 static hr_status open_all_staging(hr_context *context)
 {
     uint32_t count = 0;

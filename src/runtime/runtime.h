@@ -14,7 +14,10 @@
 
 typedef struct hri_block hri_block; /* a buffer kept for reuse */
 
-enum { HRI_MOST_QUEUES = 8 }; /* of an accelerator, that engines may take */
+enum {
+    HRI_MOST_QUEUES = 8, /* of an accelerator, that engines may take */
+    HRI_USUAL_QUEUES = 5 /* that they do take */
+};
 
 /* Rates are by type, and one more for f32 multiplied as tf32. */
 enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
@@ -104,6 +107,8 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
                                      hri_event **event);
+/* Create the queues that engines usually take, where nothing is taken. */
+hr_status hri_accelerator_fill_queues(hri_accelerator *accelerator);
 /* One event back, when all that waits for it has been issued. NULL is
  * accepted. */
 void hri_accelerator_recycle_event(hri_accelerator *accelerator,

@@ -268,10 +268,10 @@ static const struct {
      false},
     {"float 32768, 4 GPUs", 32768, 4, 4, 51e12, 158e9, 138e9, 173e9, 190,
      false},
-    {"tf32 32768, 1 GPU", 32768, 4, 1, 425e12, 54e9, 54e9, 100e9, 325, false},
+    {"tf32 32768, 1 GPU", 32768, 4, 1, 425e12, 54e9, 54e9, 100e9, 285, false},
     {"tf32 32768, 4 GPUs", 32768, 4, 4, 425e12, 158e9, 138e9, 173e9, 800,
      false},
-    {"float 16384, staged", 16384, 4, 4, 51e12, 52e9, 58e9, 64e9, 140, true},
+    {"float 16384, staged", 16384, 4, 4, 51e12, 52e9, 58e9, 64e9, 135, true},
 };
 
 static void choices(void)

@@ -199,6 +199,14 @@ static hri_link link_of(const call *c, const hri_accelerator *a)
     return own;
 }
 
+/* Whether the device multiplies faster when panels of A are turned about. */
+static bool is_turned(const hri_product *p, hri_device *device)
+{
+    return (device->info.turned >> p->a.type & 1) != 0 &&
+           p->compute == HR_COMPUTE_NATIVE && p->a.col_stride == 1 &&
+           p->b.col_stride == 1 && !p->a.conjugate && p->k <= INT32_MAX;
+}
+
 static hr_status gather_one(call *c, uint32_t i)
 {
     hri_accelerator *a = c->accelerators[i];
@@ -218,6 +226,7 @@ static hr_status gather_one(call *c, uint32_t i)
     if (c->options.memory_limit > 0 && c->options.memory_limit < f->memory) {
         f->memory = c->options.memory_limit;
     }
+    f->turned = is_turned(p, a->device);
     /* how fast they are matters when they differ, or when it takes long */
     if (flops >= small_flops || sharing < c->count) {
         hr_status status =

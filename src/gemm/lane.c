@@ -107,6 +107,21 @@ static hr_status allocate_panels(hri_lane *lane, int side)
     return status;
 }
 
+static hr_status allocate_turned(hri_lane *lane)
+{
+    size_t count = (size_t)lane->part->slots[HRI_A];
+    lane->turned = calloc(count, sizeof *lane->turned);
+    lane->turned_of = malloc(count * sizeof *lane->turned_of);
+    if (lane->turned == NULL || lane->turned_of == NULL) {
+        return no_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        lane->turned_of[i] = -1;
+    }
+    return allocate_slots(lane, lane->run->plan->slot_bytes[HRI_A],
+                          (int64_t)count, lane->turned);
+}
+
 static hr_status allocate_tiles(hri_lane *lane)
 {
     size_t count = (size_t)lane->part->slots[HRI_C];
@@ -140,6 +155,9 @@ static hr_status allocate_all(hri_lane *lane)
         sum += bytes[side] * (uint64_t)lane->part->slots[side];
     }
     sum += lane->part->spare ? bytes[HRI_A] + bytes[HRI_B] : 0;
+    sum += lane->part->turned
+               ? bytes[HRI_A] * (uint64_t)lane->part->slots[HRI_A]
+               : 0;
     if (sum > lane->device->info.allocation_bytes) {
         return HR_OK;
     }
@@ -154,6 +172,7 @@ static hr_status allocate_all(hri_lane *lane)
 static hr_status allocate_memory(hri_lane *lane)
 {
     size_t buffers = 3; /* of the spare panels, and one for all */
+    buffers += lane->part->turned ? (size_t)lane->part->slots[HRI_A] : 0;
     for (int side = HRI_A; side <= HRI_C; side++) {
         buffers += (size_t)lane->part->slots[side];
     }
@@ -169,6 +188,9 @@ static hr_status allocate_memory(hri_lane *lane)
     }
     if (status == HR_OK) {
         status = allocate_panels(lane, HRI_B);
+    }
+    if (status == HR_OK && lane->part->turned) {
+        status = allocate_turned(lane);
     }
     return status == HR_OK ? allocate_tiles(lane) : status;
 }
@@ -284,6 +306,8 @@ void hri_lane_finish(hri_lane *lane)
         free(lane->panels[side]);
         free(lane->held[side]);
     }
+    free(lane->turned);
+    free(lane->turned_of);
     free(lane->buffers);
     free(lane->tiles);
     free(lane->arrivals);
@@ -386,6 +410,27 @@ hri_operand hri_panel_operand(const hri_run_state *run, int side,
     window w = panel_window(run, side, side == HRI_A ? task->row : task->col,
                             task->chunk);
     return window_operand(&w, slot);
+}
+
+hri_turn hri_panel_turn(const hri_run_state *run, const hri_task *task,
+                        hri_place from, hri_place to)
+{
+    window w = panel_window(run, HRI_A, task->row, task->chunk);
+    return (hri_turn){.type = w.matrix->type,
+                      .to = to,
+                      .from = from,
+                      .rows = w.rows,
+                      .cols = w.cols,
+                      .to_stride = hri_slot_pitch(w.rows),
+                      .from_stride = hri_slot_pitch(w.cols)};
+}
+
+hri_operand hri_turned_operand(const hri_run_state *run, const hri_task *task,
+                               const hri_place *slot)
+{
+    window w = panel_window(run, HRI_A, task->row, task->chunk);
+    return (hri_operand){
+        .place = *slot, .row_stride = 1, .col_stride = hri_slot_pitch(w.rows)};
 }
 
 hri_operand hri_tile_operand(const hri_run_state *run, const hri_task *task,

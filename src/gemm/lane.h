@@ -82,6 +82,8 @@ struct hri_lane {
     size_t all_taken;
     hri_place *panels[2]; /* [slot] of HRI_A and HRI_B */
     hri_place spare[2];   /* for stolen tiles */
+    hri_place *turned;    /* [slot] of HRI_A, where part->turned */
+    int64_t *turned_of;   /* [slot] the delivery in there; -1: none */
     hri_event *spare_ready[2];
     hri_tile_slot *tiles; /* [slots[HRI_C]] */
     int64_t *held[2];     /* [slot] the delivery it holds; -1: none */
@@ -133,6 +135,12 @@ static inline uint64_t hri_copy_bytes(const hri_copy *copy)
  * slot is NULL; likewise the tile. */
 hri_operand hri_panel_operand(const hri_run_state *run, int side,
                               const hri_task *task, const hri_place *slot);
+/* The same for a panel of A that lies by columns in a slot, and turning it
+ * about from the one where it arrived. */
+hri_operand hri_turned_operand(const hri_run_state *run, const hri_task *task,
+                               const hri_place *slot);
+hri_turn hri_panel_turn(const hri_run_state *run, const hri_task *task,
+                        hri_place from, hri_place to);
 hri_operand hri_tile_operand(const hri_run_state *run, const hri_task *task,
                              const hri_place *slot);
 

@@ -47,6 +47,8 @@ typedef struct hri_plan_accelerator {
     uint32_t peers;  /* equal for accelerators that copy from each other */
     uint32_t device; /* equal for virtual accelerators of one device */
     bool in_place;   /* works on host memory, needs no panels */
+    bool turned;     /* arithmetic is faster on panels of A that lie by columns
+                        in a second set of slots */
 } hri_plan_accelerator;
 
 typedef struct hri_plan_shape {
@@ -120,8 +122,10 @@ typedef struct hri_part {
     hri_rect rect;        /* its tiles, the same in every block */
     int32_t slots[3];     /* how many of HRI_A, HRI_B, HRI_C it holds */
     bool in_place;
-    bool spare; /* room for one more panel of A and of B: it can take
-                   over tiles of others at the end */
+    bool spare;  /* room for one more panel of A and of B: it can take
+                    over tiles of others at the end */
+    bool turned; /* each panel of A is turned about before its first product,
+                    into as many slots again */
     hri_delivery *deliveries;
     int64_t delivery_count;
     hri_task *tasks;

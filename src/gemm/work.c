@@ -9,6 +9,7 @@
 typedef struct source {
     const hri_place *place[2];
     hri_event *ready[2]; /* NULL: nothing to wait for */
+    bool turned;         /* A lies by columns */
 } source;
 
 /* ---- what has run */
@@ -164,7 +165,10 @@ static hri_gemm product_of(const hri_lane *lane, const hri_task *task,
              hri_plan_chunk(plan, task->chunk),
         .alpha = p->alpha,
         .beta = task->chunk == 0 ? p->beta : hr_real(1.0),
-        .a = hri_panel_operand(lane->run, HRI_A, task, from->place[HRI_A]),
+        .a =
+            from->turned
+                ? hri_turned_operand(lane->run, task, from->place[HRI_A])
+                : hri_panel_operand(lane->run, HRI_A, task, from->place[HRI_A]),
         .b = hri_panel_operand(lane->run, HRI_B, task, from->place[HRI_B]),
         .c = hri_tile_operand(lane->run, task, tile),
     };
@@ -252,6 +256,29 @@ static void await(hri_lane *lane, int side, int64_t number, source *from)
     pthread_mutex_unlock(&run->lock);
 }
 
+/* Let A come from where it lies by columns; the first task that needs a panel
+ * has it turned about. The slot where it arrived is not given to another before
+ * that task has run. */
+static hr_status turn_panel(hri_lane *lane, const hri_task *task, source *from)
+{
+    hri_queue *q = lane->compute;
+    int32_t slot = lane->part->deliveries[task->a].slot;
+    hr_status status = HR_OK;
+    if (lane->turned_of[slot] != task->a) {
+        hri_turn turn = hri_panel_turn(lane->run, task, *from->place[HRI_A],
+                                       lane->turned[slot]);
+        status = q->ops->wait(q, from->ready[HRI_A]);
+        if (status == HR_OK) {
+            status = q->ops->turn(q, &turn);
+        }
+        lane->turned_of[slot] = task->a;
+    }
+    from->place[HRI_A] = &lane->turned[slot];
+    from->ready[HRI_A] = NULL; /* the queue is in order */
+    from->turned = true;
+    return status;
+}
+
 /* The lane's next own task; NULL when there is none left or the run failed. */
 static const hri_task *next_own(hri_lane *lane)
 {
@@ -276,7 +303,12 @@ static hr_status run_own(hri_lane *lane)
         if (hri_run_stopped(lane->run)) {
             break;
         }
-        status = run_task(lane, task, &from);
+        if (lane->turned != NULL) {
+            status = turn_panel(lane, task, &from);
+        }
+        if (status == HR_OK) {
+            status = run_task(lane, task, &from);
+        }
     }
     return status;
 }

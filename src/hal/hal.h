@@ -27,7 +27,7 @@
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 2 }; /* bumped on any change below */
+enum { HRI_HAL_ABI = 3 }; /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -47,11 +47,14 @@ typedef struct hri_device_info {
     uint64_t gemm_bytes;       /* what gemm takes of memory_bytes beside its
                                   operands, for each queue that multiplies */
     uint32_t compute_units;
-    bool emulated; /* a CPU behind a GPU's interface */
-    bool host;     /* its buffers are host memory, and gemm takes host memory
-                      as operands: it can work in place */
-    bool staged;   /* copies between ordinary memory and buffers are slow:
-                      go through allocate_pinned */
+    bool emulated;   /* a CPU behind a GPU's interface */
+    bool host;       /* its buffers are host memory, and gemm takes host memory
+                        as operands: it can work in place */
+    uint32_t turned; /* bit 1 << type: products of this type (HR_COMPUTE_NATIVE)
+                        are faster when A lies by columns and B by rows, and
+                        turn is there to bring A about */
+    bool staged;     /* copies between ordinary memory and buffers are slow:
+                        go through allocate_pinned */
 } hri_device_info;
 
 /* An area of memory: inside a buffer, or host memory when buffer is NULL. */
@@ -91,6 +94,15 @@ typedef struct hri_gemm {
     hri_operand a, b, c;
 } hri_gemm;
 
+/* A matrix by rows becomes one by columns: element (r, c) of type, rows x cols,
+ * goes from `from` + (r * from_stride + c) elements to `to` + (c * to_stride +
+ * r). The two do not overlap; rows, cols >= 1. */
+typedef struct hri_turn {
+    hr_type type;
+    hri_place to, from;
+    int64_t rows, cols, to_stride, from_stride;
+} hri_turn;
+
 typedef struct hri_event_ops {
     void (*destroy)(hri_event *event); /* accepts NULL; must be complete or
                                           never recorded */
@@ -118,6 +130,10 @@ typedef struct hri_queue_ops {
     /* Enqueue a product. Operands are buffers of the queue's device, or host
      * memory when info.host. Only what gemm_offered says yes to. */
     hr_status (*gemm)(hri_queue *queue, const hri_gemm *gemm);
+    /* Enqueue turning a matrix about, between buffers of the queue's device.
+     * Required where info.turned has the type's bit, else
+     * HR_ERROR_UNSUPPORTED. */
+    hr_status (*turn)(hri_queue *queue, const hri_turn *turn);
     /* Let event mark this point of the queue; starts the work before it. An
      * event may be recorded again: earlier waits keep their old meaning. The
      * event belongs to the queue's device. */

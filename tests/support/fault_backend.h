@@ -29,6 +29,7 @@ typedef enum fault_slot {
     FAULT_COPY,
     FAULT_FILL,
     FAULT_GEMM,
+    FAULT_TURN,
     FAULT_RECORD,
     FAULT_WAIT,
     FAULT_FINISH,
@@ -81,6 +82,10 @@ void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data);
 
 /* Devices described or opened from now on say that they are staged. */
 void fault_backend_pretend_staged(bool staged);
+
+/* And that products of these types, bits as in hri_device_info, want A turned
+ * about. */
+void fault_backend_pretend_turned(uint32_t types);
 
 /* Devices described or opened from now on have this much memory free, and take
  * no larger buffer; both limits are enforced. 0: as it is. */

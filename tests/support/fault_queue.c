@@ -104,6 +104,21 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
                : HR_OK;
 }
 
+static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hri_turn inner = *turn;
+    hr_status status = fault_enter(FAULT_TURN);
+    if (status != HR_OK) {
+        return status;
+    }
+    unwrap(&inner.to);
+    unwrap(&inner.from);
+    return begin_operation(queue)
+               ? queue->inner->ops->turn(queue->inner, &inner)
+               : HR_OK;
+}
+
 static hr_status queue_record(hri_queue *base, hri_event *event_base)
 {
     fault_queue *queue = (fault_queue *)base;
@@ -171,6 +186,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
+    .turn = queue_turn,
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,

@@ -19,6 +19,7 @@ static struct {
     uint32_t hold_device, devices;
     uint64_t products;
     bool staged;
+    uint32_t turned;
     uint64_t free_bytes, allocation_bytes; /* 0: as it is */
     uint64_t calls, operations, breaches;
     uint64_t counts[FAULT_SLOTS];
@@ -40,6 +41,7 @@ static const char *const slot_names[FAULT_SLOTS] = {
     [FAULT_COPY] = "copy",
     [FAULT_FILL] = "fill",
     [FAULT_GEMM] = "gemm",
+    [FAULT_TURN] = "turn",
     [FAULT_RECORD] = "record",
     [FAULT_WAIT] = "wait",
     [FAULT_FINISH] = "finish",
@@ -109,6 +111,13 @@ void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data)
     pthread_mutex_unlock(&fault_lock);
 }
 
+void fault_backend_pretend_turned(uint32_t types)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.turned = types;
+    pthread_mutex_unlock(&fault_lock);
+}
+
 void fault_backend_pretend_staged(bool staged)
 {
     pthread_mutex_lock(&fault_lock);
@@ -128,6 +137,7 @@ void fault_pretend(hri_device_info *info, uint64_t *free_bytes)
 {
     pthread_mutex_lock(&fault_lock);
     info->staged = info->staged || state.staged;
+    info->turned |= state.turned;
     if (state.free_bytes > 0 && state.free_bytes < info->free_bytes) {
         info->free_bytes = state.free_bytes;
     }

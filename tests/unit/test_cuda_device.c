@@ -281,7 +281,7 @@ static void failures_are_told(void)
     }
     TEST_CASE("nothing is left of what could not be made");
     static const char *const calls[] = {
-        "cuMemGetInfo", "cuStreamCreate", "cuEventCreate",
+        "cuMemGetInfo", "cuStreamCreate",    "cuEventCreate",
         "cuMemAlloc",   "cuMemHostRegister", "cuDevicePrimaryCtxRetain"};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         hri_device *d = NULL;

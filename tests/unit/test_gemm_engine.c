@@ -101,30 +101,36 @@ static const struct {
     int64_t m, n, k;
     uint64_t limit;
     double beta;
-    int staged, fits, growing;
+    int staged, fits, growing, turned;
 } runs[] = {
-    {"one, all fits", "1xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0},
-    {"two, all fits", "2xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0},
-    {"three, all fits", "3xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0},
-    {"four, all fits", "4xhost", 301, 401, 501, 64 << 20, 0, 0, 1, 0},
-    {"five, all fits", "5xhost", 1000, 700, 300, 64 << 20, 0, 0, 1, 0},
-    {"five, old C", "5xhost", 1000, 700, 300, 64 << 20, 2, 0, 1, 0},
-    {"four, staged", "4xhost", 601, 401, 501, 64 << 20, 0, 1, 1, 0},
-    {"four, staged, old C", "4xhost", 601, 401, 501, 64 << 20, 1, 1, 1, 0},
-    {"one, tight", "1xhost", 700, 600, 800, 300 << 10, 0, 0, 0, 0},
-    {"two, tight", "2xhost", 700, 600, 800, 300 << 10, 0, 0, 0, 0},
-    {"three, tight, old C", "3xhost", 700, 600, 800, 200 << 10, 3, 0, 0, 0},
-    {"four, tight", "4xhost", 700, 600, 800, 200 << 10, 0, 0, 0, 0},
-    {"five, tight, staged", "5xhost", 700, 600, 800, 200 << 10, 1, 1, 0, 0},
-    {"least working set", "2xhost", 200, 200, 200, 48 << 10, 1, 0, 0, 0},
-    {"deep", "3xhost", 60, 50, 20000, 256 << 10, 0, 0, 0, 0},
-    {"flat", "3xhost", 3000, 2000, 3, 256 << 10, 1, 0, 0, 0},
-    {"one row", "3xhost", 1, 3000, 700, 1 << 20, 0, 0, 0, 0},
-    {"one column", "3xhost", 3000, 1, 700, 1 << 20, 0, 0, 0, 0},
-    {"one element", "3xhost", 1, 1, 1, 1 << 20, 0, 0, 0, 0},
-    {"one, growing", "1xhost", 400, 400, 900, 64 << 20, 0, 0, 1, 1},
-    {"one, growing, old C", "1xhost", 400, 400, 900, 64 << 20, 2, 1, 1, 1},
-    {"four, growing, staged", "4xhost", 600, 500, 901, 64 << 20, 1, 1, 1, 1},
+    {"one, all fits", "1xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0, 0},
+    {"two, all fits", "2xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0, 0},
+    {"three, all fits", "3xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0, 0},
+    {"four, all fits", "4xhost", 301, 401, 501, 64 << 20, 0, 0, 1, 0, 0},
+    {"five, all fits", "5xhost", 1000, 700, 300, 64 << 20, 0, 0, 1, 0, 0},
+    {"five, old C", "5xhost", 1000, 700, 300, 64 << 20, 2, 0, 1, 0, 0},
+    {"four, staged", "4xhost", 601, 401, 501, 64 << 20, 0, 1, 1, 0, 0},
+    {"four, staged, old C", "4xhost", 601, 401, 501, 64 << 20, 1, 1, 1, 0, 0},
+    {"one, tight", "1xhost", 700, 600, 800, 300 << 10, 0, 0, 0, 0, 0},
+    {"two, tight", "2xhost", 700, 600, 800, 300 << 10, 0, 0, 0, 0, 0},
+    {"three, tight, old C", "3xhost", 700, 600, 800, 200 << 10, 3, 0, 0, 0, 0},
+    {"four, tight", "4xhost", 700, 600, 800, 200 << 10, 0, 0, 0, 0, 0},
+    {"five, tight, staged", "5xhost", 700, 600, 800, 200 << 10, 1, 1, 0, 0, 0},
+    {"least working set", "2xhost", 200, 200, 200, 48 << 10, 1, 0, 0, 0, 0},
+    {"deep", "3xhost", 60, 50, 20000, 256 << 10, 0, 0, 0, 0, 0},
+    {"flat", "3xhost", 3000, 2000, 3, 256 << 10, 1, 0, 0, 0, 0},
+    {"one row", "3xhost", 1, 3000, 700, 1 << 20, 0, 0, 0, 0, 0},
+    {"one column", "3xhost", 3000, 1, 700, 1 << 20, 0, 0, 0, 0, 0},
+    {"one element", "3xhost", 1, 1, 1, 1 << 20, 0, 0, 0, 0, 0},
+    {"one, growing", "1xhost", 400, 400, 900, 64 << 20, 0, 0, 1, 1, 0},
+    {"one, growing, old C", "1xhost", 400, 400, 900, 64 << 20, 2, 1, 1, 1, 0},
+    {"four, growing, staged", "4xhost", 600, 500, 901, 64 << 20, 1, 1, 1, 1, 0},
+    {"turned", "1xhost", 130, 4200, 70, 64 << 20, 0, 0, 1, 0, 2},
+    {"turned, staged, old C", "1xhost", 130, 4200, 70, 64 << 20, 2, 1, 1, 0, 2},
+    {"turned, two", "2xhost", 131, 8400, 71, 64 << 20, 1, 0, 1, 0, 2},
+    {"turned, chunks", "1xhost", 200, 4111, 640, 7 << 20, 1, 0, 0, 0, 2},
+    {"no room to turn", "1xhost", 200, 4111, 640, 5 << 20, 1, 0, 0, 0, 1},
+    {"too narrow to turn", "1xhost", 130, 4000, 70, 64 << 20, 0, 0, 1, 0, 1},
 };
 
 /* Let arithmetic seem to take a little longer than the links: then pieces of k
@@ -156,6 +162,7 @@ static void bytes_as_planned(size_t i)
     TEST_CASE(runs[i].name);
     fault_backend_reset();
     fault_backend_pretend_staged(runs[i].staged);
+    fault_backend_pretend_turned(runs[i].turned ? 1u << HR_F32 : 0);
     hr_context *context = open_context(runs[i].accelerators, runs[i].limit);
     operands o = make(runs[i].m, runs[i].n, runs[i].k);
     if (runs[i].growing) {
@@ -188,6 +195,10 @@ static void bytes_as_planned(size_t i)
     if (runs[i].growing) { /* three pieces, of which the last is a half */
         CHECK(products == 3 * tiles_of(&run));
         CHECK(run.tile_depth >= runs[i].k / 2);
+    }
+    if (runs[i].turned) { /* 2: it is, 1: it is not */
+        CHECK((fault_backend_count(FAULT_TURN) > 0) == (runs[i].turned == 2));
+        CHECK(fault_backend_bytes(FAULT_LOCAL) == 0);
     }
     CHECK(!runs[i].fits || run.ratio == 1.0);
     uint64_t elements = (uint64_t)(o.m * o.k + o.k * o.n) +

@@ -23,7 +23,7 @@ enum { STEP = 2 };
 enum { STEP = 1 };
 #endif
 
-enum { MOST = 250 * 190 };
+enum { MOST = 70 * 8200 };
 
 typedef struct setup {
     const char *name, *list;
@@ -32,18 +32,22 @@ typedef struct setup {
     bool staged;
     bool steal; /* whole k; accelerator `slow` is held up */
     uint32_t slow;
+    bool turned; /* panels of A are turned about */
 } setup;
 
 static const setup setups[] = {
-    {"in place", "host", 130, 100, 130, 0, false, false, 0},
-    {"chunks, staged", "1xhost", 100, 70, 70, 52 << 10, true, false, 0},
-    {"chunks, peers", "3xhost", 130, 100, 70, 52 << 10, false, false, 0},
-    {"chunks, two", "2xhost", 100, 70, 70, 52 << 10, true, false, 0},
-    {"theft, staged", "2xhost", 130, 250, 20, 1 << 20, true, true, 0},
-    {"theft of three", "3xhost", 250, 190, 20, 1 << 20, false, true, 1},
-    {"theft, blocks", "2xhost", 140, 140, 20, 45 << 10, false, true, 0},
-    {"theft in place", "host,1xhost", 130, 250, 20, 1 << 20, false, true, 1},
-    {"theft from host", "host,1xhost", 130, 250, 20, 1 << 20, true, true, 0},
+    {"in place", "host", 130, 100, 130, 0, false, false, 0, false},
+    {"chunks, staged", "1xhost", 100, 70, 70, 52 << 10, true, false, 0, false},
+    {"chunks, peers", "3xhost", 130, 100, 70, 52 << 10, false, false, 0, false},
+    {"chunks, two", "2xhost", 100, 70, 70, 52 << 10, true, false, 0, false},
+    {"theft, staged", "2xhost", 130, 250, 20, 1 << 20, true, true, 0, false},
+    {"theft of three", "3xhost", 250, 190, 20, 1 << 20, false, true, 1, false},
+    {"theft, blocks", "2xhost", 140, 140, 20, 45 << 10, false, true, 0, false},
+    {"theft in place", "host,1xhost", 130, 250, 20, 1 << 20, false, true, 1,
+     false},
+    {"theft from host", "host,1xhost", 130, 250, 20, 1 << 20, true, true, 0,
+     false},
+    {"turned about", "2xhost", 70, 8200, 20, 16 << 20, false, false, 0, true},
 };
 
 /* How many products of the others `slow` waits for: all of their own, and one
@@ -212,6 +216,7 @@ static bool one_fault(const setup *s, way how, uint64_t n, hr_status *status)
 {
     fault_backend_reset();
     fault_backend_pretend_staged(s->staged);
+    fault_backend_pretend_turned(s->turned ? 1u << HR_F32 : 0);
     fault_backend_hold(s->slow, hold);
     inject(how, n);
     hr_context *context = NULL;
@@ -284,6 +289,7 @@ static void no_fault(const setup *s)
     TEST_CASE(s->name);
     fault_backend_reset();
     fault_backend_pretend_staged(s->staged);
+    fault_backend_pretend_turned(s->turned ? 1u << HR_F32 : 0);
     hr_context *context = NULL;
     CHECK(create(s, &context) == HR_OK);
     int64_t blocks = set_hold(s, context);
@@ -292,6 +298,7 @@ static void no_fault(const setup *s)
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.report = &run.report;
     CHECK(multiply(s, context, &options) == HR_OK && is_right(s));
+    CHECK((fault_backend_count(FAULT_TURN) > 0) == s->turned);
     uint64_t tiles = 0, stolen = 0;
     for (uint32_t i = 0; i < run.report.share_count; i++) {
         tiles += run.shares[i].tiles;

@@ -37,6 +37,11 @@ bool hri_cublas_suits(const hri_gemm *gemm);
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
                           bool *done);
 
+/* The types whose products hri_device_info.turned means, as bits. */
+uint32_t hri_cublas_turned(int capability);
+/* Enqueue hri_queue_ops.turn. The unit's context is current. */
+hr_status hri_cublas_turn(hri_cuda_queue *queue, const hri_turn *turn);
+
 /* Give a queue's handle, which has nothing to do any more, back to its device.
  */
 void hri_cublas_give_back(hri_cuda_queue *queue);

@@ -62,6 +62,22 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     return hri_cuda_fate_keep(queue->fate, hri_cuda_gemm(queue, gemm));
 }
 
+static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    hr_status status = hri_cuda_fate_raise(queue->fate);
+    if (status != HR_OK) {
+        return status;
+    }
+    cu_result error = hri_cuda_enter(queue->unit);
+    status = hri_cuda_check(queue->unit->path, error, "cuCtxPushCurrent");
+    if (status == HR_OK) {
+        status = hri_cublas_turn(queue, turn);
+        hri_cuda_leave();
+    }
+    return hri_cuda_fate_keep(queue->fate, status);
+}
+
 static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
     return hri_cuda_event_record((hri_cuda_event *)event,
@@ -92,6 +108,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
+    .turn = queue_turn,
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,

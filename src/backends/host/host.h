@@ -36,6 +36,7 @@ static inline unsigned char *hri_host_address(const hri_place *place)
 
 /* copy.c: copy the boxes of *copy now. */
 void hri_host_copy(const hri_copy *copy);
+void hri_host_turn(const hri_turn *turn);
 
 /* queue.c, event.c: the slots of the device. */
 hr_status hri_host_queue_create(hri_device *device, hri_queue **queue);

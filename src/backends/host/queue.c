@@ -9,6 +9,7 @@ typedef enum command_kind {
     COMMAND_COPY,
     COMMAND_FILL,
     COMMAND_GEMM,
+    COMMAND_TURN,
     COMMAND_RECORD,
     COMMAND_WAIT
 } command_kind;
@@ -25,6 +26,7 @@ typedef struct host_command {
         hri_copy copy;
         fill_command fill;
         hri_gemm gemm;
+        hri_turn turn;
         host_mark *mark; /* of record and wait; held */
     } as;
 } host_command;
@@ -62,6 +64,11 @@ static hr_status run_command(host_queue *queue, const host_command *command)
     case COMMAND_GEMM:
         if (!failed) {
             status = hri_host_multiply(&command->as.gemm);
+        }
+        break;
+    case COMMAND_TURN:
+        if (!failed) {
+            hri_host_turn(&command->as.turn);
         }
         break;
     case COMMAND_RECORD:
@@ -170,6 +177,12 @@ static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
     return enqueue(queue, &next);
 }
 
+static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
+{
+    host_command next = {.kind = COMMAND_TURN, .as.turn = *turn};
+    return enqueue(queue, &next);
+}
+
 static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
     host_command next = {.kind = COMMAND_RECORD};
@@ -243,6 +256,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
+    .turn = queue_turn,
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,

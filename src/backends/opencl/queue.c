@@ -143,11 +143,18 @@ static hr_status queue_finish(hri_queue *base)
     return first != HR_OK ? first : status;
 }
 
+static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
+{
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s: turning %s about is not offered",
+                    queue->device->info.path, hr_type_name(turn->type));
+}
+
 static const hri_queue_ops queue_ops = {
     .destroy = queue_destroy,
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
+    .turn = queue_turn,
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,

@@ -126,6 +126,23 @@ int cublasGemmEx(hri_cublas_handle handle, int op_a, int op_b, int m, int n,
                            algorithm);
 }
 
+int cublasSgeam(hri_cublas_handle handle, int op_a, int op_b, int m, int n,
+                const float *alpha, const float *a, int lda, const float *beta,
+                const float *b, int ldb, float *c, int ldc)
+{
+    if (handle->workspace == NULL || op_a != 1 || op_b != 0 || *alpha != 1 ||
+        *beta != 0 || b != c || ldb != ldc || lda < n || ldc < m || m < 1 ||
+        n < 1) {
+        return INVALID;
+    }
+    for (size_t col = 0; col < (size_t)n; col++) {
+        for (size_t row = 0; row < (size_t)m; row++) {
+            c[col * (size_t)ldc + row] = a[row * (size_t)lda + col];
+        }
+    }
+    return OK;
+}
+
 struct nvrtc_program_object {
     char text[512];
 };

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrices turned about: every element, and nothing beside them. */
+#include <string.h>
+
+#include "support/conformance.h"
+#include "support/random.h"
+
+enum {
+    CASES = 40,
+    MOST = 300,
+    SPARE = 20,
+    BYTES = 16 * (MOST + 20) * (MOST + 20)
+};
+
+/* One matrix of a type, with strides that leave something between its lines. */
+static void turn_once(hri_device *device, hri_queue *queue, hr_type type,
+                      random_source *random, int index)
+{
+    const size_t size = hr_type_size(type);
+    unsigned char *source = conformance_memory(BYTES);
+    unsigned char *want = conformance_memory(BYTES);
+    unsigned char *got = conformance_memory(BYTES);
+    hri_buffer *from = conformance_buffer(device, BYTES);
+    hri_buffer *to = conformance_buffer(device, BYTES);
+    hri_turn t = {.type = type, .to = hri_at(to, 0), .from = hri_at(from, 0)};
+    t.rows = index == 0 ? 1 : random_between(random, 1, MOST);
+    t.cols = index == 1 ? 1 : random_between(random, 1, MOST);
+    t.to_stride = t.rows + random_between(random, 0, SPARE);
+    t.from_stride = t.cols + random_between(random, 0, SPARE);
+    for (size_t i = 0; i < BYTES; i++) {
+        source[i] = (unsigned char)random_next(random);
+        want[i] = (unsigned char)random_next(random);
+    }
+    conformance_upload(queue, from, source);
+    conformance_upload(queue, to, want);
+    for (int64_t r = 0; r < t.rows; r++) {
+        for (int64_t c = 0; c < t.cols; c++) {
+            memcpy(want + (size_t)(c * t.to_stride + r) * size,
+                   source + (size_t)(r * t.from_stride + c) * size, size);
+        }
+    }
+    CHECK(queue->ops->turn(queue, &t) == HR_OK);
+    conformance_download(queue, got, to);
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    CHECK(memcmp(got, want, BYTES) == 0);
+    device->ops->release(from);
+    device->ops->release(to);
+    free(source);
+    free(want);
+    free(got);
+}
+
+static void turns_conform(hri_device *device)
+{
+    random_source random = {20261122};
+    hri_queue *queue = conformance_queue(device);
+    hri_turn t = {.type = HR_I8};
+    TEST_CASE("matrices are turned about, or that is not offered");
+    for (hr_type type = HR_F32; type <= HR_I32; type++) {
+        for (int i = 0; i < CASES && (device->info.turned >> type & 1); i++) {
+            turn_once(device, queue, type, &random, i);
+        }
+    }
+    for (int i = 0; i < CASES && device->info.host; i++) {
+        turn_once(device, queue, i % 2 ? HR_C64 : HR_I8, &random, i);
+    }
+    if (device->info.turned == 0 && !device->info.host) {
+        CHECK(queue->ops->turn(queue, &t) == HR_ERROR_UNSUPPORTED);
+    }
+    queue->ops->destroy(queue);
+}
+
+int main(void)
+{
+    return conformance_main(turns_conform);
+}

@@ -108,17 +108,24 @@ static hr_status upload(const hri_bench *b, const void *pattern,
 typedef struct product_kind {
     hr_type type, c_type;
     hr_compute compute;
+    bool by_rows; /* A is not turned about even where that is faster */
 } product_kind;
 
 /* The product of an n x k and a k x n matrix that lie at places, into a third.
  */
-static hri_gemm make_product(const product_kind *kind, int64_t n, int64_t k,
-                             const hri_place places[3])
+static hri_gemm make_product(const hri_device *device, const product_kind *kind,
+                             int64_t n, int64_t k, const hri_place places[3])
 {
+    const bool turned = (device->info.turned >> kind->type & 1) != 0 &&
+                        kind->compute == HR_COMPUTE_NATIVE && !kind->by_rows;
     hri_operand operands[3];
     for (int i = 0; i < 3; i++) {
         operands[i] = (hri_operand){
             .place = places[i], .row_stride = i == 0 ? k : n, .col_stride = 1};
+    }
+    if (turned) {
+        operands[0].row_stride = 1;
+        operands[0].col_stride = n;
     }
     return (hri_gemm){.type = kind->type,
                       .c_type = kind->c_type,
@@ -156,7 +163,8 @@ static hr_status time_product(const hri_bench *b, const product_kind *kind,
         status = upload(b, pattern, places[i], bytes);
     }
     if (status == HR_OK) {
-        const hri_gemm gemm = make_product(kind, n, k, places);
+        const hri_gemm gemm =
+            make_product(b->accelerator->device, kind, n, k, places);
         status = hri_bench_time(b, &gemm, NULL, seconds);
     }
     if (status == HR_OK) {
@@ -302,7 +310,7 @@ hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
                                    hr_type c_type, hr_compute compute,
                                    double *rate)
 {
-    const product_kind kind = {type, c_type, compute};
+    const product_kind kind = {type, c_type, compute, false};
     hri_bench b;
     void *pattern = NULL;
     bool settled;
@@ -336,7 +344,7 @@ static double *look_up(hri_accelerator *accelerator, const product_kind *kind)
 double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
                                   hr_type c_type, hr_compute compute)
 {
-    const product_kind kind = {type, c_type, compute};
+    const product_kind kind = {type, c_type, compute, false};
     return *look_up(accelerator, &kind);
 }
 
@@ -344,7 +352,7 @@ void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
                                 hr_type c_type, hr_compute compute,
                                 double flops_per_second)
 {
-    const product_kind kind = {type, c_type, compute};
+    const product_kind kind = {type, c_type, compute, false};
     double known = *look_up(accelerator, &kind);
     if (known > 0.0 && flops_per_second > clearly_more * known) {
         set_rate(accelerator, &kind, flops_per_second);
@@ -357,7 +365,7 @@ hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
                                double *flops_per_second)
 {
     hri_device *device = accelerator->device;
-    const product_kind kind = {type, c_type, compute};
+    const product_kind kind = {type, c_type, compute, false};
     if (!device->ops->gemm_offered(device, type, c_type, compute)) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not multiply %s into %s",
                         accelerator->path, hr_type_name(type),
@@ -394,7 +402,7 @@ hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
                                      double rates[HRI_TILE_RATES])
 {
     const hri_device_info *info = &accelerator->device->info;
-    const product_kind kind = {type, c_type, compute};
+    const product_kind kind = {type, c_type, compute, false};
     const double *known = accelerator->tile_rates[rate_index(&kind)];
     hr_status status = HR_OK;
     if (!info->host && !info->emulated && known[0] == 0.0) {
@@ -411,16 +419,52 @@ hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
 
 /* All rates that are kept. */
 static const product_kind kinds[] = {
-    {HR_F32, HR_F32, HR_COMPUTE_NATIVE}, {HR_F64, HR_F64, HR_COMPUTE_NATIVE},
-    {HR_C32, HR_C32, HR_COMPUTE_NATIVE}, {HR_C64, HR_C64, HR_COMPUTE_NATIVE},
-    {HR_F16, HR_F32, HR_COMPUTE_NATIVE}, {HR_BF16, HR_F32, HR_COMPUTE_NATIVE},
-    {HR_I8, HR_I32, HR_COMPUTE_NATIVE},  {HR_F32, HR_F32, HR_COMPUTE_TF32},
+    {HR_F32, HR_F32, HR_COMPUTE_NATIVE, false},
+    {HR_F64, HR_F64, HR_COMPUTE_NATIVE, false},
+    {HR_C32, HR_C32, HR_COMPUTE_NATIVE, false},
+    {HR_C64, HR_C64, HR_COMPUTE_NATIVE, false},
+    {HR_F16, HR_F32, HR_COMPUTE_NATIVE, false},
+    {HR_BF16, HR_F32, HR_COMPUTE_NATIVE, false},
+    {HR_I8, HR_I32, HR_COMPUTE_NATIVE, false},
+    {HR_F32, HR_F32, HR_COMPUTE_TF32, false},
 };
+
+static hr_status warm_kind(const hri_bench *b, product_kind kind)
+{
+    double rate, seconds;
+    hr_status status = HR_OK;
+    for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
+        status = time_product(b, &kind, (int64_t)hri_tile_edges[i], TILE_DEPTH,
+                              NULL, &rate, &seconds);
+    }
+    return status;
+}
+
+/* Turning about, and products of what has not been. */
+static hr_status warm_turning(const hri_bench *b, const product_kind *kind)
+{
+    enum { EDGE = 1024 };
+    product_kind other = *kind;
+    hri_turn turn = {kind->type, {0}, {0}, EDGE, EDGE, EDGE, EDGE};
+    const uint64_t bytes = (uint64_t)EDGE * EDGE * hr_type_size(kind->type);
+    hr_status status = take(b->accelerator, bytes, &turn.to);
+    if (status == HR_OK) {
+        status = take(b->accelerator, bytes, &turn.from);
+    }
+    if (status == HR_OK) {
+        status = b->queue->ops->turn(b->queue, &turn);
+    }
+    hr_status finished = b->queue->ops->finish(b->queue);
+    give_back(b->accelerator, &turn.to);
+    give_back(b->accelerator, &turn.from);
+    other.by_rows = true;
+    status = status == HR_OK ? finished : status;
+    return status == HR_OK ? warm_kind(b, other) : status;
+}
 
 void hri_accelerator_warm(hri_accelerator *a)
 {
     hri_device *device = a->device;
-    double rates[HRI_TILE_RATES], seconds;
     hri_bench b;
     hr_status status = hri_bench_open(a, &b);
     if (status != HR_OK) {
@@ -435,9 +479,9 @@ void hri_accelerator_warm(hri_accelerator *a)
                                        kind->compute)) {
             continue;
         }
-        for (int tile = 0; tile < HRI_TILE_RATES && status == HR_OK; tile++) {
-            status = time_product(&b, kind, (int64_t)hri_tile_edges[tile],
-                                  TILE_DEPTH, NULL, &rates[tile], &seconds);
+        status = warm_kind(&b, *kind);
+        if (status == HR_OK && (device->info.turned >> kind->type & 1) != 0) {
+            status = warm_turning(&b, kind);
         }
     }
     hri_bench_close(&b);

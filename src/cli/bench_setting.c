@@ -26,9 +26,12 @@ static void add_gpu(cli_setting *setting, int gpu)
     }
 }
 
+/* The GPUs of CUDA are listed for peers when there is nothing else but the
+ * host.
+ */
 static void describe(cli_setting *setting, const hr_context *context)
 {
-    bool all_gpus = true;
+    bool others = false;
     setting->count = hr_accelerator_count(context);
     setting->host_only = true;
     for (uint32_t i = 0; i < setting->count; i++) {
@@ -40,14 +43,14 @@ static void describe(cli_setting *setting, const hr_context *context)
             snprintf(setting->device, sizeof setting->device, "%s", info.name);
         }
         int gpu = gpu_index(info.path);
-        all_gpus = all_gpus && gpu >= 0;
-        setting->host_only =
-            setting->host_only && strncmp(info.path, "host", 4) == 0;
-        if (all_gpus) {
+        bool host = strncmp(info.path, "host", 4) == 0;
+        others = others || (gpu < 0 && !host);
+        setting->host_only = setting->host_only && host;
+        if (gpu >= 0) {
             add_gpu(setting, gpu);
         }
     }
-    if (!all_gpus) {
+    if (others) {
         setting->gpus[0] = '\0';
     }
 }

@@ -171,7 +171,7 @@ static void *open_staging(void *argument)
         hri_accelerator_warm(o->accelerator);
     }
     if (status == HR_OK) {
-        status = hri_accelerator_fill_queues(o->accelerator);
+        hri_accelerator_fill_queues(o->accelerator);
     }
     hri_error_keep(&o->error, status);
     return NULL;

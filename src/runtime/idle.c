@@ -26,7 +26,7 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
     return HR_OK;
 }
 
-hr_status hri_accelerator_fill_queues(hri_accelerator *accelerator)
+void hri_accelerator_fill_queues(hri_accelerator *accelerator)
 {
     hri_queue *queue;
     hr_status status = HR_OK;
@@ -34,7 +34,6 @@ hr_status hri_accelerator_fill_queues(hri_accelerator *accelerator)
         status = hri_accelerator_take_queue(accelerator, &queue);
     }
     hri_accelerator_recall(accelerator);
-    return status;
 }
 
 /* Room for one more event in both lists. */

@@ -107,8 +107,9 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
                                      hri_event **event);
-/* Create the queues that engines usually take, where nothing is taken. */
-hr_status hri_accelerator_fill_queues(hri_accelerator *accelerator);
+/* Create the queues that engines usually take, where nothing is taken; those
+ * that fail are left for engines to meet. */
+void hri_accelerator_fill_queues(hri_accelerator *accelerator);
 /* One event back, when all that waits for it has been issued. NULL is
  * accepted. */
 void hri_accelerator_recycle_event(hri_accelerator *accelerator,

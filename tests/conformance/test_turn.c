@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrices turned about: every element, and nothing beside them. */
+#include <math.h>
 #include <string.h>
 
 #include "support/conformance.h"
@@ -11,6 +12,22 @@ enum {
     SPARE = 20,
     BYTES = 16 * (MOST + 20) * (MOST + 20)
 };
+
+/* Random numbers, not bits: libraries may turn one NaN into another. Of f32
+ * also the smallest, and both infinities. */
+static void fill_area(unsigned char *area, hr_type type, random_source *random)
+{
+    static const float special[] = {0x1p-149f, -0x1.fffffcp-127f, INFINITY,
+                                    -INFINITY, 0x1.fffffep127f};
+    for (size_t i = 0; i < BYTES; i++) {
+        area[i] = (unsigned char)random_next(random);
+    }
+    for (size_t i = 0; i < BYTES / sizeof(float) && type == HR_F32; i++) {
+        uint64_t r = random_next(random);
+        float x = r % 8 < 5 ? special[r % 8] : (float)(int32_t)(r >> 32) + 0.5f;
+        memcpy(area + i * sizeof x, &x, sizeof x);
+    }
+}
 
 /* One matrix of a type, with strides that leave something between its lines. */
 static void turn_once(hri_device *device, hri_queue *queue, hr_type type,
@@ -27,10 +44,8 @@ static void turn_once(hri_device *device, hri_queue *queue, hr_type type,
     t.cols = index == 1 ? 1 : random_between(random, 1, MOST);
     t.to_stride = t.rows + random_between(random, 0, SPARE);
     t.from_stride = t.cols + random_between(random, 0, SPARE);
-    for (size_t i = 0; i < BYTES; i++) {
-        source[i] = (unsigned char)random_next(random);
-        want[i] = (unsigned char)random_next(random);
-    }
+    fill_area(source, type, random);
+    fill_area(want, type, random);
     conformance_upload(queue, from, source);
     conformance_upload(queue, to, want);
     for (int64_t r = 0; r < t.rows; r++) {

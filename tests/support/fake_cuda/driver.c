@@ -370,6 +370,23 @@ cu_result cuMemHostUnregister(void *host)
     return take_back(host);
 }
 
+/* These two are for the peers of the benchmark. */
+cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags);
+cu_result cuMemFreeHost(void *host);
+
+cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
+{
+    *host = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    return cuMemHostRegister_v2(*host, bytes, flags);
+}
+
+cu_result cuMemFreeHost(void *host)
+{
+    cu_result error = cuMemHostUnregister(host);
+    free(host);
+    return error;
+}
+
 cu_result cuPointerGetAttribute(void *value, int attribute, cu_address address)
 {
     cu_result error = enter_context("cuPointerGetAttribute");

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* At least `bytes` bytes (1 or more) that start on a page; from some MiB on in
- * pages of 2 MiB where the system has them: they are locked faster, and devices
- * look fewer of them up. NULL: there is no memory. To be freed with free. */
+/* `bytes` bytes (1 or more) in pages of their own; from some MiB on in pages of
+ * 2 MiB where the system has them, which are touched and locked faster. NULL:
+ * there is no memory. To be freed with free. */
 void *hri_pages(size_t bytes);
 
 #endif

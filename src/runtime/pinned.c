@@ -2,9 +2,8 @@
 /* Host memory for callers, page-locked where that makes copies faster. */
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "runtime/runtime.h"
-
-enum { ALIGNMENT = 4096 };
 
 /* device is NULL for ordinary memory. */
 typedef struct hri_area {
@@ -31,7 +30,8 @@ static hr_status fill_area(hri_area *area, size_t bytes)
         return area->device->ops->allocate_pinned(area->device, bytes,
                                                   &area->memory);
     }
-    if (posix_memalign(&area->memory, ALIGNMENT, bytes) != 0) {
+    area->memory = hri_pages(bytes);
+    if (area->memory == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "pinned memory: no %zu bytes of host memory", bytes);
     }

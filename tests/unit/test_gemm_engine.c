@@ -128,7 +128,7 @@ static const struct {
     {"turned", "1xhost", 130, 4200, 70, 64 << 20, 0, 0, 1, 0, 2},
     {"turned, staged, old C", "1xhost", 130, 4200, 70, 64 << 20, 2, 1, 1, 0, 2},
     {"turned, two", "2xhost", 131, 8400, 71, 64 << 20, 1, 0, 1, 0, 2},
-    {"turned, chunks", "1xhost", 200, 4111, 640, 7 << 20, 1, 0, 0, 0, 2},
+    {"turned, growing", "1xhost", 400, 4400, 900, 64 << 20, 1, 0, 1, 1, 2},
     {"no room to turn", "1xhost", 200, 4111, 640, 5 << 20, 1, 0, 0, 0, 1},
     {"too narrow to turn", "1xhost", 130, 4000, 70, 64 << 20, 0, 0, 1, 0, 1},
 };

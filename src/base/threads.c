@@ -120,12 +120,14 @@ static void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
 #endif
 }
 
 void hri_lock_soon(pthread_mutex_t *lock)
 {
-    enum { QUESTIONS = 500 }; /* some 20 microseconds */
+    enum { QUESTIONS = 500 }; /* some 20 microseconds on a Xeon */
     for (int i = 0; i < QUESTIONS; i++) {
         if (pthread_mutex_trylock(lock) == 0) {
             return;

@@ -166,7 +166,11 @@ static void predict(const search *x, hri_blocking *b)
         hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5, width * s->size) +
         hri_cost_carry(x->up, x->up_alone, old_c, c_row);
     double down = hri_cost_carry(x->down, x->down_alone, c, c_row);
-    up += (rows + cols) * (double)b->chunks / x->count * x->up_start;
+    double again = b->chunks > 1 ? 1.0 : 0.0; /* panels come for each block */
+    double panels = rows * (1.0 + again * (double)(b->block_cols - 1)) +
+                    cols * (1.0 + again * (double)(b->block_rows - 1));
+    double copies = panels * (double)b->chunks + (s->read_c ? rows * cols : 0);
+    up += copies / x->count * x->up_start;
     down += rows * cols / x->count * x->down_start;
     double both = hri_cost_carry(x->both, x->both_alone, b->bytes * 0.5,
                                  depth * s->size) +
@@ -506,19 +510,25 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         list->count = 1;
         return HR_OK;
     }
+    bool rows_up = false, rows_down = false;
     for (uint32_t i = 0; i < count; i++) {
         const hri_plan_accelerator *a = &accelerators[i];
         x.rate += a->rate;
         x.up += a->up;
         x.down += a->down;
         x.both += a->both;
-        x.up_alone += a->up_alone;
-        x.down_alone += a->down_alone;
-        x.both_alone += a->both_alone;
+        x.up_alone += a->up_alone > 0 ? a->up_alone : a->up;
+        x.down_alone += a->down_alone > 0 ? a->down_alone : a->down;
+        x.both_alone += a->both_alone > 0 ? a->both_alone : a->both;
+        rows_up = rows_up || a->up_alone > 0;
+        rows_down = rows_down || a->down_alone > 0;
         x.up_start = fmax(x.up_start, a->up_start);
         x.down_start = fmax(x.down_start, a->down_start);
         x.one_device = x.one_device && a->device == accelerators[0].device;
     }
+    x.up_alone = rows_up ? x.up_alone : 0.0;
+    x.down_alone = rows_down ? x.down_alone : 0.0;
+    x.both_alone = rows_up && rows_down ? x.both_alone : 0.0;
     set_efficiency(&x);
     set_edges(&x);
     for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {

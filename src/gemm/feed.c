@@ -118,15 +118,14 @@ static hr_status arrive(hri_lane *lane, int64_t number, hri_lane *from,
     return status;
 }
 
-/* The panel of delivery `number` has been enqueued on lane->up. */
+/* The panel of delivery `number` has been enqueued on lane->up, whose lock is
+ * held. */
 static hr_status loaded(hri_lane *lane, int64_t number, const hri_copy *copy)
 {
     hri_run_state *run = lane->run;
     pthread_mutex_lock(&run->lock);
     lane->share->up += hri_copy_bytes(copy);
-    hri_lock_soon(&lane->queues);
     hr_status status = arrive(lane, number, lane, lane->up);
-    pthread_mutex_unlock(&lane->queues);
     pthread_mutex_unlock(&run->lock);
     return status;
 }
@@ -135,12 +134,16 @@ static void load_done(void *data)
 {
     hri_load *load = data;
     hri_run_state *run = load->lane->run;
-    hri_run_fail(run, loaded(load->lane, load->number, &load->job.copy));
+    hri_lock_soon(&load->lane->queues);
+    hr_status status = loaded(load->lane, load->number, &load->job.copy);
+    pthread_mutex_unlock(&load->lane->queues);
+    hri_run_fail(run, status);
     pthread_mutex_lock(&run->lock);
     load->busy = false;
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
 }
+
 /* A load that the crew has done; NULL when the run failed. */
 static hri_load *free_load(hri_lane *lane)
 {
@@ -188,8 +191,8 @@ static hr_status load_pinned(hri_lane *lane, int64_t number,
     if (status != HR_OK) {
         return status;
     }
-    pthread_mutex_lock(&run->lock);
     hri_lock_soon(&lane->queues);
+    pthread_mutex_lock(&run->lock);
     status = queue_for_slot(lane, number, lane->up);
     pthread_mutex_unlock(&run->lock);
     if (status == HR_OK) {
@@ -198,8 +201,11 @@ static hr_status load_pinned(hri_lane *lane, int64_t number,
     if (status == HR_OK) {
         status = lane->up->ops->record(lane->up, last);
     }
+    if (status == HR_OK) {
+        status = loaded(lane, number, copy);
+    }
     pthread_mutex_unlock(&lane->queues);
-    return status == HR_OK ? loaded(lane, number, copy) : status;
+    return status;
 }
 
 static hr_status load(hri_lane *lane, int64_t number)

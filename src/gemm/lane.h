@@ -68,7 +68,8 @@ struct hri_lane {
     hri_queue *fetch;           /* old C and stolen panels: the worker's */
     hri_queue *compute;         /* products: the worker's */
     hri_queue *down;            /* finished tiles: the down crew's */
-    pthread_mutex_t queues;     /* around calls on up and fetch */
+    pthread_mutex_t queues;     /* around calls on up and fetch; before
+                                   run->lock where both are held */
     pthread_mutex_t down_queue; /* and on down */
     bool staged[3];             /* HRI_A, HRI_B, HRI_C go through the crews */
     hri_crew up_crew, down_crew;

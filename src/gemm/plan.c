@@ -230,7 +230,7 @@ static hr_status choose_team(const hri_plan_shape *shape,
 }
 
 /* Turning a panel of A about takes as long as what it saves on some 3,000
- * columns of C (1 per cent of 51 TFLOP/s in float, at 3.5 TB/s). */
+ * columns of C (2 per cent of 51 TFLOP/s in float, at 3.5 TB/s). */
 static bool is_wide(const hri_plan *plan, hri_rect r)
 {
     enum { WIDE = 4096 };

@@ -135,7 +135,8 @@ typedef struct hri_queue_ops {
      * HR_ERROR_UNSUPPORTED. */
     hr_status (*turn)(hri_queue *queue, const hri_turn *turn);
     /* Let event mark this point of the queue; starts the work before it. An
-     * event may be recorded again: earlier waits keep their old meaning. The
+     * event may be recorded again, also while threads wait for it, who then
+     * wait for either: earlier waits of queues keep their old meaning. The
      * event belongs to the queue's device. */
     hr_status (*record)(hri_queue *queue, hri_event *event);
     /* Enqueue waiting for the last record of event, which is of the same device

@@ -182,12 +182,10 @@ static hr_status open_all_staging(hr_context *context)
 {
     uint32_t count = 0;
     hr_status status = HR_OK;
-    hri_threads threads;
     opening *all = calloc(context->accelerator_count, sizeof *all);
     if (all == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
     }
-    hri_threads_init(&threads);
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *a = &context->accelerators[i];
         if (needs_staging(a)) {
@@ -200,7 +198,8 @@ static hr_status open_all_staging(hr_context *context)
     }
     for (uint32_t i = 0; i < count; i++) {
         hri_staging_plan(all[i].accelerator, count);
-        all[i].thread = hri_threads_start(&threads, open_staging, &all[i]);
+        all[i].thread = hri_threads_start(&all[i].accelerator->threads,
+                                          open_staging, &all[i]);
         if (all[i].thread == NULL) {
             open_staging(&all[i]);
         }
@@ -211,7 +210,6 @@ static hr_status open_all_staging(hr_context *context)
         }
         status = status == HR_OK ? hri_error_raise(&all[i].error) : status;
     }
-    hri_threads_finish(&threads);
     free(all);
     return status;
 }

@@ -201,7 +201,7 @@ static hr_status find_rate(probes *x, int first, int last, double *rate)
     }
     if (status == HR_OK) {
         double bytes = (double)(x->most - x->bytes), seconds = whole - part;
-        if (seconds < whole / SHARE) { /* something came between */
+        if (seconds < whole / 2) { /* something came between */
             bytes = (double)x->most;
             seconds = whole;
         }

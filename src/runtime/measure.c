@@ -480,8 +480,12 @@ void hri_accelerator_warm(hri_accelerator *a)
             continue;
         }
         status = warm_kind(&b, *kind);
-        if (status == HR_OK && (device->info.turned >> kind->type & 1) != 0) {
+        if (status == HR_OK && kind->compute == HR_COMPUTE_NATIVE &&
+            (device->info.turned >> kind->type & 1) != 0) {
             status = warm_turning(&b, kind);
+        }
+        if (status == HR_ERROR_OUT_OF_MEMORY) {
+            status = HR_OK; /* smaller kinds may fit */
         }
     }
     hri_bench_close(&b);

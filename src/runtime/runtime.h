@@ -143,7 +143,7 @@ hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
                                      hr_type c_type, hr_compute compute,
                                      double rates[HRI_TILE_RATES]);
 
-/* Multiply once, whatever its memory holds, on every kind of tile whose rate an
+/* Multiply, whatever its memory holds, on every kind of tile whose rate an
  * earlier process kept: libraries load their kernels on first use, which takes
  * longer than many a product. Errors are left for later calls to meet. One
  * caller at a time. */

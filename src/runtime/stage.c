@@ -203,7 +203,7 @@ static size_t choose_piece(const hri_crew *crew, const hri_copy *box)
         return SIZE_MAX;
     }
     return even < HRI_LEAST_PIECE_BYTES ? HRI_LEAST_PIECE_BYTES
-           : even < HRI_PIECE_BYTES     ? even
+           : even < HRI_PIECE_BYTES     ? even - even % HRI_PAGE_BYTES
                                         : HRI_PIECE_BYTES;
 }
 

@@ -12,10 +12,13 @@
 enum {
     HRI_PIECE_BYTES = 2 << 20,
     HRI_LEAST_PIECE_BYTES = 512 << 10,
+    HRI_PAGE_BYTES = 4 << 10, /* pieces are whole pages */
     HRI_HAND_PIECES = 2, /* of a thread: one travels while it copies another */
     HRI_COPIES = 4,      /* of pinned memory under way in one direction */
     HRI_MOST_HANDS = 8
 };
+
+_Static_assert(HRI_HAND_PIECES <= HRI_COPIES, "hands have too few events");
 
 /* Where a job's next piece starts, and its size. */
 typedef struct hri_piece {
@@ -46,7 +49,7 @@ typedef struct hri_crew hri_crew;
 typedef struct hri_hand {
     hri_crew *crew;
     hri_thread *thread;
-    void *pinned[HRI_HAND_PIECES];
+    void *pinned[HRI_COPIES];      /* HRI_HAND_PIECES of them, or none */
     hri_event *events[HRI_COPIES]; /* as many as it may have under way */
 } hri_hand;
 
@@ -57,8 +60,8 @@ struct hri_crew {
     /* set by the caller before hri_crew_init */
     hri_accelerator *accelerator; /* NULL: there is no crew */
     bool up;                      /* to the accelerator */
-    bool direct;                  /* the host memory of its jobs is pinned, and
-                                     it goes down: up, whoever has a copy enqueues
+    bool direct;                  /* its jobs go down, into memory that needs no
+                                     pieces; up, whoever has such a copy enqueues
                                      it */
     pthread_mutex_t *queues; /* held around calls on the queues of its jobs */
     void (*fail)(void *data, hr_status status); /* gets the first error, on a

@@ -48,6 +48,7 @@ static void turn_once(hri_device *device, hri_queue *queue, hr_type type,
     fill_area(want, type, random);
     conformance_upload(queue, from, source);
     conformance_upload(queue, to, want);
+    CHECK(queue->ops->finish(queue) == HR_OK);
     for (int64_t r = 0; r < t.rows; r++) {
         for (int64_t c = 0; c < t.cols; c++) {
             memcpy(want + (size_t)(c * t.to_stride + r) * size,

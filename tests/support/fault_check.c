@@ -106,6 +106,25 @@ static hr_status check_operand(hri_device *device, const hri_operand *operand,
     return HR_OK;
 }
 
+hr_status fault_check_turn(hri_device *device, const hri_turn *t)
+{
+    const uint64_t size = hr_type_size(t->type);
+    if (t->to.buffer == NULL || t->from.buffer == NULL ||
+        t->to.buffer->device != device || t->from.buffer->device != device) {
+        return fault_breach("turning about in another device's buffer");
+    }
+    if (t->rows < 1 || t->cols < 1 || t->to_stride < t->rows ||
+        t->from_stride < t->cols) {
+        return fault_breach("turning about lines that overlap");
+    }
+    uint64_t to = (uint64_t)((t->cols - 1) * t->to_stride + t->rows);
+    uint64_t from = (uint64_t)((t->rows - 1) * t->from_stride + t->cols);
+    if (!is_inside(&t->to, to * size) || !is_inside(&t->from, from * size)) {
+        return fault_breach("turning about past the end of a buffer");
+    }
+    return HR_OK;
+}
+
 hr_status fault_check_gemm(hri_device *device, const hri_gemm *g)
 {
     hri_device *inner = fault_inner_device(device);

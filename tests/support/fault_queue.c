@@ -109,6 +109,9 @@ static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
     fault_queue *queue = (fault_queue *)base;
     hri_turn inner = *turn;
     hr_status status = fault_enter(FAULT_TURN);
+    if (status == HR_OK) {
+        status = fault_check_turn(base->device, turn);
+    }
     if (status != HR_OK) {
         return status;
     }

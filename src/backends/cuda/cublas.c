@@ -383,6 +383,20 @@ static int multiply(const hri_cublas *blas, const hri_gemm *g)
                             DEFAULT_ALGORITHM);
 }
 
+static hr_status check_call(const hri_cuda_queue *queue, int error,
+                            const char *what)
+{
+    if (error == SUCCESS) {
+        return HR_OK;
+    }
+    /* It may only have met what failed before. */
+    cu_result earlier = hri_cuda.cuStreamQuery(queue->stream);
+    if (earlier != CU_SUCCESS && earlier != CU_NOT_READY) {
+        return hri_cuda_check(queue->unit->path, earlier, what);
+    }
+    return check(queue->unit->path, error, what);
+}
+
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
 {
     hr_status status = queue->blas == NULL ? take(queue) : HR_OK;
@@ -391,15 +405,7 @@ hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
     }
     int error = multiply(queue->blas, g);
     *done = error != NOT_SUPPORTED && error != ARCH_MISMATCH;
-    if (error == SUCCESS || !*done) {
-        return HR_OK;
-    }
-    /* It may only have met what failed before. */
-    cu_result earlier = hri_cuda.cuStreamQuery(queue->stream);
-    if (earlier != CU_SUCCESS && earlier != CU_NOT_READY) {
-        return hri_cuda_check(queue->unit->path, earlier, "cublasGemmEx");
-    }
-    return check(queue->unit->path, error, "cublasGemmEx");
+    return *done ? check_call(queue, error, "cublasGemmEx") : HR_OK;
 }
 
 /* ---- turning about */
@@ -437,10 +443,10 @@ hr_status hri_cublas_turn(hri_cuda_queue *queue, const hri_turn *t)
         return status;
     }
     /* by columns it is a rows x cols matrix, of the transpose of `from` */
-    return check(queue->unit->path,
-                 api.cublasSgeam(queue->blas->handle, OP_TRANSPOSE, OP_NONE,
-                                 (int)t->rows, (int)t->cols, &one, from,
-                                 (int)t->from_stride, &zero, to,
-                                 (int)t->to_stride, to, (int)t->to_stride),
-                 "cublasSgeam");
+    return check_call(queue,
+                      api.cublasSgeam(queue->blas->handle, OP_TRANSPOSE,
+                                      OP_NONE, (int)t->rows, (int)t->cols, &one,
+                                      from, (int)t->from_stride, &zero, to,
+                                      (int)t->to_stride, to, (int)t->to_stride),
+                      "cublasSgeam");
 }

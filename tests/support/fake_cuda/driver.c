@@ -44,6 +44,7 @@ typedef struct area {
     cu_context context; /* NULL: memory of the caller's that is registered */
     char *start;
     size_t bytes;
+    bool own; /* of cuMemHostAlloc */
 } area;
 
 static struct cu_context_object contexts[FAKE_CUDA_MOST_DEVICES];
@@ -141,7 +142,7 @@ static cu_result give(cu_context context, size_t bytes, void **start)
                            ? *start
                            : aligned_alloc(256, (bytes + 255) / 256 * 256);
         if (a != NULL && memory != NULL) {
-            *a = (area){areas, context, memory, bytes};
+            *a = (area){areas, context, memory, bytes, false};
             areas = a;
             *start = memory;
             error = CU_SUCCESS;
@@ -364,26 +365,48 @@ cu_result cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
                                        : give(NULL, bytes, &host);
 }
 
+/* Whether it is what cuMemHostAlloc gave. */
+static bool is_own(const void *host)
+{
+    pthread_mutex_lock(&lock);
+    const area *a = find(host);
+    bool own = a != NULL && a->own;
+    pthread_mutex_unlock(&lock);
+    return own;
+}
+
 cu_result cuMemHostUnregister(void *host)
 {
     state.calls++;
-    return take_back(host);
+    return is_own(host) ? CU_INVALID_VALUE : take_back(host);
 }
-
-/* These two are for the peers of the benchmark. */
-cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags);
-cu_result cuMemFreeHost(void *host);
 
 cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
 {
-    *host = aligned_alloc(256, (bytes + 255) / 256 * 256);
-    return cuMemHostRegister_v2(*host, bytes, flags);
+    void *memory = bytes <= state.memory_bytes
+                       ? aligned_alloc(256, (bytes + 255) / 256 * 256)
+                       : NULL;
+    cu_result error = memory == NULL
+                          ? CU_OUT_OF_MEMORY
+                          : cuMemHostRegister_v2(memory, bytes, flags);
+    if (error != CU_SUCCESS) {
+        free(memory);
+        return error;
+    }
+    pthread_mutex_lock(&lock);
+    find(memory)->own = true;
+    pthread_mutex_unlock(&lock);
+    *host = memory;
+    return CU_SUCCESS;
 }
 
 cu_result cuMemFreeHost(void *host)
 {
-    cu_result error = cuMemHostUnregister(host);
-    free(host);
+    state.calls++;
+    cu_result error = take_back(host);
+    if (error == CU_SUCCESS) {
+        free(host);
+    }
     return error;
 }
 

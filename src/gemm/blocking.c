@@ -50,15 +50,21 @@ void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
  * the pieces that they cut k into: 1, 2, 3, or more, or growing ones. */
 enum { EDGES = 7, PIECES = 5, KINDS = EDGES * PIECES };
 
+/* One way of all links, or both ways at once. */
+typedef struct way {
+    double rate;  /* bytes/s; 0: no limit known */
+    double alone; /* hri_plan_accelerator; 0: rows do not matter */
+    double start; /* seconds that each copy adds, the most of any */
+} way;
+
 typedef struct search {
     const hri_plan_shape *shape;
     const hri_plan_accelerator *accelerators;
     uint32_t count;
     const hri_partition *partition;
     hri_rect *rects;
-    double rate, up, down, both;             /* sums */
-    double up_start, down_start;             /* the most */
-    double up_alone, down_alone, both_alone; /* 0: rows do not matter */
+    double rate; /* these are sums over the accelerators */
+    way up, down, both;
     double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
     bool one_device; /* all of them: none idles while others work */
     double products; /* multiply-adds of the largest task */
@@ -121,63 +127,98 @@ static double ends(const search *x, const hri_blocking *b, double compute)
      * links for each element of k */
     double first = (double)hri_cut_depth(b, s->k, 1);
     compute /= blocks * (double)s->k;
-    if (x->up > 0) {
-        load = (block_height + block_width) * s->size / x->up;
+    if (x->up.rate > 0) {
+        load = (block_height + block_width) * s->size / x->up.rate;
         /* the first tile's panels */
-        seconds += (height + width) * first * s->size * x->count / x->up;
+        seconds += (height + width) * first * s->size * x->count / x->up.rate;
         /* the other panels of the first block, or of its piece of k; later
          * blocks with whole k need fewer */
         seconds +=
             first * (b->chunks == 1 && !single(b) ? fmax(0.0, load - compute)
                                                   : waiting(load, compute));
     }
-    if (x->down > 0) {
+    if (x->down.rate > 0) {
         /* the last tiles go home: those of a block, beside its last piece of k,
          * when k is in pieces */
-        double one = height * width * x->count * s->c_size / x->down;
+        double one = height * width * x->count * s->c_size / x->down.rate;
         double all = b->chunks > 1
-                         ? block_height * block_width * s->c_size / x->down
+                         ? block_height * block_width * s->c_size / x->down.rate
                          : 0.0;
         seconds += fmax(one, all - depth * fmax(load, compute));
     }
     return seconds;
 }
 
+static double carry(const way *w, double bytes, double row)
+{
+    return hri_cost_carry(w->rate, w->alone, bytes, row);
+}
+
+/* What a blocking moves: tiles or panels of so many elements. */
+typedef struct tiling {
+    double rows, cols; /* tiles down and across C */
+    double height, width, depth;
+} tiling;
+
+static tiling tiling_of(const search *x, const hri_blocking *b)
+{
+    const hri_plan_shape *s = x->shape;
+    return (tiling){
+        .rows = (double)(b->block_rows * b->rows),
+        .cols = (double)(b->block_cols * b->cols),
+        .height = (double)hri_cut_most(s->m, b->block_rows * b->rows),
+        .width = (double)hri_cut_most(s->n, b->block_cols * b->cols),
+        .depth = (double)hri_deepest(b, s->k),
+    };
+}
+
+/* Panels of A and B, as many bytes of each: rows of A are as long as k is deep,
+ * those of B and C as tiles are wide. */
+static double carry_panels(const search *x, const way *w, const tiling *t,
+                           double bytes)
+{
+    return carry(w, 0.5 * bytes, t->depth * x->shape->size) +
+           carry(w, 0.5 * bytes, t->width * x->shape->size);
+}
+
+/* Copies to the accelerators: panels, for each block anew when k is in pieces,
+ * and old C. */
+static double copies_up(const search *x, const hri_blocking *b, const tiling *t)
+{
+    double again_a = b->chunks > 1 ? (double)b->block_cols : 1.0;
+    double again_b = b->chunks > 1 ? (double)b->block_rows : 1.0;
+    double panels = t->rows * again_a + t->cols * again_b;
+    return panels * (double)b->chunks +
+           (x->shape->read_c ? t->rows * t->cols : 0.0);
+}
+
+static double link_seconds(const search *x, const hri_blocking *b,
+                           const tiling *t)
+{
+    const hri_plan_shape *s = x->shape;
+    double c = (double)s->m * (double)s->n * s->c_size;
+    double old_c = s->read_c ? c : 0.0, row = t->width * s->c_size;
+    double up = carry_panels(x, &x->up, t, b->bytes) +
+                carry(&x->up, old_c, row) +
+                copies_up(x, b, t) / x->count * x->up.start;
+    double down =
+        carry(&x->down, c, row) + t->rows * t->cols / x->count * x->down.start;
+    double both = carry_panels(x, &x->both, t, b->bytes) +
+                  carry(&x->both, old_c + c, row);
+    return fmax(fmax(up, down), both);
+}
+
 static void predict(const search *x, hri_blocking *b)
 {
     const hri_plan_shape *s = x->shape;
-    double height = (double)hri_cut_most(s->m, b->block_rows * b->rows);
-    double width = (double)hri_cut_most(s->n, b->block_cols * b->cols);
-    double depth = (double)hri_deepest(b, s->k);
+    const tiling t = tiling_of(x, b);
     double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
-    double rows = (double)(b->block_rows * b->rows);
-    double cols = (double)(b->block_cols * b->cols);
-    double tasks = rows * cols * (double)b->chunks;
+    double tasks = t.rows * t.cols * (double)b->chunks;
     double compute =
         flops / x->rate * b->balance /
-            hri_cost_efficiency(x->efficiency, height, width, depth) +
+            hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +
         tasks / x->count * hri_cost_task();
-    /* rows of A are as long as k is deep, those of B and C as tiles are wide */
-    double c = (double)s->m * (double)s->n * s->c_size;
-    double old_c = s->read_c ? c : 0.0;
-    double c_row = width * s->c_size;
-    double up =
-        hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5, depth * s->size) +
-        hri_cost_carry(x->up, x->up_alone, b->bytes * 0.5, width * s->size) +
-        hri_cost_carry(x->up, x->up_alone, old_c, c_row);
-    double down = hri_cost_carry(x->down, x->down_alone, c, c_row);
-    double again = b->chunks > 1 ? 1.0 : 0.0; /* panels come for each block */
-    double panels = rows * (1.0 + again * (double)(b->block_cols - 1)) +
-                    cols * (1.0 + again * (double)(b->block_rows - 1));
-    double copies = panels * (double)b->chunks + (s->read_c ? rows * cols : 0);
-    up += copies / x->count * x->up_start;
-    down += rows * cols / x->count * x->down_start;
-    double both = hri_cost_carry(x->both, x->both_alone, b->bytes * 0.5,
-                                 depth * s->size) +
-                  hri_cost_carry(x->both, x->both_alone, b->bytes * 0.5,
-                                 width * s->size) +
-                  hri_cost_carry(x->both, x->both_alone, old_c + c, c_row);
-    double link = fmax(fmax(up, down), both);
+    double link = link_seconds(x, b, &t);
     double start = hri_cost_lanes(x->efficiency[0] == 0.0, x->count);
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || single(b);
@@ -417,7 +458,7 @@ static void scan(search *x)
     for (int64_t edge = first; edge >= HRI_LEAST_EDGE;) {
         consider_tiles(x, edge, edge);
         /* flat ones have longer rows */
-        for (int64_t flat = 2; x->by_time && x->up_alone + x->down_alone > 0 &&
+        for (int64_t flat = 2; x->by_time && x->up.alone + x->down.alone > 0 &&
                                flat <= MOST_FLAT && edge % flat == 0;
              flat *= 2) {
             consider_tiles(x, edge / flat, edge * flat);
@@ -470,6 +511,19 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
                     best_cost / rate;
 }
 
+/* Add one accelerator's link. Where any minds short rows, all are taken to. */
+static void add_link(way *sum, double rate, double alone, double start)
+{
+    if (alone > 0.0 && sum->alone == 0.0) {
+        sum->alone = sum->rate; /* of those before */
+    }
+    if (alone > 0.0 || sum->alone > 0.0) {
+        sum->alone += alone > 0.0 ? alone : rate;
+    }
+    sum->rate += rate;
+    sum->start = fmax(sum->start, start);
+}
+
 static int fastest_first(const void *x, const void *y)
 {
     const hri_blocking *a = x, *b = y;
@@ -510,25 +564,14 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         list->count = 1;
         return HR_OK;
     }
-    bool rows_up = false, rows_down = false;
     for (uint32_t i = 0; i < count; i++) {
         const hri_plan_accelerator *a = &accelerators[i];
         x.rate += a->rate;
-        x.up += a->up;
-        x.down += a->down;
-        x.both += a->both;
-        x.up_alone += a->up_alone > 0 ? a->up_alone : a->up;
-        x.down_alone += a->down_alone > 0 ? a->down_alone : a->down;
-        x.both_alone += a->both_alone > 0 ? a->both_alone : a->both;
-        rows_up = rows_up || a->up_alone > 0;
-        rows_down = rows_down || a->down_alone > 0;
-        x.up_start = fmax(x.up_start, a->up_start);
-        x.down_start = fmax(x.down_start, a->down_start);
+        add_link(&x.up, a->up, a->up_alone, a->up_start);
+        add_link(&x.down, a->down, a->down_alone, a->down_start);
+        add_link(&x.both, a->both, a->both_alone, 0.0);
         x.one_device = x.one_device && a->device == accelerators[0].device;
     }
-    x.up_alone = rows_up ? x.up_alone : 0.0;
-    x.down_alone = rows_down ? x.down_alone : 0.0;
-    x.both_alone = rows_up && rows_down ? x.both_alone : 0.0;
     set_efficiency(&x);
     set_edges(&x);
     for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {

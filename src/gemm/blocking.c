@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "gemm/cost.h"
+#include "gemm/estimate.h"
 #include "gemm/forecast.h"
 #include "gemm/plan.h"
 
@@ -24,15 +25,10 @@ enum {
  * in place has one task running, and nothing waits behind it. */
 static const double most_task_seconds = 0.1, most_in_place_seconds = 0.6;
 
-static bool single(const hri_blocking *b)
-{
-    return b->block_rows == 1 && b->block_cols == 1;
-}
-
 void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
                         int64_t slots[3])
 {
-    bool many = !single(b);
+    bool many = !hri_is_single(b);
     if (rows == 0 || cols == 0) {
         slots[HRI_A] = slots[HRI_B] = slots[HRI_C] = 0;
     } else if (b->chunks > 1) {
@@ -50,23 +46,13 @@ void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
  * the pieces that they cut k into: 1, 2, 3, or more, or growing ones. */
 enum { EDGES = 7, PIECES = 5, KINDS = EDGES * PIECES };
 
-/* One way of all links, or both ways at once. */
-typedef struct way {
-    double rate;  /* bytes/s; 0: no limit known */
-    double alone; /* hri_plan_accelerator; 0: rows do not matter */
-    double start; /* seconds that each copy adds, the most of any */
-} way;
-
 typedef struct search {
     const hri_plan_shape *shape;
     const hri_plan_accelerator *accelerators;
     uint32_t count;
     const hri_partition *partition;
     hri_rect *rects;
-    double rate; /* these are sums over the accelerators */
-    way up, down, both;
-    double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
-    bool one_device; /* all of them: none idles while others work */
+    hri_totals totals;
     double products; /* multiply-adds of the largest task */
     int64_t whole_edge, cut_edge;
     int32_t depth;     /* sets of streamed panels: 2, or 1 in dire need */
@@ -78,153 +64,6 @@ typedef struct search {
     hri_blocking best;
     hri_blocking kinds[KINDS]; /* the fastest of each; chunks 0: none yet */
 } search;
-
-/* Panel bytes over the host link when every panel crosses once for each block
- * that it is not still there for. */
-static double panel_bytes(const hri_plan_shape *s, const hri_blocking *b)
-{
-    double a = (double)s->m * (double)s->k * s->size;
-    double bb = (double)s->k * (double)s->n * s->size;
-    double rows = (double)b->block_rows, cols = (double)b->block_cols;
-    if (b->chunks > 1) {
-        return a * cols + bb * rows;
-    }
-    /* whole k: one side stays along a line of blocks; the other streams past
-     * once a line, and its last block still serves the next line */
-    return b->by_columns ? bb + a * cols - a * (cols - 1) / rows
-                         : a + bb * rows - bb * (rows - 1) / cols;
-}
-
-/* Seconds for which arithmetic waits beyond the longer of the two when panels
- * arrive within `load` seconds and allow work as the square of what has come,
- * `compute` seconds of it. */
-static double waiting(double load, double compute)
-{
-    if (load >= 2 * compute) {
-        return 0.0;
-    }
-    double gap = compute - load / 2;
-    return load > compute ? gap * gap / compute : load * load / compute / 4;
-}
-
-/* Seconds in which links and arithmetic cannot work side by side: at the start,
- * and after most products are done. */
-static double ends(const search *x, const hri_blocking *b, double compute)
-{
-    const hri_plan_shape *s = x->shape;
-    double height = (double)hri_cut_most(s->m, b->block_rows * b->rows);
-    double width = (double)hri_cut_most(s->n, b->block_cols * b->cols);
-    double depth = (double)hri_deepest(b, s->k);
-    double blocks = (double)(b->block_rows * b->block_cols);
-    double block_height = (double)s->m / (double)b->block_rows;
-    double block_width = (double)s->n / (double)b->block_cols;
-    double seconds = 0.0, load = 0.0;
-    if (!x->one_device) {
-        /* some wait for the last tile of others, on average half of one */
-        seconds = 0.5 * s->flops * height * width * depth * x->count / x->rate;
-    }
-    /* the first piece of k, and what all of a block needs of arithmetic and
-     * links for each element of k */
-    double first = (double)hri_cut_depth(b, s->k, 1);
-    compute /= blocks * (double)s->k;
-    if (x->up.rate > 0) {
-        load = (block_height + block_width) * s->size / x->up.rate;
-        /* the first tile's panels */
-        seconds += (height + width) * first * s->size * x->count / x->up.rate;
-        /* the other panels of the first block, or of its piece of k; later
-         * blocks with whole k need fewer */
-        seconds +=
-            first * (b->chunks == 1 && !single(b) ? fmax(0.0, load - compute)
-                                                  : waiting(load, compute));
-    }
-    if (x->down.rate > 0) {
-        /* the last tiles go home: those of a block, beside its last piece of k,
-         * when k is in pieces */
-        double one = height * width * x->count * s->c_size / x->down.rate;
-        double all = b->chunks > 1
-                         ? block_height * block_width * s->c_size / x->down.rate
-                         : 0.0;
-        seconds += fmax(one, all - depth * fmax(load, compute));
-    }
-    return seconds;
-}
-
-static double carry(const way *w, double bytes, double row)
-{
-    return hri_cost_carry(w->rate, w->alone, bytes, row);
-}
-
-/* What a blocking moves: tiles or panels of so many elements. */
-typedef struct tiling {
-    double rows, cols; /* tiles down and across C */
-    double height, width, depth;
-} tiling;
-
-static tiling tiling_of(const search *x, const hri_blocking *b)
-{
-    const hri_plan_shape *s = x->shape;
-    return (tiling){
-        .rows = (double)(b->block_rows * b->rows),
-        .cols = (double)(b->block_cols * b->cols),
-        .height = (double)hri_cut_most(s->m, b->block_rows * b->rows),
-        .width = (double)hri_cut_most(s->n, b->block_cols * b->cols),
-        .depth = (double)hri_deepest(b, s->k),
-    };
-}
-
-/* Panels of A and B, as many bytes of each: rows of A are as long as k is deep,
- * those of B and C as tiles are wide. */
-static double carry_panels(const search *x, const way *w, const tiling *t,
-                           double bytes)
-{
-    return carry(w, 0.5 * bytes, t->depth * x->shape->size) +
-           carry(w, 0.5 * bytes, t->width * x->shape->size);
-}
-
-/* Copies to the accelerators: panels, for each block anew when k is in pieces,
- * and old C. */
-static double copies_up(const search *x, const hri_blocking *b, const tiling *t)
-{
-    double again_a = b->chunks > 1 ? (double)b->block_cols : 1.0;
-    double again_b = b->chunks > 1 ? (double)b->block_rows : 1.0;
-    double panels = t->rows * again_a + t->cols * again_b;
-    return panels * (double)b->chunks +
-           (x->shape->read_c ? t->rows * t->cols : 0.0);
-}
-
-static double link_seconds(const search *x, const hri_blocking *b,
-                           const tiling *t)
-{
-    const hri_plan_shape *s = x->shape;
-    double c = (double)s->m * (double)s->n * s->c_size;
-    double old_c = s->read_c ? c : 0.0, row = t->width * s->c_size;
-    double up = carry_panels(x, &x->up, t, b->bytes) +
-                carry(&x->up, old_c, row) +
-                copies_up(x, b, t) / x->count * x->up.start;
-    double down =
-        carry(&x->down, c, row) + t->rows * t->cols / x->count * x->down.start;
-    double both = carry_panels(x, &x->both, t, b->bytes) +
-                  carry(&x->both, old_c + c, row);
-    return fmax(fmax(up, down), both);
-}
-
-static void predict(const search *x, hri_blocking *b)
-{
-    const hri_plan_shape *s = x->shape;
-    const tiling t = tiling_of(x, b);
-    double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
-    double tasks = t.rows * t.cols * (double)b->chunks;
-    double compute =
-        flops / x->rate * b->balance /
-            hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +
-        tasks / x->count * hri_cost_task();
-    double link = link_seconds(x, b, &t);
-    double start = hri_cost_lanes(x->efficiency[0] == 0.0, x->count);
-    /* streams that cannot run ahead add their time instead of hiding it */
-    bool overlap = b->depth > 1 || single(b);
-    b->seconds = tasks * hri_cost_plan() + start + ends(x, b, compute) +
-                 (overlap ? fmax(compute, link) : compute + link);
-}
 
 static bool fits(search *x, const hri_blocking *b)
 {
@@ -271,12 +110,12 @@ static void consider(search *x, hri_blocking b)
     if (!countable(&b)) {
         return;
     }
-    b.bytes = panel_bytes(x->shape, &b);
+    b.bytes = hri_estimate_panels(x->shape, &b);
     if (b.bytes > x->most_bytes ||
         (!x->by_time && x->found && b.bytes >= x->best.bytes)) {
         return;
     }
-    predict(x, &b);
+    b.seconds = hri_estimate_seconds(&x->totals, &b);
     if (!x->by_time) {
         if (fits(x, &b)) {
             x->best = b;
@@ -304,7 +143,7 @@ static void consider_whole(search *x, hri_blocking b)
     b.depth = x->depth;
     b.by_columns = false;
     consider(x, b);
-    if (!single(&b)) {
+    if (!hri_is_single(&b)) {
         b.by_columns = true;
         consider(x, b);
     }
@@ -409,7 +248,8 @@ static void set_edges(search *x)
         slowest = fmin(slowest, x->accelerators[i].rate);
     }
     /* virtual accelerators take turns: each task is over sooner */
-    double seconds = x->one_device ? 2 * most_task_seconds : most_task_seconds;
+    double seconds =
+        x->totals.one_device ? 2 * most_task_seconds : most_task_seconds;
     x->products = seconds * slowest / s->flops;
     double whole = fmin(sqrt(x->products / (double)s->k), MOST_EDGE);
     double cut = fmin(sqrt(x->products / SHALLOW), MOST_EDGE);
@@ -424,7 +264,7 @@ static int64_t next_edge(const search *x, int64_t edge)
     if (edge <= HRI_LEAST_EDGE) {
         return 0;
     }
-    if (x->efficiency[0] == 0.0) {
+    if (x->totals.efficiency[0] == 0.0) {
         return hri_max(edge * 3 / 4, HRI_LEAST_EDGE);
     }
     int64_t next = HRI_LEAST_EDGE;
@@ -432,22 +272,6 @@ static int64_t next_edge(const search *x, int64_t edge)
         next *= 2;
     }
     return next;
-}
-
-/* What tiles of some sizes cost all accelerators together. */
-static void set_efficiency(search *x)
-{
-    for (int i = 0; i < HRI_TILE_RATES; i++) {
-        double sum = 0.0;
-        bool tiled = false;
-        for (uint32_t j = 0; j < x->count; j++) {
-            const hri_plan_accelerator *a = &x->accelerators[j];
-            sum += a->tile_rates[i] > 0.0 ? fmin(a->tile_rates[i], a->rate)
-                                          : a->rate;
-            tiled = tiled || a->tile_rates[i] > 0.0;
-        }
-        x->efficiency[i] = tiled ? sum / x->rate : 0.0;
-    }
 }
 
 static void scan(search *x)
@@ -458,12 +282,13 @@ static void scan(search *x)
     for (int64_t edge = first; edge >= HRI_LEAST_EDGE;) {
         consider_tiles(x, edge, edge);
         /* flat ones have longer rows */
-        for (int64_t flat = 2; x->by_time && x->up.alone + x->down.alone > 0 &&
-                               flat <= MOST_FLAT && edge % flat == 0;
+        for (int64_t flat = 2;
+             x->by_time && x->totals.up.alone + x->totals.down.alone > 0 &&
+             flat <= MOST_FLAT && edge % flat == 0;
              flat *= 2) {
             consider_tiles(x, edge / flat, edge * flat);
         }
-        if (x->found && !x->by_time && single(&x->best)) {
+        if (x->found && !x->by_time && hri_is_single(&x->best)) {
             break; /* every panel crosses once: smaller tiles add nothing */
         }
         edge = next_edge(x, edge);
@@ -511,19 +336,6 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
                     best_cost / rate;
 }
 
-/* Add one accelerator's link. Where any minds short rows, all are taken to. */
-static void add_link(way *sum, double rate, double alone, double start)
-{
-    if (alone > 0.0 && sum->alone == 0.0) {
-        sum->alone = sum->rate; /* of those before */
-    }
-    if (alone > 0.0 || sum->alone > 0.0) {
-        sum->alone += alone > 0.0 ? alone : rate;
-    }
-    sum->rate += rate;
-    sum->start = fmax(sum->start, start);
-}
-
 static int fastest_first(const void *x, const void *y)
 {
     const hri_blocking *a = x, *b = y;
@@ -555,7 +367,6 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         .count = count,
         .partition = partition,
         .rects = rects,
-        .one_device = true,
         .worthwhile = count <= HRI_FORECAST_PARTS ? 1.3 : 1.0,
         .most_bytes = HUGE_VAL,
     };
@@ -564,15 +375,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         list->count = 1;
         return HR_OK;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const hri_plan_accelerator *a = &accelerators[i];
-        x.rate += a->rate;
-        add_link(&x.up, a->up, a->up_alone, a->up_start);
-        add_link(&x.down, a->down, a->down_alone, a->down_start);
-        add_link(&x.both, a->both, a->both_alone, 0.0);
-        x.one_device = x.one_device && a->device == accelerators[0].device;
-    }
-    set_efficiency(&x);
+    x.totals = hri_totals_of(shape, accelerators, count);
     set_edges(&x);
     for (x.depth = 2; !x.found && x.depth >= 1; x.depth--) {
         scan(&x);
@@ -586,7 +389,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;
     x.by_time = true;
-    x.one_block = single(&x.best) && x.best.chunks == 1;
+    x.one_block = hri_is_single(&x.best) && x.best.chunks == 1;
     scan(&x);
     list_kinds(&x, list);
     return HR_OK;

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "gemm/estimate.h"
+
+#include <math.h>
+
+#include "base/size.h"
+#include "gemm/cost.h"
+
+/* Add one accelerator's link. Where any minds short rows, all are taken to. */
+static void add_link(hri_way *sum, double rate, double alone, double start)
+{
+    if (alone > 0.0 && sum->alone == 0.0) {
+        sum->alone = sum->rate; /* of those before */
+    }
+    if (alone > 0.0 || sum->alone > 0.0) {
+        sum->alone += alone > 0.0 ? alone : rate;
+    }
+    sum->rate += rate;
+    sum->start = fmax(sum->start, start);
+}
+
+/* What tiles of some sizes cost all accelerators together. */
+static void set_efficiency(hri_totals *x,
+                           const hri_plan_accelerator *accelerators)
+{
+    for (int i = 0; i < HRI_TILE_RATES; i++) {
+        double sum = 0.0;
+        bool tiled = false;
+        for (uint32_t j = 0; j < x->count; j++) {
+            const hri_plan_accelerator *a = &accelerators[j];
+            sum += a->tile_rates[i] > 0.0 ? fmin(a->tile_rates[i], a->rate)
+                                          : a->rate;
+            tiled = tiled || a->tile_rates[i] > 0.0;
+        }
+        x->efficiency[i] = tiled ? sum / x->rate : 0.0;
+    }
+}
+
+hri_totals hri_totals_of(const hri_plan_shape *shape,
+                         const hri_plan_accelerator *accelerators,
+                         uint32_t count)
+{
+    hri_totals x = {.shape = shape, .count = count, .one_device = true};
+    for (uint32_t i = 0; i < count; i++) {
+        const hri_plan_accelerator *a = &accelerators[i];
+        x.rate += a->rate;
+        add_link(&x.up, a->up, a->up_alone, a->up_start);
+        add_link(&x.down, a->down, a->down_alone, a->down_start);
+        add_link(&x.both, a->both, a->both_alone, 0.0);
+        x.one_device = x.one_device && a->device == accelerators[0].device;
+    }
+    set_efficiency(&x, accelerators);
+    return x;
+}
+
+double hri_estimate_panels(const hri_plan_shape *s, const hri_blocking *b)
+{
+    double a = (double)s->m * (double)s->k * s->size;
+    double bb = (double)s->k * (double)s->n * s->size;
+    double rows = (double)b->block_rows, cols = (double)b->block_cols;
+    if (b->chunks > 1) {
+        return a * cols + bb * rows;
+    }
+    /* whole k: one side stays along a line of blocks; the other streams past
+     * once a line, and its last block still serves the next line */
+    return b->by_columns ? bb + a * cols - a * (cols - 1) / rows
+                         : a + bb * rows - bb * (rows - 1) / cols;
+}
+
+/* Seconds for which arithmetic waits beyond the longer of the two when panels
+ * arrive within `load` seconds and allow work as the square of what has come,
+ * `compute` seconds of it. */
+static double waiting(double load, double compute)
+{
+    if (load >= 2 * compute) {
+        return 0.0;
+    }
+    double gap = compute - load / 2;
+    return load > compute ? gap * gap / compute : load * load / compute / 4;
+}
+
+/* Seconds in which links and arithmetic cannot work side by side: at the start,
+ * and after most products are done. */
+static double ends(const hri_totals *x, const hri_blocking *b, double compute)
+{
+    const hri_plan_shape *s = x->shape;
+    double height = (double)hri_cut_most(s->m, b->block_rows * b->rows);
+    double width = (double)hri_cut_most(s->n, b->block_cols * b->cols);
+    double depth = (double)hri_deepest(b, s->k);
+    double blocks = (double)(b->block_rows * b->block_cols);
+    double block_height = (double)s->m / (double)b->block_rows;
+    double block_width = (double)s->n / (double)b->block_cols;
+    double seconds = 0.0, load = 0.0;
+    if (!x->one_device) {
+        /* some wait for the last tile of others, on average half of one */
+        seconds = 0.5 * s->flops * height * width * depth * x->count / x->rate;
+    }
+    /* the first piece of k, and what all of a block needs of arithmetic and
+     * links for each element of k */
+    double first = (double)hri_cut_depth(b, s->k, 1);
+    compute /= blocks * (double)s->k;
+    if (x->up.rate > 0) {
+        load = (block_height + block_width) * s->size / x->up.rate;
+        /* the first tile's panels */
+        seconds += (height + width) * first * s->size * x->count / x->up.rate;
+        /* the other panels of the first block, or of its piece of k; later
+         * blocks with whole k need fewer */
+        seconds += first * (b->chunks == 1 && !hri_is_single(b)
+                                ? fmax(0.0, load - compute)
+                                : waiting(load, compute));
+    }
+    if (x->down.rate > 0) {
+        /* the last tiles go home: those of a block, beside its last piece of k,
+         * when k is in pieces */
+        double one = height * width * x->count * s->c_size / x->down.rate;
+        double all = b->chunks > 1
+                         ? block_height * block_width * s->c_size / x->down.rate
+                         : 0.0;
+        seconds += fmax(one, all - depth * fmax(load, compute));
+    }
+    return seconds;
+}
+
+static double carry(const hri_way *w, double bytes, double row)
+{
+    return hri_cost_carry(w->rate, w->alone, bytes, row);
+}
+
+/* What a blocking moves: tiles or panels of so many elements. */
+typedef struct tiling {
+    double rows, cols; /* tiles down and across C */
+    double height, width, depth;
+} tiling;
+
+static tiling tiling_of(const hri_totals *x, const hri_blocking *b)
+{
+    const hri_plan_shape *s = x->shape;
+    return (tiling){
+        .rows = (double)(b->block_rows * b->rows),
+        .cols = (double)(b->block_cols * b->cols),
+        .height = (double)hri_cut_most(s->m, b->block_rows * b->rows),
+        .width = (double)hri_cut_most(s->n, b->block_cols * b->cols),
+        .depth = (double)hri_deepest(b, s->k),
+    };
+}
+
+/* Panels of A and B, as many bytes of each: rows of A are as long as k is deep,
+ * those of B and C as tiles are wide. */
+static double carry_panels(const hri_totals *x, const hri_way *w,
+                           const tiling *t, double bytes)
+{
+    return carry(w, 0.5 * bytes, t->depth * x->shape->size) +
+           carry(w, 0.5 * bytes, t->width * x->shape->size);
+}
+
+/* Copies to the accelerators: panels, for each block anew when k is in pieces,
+ * and old C. */
+static double copies_up(const hri_totals *x, const hri_blocking *b,
+                        const tiling *t)
+{
+    double again_a = b->chunks > 1 ? (double)b->block_cols : 1.0;
+    double again_b = b->chunks > 1 ? (double)b->block_rows : 1.0;
+    double panels = t->rows * again_a + t->cols * again_b;
+    return panels * (double)b->chunks +
+           (x->shape->read_c ? t->rows * t->cols : 0.0);
+}
+
+static double link_seconds(const hri_totals *x, const hri_blocking *b,
+                           const tiling *t)
+{
+    const hri_plan_shape *s = x->shape;
+    double c = (double)s->m * (double)s->n * s->c_size;
+    double old_c = s->read_c ? c : 0.0, row = t->width * s->c_size;
+    double up = carry_panels(x, &x->up, t, b->bytes) +
+                carry(&x->up, old_c, row) +
+                copies_up(x, b, t) / x->count * x->up.start;
+    double down =
+        carry(&x->down, c, row) + t->rows * t->cols / x->count * x->down.start;
+    double both = carry_panels(x, &x->both, t, b->bytes) +
+                  carry(&x->both, old_c + c, row);
+    return fmax(fmax(up, down), both);
+}
+
+double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
+{
+    const hri_plan_shape *s = x->shape;
+    const tiling t = tiling_of(x, b);
+    double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
+    double tasks = t.rows * t.cols * (double)b->chunks;
+    double compute =
+        flops / x->rate * b->balance /
+            hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +
+        tasks / x->count * hri_cost_task();
+    double link = link_seconds(x, b, &t);
+    double start = hri_cost_lanes(x->efficiency[0] == 0.0, x->count);
+    /* streams that cannot run ahead add their time instead of hiding it */
+    bool overlap = b->depth > 1 || hri_is_single(b);
+    return tasks * hri_cost_plan() + start + ends(x, b, compute) +
+           (overlap ? fmax(compute, link) : compute + link);
+}

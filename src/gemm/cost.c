@@ -58,17 +58,18 @@ double hri_cost_lanes(bool host, double lanes)
     return host ? fmin(lanes, 1.0) * 1e-4 : lanes * 8e-4;
 }
 
-/* Crews have pieces to share out, and the last one to wait for; their boxes of
- * 2 to 16 MiB took 0.2 to 0.5 ms longer than their bytes on H200s (November
- * 2026), of which about half was beside other copies. */
+/* Crews have pieces to share out, and the last one to wait for: boxes of 2 to
+ * 16 MiB took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes
+ * were under way, before crews spun for their locks; a part of that is taken
+ * for the box's own (November 2026). */
 double hri_cost_copy(bool staged)
 {
     return staged ? 1e-4 : 5e-6;
 }
 
 /* H200s carry 55 GB/s in rows of 64 KiB and more, 46 of 32 KiB, 33 of 16 KiB
- * and less, though from memory that nothing else has been written to 55 and 49
- * (November 2026). */
+ * and less while products run; copies alone in a process of their own had 55 at
+ * 32 and 49 at 16 (November 2026). */
 static double short_rows(double width)
 {
     const double enough = 65536.0;

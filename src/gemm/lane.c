@@ -52,18 +52,11 @@ bool hri_is_staged(hri_device *device, const hr_matrix *m)
 
 /* ---- slots */
 
-/* Memory for `count` slots of `bytes` bytes, of the lane's one buffer, else in
- * as few as the device allows; places[i] is where slot i starts. */
+/* Memory for `count` slots of `bytes` bytes, in as few buffers as the device
+ * allows; places[i] is where slot i starts. */
 static hr_status allocate_slots(hri_lane *lane, uint64_t bytes, int64_t count,
                                 hri_place *places)
 {
-    for (int64_t i = 0; i < count && lane->all != NULL; i++) {
-        places[i] = hri_at(lane->all, lane->all_taken);
-        lane->all_taken += (size_t)bytes;
-    }
-    if (lane->all != NULL) {
-        return HR_OK;
-    }
     uint64_t most = lane->device->info.allocation_bytes / bytes;
     int64_t per_buffer = hri_max(hri_min(count, (int64_t)most), 1);
     for (int64_t first = 0; first < count; first += per_buffer) {
@@ -145,33 +138,9 @@ static hr_status allocate_tiles(hri_lane *lane)
     return status;
 }
 
-/* One buffer for all slots, where the device allows it: allocating takes
- * milliseconds each time where others may reach the memory. */
-static hr_status allocate_all(hri_lane *lane)
-{
-    const uint64_t *bytes = lane->run->plan->slot_bytes;
-    uint64_t sum = 0;
-    for (int side = HRI_A; side <= HRI_C; side++) {
-        sum += bytes[side] * (uint64_t)lane->part->slots[side];
-    }
-    sum += lane->part->spare ? bytes[HRI_A] + bytes[HRI_B] : 0;
-    sum += lane->part->turned
-               ? bytes[HRI_A] * (uint64_t)lane->part->slots[HRI_A]
-               : 0;
-    if (sum > lane->device->info.allocation_bytes) {
-        return HR_OK;
-    }
-    hr_status status =
-        hri_accelerator_allocate(lane->accelerator, sum, &lane->all);
-    if (status == HR_OK) {
-        lane->buffers[lane->buffer_count++] = lane->all;
-    }
-    return status;
-}
-
 static hr_status allocate_memory(hri_lane *lane)
 {
-    size_t buffers = 3; /* of the spare panels, and one for all */
+    size_t buffers = 2; /* of the spare panels */
     buffers += lane->part->turned ? (size_t)lane->part->slots[HRI_A] : 0;
     for (int side = HRI_A; side <= HRI_C; side++) {
         buffers += (size_t)lane->part->slots[side];
@@ -182,10 +151,7 @@ static hr_status allocate_memory(hri_lane *lane)
     if (lane->buffers == NULL || lane->arrivals == NULL) {
         return no_memory();
     }
-    hr_status status = allocate_all(lane);
-    if (status == HR_OK) {
-        status = allocate_panels(lane, HRI_A);
-    }
+    hr_status status = allocate_panels(lane, HRI_A);
     if (status == HR_OK) {
         status = allocate_panels(lane, HRI_B);
     }

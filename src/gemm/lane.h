@@ -79,8 +79,6 @@ struct hri_lane {
 
     hri_buffer **buffers; /* what the slots lie in */
     uint32_t buffer_count;
-    hri_buffer *all; /* the only one of these, or NULL */
-    size_t all_taken;
     hri_place *panels[2]; /* [slot] of HRI_A and HRI_B */
     hri_place spare[2];   /* for stolen tiles */
     hri_place *turned;    /* [slot] of HRI_A, where part->turned */

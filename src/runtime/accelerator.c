@@ -170,14 +170,11 @@ static void *open_staging(void *argument)
     if (status == HR_OK && o->first) {
         hri_accelerator_warm(o->accelerator);
     }
-    if (status == HR_OK) {
-        hri_accelerator_fill_queues(o->accelerator);
-    }
     hri_error_keep(&o->error, status);
     return NULL;
 }
 
-/* Pinned memory for those that copy ordinary memory slowly, kernels, queues. */
+/* Pinned memory for those that copy ordinary memory slowly, and kernels. */
 static hr_status open_all_staging(hr_context *context)
 {
     uint32_t count = 0;

@@ -26,16 +26,6 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
     return HR_OK;
 }
 
-void hri_accelerator_fill_queues(hri_accelerator *accelerator)
-{
-    hri_queue *queue;
-    hr_status status = HR_OK;
-    while (status == HR_OK && accelerator->queues_taken < HRI_USUAL_QUEUES) {
-        status = hri_accelerator_take_queue(accelerator, &queue);
-    }
-    hri_accelerator_recall(accelerator);
-}
-
 /* Room for one more event in both lists. */
 static hr_status grow_events(hri_accelerator *a)
 {

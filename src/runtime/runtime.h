@@ -14,10 +14,7 @@
 
 typedef struct hri_block hri_block; /* a buffer kept for reuse */
 
-enum {
-    HRI_MOST_QUEUES = 8, /* of an accelerator, that engines may take */
-    HRI_USUAL_QUEUES = 5 /* that they do take */
-};
+enum { HRI_MOST_QUEUES = 8 }; /* of an accelerator, that engines may take */
 
 /* Rates are by type, and one more for f32 multiplied as tf32. */
 enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
@@ -107,9 +104,6 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
                                      hri_event **event);
-/* Create the queues that engines usually take, where nothing is taken; those
- * that fail are left for engines to meet. */
-void hri_accelerator_fill_queues(hri_accelerator *accelerator);
 /* One event back, when all that waits for it has been issued. NULL is
  * accepted. */
 void hri_accelerator_recycle_event(hri_accelerator *accelerator,
@@ -143,7 +137,7 @@ hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
                                      hr_type c_type, hr_compute compute,
                                      double rates[HRI_TILE_RATES]);
 
-/* Multiply, whatever its memory holds, on every kind of tile whose rate an
+/* Multiply once, whatever its memory holds, on every kind of tile whose rate an
  * earlier process kept: libraries load their kernels on first use, which takes
  * longer than many a product. Errors are left for later calls to meet. One
  * caller at a time. */

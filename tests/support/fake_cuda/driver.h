@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the fake driver share. */
+#ifndef FAKE_DRIVER_H
+#define FAKE_DRIVER_H
+
+#include "backends/cuda/api.h"
+#include "fake_cuda.h"
+
+#define SYM(kind, result, name, args) result name args;
+#include "backends/cuda/symbols.inc"
+#undef SYM
+
+struct cu_context_object {
+    cu_device device;
+    uint64_t used;
+    unsigned peers; /* bits of devices that it may reach */
+};
+
+struct cu_stream_object {
+    cu_context context;
+};
+
+/* The current context; only after a call below that succeeded. */
+cu_context fake_current(void);
+
+/* Count a call that needs a current context, or a stream of it; how it fails if
+ * it is its turn. */
+cu_result fake_enter_context(const char *name);
+cu_result fake_enter_stream(const char *name, cu_stream stream);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* The fake driver's memory: of devices, and of the host where it is pinned; and
+ * copies, which must lie inside. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+typedef struct area {
+    struct area *next;
+    cu_context context; /* NULL: memory of the caller's that is registered */
+    char *start;
+    size_t bytes;
+    bool own; /* of cuMemHostAlloc */
+} area;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of areas, used */
+static area *areas;
+
+static area *find(const void *at)
+{
+    area *a = areas;
+    while (a != NULL && ((const char *)at < a->start ||
+                         (const char *)at >= a->start + a->bytes)) {
+        a = a->next;
+    }
+    return a;
+}
+
+/* Whether the current context reaches all these bytes of device memory. */
+static bool reaches(cu_address address, size_t bytes)
+{
+    const char *start = (const char *)(uintptr_t)address;
+    pthread_mutex_lock(&lock);
+    const area *a = find(start);
+    bool inside = a != NULL && a->context != NULL &&
+                  bytes <= (size_t)(a->start + a->bytes - start);
+    bool ours = inside && (a->context == fake_current() ||
+                           (fake_current()->peers >> a->context->device) & 1);
+    pthread_mutex_unlock(&lock);
+    return ours;
+}
+
+/* Memory of a context, or when that is NULL of the caller at *start. */
+static cu_result give(cu_context context, size_t bytes, void **start)
+{
+    cu_result error = CU_OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    if (bytes <= fake_cuda_get()->memory_bytes &&
+        (context == NULL ||
+         context->used + bytes <= fake_cuda_get()->memory_bytes)) {
+        area *a = malloc(sizeof *a);
+        void *memory = context == NULL
+                           ? *start
+                           : aligned_alloc(256, (bytes + 255) / 256 * 256);
+        if (a != NULL && memory != NULL) {
+            *a = (area){areas, context, memory, bytes, false};
+            areas = a;
+            *start = memory;
+            error = CU_SUCCESS;
+            fake_cuda_get()->objects++;
+        }
+    }
+    if (context != NULL && error == CU_SUCCESS) {
+        context->used += bytes;
+    }
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static cu_result take_back(void *start)
+{
+    cu_result error = CU_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    area **link = &areas;
+    while (*link != NULL && (*link)->start != start) {
+        link = &(*link)->next;
+    }
+    if (*link != NULL) {
+        area *a = *link;
+        *link = a->next;
+        if (a->context != NULL) {
+            a->context->used -= a->bytes;
+            free(a->start);
+        }
+        free(a);
+        fake_cuda_get()->objects--;
+        error = CU_SUCCESS;
+    }
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+    cu_result error = fake_enter_context("cuMemGetInfo");
+    if (error == CU_SUCCESS) {
+        *total = fake_cuda_get()->memory_bytes;
+        *free_bytes = fake_cuda_get()->memory_bytes - fake_current()->used;
+    }
+    return error;
+}
+
+cu_result cuMemAlloc_v2(cu_address *address, size_t bytes)
+{
+    void *memory = NULL;
+    cu_result error = fake_enter_context("cuMemAlloc");
+    if (error == CU_SUCCESS) {
+        error = give(fake_current(), bytes, &memory);
+        *address = (cu_address)(uintptr_t)memory;
+    }
+    return error;
+}
+
+cu_result cuMemFree_v2(cu_address address)
+{
+    fake_cuda_get()->calls++;
+    return take_back((void *)(uintptr_t)address);
+}
+
+cu_result cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
+{
+    cu_result error = fake_enter_context("cuMemHostRegister");
+    return error != CU_SUCCESS         ? error
+           : flags != CU_HOST_PORTABLE ? CU_INVALID_VALUE
+                                       : give(NULL, bytes, &host);
+}
+
+/* Whether it is what cuMemHostAlloc gave. */
+static bool is_own(const void *host)
+{
+    pthread_mutex_lock(&lock);
+    const area *a = find(host);
+    bool own = a != NULL && a->own;
+    pthread_mutex_unlock(&lock);
+    return own;
+}
+
+cu_result cuMemHostUnregister(void *host)
+{
+    fake_cuda_get()->calls++;
+    return is_own(host) ? CU_INVALID_VALUE : take_back(host);
+}
+
+cu_result cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
+{
+    void *memory = bytes <= fake_cuda_get()->memory_bytes
+                       ? aligned_alloc(256, (bytes + 255) / 256 * 256)
+                       : NULL;
+    cu_result error = memory == NULL
+                          ? CU_OUT_OF_MEMORY
+                          : cuMemHostRegister_v2(memory, bytes, flags);
+    if (error != CU_SUCCESS) {
+        free(memory);
+        return error;
+    }
+    pthread_mutex_lock(&lock);
+    find(memory)->own = true;
+    pthread_mutex_unlock(&lock);
+    *host = memory;
+    return CU_SUCCESS;
+}
+
+cu_result cuMemFreeHost(void *host)
+{
+    fake_cuda_get()->calls++;
+    cu_result error = take_back(host);
+    if (error == CU_SUCCESS) {
+        free(host);
+    }
+    return error;
+}
+
+cu_result cuPointerGetAttribute(void *value, int attribute, cu_address address)
+{
+    cu_result error = fake_enter_context("cuPointerGetAttribute");
+    pthread_mutex_lock(&lock);
+    const area *a = find((const void *)(uintptr_t)address);
+    if (error == CU_SUCCESS && (a == NULL || attribute != 2)) {
+        error = CU_INVALID_VALUE;
+    }
+    if (error == CU_SUCCESS) {
+        *(unsigned *)value =
+            a->context == NULL ? CU_MEMORY_HOST : CU_MEMORY_DEVICE;
+    }
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+cu_result cuMemcpyHtoDAsync_v2(cu_address to, const void *from, size_t bytes,
+                               cu_stream stream)
+{
+    cu_result error = fake_enter_stream("cuMemcpyHtoDAsync", stream);
+    if (error == CU_SUCCESS && !reaches(to, bytes)) {
+        error = CU_INVALID_VALUE;
+    }
+    if (error == CU_SUCCESS) {
+        memcpy((void *)(uintptr_t)to, from, bytes);
+    }
+    return error;
+}
+
+cu_result cuMemcpyDtoHAsync_v2(void *to, cu_address from, size_t bytes,
+                               cu_stream stream)
+{
+    cu_result error = fake_enter_stream("cuMemcpyDtoHAsync", stream);
+    if (error == CU_SUCCESS && !reaches(from, bytes)) {
+        error = CU_INVALID_VALUE;
+    }
+    if (error == CU_SUCCESS) {
+        memcpy(to, (const void *)(uintptr_t)from, bytes);
+    }
+    return error;
+}
+
+static cu_result between(const char *name, cu_address to, cu_address from,
+                         size_t bytes, cu_stream stream)
+{
+    cu_result error = fake_enter_stream(name, stream);
+    if (error == CU_SUCCESS && (!reaches(to, bytes) || !reaches(from, bytes))) {
+        error = CU_INVALID_VALUE;
+    }
+    if (error == CU_SUCCESS) {
+        memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    }
+    return error;
+}
+
+cu_result cuMemcpyDtoDAsync_v2(cu_address to, cu_address from, size_t bytes,
+                               cu_stream stream)
+{
+    return between("cuMemcpyDtoDAsync", to, from, bytes, stream);
+}
+
+cu_result cuMemcpyPeerAsync(cu_address to, cu_context to_context,
+                            cu_address from, cu_context from_context,
+                            size_t bytes, cu_stream stream)
+{
+    return to_context == from_context
+               ? CU_INVALID_VALUE
+               : between("cuMemcpyPeerAsync", to, from, bytes, stream);
+}
+
+static char *start_of(const cu_end_3d *end)
+{
+    return end->memory == CU_MEMORY_HOST ? end->host
+                                         : (char *)(uintptr_t)end->device;
+}
+
+static bool is_good(const cu_copy_3d *c, const cu_end_3d *end)
+{
+    size_t most = 300;
+    size_t reach =
+        ((c->depth - 1) * end->height + c->height - 1) * end->pitch + c->width;
+    return end->pitch >= c->width && end->pitch <= most &&
+           (c->depth == 1 || end->height >= c->height) && end->x == 0 &&
+           end->y == 0 && end->z == 0 && end->level == 0 &&
+           end->array == NULL &&
+           (end->memory == CU_MEMORY_HOST || reaches(end->device, reach));
+}
+
+static cu_result copy_box(const cu_copy_3d *c)
+{
+    if (!is_good(c, &c->from) || !is_good(c, &c->to)) {
+        return CU_INVALID_VALUE;
+    }
+    for (size_t z = 0; z < c->depth; z++) {
+        for (size_t y = 0; y < c->height; y++) {
+            memcpy(start_of(&c->to) + (z * c->to.height + y) * c->to.pitch,
+                   start_of(&c->from) +
+                       (z * c->from.height + y) * c->from.pitch,
+                   c->width);
+        }
+    }
+    return CU_SUCCESS;
+}
+
+static cu_end_3d widen(const cu_end_2d *end)
+{
+    return (cu_end_3d){.x = end->x,
+                       .y = end->y,
+                       .memory = end->memory,
+                       .host = end->host,
+                       .device = end->device,
+                       .array = end->array,
+                       .pitch = end->pitch};
+}
+
+cu_result cuMemcpy2DAsync_v2(const cu_copy_2d *copy, cu_stream stream)
+{
+    cu_result error = fake_enter_stream("cuMemcpy2DAsync", stream);
+    const cu_copy_3d box = {widen(&copy->from), widen(&copy->to), copy->width,
+                            copy->height, 1};
+    return error == CU_SUCCESS ? copy_box(&box) : error;
+}
+
+cu_result cuMemcpy3DAsync_v2(const cu_copy_3d *copy, cu_stream stream)
+{
+    cu_result error = fake_enter_stream("cuMemcpy3DAsync", stream);
+    if (copy->from.context != NULL || copy->to.context != NULL) {
+        return CU_INVALID_VALUE;
+    }
+    return error == CU_SUCCESS ? copy_box(copy) : error;
+}
+
+cu_result cuMemcpy3DPeerAsync(const cu_copy_3d *copy, cu_stream stream)
+{
+    cu_result error = fake_enter_stream("cuMemcpy3DPeerAsync", stream);
+    if (copy->from.context == NULL || copy->to.context == NULL) {
+        return CU_INVALID_VALUE;
+    }
+    return error == CU_SUCCESS ? copy_box(copy) : error;
+}
+
+cu_result cuMemsetD2D8Async(cu_address to, size_t pitch, unsigned char value,
+                            size_t width, size_t height, cu_stream stream)
+{
+    cu_result error = fake_enter_stream("cuMemsetD2D8Async", stream);
+    if (error == CU_SUCCESS &&
+        (pitch < width || !reaches(to, (height - 1) * pitch + width))) {
+        error = CU_INVALID_VALUE;
+    }
+    for (size_t y = 0; error == CU_SUCCESS && y < height; y++) {
+        memset((char *)(uintptr_t)to + y * pitch, value, width);
+    }
+    return error;
+}
+
+cu_result cuMemsetD8Async(cu_address to, unsigned char value, size_t bytes,
+                          cu_stream stream)
+{
+    return cuMemsetD2D8Async(to, bytes, value, bytes, 1, stream);
+}

@@ -237,6 +237,22 @@ static bool is_wide(const hri_plan *plan, hri_rect r)
     return hri_plan_col(plan, r.col1) - hri_plan_col(plan, r.col0) >= WIDE;
 }
 
+/* Tiles on their way home, beyond those that the blocking counts on: products
+ * then wait for no slot at the end, when many tiles are finished at once. Each
+ * is complete after one product. */
+static void add_tiles(const hri_plan *plan, uint64_t memory, hri_part *part)
+{
+    enum { MOST_TILES = 16 };
+    int64_t rows = part->rect.row1 - part->rect.row0;
+    int64_t cols = part->rect.col1 - part->rect.col0;
+    uint64_t one = plan->slot_bytes[HRI_C];
+    int64_t most = hri_min(rows * cols, MOST_TILES);
+    while (part->slots[HRI_C] < most && part->memory + one <= memory) {
+        part->slots[HRI_C]++;
+        part->memory += one;
+    }
+}
+
 static void fill_part(const hri_plan *plan, const team *t, uint32_t i,
                       hri_part *part)
 {
@@ -261,6 +277,9 @@ static void fill_part(const hri_plan *plan, const team *t, uint32_t i,
     part->turned = t->facts[i].turned && !part->in_place && is_wide(plan, r) &&
                    part->memory + again <= t->facts[i].memory;
     part->memory += part->turned ? again : 0;
+    if (plan->blocking.chunks == 1 && !part->in_place) {
+        add_tiles(plan, t->facts[i].memory, part);
+    }
 }
 
 static hr_status fill_parts(hri_plan *plan, const team *t)

@@ -194,11 +194,11 @@ static void finish(hri_crew *crew, hri_job *job, bool well)
     }
 }
 
-/* Pieces that give every thread of the crew something to do. */
+/* Pieces for half of the crew's threads; the others are at the boxes before and
+ * after. */
 static size_t choose_piece(const hri_crew *crew, const hri_copy *box)
 {
-    size_t even =
-        box->width * box->height / ((size_t)crew->hand_count * HRI_HAND_PIECES);
+    size_t even = 2 * box->width * box->height / crew->hand_count;
     if (crew->direct) {
         return SIZE_MAX;
     }

@@ -207,7 +207,30 @@ static bool is_turned(const hri_product *p, hri_device *device)
            p->b.col_stride == 1 && !p->a.conjugate && p->k <= INT32_MAX;
 }
 
-static hr_status gather_one(call *c, uint32_t i)
+/* Measure, or look up, what planning asks of accelerator i. */
+static hr_status measure_one(call *c, uint32_t i)
+{
+    hri_accelerator *a = c->accelerators[i];
+    hri_plan_accelerator *f = &c->facts[i];
+    const hri_product *p = &c->product;
+    double flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
+    hr_status status =
+        hri_accelerator_rate(a, p->a.type, p->c.type, p->compute, &f->rate);
+    if (status == HR_OK && flops >= small_flops) {
+        status = hri_accelerator_tile_rates(a, p->a.type, p->c.type, p->compute,
+                                            f->tile_rates);
+    }
+    if (status == HR_OK && !a->in_place) {
+        status = a->device->info.staged ? hri_links_know(c->context)
+                                        : hri_accelerator_link(a);
+        if (status == HR_ERROR_OUT_OF_MEMORY) {
+            status = HR_OK; /* another one is full: planned without links */
+        }
+    }
+    return status;
+}
+
+static hr_status gather_one(call *c, uint32_t i, uint64_t least)
 {
     hri_accelerator *a = c->accelerators[i];
     hri_plan_accelerator *f = &c->facts[i];
@@ -227,18 +250,11 @@ static hr_status gather_one(call *c, uint32_t i)
         f->memory = c->options.memory_limit;
     }
     f->turned = is_turned(p, a->device);
-    /* how fast they are matters when they differ, or when it takes long */
-    if (flops >= small_flops || sharing < c->count) {
-        hr_status status =
-            hri_accelerator_rate(a, p->a.type, p->c.type, p->compute, &f->rate);
-        if (status == HR_OK && flops >= small_flops) {
-            status = hri_accelerator_tile_rates(a, p->a.type, p->c.type,
-                                                p->compute, f->tile_rates);
-        }
-        if (status == HR_OK && !a->in_place) {
-            status = a->device->info.staged ? hri_links_know(c->context)
-                                            : hri_accelerator_link(a);
-        }
+    /* how fast they are matters when they differ, or when it takes long; and
+     * there may be no room to measure those that cannot take part */
+    if ((flops >= small_flops || sharing < c->count) &&
+        hri_plan_fits(f, least)) {
+        hr_status status = measure_one(c, i);
         if (status != HR_OK) {
             return status;
         }
@@ -287,8 +303,9 @@ static hr_status make_plan(call *c)
         .read_c = p->beta.re != 0.0 || p->beta.im != 0.0,
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
     };
+    uint64_t least = hri_plan_least_memory(&shape);
     for (uint32_t i = 0; i < c->count; i++) {
-        hr_status status = gather_one(c, i);
+        hr_status status = gather_one(c, i, least);
         if (status != HR_OK) {
             return status;
         }

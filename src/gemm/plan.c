@@ -112,6 +112,11 @@ static int worth_most_first(const void *x, const void *y)
     return a->index < b->index ? -1 : 1;
 }
 
+bool hri_plan_fits(const hri_plan_accelerator *a, uint64_t least)
+{
+    return a->in_place || (a->memory >= least + a->own && a->buffer >= least);
+}
+
 /* Those whose memory does, and that work in place or not, as wanted: the best
  * fed first. Returns how many there are. */
 static uint32_t list_candidates(const hri_plan_shape *shape,
@@ -123,9 +128,7 @@ static uint32_t list_candidates(const hri_plan_shape *shape,
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
         const hri_plan_accelerator *a = &all[i];
-        if (a->in_place
-                ? in_place
-                : others && a->memory >= least + a->own && a->buffer >= least) {
+        if ((a->in_place ? in_place : others) && hri_plan_fits(a, least)) {
             double worth = a->in_place ? HUGE_VAL : (double)a->memory / a->rate;
             candidates[found++] = (candidate){worth, i};
         }

@@ -178,6 +178,8 @@ int64_t hri_slot_pitch(int64_t width);
 
 /* The least memory in bytes that an accelerator needs for this product. */
 uint64_t hri_plan_least_memory(const hri_plan_shape *shape);
+/* Whether it can take part in a product that needs so much. */
+bool hri_plan_fits(const hri_plan_accelerator *accelerator, uint64_t least);
 
 /* blocking.c: cuts of C and k for accelerators that all take part, whose
  * partition is given. rects is scratch for count rectangles.

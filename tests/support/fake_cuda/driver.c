@@ -11,6 +11,7 @@
 
 enum { INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
 enum { MOST_CONTEXTS = 16 };
+enum { STREAM_BYTES = 1 << 17 }; /* of free memory, to create one */
 
 struct cu_event_object {
     cu_context context;
@@ -239,6 +240,10 @@ cu_result cuStreamCreate(cu_stream *stream, unsigned flags)
     cu_result error = fake_enter_context("cuStreamCreate");
     if (error == CU_SUCCESS && flags != CU_STREAM_NON_BLOCKING) {
         error = CU_INVALID_VALUE;
+    }
+    if (error == CU_SUCCESS &&
+        fake_current()->used + STREAM_BYTES > state.memory_bytes) {
+        error = CU_OUT_OF_MEMORY; /* as on a GPU that is full */
     }
     if (error == CU_SUCCESS) {
         *stream = calloc(1, sizeof **stream);

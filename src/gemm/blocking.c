@@ -19,6 +19,7 @@ enum {
     GRAIN = 32,             /* of the largest edges */
     MOST_FLAT = 2,          /* edge to height, and width to edge */
     RING = 4,               /* tiles on their way home when k is whole */
+    MOST_TASKS = 1 << 22,   /* a plan lists all of them, with their panels */
 };
 
 /* Longer tasks than these would make cancelling and stealing slow. A product
@@ -87,12 +88,12 @@ static bool fits(search *x, const hri_blocking *b)
     return true;
 }
 
-/* Whether tiles and pieces of k can be counted in 32 bits. */
+/* Whether a plan can list its products. */
 static bool countable(const hri_blocking *b)
 {
-    return b->block_rows * b->rows <= INT32_MAX &&
-           b->block_cols * b->cols <= INT32_MAX && b->chunks <= INT32_MAX &&
-           (double)b->rows * (double)b->cols <= INT32_MAX;
+    double rows = (double)b->block_rows * (double)b->rows;
+    double cols = (double)b->block_cols * (double)b->cols;
+    return rows * cols * (double)b->chunks <= MOST_TASKS;
 }
 
 static hri_blocking *kind_of(search *x, const hri_blocking *b)
@@ -382,9 +383,11 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
     }
     if (!x.found) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: the product does not fit into the memory of %u "
-                        "accelerators",
-                        count);
+                        "gemm: %lld x %lld x %lld would be more than %d "
+                        "products as large as the memory and the speed of %u "
+                        "accelerators allow",
+                        (long long)shape->m, (long long)shape->n,
+                        (long long)shape->k, (int)MOST_TASKS, count);
     }
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;

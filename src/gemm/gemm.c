@@ -353,6 +353,7 @@ static void report_part(const call *c, const hri_part *part,
         };
     }
     report->share_count++;
+    report->pinned_bytes += c->accelerators[part->accelerator]->pinned_used;
 }
 
 static double ratio(const hr_gemm_report *r)
@@ -419,7 +420,6 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
         report->device_to_host += s->down;
         report->peer += s->peer;
         report->stolen += s->stolen;
-        report->pinned_bytes += c->accelerators[index]->pinned_used;
         compute = fmax(compute, s->seconds_busy);
         learn_rate(c, index, s);
         link = fmax(link, f->up > 0 ? (double)s->up / f->up : 0.0);

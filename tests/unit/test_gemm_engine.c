@@ -192,6 +192,8 @@ static void bytes_as_planned(size_t i)
     CHECK(run.device_to_host == plan.device_to_host);
     CHECK(run.peer == plan.peer + run.stolen);
     CHECK(run.compulsory == plan.compulsory);
+    CHECK(run.pinned_bytes == plan.pinned_bytes &&
+          (run.pinned_bytes > 0) == (runs[i].staged != 0));
     if (runs[i].growing) { /* three pieces, of which the last is a half */
         CHECK(products == 3 * tiles_of(&run));
         CHECK(run.tile_depth >= runs[i].k / 2);

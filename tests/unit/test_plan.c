@@ -385,8 +385,27 @@ static void thousand(void)
     free(q.accelerators);
 }
 
+/* A plan lists its products; more than it can are refused with numbers. */
+static void too_many(void)
+{
+    TEST_CASE("memory that wants too many products");
+    const hri_plan_shape shape = {100000, 100000, 100000, 4,
+                                  4,      2.0,    false,  false};
+    hri_plan_accelerator one = {
+        .memory = 4 << 20, .buffer = 4 << 20, .rate = 1e11};
+    hri_plan *p = NULL;
+    CHECK_FAILS(hri_plan_create(&shape, &one, 1, &p), HR_ERROR_OUT_OF_MEMORY,
+                "100000 x 100000 x 100000 would be more than 4194304");
+    one.memory = one.buffer = 1 << 30;
+    CHECK(hri_plan_create(&shape, &one, 1, &p) == HR_OK);
+    CHECK(p == NULL ||
+          p->tile_rows * p->tile_cols * p->blocking.chunks <= (int64_t)1 << 22);
+    hri_plan_destroy(p);
+}
+
 int main(void)
 {
+    too_many();
     random_problems(5000);
     tight_memory();
     thousand();

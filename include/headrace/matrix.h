@@ -92,7 +92,8 @@ HR_API hr_matrix hr_matrix_conjugate(hr_matrix m);
 /** The window of m that starts at (row, col) and is rows x cols.
  *
  * @owner   *section borrows what m borrows; written only on success.
- * @errors  HR_ERROR_INVALID when the window does not lie inside m.
+ * @errors  HR_ERROR_INVALID when the window does not lie inside m, or section
+ *          is NULL.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_matrix_section(hr_matrix m, int64_t row,
                                                 int64_t col, int64_t rows,

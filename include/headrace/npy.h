@@ -31,11 +31,12 @@ typedef enum hr_order {
  * @owner   *file is the caller's, to be given to hr_npy_close; *matrix lives as
  *          long as it. Both are written only on success. Writing through
  *          *matrix is an error that the system answers with a signal.
- * @errors  HR_ERROR_IO when the file cannot be read, is no .npy file, is
- *          shorter than its header says or has a header that makes no sense;
- *          HR_ERROR_UNSUPPORTED, by name, for format versions, element types,
- *          big-endian or misaligned data and numbers of dimensions that
- *          Headrace does not take; HR_ERROR_OUT_OF_MEMORY.
+ * @errors  HR_ERROR_INVALID when an argument is NULL; HR_ERROR_IO when the file
+ *          cannot be read, is no .npy file, is shorter than its header says
+ *          or has a header that makes no sense; HR_ERROR_UNSUPPORTED, by name,
+ *          for format versions, element types, big-endian or misaligned data
+ *          and numbers of dimensions that Headrace does not take;
+ *          HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread.
  * @source  The .npy format, numpy.lib.format, versions 1.0 to 3.0. */
 HR_API HR_NODISCARD hr_status hr_npy_open(const char *path, hr_npy **file,
@@ -48,10 +49,10 @@ HR_API HR_NODISCARD hr_status hr_npy_open(const char *path, hr_npy **file,
  *  earlier file, else those of any new file.
  *
  * @owner   As hr_npy_open. hr_npy_close without hr_npy_commit removes it.
- * @errors  HR_ERROR_INVALID for negative sizes, a wrong type, or sizes that
- *          overflow; HR_ERROR_IO when the disk is full, the folder cannot be
- *          written or the name is that of a folder, a device or a file that is
- *          write-protected; HR_ERROR_OUT_OF_MEMORY.
+ * @errors  HR_ERROR_INVALID for negative sizes, a wrong type, sizes that
+ *          overflow, or a pointer that is NULL; HR_ERROR_IO when the disk is
+ *          full, the folder cannot be written or the name is that of a folder,
+ *          a device or a file that is write-protected; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_npy_create(const char *path, hr_type type,
                                             int64_t rows, int64_t cols,
@@ -61,21 +62,22 @@ HR_API HR_NODISCARD hr_status hr_npy_create(const char *path, hr_type type,
 /** Write a created file to the disk and give it its name. Its matrix stays
  *  mapped until hr_npy_close.
  *
- * @errors  HR_ERROR_INVALID for a file that was opened, or committed before;
- *          HR_ERROR_IO when the disk or the renaming fails: the earlier file
- *          of that name is then still there.
+ * @errors  HR_ERROR_INVALID for a file that was opened, or committed before, or
+ *          NULL; HR_ERROR_IO when the disk or the renaming fails: the earlier
+ *          file of that name is then still there.
  * @threads One thread at a time for each file. */
 HR_API HR_NODISCARD hr_status hr_npy_commit(hr_npy *file);
 
 /** Whether an opened file is still as it was when it was opened: same size,
  *  same time of change, same file under the name.
  *
- * @errors  HR_ERROR_IO when it is not; HR_ERROR_INVALID for a created file.
+ * @errors  HR_ERROR_IO when it is not; HR_ERROR_INVALID for a created file
+ *          and for NULL.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_npy_unchanged(const hr_npy *file);
 
 /** The temporary name of a created file, for a program that must remove it on
- *  its way out; NULL when there is none.
+ *  its way out; NULL when there is none, and for NULL.
  * @owner   The file's; valid until hr_npy_commit or hr_npy_close.
  * @threads Any thread. */
 HR_API const char *hr_npy_temporary(const hr_npy *file);

@@ -75,6 +75,10 @@ hr_matrix hr_matrix_conjugate(hr_matrix m)
 hr_status hr_matrix_section(hr_matrix m, int64_t row, int64_t col, int64_t rows,
                             int64_t cols, hr_matrix *section)
 {
+    if (section == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "section: there is no place to put it (NULL)");
+    }
     if (row < 0 || col < 0 || rows < 0 || cols < 0 || row > m.rows ||
         col > m.cols || rows > m.rows - row || cols > m.cols - col) {
         return hri_fail(HR_ERROR_INVALID,

@@ -100,11 +100,28 @@ static hr_status read_header(hr_npy *npy, const char *path,
                                       hr_last_error());
 }
 
+/* What opening and creating cannot do without. */
+static hr_status check_given(const char *path, hr_npy *const *file,
+                             const hr_matrix *matrix)
+{
+    if (path != NULL && file != NULL && matrix != NULL) {
+        return HR_OK;
+    }
+    return hri_fail(HR_ERROR_INVALID, ".npy file: %s is NULL",
+                    path == NULL   ? "the path"
+                    : file == NULL ? "file"
+                                   : "matrix");
+}
+
 hr_status hr_npy_open(const char *path, hr_npy **file, hr_matrix *matrix)
 {
     hr_npy *npy = NULL;
     hri_npy_header header;
-    hr_status status = new_file(path, &npy);
+    hr_status status = check_given(path, file, matrix);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = new_file(path, &npy);
     if (status == HR_OK) {
         status = open_regular(npy, path);
     }
@@ -207,7 +224,11 @@ hr_status hr_npy_create(const char *path, hr_type type, int64_t rows,
 {
     hr_npy *npy = NULL;
     hri_npy_header header;
-    hr_status status = hri_npy_plan(type, rows, cols, order, &header);
+    hr_status status = check_given(path, file, matrix);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = hri_npy_plan(type, rows, cols, order, &header);
     if (status != HR_OK) {
         return hri_fail(status, "%s: %s", hri_npy_name(path), hr_last_error());
     }
@@ -236,8 +257,17 @@ hr_status hr_npy_create(const char *path, hr_type type, int64_t rows,
     return HR_OK;
 }
 
+static hr_status check_file(const hr_npy *file)
+{
+    return file != NULL ? HR_OK
+                        : hri_fail(HR_ERROR_INVALID, ".npy file: file is NULL");
+}
+
 hr_status hr_npy_commit(hr_npy *file)
 {
+    if (check_file(file) != HR_OK) {
+        return HR_ERROR_INVALID;
+    }
     if (file->state != CREATED) {
         return hri_fail(HR_ERROR_INVALID, "%s: it %s", hri_npy_name(file->path),
                         file->state == OPENED
@@ -278,6 +308,9 @@ static bool same_time(const struct stat *a, const struct stat *b)
 hr_status hr_npy_unchanged(const hr_npy *file)
 {
     struct stat now, named;
+    if (check_file(file) != HR_OK) {
+        return HR_ERROR_INVALID;
+    }
     if (file->state != OPENED) {
         return hri_fail(HR_ERROR_INVALID, "%s: it was created, not opened",
                         hri_npy_name(file->path));
@@ -308,7 +341,7 @@ hr_status hr_npy_unchanged(const hr_npy *file)
 
 const char *hr_npy_temporary(const hr_npy *file)
 {
-    return file->state == CREATED ? file->temporary : NULL;
+    return file != NULL && file->state == CREATED ? file->temporary : NULL;
 }
 
 void hr_npy_close(hr_npy *file)

@@ -146,6 +146,9 @@ static void check_sections(void)
     CHECK(hr_matrix_section(hr_matrix_row_major(NULL, HR_F32, 5, 6, 0), 1, 1, 2,
                             2, &s) == HR_OK);
     CHECK(s.data == NULL && s.rows == 2);
+    TEST_CASE("no place for the window");
+    CHECK_FAILS(hr_matrix_section(s, 0, 0, 1, 1, NULL), HR_ERROR_INVALID,
+                "NULL");
 }
 
 static void check_far(void)

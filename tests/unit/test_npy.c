@@ -311,6 +311,32 @@ static void wrong_arguments_make_no_file(void)
     CHECK(file == NULL && m.rows == -7 && names_in(".") == 0);
 }
 
+static void null_is_refused(void)
+{
+    hr_npy *file = NULL;
+    hr_matrix m = {.rows = -7};
+    TEST_CASE("no path");
+    CHECK_FAILS(hr_npy_open(NULL, &file, &m), HR_ERROR_INVALID,
+                "the path is NULL");
+    CHECK_FAILS(hr_npy_create(NULL, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+                HR_ERROR_INVALID, "the path is NULL");
+    TEST_CASE("no place for the file");
+    CHECK_FAILS(hr_npy_open("a.npy", NULL, &m), HR_ERROR_INVALID,
+                "file is NULL");
+    CHECK_FAILS(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, NULL, &m),
+                HR_ERROR_INVALID, "file is NULL");
+    TEST_CASE("no place for the matrix");
+    CHECK_FAILS(hr_npy_open("a.npy", &file, NULL), HR_ERROR_INVALID,
+                "matrix is NULL");
+    CHECK_FAILS(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, NULL),
+                HR_ERROR_INVALID, "matrix is NULL");
+    CHECK(file == NULL && m.rows == -7 && names_in(".") == 0);
+    TEST_CASE("no file");
+    CHECK_FAILS(hr_npy_commit(NULL), HR_ERROR_INVALID, "file is NULL");
+    CHECK_FAILS(hr_npy_unchanged(NULL), HR_ERROR_INVALID, "file is NULL");
+    CHECK(hr_npy_temporary(NULL) == NULL);
+}
+
 /* No file system keeps 2^62 bytes; the system's limit comes first where it is
  * set, below. */
 static void no_disk_is_so_large(void)
@@ -541,6 +567,7 @@ int main(void)
     long_names();
     what_is_no_file_is_refused();
     wrong_arguments_make_no_file();
+    null_is_refused();
     no_disk_is_so_large();
     permissions_are_heeded();
     renaming_may_fail();

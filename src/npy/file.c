@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/size.h"
 #include "base/status.h"
 #include "npy/header.h"
 #include "npy/path.h"
@@ -196,21 +197,42 @@ static int write_zeros(int fd, uint64_t bytes)
     return 0;
 }
 
-static hr_status reserve(const hr_npy *npy, uint64_t bytes)
+/* Returns an error number, or 0. */
+static int set_aside(int fd, uint64_t bytes)
 {
     int error;
     do {
-        error = posix_fallocate(npy->fd, 0, (off_t)bytes);
+        error = posix_fallocate(fd, 0, (off_t)bytes);
     } while (error == EINTR);
-    if (error == EOPNOTSUPP || error == EINVAL) {
-        error = write_zeros(npy->fd, bytes);
-    }
+    return error == EOPNOTSUPP || error == EINVAL ? write_zeros(fd, bytes)
+                                                  : error;
+}
+
+/* What this process may still take of the file's disk; false when the file
+ * system does not tell, which some do by no blocks at all. */
+static bool free_space(int fd, uint64_t *bytes)
+{
     struct statvfs disk;
-    if ((error == ENOSPC || error == EDQUOT) && fstatvfs(npy->fd, &disk) == 0) {
+    if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0) {
+        return false;
+    }
+    bool root = geteuid() == 0; /* for which some may be kept */
+    return hri_mul(root ? disk.f_bfree : disk.f_bavail, disk.f_frsize, bytes);
+}
+
+/* Disk space for the whole file. What is larger than all that is free is not
+ * even begun: others would meet a full disk in the meantime. */
+static hr_status reserve(const hr_npy *npy, uint64_t bytes)
+{
+    uint64_t room;
+    bool fits = !free_space(npy->fd, &room) || bytes <= room;
+    int error = fits ? set_aside(npy->fd, bytes) : ENOSPC;
+    if ((error == ENOSPC || error == EDQUOT) && ftruncate(npy->fd, 0) == 0 &&
+        free_space(npy->fd, &room)) {
         return hri_fail(HR_ERROR_IO,
                         "%s: the disk is full: %llu bytes wanted, %llu free",
                         hri_npy_name(npy->path), (unsigned long long)bytes,
-                        (unsigned long long)disk.f_bavail * disk.f_frsize);
+                        (unsigned long long)room);
     }
     return error == 0
                ? HR_OK

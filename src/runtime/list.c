@@ -151,15 +151,24 @@ static bool names(const list_item *item, const char *path)
            (path[item->path_length] == '\0' || path[item->path_length] == ':');
 }
 
+/* Whether path is that of a device of this backend: "cuda:0" for "cuda". */
+static bool is_below(const list_item *item, const char *backend)
+{
+    size_t length = strlen(backend);
+    return item->path_length > length && item->path[length] == ':' &&
+           strncmp(item->path, backend, length) == 0;
+}
+
 static hr_status fail_missing(const hri_machine *machine, const list_item *item)
 {
     char devices[256];
     const char *why = "";
     name_devices(machine, devices, sizeof devices);
     for (uint32_t i = 0; i < machine->count; i++) {
-        if (!machine->entries[i].there &&
-            names(item, machine->entries[i].info.path)) {
-            why = machine->entries[i].reason;
+        const hri_found *found = &machine->entries[i];
+        if (!found->there && (names(item, found->info.path) ||
+                              is_below(item, found->info.path))) {
+            why = found->reason;
         }
     }
     return hri_fail(HR_ERROR_UNAVAILABLE,

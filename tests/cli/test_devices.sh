@@ -59,6 +59,7 @@ HEADRACE_CUDA=/nowhere/libcuda.so.1
 export HEADRACE_CUDA
 expect 0 "no: /nowhere/libcuda.so.1: cannot open" devices
 expect 1 "/nowhere/libcuda.so.1" devices --accelerators cuda
+expect 1 "/nowhere/libcuda.so.1" devices --accelerators cuda:0
 unset HEADRACE_CUDA
 
 # What no list is, and what is not there.

@@ -255,6 +255,15 @@ static void check_machines(void)
                 "none (not asked: opencl, host)");
     hri_machine_free(&machine);
 
+    TEST_CASE("a device of a backend without a driver, named");
+    CHECK_FAILS(choose("2xcuda:0", &machine, &choices), HR_ERROR_UNAVAILABLE,
+                "\"cuda:0\" is not there (fake: no driver); this machine has "
+                "none (not asked: opencl, host)");
+    hri_machine_free(&machine);
+    CHECK_FAILS(choose("cudart:0", &machine, &choices), HR_ERROR_UNAVAILABLE,
+                "\"cudart:0\" is not there; this machine has");
+    hri_machine_free(&machine);
+
     TEST_CASE("nothing but emulated devices");
     fake.backends[1].devices[0].info.emulated = true;
     fake.backends[2].count = 0;

@@ -172,13 +172,17 @@ static bool check_skipped_columns(hri_verify *v, hr_verify_report *report,
     return wrong;
 }
 
+/* With as many digits as tell any two elements of C's type apart. */
 static void print_element(const hri_verify *v, const double x[2], char *text,
                           size_t size)
 {
+    const hr_type type = v->c.matrix.type;
+    const bool wide = type == HR_F64 || type == HR_C64 || type == HR_I32;
+    const int digits = wide ? 17 : 9;
     if (v->complex) {
-        snprintf(text, size, "%.9g%+.9gi", x[0], x[1]);
+        snprintf(text, size, "%.*g%+.*gi", digits, x[0], digits, x[1]);
     } else {
-        snprintf(text, size, "%.10g", x[0]);
+        snprintf(text, size, "%.*g", digits, x[0]);
     }
 }
 

@@ -207,6 +207,26 @@ static void two_top_bits(void)
     verify_case_finish(&x);
 }
 
+/* 2/3, and what is 2^-40 away. */
+static void near_misses_read_apart(void)
+{
+    TEST_CASE("the sentence tells elements apart that nearly agree");
+    const double third[2] = {2.0 / 3.0}, one[2] = {1.0};
+    const double near[2] = {2.0 / 3.0 + 0x1p-40};
+    for (int type = HR_F64; type <= HR_C64; type += HR_C64 - HR_F64) {
+        const hri_verify_problem problem = {
+            .alpha = hr_real(1.0),
+            .beta = hr_real(0.0),
+            .a = hr_matrix_row_major(third, (hr_type)type, 1, 1, 0),
+            .b = hr_matrix_row_major(one, (hr_type)type, 1, 1, 0),
+            .c = hr_matrix_row_major(near, (hr_type)type, 1, 1, 0)};
+        hr_verify_report report;
+        CHECK_FAILS(hri_verify_product(pool, &problem, 1, &report),
+                    HR_ERROR_MISMATCH, "is 0.66666666666757612");
+        CHECK(strstr(hr_last_error(), "be 0.66666666666666663") != NULL);
+    }
+}
+
 int main(void)
 {
     if (!CHECK(hri_pool_create(2, &pool) == HR_OK)) {
@@ -216,6 +236,7 @@ int main(void)
     not_finite_operands();
     all_rows_suspicious();
     two_top_bits();
+    near_misses_read_apart();
     hri_pool_destroy(pool);
     return test_end();
 }

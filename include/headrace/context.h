@@ -6,7 +6,10 @@
  *  list of accelerators is paths with commas between them. A path without all
  *  of its numbers names everything below it ("opencl"); "2xopencl:0:0" or
  *  "4xhost" means that many virtual accelerators on one device, each with
- *  memory of its own. Plain "host" works in place on the caller's memory. */
+ *  memory of its own. Plain "host" works in place on the caller's memory.
+ *
+ *  HEADRACE_ACCELERATORS and HEADRACE_MEMORY_LIMIT are variables of the
+ *  environment; one that is empty counts as not set. */
 #ifndef HEADRACE_CONTEXT_H
 #define HEADRACE_CONTEXT_H
 

@@ -25,16 +25,24 @@ static hr_status read_options(const hr_context_options *options,
     return HR_OK;
 }
 
+/* The value of a variable; NULL also when it is empty, which is how scripts
+ * take one back. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
 /* Where the list and the limit come from: options before environment. */
 static hr_status read_environment(hr_context_options *options,
                                   const char **source)
 {
     *source = "accelerators";
     if (options->accelerators == NULL) {
-        options->accelerators = getenv("HEADRACE_ACCELERATORS");
+        options->accelerators = variable("HEADRACE_ACCELERATORS");
         *source = "HEADRACE_ACCELERATORS";
     }
-    const char *limit = getenv("HEADRACE_MEMORY_LIMIT");
+    const char *limit = variable("HEADRACE_MEMORY_LIMIT");
     if (options->memory_limit == 0 && limit != NULL &&
         !hri_parse_bytes(limit, &options->memory_limit)) {
         return hri_fail(HR_ERROR_INVALID,

@@ -104,14 +104,14 @@ static void check_environment(void)
     setenv("HEADRACE_ACCELERATORS", "cuda:0,", 1);
     CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_INVALID,
                 "HEADRACE_ACCELERATORS, position 8: an item is empty");
-    setenv("HEADRACE_ACCELERATORS", "", 1);
+    setenv("HEADRACE_ACCELERATORS", " ", 1);
     CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_INVALID,
-                "HEADRACE_ACCELERATORS, position 1: the list is empty");
+                "HEADRACE_ACCELERATORS, position 2: the list is empty");
     CHECK(create("cuda:0", 0, &context) == HR_OK);
     destroy(context);
     unsetenv("HEADRACE_ACCELERATORS");
 
-    static const char *const wrong[] = {"", "0", "-1", "many", "5 apples"};
+    static const char *const wrong[] = {"0", "-1", " ", "many", "5 apples"};
     TEST_CASE("a limit in the environment that is wrong");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         setenv("HEADRACE_MEMORY_LIMIT", wrong[i], 1);
@@ -121,6 +121,14 @@ static void check_environment(void)
         CHECK(create(NULL, 1000, &context) == HR_OK);
         destroy(context);
     }
+
+    TEST_CASE("what is empty counts as not set");
+    setenv("HEADRACE_ACCELERATORS", "", 1);
+    setenv("HEADRACE_MEMORY_LIMIT", "", 1);
+    CHECK(create(NULL, 0, &context) == HR_OK);
+    check_chosen(context, "cuda:0=810000 cuda:1=810000 host=0");
+    destroy(context);
+    unsetenv("HEADRACE_ACCELERATORS");
     unsetenv("HEADRACE_MEMORY_LIMIT");
     CHECK(fake.live == 0);
 }

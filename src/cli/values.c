@@ -186,8 +186,9 @@ const cli_kind cli_flag = {NULL, NULL};
 const cli_kind cli_file = {take_text, "a file name"};
 const cli_kind cli_list = {take_text,
                            "a list of accelerators such as host,opencl:0:0"};
-const cli_kind cli_bytes = {cli_take_bytes,
-                            "a size of at least 1 byte, such as 512MiB"};
+const cli_kind cli_bytes = {
+    cli_take_bytes, "a size from 1 byte to below 2^63: a number with B, KiB, "
+                    "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind it"};
 const cli_kind cli_count = {take_count, "a whole number of at least 1"};
 const cli_kind cli_seed = {take_seed, "a whole number below 2^64"};
 const cli_kind cli_factor = {take_factor,

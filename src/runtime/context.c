@@ -47,7 +47,9 @@ static hr_status read_environment(hr_context_options *options,
         !hri_parse_bytes(limit, &options->memory_limit)) {
         return hri_fail(HR_ERROR_INVALID,
                         "HEADRACE_MEMORY_LIMIT is \"%.64s\", which is not a "
-                        "size such as 512MiB or 2GiB",
+                        "size from 1 byte to below 2^63: a number with B, KiB, "
+                        "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind "
+                        "it",
                         limit);
     }
     return HR_OK;

@@ -116,7 +116,8 @@ static void check_environment(void)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         setenv("HEADRACE_MEMORY_LIMIT", wrong[i], 1);
         CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_INVALID,
-                    "HEADRACE_MEMORY_LIMIT is \"");
+                    "a number with B, KiB, MiB, GiB, TiB, kB, MB, GB, TB");
+        CHECK(strncmp(hr_last_error(), "HEADRACE_MEMORY_LIMIT is \"", 26) == 0);
         CHECK(context == NULL);
         CHECK(create(NULL, 1000, &context) == HR_OK);
         destroy(context);

@@ -209,7 +209,9 @@ int cli_report_json(const hr_context *context, const cli_product *product,
     cli_json_text(&json, "type", hr_type_name(outcome->type));
     cli_json_text(&json, "output_type", hr_type_name(outcome->c_type));
     cli_json_number(&json, "seconds", r->seconds);
-    cli_json_number(&json, "seconds_with_files", outcome->seconds);
+    if (!product->dry_run) { /* else the time that planning took */
+        cli_json_number(&json, "seconds_with_files", outcome->seconds);
+    }
     cli_json_number(&json, "flops", r->flops);
     cli_json_number(&json, "tflops", flops_per_second(r) * 1e-12);
     if (r->flops > 0.0) {

@@ -82,6 +82,8 @@ expect 0 "" matmul A.npy B.npy --dry-run --json --accelerators 2xhost \
     --memory-limit 4MiB
 equal "dry_run" true "$(json dry_run)"
 equal "planned ratio" 1 "$(json bytes.ratio)"
+check "$TOOLS/json_check" seconds <"$out" >/dev/null
+equal "seconds with files" "" "$(json seconds_with_files)"
 
 # Nothing to multiply takes no time and is bound by nothing; little takes some.
 empty() { # NAME ROWS COLUMNS

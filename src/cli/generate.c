@@ -34,7 +34,7 @@ static const cli_option table[] = {
 
 static int check(const options *o)
 {
-    if (o->shape.extents[0] == 0) {
+    if (o->shape.extents[0] < 0) {
         return cli_wrong(&cli_generate, "--shape is missing");
     }
     if (o->type == 0) {
@@ -61,7 +61,7 @@ static int fill(const cli_output *output, const options *o)
 
 static int run(int argc, char **argv)
 {
-    options o = {.order = HR_ROW_MAJOR};
+    options o = {.shape = {{-1}}, .order = HR_ROW_MAJOR};
     int status = cli_parse(&cli_generate, argc, argv, &o, NULL);
     status = status == CLI_OK ? check(&o) : status;
     if (status != CLI_OK) {

@@ -33,11 +33,13 @@ static bool take_seed(const char *text, void *field)
     return take_digits(text, &end, field) && *end == '\0';
 }
 
-/* At least 1, and such that it fits an extent. */
-static bool take_extent(const char *text, const char **end, int64_t *extent)
+/* At least `least`, and such that it fits an extent. */
+static bool take_extent(const char *text, const char **end, uint64_t least,
+                        int64_t *extent)
 {
     uint64_t number;
-    if (!take_digits(text, end, &number) || number < 1 || number > INT64_MAX) {
+    if (!take_digits(text, end, &number) || number < least ||
+        number > INT64_MAX) {
         return false;
     }
     *extent = (int64_t)number;
@@ -47,16 +49,17 @@ static bool take_extent(const char *text, const char **end, int64_t *extent)
 static bool take_count(const char *text, void *field)
 {
     const char *end;
-    return take_extent(text, &end, field) && *end == '\0';
+    return take_extent(text, &end, 1, field) && *end == '\0';
 }
 
 /* Extents with an 'x' between them. Their product fits in 63 bits even when
  * each element takes 16 bytes. */
-static bool take_shape(const char *text, int rank, cli_shape *shape)
+static bool take_shape(const char *text, int rank, uint64_t least,
+                       cli_shape *shape)
 {
     int64_t elements = 16;
     for (int i = 0; i < rank; i++) {
-        if (!take_extent(text, &text, &shape->extents[i]) ||
+        if (!take_extent(text, &text, least, &shape->extents[i]) ||
             *text != (i + 1 < rank ? 'x' : '\0') ||
             __builtin_mul_overflow(elements, shape->extents[i], &elements)) {
             return false;
@@ -68,12 +71,12 @@ static bool take_shape(const char *text, int rank, cli_shape *shape)
 
 static bool take_shape2(const char *text, void *field)
 {
-    return take_shape(text, 2, field);
+    return take_shape(text, 2, 0, field);
 }
 
 static bool take_shape3(const char *text, void *field)
 {
-    return take_shape(text, 3, field);
+    return take_shape(text, 3, 1, field);
 }
 
 /* A finite decimal number with an optional sign; *end is what follows it. */
@@ -194,8 +197,8 @@ const cli_kind cli_seed = {take_seed, "a whole number below 2^64"};
 const cli_kind cli_factor = {take_factor,
                              "a finite number such as 1.5, 2i or 1.5+2i"};
 const cli_kind cli_shape2 = {
-    take_shape2, "a shape such as 4096x8192: whole numbers of at least 1 "
-                 "with a product below 2^59"};
+    take_shape2, "a shape such as 4096x8192: whole numbers with a product "
+                 "below 2^59"};
 const cli_kind cli_shape3 = {
     take_shape3, "a shape such as 100x200x300: whole numbers of at least 1 "
                  "with a product below 2^59"};

@@ -36,6 +36,13 @@ generate --shape 1x5 --type f64 --order column -o line.npy
 generate --shape 5x1 --type f64 -o line.npy
 equal "replaced" "f64 5x1 row" "$("$TOOLS/npy_check" describe line.npy)"
 
+# Matrices without elements, which products take.
+for shape in 0x5 5x0 0x0; do
+    generate --shape $shape --type f32 -o empty.npy
+    equal "empty" "f32 $shape row" \
+        "$("$TOOLS/npy_check" describe empty.npy)"
+done
+
 # An earlier file goes only when the new one is complete.
 expect 2 "--shape is missing" generate --type f32 -o line.npy
 expect 2 "--type is missing" generate --shape 2x2 -o line.npy

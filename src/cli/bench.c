@@ -217,6 +217,6 @@ const cli_command cli_bench_command = {
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
-    .operand_names = "what to measure (matmul)",
+    .operand_names = "1 word, what to measure (matmul)",
     .run = run,
 };

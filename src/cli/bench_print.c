@@ -162,10 +162,11 @@ int cli_bench_print(const cli_bench *bench)
     size_t columns = 9;
     cli_cpu_name(cpu, sizeof cpu);
     printf("%s, %" PRId64 "x%" PRId64 " times %" PRId64 "x%" PRId64
-           ", %s memory, %" PRId64 " runs%s after a first one, on %s\n",
+           ", %s memory, %" PRId64 " run%s%s after a first one, on %s\n",
            bench->number.name, bench->m, bench->k, bench->k, bench->n,
            bench->pinned ? "pinned" : "ordinary", bench->repeat,
-           bench->in_turns ? " in turns" : "", cpu);
+           bench->repeat == 1 ? "" : "s", bench->in_turns ? " in turns" : "",
+           cpu);
     for (int i = 0; i < PEERS; i++) {
         columns += has_kind(bench, peers[i].kind) ? 2 : 0;
     }

@@ -25,7 +25,7 @@ equal "nothing left" "err out work" "$(cd "$base" && echo *)"
 expect 0 "of cblas" bench matmul --size 64 --types f64,i8 --repeat 1
 check grep -q '^host ' "$out"
 check grep -q '^4xhost@128MiB ' "$out"
-check grep -q '^i8, 64x64 times 64x64' "$out"
+check grep -q '^i8, 64x64 times 64x64.* 1 run in turns after' "$out"
 
 # Lists of shapes and of kinds of memory; a plan, and the machine's limits.
 expect 0 '"memory": "pinned"' bench matmul --shape 90x100x110,40x50x60 \

@@ -54,6 +54,10 @@ if "$HEADRACE" devices --accelerators opencl >/dev/null 2>&1; then
 fi
 unset HEADRACE_CBLAS
 
+# One of a thing is not several: PoCL can be told to have no devices.
+POCL_DEVICES=none "$HEADRACE" devices >"$out" 2>"$err"
+equal "1 drivers" 0 "$(grep -c 'has 1 drivers' "$out")"
+
 # A driver that is not there is no error, unless it was asked for.
 HEADRACE_CUDA=/nowhere/libcuda.so.1
 export HEADRACE_CUDA

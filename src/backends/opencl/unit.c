@@ -115,9 +115,9 @@ static hr_status find_units(void)
     }
     if (status == HR_OK && machine.count == 0) {
         return hri_fail(HR_ERROR_UNAVAILABLE,
-                        "OpenCL has %u drivers, but no device of version 1.2 "
+                        "OpenCL has %u driver%s, but no device of version 1.2 "
                         "or later with a compiler",
-                        count);
+                        count, count == 1 ? "" : "s");
     }
     return status;
 }

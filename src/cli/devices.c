@@ -21,7 +21,8 @@ static const cli_option table[] = {
      "choose these, such as host,opencl:0:0 or 4xhost\n"
      "(HEADRACE_ACCELERATORS, else all that are not emulated)"},
     {"--memory-limit", "SIZE", &cli_bytes, offsetof(options, memory_limit),
-     "for each accelerator, such as 512MiB\n"
+     "for each accelerator, such as 512MiB; plain host\n"
+     "works in place and needs none\n"
      "(HEADRACE_MEMORY_LIMIT, else what is free)"},
     {"--measure", NULL, &cli_flag, offsetof(options, measure),
      "measure links and arithmetic of those chosen"},

@@ -38,13 +38,14 @@ static const cli_option table[] = {
     {"--conjugate-b", NULL, &cli_flag, FIELD(product.conjugate_b),
      "multiply with B's complex conjugate"},
     {"--type", "TYPE", &cli_type, FIELD(product.type),
-     "of C: as A and B, or f32 for f16 and bf16; i32\n"
-     "for i8 (A's type, but i32 for i8)"},
+     "type of C (that of A and B, but i32 for i8);\n"
+     "where that is f16 or bf16, it can also be f32"},
     {"--accelerators", "LIST", &cli_list, FIELD(accelerators),
      "such as host,opencl:0:0 or 4xhost\n"
      "(HEADRACE_ACCELERATORS, else all that are not emulated)"},
     {"--memory-limit", "SIZE", &cli_bytes, FIELD(memory_limit),
-     "for each accelerator, such as 512MiB\n"
+     "for each accelerator, such as 512MiB; plain host\n"
+     "works in place and needs none\n"
      "(HEADRACE_MEMORY_LIMIT, else what is free)"},
     {"--compute", "native|tf32", &cli_compute, FIELD(product.compute),
      "tf32: products of f32 rounded to 10 bits first"},
@@ -152,8 +153,9 @@ const cli_command cli_matmul = {
     .details =
         "Computes C = alpha A B + beta C0 over every accelerator chosen, in\n"
         "pieces that fit their memories, and prints what was moved and what\n"
-        "took the time. A and B have one type. C.npy, in row order, appears\n"
-        "when it is complete; an earlier file of that name stays until then.",
+        "took the time. A and B have one type; a file of one dimension is a\n"
+        "column. C.npy, in row order, appears when it is complete; an earlier\n"
+        "file of that name stays until then.",
     .examples =
         "  headrace matmul A.npy B.npy -o C.npy --verify\n"
         "  headrace matmul A.npy B.npy -o C.npy --accelerators 4xhost \\\n"

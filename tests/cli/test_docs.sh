@@ -31,6 +31,12 @@ for command in $commands; do
     done
 done
 
+# What is easily taken for a fault.
+expect 0 "a file of one dimension is a" matmul --help
+expect 0 "plain host" matmul --help
+expect 0 "(that of A and B, but i32 for i8)" matmul --help
+check grep -q '^One dimension is a column' "$manual"
+
 # What bash offers after "headrace COMMAND -" is what the help lists.
 if command -v bash >/dev/null; then
     for command in $commands; do

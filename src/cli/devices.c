@@ -2,6 +2,7 @@
 /* headrace devices: what was found, what was not, and why. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "context.h"
@@ -160,11 +161,35 @@ static void write_all(const hr_context *context,
     putchar('\n');
 }
 
+/* Whether both are of one device and copy alike: then they are as fast. */
+static bool alike(const hr_accelerator_info *a, const hr_accelerator_info *b)
+{
+    size_t length = strcspn(a->path, "#"); /* of the device's own path */
+    return length == strcspn(b->path, "#") &&
+           memcmp(a->path, b->path, length) == 0 && a->in_place == b->in_place;
+}
+
+/* The first accelerator that is like this one: itself, or an earlier one. */
+static uint32_t find_first(const hr_context *context, uint32_t index)
+{
+    hr_accelerator_info info = describe(context, index, false);
+    for (uint32_t i = 0; i < index; i++) {
+        hr_accelerator_info earlier = describe(context, i, false);
+        if (alike(&earlier, &info)) {
+            return i;
+        }
+    }
+    return index;
+}
+
 static int measure(hr_context *context, hr_accelerator_rates *rates)
 {
     for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
+        uint32_t first = find_first(context, i);
         rates[i] = (hr_accelerator_rates)HR_ACCELERATOR_RATES_INIT;
-        if (hr_accelerator_measure(context, i, &rates[i]) != HR_OK) {
+        if (first < i) {
+            rates[i] = rates[first];
+        } else if (hr_accelerator_measure(context, i, &rates[i]) != HR_OK) {
             return cli_fail("%s", hr_last_error());
         }
     }

@@ -33,6 +33,18 @@ for rate in up_bytes down_bytes f32_flops f64_flops; do
     check [ "${value%%[.e]*}" -gt 0 ]
 done
 
+# A device is measured once, whatever the number of its virtual accelerators.
+expect 0 '"rates"' devices --measure --accelerators host,64xhost \
+    --memory-limit 1MiB --json
+for rate in up_bytes down_bytes f32_flops f64_flops; do
+    for index in 2 64; do
+        equal "$rate of $index" \
+            "$(json "accelerators[1].rates.${rate}_per_second")" \
+            "$(json "accelerators[$index].rates.${rate}_per_second")"
+    done
+done
+equal "in place" 0 "$(json 'accelerators[0].rates.up_bytes_per_second')"
+
 # Only what the list names is looked for: some OpenCL drivers end the process.
 loads() {
     LD_DEBUG=files "$HEADRACE" devices "$@" 2>&1 | grep -c 'file=libOpenCL'

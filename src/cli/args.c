@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "args.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,13 @@ int cli_fail(const char *format, ...)
     fputc('\n', stderr);
     va_end(arguments);
     return CLI_FAILED;
+}
+
+int cli_flush(void)
+{
+    return fflush(stdout) == 0 ? CLI_OK
+                               : cli_fail("cannot write to standard output: %s",
+                                          strerror(errno));
 }
 
 int cli_wrong(const cli_command *command, const char *format, ...)

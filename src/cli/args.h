@@ -53,8 +53,12 @@ void cli_print_help(const cli_command *command);
 /* Print "headrace: sentence" to standard error; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for a wrong command line, and where to find help; returns CLI_WRONG.
- * command may be NULL: the whole program. */
+/* Have all that was printed so far appear. When it cannot, a sentence has been
+ * printed and CLI_FAILED is returned. */
+int cli_flush(void);
+
+/* The same as cli_fail for a wrong command line, and where to find help;
+ * returns CLI_WRONG. command may be NULL: the whole program. */
 int cli_wrong(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

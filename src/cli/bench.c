@@ -137,7 +137,7 @@ static int measure_all(cli_bench *bench)
             for (int i = 0; i < memories->count && status == CLI_OK; i++) {
                 bench->pinned = memories->pinned[i];
                 status = cli_bench_case(bench);
-                fflush(stdout);
+                status = status == CLI_OK ? cli_flush() : status;
             }
         }
     }

@@ -103,7 +103,7 @@ void cli_bench_pause(void);
 
 /* bench_print.c: the rows of some entries, whose contexts are still there, as
  * JSON; the case as a table. Return an exit status. */
-void cli_bench_write(const cli_bench *bench, int first, int count);
+int cli_bench_write(const cli_bench *bench, int first, int count);
 int cli_bench_print(const cli_bench *bench);
 
 /* bench_files.c: make the folder with A.npy and B.npy for the case; remove it.

@@ -335,10 +335,10 @@ static void write_entry(const cli_bench *bench, const cli_entry *e)
     putchar('\n');
 }
 
-void cli_bench_write(const cli_bench *bench, int first, int count)
+int cli_bench_write(const cli_bench *bench, int first, int count)
 {
     for (int i = first; i < first + count; i++) {
         write_entry(bench, &bench->entries[i]);
     }
-    fflush(stdout);
+    return cli_flush();
 }

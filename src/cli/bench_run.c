@@ -226,7 +226,7 @@ static int run_batch(cli_bench *bench, int first, int count)
         }
     }
     if (status == CLI_OK && bench->json) {
-        cli_bench_write(bench, first, count);
+        status = cli_bench_write(bench, first, count);
     }
     for (int i = 0; i < count; i++) {
         hr_context_destroy(entries[i].context);

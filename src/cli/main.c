@@ -100,10 +100,11 @@ int main(int argc, char **argv)
 {
     cli_signals_init();
     int status = dispatch(argc, argv);
-    /* What was written to a closed pipe or a full disk shows only now. */
+    /* What was written to a closed pipe or a full disk shows only now, unless
+     * cli_flush has told it. */
     bool bad = ferror(stdout) != 0;
     errno = 0;
-    if (fclose(stdout) != 0 || bad) {
+    if ((fclose(stdout) != 0 || bad) && status == CLI_OK) {
         return cli_fail("cannot write to standard output%s%s",
                         errno != 0 ? ": " : "",
                         errno != 0 ? strerror(errno) : "");

@@ -51,6 +51,17 @@ check grep -q '^2xhost@1KiB  *failed' "$out"
 check grep -q '^2xhost  *[0-9]' "$out"
 check is_sentence "least working set"
 
+# Standard output that takes nothing.
+if [ -c /dev/full ]; then
+    for form in --peers=none --json; do
+        "$HEADRACE" bench matmul --size 64 --types f32,f64 --repeat 1 \
+            --accelerators host $form >/dev/full 2>"$err"
+        equal "status with a full disk" 1 $?
+        check is_sentence \
+            "cannot write to standard output: No space left on device"
+    done
+fi
+
 # GPUs, each list in a context of its own, beside cuBLASXt.
 gpus() {
     HEADRACE_CUDA=$FAKE_CUDA HEADRACE_CUBLAS=$FAKE_CUDA \

@@ -35,7 +35,7 @@ static const cli_option table[] = {
      offsetof(options, accelerators),
      "each LIST is measured by itself; LIST@SIZE limits\n"
      "the memory of its accelerators\n"
-     "(host;4xhost@128MiB)"},
+     "(HEADRACE_ACCELERATORS, else host;4xhost@128MiB)"},
     {"--memory-limit", "SIZE", &cli_bytes, offsetof(options, memory_limit),
      "for each accelerator of lists without @SIZE"},
     {"--peers", "LIST", &cli_peers_list, offsetof(options, peers),
@@ -144,11 +144,22 @@ static int measure_all(cli_bench *bench)
     return status;
 }
 
-static int measure(cli_bench *bench, const options *o)
+/* What is measured: the option's lists, else the environment's one, else the
+ * usual two. */
+static int choose_settings(cli_bench *bench, const options *o)
 {
-    int status = cli_bench_settings(
+    const char *list = getenv("HEADRACE_ACCELERATORS");
+    if (o->accelerators == NULL && list != NULL && list[0] != '\0') {
+        return cli_bench_environment(bench, list, o->memory_limit);
+    }
+    return cli_bench_settings(
         bench, o->accelerators != NULL ? o->accelerators : "host;4xhost@128MiB",
         o->memory_limit);
+}
+
+static int measure(cli_bench *bench, const options *o)
+{
+    int status = choose_settings(bench, o);
     if (status == CLI_OK) {
         find_peers(bench, &o->peers);
         status = open_keeper(bench);

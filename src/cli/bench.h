@@ -88,6 +88,8 @@ typedef struct cli_bench {
 /* bench_setting.c: "LIST[@SIZE];..." into settings, each tried once. Returns an
  * exit status. */
 int cli_bench_settings(cli_bench *bench, const char *lists, uint64_t limit);
+/* Or list, which is what HEADRACE_ACCELERATORS says, as the only setting. */
+int cli_bench_environment(cli_bench *bench, const char *list, uint64_t limit);
 
 /* bench_run.c: measure every entry of the case and print it. Returns an exit
  * status. */

@@ -55,6 +55,22 @@ static void describe(cli_setting *setting, const hr_context *context)
     }
 }
 
+/* Try the bench's next setting, which counts if it works. list is its own, or
+ * NULL: the environment's, so that errors say where it stood. */
+static int try_setting(cli_bench *bench, const char *list)
+{
+    cli_setting *setting = &bench->settings[bench->setting_count];
+    hr_context *context = NULL;
+    int status =
+        cli_context(&cli_bench_command, list, setting->memory_limit, &context);
+    if (status == CLI_OK) {
+        describe(setting, context);
+        bench->setting_count++;
+    }
+    hr_context_destroy(context);
+    return status;
+}
+
 /* "LIST" or "LIST@SIZE" into one more setting, which is tried. */
 static int add_setting(cli_bench *bench, char *text, uint64_t limit)
 {
@@ -79,15 +95,15 @@ static int add_setting(cli_bench *bench, char *text, uint64_t limit)
         return cli_wrong(&cli_bench_command,
                          "--accelerators: the value has an empty list");
     }
-    hr_context *context = NULL;
-    int status = cli_context(&cli_bench_command, setting->list,
-                             setting->memory_limit, &context);
-    if (status == CLI_OK) {
-        describe(setting, context);
-        bench->setting_count++;
-    }
-    hr_context_destroy(context);
-    return status;
+    return try_setting(bench, setting->list);
+}
+
+int cli_bench_environment(cli_bench *bench, const char *list, uint64_t limit)
+{
+    cli_setting *setting = &bench->settings[0];
+    *setting = (cli_setting){.list = list, .memory_limit = limit};
+    snprintf(setting->name, sizeof setting->name, "%.150s", list);
+    return try_setting(bench, NULL);
 }
 
 int cli_bench_settings(cli_bench *bench, const char *lists, uint64_t limit)

@@ -27,6 +27,21 @@ check grep -q '^host ' "$out"
 check grep -q '^4xhost@128MiB ' "$out"
 check grep -q '^i8, 64x64 times 64x64.* 1 run in turns after' "$out"
 
+# The environment's list, when no option gives one.
+export HEADRACE_ACCELERATORS=2xhost
+expect 0 "f32, 64x64" bench matmul --size 64 --types f32 --repeat 1 --peers none
+check grep -q '^2xhost  *[0-9]' "$out"
+equal "other lists" 0 "$(grep -c '^host \|^4xhost' "$out")"
+expect 0 "f32, 64x64" bench matmul --size 64 --types f32 --repeat 1 \
+    --peers none --accelerators host
+equal "beside an option" 0 "$(grep -c '^2xhost' "$out")"
+HEADRACE_ACCELERATORS='host;2xhost'
+expect 1 "HEADRACE_ACCELERATORS, position 1" bench matmul --size 64
+HEADRACE_ACCELERATORS=
+expect 0 "4xhost@128MiB" bench matmul --size 64 --types f32 --repeat 1 \
+    --peers none
+unset HEADRACE_ACCELERATORS
+
 # Lists of shapes and of kinds of memory; a plan, and the machine's limits.
 expect 0 '"memory": "pinned"' bench matmul --shape 90x100x110,40x50x60 \
     --types f32,bf16 --memory ordinary,pinned --repeat 1 --peers none \

@@ -40,11 +40,13 @@ typedef struct hr_context_options {
                                    Plain "host" holds nothing */
     hr_log_function log;      /**< NULL: no log */
     void *log_data;           /**< handed to log */
+    bool may_be_empty;        /**< that none of "all" opens is no error: the
+                                   context tells of the machine, no more */
 } hr_context_options;
 
 #define HR_CONTEXT_OPTIONS_INIT                                                \
     {                                                                          \
-        sizeof(hr_context_options), NULL, 0, NULL, NULL                        \
+        sizeof(hr_context_options), NULL, 0, NULL, NULL, false                 \
     }
 
 /** What is known of one accelerator. */
@@ -86,7 +88,8 @@ hr_context_create(const hr_context_options *options, hr_context **context);
  * @threads Any thread, when no other call on the context is running. */
 HR_API void hr_context_destroy(hr_context *context);
 
-/** How many accelerators the context works on: at least 1.
+/** How many accelerators the context works on: at least 1, unless it was made
+ *  with may_be_empty.
  * @threads Any thread. */
 HR_API uint32_t hr_accelerator_count(const hr_context *context);
 

@@ -13,4 +13,9 @@
 int cli_context(const cli_command *command, const char *accelerators,
                 uint64_t memory_limit, hr_context **context);
 
+/* The same, but that none of all accelerators can be used is no failure: the
+ * context then has none, and tells why. */
+int cli_context_to_look(const cli_command *command, const char *accelerators,
+                        uint64_t memory_limit, hr_context **context);
+
 #endif

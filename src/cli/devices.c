@@ -101,9 +101,13 @@ static int print_tables(const hr_context *context,
     cli_table machine = {.align = "lllrl"};
     cli_table chosen = {.align = rates != NULL ? "lrrrrr" : "lr"};
     print_machine(context, &machine);
-    print_chosen(context, &chosen, rates);
     int status = cli_table_print(&machine);
     putchar('\n');
+    if (hr_accelerator_count(context) == 0) {
+        printf("no accelerator can be used\n");
+        return status;
+    }
+    print_chosen(context, &chosen, rates);
     int also = cli_table_print(&chosen);
     return status != CLI_OK ? status : also;
 }
@@ -200,7 +204,7 @@ static int show(hr_context *context, const options *o)
 {
     hr_accelerator_rates *rates = NULL;
     int status = CLI_OK;
-    if (o->measure) {
+    if (o->measure && hr_accelerator_count(context) > 0) {
         rates = calloc(hr_accelerator_count(context), sizeof *rates);
         status =
             rates != NULL ? measure(context, rates) : cli_fail("out of memory");
@@ -220,8 +224,8 @@ static int run(int argc, char **argv)
     int status = cli_parse(&cli_devices, argc, argv, &o, NULL);
     hr_context *context = NULL;
     if (status == CLI_OK) {
-        status =
-            cli_context(&cli_devices, o.accelerators, o.memory_limit, &context);
+        status = cli_context_to_look(&cli_devices, o.accelerators,
+                                     o.memory_limit, &context);
     }
     if (status == CLI_OK) {
         status = show(context, &o);

@@ -146,7 +146,9 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
                      hr_last_error());
         }
     }
-    return context->accelerator_count > 0 ? HR_OK : hri_error_raise(&error);
+    return context->accelerator_count > 0 || context->may_be_empty
+               ? HR_OK
+               : hri_error_raise(&error);
 }
 
 static bool needs_staging(const hri_accelerator *accelerator)
@@ -248,7 +250,7 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
                         choices->count);
     }
     hr_status status = open_all(context, machine, choices, found);
-    if (status == HR_OK) {
+    if (status == HR_OK && context->accelerator_count > 0) {
         relate(context, machine, found);
         share_out_memory(context, limit);
         if (remember) {

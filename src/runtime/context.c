@@ -161,6 +161,7 @@ static hr_status make_context(hri_machine *machine,
     pthread_mutex_init(&context->log_lock, NULL);
     context->log = options->log;
     context->log_data = options->log_data;
+    context->may_be_empty = options->may_be_empty;
     hr_status status =
         fill_context(context, machine, options, source, remember);
     if (status != HR_OK) {

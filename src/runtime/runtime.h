@@ -59,7 +59,8 @@ typedef struct hri_accelerator {
 struct hr_context {
     pthread_mutex_t lock; /* one engine call at a time */
     hri_accelerator *accelerators;
-    uint32_t accelerator_count;
+    uint32_t accelerator_count; /* at least 1, unless: */
+    bool may_be_empty;
     hr_accelerator_info *machine; /* what hr_machine_describe tells */
     uint32_t machine_count;
     hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */

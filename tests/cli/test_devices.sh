@@ -59,6 +59,11 @@ fi
 # A CBLAS that cannot be used: the host says so, others go on.
 export HEADRACE_CBLAS=libnot-there.so.1
 expect 1 'HEADRACE_CBLAS is "libnot-there.so.1"' devices --accelerators host
+export HEADRACE_CUDA=off
+expect 0 'no: HEADRACE_CBLAS is "libnot-there.so.1"' devices
+check grep -q '^cuda ' "$out"
+expect 0 'HEADRACE_CBLAS is \"libnot-there.so.1\"' devices --measure --json
+unset HEADRACE_CUDA
 if "$HEADRACE" devices --accelerators opencl >/dev/null 2>&1; then
     expect 0 'HEADRACE_CBLAS is "libnot-there.so.1"' devices \
         --accelerators all,opencl

@@ -262,6 +262,28 @@ static void check_opening(void)
     CHECK_FAILS(create(NULL, 0, &context), HR_ERROR_LOST,
                 "fake: cuda:0 is busy");
     CHECK(context == NULL && fake.live == 0);
+
+    TEST_CASE("unless the context may be empty: it tells why");
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.may_be_empty = true;
+    CHECK(hri_context_create_from(fake_list, &options, &context) == HR_OK);
+    CHECK(hr_accelerator_count(context) == 0);
+    check_machine(context, "cuda:0: fake: cuda:0 is busy; "
+                           "cuda:1: fake: cuda:1 is busy; "
+                           "opencl:0:0: same device as cuda:0; "
+                           "opencl:1:0: emulated: only on request; "
+                           "host: fake: host is busy; ");
+    hr_matrix m = hr_matrix_row_major(NULL, HR_F32, 0, 0, 0);
+    CHECK_FAILS(hr_gemm(context, hr_real(1), m, m, hr_real(0), m, NULL),
+                HR_ERROR_INVALID, "the context has 0");
+    destroy(context);
+
+    TEST_CASE("and one that is named must open all the same");
+    context = NULL;
+    options.accelerators = "host";
+    CHECK_FAILS(hri_context_create_from(fake_list, &options, &context),
+                HR_ERROR_BACKEND, "fake: host is busy");
+    CHECK(context == NULL && fake.live == 0);
     fake_reset();
 }
 

@@ -71,6 +71,12 @@ static hr_status take_options(call *c, const hr_gemm_options *options)
         return hri_fail(HR_ERROR_INVALID, "gemm: compute mode %d is none",
                         (int)options->compute);
     }
+    if (options->accelerators == NULL && options->accelerator_count != 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "gemm: %u accelerators are listed, but the list is "
+                        "NULL",
+                        options->accelerator_count);
+    }
     c->options = *options;
     return check_report(options->report);
 }

@@ -116,6 +116,10 @@ static void none(request *r)
     r->options.accelerators = twice;
     r->options.accelerator_count = 0;
 }
+static void no_list(request *r)
+{
+    r->options.accelerator_count = 2;
+}
 static void old_report(request *r)
 {
     r->report.size = 8;
@@ -157,6 +161,7 @@ static const struct {
     {"accelerator twice", listed_twice, HR_ERROR_INVALID, "listed twice"},
     {"accelerator beyond", not_there, HR_ERROR_INVALID, "accelerator 7"},
     {"empty list", none, HR_ERROR_INVALID, "0 accelerators"},
+    {"a count and no list", no_list, HR_ERROR_INVALID, "list is NULL"},
     {"report of another size", old_report, HR_ERROR_INVALID, "size field"},
     {"too little memory", too_little, HR_ERROR_OUT_OF_MEMORY, "least working"},
     {"larger than addresses", too_large, HR_ERROR_INVALID, "address space"},

@@ -28,6 +28,9 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_gemm_random:${set} gpu "" test_gemm_random ${set})
   test_again(conformance/test_gemm_random:fake_${set} conformance "${faked}"
     test_gemm_random ${set})
+  test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
+  test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
+    test_arrays ${set})
 endforeach()
 file(GLOB files CONFIGURE_DEPENDS conformance/test_*.c)
 foreach(file ${files})

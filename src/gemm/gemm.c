@@ -245,13 +245,15 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     double sharing = count_siblings(c, a);
     double known =
         hri_accelerator_known_rate(a, p->a.type, p->c.type, p->compute);
-    *f = (hri_plan_accelerator){.memory = a->memory_limit,
-                                .own = a->device->info.gemm_bytes,
-                                .buffer = a->device->info.allocation_bytes,
-                                .rate = known > 0.0 ? known : guessed_rate,
-                                .peers = i,
-                                .device = a->physical,
-                                .in_place = a->in_place};
+    const uint64_t held = hri_accelerator_held(a); /* by arrays */
+    *f = (hri_plan_accelerator){
+        .memory = a->memory_limit > held ? a->memory_limit - held : 0,
+        .own = a->device->info.gemm_bytes,
+        .buffer = a->device->info.allocation_bytes,
+        .rate = known > 0.0 ? known : guessed_rate,
+        .peers = i,
+        .device = a->physical,
+        .in_place = a->in_place};
     if (c->options.memory_limit > 0 && c->options.memory_limit < f->memory) {
         f->memory = c->options.memory_limit;
     }
@@ -472,10 +474,11 @@ static void limit_memory(const call *c)
     for (uint32_t i = 0; i < c->count; i++) {
         hri_accelerator *a = c->accelerators[i];
         uint64_t own = a->in_place ? 0 : c->facts[i].own;
-        if (a->memory_used + own > c->facts[i].memory) {
+        uint64_t most = c->facts[i].memory + hri_accelerator_held(a);
+        if (a->memory_used + own > most) {
             hri_accelerator_trim(a);
         }
-        a->memory_limit = c->facts[i].memory;
+        a->memory_limit = most;
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/mark.h"
 #include "runtime/memory.h"
 #include "runtime/stage.h"
 
@@ -267,6 +268,7 @@ void hri_accelerators_close(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *accelerator = &context->accelerators[i];
+        hri_marks_close(accelerator);
         hri_accelerator_forget(accelerator);
         hri_accelerator_drop(accelerator);
         hri_staging_close(accelerator);

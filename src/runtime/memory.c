@@ -68,12 +68,19 @@ void hri_accelerator_drop(hri_accelerator *accelerator)
     free_blocks(accelerator, true);
 }
 
+uint64_t hri_accelerator_held(const hri_accelerator *accelerator)
+{
+    uint64_t held = 0;
+    for (const hri_block *b = accelerator->blocks; b != NULL; b = b->next) {
+        held += b->used && b->buffer != NULL ? b->bytes : 0;
+    }
+    return held;
+}
+
 uint64_t hri_accelerator_room(const hri_accelerator *accelerator)
 {
-    uint64_t used = accelerator->device->info.gemm_bytes;
-    for (const hri_block *b = accelerator->blocks; b != NULL; b = b->next) {
-        used += b->used && b->buffer != NULL ? b->bytes : 0;
-    }
+    uint64_t used = accelerator->device->info.gemm_bytes +
+                    hri_accelerator_held(accelerator);
     return accelerator->memory_limit > used ? accelerator->memory_limit - used
                                             : 0;
 }

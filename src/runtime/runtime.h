@@ -13,6 +13,7 @@
 #include "runtime/tiles.h"
 
 typedef struct hri_block hri_block; /* a buffer kept for reuse */
+typedef struct hri_mark hri_mark;   /* mark.h */
 
 enum { HRI_MOST_QUEUES = 8 }; /* of an accelerator, that engines may take */
 
@@ -54,6 +55,8 @@ typedef struct hri_accelerator {
     hri_queue *queues[HRI_MOST_QUEUES]; /* the first queues_taken are in use */
     hri_event **events, **idle_events;
     uint32_t queues_taken, event_count, event_capacity, idle_count;
+    hri_queue *carrier; /* mark.h; NULL until it is needed */
+    hri_mark *idle_marks;
 } hri_accelerator;
 
 struct hr_context {
@@ -66,6 +69,7 @@ struct hr_context {
     hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */
     bool links_known;
     struct hri_area *areas; /* of hr_allocate_pinned */
+    uint64_t moved_up, moved_down, moved_peer; /* bytes, by arrays */
     hri_pool *pool;         /* threads for work on the host */
     hr_log_function log;
     void *log_data;
@@ -91,6 +95,8 @@ void hri_log(hr_context *context, const char *format, ...)
  * The caller holds the context's lock. */
 hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
                                    hri_buffer **buffer);
+/* Bytes of buffers that are in use: between engines' calls, those of arrays. */
+uint64_t hri_accelerator_held(const hri_accelerator *accelerator);
 /* Back to the cache; NULL is accepted. */
 void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer);
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/** @file array.h
+ *  Arrays: data with a home, of which accelerators hold copies as they need
+ *  them.
+ *
+ *  The home is an accelerator's memory, memory of the caller, memory that the
+ *  library allocates on the host, or nowhere yet. Arrays are used through views
+ *  (view.h). Which elements are valid where is known box by box: reading
+ *  fetches only what is missing, from where it is cheapest, and writing makes
+ *  other copies of just these elements invalid.
+ *
+ *  Elements are counted in rows: dimension 0 is the slowest, the last one lies
+ *  next to each other. */
+#ifndef HEADRACE_ARRAY_H
+#define HEADRACE_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <headrace/context.h>
+#include <headrace/queue.h>
+#include <headrace/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HR_MOST_RANK = 3 };
+
+/** Sizes of up to three dimensions, dimension 0 slowest; each at least 1. */
+typedef struct hr_extent {
+    uint32_t rank; /**< 1 to HR_MOST_RANK */
+    int64_t size[HR_MOST_RANK];
+} hr_extent;
+
+/** Extents of rank 1, 2 and 3.
+ * @errors  None here: what takes an extent checks it.
+ * @threads Any thread. */
+HR_API hr_extent hr_extent1(int64_t size);
+/** See hr_extent1. */
+HR_API hr_extent hr_extent2(int64_t rows, int64_t cols);
+/** See hr_extent1. */
+HR_API hr_extent hr_extent3(int64_t slices, int64_t rows, int64_t cols);
+
+/** How many elements; 0 for an extent that is none.
+ * @threads Any thread. */
+HR_API int64_t hr_extent_count(hr_extent extent);
+
+/** Data with a home. */
+typedef struct hr_array hr_array;
+
+/** An array whose home is the memory of queue's accelerator. Its elements have
+ *  no values yet.
+ *
+ * @units   element_bytes is the size of one element.
+ * @owner   *array is the caller's, to be given to hr_array_destroy before the
+ *          context is destroyed; it outlives the queue. Written only on
+ *          success.
+ * @errors  HR_ERROR_INVALID for NULL, element_bytes of 0, a rank or a size out
+ *          of range, or more than 2^62 bytes; HR_ERROR_OUT_OF_MEMORY when the
+ *          accelerator may not hold as much, with the numbers.
+ * @threads Any thread; waits for other work on the context. */
+HR_API HR_NODISCARD hr_status hr_array_create(hr_queue *queue,
+                                              size_t element_bytes,
+                                              hr_extent extent,
+                                              hr_array **array);
+
+/** An array whose home is host memory that queue's accelerator copies from and
+ *  to at full speed: a staging array. hr_array_data says where.
+ *
+ *  Otherwise as hr_array_create. */
+HR_API HR_NODISCARD hr_status hr_array_create_staging(hr_queue *queue,
+                                                      size_t element_bytes,
+                                                      hr_extent extent,
+                                                      hr_array **array);
+
+/** An array over memory of the caller's, which holds its values.
+ *
+ * @shape   Rows follow each other row_bytes apart (0: packed), slices
+ *          size[1] * row_bytes.
+ * @owner   Borrows data until hr_array_destroy has returned. In between the
+ *          caller reads it after hr_synchronize, and says with hr_refresh that
+ *          he has written to it. data may be const where no view of the array
+ *          is written through.
+ * @errors  As hr_array_create; HR_ERROR_INVALID when row_bytes is less than a
+ *          row.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_array_wrap(hr_context *context,
+                                            const void *data,
+                                            size_t element_bytes,
+                                            hr_extent extent, size_t row_bytes,
+                                            hr_array **array);
+
+/** An array with no home: its elements are where they were written last. Host
+ *  memory is allocated when hr_synchronize or hr_map asks for it.
+ *
+ *  Otherwise as hr_array_create. */
+HR_API HR_NODISCARD hr_status hr_array_create_anywhere(hr_context *context,
+                                                       size_t element_bytes,
+                                                       hr_extent extent,
+                                                       hr_array **array);
+
+/** Wait for everything that uses the array and free it, and what it holds on
+ *  accelerators. Nothing is brought home: hr_synchronize does, and returns the
+ *  error that could not be returned here. NULL is accepted.
+ * @threads Any thread, when no other call on the array is running. */
+HR_API void hr_array_destroy(hr_array *array);
+
+/** Its extent, and the bytes of an element.
+ * @threads Any thread. */
+HR_API hr_extent hr_array_extent(const hr_array *array);
+/** See hr_array_extent. */
+HR_API size_t hr_array_element_bytes(const hr_array *array);
+
+/** Where the array's host memory starts; NULL while it has none. To be read and
+ *  written as hr_array_wrap says.
+ * @threads Any thread. */
+HR_API void *hr_array_data(const hr_array *array);
+
+/** Bytes that arrays of the context have moved so far. */
+typedef struct hr_traffic {
+    uint64_t up;   /**< from host memory to accelerators */
+    uint64_t down; /**< from accelerators to host memory */
+    uint64_t peer; /**< between accelerators */
+} hr_traffic;
+
+/** What has been moved so far; 0 for NULL.
+ * @threads Any thread. */
+HR_API hr_traffic hr_context_traffic(hr_context *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

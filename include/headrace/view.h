@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/** @file view.h
+ *  Views: by-value windows into arrays, and everything that moves their
+ *  elements.
+ *
+ *  Views of one array may overlap. What is enqueued through them runs in the
+ *  order of the calls wherever one writes elements that the other reads or
+ *  writes, on whatever queues; what has no element in common runs side by side.
+ *  Calls of several threads on views that overlap have some order, which only
+ *  the threads themselves can make sure of. */
+#ifndef HEADRACE_VIEW_H
+#define HEADRACE_VIEW_H
+
+#include <headrace/array.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A window into an array: element (i, j, ...) is offset_bytes + i *
+ *  stride_bytes[0] + j * stride_bytes[1] + ... behind the array's first one, as
+ *  if the array were packed. Made by the functions below; passed by value. */
+typedef struct hr_view {
+    hr_array *array;
+    hr_extent extent;
+    size_t element_bytes;
+    int64_t offset_bytes;
+    int64_t stride_bytes[HR_MOST_RANK]; /**< of the extent's dimensions */
+} hr_view;
+
+/** What is done with the elements of a view. */
+typedef enum hr_access {
+    HR_IN = 1,   /**< read */
+    HR_OUT = 2,  /**< all of them written, none read */
+    HR_INOUT = 3 /**< read and written */
+} hr_access;
+
+/** The view of a whole array.
+ * @threads Any thread. */
+HR_API hr_view hr_view_of(hr_array *array);
+
+/** The window of view that starts at origin[0 .. rank - 1].
+ *
+ * @shape   extent has view's rank and lies inside it.
+ * @owner   *section is written only on success and borrows the array.
+ * @errors  HR_ERROR_INVALID for NULL, another rank, or when it does not lie
+ *          inside.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_view_section(hr_view view,
+                                              const int64_t *origin,
+                                              hr_extent extent,
+                                              hr_view *section);
+
+/** What view has at `index` of dimension 0: a view of a rank less by one.
+ *
+ * @errors  HR_ERROR_INVALID for NULL, rank 1, or an index out of range.
+ *          Otherwise as hr_view_section. */
+HR_API HR_NODISCARD hr_status hr_view_project(hr_view view, int64_t index,
+                                              hr_view *projection);
+
+/** The same elements in the same order under another extent, which may also
+ *  have fewer of them: the first ones.
+ *
+ * @errors  HR_ERROR_INVALID for NULL, an extent that is none or has more
+ *          elements, or a view with gaps between its rows. Otherwise as
+ *          hr_view_section. */
+HR_API HR_NODISCARD hr_status hr_view_reshape(hr_view view, hr_extent extent,
+                                              hr_view *reshaped);
+
+/** The same bytes as elements of another size: the last dimension changes its
+ *  size.
+ *
+ * @errors  HR_ERROR_INVALID for NULL, or when element_bytes does not divide a
+ *          row's bytes or, where view has several rows, the distance between
+ *          them. Otherwise as hr_view_section. */
+HR_API HR_NODISCARD hr_status hr_view_reinterpret(hr_view view,
+                                                  size_t element_bytes,
+                                                  hr_view *other);
+
+/** Copy the elements of one view to another and wait for it. They go to where
+ *  to's array has its home, or when it has none to where most of `from` is;
+ *  from where they are valid, over the fewest links.
+ *
+ * @shape   The two have the same extent and element_bytes.
+ * @aliasing The views must not overlap.
+ * @errors  HR_ERROR_INVALID when one of this does not hold; whatever the
+ *          accelerators report.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_copy(hr_view from, hr_view to);
+
+/** The same without waiting.
+ *
+ * @owner   *event is the caller's; event may be NULL. */
+HR_API HR_NODISCARD hr_status hr_copy_async(hr_view from, hr_view to,
+                                            hr_event **event);
+
+/** Bring the elements to the array's home, where they are not yet, and wait for
+ *  all work on them. An array without a home gets host memory.
+ *
+ * @errors  HR_ERROR_INVALID for a view of no array; HR_ERROR_OUT_OF_MEMORY;
+ *          the error of work that wrote the elements.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_synchronize(hr_view view);
+
+/** The same without waiting.
+ *
+ * @owner   *event is the caller's; event may be NULL. */
+HR_API HR_NODISCARD hr_status hr_synchronize_async(hr_view view,
+                                                   hr_event **event);
+
+/** The caller has written to these elements in the array's host memory: copies
+ *  elsewhere count no more. Waits for work on the elements that is under way.
+ *
+ * @errors  HR_ERROR_INVALID for a view of no array or of one without host
+ *          memory.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_refresh(hr_view view);
+
+/** The values of these elements are not needed any more: nothing fetches them.
+ *
+ * @errors  HR_ERROR_INVALID for a view of no array.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_discard(hr_view view);
+
+/** Fetch elements to queue's accelerator, so that they are there when they are
+ *  needed. Elements that have no values stay so.
+ *
+ * @errors  HR_ERROR_INVALID for NULL, a view of no array, or a queue of another
+ *          context; HR_ERROR_OUT_OF_MEMORY.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_prefetch(hr_view view, hr_queue *queue);
+
+/** Elements in host memory, until hr_unmap. */
+typedef struct hr_mapping {
+    void *data;                         /**< the view's first element */
+    int64_t stride_bytes[HR_MOST_RANK]; /**< of the view's dimensions */
+    hr_view view;
+    hr_access access;
+} hr_mapping;
+
+/** Let the caller use the elements in host memory as access says: bring what is
+ *  not there, unless they are only written, and wait for work on them.
+ *
+ * @owner   *mapping is written only on success; what it points to is the
+ *          caller's until hr_unmap, and nothing else uses the elements until
+ *          then.
+ * @errors  HR_ERROR_INVALID for NULL, a view of no array or an access that is
+ *          none; HR_ERROR_OUT_OF_MEMORY; the error of work that wrote the
+ *          elements.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_map(hr_view view, hr_access access,
+                                     hr_mapping *mapping);
+
+/** The caller is done: what he wrote is valid on the host alone.
+ *
+ * @errors  HR_ERROR_INVALID for NULL or a mapping that hr_map did not make.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_unmap(hr_mapping *mapping);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* What moves the elements of views: copies, synchronizing, mapping. */
+#include "arrays/array.h"
+
+/* A view, its boxes, and the lock of its context, which is held. */
+typedef struct work {
+    hr_array *array;
+    hri_boxes region;
+    bool linear;
+    hri_marks marks; /* to be waited for */
+} work;
+
+static hr_status work_begin(work *w, const hr_view *view, const char *what)
+{
+    *w = (work){.array = view->array};
+    if (view->array == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "%s: the view is of no array", what);
+    }
+    pthread_mutex_lock(&view->array->context->lock);
+    return hri_view_region(view, &w->region, &w->linear);
+}
+
+static void work_end(work *w)
+{
+    if (w->array != NULL) {
+        hri_marks_finish(&w->marks);
+        hri_boxes_finish(&w->region);
+        pthread_mutex_unlock(&w->array->context->lock);
+    }
+}
+
+/* Wait for the marks, while others may use the context. */
+static hr_status wait_outside(work *w)
+{
+    hr_context *context = w->array->context;
+    pthread_mutex_unlock(&context->lock);
+    hr_status status = hri_marks_wait(&w->marks);
+    pthread_mutex_lock(&context->lock);
+    if (status == HR_OK && w->array->error.status != HR_OK) {
+        status = hri_error_raise(&w->array->error);
+    }
+    w->array->error = (hri_error){0};
+    return status;
+}
+
+/* Marks of the work on the region: what writes, anywhere, or all at a place. */
+static hr_status collect_writes(work *w)
+{
+    hr_status status = HR_OK;
+    for (uint32_t p = 0;
+         p <= w->array->context->accelerator_count && status == HR_OK; p++) {
+        status =
+            hri_uses_collect(w->array, (int)p, &w->region, true, &w->marks);
+    }
+    return status;
+}
+
+static hr_status collect_all(work *w, int place)
+{
+    return hri_uses_collect(w->array, place, &w->region, false, &w->marks);
+}
+
+/* ---- home */
+
+/* Enqueue what brings the region to a place, and note what is to be waited for.
+ * Errors of what wrote it are found in its own marks, so these come first. */
+static hr_status bring(work *w, int place)
+{
+    hr_status status = collect_writes(w);
+    if (status == HR_OK) {
+        status = hri_array_fetch(w->array, place, &w->region, NULL);
+    }
+    return status == HR_OK ? collect_writes(w) : status;
+}
+
+static int home_of(const hr_array *array)
+{
+    return array->home == HRI_NOWHERE ? HRI_HOST : array->home;
+}
+
+hr_status hr_synchronize(hr_view view)
+{
+    work w;
+    hr_status status = work_begin(&w, &view, "synchronize");
+    if (status == HR_OK) {
+        status = bring(&w, home_of(w.array));
+    }
+    if (status == HR_OK) {
+        status = wait_outside(&w);
+    }
+    work_end(&w);
+    return status;
+}
+
+hr_status hr_synchronize_async(hr_view view, hr_event **event)
+{
+    work w;
+    hr_status status = work_begin(&w, &view, "synchronize");
+    if (status == HR_OK) {
+        status = bring(&w, home_of(w.array));
+    }
+    if (status == HR_OK && event != NULL) {
+        status = hri_event_create(w.array->context, &w.marks, event);
+    }
+    work_end(&w);
+    return status;
+}
+
+hr_status hr_refresh(hr_view view)
+{
+    work w;
+    hr_status status = work_begin(&w, &view, "refresh");
+    if (status == HR_OK && w.array->host == NULL) {
+        status =
+            hri_fail(HR_ERROR_INVALID, "refresh: the array has no host memory");
+    }
+    for (uint32_t p = 0;
+         status == HR_OK && p <= w.array->context->accelerator_count; p++) {
+        status = collect_all(&w, (int)p);
+    }
+    if (status == HR_OK) {
+        status = wait_outside(&w);
+    }
+    if (status == HR_OK) {
+        status = hri_array_end(w.array, HRI_HOST, &w.region, HR_OUT, NULL);
+    }
+    work_end(&w);
+    return status;
+}
+
+hr_status hr_discard(hr_view view)
+{
+    work w;
+    hr_status status = work_begin(&w, &view, "discard");
+    for (uint32_t p = 0;
+         status == HR_OK && p <= w.array->context->accelerator_count; p++) {
+        status = hri_boxes_remove_all(&w.array->stores[p].valid, &w.region);
+    }
+    work_end(&w);
+    return status;
+}
+
+hr_status hr_prefetch(hr_view view, hr_queue *queue)
+{
+    work w;
+    if (queue == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "prefetch: the queue is NULL");
+    }
+    hr_status status = work_begin(&w, &view, "prefetch");
+    if (status == HR_OK && queue->context != w.array->context) {
+        status = hri_fail(HR_ERROR_INVALID,
+                          "prefetch: the queue is of another context");
+    }
+    if (status == HR_OK) {
+        int place = hri_place_of(queue->context, queue->accelerator);
+        status =
+            hri_array_begin(w.array, place, &w.region, w.linear, HR_IN, queue);
+    }
+    work_end(&w);
+    return status;
+}
+
+/* ---- host memory */
+
+static void fill_mapping(const work *w, const hr_view *view, hr_access access,
+                         hr_mapping *mapping)
+{
+    *mapping = (hr_mapping){.view = *view, .access = access};
+    hri_place first =
+        hri_view_at(view, w->linear, HRI_HOST, mapping->stride_bytes);
+    mapping->data = (char *)first.host + first.offset;
+}
+
+hr_status hr_map(hr_view view, hr_access access, hr_mapping *mapping)
+{
+    work w;
+    if (mapping == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
+    }
+    if (access != HR_IN && access != HR_OUT && access != HR_INOUT) {
+        return hri_fail(HR_ERROR_INVALID, "map: access %d is none",
+                        (int)access);
+    }
+    hr_status status = work_begin(&w, &view, "map");
+    if (status == HR_OK) {
+        status = hri_array_begin(w.array, HRI_HOST, &w.region, w.linear, access,
+                                 NULL);
+    }
+    if (status == HR_OK) {
+        status = collect_writes(&w);
+    }
+    if (status == HR_OK && access != HR_IN) { /* and for those who read it */
+        status = collect_all(&w, HRI_HOST);
+    }
+    if (status == HR_OK) {
+        status = wait_outside(&w);
+    }
+    if (status == HR_OK) {
+        fill_mapping(&w, &view, access, mapping);
+    }
+    work_end(&w);
+    return status;
+}
+
+hr_status hr_unmap(hr_mapping *mapping)
+{
+    work w;
+    if (mapping == NULL || mapping->data == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "unmap: nothing is mapped");
+    }
+    hr_status status = work_begin(&w, &mapping->view, "unmap");
+    if (status == HR_OK) {
+        status =
+            hri_array_end(w.array, HRI_HOST, &w.region, mapping->access, NULL);
+    }
+    work_end(&w);
+    *mapping = (hr_mapping){0};
+    return status;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Making and freeing arrays. */
+#include "arrays/array.h"
+
+#include <stdlib.h>
+
+#include "base/size.h"
+
+hr_extent hr_extent1(int64_t size)
+{
+    return (hr_extent){1, {size}};
+}
+
+hr_extent hr_extent2(int64_t rows, int64_t cols)
+{
+    return (hr_extent){2, {rows, cols}};
+}
+
+hr_extent hr_extent3(int64_t slices, int64_t rows, int64_t cols)
+{
+    return (hr_extent){3, {slices, rows, cols}};
+}
+
+int64_t hr_extent_count(hr_extent extent)
+{
+    uint64_t count = 1;
+    if (extent.rank < 1 || extent.rank > HR_MOST_RANK) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < extent.rank; i++) {
+        if (extent.size[i] < 1 ||
+            !hri_mul(count, (uint64_t)extent.size[i], &count) ||
+            count > INT64_MAX) {
+            return 0;
+        }
+    }
+    return (int64_t)count;
+}
+
+/* ---- making them */
+
+static hr_status check(const void *context, size_t element_bytes,
+                       const hr_extent *extent, const void *array)
+{
+    const uint64_t most = (uint64_t)1 << 62;
+    if (context == NULL || array == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "array: %s is NULL",
+                        context == NULL ? "the context or queue" : "array");
+    }
+    if (extent->rank < 1 || extent->rank > HR_MOST_RANK) {
+        return hri_fail(HR_ERROR_INVALID, "array: rank %u, but 1 to %d are",
+                        extent->rank, HR_MOST_RANK);
+    }
+    for (uint32_t i = 0; i < extent->rank; i++) {
+        if (extent->size[i] < 1) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "array: dimension %u has size %lld", i,
+                            (long long)extent->size[i]);
+        }
+    }
+    uint64_t bytes = 0;
+    if (element_bytes == 0 || hr_extent_count(*extent) == 0 ||
+        !hri_mul((uint64_t)hr_extent_count(*extent), element_bytes, &bytes) ||
+        bytes > most) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "array: elements of %zu bytes, and so many, are not 1 "
+                        "to 2^62 bytes",
+                        element_bytes);
+    }
+    return HR_OK;
+}
+
+static hr_status make(hr_context *context, size_t element_bytes,
+                      hr_extent extent, int home, hr_array **array)
+{
+    hr_array *a = calloc(1, sizeof *a);
+    hri_store *stores =
+        calloc((size_t)context->accelerator_count + 1, sizeof *stores);
+    if (a == NULL || stores == NULL) {
+        free(a);
+        free(stores);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "array: out of memory");
+    }
+    *a = (hr_array){.context = context,
+                    .extent = extent,
+                    .element_bytes = element_bytes,
+                    .size = {1, 1, 1},
+                    .home = home,
+                    .stores = stores};
+    for (uint32_t i = 0; i < extent.rank; i++) {
+        a->size[HRI_DIMENSIONS - extent.rank + i] = extent.size[i];
+    }
+    a->size[HRI_DIMENSIONS - 1] *= (int64_t)element_bytes;
+    a->host_pitch = (size_t)a->size[HRI_DIMENSIONS - 1];
+    *array = a;
+    return HR_OK;
+}
+
+/* The box of all elements. */
+static hri_box all_of(const hr_array *a)
+{
+    return (hri_box){{0, 0, 0}, {a->size[0], a->size[1], a->size[2]}};
+}
+
+static uint64_t bytes_of(const hr_array *a)
+{
+    return (uint64_t)a->size[0] * (uint64_t)a->size[1] * (uint64_t)a->size[2];
+}
+
+static hr_status hold_at_home(hr_array *a)
+{
+    hri_box box = all_of(a);
+    const hri_boxes all = {&box, 1, 1};
+    pthread_mutex_lock(&a->context->lock);
+    hr_status status = hri_store_hold(a, a->home, &all, true);
+    pthread_mutex_unlock(&a->context->lock);
+    return status;
+}
+
+hr_status hr_array_create(hr_queue *queue, size_t element_bytes,
+                          hr_extent extent, hr_array **array)
+{
+    hr_array *a = NULL;
+    hr_status status = check(queue, element_bytes, &extent, array);
+    if (status == HR_OK) {
+        status = make(queue->context, element_bytes, extent,
+                      hri_place_of(queue->context, queue->accelerator), &a);
+    }
+    if (status == HR_OK) {
+        status = hold_at_home(a);
+    }
+    if (status != HR_OK) {
+        hr_array_destroy(a);
+        return status;
+    }
+    *array = a;
+    return HR_OK;
+}
+
+hr_status hr_array_create_staging(hr_queue *queue, size_t element_bytes,
+                                  hr_extent extent, hr_array **array)
+{
+    hr_array *a = NULL;
+    hr_status status = check(queue, element_bytes, &extent, array);
+    if (status == HR_OK) {
+        status = make(queue->context, element_bytes, extent, HRI_HOST, &a);
+    }
+    if (status == HR_OK) {
+        hri_device *device = queue->accelerator->device;
+        void *host = NULL;
+        status =
+            device->ops->allocate_pinned(device, (size_t)bytes_of(a), &host);
+        if (status == HR_OK) {
+            a->host = host;
+            a->memory = HRI_MEMORY_PINNED;
+            a->pinned_by = device;
+        }
+    }
+    if (status != HR_OK) {
+        hr_array_destroy(a);
+        return status;
+    }
+    *array = a;
+    return HR_OK;
+}
+
+hr_status hr_array_wrap(hr_context *context, const void *data,
+                        size_t element_bytes, hr_extent extent,
+                        size_t row_bytes, hr_array **array)
+{
+    hr_array *a = NULL;
+    hr_status status = check(context, element_bytes, &extent, array);
+    if (status == HR_OK && data == NULL) {
+        status = hri_fail(HR_ERROR_INVALID, "array: data is NULL");
+    }
+    if (status == HR_OK) {
+        status = make(context, element_bytes, extent, HRI_HOST, &a);
+    }
+    if (status == HR_OK && row_bytes != 0 && row_bytes < a->host_pitch) {
+        status = hri_fail(HR_ERROR_INVALID,
+                          "array: a row is %zu bytes, but rows are %zu apart",
+                          a->host_pitch, row_bytes);
+    }
+    if (status == HR_OK) {
+        hri_box box = all_of(a);
+        a->host = (char *)(uintptr_t)data;
+        a->memory = HRI_MEMORY_CALLERS;
+        a->host_pitch = row_bytes != 0 ? row_bytes : a->host_pitch;
+        status = hri_boxes_add(&a->stores[HRI_HOST].valid, &box);
+    }
+    if (status != HR_OK) {
+        hr_array_destroy(a);
+        return status;
+    }
+    *array = a;
+    return HR_OK;
+}
+
+hr_status hr_array_create_anywhere(hr_context *context, size_t element_bytes,
+                                   hr_extent extent, hr_array **array)
+{
+    hr_status status = check(context, element_bytes, &extent, array);
+    return status == HR_OK
+               ? make(context, element_bytes, extent, HRI_NOWHERE, array)
+               : status;
+}
+
+/* ---- freeing them */
+
+void hr_array_destroy(hr_array *array)
+{
+    if (array == NULL) {
+        return;
+    }
+    hr_context *context = array->context;
+    pthread_mutex_lock(&context->lock);
+    for (int place = 0; place <= (int)context->accelerator_count; place++) {
+        hri_store *s = &array->stores[place];
+        for (size_t i = 0; i < s->use_count; i++) {
+            (void)hri_mark_wait(s->uses[i].mark);
+        }
+        hri_uses_drop(array, place);
+        hri_store_release(array, place);
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (array->memory == HRI_MEMORY_PAGES) {
+        free(array->host);
+    } else if (array->memory == HRI_MEMORY_PINNED) {
+        array->pinned_by->ops->release_pinned(array->pinned_by, array->host);
+    }
+    free(array->stores);
+    free(array);
+}
+
+/* ---- asking them */
+
+hr_extent hr_array_extent(const hr_array *array)
+{
+    return array->extent;
+}
+
+size_t hr_array_element_bytes(const hr_array *array)
+{
+    return array->element_bytes;
+}
+
+void *hr_array_data(const hr_array *array)
+{
+    return array->host;
+}
+
+hr_traffic hr_context_traffic(hr_context *context)
+{
+    hr_traffic traffic = {0};
+    if (context != NULL) {
+        pthread_mutex_lock(&context->lock);
+        traffic = (hr_traffic){context->moved_up, context->moved_down,
+                               context->moved_peer};
+        pthread_mutex_unlock(&context->lock);
+    }
+    return traffic;
+}

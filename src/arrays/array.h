@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays as the library sees them: what each place holds of them, which of it
+ * is valid, and who works on it.
+ *
+ * Boxes count slices, rows and bytes of a row, whatever the rank, so views of
+ * other element sizes need nothing of their own. A place is the host (0) or an
+ * accelerator with memory of its own (1 + its index); plain "host" is the host.
+ * All functions want the context's lock. */
+#ifndef HRI_ARRAYS_ARRAY_H
+#define HRI_ARRAYS_ARRAY_H
+
+#include <headrace/view.h>
+
+#include "arrays/boxes.h"
+#include "arrays/event.h"
+
+enum { HRI_HOST = 0, HRI_NOWHERE = -1 };
+
+/* Somebody reads or writes a box of what a place holds, until the mark. */
+typedef struct hri_use {
+    hri_box box;
+    hri_mark *mark;
+    bool writes;
+} hri_use;
+
+/* What a place holds of an array. */
+typedef struct hri_store {
+    hri_buffer *buffer; /* NULL: nothing, or the host */
+    hri_box held;       /* what there is room for */
+    size_t pitch, slice;
+    hri_boxes valid;
+    hri_use *uses;
+    size_t use_count, use_capacity;
+} hri_store;
+
+/* Whose the host memory is. */
+typedef enum hri_memory {
+    HRI_MEMORY_NONE,
+    HRI_MEMORY_CALLERS,
+    HRI_MEMORY_PAGES,
+    HRI_MEMORY_PINNED
+} hri_memory;
+
+struct hr_array {
+    hr_context *context;
+    hr_extent extent;
+    size_t element_bytes;
+    int64_t size[HRI_DIMENSIONS]; /* slices, rows, bytes of a row */
+    char *host;                   /* NULL: none yet */
+    hri_memory memory;
+    hri_device *pinned_by;
+    size_t host_pitch; /* bytes from row to row */
+    int home;          /* a place, or HRI_NOWHERE */
+    hri_store *stores; /* [1 + accelerators] */
+    hri_error error;   /* of work that nobody has waited for */
+};
+
+/* Where work of an accelerator finds and leaves data. */
+int hri_place_of(const hr_context *context, const hri_accelerator *accelerator);
+
+/* region.c: the boxes of a view; *linear is set when its rows are not rows of
+ * the array, so that a place must hold whole rows without gaps. */
+hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);
+
+/* store.c: let a place hold all of these boxes, without gaps if linear. */
+hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
+                         bool linear);
+void hri_store_release(hr_array *array, int place);
+/* A box of what a place holds, as one side of a copy. */
+hri_place hri_store_place(const hr_array *array, int place, const hri_box *box);
+size_t hri_store_pitch(const hr_array *array, int place);
+size_t hri_store_slice(const hr_array *array, int place);
+/* Where a view's first element is at a place that holds it, and the bytes from
+ * element to element in each of its dimensions. */
+hri_place hri_view_at(const hr_view *view, bool linear, int place,
+                      int64_t stride[HR_MOST_RANK]);
+
+/* uses.c: let queue wait for all that a read or write of box must not overtake;
+ * note one that ends at mark; and collect the marks of work in the region, of
+ * writes alone or of all. */
+hr_status hri_uses_order(hr_array *array, int place, const hri_box *box,
+                         bool writes, hri_queue *queue);
+hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
+                       hri_mark *mark, bool writes);
+hr_status hri_uses_collect(const hr_array *array, int place,
+                           const hri_boxes *region, bool writes_alone,
+                           hri_marks *marks);
+void hri_uses_drop(hr_array *array, int place);
+
+/* coherence.c: before work on region at a place is enqueued on queue (of the
+ * accelerator of that place; NULL: the caller of the library works on the
+ * host): hold it, fetch what is read and missing, wait for others. */
+hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
+                          bool linear, hr_access access, hr_queue *queue);
+/* After it: until mark it is under way (NULL: it is done), and what was written
+ * is valid at the place alone. */
+hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
+                        hr_access access, hri_mark *mark);
+/* Make region valid at a place, wherever it is. */
+hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
+                          hr_queue *queue);
+/* Hand out what is wanted, piece by piece, from the places nearest to `place`
+ * that have it, and strike it out; what is left has no values anywhere. What
+ * lies where no copy leads from is brought to the host first. */
+typedef hr_status (*hri_carry)(void *data, int from, const hri_box *box);
+hr_status hri_array_gather(hr_array *array, int place, hri_boxes *wanted,
+                           hri_carry carry, void *data);
+
+/* transfer.c: enqueue the copy of a box between two places of which one is the
+ * host, or both are peers, on queue if it is of one of them, else on a
+ * carrier. The boxes differ by a shift when the arrays do. */
+hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
+                       hr_array *to, int to_place, const hri_box *to_box,
+                       hr_queue *queue);
+/* Whether it can: else it goes through host memory. */
+bool hri_transfer_is_direct(const hr_context *context, int from, int to);
+
+#endif

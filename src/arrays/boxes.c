@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "arrays/boxes.h"
+
+#include <stdlib.h>
+
+#include "base/size.h"
+
+bool hri_box_is_empty(const hri_box *box)
+{
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        if (box->hi[i] <= box->lo[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hri_box_contains(const hri_box *outer, const hri_box *inner)
+{
+    bool inside = true;
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        inside = inside && outer->lo[i] <= inner->lo[i] &&
+                 inner->hi[i] <= outer->hi[i];
+    }
+    return inside || hri_box_is_empty(inner);
+}
+
+hri_box hri_box_meet(const hri_box *a, const hri_box *b)
+{
+    hri_box both;
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        both.lo[i] = hri_max(a->lo[i], b->lo[i]);
+        both.hi[i] = hri_min(a->hi[i], b->hi[i]);
+    }
+    return both;
+}
+
+bool hri_boxes_touch(const hri_box *a, const hri_box *b)
+{
+    hri_box both = hri_box_meet(a, b);
+    return !hri_box_is_empty(&both);
+}
+
+hri_box hri_box_around(const hri_box *a, const hri_box *b)
+{
+    if (hri_box_is_empty(a)) {
+        return *b;
+    }
+    if (hri_box_is_empty(b)) {
+        return *a;
+    }
+    hri_box around;
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        around.lo[i] = hri_min(a->lo[i], b->lo[i]);
+        around.hi[i] = hri_max(a->hi[i], b->hi[i]);
+    }
+    return around;
+}
+
+int64_t hri_box_volume(const hri_box *box)
+{
+    int64_t volume = 1;
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        volume *= hri_max(box->hi[i] - box->lo[i], 0);
+    }
+    return volume;
+}
+
+void hri_boxes_finish(hri_boxes *set)
+{
+    free(set->of);
+    *set = (hri_boxes){0};
+}
+
+void hri_boxes_clear(hri_boxes *set)
+{
+    set->count = 0;
+}
+
+/* Room for so many more. */
+static hr_status reserve(hri_boxes *set, size_t more)
+{
+    if (set->capacity - set->count >= more) {
+        return HR_OK;
+    }
+    size_t capacity = set->count + more + set->capacity;
+    hri_box *of = realloc(set->of, capacity * sizeof *of);
+    if (of == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "arrays: no memory for %zu boxes", capacity);
+    }
+    set->of = of;
+    set->capacity = capacity;
+    return HR_OK;
+}
+
+/* Whether a and b make one box, and then which. */
+static bool join(const hri_box *a, const hri_box *b, hri_box *one)
+{
+    int along = -1;
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        if (a->lo[i] == b->lo[i] && a->hi[i] == b->hi[i]) {
+            continue;
+        }
+        if (along >= 0 || (a->hi[i] != b->lo[i] && b->hi[i] != a->lo[i])) {
+            return false;
+        }
+        along = i;
+    }
+    *one = hri_box_around(a, b);
+    return true;
+}
+
+/* Put in a box that overlaps none, joined with neighbours as long as it makes
+ * one box with any. There is room. */
+static void put(hri_boxes *set, hri_box box)
+{
+    for (size_t i = 0; i < set->count;) {
+        if (join(&set->of[i], &box, &box)) {
+            set->of[i] = set->of[--set->count];
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+    set->of[set->count++] = box;
+}
+
+enum { MOST_PIECES = 2 * HRI_DIMENSIONS };
+
+/* What is left of box without hole, which it overlaps: slabs below and above it
+ * along each dimension in turn. */
+static size_t cut_out(hri_box box, const hri_box *hole,
+                      hri_box pieces[MOST_PIECES])
+{
+    size_t count = 0;
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        if (box.lo[i] < hole->lo[i]) {
+            pieces[count] = box;
+            pieces[count++].hi[i] = hole->lo[i];
+            box.lo[i] = hole->lo[i];
+        }
+        if (hole->hi[i] < box.hi[i]) {
+            pieces[count] = box;
+            pieces[count++].lo[i] = hole->hi[i];
+            box.hi[i] = hole->hi[i];
+        }
+    }
+    return count;
+}
+
+hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box)
+{
+    size_t cut = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        cut += hri_boxes_touch(&set->of[i], box);
+    }
+    hr_status status = reserve(set, cut * (MOST_PIECES - 1));
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_box pieces[MOST_PIECES];
+    for (size_t i = set->count; i-- > 0;) { /* pieces go behind, do not touch */
+        hri_box old = set->of[i];
+        if (!hri_boxes_touch(&old, box)) {
+            continue;
+        }
+        size_t count = cut_out(old, box, pieces);
+        set->of[i] = set->of[--set->count];
+        for (size_t p = 0; p < count; p++) {
+            set->of[set->count++] = pieces[p];
+        }
+    }
+    return HR_OK;
+}
+
+hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
+{
+    if (hri_box_is_empty(box)) {
+        return HR_OK;
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        if (hri_box_contains(&set->of[i], box)) {
+            return HR_OK;
+        }
+    }
+    /* the room for all pieces and the box first, so that nothing is lost */
+    hr_status status = reserve(set, set->count * (MOST_PIECES - 1) + 1);
+    if (status == HR_OK) {
+        status = hri_boxes_remove(set, box);
+        put(set, *box);
+    }
+    return status;
+}
+
+hr_status hri_boxes_add_all(hri_boxes *set, const hri_boxes *others)
+{
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < others->count && status == HR_OK; i++) {
+        status = hri_boxes_add(set, &others->of[i]);
+    }
+    return status;
+}
+
+hr_status hri_boxes_remove_all(hri_boxes *set, const hri_boxes *others)
+{
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < others->count && status == HR_OK; i++) {
+        status = hri_boxes_remove(set, &others->of[i]);
+    }
+    return status;
+}

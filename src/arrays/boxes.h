@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Sets of elements as boxes that do not overlap. */
+#ifndef HRI_ARRAYS_BOXES_H
+#define HRI_ARRAYS_BOXES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { HRI_DIMENSIONS = 3 };
+
+/* All points p with lo[i] <= p[i] < hi[i]; empty when a hi is not above its lo.
+ */
+typedef struct hri_box {
+    int64_t lo[HRI_DIMENSIONS], hi[HRI_DIMENSIONS];
+} hri_box;
+
+typedef struct hri_boxes {
+    hri_box *of; /* none empty, no two overlap */
+    size_t count, capacity;
+} hri_boxes;
+
+bool hri_box_is_empty(const hri_box *box);
+bool hri_box_contains(const hri_box *outer, const hri_box *inner);
+bool hri_boxes_touch(const hri_box *a, const hri_box *b); /* share a point */
+hri_box hri_box_meet(const hri_box *a, const hri_box *b);
+/* The least box around both. An empty one adds nothing. */
+hri_box hri_box_around(const hri_box *a, const hri_box *b);
+int64_t hri_box_volume(const hri_box *box);
+
+/* {0} is the empty set. */
+void hri_boxes_finish(hri_boxes *set);
+void hri_boxes_clear(hri_boxes *set);
+/* set becomes the union with box, or what is left of it without box. On
+ * HR_ERROR_OUT_OF_MEMORY the set is as before. */
+hr_status hri_boxes_add(hri_boxes *set, const hri_box *box);
+hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box);
+/* The same with all boxes of another set. The set may have changed in part on
+ * HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_boxes_add_all(hri_boxes *set, const hri_boxes *others);
+hr_status hri_boxes_remove_all(hri_boxes *set, const hri_boxes *others);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Which elements are valid where: fetching what is missing, and what writing
+ * makes invalid. */
+#include "arrays/array.h"
+
+static int place_count(const hr_array *array)
+{
+    return 1 + (int)array->context->accelerator_count;
+}
+
+/* A box that both sets have in common; false when there is none. */
+static bool find_common(const hri_boxes *a, const hri_boxes *b, hri_box *box)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        for (size_t j = 0; j < b->count; j++) {
+            *box = hri_box_meet(&a->of[i], &b->of[j]);
+            if (!hri_box_is_empty(box)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Hand out what is wanted and valid at `from`, and strike it out. Carrying may
+ * change what is valid there, when it leads to another part of the array. */
+static hr_status hand_out(hr_array *array, int from, hri_boxes *wanted,
+                          hri_carry carry, void *data)
+{
+    hri_box box;
+    hr_status status = HR_OK;
+    while (status == HR_OK &&
+           find_common(&array->stores[from].valid, wanted, &box)) {
+        status = carry(data, from, &box);
+        if (status == HR_OK) {
+            status = hri_boxes_remove(wanted, &box);
+        }
+    }
+    return status;
+}
+
+/* Bring what is wanted and valid at `from` to the host, then hand it out. */
+static hr_status hand_out_over_host(hr_array *array, int from,
+                                    hri_boxes *wanted, hri_carry carry,
+                                    void *data)
+{
+    const hri_boxes *valid = &array->stores[from].valid;
+    hri_boxes part = {0};
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < valid->count && status == HR_OK; i++) {
+        for (size_t j = 0; j < wanted->count && status == HR_OK; j++) {
+            hri_box box = hri_box_meet(&valid->of[i], &wanted->of[j]);
+            status = hri_boxes_add(&part, &box);
+        }
+    }
+    if (status == HR_OK && part.count > 0) {
+        status = hri_array_fetch(array, HRI_HOST, &part, NULL);
+        if (status == HR_OK) {
+            status = hand_out(array, HRI_HOST, wanted, carry, data);
+        }
+    }
+    hri_boxes_finish(&part);
+    return status;
+}
+
+/* How near a place is: itself, siblings on one device, other peers, the host,
+ * others. */
+typedef enum distance {
+    ITSELF,
+    SIBLINGS,
+    PEERS,
+    HOST,
+    FAR,
+    DISTANCES
+} distance;
+
+static distance distance_of(const hr_array *array, int from, int place)
+{
+    const hr_context *c = array->context;
+    if (from == place) {
+        return ITSELF;
+    }
+    if (from == HRI_HOST || place == HRI_HOST) {
+        return from == HRI_HOST ? HOST : PEERS;
+    }
+    if (!hri_transfer_is_direct(c, from, place)) {
+        return FAR;
+    }
+    return c->accelerators[from - 1].physical ==
+                   c->accelerators[place - 1].physical
+               ? SIBLINGS
+               : PEERS;
+}
+
+hr_status hri_array_gather(hr_array *array, int place, hri_boxes *wanted,
+                           hri_carry carry, void *data)
+{
+    hr_status status = HR_OK;
+    for (distance d = ITSELF; d < DISTANCES && status == HR_OK; d++) {
+        for (int from = 0;
+             from < place_count(array) && status == HR_OK && wanted->count > 0;
+             from++) {
+            if (distance_of(array, from, place) == d) {
+                status = d == FAR ? hand_out_over_host(array, from, wanted,
+                                                       carry, data)
+                                  : hand_out(array, from, wanted, carry, data);
+            }
+        }
+    }
+    return status;
+}
+
+/* Fetching: to the same box of another place. */
+typedef struct fetching {
+    hr_array *array;
+    int place;
+    hr_queue *queue;
+} fetching;
+
+static hr_status carry_home(void *data, int from, const hri_box *box)
+{
+    const fetching *f = data;
+    hr_status status =
+        hri_transfer(f->array, from, box, f->array, f->place, box, f->queue);
+    return status == HR_OK
+               ? hri_boxes_add(&f->array->stores[f->place].valid, box)
+               : status;
+}
+
+hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
+                          hr_queue *queue)
+{
+    fetching f = {array, place, queue};
+    hri_boxes missing = {0};
+    hr_status status = hri_store_hold(array, place, region, false);
+    if (status == HR_OK) {
+        status = hri_boxes_add_all(&missing, region);
+    }
+    if (status == HR_OK) {
+        status = hri_boxes_remove_all(&missing, &array->stores[place].valid);
+    }
+    if (status == HR_OK) {
+        status = hri_array_gather(array, place, &missing, carry_home, &f);
+    }
+    hri_boxes_finish(&missing);
+    return status;
+}
+
+hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
+                          bool linear, hr_access access, hr_queue *queue)
+{
+    hr_status status = hri_store_hold(array, place, region, linear);
+    if (status == HR_OK && (access & HR_IN) != 0) {
+        status = hri_array_fetch(array, place, region, queue);
+    }
+    for (size_t i = 0; i < region->count && status == HR_OK && queue != NULL;
+         i++) {
+        status = hri_uses_order(array, place, &region->of[i],
+                                (access & HR_OUT) != 0, queue->queue);
+    }
+    return status;
+}
+
+hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
+                        hr_access access, hri_mark *mark)
+{
+    const bool writes = (access & HR_OUT) != 0;
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < region->count && status == HR_OK && mark != NULL;
+         i++) {
+        status = hri_uses_add(array, place, &region->of[i], mark, writes);
+    }
+    for (int p = 0; p < place_count(array) && status == HR_OK && writes; p++) {
+        hri_boxes *valid = &array->stores[p].valid;
+        status = p == place ? hri_boxes_add_all(valid, region)
+                            : hri_boxes_remove_all(valid, region);
+    }
+    return status;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies from view to view. */
+#include <string.h>
+
+#include "arrays/array.h"
+
+typedef struct side {
+    hr_view view;
+    hri_boxes region;
+    bool linear;
+} side;
+
+typedef struct copying {
+    side from, to;
+    int place;                     /* where the elements go */
+    int64_t shift[HRI_DIMENSIONS]; /* from a box of one to that of the other */
+} copying;
+
+/* ---- rules */
+
+static hr_status check(const hr_view *from, const hr_view *to)
+{
+    if (from->array == NULL || to->array == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "copy: %s is of no array",
+                        from->array == NULL ? "from" : "to");
+    }
+    if (from->array->context != to->array->context) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "copy: the views are of two contexts");
+    }
+    if (from->element_bytes != to->element_bytes) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "copy: elements of %zu bytes to elements of %zu",
+                        from->element_bytes, to->element_bytes);
+    }
+    if (from->extent.rank != to->extent.rank) {
+        return hri_fail(HR_ERROR_INVALID, "copy: from rank %u to rank %u",
+                        from->extent.rank, to->extent.rank);
+    }
+    for (uint32_t i = 0; i < from->extent.rank; i++) {
+        if (from->extent.size[i] != to->extent.size[i]) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "copy: from %lld to %lld elements in dimension %u",
+                            (long long)from->extent.size[i],
+                            (long long)to->extent.size[i], i);
+        }
+    }
+    return HR_OK;
+}
+
+static hr_status check_overlap(const copying *c)
+{
+    if (c->from.view.array != c->to.view.array) {
+        return HR_OK;
+    }
+    for (size_t i = 0; i < c->from.region.count; i++) {
+        for (size_t j = 0; j < c->to.region.count; j++) {
+            if (hri_boxes_touch(&c->from.region.of[i], &c->to.region.of[j])) {
+                return hri_fail(HR_ERROR_INVALID, "copy: the views overlap");
+            }
+        }
+    }
+    return HR_OK;
+}
+
+/* Where they go when they have no home: where most of them is. */
+static int busiest_place(const side *from)
+{
+    const hr_array *a = from->view.array;
+    int best = HRI_HOST;
+    int64_t most = 0;
+    for (int p = 0; p <= (int)a->context->accelerator_count; p++) {
+        int64_t there = 0;
+        for (size_t i = 0; i < a->stores[p].valid.count; i++) {
+            for (size_t j = 0; j < from->region.count; j++) {
+                hri_box both = hri_box_meet(&a->stores[p].valid.of[i],
+                                            &from->region.of[j]);
+                there += hri_box_volume(&both);
+            }
+        }
+        if (there > most) {
+            most = there;
+            best = p;
+        }
+    }
+    return best;
+}
+
+/* ---- host memory to host memory */
+
+static hr_status wait_for(hr_array *array, const hri_box *box, bool writes)
+{
+    const hri_boxes region = {(hri_box *)(uintptr_t)box, 1, 1};
+    hri_marks marks = {0};
+    hr_status status =
+        hri_uses_collect(array, HRI_HOST, &region, !writes, &marks);
+    if (status == HR_OK) {
+        status = hri_marks_wait(&marks);
+    }
+    hri_marks_finish(&marks);
+    return status;
+}
+
+/* Rows of the caller's thread: no accelerator is needed for these. */
+static void copy_rows(const hri_copy *c)
+{
+    char *to = (char *)c->to.host + c->to.offset;
+    const char *from = (const char *)c->from.host + c->from.offset;
+    for (size_t z = 0; z < c->depth; z++) {
+        for (size_t y = 0; y < c->height; y++) {
+            memcpy(to + z * c->to_slice + y * c->to_pitch,
+                   from + z * c->from_slice + y * c->from_pitch, c->width);
+        }
+    }
+}
+
+/* ---- boxes to boxes of the same size */
+
+static hri_box shifted(const copying *c, const hri_box *box)
+{
+    hri_box other = *box;
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        other.lo[i] += c->shift[i];
+        other.hi[i] += c->shift[i];
+    }
+    return other;
+}
+
+/* Whether both are one box, of the same size; sets the shift. */
+static bool are_alike(copying *c)
+{
+    if (c->from.linear || c->to.linear) {
+        return false;
+    }
+    const hri_box *f = &c->from.region.of[0], *t = &c->to.region.of[0];
+    bool alike = true;
+    for (int i = 0; i < HRI_DIMENSIONS; i++) {
+        alike = alike && f->hi[i] - f->lo[i] == t->hi[i] - t->lo[i];
+        c->shift[i] = t->lo[i] - f->lo[i];
+    }
+    return alike;
+}
+
+static hr_status copy_on_host(const copying *c, const hri_box *box,
+                              const hri_box *to_box)
+{
+    hr_array *from = c->from.view.array, *to = c->to.view.array;
+    hr_status status = wait_for(from, box, false);
+    if (status == HR_OK) {
+        status = wait_for(to, to_box, true);
+    }
+    if (status == HR_OK) {
+        copy_rows(&(hri_copy){
+            .to = hri_store_place(to, HRI_HOST, to_box),
+            .from = hri_store_place(from, HRI_HOST, box),
+            .to_pitch = hri_store_pitch(to, HRI_HOST),
+            .to_slice = hri_store_slice(to, HRI_HOST),
+            .from_pitch = hri_store_pitch(from, HRI_HOST),
+            .from_slice = hri_store_slice(from, HRI_HOST),
+            .width = (size_t)(box->hi[2] - box->lo[2]),
+            .height = (size_t)(box->hi[1] - box->lo[1]),
+            .depth = (size_t)(box->hi[0] - box->lo[0]),
+        });
+    }
+    return status;
+}
+
+static hr_status carry(void *data, int from, const hri_box *box)
+{
+    const copying *c = data;
+    hr_array *to = c->to.view.array;
+    hri_box to_box = shifted(c, box);
+    const hri_boxes region = {&to_box, 1, 1};
+    hr_status status = from == HRI_HOST && c->place == HRI_HOST
+                           ? copy_on_host(c, box, &to_box)
+                           : hri_transfer(c->from.view.array, from, box, to,
+                                          c->place, &to_box, NULL);
+    return status == HR_OK ? hri_array_end(to, c->place, &region, HR_OUT, NULL)
+                           : status;
+}
+
+static hr_status copy_boxes(copying *c)
+{
+    hri_boxes wanted = {0};
+    hr_status status = hri_boxes_add_all(&wanted, &c->from.region);
+    if (status == HR_OK) {
+        status =
+            hri_array_gather(c->from.view.array, c->place, &wanted, carry, c);
+    }
+    hri_boxes_finish(&wanted);
+    return status;
+}
+
+/* ---- views of unlike shape: all of it comes to the place, and is copied there
+ */
+
+static hri_copy local_copy(const copying *c)
+{
+    const hr_view *v = &c->from.view;
+    int64_t from[HR_MOST_RANK], to[HR_MOST_RANK];
+    const uint32_t rank = v->extent.rank;
+    hri_copy copy = {
+        .to = hri_view_at(&c->to.view, c->to.linear, c->place, to),
+        .from = hri_view_at(v, c->from.linear, c->place, from),
+        .width = (size_t)v->extent.size[rank - 1] * v->element_bytes,
+        .height = rank > 1 ? (size_t)v->extent.size[rank - 2] : 1,
+        .depth = rank > 2 ? (size_t)v->extent.size[0] : 1,
+    };
+    if (rank > 1) {
+        copy.to_pitch = (size_t)to[rank - 2];
+        copy.from_pitch = (size_t)from[rank - 2];
+    }
+    if (rank > 2) {
+        copy.to_slice = (size_t)to[0];
+        copy.from_slice = (size_t)from[0];
+    }
+    return copy;
+}
+
+static hr_status order_all(const side *s, int place, bool writes,
+                           hri_queue *queue)
+{
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < s->region.count && status == HR_OK; i++) {
+        status = queue != NULL
+                     ? hri_uses_order(s->view.array, place, &s->region.of[i],
+                                      writes, queue)
+                     : wait_for(s->view.array, &s->region.of[i], writes);
+    }
+    return status;
+}
+
+static hr_status copy_there(copying *c)
+{
+    hri_accelerator *a = NULL;
+    hri_queue *queue = NULL;
+    hri_mark *mark = NULL;
+    hr_status status = HR_OK;
+    if (c->place != HRI_HOST) {
+        a = &c->from.view.array->context->accelerators[c->place - 1];
+        status = hri_accelerator_carrier(a, &queue);
+    }
+    if (status == HR_OK) {
+        status = order_all(&c->from, c->place, false, queue);
+    }
+    if (status == HR_OK) {
+        status = order_all(&c->to, c->place, true, queue);
+    }
+    if (status == HR_OK) {
+        const hri_copy copy = local_copy(c);
+        if (queue == NULL) {
+            copy_rows(&copy);
+        } else {
+            status = queue->ops->copy(queue, &copy);
+        }
+    }
+    if (status == HR_OK && queue != NULL) {
+        status = hri_mark_record(a, queue, &mark);
+    }
+    if (status == HR_OK) {
+        status = hri_array_end(c->from.view.array, c->place, &c->from.region,
+                               HR_IN, mark);
+    }
+    if (status == HR_OK) {
+        status = hri_array_end(c->to.view.array, c->place, &c->to.region,
+                               HR_OUT, mark);
+    }
+    hri_mark_drop(mark);
+    return status;
+}
+
+static hr_status copy_unlike(copying *c)
+{
+    hr_status status =
+        hri_array_begin(c->from.view.array, c->place, &c->from.region,
+                        c->from.linear, HR_IN, NULL);
+    return status == HR_OK ? copy_there(c) : status;
+}
+
+/* ---- the calls */
+
+static hr_status work_through(copying *c, hri_marks *marks)
+{
+    hr_array *from = c->from.view.array, *to = c->to.view.array;
+    hr_status status =
+        hri_view_region(&c->from.view, &c->from.region, &c->from.linear);
+    if (status == HR_OK) {
+        status = hri_view_region(&c->to.view, &c->to.region, &c->to.linear);
+    }
+    if (status == HR_OK) {
+        status = check_overlap(c);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
+    for (uint32_t p = 0;
+         p <= from->context->accelerator_count && status == HR_OK; p++) {
+        /* an error of what wrote the elements is the copy's */
+        status = hri_uses_collect(from, (int)p, &c->from.region, true, marks);
+    }
+    if (status == HR_OK) {
+        status = hri_store_hold(to, c->place, &c->to.region, c->to.linear);
+    }
+    if (status == HR_OK) {
+        status = are_alike(c) ? copy_boxes(c) : copy_unlike(c);
+    }
+    return status == HR_OK
+               ? hri_uses_collect(to, c->place, &c->to.region, true, marks)
+               : status;
+}
+
+static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
+                      hr_event **event)
+{
+    copying c = {.from = {.view = *from}, .to = {.view = *to}};
+    hri_marks marks = {0};
+    hr_status status = check(from, to);
+    if (status != HR_OK) {
+        return status;
+    }
+    hr_context *context = from->array->context;
+    pthread_mutex_lock(&context->lock);
+    status = work_through(&c, &marks);
+    hri_boxes_finish(&c.from.region);
+    hri_boxes_finish(&c.to.region);
+    if (status == HR_OK && wait) {
+        pthread_mutex_unlock(&context->lock);
+        status = hri_marks_wait(&marks);
+        pthread_mutex_lock(&context->lock);
+    } else if (status == HR_OK && event != NULL) {
+        status = hri_event_create(context, &marks, event);
+    }
+    hri_marks_finish(&marks);
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
+hr_status hr_copy(hr_view from, hr_view to)
+{
+    return copy(&from, &to, true, NULL);
+}
+
+hr_status hr_copy_async(hr_view from, hr_view to, hr_event **event)
+{
+    return copy(&from, &to, false, event);
+}

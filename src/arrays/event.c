@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "arrays/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A function that is called when the event has been passed. */
+typedef struct sequel {
+    struct sequel *next;
+    hr_event *event;
+    hr_event_function function;
+    void *data;
+    hri_thread *thread;
+} sequel;
+
+struct hr_event {
+    hr_context *context;
+    hri_marks marks;
+    sequel *sequels; /* guarded by the context's lock */
+};
+
+/* ---- marks */
+
+hr_status hri_marks_add(hri_marks *marks, hri_mark *mark)
+{
+    for (size_t i = 0; i < marks->count; i++) {
+        if (marks->of[i] == mark) {
+            return HR_OK;
+        }
+    }
+    if (marks->count == marks->capacity) {
+        size_t capacity = marks->capacity * 2 + 8;
+        hri_mark **of = realloc(marks->of, capacity * sizeof(hri_mark *));
+        if (of == NULL) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "arrays: no memory for %zu marks", capacity);
+        }
+        marks->of = of;
+        marks->capacity = capacity;
+    }
+    hri_mark_hold(mark);
+    marks->of[marks->count++] = mark;
+    return HR_OK;
+}
+
+void hri_marks_finish(hri_marks *marks)
+{
+    for (size_t i = 0; i < marks->count; i++) {
+        hri_mark_drop(marks->of[i]);
+    }
+    free(marks->of);
+    *marks = (hri_marks){0};
+}
+
+hr_status hri_marks_wait(const hri_marks *marks)
+{
+    hri_error error = {0};
+    for (size_t i = 0; i < marks->count; i++) {
+        hri_error_keep(&error, hri_mark_wait(marks->of[i]));
+    }
+    return hri_error_raise(&error);
+}
+
+/* ---- events */
+
+hr_status hri_event_create(hr_context *context, hri_marks *marks,
+                           hr_event **event)
+{
+    hr_event *e = calloc(1, sizeof *e);
+    if (e == NULL) {
+        hri_marks_finish(marks);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "event: out of memory");
+    }
+    *e = (hr_event){.context = context, .marks = *marks};
+    *marks = (hri_marks){0};
+    *event = e;
+    return HR_OK;
+}
+
+hr_status hri_event_order(hr_queue *queue, const hr_event *event)
+{
+    if (queue->context != event->context) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "queue wait: the event is of another context");
+    }
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&queue->context->lock);
+    for (size_t i = 0; i < event->marks.count && status == HR_OK; i++) {
+        status = hri_mark_order(queue->queue, event->marks.of[i]);
+    }
+    pthread_mutex_unlock(&queue->context->lock);
+    return status;
+}
+
+void hr_event_destroy(hr_event *event)
+{
+    if (event == NULL) {
+        return;
+    }
+    while (event->sequels != NULL) {
+        sequel *s = event->sequels;
+        event->sequels = s->next;
+        hri_thread_join(s->thread);
+        free(s);
+    }
+    pthread_mutex_lock(&event->context->lock);
+    hri_marks_finish(&event->marks);
+    pthread_mutex_unlock(&event->context->lock);
+    free(event);
+}
+
+static hr_status no_event(const char *what)
+{
+    return hri_fail(HR_ERROR_INVALID, "%s: the event is NULL", what);
+}
+
+hr_status hr_event_query(hr_event *event, bool *done)
+{
+    if (event == NULL || done == NULL) {
+        return event == NULL
+                   ? no_event("event query")
+                   : hri_fail(HR_ERROR_INVALID, "event query: done is NULL");
+    }
+    bool all = true;
+    for (size_t i = 0; i < event->marks.count; i++) {
+        hri_event *e = event->marks.of[i]->event;
+        bool passed = false;
+        hr_status status = e->ops->query(e, &passed);
+        if (status != HR_OK) {
+            return status;
+        }
+        all = all && passed;
+    }
+    *done = all;
+    return HR_OK;
+}
+
+hr_status hr_event_wait(hr_event *event)
+{
+    return event == NULL ? no_event("event wait")
+                         : hri_marks_wait(&event->marks);
+}
+
+hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
+{
+    bool passed[2] = {false, false};
+    hr_event *both[2] = {from, to};
+    uint64_t ns = 0;
+    if (from == NULL || to == NULL || seconds == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "event elapsed: %s is NULL",
+                        from == NULL ? "from"
+                        : to == NULL ? "to"
+                                     : "seconds");
+    }
+    for (int i = 0; i < 2; i++) {
+        hr_status status = hr_event_query(both[i], &passed[i]);
+        if (status != HR_OK) {
+            return status;
+        }
+        if (both[i]->marks.count != 1 || !passed[i]) {
+            return hri_fail(HR_ERROR_INVALID, "event elapsed: %s %s",
+                            i == 0 ? "from" : "to",
+                            passed[i] ? "is not of one queue"
+                                      : "has not been passed");
+        }
+    }
+    hri_mark *a = from->marks.of[0], *b = to->marks.of[0];
+    if (a->accelerator != b->accelerator) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "event elapsed: one is of %s, the other of %s",
+                        a->accelerator->path, b->accelerator->path);
+    }
+    hr_status status = a->event->ops->elapsed(a->event, b->event, &ns);
+    if (status == HR_OK) {
+        *seconds = (double)ns * 1e-9;
+    }
+    return status;
+}
+
+static void *sequel_main(void *argument)
+{
+    sequel *s = argument;
+    s->function(s->data, hri_marks_wait(&s->event->marks));
+    return NULL;
+}
+
+hr_status hr_event_then(hr_event *event, hr_event_function function, void *data)
+{
+    if (event == NULL || function == NULL) {
+        return event == NULL
+                   ? no_event("event then")
+                   : hri_fail(HR_ERROR_INVALID, "event then: no function");
+    }
+    hr_context *context = event->context;
+    sequel *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "event then: out of memory");
+    }
+    *s = (sequel){.event = event, .function = function, .data = data};
+    pthread_mutex_lock(&context->lock);
+    s->thread =
+        hri_threads_start(&context->accelerators[0].threads, sequel_main, s);
+    if (s->thread != NULL) {
+        s->next = event->sequels;
+        event->sequels = s;
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (s->thread == NULL) {
+        free(s);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "event then: the system refused a thread");
+    }
+    return HR_OK;
+}

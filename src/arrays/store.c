@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory of places. */
+#include <stdlib.h>
+
+#include "arrays/array.h"
+#include "base/pages.h"
+#include "base/size.h"
+#include "runtime/runtime.h"
+
+enum { ALIGNMENT = 16 }; /* bytes, of rows that are not whole ones */
+
+int hri_place_of(const hr_context *context, const hri_accelerator *accelerator)
+{
+    return accelerator->in_place
+               ? HRI_HOST
+               : 1 + (int)(accelerator - context->accelerators);
+}
+
+static hri_accelerator *accelerator_of(const hr_array *array, int place)
+{
+    return &array->context->accelerators[place - 1];
+}
+
+size_t hri_store_pitch(const hr_array *array, int place)
+{
+    return place == HRI_HOST ? array->host_pitch : array->stores[place].pitch;
+}
+
+size_t hri_store_slice(const hr_array *array, int place)
+{
+    return place == HRI_HOST ? array->host_pitch * (size_t)array->size[1]
+                             : array->stores[place].slice;
+}
+
+/* Bytes from the start of what is held to that of a box. */
+static size_t offset_of(const hri_box *box, const hri_box *held, size_t pitch,
+                        size_t slice)
+{
+    return (size_t)(box->lo[0] - held->lo[0]) * slice +
+           (size_t)(box->lo[1] - held->lo[1]) * pitch +
+           (size_t)(box->lo[2] - held->lo[2]);
+}
+
+hri_place hri_store_place(const hr_array *array, int place, const hri_box *box)
+{
+    const hri_store *s = &array->stores[place];
+    size_t offset = offset_of(box, &s->held, hri_store_pitch(array, place),
+                              hri_store_slice(array, place));
+    return place == HRI_HOST ? hri_at_host(array->host, offset)
+                             : hri_at(s->buffer, offset);
+}
+
+/* Views of array rows step from row to row or from slice to slice. */
+hri_place hri_view_at(const hr_view *view, bool linear, int place,
+                      int64_t stride[HR_MOST_RANK])
+{
+    const hr_array *a = view->array;
+    const int64_t row = view->offset_bytes / a->size[2];
+    const hri_box first = {
+        .lo = {row / a->size[1], row % a->size[1],
+               view->offset_bytes % a->size[2]},
+    };
+    for (uint32_t i = 0; i < view->extent.rank; i++) {
+        int64_t rows = view->stride_bytes[i] / a->size[2];
+        stride[i] = view->stride_bytes[i];
+        if (!linear && i + 1 < view->extent.rank) {
+            stride[i] = rows == 1 && a->size[1] > 1
+                            ? (int64_t)hri_store_pitch(a, place)
+                            : (int64_t)hri_store_slice(a, place);
+        }
+    }
+    return hri_store_place(a, place, &first);
+}
+
+/* All of the array, in host memory. */
+static hr_status hold_on_host(hr_array *array)
+{
+    if (array->host != NULL) {
+        return HR_OK;
+    }
+    size_t bytes = (size_t)array->size[0] * (size_t)array->size[1] *
+                   (size_t)array->size[2];
+    array->host = hri_pages(bytes);
+    if (array->host == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "array: no %zu bytes of host memory", bytes);
+    }
+    array->memory = HRI_MEMORY_PAGES;
+    array->host_pitch = (size_t)array->size[2];
+    return HR_OK;
+}
+
+/* What to hold so that box and what is held already fit in. */
+static hri_box widen(const hr_array *array, const hri_store *s,
+                     const hri_boxes *region, bool linear)
+{
+    hri_box around = s->held;
+    for (size_t i = 0; i < region->count; i++) {
+        around = hri_box_around(&around, &region->of[i]);
+    }
+    int64_t end = around.hi[2] + (ALIGNMENT - around.hi[2] % ALIGNMENT);
+    around.lo[2] -= around.lo[2] % ALIGNMENT;
+    around.hi[2] = hri_min(end, array->size[2]);
+    if (linear) {
+        around.lo[1] = around.lo[2] = 0;
+        around.hi[1] = array->size[1];
+        around.hi[2] = array->size[2];
+    }
+    return around;
+}
+
+static bool holds(const hri_store *s, const hri_boxes *region)
+{
+    bool all = s->buffer != NULL;
+    for (size_t i = 0; i < region->count && all; i++) {
+        all = hri_box_contains(&s->held, &region->of[i]);
+    }
+    return all;
+}
+
+/* Whether rows follow each other as in the array. */
+static bool is_linear(const hr_array *array, const hri_store *s)
+{
+    return s->held.lo[1] == 0 && s->held.lo[2] == 0 &&
+           s->held.hi[1] == array->size[1] && s->held.hi[2] == array->size[2];
+}
+
+static hr_status copy_valid(const hr_array *array, int place,
+                            const hri_store *old, hri_queue *queue)
+{
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < old->valid.count && status == HR_OK; i++) {
+        const hri_box *box = &old->valid.of[i];
+        const hri_copy copy = {
+            .to = hri_store_place(array, place, box),
+            .from = hri_at(old->buffer,
+                           offset_of(box, &old->held, old->pitch, old->slice)),
+            .to_pitch = array->stores[place].pitch,
+            .to_slice = array->stores[place].slice,
+            .from_pitch = old->pitch,
+            .from_slice = old->slice,
+            .width = (size_t)(box->hi[2] - box->lo[2]),
+            .height = (size_t)(box->hi[1] - box->lo[1]),
+            .depth = (size_t)(box->hi[0] - box->lo[0]),
+        };
+        status = queue->ops->copy(queue, &copy);
+    }
+    return status == HR_OK ? queue->ops->finish(queue) : status;
+}
+
+/* Bring what is valid from old memory to new, when all that goes on there has
+ * ended. */
+static hr_status bring_over(hr_array *array, int place, const hri_store *old)
+{
+    hri_marks marks = {0};
+    const hri_boxes all = {(hri_box *)(uintptr_t)&old->held, 1, 1};
+    hri_queue *queue = NULL;
+    hr_status status = hri_uses_collect(array, place, &all, false, &marks);
+    if (status == HR_OK) {
+        status = hri_marks_wait(&marks);
+    }
+    if (status == HR_OK) {
+        status = hri_accelerator_carrier(accelerator_of(array, place), &queue);
+    }
+    if (status == HR_OK) {
+        status = copy_valid(array, place, old, queue);
+    }
+    hri_marks_finish(&marks);
+    return status;
+}
+
+/* The bytes of a box whose rows are that far apart; UINT64_MAX when they are
+ * too many. */
+static uint64_t bytes_of(const hri_box *box, size_t pitch)
+{
+    uint64_t rows, bytes;
+    return hri_mul((uint64_t)(box->hi[0] - box->lo[0]),
+                   (uint64_t)(box->hi[1] - box->lo[1]), &rows) &&
+                   hri_mul(rows, pitch, &bytes)
+               ? bytes
+               : UINT64_MAX;
+}
+
+/* Other memory for a place, with what is valid there. */
+static hr_status move_store(hr_array *array, int place, hri_box held)
+{
+    hri_accelerator *a = accelerator_of(array, place);
+    hri_store *s = &array->stores[place];
+    hri_store old = *s;
+    size_t width = (size_t)(held.hi[2] - held.lo[2]);
+    bool whole = held.lo[2] == 0 && held.hi[2] == array->size[2];
+    size_t pitch =
+        whole ? width : (width + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    hri_buffer *buffer = NULL;
+    hr_status status =
+        hri_accelerator_allocate(a, bytes_of(&held, pitch), &buffer);
+    if (status != HR_OK) {
+        return status;
+    }
+    s->buffer = buffer;
+    s->held = held;
+    s->pitch = pitch;
+    s->slice = pitch * (size_t)(held.hi[1] - held.lo[1]);
+    if (old.buffer == NULL) {
+        return HR_OK;
+    }
+    status = bring_over(array, place, &old);
+    if (status != HR_OK) {
+        *s = old;
+        hri_accelerator_release(a, buffer);
+        return status;
+    }
+    hri_uses_drop(array, place);
+    hri_accelerator_release(a, old.buffer);
+    return HR_OK;
+}
+
+hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
+                         bool linear)
+{
+    hri_store *s = &array->stores[place];
+    if (place == HRI_HOST) {
+        return hold_on_host(array);
+    }
+    if (holds(s, region) && (!linear || is_linear(array, s))) {
+        return HR_OK;
+    }
+    return move_store(array, place, widen(array, s, region, linear));
+}
+
+void hri_store_release(hr_array *array, int place)
+{
+    hri_store *s = &array->stores[place];
+    if (place != HRI_HOST && s->buffer != NULL) {
+        hri_accelerator_release(accelerator_of(array, place), s->buffer);
+    }
+    hri_boxes_finish(&s->valid);
+    free(s->uses);
+    *s = (hri_store){0};
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Who works on what a place holds. */
+#include <stdlib.h>
+
+#include "arrays/array.h"
+
+static void drop(hri_store *s, size_t i)
+{
+    hri_mark_drop(s->uses[i].mark);
+    s->uses[i] = s->uses[--s->use_count];
+}
+
+/* Forget work that has ended; an error of it waits for hr_synchronize. */
+static void prune(hr_array *array, hri_store *s)
+{
+    for (size_t i = s->use_count; i-- > 0;) {
+        hri_event *event = s->uses[i].mark->event;
+        bool done = false;
+        hr_status status = event->ops->query(event, &done);
+        if (status != HR_OK && s->uses[i].writes) {
+            hri_error_keep(&array->error, status);
+        }
+        if (status != HR_OK || done) {
+            drop(s, i);
+        }
+    }
+}
+
+hr_status hri_uses_order(hr_array *array, int place, const hri_box *box,
+                         bool writes, hri_queue *queue)
+{
+    const hri_store *s = &array->stores[place];
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < s->use_count && status == HR_OK; i++) {
+        const hri_use *use = &s->uses[i];
+        if ((writes || use->writes) && hri_boxes_touch(&use->box, box)) {
+            status = hri_mark_order(queue, use->mark);
+        }
+    }
+    return status;
+}
+
+/* A write waited for all before it that touched its box, so whoever waits for
+ * it waits for them. */
+static void supersede(hri_store *s, const hri_box *box)
+{
+    for (size_t i = s->use_count; i-- > 0;) {
+        if (hri_box_contains(box, &s->uses[i].box)) {
+            drop(s, i);
+        }
+    }
+}
+
+hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
+                       hri_mark *mark, bool writes)
+{
+    hri_store *s = &array->stores[place];
+    if (s->use_count == s->use_capacity) {
+        prune(array, s);
+    }
+    if (s->use_count == s->use_capacity) {
+        size_t capacity = s->use_capacity * 2 + 8;
+        hri_use *uses = realloc(s->uses, capacity * sizeof *uses);
+        if (uses == NULL) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "arrays: no memory for %zu uses", capacity);
+        }
+        s->uses = uses;
+        s->use_capacity = capacity;
+    }
+    if (writes) {
+        supersede(s, box);
+    }
+    hri_mark_hold(mark);
+    s->uses[s->use_count++] = (hri_use){*box, mark, writes};
+    return HR_OK;
+}
+
+hr_status hri_uses_collect(const hr_array *array, int place,
+                           const hri_boxes *region, bool writes_alone,
+                           hri_marks *marks)
+{
+    const hri_store *s = &array->stores[place];
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < s->use_count && status == HR_OK; i++) {
+        bool touches = false;
+        for (size_t r = 0; r < region->count && !touches; r++) {
+            touches = hri_boxes_touch(&region->of[r], &s->uses[i].box);
+        }
+        if (touches && (!writes_alone || s->uses[i].writes)) {
+            status = hri_marks_add(marks, s->uses[i].mark);
+        }
+    }
+    return status;
+}
+
+void hri_uses_drop(hr_array *array, int place)
+{
+    hri_store *s = &array->stores[place];
+    while (s->use_count > 0) {
+        drop(s, s->use_count - 1);
+    }
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Views as values: windows into windows. */
+#include "arrays/array.h"
+#include "base/size.h"
+
+hr_view hr_view_of(hr_array *array)
+{
+    hr_view v = {.array = array};
+    if (array == NULL) {
+        return v;
+    }
+    int64_t stride = (int64_t)array->element_bytes;
+    v.extent = array->extent;
+    v.element_bytes = array->element_bytes;
+    for (uint32_t i = v.extent.rank; i-- > 0;) {
+        v.stride_bytes[i] = stride;
+        stride *= v.extent.size[i];
+    }
+    return v;
+}
+
+static hr_status check(const hr_view *view, const char *what, const void *out)
+{
+    if (view->array == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "%s: the view is of no array", what);
+    }
+    return out != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "%s: the result is NULL", what);
+}
+
+hr_status hr_view_section(hr_view view, const int64_t *origin, hr_extent extent,
+                          hr_view *section)
+{
+    hr_status status = check(&view, "section", section);
+    if (status != HR_OK) {
+        return status;
+    }
+    if (origin == NULL || extent.rank != view.extent.rank) {
+        return origin == NULL
+                   ? hri_fail(HR_ERROR_INVALID, "section: the origin is NULL")
+                   : hri_fail(HR_ERROR_INVALID,
+                              "section: rank %u of a view of rank %u",
+                              extent.rank, view.extent.rank);
+    }
+    hr_view out = view;
+    out.extent = extent;
+    for (uint32_t i = 0; i < extent.rank; i++) {
+        int64_t size = view.extent.size[i];
+        if (origin[i] < 0 || extent.size[i] < 1 || origin[i] > size ||
+            extent.size[i] > size - origin[i]) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "section: %lld elements from %lld on in dimension "
+                            "%u, which has %lld",
+                            (long long)extent.size[i], (long long)origin[i], i,
+                            (long long)size);
+        }
+        out.offset_bytes += origin[i] * view.stride_bytes[i];
+    }
+    *section = out;
+    return HR_OK;
+}
+
+hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
+{
+    hr_status status = check(&view, "projection", projection);
+    if (status != HR_OK) {
+        return status;
+    }
+    if (view.extent.rank < 2) {
+        return hri_fail(HR_ERROR_INVALID, "projection: of a view of rank 1");
+    }
+    if (index < 0 || index >= view.extent.size[0]) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "projection: index %lld of a dimension of %lld",
+                        (long long)index, (long long)view.extent.size[0]);
+    }
+    hr_view out = view;
+    out.offset_bytes += index * view.stride_bytes[0];
+    out.extent.rank--;
+    for (uint32_t i = 0; i < HR_MOST_RANK; i++) {
+        bool there = i < out.extent.rank;
+        out.extent.size[i] = there ? view.extent.size[i + 1] : 0;
+        out.stride_bytes[i] = there ? view.stride_bytes[i + 1] : 0;
+    }
+    *projection = out;
+    return HR_OK;
+}
+
+/* Whether its elements lie next to each other, wherever they lie. */
+static bool is_packed(const hr_view *view)
+{
+    int64_t stride = (int64_t)view->element_bytes;
+    for (uint32_t i = view->extent.rank; i-- > 0;) {
+        if (view->extent.size[i] > 1 && view->stride_bytes[i] != stride) {
+            return false;
+        }
+        stride *= view->extent.size[i];
+    }
+    const hr_array *a = view->array; /* more than a row: are there gaps? */
+    return view->offset_bytes % a->size[2] + stride <= a->size[2] ||
+           a->memory != HRI_MEMORY_CALLERS ||
+           a->host_pitch == (size_t)a->size[2];
+}
+
+hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
+{
+    hr_status status = check(&view, "reshape", reshaped);
+    if (status != HR_OK) {
+        return status;
+    }
+    int64_t count = hr_extent_count(extent);
+    if (count == 0 || count > hr_extent_count(view.extent)) {
+        return hri_fail(HR_ERROR_INVALID, "reshape: %lld elements out of %lld",
+                        (long long)count,
+                        (long long)hr_extent_count(view.extent));
+    }
+    if (!is_packed(&view)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "reshape: there are gaps between the view's rows");
+    }
+    hr_view out = view;
+    int64_t stride = (int64_t)view.element_bytes;
+    out.extent = extent;
+    for (uint32_t i = extent.rank; i-- > 0;) {
+        out.stride_bytes[i] = stride;
+        stride *= extent.size[i];
+    }
+    *reshaped = out;
+    return HR_OK;
+}
+
+hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
+                              hr_view *other)
+{
+    hr_status status = check(&view, "reinterpretation", other);
+    if (status != HR_OK) {
+        return status;
+    }
+    const uint32_t last = view.extent.rank - 1;
+    const int64_t row = view.extent.size[last] * (int64_t)view.element_bytes;
+    const int64_t bytes = (int64_t)element_bytes;
+    bool fits = bytes > 0 && row % bytes == 0 && view.offset_bytes % bytes == 0;
+    for (uint32_t i = 0; i < last && fits; i++) {
+        fits = view.extent.size[i] == 1 || view.stride_bytes[i] % bytes == 0;
+    }
+    if (!fits) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "reinterpretation: rows of %lld bytes as elements of "
+                        "%zu",
+                        (long long)row, element_bytes);
+    }
+    hr_view out = view;
+    out.element_bytes = element_bytes;
+    out.extent.size[last] = row / bytes;
+    out.stride_bytes[last] = bytes;
+    *other = out;
+    return HR_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks: points in queues, held by all that may have to wait for them. All
+ * calls but hri_mark_wait want the context's lock. */
+#ifndef HRI_RUNTIME_MARK_H
+#define HRI_RUNTIME_MARK_H
+
+#include "runtime/runtime.h"
+
+struct hri_mark {
+    hri_event *event;
+    const hri_queue *queue; /* where it was recorded last */
+    hri_accelerator *accelerator;
+    uint32_t holders;
+    hri_mark *next; /* while nobody holds it */
+};
+
+/* A mark behind everything enqueued so far, with one holder. The queue is one
+ * of the accelerator's device. */
+hr_status hri_mark_record(hri_accelerator *accelerator, hri_queue *queue,
+                          hri_mark **mark);
+void hri_mark_hold(hri_mark *mark);
+void hri_mark_drop(hri_mark *mark); /* NULL is accepted */
+
+/* Whether it has been passed; also when its queue failed. */
+bool hri_mark_is_passed(const hri_mark *mark);
+
+/* Let what is enqueued from now on wait for the mark. Where the devices cannot
+ * wait for each other the calling thread does. */
+hr_status hri_mark_order(hri_queue *queue, const hri_mark *mark);
+
+/* Block the calling thread, which holds the mark, until it has been passed;
+ * the queue's error if that failed. */
+hr_status hri_mark_wait(const hri_mark *mark);
+
+/* The accelerator's own queue, for copies that no queue of the caller's asked
+ * for; made on first use, and after a failure made again. */
+hr_status hri_accelerator_carrier(hri_accelerator *accelerator,
+                                  hri_queue **queue);
+void hri_accelerator_drop_carrier(hri_accelerator *accelerator);
+
+/* Everything that marks and carriers hold; nobody holds a mark any more. */
+void hri_marks_close(hri_accelerator *accelerator);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays when any call to an accelerator fails, at once or later: one status,
+ * nothing left behind, no wrong data without an error. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+enum { ROWS = 12, COLS = 20, COUNT = ROWS * COLS };
+
+typedef struct things {
+    hr_context *context;
+    hr_queue *queues[2];
+    hr_array *source, *first, *second;
+    int from[COUNT], to[COUNT];
+} things;
+
+static hr_status create(things *t)
+{
+    static const hri_backend *list[2];
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_extent extent = hr_extent2(ROWS, COLS);
+    list[0] = fault_backend_wrap(&hri_backend_host);
+    options.accelerators = "2xhost";
+    options.memory_limit = 1 << 20;
+    hr_status status = hri_context_create_from(list, &options, &t->context);
+    for (uint32_t i = 0; i < 2 && status == HR_OK; i++) {
+        status = hr_queue_create(t->context, i, &t->queues[i]);
+    }
+    if (status == HR_OK) {
+        status = hr_array_wrap(t->context, t->from, sizeof(int), extent, 0,
+                               &t->source);
+    }
+    if (status == HR_OK) {
+        status = hr_array_create(t->queues[0], sizeof(int), extent, &t->first);
+    }
+    if (status == HR_OK) {
+        status = hr_array_create(t->queues[1], sizeof(int), extent, &t->second);
+    }
+    return status;
+}
+
+/* Numbers go to one accelerator, to the other, and a part of them comes home.
+ */
+static hr_status travel(things *t)
+{
+    const int64_t origin[] = {3, 4};
+    hr_view part, whole = hr_view_of(t->second);
+    hr_event *event = NULL;
+    hr_mapping m;
+    hr_status status = hr_view_section(whole, origin, hr_extent2(5, 9), &part);
+    if (status == HR_OK) {
+        status = hr_copy(hr_view_of(t->source), hr_view_of(t->first));
+    }
+    if (status == HR_OK) {
+        status = hr_copy_async(hr_view_of(t->first), whole, &event);
+    }
+    if (status == HR_OK) {
+        status = hr_event_wait(event);
+    }
+    hr_event_destroy(event);
+    if (status == HR_OK) {
+        status = hr_prefetch(part, t->queues[0]);
+    }
+    if (status == HR_OK) {
+        status = hr_queue_finish(t->queues[0]);
+    }
+    if (status == HR_OK) {
+        status = hr_map(whole, HR_IN, &m);
+    }
+    if (status == HR_OK) {
+        memcpy(t->to, m.data, sizeof t->to);
+        status = hr_unmap(&m);
+    }
+    return status == HR_OK ? hr_synchronize(whole) : status;
+}
+
+static void destroy(things *t)
+{
+    hr_array_destroy(t->source);
+    hr_array_destroy(t->first);
+    hr_array_destroy(t->second);
+    hr_queue_destroy(t->queues[0]);
+    hr_queue_destroy(t->queues[1]);
+    hr_context_destroy(t->context);
+}
+
+typedef enum way { CALL, OPERATION, LOSE, WAYS } way;
+
+static void inject(way how, uint64_t n)
+{
+    if (how == CALL) {
+        fault_backend_fail_call(n, HR_ERROR_BACKEND);
+    } else if (how == OPERATION) {
+        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
+    } else {
+        fault_backend_lose(n);
+    }
+}
+
+static void fail_each(way how, const char *name)
+{
+    int failed = 0;
+    bool more = true;
+    TEST_CASE(name);
+    for (uint64_t n = 1; more && test_state.failures == 0; n++) {
+        things t = {0};
+        for (int i = 0; i < COUNT; i++) {
+            t.from[i] = i * 7 + 1;
+        }
+        fault_backend_reset();
+        inject(how, n);
+        hr_status status = create(&t);
+        if (status == HR_OK) {
+            status = travel(&t);
+        }
+        CHECK(status != HR_OK || memcmp(t.from, t.to, sizeof t.to) == 0);
+        CHECK(status == HR_OK || hr_last_error()[0] != '\0');
+        CHECK(status == HR_OK || status == HR_ERROR_LOST ||
+              status == HR_ERROR_BACKEND || status == HR_ERROR_UNAVAILABLE);
+        failed += status != HR_OK;
+        more = (how == OPERATION ? fault_backend_operations()
+                                 : fault_backend_calls()) >= n;
+        destroy(&t);
+        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    }
+    printf("%s: %d failed\n", name, failed);
+    CHECK(failed > 0);
+}
+
+int main(void)
+{
+    fail_each(CALL, "a call fails");
+    fail_each(OPERATION, "an operation fails later");
+    fail_each(LOSE, "the device is lost");
+    return test_end();
+}

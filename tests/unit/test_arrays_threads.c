@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Several threads on arrays of their own, and on one that they share, of which
+ * each has rows of its own. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "support/random.h"
+#include "test.h"
+
+enum { THREADS = 4, ROWS = 16, COLS = 24, STEPS = 150 };
+
+typedef struct worker {
+    pthread_t thread;
+    hr_context *context;
+    hr_array *shared;
+    int number;
+    int wrong;
+} worker;
+
+/* Write numbers through the host, let them wander, and read them again. */
+static int wander(hr_view v, hr_queue *const *queues, uint32_t count,
+                  random_source *random)
+{
+    hr_mapping m;
+    const uint32_t stamp = (uint32_t)random_next(random);
+    int ok = hr_map(v, HR_OUT, &m) == HR_OK;
+    for (int64_t i = 0; i < v.extent.size[0] && ok; i++) {
+        for (int64_t j = 0; j < v.extent.size[1]; j++) {
+            uint32_t value = stamp + (uint32_t)(i * COLS + j);
+            memcpy((char *)m.data + i * m.stride_bytes[0] +
+                       j * m.stride_bytes[1],
+                   &value, sizeof value);
+        }
+    }
+    ok = ok && hr_unmap(&m) == HR_OK;
+    for (int hops = 0; hops < 2 && ok; hops++) {
+        int64_t to = random_between(random, 0, (int64_t)count - 1);
+        hr_event *event = NULL;
+        ok = hr_prefetch(v, queues[to]) == HR_OK &&
+             hr_queue_mark(queues[to], &event) == HR_OK &&
+             hr_event_wait(event) == HR_OK;
+        hr_event_destroy(event);
+    }
+    ok = ok && hr_map(v, HR_IN, &m) == HR_OK;
+    for (int64_t i = 0; i < v.extent.size[0] && ok; i++) {
+        for (int64_t j = 0; j < v.extent.size[1]; j++) {
+            uint32_t value;
+            memcpy(&value,
+                   (char *)m.data + i * m.stride_bytes[0] +
+                       j * m.stride_bytes[1],
+                   sizeof value);
+            ok = ok && value == stamp + (uint32_t)(i * COLS + j);
+        }
+    }
+    return ok && hr_unmap(&m) == HR_OK;
+}
+
+static void *worker_main(void *argument)
+{
+    worker *w = argument;
+    random_source random = {(uint64_t)w->number};
+    uint32_t count = hr_accelerator_count(w->context);
+    hr_queue *queues[8] = {NULL};
+    hr_array *own[2] = {NULL};
+    int ok = hr_array_create_anywhere(w->context, 4, hr_extent2(ROWS, COLS),
+                                      &own[0]) == HR_OK;
+    for (uint32_t i = 0; i < count && ok; i++) {
+        ok = hr_queue_create(w->context, i, &queues[i]) == HR_OK;
+    }
+    ok = ok && hr_array_create(queues[0], 4, hr_extent2(ROWS, COLS), &own[1]) ==
+                   HR_OK;
+    for (int step = 0; step < STEPS && ok; step++) {
+        const int64_t origin[] = {w->number * (ROWS / THREADS), step % 7};
+        hr_view mine;
+        ok = hr_view_section(hr_view_of(w->shared), origin,
+                             hr_extent2(ROWS / THREADS, COLS - 7),
+                             &mine) == HR_OK &&
+             wander(mine, queues, count, &random) &&
+             wander(hr_view_of(own[0]), queues, count, &random) &&
+             hr_copy(hr_view_of(own[0]), hr_view_of(own[1])) == HR_OK &&
+             wander(hr_view_of(own[1]), queues, count, &random);
+    }
+    w->wrong = !ok;
+    if (!ok) {
+        fprintf(stderr, "thread %d: %s\n", w->number, hr_last_error());
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        hr_queue_destroy(queues[i]);
+    }
+    hr_array_destroy(own[0]);
+    hr_array_destroy(own[1]);
+    return NULL;
+}
+
+int main(void)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    hr_array *shared = NULL;
+    worker workers[THREADS];
+    options.accelerators = "3xhost";
+    options.memory_limit = 1 << 20;
+    TEST_CASE("four threads");
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    CHECK(hr_array_create_anywhere(context, 4, hr_extent2(ROWS, COLS),
+                                   &shared) == HR_OK);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){
+            .context = context, .shared = shared, .number = i, .wrong = 1};
+        CHECK(pthread_create(&workers[i].thread, NULL, worker_main,
+                             &workers[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        CHECK(!workers[i].wrong);
+    }
+    hr_array_destroy(shared);
+    hr_context_destroy(context);
+    return test_end();
+}

@@ -37,9 +37,11 @@ typedef struct hr_extent {
  * @errors  None here: what takes an extent checks it.
  * @threads Any thread. */
 HR_API hr_extent hr_extent1(int64_t size);
-/** See hr_extent1. */
+/** rows x cols; see hr_extent1.
+ * @threads Any thread. */
 HR_API hr_extent hr_extent2(int64_t rows, int64_t cols);
-/** See hr_extent1. */
+/** slices x rows x cols; see hr_extent1.
+ * @threads Any thread. */
 HR_API hr_extent hr_extent3(int64_t slices, int64_t rows, int64_t cols);
 
 /** How many elements; 0 for an extent that is none.
@@ -68,7 +70,8 @@ HR_API HR_NODISCARD hr_status hr_array_create(hr_queue *queue,
 /** An array whose home is host memory that queue's accelerator copies from and
  *  to at full speed: a staging array. hr_array_data says where.
  *
- *  Otherwise as hr_array_create. */
+ *  Otherwise as hr_array_create.
+ * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_array_create_staging(hr_queue *queue,
                                                       size_t element_bytes,
                                                       hr_extent extent,
@@ -94,7 +97,8 @@ HR_API HR_NODISCARD hr_status hr_array_wrap(hr_context *context,
 /** An array with no home: its elements are where they were written last. Host
  *  memory is allocated when hr_synchronize or hr_map asks for it.
  *
- *  Otherwise as hr_array_create. */
+ *  Otherwise as hr_array_create.
+ * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_array_create_anywhere(hr_context *context,
                                                        size_t element_bytes,
                                                        hr_extent extent,
@@ -106,10 +110,11 @@ HR_API HR_NODISCARD hr_status hr_array_create_anywhere(hr_context *context,
  * @threads Any thread, when no other call on the array is running. */
 HR_API void hr_array_destroy(hr_array *array);
 
-/** Its extent, and the bytes of an element.
+/** Its extent.
  * @threads Any thread. */
 HR_API hr_extent hr_array_extent(const hr_array *array);
-/** See hr_array_extent. */
+/** The bytes of one of its elements.
+ * @threads Any thread. */
 HR_API size_t hr_array_element_bytes(const hr_array *array);
 
 /** Where the array's host memory starts; NULL while it has none. To be read and

@@ -88,9 +88,11 @@ HR_API HR_NODISCARD hr_status hr_view_reinterpret(hr_view view,
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_copy(hr_view from, hr_view to);
 
-/** The same without waiting.
+/** hr_copy without waiting, unless both ends are in host memory: that the
+ *  calling thread copies.
  *
- * @owner   *event is the caller's; event may be NULL. */
+ * @owner   *event is the caller's; event may be NULL.
+ * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_copy_async(hr_view from, hr_view to,
                                             hr_event **event);
 
@@ -102,9 +104,10 @@ HR_API HR_NODISCARD hr_status hr_copy_async(hr_view from, hr_view to,
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_synchronize(hr_view view);
 
-/** The same without waiting.
+/** hr_synchronize without waiting.
  *
- * @owner   *event is the caller's; event may be NULL. */
+ * @owner   *event is the caller's; event may be NULL.
+ * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_synchronize_async(hr_view view,
                                                    hr_event **event);
 

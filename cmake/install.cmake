@@ -28,6 +28,7 @@ write_basic_package_version_file(
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/headraceConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/headraceConfigVersion.cmake
+  cmake/HeadraceKernels.cmake cmake/embed.cmake
   DESTINATION ${package_dir})
 install(EXPORT headraceTargets NAMESPACE headrace:: DESTINATION ${package_dir})
 

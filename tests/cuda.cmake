@@ -29,6 +29,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(conformance/test_gemm_random:fake_${set} conformance "${faked}"
     test_gemm_random ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
+  test_again(gpu/test_launch:${set} gpu "" test_launch ${set})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** @file headrace.h
  *  All of Headrace. Read status.h, matrix.h, context.h, gemm.h, npy.h, and for
- *  programs of your own queue.h, array.h, view.h, in that order, as its manual.
+ *  programs of your own queue.h, array.h, view.h, kernel.h, in that order, as its manual.
  */
 #ifndef HEADRACE_H
 #define HEADRACE_H
@@ -9,6 +9,7 @@
 #include <headrace/array.h>
 #include <headrace/context.h>
 #include <headrace/gemm.h>
+#include <headrace/kernel.h>
 #include <headrace/matrix.h>
 #include <headrace/npy.h>
 #include <headrace/queue.h>

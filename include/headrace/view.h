@@ -3,6 +3,12 @@
  *  Views: by-value windows into arrays, and everything that moves their
  *  elements.
  *
+ *  Copies between accelerators and ordinary host memory are only as
+ * asynchronous as the driver makes them: CUDA's hold the caller until such
+ * memory has been read, or written. Memory of staging arrays and of
+ * hr_allocate_pinned does not. Elements whose rows are not rows of the array
+ * (hr_view_reshape, then a section) move row by row.
+ *
  *  Views of one array may overlap. What is enqueued through them runs in the
  *  order of the calls wherever one writes elements that the other reads or
  *  writes, on whatever queues; what has no element in common runs side by side.
@@ -115,7 +121,7 @@ HR_API HR_NODISCARD hr_status hr_synchronize_async(hr_view view,
  *  elsewhere count no more. Waits for work on the elements that is under way.
  *
  * @errors  HR_ERROR_INVALID for a view of no array or of one without host
- *          memory.
+ *          memory; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_refresh(hr_view view);
 

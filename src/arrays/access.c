@@ -34,13 +34,15 @@ static hr_status wait_outside(work *w)
 {
     hr_context *context = w->array->context;
     pthread_mutex_unlock(&context->lock);
-    hr_status status = hri_marks_wait(&w->marks);
+    hri_error error = {0};
+    hri_error_keep(&error, hri_marks_wait(&w->marks));
     pthread_mutex_lock(&context->lock);
-    if (status == HR_OK && w->array->error.status != HR_OK) {
-        status = hri_error_raise(&w->array->error);
-    }
+    hri_error_keep(&error, hri_error_raise(&w->array->error));
     w->array->error = (hri_error){0};
-    return status;
+    if (error.status != HR_OK) {
+        hri_uses_forget_failed(w->array);
+    }
+    return hri_error_raise(&error);
 }
 
 /* Marks of the work on the region: what writes, anywhere, or all at a place. */
@@ -62,15 +64,16 @@ static hr_status collect_all(work *w, int place)
 
 /* ---- home */
 
-/* Enqueue what brings the region to a place, and note what is to be waited for.
- * Errors of what wrote it are found in its own marks, so these come first. */
+/* Enqueue what brings the region to a place, and note what is to be waited for:
+ * who wrote it, where errors are found, and who still works on it there, reads
+ * included. */
 static hr_status bring(work *w, int place)
 {
     hr_status status = collect_writes(w);
     if (status == HR_OK) {
         status = hri_array_fetch(w->array, place, &w->region, NULL);
     }
-    return status == HR_OK ? collect_writes(w) : status;
+    return status == HR_OK ? collect_all(w, place) : status;
 }
 
 static int home_of(const hr_array *array)
@@ -118,10 +121,8 @@ hr_status hr_refresh(hr_view view)
          status == HR_OK && p <= w.array->context->accelerator_count; p++) {
         status = collect_all(&w, (int)p);
     }
-    if (status == HR_OK) {
-        status = wait_outside(&w);
-    }
-    if (status == HR_OK) {
+    if (status == HR_OK) { /* whatever became of what was there before */
+        (void)wait_outside(&w);
         status = hri_array_end(w.array, HRI_HOST, &w.region, HR_OUT, NULL);
     }
     work_end(&w);
@@ -194,6 +195,8 @@ hr_status hr_map(hr_view view, hr_access access, hr_mapping *mapping)
     }
     if (status == HR_OK) {
         status = wait_outside(&w);
+        /* whatever became of what is written anew */
+        status = access == HR_OUT ? HR_OK : status;
     }
     if (status == HR_OK) {
         fill_mapping(&w, &view, access, mapping);

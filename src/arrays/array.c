@@ -213,14 +213,28 @@ void hr_array_destroy(hr_array *array)
         return;
     }
     hr_context *context = array->context;
+    hri_box box = all_of(array);
+    const hri_boxes all = {&box, 1, 1};
+    hri_marks marks = {0};
+    const int places = 1 + (int)context->accelerator_count;
     pthread_mutex_lock(&context->lock);
-    for (int place = 0; place <= (int)context->accelerator_count; place++) {
-        hri_store *s = &array->stores[place];
-        for (size_t i = 0; i < s->use_count; i++) {
-            (void)hri_mark_wait(s->uses[i].mark);
+    bool listed = true;
+    for (int p = 0; p < places; p++) {
+        listed =
+            hri_uses_collect(array, p, &all, false, &marks) == HR_OK && listed;
+    }
+    if (listed) { /* others may use the context meanwhile */
+        pthread_mutex_unlock(&context->lock);
+        (void)hri_marks_wait(&marks);
+        pthread_mutex_lock(&context->lock);
+    }
+    hri_marks_finish(&marks);
+    for (int p = 0; p < places; p++) {
+        for (size_t i = 0; i < array->stores[p].use_count && !listed; i++) {
+            (void)hri_mark_wait(array->stores[p].uses[i].mark);
         }
-        hri_uses_drop(array, place);
-        hri_store_release(array, place);
+        hri_uses_drop(array, p);
+        hri_store_release(array, p);
     }
     pthread_mutex_unlock(&context->lock);
     if (array->memory == HRI_MEMORY_PAGES) {
@@ -246,7 +260,10 @@ size_t hr_array_element_bytes(const hr_array *array)
 
 void *hr_array_data(const hr_array *array)
 {
-    return array->host;
+    pthread_mutex_lock(&array->context->lock);
+    void *data = array->host;
+    pthread_mutex_unlock(&array->context->lock);
+    return data;
 }
 
 hr_traffic hr_context_traffic(hr_context *context)

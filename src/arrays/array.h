@@ -86,6 +86,8 @@ hr_status hri_uses_collect(const hr_array *array, int place,
                            const hri_boxes *region, bool writes_alone,
                            hri_marks *marks);
 void hri_uses_drop(hr_array *array, int place);
+/* Forget work that is known to have failed, when its error has been told. */
+void hri_uses_forget_failed(hr_array *array);
 
 /* coherence.c: before work on region at a place is enqueued on queue (of the
  * accelerator of that place; NULL: the caller of the library works on the

@@ -193,6 +193,19 @@ hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
     return status;
 }
 
+hr_status hri_boxes_append(hri_boxes *set, const hri_box *box)
+{
+    if (set->count > 0 &&
+        join(&set->of[set->count - 1], box, &set->of[set->count - 1])) {
+        return HR_OK;
+    }
+    hr_status status = reserve(set, 1);
+    if (status == HR_OK) {
+        set->of[set->count++] = *box;
+    }
+    return status;
+}
+
 hr_status hri_boxes_add_all(hri_boxes *set, const hri_boxes *others)
 {
     hr_status status = HR_OK;

@@ -37,6 +37,9 @@ void hri_boxes_clear(hri_boxes *set);
  * HR_ERROR_OUT_OF_MEMORY the set is as before. */
 hr_status hri_boxes_add(hri_boxes *set, const hri_box *box);
 hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box);
+/* Add a box that overlaps none of the set's; it is joined with the last one, if
+ * that makes one box, and no others are looked at. */
+hr_status hri_boxes_append(hri_boxes *set, const hri_box *box);
 /* The same with all boxes of another set. The set may have changed in part on
  * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_boxes_add_all(hri_boxes *set, const hri_boxes *others);

@@ -153,10 +153,13 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
     if (status == HR_OK && (access & HR_IN) != 0) {
         status = hri_array_fetch(array, place, region, queue);
     }
-    for (size_t i = 0; i < region->count && status == HR_OK && queue != NULL;
-         i++) {
-        status = hri_uses_order(array, place, &region->of[i],
-                                (access & HR_OUT) != 0, queue->queue);
+    /* what is read first: an error of who wrote it is told */
+    for (int writes = (access & HR_IN) != 0 ? 0 : 1;
+         writes <= ((access & HR_OUT) != 0) && queue != NULL; writes++) {
+        for (size_t i = 0; i < region->count && status == HR_OK; i++) {
+            status = hri_uses_order(array, place, &region->of[i], writes == 1,
+                                    queue->queue);
+        }
     }
     return status;
 }
@@ -171,9 +174,11 @@ hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
         status = hri_uses_add(array, place, &region->of[i], mark, writes);
     }
     for (int p = 0; p < place_count(array) && status == HR_OK && writes; p++) {
-        hri_boxes *valid = &array->stores[p].valid;
-        status = p == place ? hri_boxes_add_all(valid, region)
-                            : hri_boxes_remove_all(valid, region);
+        if (p != place) {
+            status = hri_boxes_remove_all(&array->stores[p].valid, region);
+        }
     }
-    return status;
+    return status == HR_OK && writes
+               ? hri_boxes_add_all(&array->stores[place].valid, region)
+               : status;
 }

@@ -266,6 +266,9 @@ static hr_status copy_there(copying *c)
                                HR_OUT, mark);
     }
     hri_mark_drop(mark);
+    if (status != HR_OK && queue != NULL) {
+        hri_accelerator_drop_carrier(a); /* waits for what nobody knows of */
+    }
     return status;
 }
 
@@ -326,8 +329,17 @@ static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
     hri_boxes_finish(&c.to.region);
     if (status == HR_OK && wait) {
         pthread_mutex_unlock(&context->lock);
-        status = hri_marks_wait(&marks);
+        hri_error told = {0};
+        hri_error_keep(&told, hri_marks_wait(&marks));
         pthread_mutex_lock(&context->lock);
+        hri_error_keep(&told, hri_error_raise(&from->array->error));
+        from->array->error = (hri_error){0};
+        status = told.status;
+        if (status != HR_OK) {
+            hri_uses_forget_failed(from->array);
+            hri_uses_forget_failed(to->array);
+            status = hri_error_raise(&told);
+        }
     } else if (status == HR_OK && event != NULL) {
         status = hri_event_create(context, &marks, event);
     }

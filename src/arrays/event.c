@@ -97,13 +97,15 @@ void hr_event_destroy(hr_event *event)
     if (event == NULL) {
         return;
     }
-    while (event->sequels != NULL) {
+    pthread_mutex_lock(&event->context->lock);
+    while (event->sequels != NULL) { /* functions may add others meanwhile */
         sequel *s = event->sequels;
         event->sequels = s->next;
+        pthread_mutex_unlock(&event->context->lock);
         hri_thread_join(s->thread);
         free(s);
+        pthread_mutex_lock(&event->context->lock);
     }
-    pthread_mutex_lock(&event->context->lock);
     hri_marks_finish(&event->marks);
     pthread_mutex_unlock(&event->context->lock);
     free(event);
@@ -192,6 +194,11 @@ hr_status hr_event_then(hr_event *event, hr_event_function function, void *data)
                    : hri_fail(HR_ERROR_INVALID, "event then: no function");
     }
     hr_context *context = event->context;
+    if (context->accelerator_count == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "event then: the context has no accelerator, whose "
+                        "threads would call");
+    }
     sequel *s = calloc(1, sizeof *s);
     if (s == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "event then: out of memory");

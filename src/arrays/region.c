@@ -25,7 +25,7 @@ static hr_status add_run(const hr_array *a, int64_t start, int64_t end,
         }
         start += (box.hi[0] - box.lo[0]) * (box.hi[1] - box.lo[1]) *
                  (box.hi[2] - box.lo[2]);
-        status = hri_boxes_add(region, &box);
+        status = hri_boxes_append(region, &box);
     }
     return status;
 }

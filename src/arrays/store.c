@@ -7,7 +7,17 @@
 #include "base/size.h"
 #include "runtime/runtime.h"
 
-enum { ALIGNMENT = 16 }; /* bytes, of rows that are not whole ones */
+/* What parts of rows are rounded to, in bytes: elements of any alignment, and
+ * of the array's size, lie a whole number apart. */
+static int64_t grain_of(const hr_array *array)
+{
+    const int64_t alignment = 16, bytes = (int64_t)array->element_bytes;
+    int64_t grain = bytes;
+    while (grain % alignment != 0) {
+        grain *= 2;
+    }
+    return grain;
+}
 
 int hri_place_of(const hr_context *context, const hri_accelerator *accelerator)
 {
@@ -86,7 +96,6 @@ static hr_status hold_on_host(hr_array *array)
                         "array: no %zu bytes of host memory", bytes);
     }
     array->memory = HRI_MEMORY_PAGES;
-    array->host_pitch = (size_t)array->size[2];
     return HR_OK;
 }
 
@@ -98,9 +107,10 @@ static hri_box widen(const hr_array *array, const hri_store *s,
     for (size_t i = 0; i < region->count; i++) {
         around = hri_box_around(&around, &region->of[i]);
     }
-    int64_t end = around.hi[2] + (ALIGNMENT - around.hi[2] % ALIGNMENT);
-    around.lo[2] -= around.lo[2] % ALIGNMENT;
-    around.hi[2] = hri_min(end, array->size[2]);
+    const int64_t grain = grain_of(array);
+    around.lo[2] -= around.lo[2] % grain;
+    around.hi[2] =
+        hri_min(hri_ceil_div(around.hi[2], grain) * grain, array->size[2]);
     if (linear) {
         around.lo[1] = around.lo[2] = 0;
         around.hi[1] = array->size[1];
@@ -145,27 +155,38 @@ static hr_status copy_valid(const hr_array *array, int place,
         };
         status = queue->ops->copy(queue, &copy);
     }
-    return status == HR_OK ? queue->ops->finish(queue) : status;
+    hr_status finished = queue->ops->finish(queue);
+    return status != HR_OK ? status : finished;
 }
 
-/* Bring what is valid from old memory to new, when all that goes on there has
- * ended. */
-static hr_status bring_over(hr_array *array, int place, const hri_store *old)
+/* Wait for all that goes on at a place. What failed has no values any more. */
+static hr_status settle(hr_array *array, int place)
 {
     hri_marks marks = {0};
-    const hri_boxes all = {(hri_box *)(uintptr_t)&old->held, 1, 1};
-    hri_queue *queue = NULL;
+    const hri_boxes all = {&array->stores[place].held, 1, 1};
     hr_status status = hri_uses_collect(array, place, &all, false, &marks);
     if (status == HR_OK) {
-        status = hri_marks_wait(&marks);
-    }
-    if (status == HR_OK) {
-        status = hri_accelerator_carrier(accelerator_of(array, place), &queue);
-    }
-    if (status == HR_OK) {
-        status = copy_valid(array, place, old, queue);
+        (void)hri_marks_wait(&marks);
+        hri_uses_forget_failed(array);
+        hri_uses_drop(array, place);
     }
     hri_marks_finish(&marks);
+    return status;
+}
+
+/* Bring what is valid from old memory to new. */
+static hr_status bring_over(const hr_array *array, int place,
+                            const hri_store *old)
+{
+    hri_accelerator *a = accelerator_of(array, place);
+    hri_queue *queue = NULL;
+    hr_status status = hri_accelerator_carrier(a, &queue);
+    if (status == HR_OK) {
+        status = copy_valid(array, place, old, queue);
+        if (status != HR_OK) {
+            hri_accelerator_drop_carrier(a);
+        }
+    }
     return status;
 }
 
@@ -181,38 +202,36 @@ static uint64_t bytes_of(const hri_box *box, size_t pitch)
                : UINT64_MAX;
 }
 
-/* Other memory for a place, with what is valid there. */
+/* Other memory for a place, with what is valid there. Rare. */
 static hr_status move_store(hr_array *array, int place, hri_box held)
 {
     hri_accelerator *a = accelerator_of(array, place);
     hri_store *s = &array->stores[place];
-    hri_store old = *s;
     size_t width = (size_t)(held.hi[2] - held.lo[2]);
     bool whole = held.lo[2] == 0 && held.hi[2] == array->size[2];
-    size_t pitch =
-        whole ? width : (width + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t grain = (size_t)grain_of(array);
+    size_t pitch = whole ? width : (width + grain - 1) / grain * grain;
     hri_buffer *buffer = NULL;
-    hr_status status =
-        hri_accelerator_allocate(a, bytes_of(&held, pitch), &buffer);
+    hr_status status = s->buffer != NULL ? settle(array, place) : HR_OK;
+    if (status == HR_OK) {
+        status = hri_accelerator_allocate(a, bytes_of(&held, pitch), &buffer);
+    }
     if (status != HR_OK) {
         return status;
     }
+    const hri_store old = *s;
     s->buffer = buffer;
     s->held = held;
     s->pitch = pitch;
     s->slice = pitch * (size_t)(held.hi[1] - held.lo[1]);
-    if (old.buffer == NULL) {
-        return HR_OK;
+    if (old.buffer != NULL) {
+        status = bring_over(array, place, &old);
+        if (status != HR_OK) {
+            *s = old;
+        }
+        hri_accelerator_release(a, status == HR_OK ? old.buffer : buffer);
     }
-    status = bring_over(array, place, &old);
-    if (status != HR_OK) {
-        *s = old;
-        hri_accelerator_release(a, buffer);
-        return status;
-    }
-    hri_uses_drop(array, place);
-    hri_accelerator_release(a, old.buffer);
-    return HR_OK;
+    return status;
 }
 
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,

@@ -93,8 +93,13 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
         status = hri_uses_add(to, to_place, to_box, mark, true);
     }
     hri_mark_drop(mark);
-    if (status != HR_OK && worker != NULL && chosen == worker->carrier) {
-        hri_accelerator_drop_carrier(worker); /* its error is told: a new one */
+    if (status != HR_OK && chosen != NULL) {
+        /* nothing goes on that nobody knows of; a carrier is made anew */
+        if (chosen == worker->carrier) {
+            hri_accelerator_drop_carrier(worker);
+        } else {
+            hri_queue_settle(chosen);
+        }
     } else if (status == HR_OK) {
         count(context, from_place, to_place, (uint64_t)hri_box_volume(box));
     }

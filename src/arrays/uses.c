@@ -10,30 +10,69 @@ static void drop(hri_store *s, size_t i)
     s->uses[i] = s->uses[--s->use_count];
 }
 
+/* Forget work that failed. What it should have written has no values. */
+static void drop_failed(hri_store *s, size_t i)
+{
+    if (s->uses[i].writes) {
+        (void)hri_boxes_remove(&s->valid, &s->uses[i].box);
+    }
+    drop(s, i);
+}
+
+static hr_status ask(const hri_use *use, bool *done)
+{
+    *done = false;
+    return use->mark->event->ops->query(use->mark->event, done);
+}
+
 /* Forget work that has ended; an error of it waits for hr_synchronize. */
 static void prune(hr_array *array, hri_store *s)
 {
     for (size_t i = s->use_count; i-- > 0;) {
-        hri_event *event = s->uses[i].mark->event;
-        bool done = false;
-        hr_status status = event->ops->query(event, &done);
-        if (status != HR_OK && s->uses[i].writes) {
-            hri_error_keep(&array->error, status);
-        }
-        if (status != HR_OK || done) {
+        bool done;
+        hr_status status = ask(&s->uses[i], &done);
+        if (status != HR_OK) {
+            if (s->uses[i].writes) {
+                hri_error_keep(&array->error, status);
+            }
+            drop_failed(s, i);
+        } else if (done) {
             drop(s, i);
         }
     }
 }
 
+void hri_uses_forget_failed(hr_array *array)
+{
+    for (uint32_t p = 0; p <= array->context->accelerator_count; p++) {
+        hri_store *s = &array->stores[p];
+        for (size_t i = s->use_count; i-- > 0;) {
+            bool done;
+            if (ask(&s->uses[i], &done) != HR_OK) {
+                drop_failed(s, i);
+            }
+        }
+    }
+}
+
+/* What failed is told to who reads it, and does not matter to who writes it
+ * anew. */
 hr_status hri_uses_order(hr_array *array, int place, const hri_box *box,
                          bool writes, hri_queue *queue)
 {
-    const hri_store *s = &array->stores[place];
+    hri_store *s = &array->stores[place];
     hr_status status = HR_OK;
-    for (size_t i = 0; i < s->use_count && status == HR_OK; i++) {
+    for (size_t i = s->use_count; i-- > 0 && status == HR_OK;) {
         const hri_use *use = &s->uses[i];
-        if ((writes || use->writes) && hri_boxes_touch(&use->box, box)) {
+        bool done;
+        if ((!writes && !use->writes) || !hri_boxes_touch(&use->box, box)) {
+            continue;
+        }
+        hr_status past = ask(use, &done);
+        if (past != HR_OK) {
+            status = writes ? HR_OK : past;
+            drop_failed(s, i);
+        } else if (!done) {
             status = hri_mark_order(queue, use->mark);
         }
     }

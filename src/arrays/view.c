@@ -99,7 +99,6 @@ static bool is_packed(const hr_view *view)
     }
     const hr_array *a = view->array; /* more than a row: are there gaps? */
     return view->offset_bytes % a->size[2] + stride <= a->size[2] ||
-           a->memory != HRI_MEMORY_CALLERS ||
            a->host_pitch == (size_t)a->size[2];
 }
 

@@ -24,16 +24,18 @@
 #include <stdint.h>
 
 #include <headrace/gemm.h>
+#include <headrace/kernel.h>
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 3 }; /* bumped on any change below */
+enum { HRI_HAL_ABI = 4 }; /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
 typedef struct hri_buffer hri_buffer;
 typedef struct hri_queue hri_queue;
 typedef struct hri_event hri_event;
+typedef struct hri_module hri_module;
 
 typedef struct hri_device_info {
     char path[32];             /* "host", "opencl:0:1" */
@@ -103,6 +105,24 @@ typedef struct hri_turn {
     int64_t rows, cols, to_stride, from_stride;
 } hri_turn;
 
+/* An argument of a kernel, for the parameter of its place. */
+typedef struct hri_kernel_argument {
+    hri_place place; /* of a view: where its buffer starts, or host memory; its
+                        offset is that of element `start` 0 */
+    hr_shape shape;  /* of a view */
+    const void *value; /* of a value; copied when the launch is enqueued */
+    size_t bytes;      /* of a value, or of memory of the tile */
+} hri_kernel_argument;
+
+/* Run a kernel over a domain of so many dimensions. */
+typedef struct hri_launch {
+    const hr_kernel *kernel;
+    hri_module *module; /* of kernel; NULL where info.host */
+    uint32_t rank;
+    int64_t extent[HR_MOST_RANK], tile[HR_MOST_RANK], tiles[HR_MOST_RANK];
+    const hri_kernel_argument *arguments; /* as many as the kernel has */
+} hri_launch;
+
 typedef struct hri_event_ops {
     void (*destroy)(hri_event *event); /* accepts NULL; must be complete or
                                           never recorded */
@@ -134,13 +154,17 @@ typedef struct hri_queue_ops {
      * Required where info.turned has the type's bit, else
      * HR_ERROR_UNSUPPORTED. */
     hr_status (*turn)(hri_queue *queue, const hri_turn *turn);
+    /* Enqueue a kernel. Views lie in buffers of the queue's device, or in host
+     * memory where info.host. Launches of one module come one at a time. */
+    hr_status (*launch)(hri_queue *queue, const hri_launch *launch);
     /* Let event mark this point of the queue; starts the work before it. An
      * event may be recorded again, also while threads wait for it, who then
      * wait for either: earlier waits of queues keep their old meaning. The
      * event belongs to the queue's device. */
     hr_status (*record)(hri_queue *queue, hri_event *event);
     /* Enqueue waiting for the last record of event, which is of the same device
-     * or of a peer. Never recorded: no wait. Does not block the caller. */
+     * or of a peer. Never recorded: no wait. Does not block the caller. When
+     * the work before that record failed, this queue may take over its error. */
     hr_status (*wait)(hri_queue *queue, hri_event *event);
     /* Block the calling thread until everything enqueued has run. */
     hr_status (*finish)(hri_queue *queue);
@@ -161,6 +185,12 @@ typedef struct hri_device_ops {
     bool (*is_pinned)(hri_device *device, const void *host, size_t bytes);
     hr_status (*create_queue)(hri_device *device, hri_queue **queue);
     hr_status (*create_event)(hri_device *device, hri_event **event);
+    /* Compile a kernel's whole source, dialect included; HR_ERROR_BUILD with
+     * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no
+     * compiler. Not called where info.host. */
+    hr_status (*build)(hri_device *device, const hr_kernel *kernel,
+                       const char *source, hri_module **module);
+    void (*unload)(hri_module *module); /* accepts NULL; nothing runs it */
     /* Whether queues of device may copy from and to buffers of other, and wait
      * for its events. Symmetric. other may be of any backend. */
     bool (*is_peer)(hri_device *device, hri_device *other);
@@ -181,9 +211,14 @@ struct hri_buffer {
     size_t bytes;
 };
 
+struct hri_module {
+    hri_device *device;
+};
+
 struct hri_queue {
     const hri_queue_ops *ops;
     hri_device *device;
+    uint64_t serial; /* the runtime's (mark.h); 0 after create_queue */
 };
 
 struct hri_event {

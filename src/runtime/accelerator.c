@@ -7,6 +7,7 @@
 
 #include "runtime/mark.h"
 #include "runtime/memory.h"
+#include "runtime/module.h"
 #include "runtime/stage.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
@@ -269,6 +270,7 @@ void hri_accelerators_close(hr_context *context)
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *accelerator = &context->accelerators[i];
         hri_marks_close(accelerator);
+        hri_modules_close(accelerator);
         hri_accelerator_forget(accelerator);
         hri_accelerator_drop(accelerator);
         hri_staging_close(accelerator);

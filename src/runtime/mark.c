@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/mark.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+hr_status hri_queue_create(hri_device *device, hri_queue **queue)
+{
+    static atomic_uint_fast64_t last;
+    hr_status status = device->ops->create_queue(device, queue);
+    if (status == HR_OK) {
+        (*queue)->serial = atomic_fetch_add(&last, 1) + 1;
+    }
+    return status;
+}
 
 hr_status hri_mark_record(hri_accelerator *accelerator, hri_queue *queue,
                           hri_mark **mark)
@@ -25,11 +37,16 @@ hr_status hri_mark_record(hri_accelerator *accelerator, hri_queue *queue,
         accelerator->idle_marks = m->next;
     }
     m->holders = 1;
-    m->queue = queue;
+    m->serial = queue->serial;
     status = queue->ops->record(queue, m->event);
     if (status != HR_OK) {
         hri_mark_drop(m);
         return status;
+    }
+    if (queue == accelerator->carrier) {
+        hri_mark_drop(accelerator->carried);
+        hri_mark_hold(m);
+        accelerator->carried = m;
     }
     *mark = m;
     return HR_OK;
@@ -49,16 +66,10 @@ void hri_mark_drop(hri_mark *mark)
     }
 }
 
-bool hri_mark_is_passed(const hri_mark *mark)
-{
-    bool done = false;
-    return mark->event->ops->query(mark->event, &done) != HR_OK || done;
-}
-
 hr_status hri_mark_order(hri_queue *queue, const hri_mark *mark)
 {
     hri_device *device = queue->device;
-    if (mark->queue == queue) {
+    if (mark->serial == queue->serial) {
         return HR_OK;
     }
     if (mark->event->device == device ||
@@ -68,9 +79,26 @@ hr_status hri_mark_order(hri_queue *queue, const hri_mark *mark)
     return mark->event->ops->wait(mark->event);
 }
 
+void hri_queue_settle(hri_queue *queue)
+{
+    char message[HRI_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", hr_last_error());
+    (void)queue->ops->finish(queue);
+    (void)hri_fail(HR_ERROR_BACKEND, "%s", message);
+}
+
 hr_status hri_mark_wait(const hri_mark *mark)
 {
     return mark->event->ops->wait(mark->event);
+}
+
+/* Whether what the carrier did last is known to have failed: a queue that
+ * waited for one that failed takes over its error. */
+static bool has_failed(const hri_accelerator *accelerator)
+{
+    const hri_mark *last = accelerator->carried;
+    bool done;
+    return last != NULL && last->event->ops->query(last->event, &done) != HR_OK;
 }
 
 hr_status hri_accelerator_carrier(hri_accelerator *accelerator,
@@ -78,8 +106,11 @@ hr_status hri_accelerator_carrier(hri_accelerator *accelerator,
 {
     hri_device *device = accelerator->device;
     hr_status status = HR_OK;
+    if (has_failed(accelerator)) {
+        hri_accelerator_drop_carrier(accelerator);
+    }
     if (accelerator->carrier == NULL) {
-        status = device->ops->create_queue(device, &accelerator->carrier);
+        status = hri_queue_create(device, &accelerator->carrier);
     }
     if (status == HR_OK) {
         *queue = accelerator->carrier;
@@ -92,6 +123,8 @@ void hri_accelerator_drop_carrier(hri_accelerator *accelerator)
     if (accelerator->carrier != NULL) {
         accelerator->carrier->ops->destroy(accelerator->carrier);
         accelerator->carrier = NULL;
+        hri_mark_drop(accelerator->carried);
+        accelerator->carried = NULL;
     }
 }
 

@@ -8,11 +8,15 @@
 
 struct hri_mark {
     hri_event *event;
-    const hri_queue *queue; /* where it was recorded last */
+    uint64_t serial; /* of the queue where it was recorded last */
     hri_accelerator *accelerator;
     uint32_t holders;
     hri_mark *next; /* while nobody holds it */
 };
+
+/* A queue that marks can be recorded on, with a serial number of its own: it
+ * may get the address of an earlier one. Any thread. */
+hr_status hri_queue_create(hri_device *device, hri_queue **queue);
 
 /* A mark behind everything enqueued so far, with one holder. The queue is one
  * of the accelerator's device. */
@@ -21,12 +25,12 @@ hr_status hri_mark_record(hri_accelerator *accelerator, hri_queue *queue,
 void hri_mark_hold(hri_mark *mark);
 void hri_mark_drop(hri_mark *mark); /* NULL is accepted */
 
-/* Whether it has been passed; also when its queue failed. */
-bool hri_mark_is_passed(const hri_mark *mark);
-
 /* Let what is enqueued from now on wait for the mark. Where the devices cannot
  * wait for each other the calling thread does. */
 hr_status hri_mark_order(hri_queue *queue, const hri_mark *mark);
+
+/* Wait for a queue without a change to the error that is being told. */
+void hri_queue_settle(hri_queue *queue);
 
 /* Block the calling thread, which holds the mark, until it has been passed;
  * the queue's error if that failed. */

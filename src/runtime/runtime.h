@@ -12,8 +12,9 @@
 #include "hal/hal.h"
 #include "runtime/tiles.h"
 
-typedef struct hri_block hri_block; /* a buffer kept for reuse */
-typedef struct hri_mark hri_mark;   /* mark.h */
+typedef struct hri_block hri_block;   /* a buffer kept for reuse */
+typedef struct hri_mark hri_mark;     /* mark.h */
+typedef struct hri_loaded hri_loaded; /* module.c */
 
 enum { HRI_MOST_QUEUES = 8 }; /* of an accelerator, that engines may take */
 
@@ -56,7 +57,9 @@ typedef struct hri_accelerator {
     hri_event **events, **idle_events;
     uint32_t queues_taken, event_count, event_capacity, idle_count;
     hri_queue *carrier; /* mark.h; NULL until it is needed */
+    hri_mark *carried;  /* the carrier's last mark, held */
     hri_mark *idle_marks;
+    hri_loaded *loaded; /* kernels of the caller's */
 } hri_accelerator;
 
 struct hr_context {
@@ -68,9 +71,9 @@ struct hr_context {
     uint32_t machine_count;
     hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */
     bool links_known;
-    struct hri_area *areas; /* of hr_allocate_pinned */
+    struct hri_area *areas;                    /* of hr_allocate_pinned */
     uint64_t moved_up, moved_down, moved_peer; /* bytes, by arrays */
-    hri_pool *pool;         /* threads for work on the host */
+    hri_pool *pool; /* threads for work on the host */
     hr_log_function log;
     void *log_data;
     pthread_mutex_t log_lock;

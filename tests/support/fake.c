@@ -234,6 +234,21 @@ static hr_status device_create_event(hri_device *device, hri_event **out)
     return status;
 }
 
+static hr_status device_build(hri_device *device, const hr_kernel *kernel,
+                              const char *source, hri_module **module)
+{
+    (void)device;
+    (void)source;
+    (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s is not compiled here",
+                    kernel->name);
+}
+
+static void device_unload(hri_module *module)
+{
+    (void)module;
+}
+
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
     return facts_of(device) == facts_of(other);
@@ -255,6 +270,8 @@ static const hri_device_ops device_ops = {
     .is_pinned = device_is_pinned,
     .create_queue = device_create_queue,
     .create_event = device_create_event,
+    .build = device_build,
+    .unload = device_unload,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
 };

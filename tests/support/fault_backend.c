@@ -121,6 +121,46 @@ static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
     return inner->ops->is_pinned(inner, host, bytes);
 }
 
+typedef struct fault_module {
+    hri_module base;
+    hri_module *inner;
+} fault_module;
+
+hri_module *fault_inner_module(hri_module *module)
+{
+    return module != NULL ? ((fault_module *)module)->inner : NULL;
+}
+
+static hr_status device_build(hri_device *base, const hr_kernel *kernel,
+                              const char *source, hri_module **out)
+{
+    hri_device *inner = fault_inner_device(base);
+    fault_module *module = calloc(1, sizeof *module);
+    hr_status status = fault_enter(FAULT_BUILD);
+    if (status == HR_OK && module != NULL) {
+        status = inner->ops->build(inner, kernel, source, &module->inner);
+    }
+    if (status != HR_OK || module == NULL) {
+        free(module);
+        return status != HR_OK ? status : HR_ERROR_OUT_OF_MEMORY;
+    }
+    module->base.device = base;
+    fault_count_object((fault_device *)base, 1);
+    *out = &module->base;
+    return HR_OK;
+}
+
+static void device_unload(hri_module *base)
+{
+    fault_note(FAULT_UNLOAD);
+    if (base != NULL) {
+        hri_module *inner = fault_inner_module(base);
+        inner->device->ops->unload(inner);
+        fault_count_object((fault_device *)base->device, -1);
+        free(base);
+    }
+}
+
 static bool device_is_peer(hri_device *base, hri_device *other)
 {
     hri_device *inner = fault_inner_device(base);
@@ -148,6 +188,8 @@ static const hri_device_ops device_ops = {
     .is_pinned = device_is_pinned,
     .create_queue = fault_create_queue,
     .create_event = fault_create_event,
+    .build = device_build,
+    .unload = device_unload,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
 };

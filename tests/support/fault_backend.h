@@ -30,6 +30,8 @@ typedef enum fault_slot {
     FAULT_FILL,
     FAULT_GEMM,
     FAULT_TURN,
+    FAULT_LAUNCH,
+    FAULT_BUILD,
     FAULT_RECORD,
     FAULT_WAIT,
     FAULT_FINISH,
@@ -40,6 +42,7 @@ typedef enum fault_slot {
     FAULT_CLOSE,
     FAULT_RELEASE,
     FAULT_RELEASE_PINNED,
+    FAULT_UNLOAD,
     FAULT_DESTROY_QUEUE,
     FAULT_DESTROY_EVENT,
     FAULT_IS_PINNED,
@@ -65,7 +68,7 @@ void fault_backend_fail_call(uint64_t call, hr_status status);
 /* From that call on, every one returns HR_ERROR_LOST. 0: none. */
 void fault_backend_lose(uint64_t call);
 
-/* Operation number `operation` (from 1: copies, fills and products) returns
+/* Operation number `operation` (from 1: copies, fills, products and launches) returns
  * HR_OK but fails later: it does not happen, nor do those after it on its
  * queue, whose events and finish return status. 0: none. */
 void fault_backend_fail_operation(uint64_t operation, hr_status status);

@@ -54,6 +54,7 @@ hr_status fault_check_gemm(hri_device *device, const hri_gemm *gemm);
 bool fault_may_use(hri_device *device, hri_device *other);
 
 /* fault_queue.c: the slots of the device. */
+hri_module *fault_inner_module(hri_module *module); /* NULL stays NULL */
 hr_status fault_create_queue(hri_device *device, hri_queue **queue);
 hr_status fault_create_event(hri_device *device, hri_event **event);
 

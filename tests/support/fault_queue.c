@@ -122,6 +122,29 @@ static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
                : HR_OK;
 }
 
+static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
+{
+    fault_queue *queue = (fault_queue *)base;
+    hri_launch inner = *launch;
+    hri_kernel_argument arguments[HR_MOST_PARAMETERS];
+    const hr_parameter *p = launch->kernel->parameters();
+    hr_status status = fault_enter(FAULT_LAUNCH);
+    if (status != HR_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < launch->kernel->parameter_count; i++) {
+        arguments[i] = launch->arguments[i];
+        if (p[i].kind == HR_PARAMETER_VIEW) {
+            unwrap(&arguments[i].place);
+        }
+    }
+    inner.arguments = arguments;
+    inner.module = fault_inner_module(launch->module);
+    return begin_operation(queue)
+               ? queue->inner->ops->launch(queue->inner, &inner)
+               : HR_OK;
+}
+
 static hr_status queue_record(hri_queue *base, hri_event *event_base)
 {
     fault_queue *queue = (fault_queue *)base;
@@ -190,6 +213,7 @@ static const hri_queue_ops queue_ops = {
     .fill = queue_fill,
     .gemm = queue_gemm,
     .turn = queue_turn,
+    .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,

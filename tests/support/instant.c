@@ -125,6 +125,13 @@ static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
     return unsupported();
 }
 
+static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
+{
+    (void)queue;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not run here",
+                    launch->kernel->name);
+}
+
 static hr_status queue_event(hri_queue *queue, hri_event *event)
 {
     (void)queue;
@@ -144,6 +151,7 @@ static const hri_queue_ops queue_ops = {
     .fill = queue_fill,
     .gemm = queue_gemm,
     .turn = queue_turn,
+    .launch = queue_launch,
     .record = queue_event,
     .wait = queue_event,
     .finish = queue_finish,
@@ -224,6 +232,21 @@ static hr_status device_create_event(hri_device *device, hri_event **event)
     return HR_OK;
 }
 
+static hr_status device_build(hri_device *device, const hr_kernel *kernel,
+                              const char *source, hri_module **module)
+{
+    (void)device;
+    (void)source;
+    (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s is not compiled here",
+                    kernel->name);
+}
+
+static void device_unload(hri_module *module)
+{
+    (void)module;
+}
+
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
     return device->backend == other->backend &&
@@ -250,6 +273,8 @@ static const hri_device_ops device_ops = {
     .is_pinned = device_is_pinned,
     .create_queue = device_create_queue,
     .create_event = device_create_event,
+    .build = device_build,
+    .unload = device_unload,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
 };

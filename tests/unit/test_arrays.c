@@ -323,6 +323,37 @@ static void too_large(const bed *b)
                 HR_ERROR_OUT_OF_MEMORY, "bytes");
 }
 
+/* The caller may write to his memory when hr_synchronize has returned: copies
+ * out of it have ended, too. */
+static void after_synchronize(const bed *b)
+{
+    enum { LARGE = 1 << 22 };
+    TEST_CASE("reading ends before hr_synchronize does");
+    float *from = malloc(LARGE * sizeof *from);
+    hr_array *source, *there;
+    hr_mapping m;
+    for (int i = 0; i < LARGE; i++) {
+        from[i] = 1.0f;
+    }
+    CHECK(hr_array_wrap(b->context, from, 4, hr_extent1(LARGE), 0, &source) ==
+          HR_OK);
+    CHECK(hr_array_create(b->last, 4, hr_extent1(LARGE), &there) == HR_OK);
+    CHECK(hr_copy_async(hr_view_of(source), hr_view_of(there), NULL) == HR_OK);
+    CHECK(hr_synchronize(hr_view_of(source)) == HR_OK);
+    memset(from, 0, LARGE * sizeof *from);
+    CHECK(hr_refresh(hr_view_of(source)) == HR_OK);
+    CHECK(hr_map(hr_view_of(there), HR_IN, &m) == HR_OK);
+    int ok = 1;
+    for (int i = 0; i < LARGE; i++) {
+        ok = ok && ((const float *)m.data)[i] == 1.0f;
+    }
+    CHECK(ok);
+    CHECK(hr_unmap(&m) == HR_OK);
+    hr_array_destroy(source);
+    hr_array_destroy(there);
+    free(from);
+}
+
 /* What arrays hold is not there for products. */
 static void beside_products(void)
 {
@@ -381,6 +412,7 @@ int main(int count, char **arguments)
         events(&b);
         refused(&b);
         too_large(&b);
+        after_synchronize(&b);
         beside_products();
         hr_queue_destroy(b.queue);
         hr_queue_destroy(b.last);

@@ -134,10 +134,38 @@ static void fail_each(way how, const char *name)
     CHECK(failed > 0);
 }
 
+/* After a failure everything that does not build on it goes on: other queues,
+ * other arrays, and copies of the library's own. */
+static void rest_goes_on(void)
+{
+    TEST_CASE("the rest goes on");
+    for (uint64_t n = 1; n <= 4; n++) {
+        things t = {0};
+        fault_backend_reset();
+        CHECK(create(&t) == HR_OK);
+        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
+        CHECK(travel(&t) == HR_ERROR_BACKEND);
+        fault_backend_fail_operation(0, HR_OK);
+        for (int i = 0; i < COUNT; i++) {
+            t.from[i] = i * 3;
+        }
+        for (int i = 0; i < 2; i++) { /* a queue that failed stays so */
+            hr_queue_destroy(t.queues[i]);
+            CHECK(hr_queue_create(t.context, (uint32_t)i, &t.queues[i]) ==
+                  HR_OK);
+        }
+        CHECK(hr_refresh(hr_view_of(t.source)) == HR_OK);
+        CHECK(travel(&t) == HR_OK);
+        CHECK(memcmp(t.from, t.to, sizeof t.to) == 0);
+        destroy(&t);
+    }
+}
+
 int main(void)
 {
     fail_each(CALL, "a call fails");
     fail_each(OPERATION, "an operation fails later");
     fail_each(LOSE, "the device is lost");
+    rest_goes_on();
     return test_end();
 }

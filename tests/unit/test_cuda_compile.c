@@ -1,9 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* The gemm kernel compiles for every type and every GPU that the NVRTC of this
- * machine knows, newer and older ones; no GPU is needed. */
+ * machine knows, newer and older ones, and so do kernels in the dialect; no GPU
+ * is needed. */
+#include <stdlib.h>
+
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/nvrtc.h"
+#include "runtime/module.h"
 #include "test.h"
+
+extern const hr_kernel axpy, broken;
+
+static void dialect(void)
+{
+    const char *none[] = {NULL};
+    char *source = hri_kernel_source(&axpy), *image = NULL;
+    TEST_CASE("kernels in the dialect");
+    CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image) == HR_OK);
+    CHECK(image != NULL);
+    free(image);
+    free(source);
+    source = hri_kernel_source(&broken);
+    CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image),
+                HR_ERROR_BUILD, "broken.c(12)");
+    free(source);
+}
 
 int main(void)
 {
@@ -38,5 +59,6 @@ int main(void)
                                   90, none, &text),
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
+    dialect();
     return test_end();
 }

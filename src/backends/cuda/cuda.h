@@ -128,6 +128,14 @@ hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue);
 /* queue.c */
 hr_status hri_cuda_queue_create(hri_device *device, hri_queue **queue);
 
+/* launch.c: the slots for kernels of the caller's; the error of a launch is not
+ * kept in the queue's fate. */
+hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
+                                const char *source, hri_module **module);
+void hri_cuda_module_unload(hri_module *module);
+hr_status hri_cuda_launch(const hri_cuda_queue *queue,
+                          const hri_launch *launch);
+
 /* copy.c: enqueue a copy; the error is not kept in the queue's fate. */
 hr_status hri_cuda_copy(const hri_cuda_queue *queue, const hri_copy *copy);
 

@@ -206,6 +206,8 @@ const hri_device_ops hri_cuda_device_ops = {
     .is_pinned = device_is_pinned,
     .create_queue = hri_cuda_queue_create,
     .create_event = hri_cuda_event_create,
+    .build = hri_cuda_module_build,
+    .unload = hri_cuda_module_unload,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cuda_gemm_offered,
 };

@@ -197,7 +197,7 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
         all[count++] = *options++;
     }
     int error =
-        api.nvrtcCreateProgram(&program, source, "gemm.cu", 0, NULL, NULL);
+        api.nvrtcCreateProgram(&program, source, "kernel.cu", 0, NULL, NULL);
     if (error != 0) {
         return hri_fail(HR_ERROR_BACKEND, "%s: nvrtcCreateProgram failed: %s",
                         path, api.nvrtcGetErrorString(error));

@@ -78,6 +78,14 @@ static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
     return hri_cuda_fate_keep(queue->fate, status);
 }
 
+static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    hr_status status = hri_cuda_fate_raise(queue->fate);
+    /* what is refused has not been enqueued: the queue goes on */
+    return status == HR_OK ? hri_cuda_launch(queue, launch) : status;
+}
+
 static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
     return hri_cuda_event_record((hri_cuda_event *)event,
@@ -109,6 +117,7 @@ static const hri_queue_ops queue_ops = {
     .fill = queue_fill,
     .gemm = queue_gemm,
     .turn = queue_turn,
+    .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,

@@ -64,6 +64,26 @@ hr_status hri_host_multiply(const hri_gemm *gemm)
     return status;
 }
 
+void hri_host_share_out(int64_t count, void (*function)(void *, int64_t),
+                        void *data)
+{
+    hri_pool_run(pool, count, function, data);
+}
+
+/* Kernels are part of the program already. */
+static hr_status host_build(hri_device *device, const hr_kernel *kernel,
+                            const char *source, hri_module **module)
+{
+    (void)source, (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not compile %s",
+                    device->info.path, kernel->name);
+}
+
+static void host_unload(hri_module *module)
+{
+    (void)module;
+}
+
 static void host_close(hri_device *device)
 {
     if (device != NULL) {
@@ -155,6 +175,8 @@ static const hri_device_ops host_ops = {
     .is_pinned = host_is_pinned,
     .create_queue = hri_host_queue_create,
     .create_event = hri_host_event_create,
+    .build = host_build,
+    .unload = host_unload,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,
 };

@@ -17,6 +17,7 @@ typedef struct host_buffer {
 } host_buffer;
 
 typedef struct host_mark host_mark;
+typedef struct host_launch host_launch;
 
 /* machine.c: describe this machine; cannot fail. */
 void hri_host_describe(hri_device_info *info);
@@ -38,12 +39,20 @@ static inline unsigned char *hri_host_address(const hri_place *place)
 void hri_host_copy(const hri_copy *copy);
 void hri_host_turn(const hri_turn *turn);
 
+/* launch.c: a kernel with its arguments, ready to run once. */
+hr_status hri_host_launch_create(const hri_launch *launch, host_launch **out);
+void hri_host_launch_run(host_launch *launch);
+void hri_host_launch_destroy(host_launch *launch);
+
 /* queue.c, event.c: the slots of the device. */
 hr_status hri_host_queue_create(hri_device *device, hri_queue **queue);
 hr_status hri_host_event_create(hri_device *device, hri_event **event);
 
 /* host.c: multiply now, one product at a time in the whole process. */
 hr_status hri_host_multiply(const hri_gemm *gemm);
+/* host.c: call function(data, 0 .. count - 1) by all threads. */
+void hri_host_share_out(int64_t count, void (*function)(void *, int64_t),
+                        void *data);
 
 /* event.c: a new mark, held once; HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_host_mark_create(host_mark **mark);

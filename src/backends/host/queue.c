@@ -10,6 +10,7 @@ typedef enum command_kind {
     COMMAND_FILL,
     COMMAND_GEMM,
     COMMAND_TURN,
+    COMMAND_LAUNCH,
     COMMAND_RECORD,
     COMMAND_WAIT
 } command_kind;
@@ -27,6 +28,7 @@ typedef struct host_command {
         fill_command fill;
         hri_gemm gemm;
         hri_turn turn;
+        host_launch *launch;
         host_mark *mark; /* of record and wait; held */
     } as;
 } host_command;
@@ -70,6 +72,12 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         if (!failed) {
             hri_host_turn(&command->as.turn);
         }
+        break;
+    case COMMAND_LAUNCH:
+        if (!failed) {
+            hri_host_launch_run(command->as.launch);
+        }
+        hri_host_launch_destroy(command->as.launch);
         break;
     case COMMAND_RECORD:
         hri_host_mark_complete(command->as.mark, &queue->error);
@@ -183,6 +191,20 @@ static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
     return enqueue(queue, &next);
 }
 
+static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
+{
+    host_command next = {.kind = COMMAND_LAUNCH};
+    hr_status status = hri_host_launch_create(launch, &next.as.launch);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = enqueue(queue, &next);
+    if (status != HR_OK) {
+        hri_host_launch_destroy(next.as.launch);
+    }
+    return status;
+}
+
 static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
     host_command next = {.kind = COMMAND_RECORD};
@@ -257,6 +279,7 @@ static const hri_queue_ops queue_ops = {
     .fill = queue_fill,
     .gemm = queue_gemm,
     .turn = queue_turn,
+    .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,

@@ -198,6 +198,8 @@ const hri_device_ops hri_cl_device_ops = {
     .is_pinned = device_is_pinned,
     .create_queue = hri_cl_queue_create,
     .create_event = hri_cl_event_create,
+    .build = hri_cl_module_build,
+    .unload = hri_cl_module_unload,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cl_gemm_offered,
 };

@@ -105,6 +105,14 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     return hri_cl_fate_keep(queue->fate, hri_cl_gemm(queue, gemm));
 }
 
+static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    hr_status status = hri_cl_fate_raise(queue->fate);
+    /* what is refused has not been enqueued: the queue goes on */
+    return status == HR_OK ? hri_cl_launch(queue, launch) : status;
+}
+
 static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
     return hri_cl_event_record((hri_cl_event *)event, (hri_cl_queue *)queue);
@@ -155,6 +163,7 @@ static const hri_queue_ops queue_ops = {
     .fill = queue_fill,
     .gemm = queue_gemm,
     .turn = queue_turn,
+    .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# headrace_kernels(TARGET FILE...): compile files of kernels (headrace/dialect.h)
+# into a target for the host, and keep their text in it for OpenCL and NVRTC.
+function(headrace_kernels target)
+  set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
+  foreach(file ${ARGN})
+    get_filename_component(path ${file} ABSOLUTE)
+    get_filename_component(name ${file} NAME)
+    string(MAKE_C_IDENTIFIER "headrace_text_of_${name}" symbol)
+    set(text ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol}.c)
+    add_custom_command(OUTPUT ${text}
+      COMMAND ${CMAKE_COMMAND} -DINPUT=${path} -DOUTPUT=${text}
+              -DNAME=${symbol} -P ${embed}
+      DEPENDS ${path} ${embed} VERBATIM)
+    set_source_files_properties(${path} PROPERTIES COMPILE_DEFINITIONS
+      "HR_KERNEL_TEXT=${symbol};HR_KERNEL_FILE=\"${name}\"")
+    target_sources(${target} PRIVATE ${path} ${text})
+  endforeach()
+endfunction()

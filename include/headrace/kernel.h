@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/** @file kernel.h
+ *  Kernels: functions of the caller's that accelerators run for each element of
+ *  a domain.
+ *
+ *  A kernel is written once, in C, in the dialect of headrace/dialect.h. The
+ *  build compiles it into the program for the host and keeps its text, which
+ *  OpenCL and NVRTC compile when it is first launched there. */
+#ifndef HEADRACE_KERNEL_H
+#define HEADRACE_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <headrace/view.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    HR_MOST_PARAMETERS = 8, /**< of a kernel */
+    HR_MOST_ITEMS = 1024    /**< of a tile */
+};
+
+/** What kernels see of a view beside a pointer: element (i, j, ...) is start +
+ *  i * stride[0] + j * stride[1] + ... elements behind it. */
+typedef struct hr_shape {
+    int64_t extent[HR_MOST_RANK], stride[HR_MOST_RANK], start;
+} hr_shape;
+
+/** Where a call of a kernel stands. On the host a call does one tile. */
+typedef struct hr_domain {
+    int64_t extent[HR_MOST_RANK]; /**< of the domain */
+    int64_t tile[HR_MOST_RANK];   /**< items of a tile */
+    int64_t tiles[HR_MOST_RANK];  /**< how many tiles there are */
+    int64_t number[HR_MOST_RANK]; /**< which of them this is; host only */
+} hr_domain;
+
+/** What a parameter of a kernel is. */
+typedef enum hr_parameter_kind {
+    HR_PARAMETER_VIEW = 1,
+    HR_PARAMETER_VALUE = 2, /**< a number, or a struct of numbers */
+    HR_PARAMETER_TILE = 3   /**< memory of a tile, sized at launch */
+} hr_parameter_kind;
+
+/** A parameter of a kernel; made by the macros of the dialect. */
+typedef struct hr_parameter {
+    const char *name, *type; /**< as in the source */
+    hr_parameter_kind kind;
+    hr_access access;    /**< of a view */
+    uint32_t rank;       /**< of a view */
+    size_t bytes;        /**< of an element, or of the value */
+    size_t at, shape_at; /**< in the arguments that host gets */
+} hr_parameter;
+
+/** A kernel; a constant that HR_KERNEL1 to HR_KERNEL8 of the dialect make. */
+typedef struct hr_kernel {
+    const char *name;
+    const char *file; /**< its source file, for the messages of compilers */
+    const char *text; /**< of that file; NULL: it runs on the host alone */
+    const hr_parameter *(*parameters)(void);
+    uint32_t parameter_count;
+    size_t argument_bytes;
+    void (*host)(const hr_domain *domain, const void *arguments);
+} hr_kernel;
+
+/** An argument of a launch; made by the functions below. */
+typedef struct hr_argument {
+    hr_parameter_kind kind;
+    hr_access access;
+    hr_view view;
+    const void *value;
+    size_t bytes;
+} hr_argument;
+
+/** A view that the kernel reads, writes (all elements that it touches, none of
+ *  which it reads before), or both.
+ * @threads Any thread. */
+HR_API hr_argument hr_in(hr_view view);
+/** See hr_in.
+ * @threads Any thread. */
+HR_API hr_argument hr_out(hr_view view);
+/** See hr_in.
+ * @threads Any thread. */
+HR_API hr_argument hr_inout(hr_view view);
+
+/** A value of `bytes` bytes, which is copied by hr_launch.
+ * @threads Any thread. */
+HR_API hr_argument hr_value(const void *value, size_t bytes);
+
+/** So many bytes of memory of each tile, for a TILE parameter.
+ * @threads Any thread. */
+HR_API hr_argument hr_tile_bytes(size_t bytes);
+
+/** Enqueue a kernel: it runs once for each point of `domain`, in tiles of
+ *  `tile` points. Extents need not be multiples of the tile's. What its views
+ *  lack is fetched, and what others do with them is waited for, as view.h says.
+ *
+ * @shape   tile has domain's rank, or is NULL: the library chooses. A tile has
+ *          at most HR_MOST_ITEMS points.
+ * @owner   arguments need not outlive the call; the arrays of the views do
+ *          until the kernel has run.
+ * @aliasing A view that is written overlaps no other one.
+ * @errors  HR_ERROR_INVALID for NULL, or when number, kinds, access, rank or
+ *          sizes of the arguments are not those of the kernel's parameters, or
+ *          views overlap, with both sides in the sentence;
+ *          HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run;
+ *          HR_ERROR_BUILD with file and line when the kernel does not compile;
+ *          HR_ERROR_UNSUPPORTED where the accelerator has no compiler, or the
+ *          kernel no text; HR_ERROR_OUT_OF_MEMORY. Nothing is enqueued then.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_launch(hr_queue *queue,
+                                        const hr_kernel *kernel,
+                                        hr_extent domain, const hr_extent *tile,
+                                        const hr_argument *arguments,
+                                        size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* Launching kernels: rules, tiles, and what arguments become on a place. */
+#include "arrays/array.h"
+#include "base/size.h"
+#include "runtime/module.h"
+
+hr_argument hr_in(hr_view view)
+{
+    return (hr_argument){
+        .kind = HR_PARAMETER_VIEW, .access = HR_IN, .view = view};
+}
+
+hr_argument hr_out(hr_view view)
+{
+    return (hr_argument){
+        .kind = HR_PARAMETER_VIEW, .access = HR_OUT, .view = view};
+}
+
+hr_argument hr_inout(hr_view view)
+{
+    return (hr_argument){
+        .kind = HR_PARAMETER_VIEW, .access = HR_INOUT, .view = view};
+}
+
+hr_argument hr_value(const void *value, size_t bytes)
+{
+    return (hr_argument){
+        .kind = HR_PARAMETER_VALUE, .value = value, .bytes = bytes};
+}
+
+hr_argument hr_tile_bytes(size_t bytes)
+{
+    return (hr_argument){.kind = HR_PARAMETER_TILE, .bytes = bytes};
+}
+
+/* A launch that is being checked and enqueued. */
+typedef struct launching {
+    hr_queue *queue;
+    const hr_kernel *kernel;
+    const hr_parameter *parameters;
+    const hr_argument *arguments;
+    int place;
+    hri_boxes regions[HR_MOST_PARAMETERS];
+    bool linear[HR_MOST_PARAMETERS];
+    hri_kernel_argument passed[HR_MOST_PARAMETERS];
+    hri_launch launch;
+} launching;
+
+/* ---- rules */
+
+static const char *kind_name(hr_parameter_kind kind)
+{
+    return kind == HR_PARAMETER_VIEW    ? "a view"
+           : kind == HR_PARAMETER_VALUE ? "a value"
+           : kind == HR_PARAMETER_TILE  ? "memory of the tile"
+                                        : "nothing that is known";
+}
+
+static const char *access_name(hr_access access)
+{
+    return access == HR_IN ? "IN" : access == HR_OUT ? "OUT" : "INOUT";
+}
+
+static hr_status check_view(const launching *l, uint32_t i)
+{
+    const hr_parameter *p = &l->parameters[i];
+    const hr_argument *a = &l->arguments[i];
+    if (a->view.array == NULL || a->view.array->context != l->queue->context) {
+        return hri_fail(HR_ERROR_INVALID, "%s: the view for %s is of %s",
+                        l->kernel->name, p->name,
+                        a->view.array == NULL ? "no array" : "another context");
+    }
+    if (a->access != p->access) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s is %s, but given as %s",
+                        l->kernel->name, p->name, access_name(p->access),
+                        access_name(a->access));
+    }
+    if (a->view.extent.rank != p->rank) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s has rank %u, but the view has %u",
+                        l->kernel->name, p->name, p->rank, a->view.extent.rank);
+    }
+    if (a->view.element_bytes != p->bytes) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s has elements of type %s, %zu bytes, but the "
+                        "view's have %zu",
+                        l->kernel->name, p->name, p->type, p->bytes,
+                        a->view.element_bytes);
+    }
+    return HR_OK;
+}
+
+static hr_status check_argument(const launching *l, uint32_t i)
+{
+    const hr_parameter *p = &l->parameters[i];
+    const hr_argument *a = &l->arguments[i];
+    if (a->kind != p->kind) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s is %s, but %s was given",
+                        l->kernel->name, p->name, kind_name(p->kind),
+                        kind_name(a->kind));
+    }
+    if (p->kind == HR_PARAMETER_VIEW) {
+        return check_view(l, i);
+    }
+    if (p->kind == HR_PARAMETER_VALUE &&
+        (a->bytes != p->bytes || a->value == NULL)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is a %s of %zu bytes, but %zu were given",
+                        l->kernel->name, p->name, p->type, p->bytes,
+                        a->value == NULL ? 0 : a->bytes);
+    }
+    if (p->kind == HR_PARAMETER_TILE && a->bytes == 0) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s has 0 bytes", l->kernel->name,
+                        p->name);
+    }
+    return HR_OK;
+}
+
+/* Views of one array, of which one is written, have no element in common. */
+static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
+{
+    const hr_argument *a = &l->arguments[i], *b = &l->arguments[j];
+    if (a->kind != HR_PARAMETER_VIEW || b->kind != HR_PARAMETER_VIEW ||
+        a->view.array != b->view.array ||
+        (a->access == HR_IN && b->access == HR_IN)) {
+        return HR_OK;
+    }
+    for (size_t x = 0; x < l->regions[i].count; x++) {
+        for (size_t y = 0; y < l->regions[j].count; y++) {
+            if (hri_boxes_touch(&l->regions[i].of[x], &l->regions[j].of[y])) {
+                return hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s",
+                                l->kernel->name, l->parameters[i].name,
+                                l->parameters[j].name);
+            }
+        }
+    }
+    return HR_OK;
+}
+
+/* ---- tiles */
+
+/* Long rows for the host, whose loops become vectors; else what suits GPUs. */
+static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
+                          const hr_extent *domain)
+{
+    static const int64_t device[HR_MOST_RANK][HR_MOST_RANK] = {
+        {256, 1, 1}, {8, 32, 1}, {4, 8, 8}};
+    if (host) {
+        return d + 1 < rank ? 1 : hri_min(domain->size[d], HR_MOST_ITEMS);
+    }
+    return device[rank - 1][d];
+}
+
+static hr_status set_domain(launching *l, const hr_extent *domain,
+                            const hr_extent *tile)
+{
+    hri_launch *x = &l->launch;
+    const bool host = l->queue->accelerator->device->info.host;
+    int64_t items = 1;
+    if (hr_extent_count(*domain) == 0) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s: a domain of rank %u with sizes %lld, %lld, %lld",
+                        l->kernel->name, domain->rank,
+                        (long long)domain->size[0], (long long)domain->size[1],
+                        (long long)domain->size[2]);
+    }
+    if (tile != NULL && tile->rank != domain->rank) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s: tiles of rank %u in a domain of rank %u",
+                        l->kernel->name, tile->rank, domain->rank);
+    }
+    x->rank = domain->rank;
+    for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
+        bool there = d < domain->rank;
+        x->extent[d] = there ? domain->size[d] : 1;
+        x->tile[d] = !there         ? 1
+                     : tile != NULL ? tile->size[d]
+                                    : usual_tile(host, x->rank, d, domain);
+        if (x->tile[d] < 1 || x->tile[d] > HR_MOST_ITEMS ||
+            (items *= x->tile[d]) > HR_MOST_ITEMS) {
+            return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                            "%s: tiles have 1 to %d items, and %lld in "
+                            "dimension %u are not",
+                            l->kernel->name, HR_MOST_ITEMS,
+                            (long long)x->tile[d], d);
+        }
+        x->tiles[d] = hri_ceil_div(x->extent[d], x->tile[d]);
+    }
+    return HR_OK;
+}
+
+/* ---- arguments */
+
+/* Where a view is; false when its elements do not lie a whole number of
+ * elements apart there. */
+static bool pass_view(launching *l, uint32_t i)
+{
+    const hr_view *v = &l->arguments[i].view;
+    const int64_t bytes = (int64_t)v->element_bytes;
+    hri_kernel_argument *x = &l->passed[i];
+    int64_t stride[HR_MOST_RANK] = {0};
+    x->place = hri_view_at(v, l->linear[i], l->place, stride);
+    x->shape = (hr_shape){.start = 0};
+    bool whole =
+        (int64_t)x->place.offset % bytes == 0 || x->place.buffer == NULL;
+    for (uint32_t d = 0; d < v->extent.rank; d++) {
+        x->shape.extent[d] = v->extent.size[d];
+        x->shape.stride[d] = stride[d] / bytes;
+        whole = whole && (v->extent.size[d] == 1 || stride[d] % bytes == 0);
+    }
+    return whole;
+}
+
+static hr_status begin_view(launching *l, uint32_t i)
+{
+    const hr_argument *a = &l->arguments[i];
+    return hri_array_begin(a->view.array, l->place, &l->regions[i],
+                           l->linear[i], a->access, l->queue);
+}
+
+/* All views are brought first: a later one may move what an earlier one of the
+ * same array lies in. */
+static hr_status begin_views(launching *l)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
+         i++) {
+        if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
+            status = begin_view(l, i);
+        }
+    }
+    return status;
+}
+
+static hr_status pass_arguments(launching *l)
+{
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
+        const hr_argument *a = &l->arguments[i];
+        if (a->kind != HR_PARAMETER_VIEW) {
+            l->passed[i] =
+                (hri_kernel_argument){.value = a->value, .bytes = a->bytes};
+        } else if (!pass_view(l, i)) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "%s: rows of %s are not a whole number of elements "
+                            "of %zu bytes apart",
+                            l->kernel->name, l->parameters[i].name,
+                            a->view.element_bytes);
+        }
+    }
+    return HR_OK;
+}
+
+static hr_status end_views(launching *l)
+{
+    hri_mark *mark = NULL;
+    hr_status status =
+        hri_mark_record(l->queue->accelerator, l->queue->queue, &mark);
+    for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
+         i++) {
+        const hr_argument *a = &l->arguments[i];
+        if (a->kind == HR_PARAMETER_VIEW) {
+            status = hri_array_end(a->view.array, l->place, &l->regions[i],
+                                   a->access, mark);
+        }
+    }
+    hri_mark_drop(mark);
+    if (status != HR_OK) { /* nothing goes on that nobody knows of */
+        hri_queue_settle(l->queue->queue);
+    }
+    return status;
+}
+
+/* ---- the call */
+
+static hr_status find_regions(launching *l)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
+         i++) {
+        if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
+            status = hri_view_region(&l->arguments[i].view, &l->regions[i],
+                                     &l->linear[i]);
+        }
+        for (uint32_t j = 0; j < i && status == HR_OK; j++) {
+            status = check_overlap(l, i, j);
+        }
+    }
+    return status;
+}
+
+static hr_status enqueue(launching *l)
+{
+    hri_queue *queue = l->queue->queue;
+    hr_status status = find_regions(l);
+    if (status == HR_OK) {
+        status = hri_accelerator_module(l->queue->accelerator, l->kernel,
+                                        &l->launch.module);
+    }
+    if (status == HR_OK) {
+        status = begin_views(l);
+    }
+    if (status == HR_OK) {
+        status = pass_arguments(l);
+    }
+    if (status == HR_OK) {
+        l->launch.kernel = l->kernel;
+        l->launch.arguments = l->passed;
+        status = queue->ops->launch(queue, &l->launch);
+    }
+    return status == HR_OK ? end_views(l) : status;
+}
+
+hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
+                    const hr_extent *tile, const hr_argument *arguments,
+                    size_t count)
+{
+    if (queue == NULL || kernel == NULL || arguments == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "launch: %s is NULL",
+                        queue == NULL    ? "the queue"
+                        : kernel == NULL ? "the kernel"
+                                         : "the list of arguments");
+    }
+    if (count != kernel->parameter_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %u parameters, but %zu arguments", kernel->name,
+                        kernel->parameter_count, count);
+    }
+    launching l = {.queue = queue,
+                   .kernel = kernel,
+                   .parameters = kernel->parameters(),
+                   .arguments = arguments,
+                   .place = hri_place_of(queue->context, queue->accelerator)};
+    hr_status status = set_domain(&l, &domain, tile);
+    for (uint32_t i = 0; i < kernel->parameter_count && status == HR_OK; i++) {
+        status = check_argument(&l, i);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&queue->context->lock);
+    status = enqueue(&l);
+    pthread_mutex_unlock(&queue->context->lock);
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        hri_boxes_finish(&l.regions[i]);
+    }
+    return status;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels of the caller's. */
+#include <stdlib.h>
+
+#include "backends/cuda/cuda.h"
+#include "backends/cuda/nvrtc.h"
+
+typedef struct hri_cuda_module {
+    hri_module base;
+    cu_module module;
+    cu_function function;
+} hri_cuda_module;
+
+/* The unit's context is current. */
+static hr_status load(const hri_cuda_unit *unit, const char *image,
+                      const hr_kernel *kernel, hri_cuda_module *module)
+{
+    hr_status status = hri_cuda_check(
+        unit->path, hri_cuda.cuModuleLoadData(&module->module, image),
+        "cuModuleLoadData");
+    return status == HR_OK
+               ? hri_cuda_check(unit->path,
+                                hri_cuda.cuModuleGetFunction(&module->function,
+                                                             module->module,
+                                                             kernel->name),
+                                "cuModuleGetFunction")
+               : status;
+}
+
+hr_status hri_cuda_module_build(hri_device *base, const hr_kernel *kernel,
+                                const char *source, hri_module **out)
+{
+    static const char *const options[] = {NULL};
+    const hri_cuda_unit *unit = ((hri_cuda_device *)base)->unit;
+    char *image = NULL;
+    hri_cuda_module *module = calloc(1, sizeof *module);
+    if (module == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
+                        unit->path, kernel->name);
+    }
+    module->base.device = base;
+    hr_status status = hri_nvrtc_compile(unit->path, source, unit->capability,
+                                         options, &image);
+    if (status == HR_OK) {
+        status = hri_cuda_check(unit->path, hri_cuda_enter(unit),
+                                "cuCtxPushCurrent");
+        if (status == HR_OK) {
+            status = load(unit, image, kernel, module);
+            hri_cuda_leave();
+        }
+    }
+    free(image);
+    if (status != HR_OK) {
+        hri_cuda_module_unload(&module->base);
+        return status;
+    }
+    *out = &module->base;
+    return HR_OK;
+}
+
+void hri_cuda_module_unload(hri_module *base)
+{
+    hri_cuda_module *module = (hri_cuda_module *)base;
+    if (module == NULL) {
+        return;
+    }
+    const hri_cuda_unit *unit = ((hri_cuda_device *)base->device)->unit;
+    if (module->module != NULL && hri_cuda_enter(unit) == CU_SUCCESS) {
+        hri_cuda.cuModuleUnload(module->module);
+        hri_cuda_leave();
+    }
+    free(module);
+}
+
+/* What cuLaunchKernel gets of each argument. */
+typedef struct passed {
+    hr_domain domain;
+    cu_address views[HR_MOST_PARAMETERS];
+    unsigned tiles[HR_MOST_PARAMETERS]; /* offsets of memory of the tile */
+    void *pointers[1 + 2 * HR_MOST_PARAMETERS];
+    unsigned tile_bytes;
+} passed;
+
+static void pass(const hri_launch *l, passed *x)
+{
+    enum { ALIGNMENT = 16 };
+    const hr_parameter *p = l->kernel->parameters();
+    size_t at = 0;
+    x->pointers[at++] = &x->domain;
+    for (int i = 0; i < HR_MOST_RANK; i++) {
+        x->domain.extent[i] = l->extent[i];
+        x->domain.tile[i] = l->tile[i];
+        x->domain.tiles[i] = l->tiles[i];
+    }
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
+        const hri_kernel_argument *a = &l->arguments[i];
+        if (p[i].kind == HR_PARAMETER_VIEW) {
+            x->views[i] = hri_cuda_address(&a->place);
+            x->pointers[at++] = &x->views[i];
+            x->pointers[at++] = (void *)(uintptr_t)&a->shape;
+        } else if (p[i].kind == HR_PARAMETER_VALUE) {
+            x->pointers[at++] = (void *)(uintptr_t)a->value;
+        } else {
+            x->tiles[i] = x->tile_bytes;
+            x->pointers[at++] = &x->tiles[i];
+            x->tile_bytes +=
+                (unsigned)((a->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+        }
+    }
+}
+
+hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
+{
+    const hri_cuda_module *module = (const hri_cuda_module *)l->module;
+    passed x = {.tile_bytes = 0};
+    unsigned block[HR_MOST_RANK] = {1, 1, 1};
+    const int64_t most = INT32_MAX,
+                  tiles = l->tiles[0] * l->tiles[1] * l->tiles[2];
+    if (tiles > most) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s: %s has %lld tiles, but %lld are the most",
+                        queue->unit->path, l->kernel->name, (long long)tiles,
+                        (long long)most);
+    }
+    for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
+        block[i] = (unsigned)l->tile[l->rank - 1 - i];
+    }
+    pass(l, &x);
+    cu_result error = hri_cuda_enter(queue->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuLaunchKernel(
+            module->function, (unsigned)tiles, 1, 1, block[0], block[1],
+            block[2], x.tile_bytes, queue->stream, x.pointers, NULL);
+        hri_cuda_leave();
+    }
+    return hri_cuda_check(queue->unit->path, error, "cuLaunchKernel");
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
+
+struct hri_loaded {
+    hri_loaded *next;
+    const hr_kernel *kernel;
+    hri_module *module;
+};
+
+/* Messages have the file's own name and lines. The line that includes the
+ * dialect becomes empty. */
+char *hri_kernel_source(const hr_kernel *kernel)
+{
+    static const char include[] = "#include <headrace/dialect.h>";
+    const size_t bytes =
+        strlen(hri_dialect_text) + strlen(kernel->file) + strlen(kernel->text);
+    char *source = malloc(bytes + 32);
+    if (source != NULL) {
+        sprintf(source, "%s\n#line 1 \"%s\"\n%s", hri_dialect_text,
+                kernel->file, kernel->text);
+        char *line = source + strlen(hri_dialect_text);
+        while ((line = strstr(line, include)) != NULL) {
+            memset(line, ' ', sizeof include - 1);
+        }
+    }
+    return source;
+}
+
+static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
+                       hri_module **module)
+{
+    hri_device *device = a->device;
+    if (kernel->text == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%s: the kernel %s was built without its text, for the "
+                        "host alone",
+                        a->path, kernel->name);
+    }
+    char *source = hri_kernel_source(kernel);
+    if (source == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
+                        kernel->name);
+    }
+    hr_status status = device->ops->build(device, kernel, source, module);
+    free(source);
+    return status;
+}
+
+hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
+                                 hri_module **module)
+{
+    *module = NULL;
+    if (a->device->info.host) {
+        return HR_OK;
+    }
+    for (const hri_loaded *l = a->loaded; l != NULL; l = l->next) {
+        if (l->kernel == kernel) {
+            *module = l->module;
+            return HR_OK;
+        }
+    }
+    hri_loaded *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
+                        kernel->name);
+    }
+    hr_status status = build(a, kernel, &l->module);
+    if (status != HR_OK) {
+        free(l);
+        return status;
+    }
+    l->kernel = kernel;
+    l->next = a->loaded;
+    a->loaded = l;
+    *module = l->module;
+    return HR_OK;
+}
+
+void hri_modules_close(hri_accelerator *a)
+{
+    while (a->loaded != NULL) {
+        hri_loaded *l = a->loaded;
+        a->loaded = l->next;
+        a->device->ops->unload(l->module);
+        free(l);
+    }
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels of one source on the accelerators of argv[1]: every rank, odd
+ * extents, every kind of parameter; and what is refused. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "support/random.h"
+#include "test.h"
+
+extern const hr_kernel axpy, transpose, transpose_tiled, box, tile_sums, mixed,
+    broken;
+
+typedef struct point {
+    float x;
+    int n;
+} point;
+
+typedef struct bed {
+    hr_context *context;
+    hr_queue *queues[8];
+    uint32_t count;
+    random_source random;
+} bed;
+
+static hr_array *wrap(const bed *b, const void *data, size_t bytes,
+                      hr_extent extent)
+{
+    hr_array *array = NULL;
+    CHECK(hr_array_wrap(b->context, data, bytes, extent, 0, &array) == HR_OK);
+    return array;
+}
+
+static void numbers(bed *b, float *data, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        data[i] = (float)random_between(&b->random, -1000, 1000);
+    }
+}
+
+static void integers(bed *b, int *data, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        data[i] = (int)random_between(&b->random, -1000000, 1000000);
+    }
+}
+
+/* ---- rank 1 */
+
+static void vectors(bed *b, int64_t n)
+{
+    TEST_CASE("a vector plus another, with a number and a struct");
+    float *x = calloc((size_t)n, sizeof *x), *y = calloc((size_t)n, sizeof *y);
+    float *want = calloc((size_t)n, sizeof *want);
+    const float a = 3.0f;
+    const point p = {0.5f, 6};
+    numbers(b, x, n);
+    numbers(b, y, n);
+    memcpy(want, y, (size_t)n * sizeof *want);
+    hr_array *ax = wrap(b, x, 4, hr_extent1(n));
+    hr_array *ay = wrap(b, y, 4, hr_extent1(n));
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(ax)), hr_inout(hr_view_of(ay)), hr_value(&a, sizeof a),
+        hr_value(&p, sizeof p)};
+    for (uint32_t i = 0; i < b->count; i++) { /* one after the other */
+        CHECK(hr_launch(b->queues[i], &axpy, hr_extent1(n), NULL, arguments,
+                        4) == HR_OK);
+        for (int64_t e = 0; e < n; e++) { /* all of it is exact */
+            want[e] = want[e] + a * x[e] + 3.0f;
+        }
+    }
+    CHECK(hr_synchronize(hr_view_of(ay)) == HR_OK);
+    CHECK(memcmp(want, y, (size_t)n * sizeof *want) == 0);
+    hr_array_destroy(ax);
+    hr_array_destroy(ay);
+    free(x);
+    free(y);
+    free(want);
+}
+
+static void sums(bed *b, int64_t n, int64_t tile)
+{
+    TEST_CASE("sums of tiles, in memory that is sized at launch");
+    int64_t tiles = (n + tile - 1) / tile;
+    int *data = calloc((size_t)n, sizeof *data);
+    int *out = calloc((size_t)tiles, sizeof *out);
+    const hr_extent size = hr_extent1(tile);
+    integers(b, data, n);
+    hr_array *from = wrap(b, data, 4, hr_extent1(n));
+    hr_array *to = wrap(b, out, 4, hr_extent1(tiles));
+    const hr_argument arguments[] = {hr_in(hr_view_of(from)),
+                                     hr_out(hr_view_of(to)),
+                                     hr_tile_bytes((size_t)tile * sizeof(int))};
+    for (uint32_t i = 0; i < b->count; i++) {
+        memset(out, 0, (size_t)tiles * sizeof *out);
+        CHECK(hr_refresh(hr_view_of(to)) == HR_OK);
+        CHECK(hr_launch(b->queues[i], &tile_sums, hr_extent1(n), &size,
+                        arguments, 3) == HR_OK);
+        CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+        int ok = 1;
+        for (int64_t t = 0; t < tiles; t++) {
+            int sum = 0;
+            for (int64_t e = t * tile; e < n && e < (t + 1) * tile; e++) {
+                sum += data[e];
+            }
+            ok = ok && out[t] == sum;
+        }
+        CHECK(ok);
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    free(data);
+    free(out);
+}
+
+static void functions(bed *b)
+{
+    TEST_CASE("functions, mathematics and items that end early");
+    enum { N = 1001 };
+    static float a[N], c[N];
+    const float part = 0.25f;
+    for (int i = 0; i < N; i++) {
+        a[i] = (float)(i * i); /* its root is exact */
+    }
+    hr_array *from = wrap(b, a, 4, hr_extent1(N));
+    hr_array *to = wrap(b, c, 4, hr_extent1(N));
+    const hr_argument arguments[] = {hr_in(hr_view_of(from)),
+                                     hr_out(hr_view_of(to)),
+                                     hr_value(&part, sizeof part)};
+    for (uint32_t q = 0; q < b->count; q++) {
+        CHECK(hr_launch(b->queues[q], &mixed, hr_extent1(N), NULL, arguments,
+                        3) == HR_OK);
+        CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+        int ok = 1;
+        for (int i = 0; i < N; i++) {
+            double want = i % 3 == 0 ? 0.0 : a[i] + (i - (double)a[i]) * part;
+            ok = ok && fabs(c[i] - want) <= 4e-7 * a[i];
+        }
+        CHECK(ok);
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+}
+
+/* ---- rank 2 */
+
+static void turn(bed *b, const hr_kernel *kernel, int64_t rows, int64_t cols,
+                 const hr_extent *tile)
+{
+    size_t count = (size_t)(rows * cols);
+    int *data = calloc(count, sizeof *data), *out = calloc(count, sizeof *out);
+    integers(b, data, rows * cols);
+    hr_array *from = wrap(b, data, 4, hr_extent2(rows, cols));
+    hr_array *to = wrap(b, out, 4, hr_extent2(cols, rows));
+    const hr_argument arguments[] = {hr_in(hr_view_of(from)),
+                                     hr_out(hr_view_of(to))};
+    for (uint32_t i = 0; i < b->count; i++) {
+        memset(out, 0, count * sizeof *out);
+        CHECK(hr_refresh(hr_view_of(to)) == HR_OK);
+        CHECK(hr_launch(b->queues[i], kernel, hr_extent2(cols, rows), tile,
+                        arguments, 2) == HR_OK);
+        CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+        int ok = 1;
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t c = 0; c < cols; c++) {
+                ok = ok && out[c * rows + r] == data[r * cols + c];
+            }
+        }
+        CHECK(ok);
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    free(data);
+    free(out);
+}
+
+static void matrices(bed *b)
+{
+    const hr_extent eight = hr_extent2(8, 8), odd = hr_extent2(3, 7);
+    TEST_CASE("transposes, also of extents that no tile divides");
+    turn(b, &transpose, 1, 1, NULL);
+    turn(b, &transpose, 37, 53, NULL);
+    turn(b, &transpose, 64, 2000, NULL);
+    turn(b, &transpose, 40, 41, &odd);
+    turn(b, &transpose_tiled, 8, 8, &eight);
+    turn(b, &transpose_tiled, 1, 17, &eight);
+    turn(b, &transpose_tiled, 100, 203, &eight);
+}
+
+static void sections(bed *b)
+{
+    TEST_CASE("sections on different accelerators at once");
+    enum { ROWS = 60, COLS = 31 };
+    static int data[ROWS][COLS], out[COLS][ROWS];
+    integers(b, &data[0][0], (int64_t)ROWS * COLS);
+    hr_array *from = wrap(b, data, 4, hr_extent2(ROWS, COLS));
+    hr_array *to = wrap(b, out, 4, hr_extent2(COLS, ROWS));
+    hr_traffic before = hr_context_traffic(b->context);
+    for (uint32_t i = 0; i < b->count; i++) {
+        int64_t first = ROWS * i / b->count, last = ROWS * (i + 1) / b->count;
+        const int64_t in[] = {first, 0}, at[] = {0, first};
+        hr_view rows, cols;
+        CHECK(hr_view_section(hr_view_of(from), in,
+                              hr_extent2(last - first, COLS), &rows) == HR_OK);
+        CHECK(hr_view_section(hr_view_of(to), at,
+                              hr_extent2(COLS, last - first), &cols) == HR_OK);
+        const hr_argument arguments[] = {hr_in(rows), hr_out(cols)};
+        CHECK(hr_launch(b->queues[i], &transpose, cols.extent, NULL, arguments,
+                        2) == HR_OK);
+    }
+    CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+    hr_traffic after = hr_context_traffic(b->context);
+    int ok = 1;
+    for (int r = 0; r < ROWS; r++) {
+        for (int c = 0; c < COLS; c++) {
+            ok = ok && out[c][r] == data[r][c];
+        }
+    }
+    CHECK(ok);
+    CHECK(after.up - before.up <= sizeof data);
+    CHECK(after.down - before.down <= sizeof data);
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+}
+
+/* ---- rank 3 */
+
+static double at(const double *data, int64_t z, int64_t y, int64_t x)
+{
+    bool inside = z >= 0 && z < 5 && y >= 0 && y < 9 && x >= 0 && x < 13;
+    return inside ? data[(z * 9 + y) * 13 + x] : 0.0;
+}
+
+static void cubes(bed *b)
+{
+    TEST_CASE("neighbours in three dimensions");
+    static double data[5 * 9 * 13], out[5 * 9 * 13];
+    const int reach = 2;
+    for (int i = 0; i < 5 * 9 * 13; i++) {
+        data[i] = (double)random_between(&b->random, -1000, 1000);
+    }
+    hr_array *from = wrap(b, data, 8, hr_extent3(5, 9, 13));
+    hr_array *to = wrap(b, out, 8, hr_extent3(5, 9, 13));
+    const hr_argument arguments[] = {hr_in(hr_view_of(from)),
+                                     hr_out(hr_view_of(to)),
+                                     hr_value(&reach, sizeof reach)};
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK(hr_launch(b->queues[i], &box, hr_extent3(5, 9, 13), NULL,
+                        arguments, 3) == HR_OK);
+        CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
+        int ok = 1;
+        for (int64_t z = 0; z < 5; z++) {
+            for (int64_t y = 0; y < 9; y++) {
+                for (int64_t x = 0; x < 13; x++) {
+                    double want = 0.0;
+                    for (int d = -reach; d <= reach; d++) {
+                        want += at(data, z + d, y, x) + at(data, z, y + d, x) +
+                                at(data, z, y, x + d);
+                    }
+                    ok = ok && out[(z * 9 + y) * 13 + x] == want;
+                }
+            }
+        }
+        CHECK(ok);
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+}
+
+/* ---- what is refused */
+
+static void refused(bed *b)
+{
+    TEST_CASE("launches that break a rule");
+    static int data[64];
+    static double doubles[64];
+    const float a = 1.0f;
+    const point p = {0};
+    hr_queue *q = b->queues[0];
+    hr_array *ints = wrap(b, data, 4, hr_extent2(8, 8));
+    hr_array *others = wrap(b, data, 4, hr_extent2(8, 8));
+    hr_array *wide = wrap(b, doubles, 8, hr_extent2(8, 8));
+    hr_array *line = wrap(b, data, 4, hr_extent1(64));
+    hr_view v = hr_view_of(ints), w = hr_view_of(others);
+    const hr_extent eight = hr_extent2(8, 8), large = hr_extent2(33, 32),
+                    none = hr_extent2(0, 4), flat = hr_extent1(8);
+    const hr_argument good[] = {hr_in(v), hr_out(w)};
+    const hr_argument swapped[] = {hr_out(v), hr_in(w)};
+    const hr_argument doubled[] = {hr_in(hr_view_of(wide)), hr_out(w)};
+    const hr_argument ranked[] = {hr_in(hr_view_of(line)), hr_out(w)};
+    const hr_argument same[] = {hr_in(v), hr_out(v)};
+    const hr_argument empty[] = {hr_in(hr_view_of(NULL)), hr_out(w)};
+    const hr_argument valued[] = {hr_value(&a, 4), hr_out(w)};
+    const hr_argument sized[] = {hr_in(hr_view_of(line)),
+                                 hr_inout(hr_view_of(line)), hr_value(&a, 8),
+                                 hr_value(&p, sizeof p)};
+    const hr_argument no_memory[] = {
+        hr_in(hr_view_of(line)), hr_out(hr_view_of(line)), hr_tile_bytes(0)};
+    CHECK_FAILS(hr_launch(NULL, &transpose, eight, NULL, good, 2),
+                HR_ERROR_INVALID, "queue is NULL");
+    CHECK_FAILS(hr_launch(q, NULL, eight, NULL, good, 2), HR_ERROR_INVALID,
+                "kernel is NULL");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, NULL, 2),
+                HR_ERROR_INVALID, "arguments is NULL");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, good, 1),
+                HR_ERROR_INVALID, "2 parameters, but 1 arguments");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, swapped, 2),
+                HR_ERROR_INVALID, "from is IN, but given as OUT");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, doubled, 2),
+                HR_ERROR_INVALID, "type int, 4 bytes, but the view's have 8");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, ranked, 2),
+                HR_ERROR_INVALID, "from has rank 2, but the view has 1");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, same, 2),
+                HR_ERROR_INVALID, "to overlaps from");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, empty, 2),
+                HR_ERROR_INVALID, "no array");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, valued, 2),
+                HR_ERROR_INVALID, "from is a view, but a value was given");
+    CHECK_FAILS(hr_launch(q, &axpy, flat, NULL, sized, 4), HR_ERROR_INVALID,
+                "a is a float of 4 bytes, but 8 were given");
+    CHECK_FAILS(hr_launch(q, &tile_sums, flat, NULL, no_memory, 3),
+                HR_ERROR_INVALID, "scratch has 0 bytes");
+    CHECK_FAILS(hr_launch(q, &transpose, none, NULL, good, 2),
+                HR_ERROR_COMPUTE_DOMAIN, "sizes 0, 4");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, &none, good, 2),
+                HR_ERROR_COMPUTE_DOMAIN, "0 in dimension 0");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, &large, good, 2),
+                HR_ERROR_COMPUTE_DOMAIN, "1 to 1024 items");
+    CHECK_FAILS(hr_launch(q, &transpose, eight, &flat, good, 2),
+                HR_ERROR_COMPUTE_DOMAIN, "tiles of rank 1");
+    CHECK(hr_launch(q, &transpose, eight, NULL, good, 2) == HR_OK);
+    CHECK(hr_queue_finish(q) == HR_OK); /* nothing of that has hurt it */
+    hr_array_destroy(ints);
+    hr_array_destroy(others);
+    hr_array_destroy(wide);
+    hr_array_destroy(line);
+}
+
+static void does_not_build(bed *b)
+{
+    TEST_CASE("a kernel that does not compile");
+    static int data[10];
+    hr_array *array = wrap(b, data, 4, hr_extent1(10));
+    const hr_argument arguments[] = {hr_out(hr_view_of(array))};
+    for (uint32_t i = 0; i < b->count; i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        CHECK(hr_accelerator_describe(b->context, i, &info) == HR_OK);
+        hr_queue *q = b->queues[i];
+        if (strncmp(info.path, "host", 4) == 0) {
+            CHECK(hr_launch(q, &broken, hr_extent1(10), NULL, arguments, 1) ==
+                  HR_OK);
+            continue;
+        }
+        CHECK_FAILS(hr_launch(q, &broken, hr_extent1(10), NULL, arguments, 1),
+                    HR_ERROR_BUILD, "broken.c");
+        printf("%s\n", hr_last_error());
+        CHECK(strstr(hr_last_error(), "12") != NULL); /* the line */
+        hr_kernel host_only = axpy;
+        host_only.text = NULL;
+        float one = 1.0f;
+        point p = {0};
+        hr_array *floats = wrap(b, data, 4, hr_extent1(10));
+        const hr_argument good[] = {
+            hr_in(hr_view_of(floats)), hr_inout(hr_view_of(array)),
+            hr_value(&one, sizeof one), hr_value(&p, sizeof p)};
+        CHECK_FAILS(hr_launch(q, &host_only, hr_extent1(10), NULL, good, 4),
+                    HR_ERROR_UNSUPPORTED, "without its text");
+        CHECK(hr_launch(q, &axpy, hr_extent1(10), NULL, good, 4) == HR_OK);
+        CHECK(hr_queue_finish(q) == HR_OK); /* the queue goes on */
+        hr_array_destroy(floats);
+    }
+    hr_array_destroy(array);
+}
+
+int main(int count, char **arguments)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    bed b = {.random = {4}};
+    options.accelerators = count > 1 ? arguments[1] : "2xhost";
+    hr_status status = hr_context_create(&options, &b.context);
+    if (status == HR_ERROR_UNAVAILABLE) {
+        return test_skip(hr_last_error());
+    }
+    CHECK(status == HR_OK);
+    if (status == HR_OK) {
+        b.count = hr_accelerator_count(b.context);
+        CHECK(b.count <= 8);
+        for (uint32_t i = 0; i < b.count; i++) {
+            CHECK(hr_queue_create(b.context, i, &b.queues[i]) == HR_OK);
+        }
+        vectors(&b, 1);
+        vectors(&b, 1000003);
+        sums(&b, 1000, 64);
+        sums(&b, 7, 16);
+        functions(&b);
+        matrices(&b);
+        sections(&b);
+        cubes(&b);
+        refused(&b);
+        does_not_build(&b);
+        for (uint32_t i = 0; i < b.count; i++) {
+            hr_queue_destroy(b.queues[i]);
+        }
+        hr_context_destroy(b.context);
+    }
+    return test_end();
+}

@@ -74,8 +74,8 @@ typedef struct hr_argument {
     size_t bytes;
 } hr_argument;
 
-/** A view that the kernel reads, writes (all elements that it touches, none of
- *  which it reads before), or both.
+/** A view that the kernel reads (hr_in), writes (hr_out: what it leaves out has
+ *  no value afterwards), or both (hr_inout).
  * @threads Any thread. */
 HR_API hr_argument hr_in(hr_view view);
 /** See hr_in.

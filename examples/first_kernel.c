@@ -8,7 +8,7 @@ extern const hr_kernel add;
 
 int main(void)
 {
-    float a[] = {1, 2, 3, 4, 5}, b[] = {10, 20, 30, 40, 50}, c[5];
+    float a[] = {1, 2, 3, 4, 5}, b[] = {10, 20, 30, 40, 50}, c[5] = {0};
     hr_context *context = NULL;
     hr_queue *queue = NULL;
     hr_array *arrays[3] = {NULL};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** @file headrace.h
  *  All of Headrace. Read status.h, matrix.h, context.h, gemm.h, npy.h, and for
- *  programs of your own queue.h, array.h, view.h, kernel.h, in that order, as its manual.
+ *  programs of your own queue.h, array.h, view.h, kernel.h, in that order, as
+ * its manual.
  */
 #ifndef HEADRACE_H
 #define HEADRACE_H

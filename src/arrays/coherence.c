@@ -146,6 +146,16 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
     return status;
 }
 
+static hr_status order_all(hr_array *array, int place, const hri_boxes *region,
+                           bool writes, hri_queue *queue)
+{
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < region->count && status == HR_OK; i++) {
+        status = hri_uses_order(array, place, &region->of[i], writes, queue);
+    }
+    return status;
+}
+
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
                           bool linear, hr_access access, hr_queue *queue)
 {
@@ -154,12 +164,11 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
         status = hri_array_fetch(array, place, region, queue);
     }
     /* what is read first: an error of who wrote it is told */
-    for (int writes = (access & HR_IN) != 0 ? 0 : 1;
-         writes <= ((access & HR_OUT) != 0) && queue != NULL; writes++) {
-        for (size_t i = 0; i < region->count && status == HR_OK; i++) {
-            status = hri_uses_order(array, place, &region->of[i], writes == 1,
-                                    queue->queue);
-        }
+    if (status == HR_OK && queue != NULL && (access & HR_IN) != 0) {
+        status = order_all(array, place, region, false, queue->queue);
+    }
+    if (status == HR_OK && queue != NULL && (access & HR_OUT) != 0) {
+        status = order_all(array, place, region, true, queue->queue);
     }
     return status;
 }

@@ -56,7 +56,7 @@ void hri_cl_module_unload(hri_module *base)
 static cl_int set_view(cl_kernel kernel, cl_uint *at,
                        const hri_kernel_argument *a, size_t element_bytes)
 {
-    const cl_mem memory = hri_cl_memory(a->place.buffer);
+    cl_mem memory = hri_cl_memory(a->place.buffer);
     hr_shape shape = a->shape;
     shape.start += (int64_t)(a->place.offset / element_bytes);
     cl_int error =

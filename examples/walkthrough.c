@@ -25,14 +25,11 @@ static void multiply_plain(const int *a, const int *b, int *c, int m, int n,
 
 /* The same on an accelerator: views over the caller's memory, a launch over C's
  * extent, and C comes home. */
-static hr_status multiply(hr_queue *queue, hr_context *context,
-                          const hr_kernel *kernel, const int *a, const int *b,
-                          int *c, int m, int n, int k, const hr_extent *tile)
+static hr_status multiply(hr_context *context, hr_queue *queue,
+                          const hr_kernel *kernel, const hr_extent *tile,
+                          const int *const data[3], const hr_extent extents[3])
 {
     hr_array *arrays[3] = {NULL};
-    const int *data[] = {a, b, c};
-    const hr_extent extents[] = {hr_extent2(m, k), hr_extent2(k, n),
-                                 hr_extent2(m, n)};
     hr_status status = HR_OK;
     for (int i = 0; i < 3 && status == HR_OK; i++) {
         status = hr_array_wrap(context, data[i], sizeof(int), extents[i], 0,
@@ -76,13 +73,18 @@ int main(void)
         status = hr_queue_create(context, 0, &queue);
     }
     if (status == HR_OK) {
+        const int *const data[] = {a, b, c};
+        const hr_extent extents[] = {hr_extent2(3, 2), hr_extent2(2, 3),
+                                     hr_extent2(3, 3)};
         status =
-            multiply(queue, context, &multiply_simple, a, b, c, 3, 3, 2, NULL);
+            multiply(context, queue, &multiply_simple, NULL, data, extents);
     }
     if (status == HR_OK) {
+        const int *const data[] = {square, square, c};
+        const hr_extent extents[] = {hr_extent2(4, 4), hr_extent2(4, 4),
+                                     hr_extent2(4, 4)};
         print("one item for each element", c, 3, 3);
-        status = multiply(queue, context, &multiply_tiled, square, square, c, 4,
-                          4, 4, &two);
+        status = multiply(context, queue, &multiply_tiled, &two, data, extents);
     }
     if (status == HR_OK) {
         print("in tiles of 2 x 2", c, 4, 4);

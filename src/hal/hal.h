@@ -164,7 +164,8 @@ typedef struct hri_queue_ops {
     hr_status (*record)(hri_queue *queue, hri_event *event);
     /* Enqueue waiting for the last record of event, which is of the same device
      * or of a peer. Never recorded: no wait. Does not block the caller. When
-     * the work before that record failed, this queue may take over its error. */
+     * the work before that record failed, this queue may take over its error.
+     */
     hr_status (*wait)(hri_queue *queue, hri_event *event);
     /* Block the calling thread until everything enqueued has run. */
     hr_status (*finish)(hri_queue *queue);

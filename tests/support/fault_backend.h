@@ -68,9 +68,9 @@ void fault_backend_fail_call(uint64_t call, hr_status status);
 /* From that call on, every one returns HR_ERROR_LOST. 0: none. */
 void fault_backend_lose(uint64_t call);
 
-/* Operation number `operation` (from 1: copies, fills, products and launches) returns
- * HR_OK but fails later: it does not happen, nor do those after it on its
- * queue, whose events and finish return status. 0: none. */
+/* Operation number `operation` (from 1: copies, fills, products and launches)
+ * returns HR_OK but fails later: it does not happen, nor do those after it on
+ * its queue, whose events and finish return status. 0: none. */
 void fault_backend_fail_operation(uint64_t operation, hr_status status);
 
 /* Hold a device up, so that others take work over: products of the device that

@@ -229,16 +229,12 @@ static void events(const bed *b)
 
 /* ---- what is refused */
 
-static void refused(const bed *b)
+static void refused_queues(const bed *b)
 {
-    TEST_CASE("each wrong argument has its sentence");
-    hr_array *a = NULL, *other = NULL;
-    hr_view v, w;
     hr_queue *q = NULL;
     hr_event *e = NULL;
-    hr_mapping m;
     double seconds;
-    const int64_t origin[] = {0, 0}, beyond[] = {1, 0}, below[] = {-1, 0};
+    TEST_CASE("wrong arguments of queues and events");
     CHECK_FAILS(hr_queue_create(NULL, 0, &q), HR_ERROR_INVALID, "context");
     CHECK_FAILS(hr_queue_create(b->context, 99, &q), HR_ERROR_INVALID,
                 "accelerator 99, but there are");
@@ -252,6 +248,13 @@ static void refused(const bed *b)
                 "NULL");
     CHECK_FAILS(hr_event_elapsed(NULL, NULL, &seconds), HR_ERROR_INVALID,
                 "NULL");
+}
+
+static void refused_arrays(const bed *b)
+{
+    TEST_CASE("wrong arguments of arrays");
+    const int64_t origin[] = {0, 0};
+    hr_array *a = NULL;
     CHECK_FAILS(hr_array_create(NULL, 4, hr_extent1(3), &a), HR_ERROR_INVALID,
                 "NULL");
     CHECK_FAILS(hr_array_create(b->queue, 4, (hr_extent){0}, &a),
@@ -268,6 +271,20 @@ static void refused(const bed *b)
                 HR_ERROR_INVALID, "data is NULL");
     CHECK_FAILS(hr_array_wrap(b->context, origin, 4, hr_extent2(2, 3), 11, &a),
                 HR_ERROR_INVALID, "a row is 12 bytes, but rows are 11 apart");
+    CHECK(a == NULL);
+    CHECK(hr_extent_count(hr_extent3(INT64_MAX, 2, 2)) == 0);
+    CHECK(hr_extent_count(hr_extent3(3, 4, 5)) == 60);
+    hr_array_destroy(NULL);
+    hr_queue_destroy(NULL);
+}
+
+static void refused_views(const bed *b)
+{
+    TEST_CASE("wrong arguments of views");
+    hr_array *a = NULL, *other = NULL;
+    hr_view v, w;
+    hr_mapping m;
+    const int64_t origin[] = {0, 0}, beyond[] = {1, 0}, below[] = {-1, 0};
     CHECK(hr_array_create_anywhere(b->context, 4, hr_extent2(6, 8), &a) ==
           HR_OK);
     CHECK(hr_array_create_anywhere(b->context, 8, hr_extent2(6, 8), &other) ==
@@ -302,10 +319,6 @@ static void refused(const bed *b)
     CHECK_FAILS(hr_map(v, HR_IN, NULL), HR_ERROR_INVALID, "NULL");
     hr_array_destroy(a);
     hr_array_destroy(other);
-    hr_array_destroy(NULL);
-    hr_queue_destroy(NULL);
-    CHECK(hr_extent_count(hr_extent3(INT64_MAX, 2, 2)) == 0);
-    CHECK(hr_extent_count(hr_extent3(3, 4, 5)) == 60);
 }
 
 static void too_large(const bed *b)
@@ -410,7 +423,9 @@ int main(int count, char **arguments)
         shapes(&b);
         traffic(&b);
         events(&b);
-        refused(&b);
+        refused_queues(&b);
+        refused_arrays(&b);
+        refused_views(&b);
         too_large(&b);
         after_synchronize(&b);
         beside_products();

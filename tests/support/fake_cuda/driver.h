@@ -28,4 +28,10 @@ cu_context fake_current(void);
 cu_result fake_enter_context(const char *name);
 cu_result fake_enter_stream(const char *name, cu_stream stream);
 
+/* launch.c: the kernel of the program under test that has this name, or NULL;
+ * and run it. False when the grid is not that of its domain. */
+const void *fake_find_kernel(const char *name);
+bool fake_run_kernel(const void *found, unsigned blocks, unsigned items,
+                     unsigned shared, void **arguments);
+
 #endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels of the caller's: they are built, or are part of the program, and run
+ * in their queue's order, with the arguments of the launch. */
+#include <stdlib.h>
+
+#include "runtime/module.h"
+#include "support/conformance.h"
+
+extern const hr_kernel axpy, broken;
+
+enum { COUNT = 1000, ROUNDS = 5 };
+
+typedef struct point {
+    float x;
+    int n;
+} point;
+
+static hri_module *build(hri_device *device, const hr_kernel *kernel,
+                         hr_status want)
+{
+    hri_module *module = NULL;
+    char *source = hri_kernel_source(kernel);
+    if (!device->info.host) {
+        hr_status status = device->ops->build(device, kernel, source, &module);
+        CHECK(status == want);
+        CHECK((status == HR_OK) == (module != NULL));
+    }
+    free(source);
+    return module;
+}
+
+/* y := y + a x + 1, several times, with other factors: each launch has its own
+ * copy of a value. */
+static void launch(hri_device *device, hri_queue *queue, hri_module *module)
+{
+    float x[COUNT], y[COUNT], want[COUNT];
+    hri_buffer *bx = conformance_buffer(device, sizeof x);
+    hri_buffer *by = conformance_buffer(device, sizeof y);
+    const point p = {0.5f, 2};
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = (float)(i % 17);
+        want[i] = y[i] = (float)i;
+    }
+    conformance_upload(queue, bx, x);
+    conformance_upload(queue, by, y);
+    for (int round = 1; round <= ROUNDS; round++) {
+        float a = (float)round;
+        const hr_shape shape = {.extent = {COUNT}, .stride = {1}};
+        const hri_kernel_argument arguments[] = {
+            {.place = hri_at(bx, 0), .shape = shape},
+            {.place = hri_at(by, 0), .shape = shape},
+            {.value = &a, .bytes = sizeof a},
+            {.value = &p, .bytes = sizeof p}};
+        const hri_launch l = {.kernel = &axpy,
+                              .module = module,
+                              .rank = 1,
+                              .extent = {COUNT, 1, 1},
+                              .tile = {64, 1, 1},
+                              .tiles = {(COUNT + 63) / 64, 1, 1},
+                              .arguments = arguments};
+        CHECK(queue->ops->launch(queue, &l) == HR_OK);
+        a = -1.0f; /* it has been copied */
+        for (int i = 0; i < COUNT; i++) {
+            want[i] = want[i] + (float)round * x[i] + 1.0f;
+        }
+    }
+    conformance_download(queue, y, by);
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    CHECK(memcmp(y, want, sizeof y) == 0);
+    device->ops->release(bx);
+    device->ops->release(by);
+}
+
+static void modules_conform(hri_device *device)
+{
+    TEST_CASE("kernels run in order");
+    hri_queue *queue = conformance_queue(device);
+    hri_module *module = build(device, &axpy, HR_OK);
+    if (module != NULL || device->info.host) {
+        launch(device, queue, module);
+    }
+    device->ops->unload(module);
+    device->ops->unload(NULL);
+    TEST_CASE("a kernel that does not compile");
+    device->ops->unload(build(device, &broken, HR_ERROR_BUILD));
+    queue->ops->destroy(queue);
+}
+
+int main(void)
+{
+    return conformance_main(modules_conform);
+}

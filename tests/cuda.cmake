@@ -30,6 +30,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
     test_gemm_random ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
   test_again(gpu/test_launch:${set} gpu "" test_launch ${set})
+  test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
   test_again(conformance/test_launch:fake_${set} conformance "${faked}"
     test_launch ${set})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"

@@ -26,7 +26,7 @@ HR_KERNEL3(multiply_tiled, (IN, int, 2, a), (IN, int, 2, b), (OUT, int, 2, c))
     HR_PRIVATE(int, sum);
     HR_ITEMS2(row, col)
     {
-        HR_P(sum) = 0 * (int)(row + col);
+        HR_P(sum) = 0;
     }
     for (hr_index k0 = 0; k0 < HR_EXTENT(a, 1); k0 += EDGE) {
         HR_ITEMS2(row, col)
@@ -40,7 +40,7 @@ HR_KERNEL3(multiply_tiled, (IN, int, 2, a), (IN, int, 2, b), (OUT, int, 2, c))
         HR_BARRIER;
         HR_ITEMS2(row, col)
         {
-            for (int k = 0; k < EDGE && row + col >= 0; k++) {
+            for (int k = 0; k < EDGE; k++) {
                 HR_P(sum) += ta[HR_LOCAL0][k] * tb[k][HR_LOCAL1];
             }
         }

@@ -76,13 +76,14 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
                         (long long)index, (long long)view.extent.size[0]);
     }
     hr_view out = view;
+    const uint32_t rank = --out.extent.rank;
     out.offset_bytes += index * view.stride_bytes[0];
-    out.extent.rank--;
-    for (uint32_t i = 0; i < HR_MOST_RANK; i++) {
-        bool there = i < out.extent.rank;
-        out.extent.size[i] = there ? view.extent.size[i + 1] : 0;
-        out.stride_bytes[i] = there ? view.stride_bytes[i + 1] : 0;
+    for (uint32_t i = 0; i + 1 < HR_MOST_RANK; i++) {
+        out.extent.size[i] = i < rank ? view.extent.size[i + 1] : 0;
+        out.stride_bytes[i] = i < rank ? view.stride_bytes[i + 1] : 0;
     }
+    out.extent.size[HR_MOST_RANK - 1] = 0;
+    out.stride_bytes[HR_MOST_RANK - 1] = 0;
     *projection = out;
     return HR_OK;
 }

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* The family of multiplication kernels on the accelerators of argv[1], for odd
+ * extents too, within the bound of any order of summation [Higham2002]. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <headrace/headrace.h>
+
+#include "base/size.h"
+#include "support/random.h"
+#include "test.h"
+
+extern const hr_kernel matmul_naive, matmul_row_tile, matmul_tiled,
+    matmul_blocked;
+
+static const struct {
+    const char *name;
+    const hr_kernel *kernel;
+    int64_t tile[2]; /* items; 0: the library chooses */
+    int64_t own;     /* elements of C of an item, each way */
+    size_t per_item; /* bytes of memory of the tile for each column */
+} variants[] = {
+    {"naive", &matmul_naive, {0, 0}, 1, 0},
+    {"naive in tiles of 3 x 5", &matmul_naive, {3, 5}, 1, 0},
+    {"row tile of 64", &matmul_row_tile, {1, 64}, 1, sizeof(float)},
+    {"row tile of 7", &matmul_row_tile, {1, 7}, 1, sizeof(float)},
+    {"tiled", &matmul_tiled, {16, 16}, 1, 0},
+    {"blocked in registers", &matmul_blocked, {16, 16}, 4, 0},
+};
+
+static const int64_t shapes[][3] = {
+    {1, 1, 1},     {2, 3, 4},     {16, 16, 16}, {64, 64, 64},
+    {65, 130, 33}, {100, 7, 129}, {1, 200, 50}, {130, 65, 1},
+};
+
+static float *numbers(random_source *random, int64_t count)
+{
+    float *data = calloc((size_t)count, sizeof *data);
+    for (int64_t i = 0; i < count && random != NULL; i++) {
+        data[i] = (float)random_unit(random);
+    }
+    return data;
+}
+
+/* Every element within gamma_k |A||B| of the exact one. */
+static int is_product(const float *a, const float *b, const float *c, int64_t m,
+                      int64_t n, int64_t k)
+{
+    const double u = FLT_EPSILON / 2;
+    const double gamma = (double)k * u / (1 - (double)k * u);
+    int ok = 1;
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0.0, size = 0.0;
+            for (int64_t p = 0; p < k; p++) {
+                double x = (double)a[i * k + p] * b[p * n + j];
+                sum += x;
+                size += fabs(x);
+            }
+            ok = ok && fabs(c[i * n + j] - sum) <= gamma * size;
+        }
+    }
+    return ok;
+}
+
+static void multiply(hr_context *context, hr_queue *queue, size_t v,
+                     const int64_t shape[3], random_source *random)
+{
+    const int64_t m = shape[0], n = shape[1], k = shape[2];
+    const int64_t own = variants[v].own;
+    float *data[] = {numbers(random, m * k), numbers(random, k * n),
+                     numbers(NULL, m * n)};
+    const hr_extent extents[] = {hr_extent2(m, k), hr_extent2(k, n),
+                                 hr_extent2(m, n)};
+    hr_array *arrays[3] = {NULL};
+    for (int i = 0; i < 3; i++) {
+        CHECK(hr_array_wrap(context, data[i], sizeof(float), extents[i], 0,
+                            &arrays[i]) == HR_OK);
+    }
+    const hr_extent tile = hr_extent2(variants[v].tile[0], variants[v].tile[1]);
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(arrays[0])), hr_in(hr_view_of(arrays[1])),
+        hr_out(hr_view_of(arrays[2])),
+        hr_tile_bytes((size_t)tile.size[1] * variants[v].per_item)};
+    const hr_extent domain =
+        hr_extent2(own == 1 ? m : hri_ceil_div(m, 16 * own) * 16,
+                   own == 1 ? n : hri_ceil_div(n, 16 * own) * 16);
+    CHECK(hr_launch(queue, variants[v].kernel, domain,
+                    tile.size[0] > 0 ? &tile : NULL, arguments,
+                    variants[v].per_item > 0 ? 4 : 3) == HR_OK);
+    CHECK(hr_synchronize(hr_view_of(arrays[2])) == HR_OK);
+    CHECK(is_product(data[0], data[1], data[2], m, n, k));
+    for (int i = 0; i < 3; i++) {
+        hr_array_destroy(arrays[i]);
+        free(data[i]);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    random_source random = {17};
+    options.accelerators = count > 1 ? arguments[1] : "host";
+    hr_status status = hr_context_create(&options, &context);
+    if (status == HR_ERROR_UNAVAILABLE) {
+        return test_skip(hr_last_error());
+    }
+    CHECK(status == HR_OK);
+    for (uint32_t i = 0; status == HR_OK && i < hr_accelerator_count(context);
+         i++) {
+        hr_queue *queue = NULL;
+        CHECK(hr_queue_create(context, i, &queue) == HR_OK);
+        for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+            TEST_CASE(variants[v].name);
+            for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+                multiply(context, queue, v, shapes[s], &random);
+            }
+        }
+        hr_queue_destroy(queue);
+    }
+    hr_context_destroy(context);
+    return test_end();
+}

@@ -22,7 +22,7 @@ typedef struct options {
 
 static const cli_option table[] = {
     {"--size", "LIST", &cli_sizes, offsetof(options, sizes),
-     "square matrices of these sizes (6144)"},
+     "square matrices of these sizes (6144; kernels: 1024)"},
     {"--shape", "LIST", &cli_shapes, offsetof(options, shapes),
      "or MxKxN: an MxK matrix times a KxN one"},
     {"--types", "LIST", &cli_number_list, offsetof(options, numbers),
@@ -53,7 +53,14 @@ static const cli_option table[] = {
 
 static int check(const options *o, const char *subject)
 {
-    if (strcmp(subject, "matmul") != 0) {
+    if (strcmp(subject, "kernels") == 0 &&
+        (o->from_files || o->peers.given || o->memories.pinned[0] ||
+         o->memories.count > 1)) {
+        return cli_wrong(&cli_bench_command,
+                         "kernels are measured from ordinary memory, without "
+                         "files and peers");
+    }
+    if (strcmp(subject, "matmul") != 0 && strcmp(subject, "kernels") != 0) {
         return cli_wrong(&cli_bench_command, "there is no benchmark '%s'",
                          subject);
     }
@@ -64,9 +71,11 @@ static int check(const options *o, const char *subject)
     return CLI_OK;
 }
 
-static void prepare(cli_bench *bench, const options *o)
+static void prepare(cli_bench *bench, const options *o, bool kernels)
 {
-    static const cli_problems usual = {{{{6144, 6144, 6144}}}, 1};
+    static const cli_problems large = {{{{6144, 6144, 6144}}}, 1};
+    static const cli_problems small = {{{{1024, 1024, 1024}}}, 1};
+    const cli_problems usual = kernels ? small : large;
     bench->problems = o->sizes.count > 0    ? o->sizes
                       : o->shapes.count > 0 ? o->shapes
                                             : usual;
@@ -146,20 +155,21 @@ static int measure_all(cli_bench *bench)
 
 /* What is measured: the option's lists, else the environment's one, else the
  * usual two. */
-static int choose_settings(cli_bench *bench, const options *o)
+static int choose_settings(cli_bench *bench, const options *o,
+                           const char *usual)
 {
     const char *list = getenv("HEADRACE_ACCELERATORS");
     if (o->accelerators == NULL && list != NULL && list[0] != '\0') {
         return cli_bench_environment(bench, list, o->memory_limit);
     }
-    return cli_bench_settings(
-        bench, o->accelerators != NULL ? o->accelerators : "host;4xhost@128MiB",
-        o->memory_limit);
+    return cli_bench_settings(bench,
+                              o->accelerators != NULL ? o->accelerators : usual,
+                              o->memory_limit);
 }
 
 static int measure(cli_bench *bench, const options *o)
 {
-    int status = choose_settings(bench, o);
+    int status = choose_settings(bench, o, "host;4xhost@128MiB");
     if (status == CLI_OK) {
         find_peers(bench, &o->peers);
         status = open_keeper(bench);
@@ -168,6 +178,12 @@ static int measure(cli_bench *bench, const options *o)
         status = measure_all(bench);
     }
     return status == CLI_OK && bench->failed ? CLI_FAILED : status;
+}
+
+static int measure_kernels(cli_bench *bench, const options *o)
+{
+    int status = choose_settings(bench, o, "host");
+    return status == CLI_OK ? cli_bench_kernels(bench) : status;
 }
 
 static void finish(cli_bench *bench)
@@ -192,15 +208,16 @@ static int run(int argc, char **argv)
     if (bench == NULL) {
         return cli_fail("out of memory");
     }
-    prepare(bench, &o);
-    status = measure(bench, &o);
+    const bool kernels = strcmp(subject, "kernels") == 0;
+    prepare(bench, &o, kernels);
+    status = kernels ? measure_kernels(bench, &o) : measure(bench, &o);
     finish(bench);
     return status;
 }
 
 const cli_command cli_bench_command = {
     .name = "bench",
-    .usage = "matmul [options]",
+    .usage = "matmul|kernels [options]",
     .summary = "measure products beside other libraries and the machine",
     .details =
         "Multiplies random matrices on each list of accelerators, each time "
@@ -218,7 +235,10 @@ const cli_command cli_bench_command = {
         "the\n"
         "machine's limits, measured in the same run, and relative to the "
         "peers.\n"
-        "Results are verified. Lists of the host alone run in turns.",
+        "Results are verified. Lists of the host alone run in turns.\n"
+        "kernels: four ways to write a product as a kernel, in float, on each\n"
+        "accelerator of each list (host; --size 1024), beside the library's "
+        "rate.",
     .examples =
         "  headrace bench matmul\n"
         "  headrace bench matmul --size 2048 --types f32 --repeat 9 --json\n"
@@ -228,6 +248,6 @@ const cli_command cli_bench_command = {
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
-    .operand_names = "1 word, what to measure (matmul)",
+    .operand_names = "1 word, what to measure (matmul or kernels)",
     .run = run,
 };

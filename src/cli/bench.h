@@ -95,6 +95,10 @@ int cli_bench_environment(cli_bench *bench, const char *list, uint64_t limit);
  * status. */
 int cli_bench_case(cli_bench *bench);
 
+/* bench_kernels.c: the kernels of kernels/dialect/matmul.c on every accelerator
+ * of the settings, for all problems. Returns an exit status. */
+int cli_bench_kernels(cli_bench *bench);
+
 /* bench_entry.c: who takes part in the case; memory for their times. */
 void cli_bench_add_entries(cli_bench *bench);
 bool cli_bench_allocate(cli_bench *bench);

@@ -66,6 +66,18 @@ check grep -q '^2xhost@1KiB  *failed' "$out"
 check grep -q '^2xhost  *[0-9]' "$out"
 check is_sentence "least working set"
 
+# Kernels, each with its traffic, on every accelerator of every list.
+expect 0 '"bench": "kernels"' bench kernels --shape 30x50x40 --repeat 1 --json \
+    --accelerators 'host;2xhost'
+equal "rows" 12 "$(wc -l <"$out" | tr -d ' ')"
+equal "verified" true "$(field verified | sort -u)"
+equal "traffic" "$(((2 * 30 * 40 * 50 + 30 * 40) * 4))" \
+    "$(field traffic_bytes | head -n 1)"
+expect 0 "of library" bench kernels --size 33 --repeat 1 --accelerators host
+check grep -q '^blocked ' "$out"
+expect 2 "without files and peers" bench kernels --peers none
+expect 2 "no benchmark 'filter'" bench filter
+
 # Standard output that takes nothing.
 if [ -c /dev/full ]; then
     for form in --peers=none --json; do

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace bench kernels: the ways to multiply in kernels/dialect/matmul.c,
+ * side by side with the library of each accelerator. */
+#include <stdio.h>
+
+#include "bench.h"
+#include "commands.h"
+#include "context.h"
+#include "json.h"
+#include "output.h"
+#include "table.h"
+#include "text.h"
+
+extern const hr_kernel matmul_naive, matmul_row_tile, matmul_tiled,
+    matmul_blocked;
+
+enum { ROW = 64 }; /* columns of a row tile */
+
+typedef struct variant {
+    const char *name;
+    const hr_kernel *kernel;
+    int64_t tile[2];           /* items; 0: the library chooses */
+    int64_t own;               /* elements of C of an item, each way */
+    size_t memory;             /* bytes of a tile, sized at launch */
+    double shared_a, shared_b; /* how many items share what they read */
+} variant;
+
+static const variant variants[] = {
+    {"naive", &matmul_naive, {0, 0}, 1, 0, 1, 1},
+    {"row tile", &matmul_row_tile, {1, ROW}, 1, ROW * sizeof(float), ROW, 1},
+    {"tiled", &matmul_tiled, {16, 16}, 1, 0, 16, 16},
+    {"blocked", &matmul_blocked, {16, 16}, 4, 0, 64, 64},
+};
+
+/* One accelerator at work on one problem. */
+typedef struct contest {
+    cli_bench *bench;
+    hr_context *context;
+    hr_queue *queue;
+    hr_array *arrays[3];
+    hr_accelerator_info info;
+    double library; /* flop/s; 0: not known */
+    double naive;   /* seconds */
+    cli_table table;
+} contest;
+
+static double flops(const cli_bench *b)
+{
+    return 2.0 * (double)b->m * (double)b->n * (double)b->k;
+}
+
+/* Items that cover `extent` elements, in whole tiles where an item has several.
+ */
+static int64_t items(int64_t extent, const variant *v)
+{
+    int64_t tile = 16 * v->own;
+    return v->own == 1 ? extent : (extent + tile - 1) / tile * 16;
+}
+
+/* Run once; seconds by the accelerator's clock. */
+static hr_status run_once(contest *c, const variant *v, double *seconds)
+{
+    const cli_bench *b = c->bench;
+    const hr_extent tile = hr_extent2(v->tile[0], v->tile[1]);
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(c->arrays[0])), hr_in(hr_view_of(c->arrays[1])),
+        hr_out(hr_view_of(c->arrays[2])), hr_tile_bytes(v->memory)};
+    hr_event *begun = NULL, *ended = NULL;
+    hr_status status = hr_queue_mark(c->queue, &begun);
+    if (status == HR_OK) {
+        status = hr_launch(
+            c->queue, v->kernel, hr_extent2(items(b->m, v), items(b->n, v)),
+            v->tile[0] > 0 ? &tile : NULL, arguments, v->memory > 0 ? 4 : 3);
+    }
+    if (status == HR_OK) {
+        status = hr_queue_mark(c->queue, &ended);
+    }
+    if (status == HR_OK) {
+        status = hr_event_wait(ended);
+    }
+    if (status == HR_OK) {
+        status = hr_event_elapsed(begun, ended, seconds);
+    }
+    hr_event_destroy(begun);
+    hr_event_destroy(ended);
+    return status;
+}
+
+/* The best of several runs after a first one, whose result is verified. */
+static hr_status measure(contest *c, const variant *v, double *best)
+{
+    const cli_operands *o = &c->bench->operands;
+    hr_verify_report report = {.size = sizeof report};
+    double seconds = 0.0;
+    hr_status status = run_once(c, v, &seconds);
+    if (status == HR_OK) {
+        status = hr_synchronize(hr_view_of(c->arrays[2]));
+    }
+    if (status == HR_OK) {
+        status = hr_gemm_verify(c->context, hr_real(1), o->a, o->b, hr_real(0),
+                                o->c, o->c, &report);
+    }
+    *best = seconds;
+    for (int64_t i = 0; i < c->bench->repeat && status == HR_OK; i++) {
+        status = run_once(c, v, &seconds);
+        *best = i == 0 || seconds < *best ? seconds : *best;
+    }
+    return status;
+}
+
+/* Bytes that items read from and write to memory; caches may see to some. */
+static double traffic(const cli_bench *b, const variant *v)
+{
+    double reads = (double)b->m * (double)b->n * (double)b->k *
+                   (1 / v->shared_a + 1 / v->shared_b);
+    return sizeof(float) * (reads + (double)b->m * (double)b->n);
+}
+
+static void write_json(const contest *c, const variant *v, double seconds)
+{
+    const cli_bench *b = c->bench;
+    cli_json json = {.out = stdout};
+    cli_json_begin(&json, NULL, '{');
+    cli_json_text(&json, "bench", "kernels");
+    cli_json_text(&json, "accelerator", c->info.path);
+    cli_json_text(&json, "device", c->info.name);
+    cli_json_text(&json, "kernel", v->name);
+    cli_json_count(&json, "m", (uint64_t)b->m);
+    cli_json_count(&json, "n", (uint64_t)b->n);
+    cli_json_count(&json, "k", (uint64_t)b->k);
+    cli_json_number(&json, "min_seconds", seconds);
+    cli_json_number(&json, "gflops", flops(b) / seconds * 1e-9);
+    cli_json_number(&json, "traffic_bytes", traffic(b, v));
+    cli_json_number(&json, "over_naive", c->naive / seconds);
+    if (c->library > 0.0) {
+        cli_json_number(&json, "of_library", flops(b) / seconds / c->library);
+    } else {
+        cli_json_null(&json, "of_library");
+    }
+    cli_json_bool(&json, "verified", true);
+    cli_json_end(&json, '}');
+    printf("\n");
+}
+
+static void add_row(contest *c, const variant *v, double seconds)
+{
+    const cli_bench *b = c->bench;
+    cli_table *t = &c->table;
+    cli_table_add(t, "%s", v->name);
+    cli_table_add(t, "%s", cli_seconds_text(seconds).text);
+    cli_table_add(t, "%s", cli_rate_text(flops(b) / seconds).text);
+    cli_table_add(t, "%s", cli_bytes_text((uint64_t)traffic(b, v)).text);
+    cli_table_add(t, "%.2f", c->naive / seconds);
+    if (c->library > 0.0) {
+        cli_table_add(t, "%.1f %%", 100 * flops(b) / seconds / c->library);
+    } else {
+        cli_table_add(t, "-");
+    }
+}
+
+static hr_status contend(contest *c)
+{
+    hr_status status = HR_OK;
+    for (size_t i = 0;
+         i < sizeof variants / sizeof variants[0] && status == HR_OK; i++) {
+        double seconds;
+        status = measure(c, &variants[i], &seconds);
+        if (status != HR_OK) {
+            break;
+        }
+        seconds = seconds > 0.0 ? seconds : 1e-9; /* below the clock's step */
+        c->naive = i == 0 ? seconds : c->naive;
+        if (c->bench->json) {
+            write_json(c, &variants[i], seconds);
+        } else {
+            add_row(c, &variants[i], seconds);
+        }
+    }
+    return status;
+}
+
+/* The arrays of the operands, and a queue. */
+static hr_status open_contest(contest *c, uint32_t index)
+{
+    const hr_matrix *matrices[] = {&c->bench->operands.a, &c->bench->operands.b,
+                                   &c->bench->operands.c};
+    hr_status status = hr_accelerator_describe(c->context, index, &c->info);
+    if (status == HR_OK) {
+        status = hr_queue_create(c->context, index, &c->queue);
+    }
+    for (int i = 0; i < 3 && status == HR_OK; i++) {
+        status = hr_array_wrap(c->context, matrices[i]->data, sizeof(float),
+                               hr_extent2(matrices[i]->rows, matrices[i]->cols),
+                               0, &c->arrays[i]);
+    }
+    return status;
+}
+
+static int measure_one(cli_bench *bench, hr_context *context, uint32_t index,
+                       double library)
+{
+    static const char *const heads[] = {"kernel",  "best",       "rate",
+                                        "traffic", "over naive", "of library"};
+    contest c = {.bench = bench,
+                 .context = context,
+                 .info = HR_ACCELERATOR_INFO_INIT,
+                 .library = library,
+                 .table = {.align = "lrrrrr"}};
+    int exit_status = CLI_OK;
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0] && !bench->json;
+         i++) {
+        cli_table_add(&c.table, "%s", heads[i]);
+    }
+    hr_status status = open_contest(&c, index);
+    if (status == HR_OK) {
+        status = contend(&c);
+    }
+    if (status != HR_OK) {
+        exit_status = cli_fail("%s", hr_last_error());
+    }
+    if (!bench->json) {
+        printf("%s, %s: f32, %lldx%lld times %lldx%lld\n", c.info.path,
+               c.info.name, (long long)bench->m, (long long)bench->k,
+               (long long)bench->k, (long long)bench->n);
+        int printed = cli_table_print(&c.table);
+        exit_status = exit_status == CLI_OK ? printed : exit_status;
+    }
+    for (int i = 0; i < 3; i++) {
+        hr_array_destroy(c.arrays[i]);
+    }
+    hr_queue_destroy(c.queue);
+    return exit_status;
+}
+
+static int measure_list(cli_bench *bench, const cli_setting *setting)
+{
+    hr_context *context = NULL;
+    hr_gemm_limits limits = HR_GEMM_LIMITS_INIT;
+    double library = 0.0;
+    int status = cli_context(&cli_bench_command, setting->list,
+                             setting->memory_limit, &context);
+    if (status != CLI_OK) {
+        return status;
+    }
+    if (hr_gemm_measure_limits(context, HR_F32, HR_F32, HR_COMPUTE_NATIVE,
+                               &limits) == HR_OK) {
+        library = limits.flops / limits.devices;
+    }
+    for (uint32_t i = 0; i < hr_accelerator_count(context) && status == CLI_OK;
+         i++) {
+        status = measure_one(bench, context, i, library);
+    }
+    hr_context_destroy(context);
+    return status;
+}
+
+int cli_bench_kernels(cli_bench *bench)
+{
+    int status = CLI_OK;
+    for (int p = 0; p < bench->problems.count && status == CLI_OK; p++) {
+        bench->m = bench->problems.list[p].extents[0];
+        bench->k = bench->problems.list[p].extents[1];
+        bench->n = bench->problems.list[p].extents[2];
+        const cli_operands_wish wish = {HR_F32,   HR_F32,   bench->m,
+                                        bench->n, bench->k, NULL};
+        if (bench->m == 0 || bench->n == 0 || bench->k == 0) {
+            return cli_fail("there is nothing to multiply");
+        }
+        if (!cli_operands_create(&bench->operands, &wish)) {
+            return cli_fail("out of memory");
+        }
+        for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
+            status = measure_list(bench, &bench->settings[i]);
+            status = status == CLI_OK ? cli_flush() : status;
+        }
+        cli_operands_free(&bench->operands);
+    }
+    return status;
+}

@@ -9,6 +9,10 @@
  *  fetches only what is missing, from where it is cheapest, and writing makes
  *  other copies of just these elements invalid.
  *
+ *  What an accelerator holds of an array is one buffer around all that has been
+ *  asked of it there, until the array is destroyed; when more is asked, a
+ * larger buffer takes its place, and for that moment there are both.
+ *
  *  Elements are counted in rows: dimension 0 is the slowest, the last one lies
  *  next to each other. */
 #ifndef HEADRACE_ARRAY_H

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Staging: numbers are made in host memory that the accelerator copies from at
+ * full speed, go to an array there, and come back to another staging array. */
+#include <headrace/headrace.h>
+#include <stdio.h>
+
+enum { COUNT = 1000 };
+
+int main(void)
+{
+    hr_context *context = NULL;
+    hr_queue *queue = NULL;
+    hr_array *in = NULL, *there = NULL, *out = NULL;
+    const hr_extent extent = hr_extent1(COUNT);
+    hr_event *arrived = NULL;
+    hr_status status = hr_context_create(NULL, &context);
+    if (status == HR_OK) {
+        status = hr_queue_create(context, 0, &queue);
+    }
+    if (status == HR_OK) {
+        status = hr_array_create_staging(queue, sizeof(double), extent, &in);
+    }
+    if (status == HR_OK) {
+        status = hr_array_create_staging(queue, sizeof(double), extent, &out);
+    }
+    if (status == HR_OK) {
+        status = hr_array_create(queue, sizeof(double), extent, &there);
+    }
+    if (status == HR_OK) {
+        double *numbers = hr_array_data(in);
+        for (int i = 0; i < COUNT; i++) {
+            numbers[i] = i;
+        }
+        status = hr_refresh(hr_view_of(in)); /* that is written */
+    }
+    if (status == HR_OK) { /* other work could go on meanwhile */
+        status = hr_copy_async(hr_view_of(in), hr_view_of(there), NULL);
+    }
+    if (status == HR_OK) {
+        status = hr_copy_async(hr_view_of(there), hr_view_of(out), &arrived);
+    }
+    if (status == HR_OK) {
+        status = hr_event_wait(arrived);
+    }
+    if (status == HR_OK) {
+        const double *numbers = hr_array_data(out);
+        double sum = 0.0;
+        for (int i = 0; i < COUNT; i++) {
+            sum += numbers[i];
+        }
+        printf("the sum is %g\n", sum);
+    }
+    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
+    hr_event_destroy(arrived);
+    hr_array_destroy(in);
+    hr_array_destroy(there);
+    hr_array_destroy(out);
+    hr_queue_destroy(queue);
+    hr_context_destroy(context);
+    return status != HR_OK;
+}

@@ -143,16 +143,16 @@ typedef struct hr_domain {
 
 #define HR_ITEMS1(i)                                                           \
     for (hr_index hr_once = 1, hr_l0 = HR_ITEM_(1, 0), i = HR_INDEX_(1, 0);    \
-         hr_once && hr_l0 >= 0; hr_once = 0)
+         hr_once; hr_once = 0)
 #define HR_ITEMS2(i, j)                                                        \
     for (hr_index hr_once = 1, hr_l0 = HR_ITEM_(2, 0), hr_l1 = HR_ITEM_(2, 1), \
                   i = HR_INDEX_(2, 0), j = HR_INDEX_(2, 1);                    \
-         hr_once && hr_l0 + hr_l1 >= 0; hr_once = 0)
+         hr_once; hr_once = 0)
 #define HR_ITEMS3(i, j, k)                                                     \
     for (hr_index hr_once = 1, hr_l0 = HR_ITEM_(3, 0), hr_l1 = HR_ITEM_(3, 1), \
                   hr_l2 = HR_ITEM_(3, 2), i = HR_INDEX_(3, 0),                 \
                   j = HR_INDEX_(3, 1), k = HR_INDEX_(3, 2);                    \
-         hr_once && hr_l0 + hr_l1 + hr_l2 >= 0; hr_once = 0)
+         hr_once; hr_once = 0)
 #define HR_EACH1(i)    HR_ITEMS1(i) if (i < HR_DOMAIN(0))
 #define HR_EACH2(i, j) HR_ITEMS2(i, j) if (i < HR_DOMAIN(0) && j < HR_DOMAIN(1))
 #define HR_EACH3(i, j, k)                                                      \
@@ -174,7 +174,7 @@ typedef struct hr_domain {
 #define HR_LAST_(d, i, count, before)                                          \
     for (hr_index hr_l##d = 0, hr_item = (before)*HR_TILE(d),                  \
                   i = HR_FIRST_(d);                                            \
-         hr_l##d < (count) && hr_item >= 0; hr_l##d++, hr_item++, i++)
+         hr_l##d < (count); hr_l##d++, hr_item++, i++)
 #define HR_ITEMS1(i) HR_LAST_(0, i, HR_TILE(0), 0)
 #define HR_ITEMS2(i, j)                                                        \
     HR_LOOP_(0, i, HR_TILE(0)) HR_LAST_(1, j, HR_TILE(1), hr_l0)

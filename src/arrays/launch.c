@@ -154,7 +154,7 @@ static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
 static hr_status set_domain(launching *l, const hr_extent *domain,
                             const hr_extent *tile)
 {
-    hri_launch *x = &l->launch;
+    hr_domain *x = &l->launch.domain;
     const bool host = l->queue->accelerator->device->info.host;
     int64_t items = 1;
     if (hr_extent_count(*domain) == 0) {
@@ -169,13 +169,13 @@ static hr_status set_domain(launching *l, const hr_extent *domain,
                         "%s: tiles of rank %u in a domain of rank %u",
                         l->kernel->name, tile->rank, domain->rank);
     }
-    x->rank = domain->rank;
+    l->launch.rank = domain->rank;
     for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
         bool there = d < domain->rank;
         x->extent[d] = there ? domain->size[d] : 1;
         x->tile[d] = !there         ? 1
                      : tile != NULL ? tile->size[d]
-                                    : usual_tile(host, x->rank, d, domain);
+                                    : usual_tile(host, domain->rank, d, domain);
         if (x->tile[d] < 1 || x->tile[d] > HR_MOST_ITEMS ||
             (items *= x->tile[d]) > HR_MOST_ITEMS) {
             return hri_fail(HR_ERROR_COMPUTE_DOMAIN,

@@ -119,7 +119,8 @@ typedef struct hri_launch {
     const hr_kernel *kernel;
     hri_module *module; /* of kernel; NULL where info.host */
     uint32_t rank;
-    int64_t extent[HR_MOST_RANK], tile[HR_MOST_RANK], tiles[HR_MOST_RANK];
+    hr_domain domain; /* dimensions from rank on have extent 1; number is the
+                         backend's own */
     const hri_kernel_argument *arguments; /* as many as the kernel has */
 } hri_launch;
 

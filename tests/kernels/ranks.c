@@ -83,16 +83,14 @@ HR_KERNEL3(tile_sums, (IN, int, 1, from), (OUT, int, 1, sums),
     for (hr_index step = HR_TILE(0) / 2; step > 0; step /= 2) {
         HR_ITEMS1(i)
         {
-            if (HR_LOCAL0 < step && i >= 0) {
+            if (HR_LOCAL0 < step) {
                 HR_P(own) += scratch[HR_LOCAL0 + step];
             }
         }
         HR_BARRIER;
         HR_ITEMS1(i)
         {
-            if (i >= 0) {
-                scratch[HR_LOCAL0] = HR_P(own);
-            }
+            scratch[HR_LOCAL0] = HR_P(own);
         }
         HR_BARRIER;
     }

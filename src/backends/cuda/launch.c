@@ -74,7 +74,6 @@ void hri_cuda_module_unload(hri_module *base)
 
 /* What cuLaunchKernel gets of each argument. */
 typedef struct passed {
-    hr_domain domain;
     cu_address views[HR_MOST_PARAMETERS];
     unsigned tiles[HR_MOST_PARAMETERS]; /* offsets of memory of the tile */
     void *pointers[1 + 2 * HR_MOST_PARAMETERS];
@@ -86,12 +85,7 @@ static void pass(const hri_launch *l, passed *x)
     enum { ALIGNMENT = 16 };
     const hr_parameter *p = l->kernel->parameters();
     size_t at = 0;
-    x->pointers[at++] = &x->domain;
-    for (int i = 0; i < HR_MOST_RANK; i++) {
-        x->domain.extent[i] = l->extent[i];
-        x->domain.tile[i] = l->tile[i];
-        x->domain.tiles[i] = l->tiles[i];
-    }
+    x->pointers[at++] = (void *)(uintptr_t)&l->domain;
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         const hri_kernel_argument *a = &l->arguments[i];
         if (p[i].kind == HR_PARAMETER_VIEW) {
@@ -114,8 +108,9 @@ hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
     const hri_cuda_module *module = (const hri_cuda_module *)l->module;
     passed x = {.tile_bytes = 0};
     unsigned block[HR_MOST_RANK] = {1, 1, 1};
-    const int64_t most = INT32_MAX,
-                  tiles = l->tiles[0] * l->tiles[1] * l->tiles[2];
+    const int64_t most = INT32_MAX, tiles = l->domain.tiles[0] *
+                                            l->domain.tiles[1] *
+                                            l->domain.tiles[2];
     if (tiles > most) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
                         "%s: %s has %lld tiles, but %lld are the most",
@@ -123,7 +118,7 @@ hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
                         (long long)most);
     }
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
-        block[i] = (unsigned)l->tile[l->rank - 1 - i];
+        block[i] = (unsigned)l->domain.tile[l->rank - 1 - i];
     }
     pass(l, &x);
     cu_result error = hri_cuda_enter(queue->unit);

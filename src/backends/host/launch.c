@@ -60,7 +60,8 @@ static void fill(const hri_launch *l, unsigned char *arguments)
 
 hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
 {
-    int64_t tiles = l->tiles[0] * l->tiles[1] * l->tiles[2];
+    const int64_t *count = l->domain.tiles;
+    int64_t tiles = count[0] * count[1] * count[2];
     int64_t batch = hri_ceil_div(tiles, BATCHES);
     int64_t batches = hri_ceil_div(tiles, batch);
     size_t memory = tile_memory(l);
@@ -76,15 +77,11 @@ hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
                         l->kernel->name);
     }
     *launch = (host_launch){.kernel = l->kernel,
+                            .domain = l->domain,
                             .tiles = tiles,
                             .batch = batch,
                             .stride = memory > 0 ? stride : 0,
                             .arguments = arguments};
-    for (int i = 0; i < HR_MOST_RANK; i++) {
-        launch->domain.extent[i] = l->extent[i];
-        launch->domain.tile[i] = l->tile[i];
-        launch->domain.tiles[i] = l->tiles[i];
-    }
     for (size_t i = 0; i < copies; i++) {
         fill(l, arguments + i * stride);
     }

@@ -69,14 +69,9 @@ static cl_int set_view(cl_kernel kernel, cl_uint *at,
 static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
 {
     const hr_parameter *p = l->kernel->parameters();
-    hr_domain domain = {{0}, {0}, {0}, {0}};
     cl_uint at = 0;
-    for (int i = 0; i < HR_MOST_RANK; i++) {
-        domain.extent[i] = l->extent[i];
-        domain.tile[i] = l->tile[i];
-        domain.tiles[i] = l->tiles[i];
-    }
-    cl_int error = hri_cl.clSetKernelArg(kernel, at++, sizeof domain, &domain);
+    cl_int error =
+        hri_cl.clSetKernelArg(kernel, at++, sizeof l->domain, &l->domain);
     for (uint32_t i = 0; i < l->kernel->parameter_count && error == CL_SUCCESS;
          i++) {
         const hri_kernel_argument *a = &l->arguments[i];
@@ -94,8 +89,8 @@ hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
     size_t items[HR_MOST_RANK], tile[HR_MOST_RANK], most = 0, wanted = 1;
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
         uint32_t d = l->rank - 1 - i;
-        tile[i] = (size_t)l->tile[d];
-        items[i] = tile[i] * (size_t)l->tiles[d];
+        tile[i] = (size_t)l->domain.tile[d];
+        items[i] = tile[i] * (size_t)l->domain.tiles[d];
         wanted *= tile[i];
     }
     cl_int error = hri_cl.clGetKernelWorkGroupInfo(module->kernel, unit->id,

@@ -29,32 +29,10 @@ static void work_end(work *w)
     }
 }
 
-/* Wait for the marks, while others may use the context. */
-static hr_status wait_outside(work *w)
-{
-    hr_context *context = w->array->context;
-    pthread_mutex_unlock(&context->lock);
-    hri_error error = {0};
-    hri_error_keep(&error, hri_marks_wait(&w->marks));
-    pthread_mutex_lock(&context->lock);
-    hri_error_keep(&error, hri_error_raise(&w->array->error));
-    w->array->error = (hri_error){0};
-    if (error.status != HR_OK) {
-        hri_uses_forget_failed(w->array);
-    }
-    return hri_error_raise(&error);
-}
-
 /* Marks of the work on the region: what writes, anywhere, or all at a place. */
 static hr_status collect_writes(work *w)
 {
-    hr_status status = HR_OK;
-    for (uint32_t p = 0;
-         p <= w->array->context->accelerator_count && status == HR_OK; p++) {
-        status =
-            hri_uses_collect(w->array, (int)p, &w->region, true, &w->marks);
-    }
-    return status;
+    return hri_uses_collect_everywhere(w->array, &w->region, true, &w->marks);
 }
 
 static hr_status collect_all(work *w, int place)
@@ -89,7 +67,7 @@ hr_status hr_synchronize(hr_view view)
         status = bring(&w, home_of(w.array));
     }
     if (status == HR_OK) {
-        status = wait_outside(&w);
+        status = hri_array_wait(w.array, NULL, &w.marks);
     }
     work_end(&w);
     return status;
@@ -117,12 +95,12 @@ hr_status hr_refresh(hr_view view)
         status =
             hri_fail(HR_ERROR_INVALID, "refresh: the array has no host memory");
     }
-    for (uint32_t p = 0;
-         status == HR_OK && p <= w.array->context->accelerator_count; p++) {
-        status = collect_all(&w, (int)p);
+    if (status == HR_OK) {
+        status =
+            hri_uses_collect_everywhere(w.array, &w.region, false, &w.marks);
     }
     if (status == HR_OK) { /* whatever became of what was there before */
-        (void)wait_outside(&w);
+        (void)hri_array_wait(w.array, NULL, &w.marks);
         status = hri_array_end(w.array, HRI_HOST, &w.region, HR_OUT, NULL);
     }
     work_end(&w);
@@ -194,7 +172,7 @@ hr_status hr_map(hr_view view, hr_access access, hr_mapping *mapping)
         status = collect_all(&w, HRI_HOST);
     }
     if (status == HR_OK) {
-        status = wait_outside(&w);
+        status = hri_array_wait(w.array, NULL, &w.marks);
         /* whatever became of what is written anew */
         status = access == HR_OUT ? HR_OK : status;
     }

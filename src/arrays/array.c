@@ -70,6 +70,13 @@ static hr_status check(const void *context, size_t element_bytes,
     return HR_OK;
 }
 
+/* Bytes from row to row in host memory. */
+static void set_pitch(hr_array *a, size_t pitch)
+{
+    a->stores[HRI_HOST].pitch = pitch;
+    a->stores[HRI_HOST].slice = pitch * (size_t)a->size[1];
+}
+
 static hr_status make(hr_context *context, size_t element_bytes,
                       hr_extent extent, int home, hr_array **array)
 {
@@ -91,7 +98,7 @@ static hr_status make(hr_context *context, size_t element_bytes,
         a->size[HRI_DIMENSIONS - extent.rank + i] = extent.size[i];
     }
     a->size[HRI_DIMENSIONS - 1] *= (int64_t)element_bytes;
-    a->host_pitch = (size_t)a->size[HRI_DIMENSIONS - 1];
+    set_pitch(a, (size_t)a->size[HRI_DIMENSIONS - 1]);
     *array = a;
     return HR_OK;
 }
@@ -109,8 +116,8 @@ static uint64_t bytes_of(const hr_array *a)
 
 static hr_status hold_at_home(hr_array *a)
 {
-    hri_box box = all_of(a);
-    const hri_boxes all = {&box, 1, 1};
+    const hri_box box = all_of(a);
+    const hri_boxes all = hri_boxes_of(&box);
     pthread_mutex_lock(&a->context->lock);
     hr_status status = hri_store_hold(a, a->home, &all, true);
     pthread_mutex_unlock(&a->context->lock);
@@ -176,16 +183,18 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
     if (status == HR_OK) {
         status = make(context, element_bytes, extent, HRI_HOST, &a);
     }
-    if (status == HR_OK && row_bytes != 0 && row_bytes < a->host_pitch) {
+    if (status == HR_OK && row_bytes != 0 && row_bytes < (size_t)a->size[2]) {
         status = hri_fail(HR_ERROR_INVALID,
                           "array: a row is %zu bytes, but rows are %zu apart",
-                          a->host_pitch, row_bytes);
+                          (size_t)a->size[2], row_bytes);
     }
     if (status == HR_OK) {
         hri_box box = all_of(a);
         a->host = (char *)(uintptr_t)data;
         a->memory = HRI_MEMORY_CALLERS;
-        a->host_pitch = row_bytes != 0 ? row_bytes : a->host_pitch;
+        if (row_bytes != 0) {
+            set_pitch(a, row_bytes);
+        }
         status = hri_boxes_add(&a->stores[HRI_HOST].valid, &box);
     }
     if (status != HR_OK) {
@@ -213,16 +222,13 @@ void hr_array_destroy(hr_array *array)
         return;
     }
     hr_context *context = array->context;
-    hri_box box = all_of(array);
-    const hri_boxes all = {&box, 1, 1};
+    const hri_box box = all_of(array);
+    const hri_boxes all = hri_boxes_of(&box);
     hri_marks marks = {0};
     const int places = 1 + (int)context->accelerator_count;
     pthread_mutex_lock(&context->lock);
-    bool listed = true;
-    for (int p = 0; p < places; p++) {
-        listed =
-            hri_uses_collect(array, p, &all, false, &marks) == HR_OK && listed;
-    }
+    bool listed =
+        hri_uses_collect_everywhere(array, &all, false, &marks) == HR_OK;
     if (listed) { /* others may use the context meanwhile */
         pthread_mutex_unlock(&context->lock);
         (void)hri_marks_wait(&marks);

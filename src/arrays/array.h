@@ -25,9 +25,9 @@ typedef struct hri_use {
 
 /* What a place holds of an array. */
 typedef struct hri_store {
-    hri_buffer *buffer; /* NULL: nothing, or the host */
-    hri_box held;       /* what there is room for */
-    size_t pitch, slice;
+    hri_buffer *buffer;  /* NULL: nothing, or the host */
+    hri_box held;        /* what there is room for */
+    size_t pitch, slice; /* bytes from row to row, and slice to slice */
     hri_boxes valid;
     hri_use *uses;
     size_t use_count, use_capacity;
@@ -49,7 +49,6 @@ struct hr_array {
     char *host;                   /* NULL: none yet */
     hri_memory memory;
     hri_device *pinned_by;
-    size_t host_pitch; /* bytes from row to row */
     int home;          /* a place, or HRI_NOWHERE */
     hri_store *stores; /* [1 + accelerators] */
     hri_error error;   /* of work that nobody has waited for */
@@ -66,25 +65,29 @@ hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
                          bool linear);
 void hri_store_release(hr_array *array, int place);
-/* A box of what a place holds, as one side of a copy. */
-hri_place hri_store_place(const hr_array *array, int place, const hri_box *box);
-size_t hri_store_pitch(const hr_array *array, int place);
-size_t hri_store_slice(const hr_array *array, int place);
+/* The copy of a box of what a place holds to a box, of the same size, of what
+ * another place holds, or that of another array. */
+hri_copy hri_store_copy(const hr_array *from, int from_place,
+                        const hri_box *box, const hr_array *to, int to_place,
+                        const hri_box *to_box);
 /* Where a view's first element is at a place that holds it, and the bytes from
  * element to element in each of its dimensions. */
 hri_place hri_view_at(const hr_view *view, bool linear, int place,
                       int64_t stride[HR_MOST_RANK]);
 
-/* uses.c: let queue wait for all that a read or write of box must not overtake;
- * note one that ends at mark; and collect the marks of work in the region, of
- * writes alone or of all. */
-hr_status hri_uses_order(hr_array *array, int place, const hri_box *box,
+/* uses.c: let queue wait for all that a read or write of region must not
+ * overtake; note one that ends at mark; and collect the marks of work in the
+ * region, of writes alone or of all, at a place or wherever there are any. */
+hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_queue *queue);
 hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
                        hri_mark *mark, bool writes);
 hr_status hri_uses_collect(const hr_array *array, int place,
                            const hri_boxes *region, bool writes_alone,
                            hri_marks *marks);
+hr_status hri_uses_collect_everywhere(const hr_array *array,
+                                      const hri_boxes *region,
+                                      bool writes_alone, hri_marks *marks);
 void hri_uses_drop(hr_array *array, int place);
 /* Forget work that is known to have failed, when its error has been told. */
 void hri_uses_forget_failed(hr_array *array);
@@ -98,6 +101,11 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
  * is valid at the place alone. */
 hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
                         hr_access access, hri_mark *mark);
+/* Wait for the marks, while others may use the context, and tell their error,
+ * or one of earlier work on the array that nobody has waited for. What failed
+ * is forgotten then, also of `other` (NULL: there is none). */
+hr_status hri_array_wait(hr_array *array, hr_array *other,
+                         const hri_marks *marks);
 /* Make region valid at a place, wherever it is. */
 hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue);
@@ -114,7 +122,5 @@ hr_status hri_array_gather(hr_array *array, int place, hri_boxes *wanted,
 hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
                        hr_array *to, int to_place, const hri_box *to_box,
                        hr_queue *queue);
-/* Whether it can: else it goes through host memory. */
-bool hri_transfer_is_direct(const hr_context *context, int from, int to);
 
 #endif

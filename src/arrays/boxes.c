@@ -72,11 +72,6 @@ void hri_boxes_finish(hri_boxes *set)
     *set = (hri_boxes){0};
 }
 
-void hri_boxes_clear(hri_boxes *set)
-{
-    set->count = 0;
-}
-
 /* Room for so many more. */
 static hr_status reserve(hri_boxes *set, size_t more)
 {

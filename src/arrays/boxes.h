@@ -30,9 +30,14 @@ hri_box hri_box_meet(const hri_box *a, const hri_box *b);
 hri_box hri_box_around(const hri_box *a, const hri_box *b);
 int64_t hri_box_volume(const hri_box *box);
 
+/* The set of one box, borrowed: to be read alone. */
+static inline hri_boxes hri_boxes_of(const hri_box *box)
+{
+    return (hri_boxes){(hri_box *)(uintptr_t)box, 1, 1};
+}
+
 /* {0} is the empty set. */
 void hri_boxes_finish(hri_boxes *set);
-void hri_boxes_clear(hri_boxes *set);
 /* set becomes the union with box, or what is left of it without box. On
  * HR_ERROR_OUT_OF_MEMORY the set is as before. */
 hr_status hri_boxes_add(hri_boxes *set, const hri_box *box);

@@ -83,13 +83,12 @@ static distance distance_of(const hr_array *array, int from, int place)
     if (from == HRI_HOST || place == HRI_HOST) {
         return from == HRI_HOST ? HOST : PEERS;
     }
-    if (!hri_transfer_is_direct(c, from, place)) {
+    const hri_accelerator *a = &c->accelerators[from - 1];
+    const hri_accelerator *b = &c->accelerators[place - 1];
+    if (!b->device->ops->is_peer(b->device, a->device)) {
         return FAR;
     }
-    return c->accelerators[from - 1].physical ==
-                   c->accelerators[place - 1].physical
-               ? SIBLINGS
-               : PEERS;
+    return a->physical == b->physical ? SIBLINGS : PEERS;
 }
 
 hr_status hri_array_gather(hr_array *array, int place, hri_boxes *wanted,
@@ -146,14 +145,23 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
     return status;
 }
 
-static hr_status order_all(hr_array *array, int place, const hri_boxes *region,
-                           bool writes, hri_queue *queue)
+hr_status hri_array_wait(hr_array *array, hr_array *other,
+                         const hri_marks *marks)
 {
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < region->count && status == HR_OK; i++) {
-        status = hri_uses_order(array, place, &region->of[i], writes, queue);
+    hr_context *context = array->context;
+    hri_error error = {0};
+    pthread_mutex_unlock(&context->lock);
+    hri_error_keep(&error, hri_marks_wait(marks));
+    pthread_mutex_lock(&context->lock);
+    hri_error_keep(&error, hri_error_raise(&array->error));
+    array->error = (hri_error){0};
+    if (error.status != HR_OK) {
+        hri_uses_forget_failed(array);
     }
-    return status;
+    if (error.status != HR_OK && other != NULL) {
+        hri_uses_forget_failed(other);
+    }
+    return hri_error_raise(&error);
 }
 
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
@@ -165,10 +173,10 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
     }
     /* what is read first: an error of who wrote it is told */
     if (status == HR_OK && queue != NULL && (access & HR_IN) != 0) {
-        status = order_all(array, place, region, false, queue->queue);
+        status = hri_uses_order(array, place, region, false, queue->queue);
     }
     if (status == HR_OK && queue != NULL && (access & HR_OUT) != 0) {
-        status = order_all(array, place, region, true, queue->queue);
+        status = hri_uses_order(array, place, region, true, queue->queue);
     }
     return status;
 }

@@ -88,12 +88,11 @@ static int busiest_place(const side *from)
 
 /* ---- host memory to host memory */
 
-static hr_status wait_for(hr_array *array, const hri_box *box, bool writes)
+static hr_status wait_for(hr_array *array, const hri_boxes *region, bool writes)
 {
-    const hri_boxes region = {(hri_box *)(uintptr_t)box, 1, 1};
     hri_marks marks = {0};
     hr_status status =
-        hri_uses_collect(array, HRI_HOST, &region, !writes, &marks);
+        hri_uses_collect(array, HRI_HOST, region, !writes, &marks);
     if (status == HR_OK) {
         status = hri_marks_wait(&marks);
     }
@@ -145,22 +144,15 @@ static hr_status copy_on_host(const copying *c, const hri_box *box,
                               const hri_box *to_box)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
-    hr_status status = wait_for(from, box, false);
+    const hri_boxes read = hri_boxes_of(box), written = hri_boxes_of(to_box);
+    hr_status status = wait_for(from, &read, false);
     if (status == HR_OK) {
-        status = wait_for(to, to_box, true);
+        status = wait_for(to, &written, true);
     }
     if (status == HR_OK) {
-        copy_rows(&(hri_copy){
-            .to = hri_store_place(to, HRI_HOST, to_box),
-            .from = hri_store_place(from, HRI_HOST, box),
-            .to_pitch = hri_store_pitch(to, HRI_HOST),
-            .to_slice = hri_store_slice(to, HRI_HOST),
-            .from_pitch = hri_store_pitch(from, HRI_HOST),
-            .from_slice = hri_store_slice(from, HRI_HOST),
-            .width = (size_t)(box->hi[2] - box->lo[2]),
-            .height = (size_t)(box->hi[1] - box->lo[1]),
-            .depth = (size_t)(box->hi[0] - box->lo[0]),
-        });
+        const hri_copy copy =
+            hri_store_copy(from, HRI_HOST, box, to, HRI_HOST, to_box);
+        copy_rows(&copy);
     }
     return status;
 }
@@ -170,7 +162,7 @@ static hr_status carry(void *data, int from, const hri_box *box)
     const copying *c = data;
     hr_array *to = c->to.view.array;
     hri_box to_box = shifted(c, box);
-    const hri_boxes region = {&to_box, 1, 1};
+    const hri_boxes region = hri_boxes_of(&to_box);
     hr_status status = from == HRI_HOST && c->place == HRI_HOST
                            ? copy_on_host(c, box, &to_box)
                            : hri_transfer(c->from.view.array, from, box, to,
@@ -217,17 +209,12 @@ static hri_copy local_copy(const copying *c)
     return copy;
 }
 
-static hr_status order_all(const side *s, int place, bool writes,
-                           hri_queue *queue)
+/* Let the copy wait: on queue, or when that is NULL the calling thread. */
+static hr_status order(const side *s, int place, bool writes, hri_queue *queue)
 {
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < s->region.count && status == HR_OK; i++) {
-        status = queue != NULL
-                     ? hri_uses_order(s->view.array, place, &s->region.of[i],
-                                      writes, queue)
-                     : wait_for(s->view.array, &s->region.of[i], writes);
-    }
-    return status;
+    return queue != NULL
+               ? hri_uses_order(s->view.array, place, &s->region, writes, queue)
+               : wait_for(s->view.array, &s->region, writes);
 }
 
 static hr_status copy_there(copying *c)
@@ -241,10 +228,10 @@ static hr_status copy_there(copying *c)
         status = hri_accelerator_carrier(a, &queue);
     }
     if (status == HR_OK) {
-        status = order_all(&c->from, c->place, false, queue);
+        status = order(&c->from, c->place, false, queue);
     }
     if (status == HR_OK) {
-        status = order_all(&c->to, c->place, true, queue);
+        status = order(&c->to, c->place, true, queue);
     }
     if (status == HR_OK) {
         const hri_copy copy = local_copy(c);
@@ -297,11 +284,8 @@ static hr_status work_through(copying *c, hri_marks *marks)
         return status;
     }
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
-    for (uint32_t p = 0;
-         p <= from->context->accelerator_count && status == HR_OK; p++) {
-        /* an error of what wrote the elements is the copy's */
-        status = hri_uses_collect(from, (int)p, &c->from.region, true, marks);
-    }
+    /* an error of what wrote the elements is the copy's */
+    status = hri_uses_collect_everywhere(from, &c->from.region, true, marks);
     if (status == HR_OK) {
         status = hri_store_hold(to, c->place, &c->to.region, c->to.linear);
     }
@@ -328,18 +312,7 @@ static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
     hri_boxes_finish(&c.from.region);
     hri_boxes_finish(&c.to.region);
     if (status == HR_OK && wait) {
-        pthread_mutex_unlock(&context->lock);
-        hri_error told = {0};
-        hri_error_keep(&told, hri_marks_wait(&marks));
-        pthread_mutex_lock(&context->lock);
-        hri_error_keep(&told, hri_error_raise(&from->array->error));
-        from->array->error = (hri_error){0};
-        status = told.status;
-        if (status != HR_OK) {
-            hri_uses_forget_failed(from->array);
-            hri_uses_forget_failed(to->array);
-            status = hri_error_raise(&told);
-        }
+        status = hri_array_wait(from->array, to->array, &marks);
     } else if (status == HR_OK && event != NULL) {
         status = hri_event_create(context, &marks, event);
     }

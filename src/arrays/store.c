@@ -31,33 +31,40 @@ static hri_accelerator *accelerator_of(const hr_array *array, int place)
     return &array->context->accelerators[place - 1];
 }
 
-size_t hri_store_pitch(const hr_array *array, int place)
+/* Where a box starts; host is looked at where there is no buffer. */
+static hri_place place_in(const hri_store *s, char *host, const hri_box *box)
 {
-    return place == HRI_HOST ? array->host_pitch : array->stores[place].pitch;
+    size_t offset = (size_t)(box->lo[0] - s->held.lo[0]) * s->slice +
+                    (size_t)(box->lo[1] - s->held.lo[1]) * s->pitch +
+                    (size_t)(box->lo[2] - s->held.lo[2]);
+    return s->buffer != NULL ? hri_at(s->buffer, offset)
+                             : hri_at_host(host, offset);
 }
 
-size_t hri_store_slice(const hr_array *array, int place)
+/* A copy of this size between two stores; its ends are still open. */
+static hri_copy copy_between(const hri_store *from, const hri_store *to,
+                             const hri_box *box)
 {
-    return place == HRI_HOST ? array->host_pitch * (size_t)array->size[1]
-                             : array->stores[place].slice;
+    return (hri_copy){
+        .to_pitch = to->pitch,
+        .to_slice = to->slice,
+        .from_pitch = from->pitch,
+        .from_slice = from->slice,
+        .width = (size_t)(box->hi[2] - box->lo[2]),
+        .height = (size_t)(box->hi[1] - box->lo[1]),
+        .depth = (size_t)(box->hi[0] - box->lo[0]),
+    };
 }
 
-/* Bytes from the start of what is held to that of a box. */
-static size_t offset_of(const hri_box *box, const hri_box *held, size_t pitch,
-                        size_t slice)
+hri_copy hri_store_copy(const hr_array *from, int from_place,
+                        const hri_box *box, const hr_array *to, int to_place,
+                        const hri_box *to_box)
 {
-    return (size_t)(box->lo[0] - held->lo[0]) * slice +
-           (size_t)(box->lo[1] - held->lo[1]) * pitch +
-           (size_t)(box->lo[2] - held->lo[2]);
-}
-
-hri_place hri_store_place(const hr_array *array, int place, const hri_box *box)
-{
-    const hri_store *s = &array->stores[place];
-    size_t offset = offset_of(box, &s->held, hri_store_pitch(array, place),
-                              hri_store_slice(array, place));
-    return place == HRI_HOST ? hri_at_host(array->host, offset)
-                             : hri_at(s->buffer, offset);
+    const hri_store *f = &from->stores[from_place], *t = &to->stores[to_place];
+    hri_copy copy = copy_between(f, t, box);
+    copy.from = place_in(f, from->host, box);
+    copy.to = place_in(t, to->host, to_box);
+    return copy;
 }
 
 /* Views of array rows step from row to row or from slice to slice. */
@@ -65,6 +72,7 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
                       int64_t stride[HR_MOST_RANK])
 {
     const hr_array *a = view->array;
+    const hri_store *s = &a->stores[place];
     const int64_t row = view->offset_bytes / a->size[2];
     const hri_box first = {
         .lo = {row / a->size[1], row % a->size[1],
@@ -74,12 +82,11 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
         int64_t rows = view->stride_bytes[i] / a->size[2];
         stride[i] = view->stride_bytes[i];
         if (!linear && i + 1 < view->extent.rank) {
-            stride[i] = rows == 1 && a->size[1] > 1
-                            ? (int64_t)hri_store_pitch(a, place)
-                            : (int64_t)hri_store_slice(a, place);
+            stride[i] =
+                (int64_t)(rows == 1 && a->size[1] > 1 ? s->pitch : s->slice);
         }
     }
-    return hri_store_place(a, place, &first);
+    return place_in(s, a->host, &first);
 }
 
 /* All of the array, in host memory. */
@@ -135,24 +142,15 @@ static bool is_linear(const hr_array *array, const hri_store *s)
            s->held.hi[1] == array->size[1] && s->held.hi[2] == array->size[2];
 }
 
-static hr_status copy_valid(const hr_array *array, int place,
-                            const hri_store *old, hri_queue *queue)
+static hr_status copy_valid(const hri_store *from, const hri_store *to,
+                            hri_queue *queue)
 {
     hr_status status = HR_OK;
-    for (size_t i = 0; i < old->valid.count && status == HR_OK; i++) {
-        const hri_box *box = &old->valid.of[i];
-        const hri_copy copy = {
-            .to = hri_store_place(array, place, box),
-            .from = hri_at(old->buffer,
-                           offset_of(box, &old->held, old->pitch, old->slice)),
-            .to_pitch = array->stores[place].pitch,
-            .to_slice = array->stores[place].slice,
-            .from_pitch = old->pitch,
-            .from_slice = old->slice,
-            .width = (size_t)(box->hi[2] - box->lo[2]),
-            .height = (size_t)(box->hi[1] - box->lo[1]),
-            .depth = (size_t)(box->hi[0] - box->lo[0]),
-        };
+    for (size_t i = 0; i < from->valid.count && status == HR_OK; i++) {
+        const hri_box *box = &from->valid.of[i];
+        hri_copy copy = copy_between(from, to, box);
+        copy.from = place_in(from, NULL, box);
+        copy.to = place_in(to, NULL, box);
         status = queue->ops->copy(queue, &copy);
     }
     hr_status finished = queue->ops->finish(queue);
@@ -163,7 +161,7 @@ static hr_status copy_valid(const hr_array *array, int place,
 static hr_status settle(hr_array *array, int place)
 {
     hri_marks marks = {0};
-    const hri_boxes all = {&array->stores[place].held, 1, 1};
+    const hri_boxes all = hri_boxes_of(&array->stores[place].held);
     hr_status status = hri_uses_collect(array, place, &all, false, &marks);
     if (status == HR_OK) {
         (void)hri_marks_wait(&marks);
@@ -182,7 +180,7 @@ static hr_status bring_over(const hr_array *array, int place,
     hri_queue *queue = NULL;
     hr_status status = hri_accelerator_carrier(a, &queue);
     if (status == HR_OK) {
-        status = copy_valid(array, place, old, queue);
+        status = copy_valid(old, &array->stores[place], queue);
         if (status != HR_OK) {
             hri_accelerator_drop_carrier(a);
         }

@@ -7,16 +7,6 @@ static hri_accelerator *at(const hr_context *context, int place)
     return &context->accelerators[place - 1];
 }
 
-bool hri_transfer_is_direct(const hr_context *context, int from, int to)
-{
-    if (from == HRI_HOST || to == HRI_HOST) {
-        return true;
-    }
-    hri_device *device = at(context, to)->device;
-    return from == to ||
-           device->ops->is_peer(device, at(context, from)->device);
-}
-
 /* Whose queue copies, and which: the caller's when it is of one of the places,
  * else the carrier of the accelerator that gets the box, or has it. */
 static hr_status choose_queue(const hr_context *context, int from, int to,
@@ -46,24 +36,6 @@ static void count(hr_context *context, int from, int to, uint64_t bytes)
     }
 }
 
-static hr_status enqueue(const hr_array *from, int from_place,
-                         const hri_box *box, const hr_array *to, int to_place,
-                         const hri_box *to_box, hri_queue *queue)
-{
-    const hri_copy copy = {
-        .to = hri_store_place(to, to_place, to_box),
-        .from = hri_store_place(from, from_place, box),
-        .to_pitch = hri_store_pitch(to, to_place),
-        .to_slice = hri_store_slice(to, to_place),
-        .from_pitch = hri_store_pitch(from, from_place),
-        .from_slice = hri_store_slice(from, from_place),
-        .width = (size_t)(box->hi[2] - box->lo[2]),
-        .height = (size_t)(box->hi[1] - box->lo[1]),
-        .depth = (size_t)(box->hi[0] - box->lo[0]),
-    };
-    return queue->ops->copy(queue, &copy);
-}
-
 hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
                        hr_array *to, int to_place, const hri_box *to_box,
                        hr_queue *queue)
@@ -75,13 +47,17 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
     hr_status status =
         choose_queue(context, from_place, to_place, queue, &worker, &chosen);
     if (status == HR_OK) {
-        status = hri_uses_order(from, from_place, box, false, chosen);
+        const hri_boxes read = hri_boxes_of(box);
+        status = hri_uses_order(from, from_place, &read, false, chosen);
     }
     if (status == HR_OK) {
-        status = hri_uses_order(to, to_place, to_box, true, chosen);
+        const hri_boxes written = hri_boxes_of(to_box);
+        status = hri_uses_order(to, to_place, &written, true, chosen);
     }
     if (status == HR_OK) {
-        status = enqueue(from, from_place, box, to, to_place, to_box, chosen);
+        const hri_copy copy =
+            hri_store_copy(from, from_place, box, to, to_place, to_box);
+        status = chosen->ops->copy(chosen, &copy);
     }
     if (status == HR_OK) {
         status = hri_mark_record(worker, chosen, &mark);

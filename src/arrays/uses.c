@@ -55,9 +55,18 @@ void hri_uses_forget_failed(hr_array *array)
     }
 }
 
+static bool touches(const hri_use *use, const hri_boxes *region)
+{
+    bool any = false;
+    for (size_t i = 0; i < region->count && !any; i++) {
+        any = hri_boxes_touch(&region->of[i], &use->box);
+    }
+    return any;
+}
+
 /* What failed is told to who reads it, and does not matter to who writes it
  * anew. */
-hr_status hri_uses_order(hr_array *array, int place, const hri_box *box,
+hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_queue *queue)
 {
     hri_store *s = &array->stores[place];
@@ -65,7 +74,7 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_box *box,
     for (size_t i = s->use_count; i-- > 0 && status == HR_OK;) {
         const hri_use *use = &s->uses[i];
         bool done;
-        if ((!writes && !use->writes) || !hri_boxes_touch(&use->box, box)) {
+        if ((!writes && !use->writes) || !touches(use, region)) {
             continue;
         }
         hr_status past = ask(use, &done);
@@ -122,13 +131,22 @@ hr_status hri_uses_collect(const hr_array *array, int place,
     const hri_store *s = &array->stores[place];
     hr_status status = HR_OK;
     for (size_t i = 0; i < s->use_count && status == HR_OK; i++) {
-        bool touches = false;
-        for (size_t r = 0; r < region->count && !touches; r++) {
-            touches = hri_boxes_touch(&region->of[r], &s->uses[i].box);
-        }
-        if (touches && (!writes_alone || s->uses[i].writes)) {
+        if ((!writes_alone || s->uses[i].writes) &&
+            touches(&s->uses[i], region)) {
             status = hri_marks_add(marks, s->uses[i].mark);
         }
+    }
+    return status;
+}
+
+hr_status hri_uses_collect_everywhere(const hr_array *array,
+                                      const hri_boxes *region,
+                                      bool writes_alone, hri_marks *marks)
+{
+    hr_status status = HR_OK;
+    for (uint32_t p = 0;
+         p <= array->context->accelerator_count && status == HR_OK; p++) {
+        status = hri_uses_collect(array, (int)p, region, writes_alone, marks);
     }
     return status;
 }

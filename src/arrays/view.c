@@ -100,7 +100,7 @@ static bool is_packed(const hr_view *view)
     }
     const hr_array *a = view->array; /* more than a row: are there gaps? */
     return view->offset_bytes % a->size[2] + stride <= a->size[2] ||
-           a->host_pitch == (size_t)a->size[2];
+           a->stores[HRI_HOST].pitch == (size_t)a->size[2];
 }
 
 hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)

@@ -64,7 +64,7 @@ static void random_sets(long count)
     for (long i = 0; i < count && test_state.failures == 0; i++) {
         hri_box box = random_box(&random);
         if (i % 1000 == 0) {
-            hri_boxes_clear(&set);
+            hri_boxes_finish(&set);
             memset(points, 0, sizeof points);
         }
         bool add = random_between(&random, 0, 1) == 1;

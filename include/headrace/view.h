@@ -3,6 +3,10 @@
  *  Views: by-value windows into arrays, and everything that moves their
  *  elements.
  *
+ *  Work that fails is told once: by the next call that waits for its array, by
+ *  an event behind it, and by its queue. What it should have written has no
+ *  values then.
+ *
  *  Copies between accelerators and ordinary host memory are only as
  * asynchronous as the driver makes them: CUDA's hold the caller until such
  * memory has been read, or written. Memory of staging arrays and of

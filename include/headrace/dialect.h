@@ -16,67 +16,60 @@
  *
  *  Parameters are (IN, type, rank, name), OUT and INOUT for views, (VALUE,
  *  type, 0, name) for numbers and structs of numbers, and (TILE, type, 0, name)
- *  for memory of the tile that is sized at launch.
+ *  for memory of the tile that is sized at launch. Types are C's own numbers
+ *  (long has 64 bits), hr_index, structs of numbers, hr_f16, hr_bf16, hr_c32
+ *  and hr_c64.
  *
  *  HR_EACH1(i), HR_EACH2(row, col), HR_EACH3(slice, row, col) run their block
  *  for each point of the domain that this call is responsible for. HR_ITEMS1 to
  *  3 do so for each item of the tile, those beyond the domain's end too: only
  *  between these may stand HR_BARRIER, which lets all items of the tile come so
- *  far. In a block, `continue` ends an item; break, return and goto must not
- *  leave it, and HR_LOCAL0, 1, 2 are the item's indices inside the tile.
+ *  far (HR_TILE_BARRIER, if only memory of the tile must be seen by others). In
+ *  a block, `continue` ends an item; break, return and goto must not leave it,
+ *  and HR_LOCAL0, 1, 2 are the item's indices inside the tile. HR_FENCE orders
+ *  an item's own reads and writes for others of the tile, without waiting.
  *
  *  HR_TILE_STATIC(type, name, [R][C]) declares memory of the tile; HR_PRIVATE
  *  (type, name) a value of each item that stays from block to block, HR_P(name)
  *  in a block. Both stand first in a kernel. Functions that kernels call are
- *  declared with HR_FUNCTION. Indices have the type hr_index. */
+ *  declared with HR_FUNCTION, tables of numbers with HR_CONSTANT, outside
+ *  kernels. Indices have the type hr_index.
+ *
+ *  Sub-groups are neighbouring items of a tile, the last dimension first, that
+ *  hear each other without barriers: HR_SUBGROUP_WIDTH of them (1 where there
+ *  is no better; the last of a tile may have fewer), of which this is
+ *  HR_SUBGROUP_LANE. HR_SUBGROUP_BROADCAST(name, lane) is the value that a
+ *  private variable has there, lane being the same for all; SHUFFLE, where it
+ *  need not be; HR_SUBGROUP_SUM, MIN and MAX(name) are of all lanes. They stand
+ *  in blocks of HR_ITEMS where all items come by, and that block does not
+ *  change the variable before. Numbers of 32 and 64 bits.
+ *
+ *  HR_ATOMIC_ADD(place, value), MIN, MAX, AND, OR, XOR, EXCHANGE and
+ *  HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired) change a place that
+ *  others change too, such as HR_AT1(c, i), and give its old value. Numbers of
+ *  32 and 64 bits; 64 only where the device has such.
+ *
+ *  sqrt, exp, pow and the like follow their argument's type and are as exact as
+ *  the compiler's; HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and
+ *  DIVIDE are of float, and as fast as the device can.
+ *
+ *  Half precision is kept as bits, hr_f16 and hr_bf16: hr_f16_to_f32(x),
+ *  hr_f32_to_f16(x), hr_bf16_to_f32(x), hr_f32_to_bf16(x). Complex numbers are
+ *  pairs .re, .im, as in headrace's matrices: hr_c32_of(re, im), hr_c32_add,
+ *  sub, mul and div(a, b), mad(a, b, c) for a b + c, conj(a), norm(a) for
+ * |a|^2; hr_c64 in double. */
 #ifndef HEADRACE_DIALECT_H
 #define HEADRACE_DIALECT_H
 
-/* ---- what each compiler is */
-
-#if defined(__OPENCL_C_VERSION__)
-
-typedef long hr_index;
-#define HR_FUNCTION                         inline
-#define HR_MEMORY                           __global
-#define HR_RESTRICT                         restrict
-#define HR_BARRIER                          barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define HR_TILE_STATIC(type, name, extents) __local type name extents
-#if defined(cl_khr_fp64)
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+/* Compilers at run time get half.h, dialect/opencl.h and dialect/cuda.h before
+ * this. */
+#if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
+#include <headrace/dialect/host.h>
 #endif
 
-#elif defined(__CUDACC__)
+/* ---- types */
 
-typedef long long hr_index;
-#define HR_FUNCTION static __device__ __forceinline__
-#define HR_MEMORY
-#define HR_RESTRICT                         __restrict__
-#define HR_BARRIER                          __syncthreads()
-#define HR_TILE_STATIC(type, name, extents) __shared__ type name extents
-extern __shared__ __align__(16) unsigned char hr_tile_memory[];
-
-#else /* the host */
-
-#include <headrace/kernel.h>
-#include <tgmath.h>
-
-typedef int64_t hr_index;
-#define HR_FUNCTION static inline
-#define HR_MEMORY
-#define HR_RESTRICT                         restrict
-#define HR_BARRIER                          ((void)0)
-#define HR_TILE_STATIC(type, name, extents) type name extents
-#ifndef HR_KERNEL_TEXT /* the build names the file's text */
-#define HR_KERNEL_TEXT ((const char *)0)
-#else
-extern const char HR_KERNEL_TEXT[];
-#endif
-#ifndef HR_KERNEL_FILE
-#define HR_KERNEL_FILE __FILE__
-#endif
-
-#endif
+typedef unsigned short hr_f16, hr_bf16;
 
 #if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
 typedef struct hr_shape {
@@ -85,6 +78,61 @@ typedef struct hr_shape {
 typedef struct hr_domain {
     hr_index extent[3], tile[3], tiles[3], number[3];
 } hr_domain;
+#endif
+
+#define HR_COMPLEX_(type, real)                                                \
+    typedef struct type {                                                      \
+        real re, im;                                                           \
+    } type;                                                                    \
+    HR_FUNCTION type type##_of(real re, real im)                               \
+    {                                                                          \
+        type z;                                                                \
+        z.re = re;                                                             \
+        z.im = im;                                                             \
+        return z;                                                              \
+    }                                                                          \
+    HR_FUNCTION type type##_add(type a, type b)                                \
+    {                                                                          \
+        return type##_of(a.re + b.re, a.im + b.im);                            \
+    }                                                                          \
+    HR_FUNCTION type type##_sub(type a, type b)                                \
+    {                                                                          \
+        return type##_of(a.re - b.re, a.im - b.im);                            \
+    }                                                                          \
+    HR_FUNCTION type type##_mul(type a, type b)                                \
+    {                                                                          \
+        return type##_of(a.re * b.re - a.im * b.im,                            \
+                         a.re * b.im + a.im * b.re);                           \
+    }                                                                          \
+    HR_FUNCTION type type##_mad(type a, type b, type c)                        \
+    {                                                                          \
+        return type##_add(type##_mul(a, b), c);                                \
+    }                                                                          \
+    HR_FUNCTION type type##_conj(type a)                                       \
+    {                                                                          \
+        return type##_of(a.re, -a.im);                                         \
+    }                                                                          \
+    HR_FUNCTION real type##_norm(type a)                                       \
+    {                                                                          \
+        return a.re * a.re + a.im * a.im;                                      \
+    }                                                                          \
+    /* By the larger part of b, so that nothing overflows midway [Smith1962].  \
+     */                                                                        \
+    HR_FUNCTION type type##_div(type a, type b)                                \
+    {                                                                          \
+        real q, d;                                                             \
+        if (fabs(b.re) >= fabs(b.im)) {                                        \
+            q = b.im / b.re;                                                   \
+            d = b.re + b.im * q;                                               \
+            return type##_of((a.re + a.im * q) / d, (a.im - a.re * q) / d);    \
+        }                                                                      \
+        q = b.re / b.im;                                                       \
+        d = b.re * q + b.im;                                                   \
+        return type##_of((a.re * q + a.im) / d, (a.im * q - a.re) / d);        \
+    }
+HR_COMPLEX_(hr_c32, float)
+#if defined(HR_HAS_DOUBLE)
+HR_COMPLEX_(hr_c64, double)
 #endif
 
 /* ---- views */
@@ -117,27 +165,6 @@ typedef struct hr_domain {
 
 /* Where the item stands: its tile's number and its place in the tile, from the
  * last dimension, which lies next to each other, to the first. */
-#if defined(__OPENCL_C_VERSION__)
-#define HR_NUMBER_(rank, d) ((hr_index)get_group_id(rank - 1 - d))
-#define HR_ITEM_(rank, d)   ((hr_index)get_local_id(rank - 1 - d))
-#else
-#define HR_ITEM_1_0   ((hr_index)threadIdx.x)
-#define HR_ITEM_2_0   ((hr_index)threadIdx.y)
-#define HR_ITEM_2_1   ((hr_index)threadIdx.x)
-#define HR_ITEM_3_0   ((hr_index)threadIdx.z)
-#define HR_ITEM_3_1   ((hr_index)threadIdx.y)
-#define HR_ITEM_3_2   ((hr_index)threadIdx.x)
-#define HR_NUMBER_1_0 ((hr_index)blockIdx.x)
-#define HR_NUMBER_2_0 ((hr_index)(blockIdx.x / (unsigned)hr_d.tiles[1]))
-#define HR_NUMBER_2_1 ((hr_index)(blockIdx.x % (unsigned)hr_d.tiles[1]))
-#define HR_NUMBER_3_0                                                          \
-    ((hr_index)(blockIdx.x / (unsigned)hr_d.tiles[2] / (unsigned)hr_d.tiles[1]))
-#define HR_NUMBER_3_1                                                          \
-    ((hr_index)(blockIdx.x / (unsigned)hr_d.tiles[2] % (unsigned)hr_d.tiles[1]))
-#define HR_NUMBER_3_2       ((hr_index)(blockIdx.x % (unsigned)hr_d.tiles[2]))
-#define HR_ITEM_(rank, d)   HR_ITEM_##rank##_##d
-#define HR_NUMBER_(rank, d) HR_NUMBER_##rank##_##d
-#endif
 #define HR_INDEX_(rank, d)                                                     \
     (HR_NUMBER_(rank, d) * hr_d.tile[d] + HR_ITEM_(rank, d))
 
@@ -159,37 +186,6 @@ typedef struct hr_domain {
     HR_ITEMS3(i, j, k)                                                         \
     if (i < HR_DOMAIN(0) && j < HR_DOMAIN(1) && k < HR_DOMAIN(2))
 
-#else /* the host: loops over the tile */
-
-#define HR_PRIVATE(type, name) type name##_private[HR_MOST_ITEMS]
-#define HR_P(name)             name##_private[hr_item]
-
-#define HR_FIRST_(d) (hr_d.number[d] * hr_d.tile[d])
-#define HR_LEFT_(d)                                                            \
-    (HR_DOMAIN(d) - HR_FIRST_(d) < HR_TILE(d) ? HR_DOMAIN(d) - HR_FIRST_(d)    \
-                                              : HR_TILE(d))
-#define HR_LOOP_(d, i, count)                                                  \
-    for (hr_index hr_l##d = 0, i = HR_FIRST_(d); hr_l##d < (count);            \
-         hr_l##d++, i++)
-#define HR_LAST_(d, i, count, before)                                          \
-    for (hr_index hr_l##d = 0, hr_item = (before)*HR_TILE(d),                  \
-                  i = HR_FIRST_(d);                                            \
-         hr_l##d < (count); hr_l##d++, hr_item++, i++)
-#define HR_ITEMS1(i) HR_LAST_(0, i, HR_TILE(0), 0)
-#define HR_ITEMS2(i, j)                                                        \
-    HR_LOOP_(0, i, HR_TILE(0)) HR_LAST_(1, j, HR_TILE(1), hr_l0)
-#define HR_ITEMS3(i, j, k)                                                     \
-    HR_LOOP_(0, i, HR_TILE(0))                                                 \
-    HR_LOOP_(1, j, HR_TILE(1))                                                 \
-    HR_LAST_(2, k, HR_TILE(2), hr_l0 *HR_TILE(1) + hr_l1)
-#define HR_EACH1(i) HR_LAST_(0, i, HR_LEFT_(0), 0)
-#define HR_EACH2(i, j)                                                         \
-    HR_LOOP_(0, i, HR_LEFT_(0)) HR_LAST_(1, j, HR_LEFT_(1), hr_l0)
-#define HR_EACH3(i, j, k)                                                      \
-    HR_LOOP_(0, i, HR_LEFT_(0))                                                \
-    HR_LOOP_(1, j, HR_LEFT_(1))                                                \
-    HR_LAST_(2, k, HR_LEFT_(2), hr_l0 *HR_TILE(1) + hr_l1)
-
 #endif
 
 /* ---- parameters */
@@ -201,108 +197,8 @@ typedef struct hr_domain {
     HR_MEMORY type *HR_RESTRICT name, const hr_shape name##_shape
 #define HR_DECLARE_INOUT(type, name) HR_DECLARE_OUT(type, name)
 #define HR_DECLARE_VALUE(type, name) const type name
-#if defined(__OPENCL_C_VERSION__)
-#define HR_DECLARE_TILE(type, name) __local type *name
-#else
-#define HR_DECLARE_TILE(type, name) type *name
-#endif
 
 #define HR_PASS_(kind, type, rank, name) HR_PASS_##kind(type, name)
-
-/* ---- kernels: what each compiler makes of a list of parameters */
-
-#if defined(__OPENCL_C_VERSION__)
-
-#define HR_DEFINE_(name, count, declared, passed, others, fields)              \
-    __kernel void name(const hr_domain hr_d, declared)
-
-#elif defined(__CUDACC__)
-
-/* Memory of tiles comes as an offset into what all parameters of this kind
- * share. */
-#define HR_OTHER_(kind, type, rank, name) HR_RAW_##kind(type, name)
-#define HR_RAW_IN(type, name)             HR_DECLARE_IN(type, name)
-#define HR_RAW_OUT(type, name)            HR_DECLARE_OUT(type, name)
-#define HR_RAW_INOUT(type, name)          HR_DECLARE_OUT(type, name)
-#define HR_RAW_VALUE(type, name)          const type name
-#define HR_RAW_TILE(type, name)           const unsigned name
-#define HR_PASS_IN(type, name)            name, name##_shape
-#define HR_PASS_OUT(type, name)           name, name##_shape
-#define HR_PASS_INOUT(type, name)         name, name##_shape
-#define HR_PASS_VALUE(type, name)         name
-#define HR_PASS_TILE(type, name)          (type *)(hr_tile_memory + name)
-#define HR_DEFINE_(name, count, declared, passed, others, fields)              \
-    HR_FUNCTION void name##_body(const hr_domain hr_d, declared);              \
-    extern "C" __global__ void name(const hr_domain hr_d, others)              \
-    {                                                                          \
-        name##_body(hr_d, passed);                                             \
-    }                                                                          \
-    HR_FUNCTION void name##_body(const hr_domain hr_d, declared)
-
-#else
-
-/* The arguments are a struct, in which the library finds them by their places.
- */
-#define HR_FIELD_(kind, type, rank, name) HR_FIELD_##kind(type, name)
-#define HR_FIELD_IN(type, name)                                                \
-    const type *name;                                                          \
-    hr_shape name##_shape;
-#define HR_FIELD_OUT(type, name)                                               \
-    type *name;                                                                \
-    hr_shape name##_shape;
-#define HR_FIELD_INOUT(type, name)        HR_FIELD_OUT(type, name)
-#define HR_FIELD_VALUE(type, name)        type name;
-#define HR_FIELD_TILE(type, name)         type *name;
-#define HR_PASS_IN(type, name)            hr_a->name, hr_a->name##_shape
-#define HR_PASS_OUT(type, name)           hr_a->name, hr_a->name##_shape
-#define HR_PASS_INOUT(type, name)         hr_a->name, hr_a->name##_shape
-#define HR_PASS_VALUE(type, name)         hr_a->name
-#define HR_PASS_TILE(type, name)          hr_a->name
-#define HR_OTHER_(kind, type, rank, name) HR_ABOUT_##kind(type, rank, name)
-#define HR_ABOUT_VIEW_(type, rank, name, access)                               \
-    {                                                                          \
-#name, #type, HR_PARAMETER_VIEW, access, rank, sizeof(type),           \
-            offsetof(struct hr_fields, name),                                  \
-            offsetof(struct hr_fields, name##_shape)                           \
-    }
-#define HR_ABOUT_PLAIN_(type, name, kind)                                      \
-    {                                                                          \
-#name, #type, kind, (hr_access)0, 0, sizeof(type),                     \
-            offsetof(struct hr_fields, name), 0                                \
-    }
-#define HR_ABOUT_IN(type, rank, name)  HR_ABOUT_VIEW_(type, rank, name, HR_IN)
-#define HR_ABOUT_OUT(type, rank, name) HR_ABOUT_VIEW_(type, rank, name, HR_OUT)
-#define HR_ABOUT_INOUT(type, rank, name)                                       \
-    HR_ABOUT_VIEW_(type, rank, name, HR_INOUT)
-#define HR_ABOUT_VALUE(type, rank, name)                                       \
-    HR_ABOUT_PLAIN_(type, name, HR_PARAMETER_VALUE)
-#define HR_ABOUT_TILE(type, rank, name)                                        \
-    HR_ABOUT_PLAIN_(type, name, HR_PARAMETER_TILE)
-#define HR_DEFINE_(name, count, declared, passed, others, fields)              \
-    static inline void name##_body(const hr_domain hr_d, declared);            \
-    static const hr_parameter *name##_parameters(void)                         \
-    {                                                                          \
-        struct hr_fields {                                                     \
-            fields                                                             \
-        };                                                                     \
-        static const hr_parameter list[] = {others};                           \
-        return list;                                                           \
-    }                                                                          \
-    static void name##_host(const hr_domain *hr_d, const void *hr_arguments)   \
-    {                                                                          \
-        const struct hr_fields {                                               \
-            fields                                                             \
-        } *hr_a = hr_arguments;                                                \
-        name##_body(*hr_d, passed);                                            \
-    }                                                                          \
-    enum { name##_argument_bytes = sizeof(struct {fields}) };                  \
-    extern const hr_kernel name;                                               \
-    const hr_kernel name = {                                                   \
-        #name, HR_KERNEL_FILE,        HR_KERNEL_TEXT, name##_parameters,       \
-        count, name##_argument_bytes, name##_host};                            \
-    static inline void name##_body(const hr_domain hr_d, declared)
-
-#endif
 
 /* Parameters with commas between them, and without. */
 #define HR_LIST1_(f, p1)                 f p1

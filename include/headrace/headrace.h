@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** @file headrace.h
  *  All of Headrace. Read status.h, matrix.h, context.h, gemm.h, npy.h, and for
- *  programs of your own queue.h, array.h, view.h, kernel.h, in that order, as
- * its manual.
+ *  kernels of your own queue.h, array.h, view.h, kernel.h, half.h, in that
+ *  order, as its manual; dialect.h is the language of kernels.
  */
 #ifndef HEADRACE_H
 #define HEADRACE_H
@@ -10,6 +10,7 @@
 #include <headrace/array.h>
 #include <headrace/context.h>
 #include <headrace/gemm.h>
+#include <headrace/half.h>
 #include <headrace/kernel.h>
 #include <headrace/matrix.h>
 #include <headrace/npy.h>

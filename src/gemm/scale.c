@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/half.h"
+#include <headrace/half.h>
 
 typedef struct job {
     hr_scalar beta;
@@ -46,8 +46,8 @@ static void scale_c64(hr_scalar beta, double *x, int64_t n)
 static void scale_half(hr_type type, float beta, uint16_t *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        x[i] = type == HR_F16 ? hri_f32_to_f16(beta * hri_f16_to_f32(x[i]))
-                              : hri_f32_to_bf16(beta * hri_bf16_to_f32(x[i]));
+        x[i] = type == HR_F16 ? hr_f32_to_f16(beta * hr_f16_to_f32(x[i]))
+                              : hr_f32_to_bf16(beta * hr_bf16_to_f32(x[i]));
     }
 }
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
+#include <headrace/half.h>
+
 #include "base/size.h"
 #include "base/status.h"
 #include "gemm/verify.h"
@@ -35,10 +36,10 @@ static void load_line(const void *from, hr_type type, int64_t count,
         im[x] = d[2 * x + 1];
     }
     for (int64_t x = 0; type == HR_F16 && x < count; x++) {
-        re[x] = (double)hri_f16_to_f32(h[x]);
+        re[x] = (double)hr_f16_to_f32(h[x]);
     }
     for (int64_t x = 0; type == HR_BF16 && x < count; x++) {
-        re[x] = (double)hri_bf16_to_f32(h[x]);
+        re[x] = (double)hr_bf16_to_f32(h[x]);
     }
     for (int64_t x = 0; type == HR_I8 && x < count; x++) {
         re[x] = (double)b[x];

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/half.h"
+#include <headrace/half.h>
 
 void plain_store(const hr_matrix *m, int64_t row, int64_t col, double re,
                  double im)
@@ -18,8 +18,8 @@ void plain_store(const hr_matrix *m, int64_t row, int64_t col, double re,
     if (m->type == HR_F64 || m->type == HR_C64) {
         from = parts;
     } else if (m->type == HR_F16 || m->type == HR_BF16) {
-        half = m->type == HR_F16 ? hri_f32_to_f16(narrow[0])
-                                 : hri_f32_to_bf16(narrow[0]);
+        half = m->type == HR_F16 ? hr_f32_to_f16(narrow[0])
+                                 : hr_f32_to_bf16(narrow[0]);
         from = &half;
     } else if (m->type == HR_I8) {
         byte = (int8_t)re;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/half.h"
+#include <headrace/half.h>
 
 uint64_t random_next(random_source *source)
 {
@@ -42,7 +42,7 @@ static void fill_element(random_source *source, hr_type type, void *element)
     double parts[2] = {random_unit(source), random_unit(source)};
     float narrow[2] = {(float)parts[0], (float)parts[1]};
     uint16_t half =
-        type == HR_F16 ? hri_f32_to_f16(narrow[0]) : hri_f32_to_bf16(narrow[0]);
+        type == HR_F16 ? hr_f32_to_f16(narrow[0]) : hr_f32_to_bf16(narrow[0]);
     int8_t byte = (int8_t)random_between(source, INT8_MIN, INT8_MAX);
     int32_t word = (int32_t)random_between(source, -1000, 1000);
     const void *value = parts;

@@ -2,7 +2,8 @@
 /* Half precision: every bit pattern against the formats' definitions. */
 #include <math.h>
 
-#include "base/half.h"
+#include <headrace/half.h>
+
 #include "test.h"
 
 /* The value of a format with fraction_bits bits of fraction and bias. */
@@ -32,20 +33,20 @@ static void every_pattern_has_its_value_and_comes_back(void)
 {
     int values = 0, back = 0, nans = 0;
     for (uint32_t h = 0; h < 65536; h++) {
-        float f = hri_f16_to_f32((uint16_t)h);
-        float b = hri_bf16_to_f32((uint16_t)h);
+        float f = hr_f16_to_f32((uint16_t)h);
+        float b = hr_bf16_to_f32((uint16_t)h);
         values += same(f, defined(h, 10, 15)) && same(b, defined(h, 7, 127));
         if (isnan(f)) {
-            nans += isnan(hri_f16_to_f32(hri_f32_to_f16(f))) &&
-                    hri_f32_to_f16(f) >> 15 == h >> 15;
+            nans += isnan(hr_f16_to_f32(hr_f32_to_f16(f))) &&
+                    hr_f32_to_f16(f) >> 15 == h >> 15;
         } else {
-            back += hri_f32_to_f16(f) == h;
+            back += hr_f32_to_f16(f) == h;
         }
         if (isnan(b)) {
-            nans += isnan(hri_bf16_to_f32(hri_f32_to_bf16(b))) &&
-                    hri_f32_to_bf16(b) >> 15 == h >> 15;
+            nans += isnan(hr_bf16_to_f32(hr_f32_to_bf16(b))) &&
+                    hr_f32_to_bf16(b) >> 15 == h >> 15;
         } else {
-            back += hri_f32_to_bf16(b) == h;
+            back += hr_f32_to_bf16(b) == h;
         }
     }
     TEST_CASE("each of 65536 patterns has the value its format defines");
@@ -75,22 +76,22 @@ static void rounding_is_to_nearest_even(void)
     TEST_CASE("f32 to f16 rounds to nearest, ties to even");
     for (uint32_t h = 0; h < 0x7c00; h++) {
         double high = h + 1 < 0x7c00 ? defined(h + 1, 10, 15) : 0x1p16;
-        right += rounds_between((uint16_t)h, hri_f32_to_f16, defined(h, 10, 15),
+        right += rounds_between((uint16_t)h, hr_f32_to_f16, defined(h, 10, 15),
                                 high);
     }
     CHECK(right == 0x7c00);
     TEST_CASE("f32 to bf16 rounds to nearest, ties to even");
     right = 0;
     for (uint32_t h = 0; h < 0x7f7f; h++) {
-        right += rounds_between((uint16_t)h, hri_f32_to_bf16,
-                                defined(h, 7, 127), defined(h + 1, 7, 127));
+        right += rounds_between((uint16_t)h, hr_f32_to_bf16, defined(h, 7, 127),
+                                defined(h + 1, 7, 127));
     }
     CHECK(right == 0x7f7f);
     TEST_CASE("overflow gives infinity");
-    CHECK(hri_f32_to_f16(1e30f) == 0x7c00);
-    CHECK(hri_f32_to_f16(-INFINITY) == 0xfc00);
-    CHECK(hri_f32_to_bf16(0x1.fffffep127f) == 0x7f80);
-    CHECK(hri_f32_to_bf16(-INFINITY) == 0xff80);
+    CHECK(hr_f32_to_f16(1e30f) == 0x7c00);
+    CHECK(hr_f32_to_f16(-INFINITY) == 0xfc00);
+    CHECK(hr_f32_to_bf16(0x1.fffffep127f) == 0x7f80);
+    CHECK(hr_f32_to_bf16(-INFINITY) == 0xff80);
 }
 
 int main(void)

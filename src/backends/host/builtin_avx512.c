@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "backends/host/builtin.h"
-#include "base/half.h"
 #include "base/size.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include <headrace/half.h>
 
 #define VARIANT      hri_builtin_avx512
 #define VARIANT_NAME "avx512"

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <headrace/half.h>
+
 #include "backends/host/builtin.h"
-#include "base/half.h"
 #include "base/size.h"
 
 #define VARIANT      hri_builtin_plain

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/half.h"
+#include <headrace/half.h>
+
 #include "fake_cuda.h"
 
 static void load(hr_type type, const fake_operand *o, int64_t at, double v[2])
@@ -22,10 +23,10 @@ static void load(hr_type type, const fake_operand *o, int64_t at, double v[2])
         v[1] = ((const double *)start)[2 * at + 1];
         break;
     case HR_F16:
-        v[0] = (double)hri_f16_to_f32(((const uint16_t *)start)[at]);
+        v[0] = (double)hr_f16_to_f32(((const uint16_t *)start)[at]);
         break;
     case HR_BF16:
-        v[0] = (double)hri_bf16_to_f32(((const uint16_t *)start)[at]);
+        v[0] = (double)hr_bf16_to_f32(((const uint16_t *)start)[at]);
         break;
     case HR_I8:
         v[0] = (double)((const signed char *)start)[at];
@@ -55,10 +56,10 @@ static void store(hr_type type, void *start, int64_t at, const double v[2])
         ((double *)start)[2 * at + 1] = v[1];
         break;
     case HR_F16:
-        ((uint16_t *)start)[at] = hri_f32_to_f16((float)v[0]);
+        ((uint16_t *)start)[at] = hr_f32_to_f16((float)v[0]);
         break;
     case HR_BF16:
-        ((uint16_t *)start)[at] = hri_f32_to_bf16((float)v[0]);
+        ((uint16_t *)start)[at] = hr_f32_to_bf16((float)v[0]);
         break;
     default:
         /* Sums of doubles this small are exact; they wrap like integers. */

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* What the dialect of headrace/dialect.h is on the host, in C11 with the
+ * builtins of gcc and clang: a call of a kernel does a tile, in loops. */
+#if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
+
+#include <headrace/half.h>
+#include <headrace/kernel.h>
+#include <tgmath.h>
+
+#define HR_HAS_DOUBLE 1
+typedef int64_t hr_index;
+#define HR_FUNCTION static inline
+#define HR_CONSTANT static const
+#define HR_MEMORY
+#define HR_RESTRICT                         restrict
+#define HR_BARRIER                          ((void)0)
+#define HR_TILE_BARRIER                     ((void)0)
+#define HR_FENCE                            ((void)0)
+#define HR_TILE_STATIC(type, name, extents) type name extents
+
+#ifndef HR_KERNEL_TEXT /* the build names the file's text */
+#define HR_KERNEL_TEXT ((const char *)0)
+#else
+extern const char HR_KERNEL_TEXT[];
+#endif
+#ifndef HR_KERNEL_FILE
+#define HR_KERNEL_FILE __FILE__
+#endif
+
+/* ---- items */
+
+#define HR_PRIVATE(type, name) type name##_private[HR_MOST_ITEMS]
+#define HR_P(name)             name##_private[hr_item]
+
+#define HR_FIRST_(d) (hr_d.number[d] * hr_d.tile[d])
+#define HR_LEFT_(d)                                                            \
+    (HR_DOMAIN(d) - HR_FIRST_(d) < HR_TILE(d) ? HR_DOMAIN(d) - HR_FIRST_(d)    \
+                                              : HR_TILE(d))
+#define HR_LOOP_(d, i, count)                                                  \
+    for (hr_index hr_l##d = 0, i = HR_FIRST_(d); hr_l##d < (count);            \
+         hr_l##d++, i++)
+#define HR_LAST_(d, i, count, before)                                          \
+    for (hr_index hr_l##d = 0, hr_item = (before)*HR_TILE(d),                  \
+                  i = HR_FIRST_(d);                                            \
+         hr_l##d < (count); hr_l##d++, hr_item++, i++)
+#define HR_ITEMS1(i) HR_LAST_(0, i, HR_TILE(0), 0)
+#define HR_ITEMS2(i, j)                                                        \
+    HR_LOOP_(0, i, HR_TILE(0)) HR_LAST_(1, j, HR_TILE(1), hr_l0)
+#define HR_ITEMS3(i, j, k)                                                     \
+    HR_LOOP_(0, i, HR_TILE(0))                                                 \
+    HR_LOOP_(1, j, HR_TILE(1))                                                 \
+    HR_LAST_(2, k, HR_TILE(2), hr_l0 *HR_TILE(1) + hr_l1)
+#define HR_EACH1(i) HR_LAST_(0, i, HR_LEFT_(0), 0)
+#define HR_EACH2(i, j)                                                         \
+    HR_LOOP_(0, i, HR_LEFT_(0)) HR_LAST_(1, j, HR_LEFT_(1), hr_l0)
+#define HR_EACH3(i, j, k)                                                      \
+    HR_LOOP_(0, i, HR_LEFT_(0))                                                \
+    HR_LOOP_(1, j, HR_LEFT_(1))                                                \
+    HR_LAST_(2, k, HR_LEFT_(2), hr_l0 *HR_TILE(1) + hr_l1)
+
+/* ---- numbers: a function for each type, picked by what a pointer is of */
+
+/* clang-format off */
+#define HR_INTEGERS_(make)                                                     \
+    make(int, int) make(unsigned, unsigned)                                    \
+    make(long, long) make(unsigned long, ulong)                                \
+    make(long long, llong) make(unsigned long long, ullong)
+#define HR_FRACTIONS_(make) make(float, float) make(double, double)
+#define HR_PICK_INTEGER_(pointer, function)                                    \
+    _Generic((pointer),                                                        \
+        int *: function##int, unsigned *: function##unsigned,                  \
+        long *: function##long, unsigned long *: function##ulong,              \
+        long long *: function##llong, unsigned long long *: function##ullong)
+#define HR_PICK_(pointer, function)                                            \
+    _Generic((pointer),                                                        \
+        int *: function##int, unsigned *: function##unsigned,                  \
+        long *: function##long, unsigned long *: function##ulong,              \
+        long long *: function##llong, unsigned long long *: function##ullong,  \
+        float *: function##float, double *: function##double)
+/* clang-format on */
+
+/* ---- sub-groups: so many items in a row, whose values are there */
+
+enum { HR_HOST_WIDTH = 16 };
+
+#define HR_SUBGROUP_LANE ((int)(hr_item % HR_HOST_WIDTH))
+#define HR_SUBGROUP_WIDTH                                                      \
+    hr_subgroup_width(&hr_d, hr_item - hr_item % HR_HOST_WIDTH)
+#define HR_SUBGROUP_BROADCAST(name, lane)                                      \
+    (name##_private[hr_item - hr_item % HR_HOST_WIDTH + (lane)])
+#define HR_SUBGROUP_SHUFFLE(name, lane) HR_SUBGROUP_BROADCAST(name, lane)
+#define HR_SUBGROUP_REDUCE_(function, name)                                    \
+    HR_PICK_(name##_private, function)                                         \
+    (&HR_SUBGROUP_BROADCAST(name, 0), HR_SUBGROUP_WIDTH)
+#define HR_SUBGROUP_SUM(name) HR_SUBGROUP_REDUCE_(hr_sum_, name)
+#define HR_SUBGROUP_MIN(name) HR_SUBGROUP_REDUCE_(hr_min_, name)
+#define HR_SUBGROUP_MAX(name) HR_SUBGROUP_REDUCE_(hr_max_, name)
+
+HR_FUNCTION int hr_subgroup_width(const hr_domain *d, hr_index first)
+{
+    const hr_index left = d->tile[0] * d->tile[1] * d->tile[2] - first;
+    return (int)(left < HR_HOST_WIDTH ? left : HR_HOST_WIDTH);
+}
+
+#define HR_REDUCTION_(name, type, result)                                      \
+    HR_FUNCTION type name(const type *lanes, int width)                        \
+    {                                                                          \
+        type x = lanes[0];                                                     \
+        for (int i = 1; i < width; i++) {                                      \
+            const type y = lanes[i];                                           \
+            x = (result);                                                      \
+        }                                                                      \
+        return x;                                                              \
+    }
+#define HR_REDUCTIONS_(type, suffix)                                           \
+    HR_REDUCTION_(hr_sum_##suffix, type, x + y)                                \
+    HR_REDUCTION_(hr_min_##suffix, type, y < x ? y : x)                        \
+    HR_REDUCTION_(hr_max_##suffix, type, y > x ? y : x)
+HR_INTEGERS_(HR_REDUCTIONS_)
+HR_FRACTIONS_(HR_REDUCTIONS_)
+
+/* ---- atomics */
+
+#define HR_CHANGE_(name, type, result)                                         \
+    HR_FUNCTION type name(type *p, type value)                                 \
+    {                                                                          \
+        type old, changed;                                                     \
+        __atomic_load(p, &old, __ATOMIC_RELAXED);                              \
+        do {                                                                   \
+            changed = (result);                                                \
+        } while (!__atomic_compare_exchange(                                   \
+            p, &old, &changed, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));        \
+        return old;                                                            \
+    }
+#define HR_ATOMICS_(type, suffix)                                              \
+    HR_CHANGE_(hr_atomic_add_##suffix, type, old + value)                      \
+    HR_CHANGE_(hr_atomic_min_##suffix, type, value < old ? value : old)        \
+    HR_CHANGE_(hr_atomic_max_##suffix, type, value > old ? value : old)        \
+    HR_CHANGE_(hr_atomic_exchange_##suffix, type, value)                       \
+    HR_FUNCTION type hr_atomic_compare_exchange_##suffix(                      \
+        type *p, type expected, type desired)                                  \
+    {                                                                          \
+        __atomic_compare_exchange(p, &expected, &desired, 0, __ATOMIC_RELAXED, \
+                                  __ATOMIC_RELAXED);                           \
+        return expected;                                                       \
+    }
+#define HR_BITWISE_(type, suffix)                                              \
+    HR_CHANGE_(hr_atomic_and_##suffix, type, old &(value))                     \
+    HR_CHANGE_(hr_atomic_or_##suffix, type, old | value)                       \
+    HR_CHANGE_(hr_atomic_xor_##suffix, type, old ^ value)
+HR_INTEGERS_(HR_ATOMICS_)
+HR_FRACTIONS_(HR_ATOMICS_)
+HR_INTEGERS_(HR_BITWISE_)
+
+#define HR_ATOMIC_(function, place, value)                                     \
+    HR_PICK_(&(place), function)(&(place), value)
+#define HR_ATOMIC_INTEGER_(function, place, value)                             \
+    HR_PICK_INTEGER_(&(place), function)(&(place), value)
+#define HR_ATOMIC_ADD(place, value) HR_ATOMIC_(hr_atomic_add_, place, value)
+#define HR_ATOMIC_MIN(place, value) HR_ATOMIC_(hr_atomic_min_, place, value)
+#define HR_ATOMIC_MAX(place, value) HR_ATOMIC_(hr_atomic_max_, place, value)
+#define HR_ATOMIC_AND(place, value)                                            \
+    HR_ATOMIC_INTEGER_(hr_atomic_and_, place, value)
+#define HR_ATOMIC_OR(place, value)                                             \
+    HR_ATOMIC_INTEGER_(hr_atomic_or_, place, value)
+#define HR_ATOMIC_XOR(place, value)                                            \
+    HR_ATOMIC_INTEGER_(hr_atomic_xor_, place, value)
+#define HR_ATOMIC_EXCHANGE(place, value)                                       \
+    HR_ATOMIC_(hr_atomic_exchange_, place, value)
+#define HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired)                   \
+    HR_PICK_(&(place), hr_atomic_compare_exchange_)                            \
+    (&(place), expected, desired)
+
+/* ---- mathematics that may be less exact */
+
+#define HR_FAST_SQRT(x)      sqrtf(x)
+#define HR_FAST_RSQRT(x)     (1.0f / sqrtf(x))
+#define HR_FAST_SIN(x)       sinf(x)
+#define HR_FAST_COS(x)       cosf(x)
+#define HR_FAST_EXP(x)       expf(x)
+#define HR_FAST_LOG(x)       logf(x)
+#define HR_FAST_POW(x, y)    powf(x, y)
+#define HR_FAST_DIVIDE(x, y) ((float)(x) / (float)(y))
+
+/* ---- kernels */
+
+#define HR_DECLARE_TILE(type, name) type *name
+
+/* The arguments are a struct, in which the library finds them by their places.
+ */
+#define HR_FIELD_(kind, type, rank, name) HR_FIELD_##kind(type, name)
+#define HR_FIELD_IN(type, name)                                                \
+    const type *name;                                                          \
+    hr_shape name##_shape;
+#define HR_FIELD_OUT(type, name)                                               \
+    type *name;                                                                \
+    hr_shape name##_shape;
+#define HR_FIELD_INOUT(type, name)        HR_FIELD_OUT(type, name)
+#define HR_FIELD_VALUE(type, name)        type name;
+#define HR_FIELD_TILE(type, name)         type *name;
+#define HR_PASS_IN(type, name)            hr_a->name, hr_a->name##_shape
+#define HR_PASS_OUT(type, name)           hr_a->name, hr_a->name##_shape
+#define HR_PASS_INOUT(type, name)         hr_a->name, hr_a->name##_shape
+#define HR_PASS_VALUE(type, name)         hr_a->name
+#define HR_PASS_TILE(type, name)          hr_a->name
+#define HR_OTHER_(kind, type, rank, name) HR_ABOUT_##kind(type, rank, name)
+#define HR_ABOUT_VIEW_(type, rank, name, access)                               \
+    {                                                                          \
+#name, #type, HR_PARAMETER_VIEW, access, rank, sizeof(type),           \
+            offsetof(struct hr_fields, name),                                  \
+            offsetof(struct hr_fields, name##_shape)                           \
+    }
+#define HR_ABOUT_PLAIN_(type, name, kind)                                      \
+    {                                                                          \
+#name, #type, kind, (hr_access)0, 0, sizeof(type),                     \
+            offsetof(struct hr_fields, name), 0                                \
+    }
+#define HR_ABOUT_IN(type, rank, name)  HR_ABOUT_VIEW_(type, rank, name, HR_IN)
+#define HR_ABOUT_OUT(type, rank, name) HR_ABOUT_VIEW_(type, rank, name, HR_OUT)
+#define HR_ABOUT_INOUT(type, rank, name)                                       \
+    HR_ABOUT_VIEW_(type, rank, name, HR_INOUT)
+#define HR_ABOUT_VALUE(type, rank, name)                                       \
+    HR_ABOUT_PLAIN_(type, name, HR_PARAMETER_VALUE)
+#define HR_ABOUT_TILE(type, rank, name)                                        \
+    HR_ABOUT_PLAIN_(type, name, HR_PARAMETER_TILE)
+#define HR_DEFINE_(name, count, declared, passed, others, fields)              \
+    static inline void name##_body(const hr_domain hr_d, declared);            \
+    static const hr_parameter *name##_parameters(void)                         \
+    {                                                                          \
+        struct hr_fields {                                                     \
+            fields                                                             \
+        };                                                                     \
+        static const hr_parameter list[] = {others};                           \
+        return list;                                                           \
+    }                                                                          \
+    static void name##_host(const hr_domain *hr_d, const void *hr_arguments)   \
+    {                                                                          \
+        const struct hr_fields {                                               \
+            fields                                                             \
+        } *hr_a = hr_arguments;                                                \
+        name##_body(*hr_d, passed);                                            \
+    }                                                                          \
+    enum { name##_argument_bytes = sizeof(struct {fields}) };                  \
+    extern const hr_kernel name;                                               \
+    const hr_kernel name = {                                                   \
+        #name, HR_KERNEL_FILE,        HR_KERNEL_TEXT, name##_parameters,       \
+        count, name##_argument_bytes, name##_host};                            \
+    static inline void name##_body(const hr_domain hr_d, declared)
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* What the dialect of headrace/dialect.h is in OpenCL C, from 1.2 on. */
+#if defined(__OPENCL_C_VERSION__)
+
+#if defined(cl_khr_fp64)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define HR_HAS_DOUBLE 1
+#endif
+
+typedef long hr_index;
+#define HR_FUNCTION                         static inline
+#define HR_CONSTANT                         __constant
+#define HR_MEMORY                           __global
+#define HR_RESTRICT                         restrict
+#define HR_BARRIER                          barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define HR_TILE_BARRIER                     barrier(CLK_LOCAL_MEM_FENCE)
+#define HR_FENCE                            mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define HR_TILE_STATIC(type, name, extents) __local type name extents
+
+/* ---- items */
+
+#define HR_NUMBER_(rank, d) ((hr_index)get_group_id(rank - 1 - d))
+#define HR_ITEM_(rank, d)   ((hr_index)get_local_id(rank - 1 - d))
+
+/* ---- sub-groups: of one item where the compiler has none */
+
+#if defined(cl_khr_subgroups) && defined(cl_khr_subgroup_shuffle)
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+#define HR_SUBGROUP_LANE  ((int)get_sub_group_local_id())
+#define HR_SUBGROUP_WIDTH ((int)get_sub_group_size())
+#define HR_SUBGROUP_BROADCAST(name, lane)                                      \
+    sub_group_broadcast(name##_private, (uint)(lane))
+#define HR_SUBGROUP_SHUFFLE(name, lane)                                        \
+    sub_group_shuffle(name##_private, (uint)(lane))
+#define HR_SUBGROUP_SUM(name) sub_group_reduce_add(name##_private)
+#define HR_SUBGROUP_MIN(name) sub_group_reduce_min(name##_private)
+#define HR_SUBGROUP_MAX(name) sub_group_reduce_max(name##_private)
+#else
+#define HR_SUBGROUP_LANE                  0
+#define HR_SUBGROUP_WIDTH                 1
+#define HR_SUBGROUP_BROADCAST(name, lane) ((void)(lane), name##_private)
+#define HR_SUBGROUP_SHUFFLE(name, lane)   ((void)(lane), name##_private)
+#define HR_SUBGROUP_SUM(name)             (name##_private)
+#define HR_SUBGROUP_MIN(name)             (name##_private)
+#define HR_SUBGROUP_MAX(name)             (name##_private)
+#endif
+
+/* ---- atomics: for what lies in either memory, of each type that has them */
+
+#define HR_OVERLOAD_ __attribute__((overloadable)) static inline
+#define HR_NATIVE_(name, native, space, type)                                  \
+    HR_OVERLOAD_ type name(volatile space type *p, type value)                 \
+    {                                                                          \
+        return native(p, value);                                               \
+    }
+#define HR_INTEGER_(space, type, prefix)                                       \
+    HR_NATIVE_(hr_atomic_add, prefix##_add, space, type)                       \
+    HR_NATIVE_(hr_atomic_min, prefix##_min, space, type)                       \
+    HR_NATIVE_(hr_atomic_max, prefix##_max, space, type)                       \
+    HR_NATIVE_(hr_atomic_and, prefix##_and, space, type)                       \
+    HR_NATIVE_(hr_atomic_or, prefix##_or, space, type)                         \
+    HR_NATIVE_(hr_atomic_xor, prefix##_xor, space, type)                       \
+    HR_NATIVE_(hr_atomic_exchange, prefix##_xchg, space, type)                 \
+    HR_OVERLOAD_ type hr_atomic_compare_exchange(volatile space type *p,       \
+                                                 type expected, type desired)  \
+    {                                                                          \
+        return prefix##_cmpxchg(p, expected, desired);                         \
+    }
+/* Numbers with fractions go by their bits. */
+#define HR_LOOP_(name, space, type, bits, compare, result)                     \
+    HR_OVERLOAD_ type name(volatile space type *p, type value)                 \
+    {                                                                          \
+        volatile space bits *place = (volatile space bits *)p;                 \
+        bits seen = *place, before;                                            \
+        do {                                                                   \
+            before = seen;                                                     \
+            const type old = as_##type(before);                                \
+            seen = compare(place, before, as_##bits((type)(result)));          \
+        } while (seen != before);                                              \
+        return as_##type(before);                                              \
+    }
+#define HR_FRACTION_(space, type, bits, compare)                               \
+    HR_LOOP_(hr_atomic_add, space, type, bits, compare, old + value)           \
+    HR_LOOP_(hr_atomic_min, space, type, bits, compare, fmin(old, value))      \
+    HR_LOOP_(hr_atomic_max, space, type, bits, compare, fmax(old, value))      \
+    HR_LOOP_(hr_atomic_exchange, space, type, bits, compare, value)            \
+    HR_OVERLOAD_ type hr_atomic_compare_exchange(volatile space type *p,       \
+                                                 type expected, type desired)  \
+    {                                                                          \
+        return as_##type(compare((volatile space bits *)p,                     \
+                                 as_##bits(expected), as_##bits(desired)));    \
+    }
+
+HR_INTEGER_(__global, int, atomic)
+HR_INTEGER_(__local, int, atomic)
+HR_INTEGER_(__global, uint, atomic)
+HR_INTEGER_(__local, uint, atomic)
+HR_FRACTION_(__global, float, uint, atomic_cmpxchg)
+HR_FRACTION_(__local, float, uint, atomic_cmpxchg)
+#if defined(cl_khr_int64_base_atomics) && defined(cl_khr_int64_extended_atomics)
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+HR_INTEGER_(__global, long, atom)
+HR_INTEGER_(__local, long, atom)
+HR_INTEGER_(__global, ulong, atom)
+HR_INTEGER_(__local, ulong, atom)
+#if defined(HR_HAS_DOUBLE)
+HR_FRACTION_(__global, double, ulong, atom_cmpxchg)
+HR_FRACTION_(__local, double, ulong, atom_cmpxchg)
+#endif
+#endif
+
+#define HR_ATOMIC_ADD(place, value)      hr_atomic_add(&(place), value)
+#define HR_ATOMIC_MIN(place, value)      hr_atomic_min(&(place), value)
+#define HR_ATOMIC_MAX(place, value)      hr_atomic_max(&(place), value)
+#define HR_ATOMIC_AND(place, value)      hr_atomic_and(&(place), value)
+#define HR_ATOMIC_OR(place, value)       hr_atomic_or(&(place), value)
+#define HR_ATOMIC_XOR(place, value)      hr_atomic_xor(&(place), value)
+#define HR_ATOMIC_EXCHANGE(place, value) hr_atomic_exchange(&(place), value)
+#define HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired)                   \
+    hr_atomic_compare_exchange(&(place), expected, desired)
+
+/* ---- mathematics that may be less exact */
+
+#define HR_FAST_SQRT(x)      native_sqrt(x)
+#define HR_FAST_RSQRT(x)     native_rsqrt(x)
+#define HR_FAST_SIN(x)       native_sin(x)
+#define HR_FAST_COS(x)       native_cos(x)
+#define HR_FAST_EXP(x)       native_exp(x)
+#define HR_FAST_LOG(x)       native_log(x)
+#define HR_FAST_POW(x, y)    native_powr(x, y)
+#define HR_FAST_DIVIDE(x, y) native_divide(x, y)
+
+/* ---- kernels */
+
+#define HR_DECLARE_TILE(type, name) __local type *name
+#define HR_DEFINE_(name, count, declared, passed, others, fields)              \
+    __kernel void name(const hr_domain hr_d, declared)
+
+#endif

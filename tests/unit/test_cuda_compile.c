@@ -9,18 +9,21 @@
 #include "runtime/module.h"
 #include "test.h"
 
-extern const hr_kernel axpy, broken;
+extern const hr_kernel axpy, integers, broken;
 
 static void dialect(void)
 {
+    static const hr_kernel *const files[] = {&axpy, &integers};
     const char *none[] = {NULL};
-    char *source = hri_kernel_source(&axpy), *image = NULL;
     TEST_CASE("kernels in the dialect");
-    CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image) == HR_OK);
-    CHECK(image != NULL);
-    free(image);
-    free(source);
-    source = hri_kernel_source(&broken);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char *source = hri_kernel_source(files[i]), *image = NULL;
+        CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image) == HR_OK);
+        CHECK(image != NULL);
+        free(image);
+        free(source);
+    }
+    char *source = hri_kernel_source(&broken), *image = NULL;
     CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image),
                 HR_ERROR_BUILD, "broken.c(12)");
     free(source);

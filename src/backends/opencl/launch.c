@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of the caller's. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/opencl/opencl.h"
 
@@ -9,6 +10,24 @@ typedef struct hri_cl_module {
     cl_program program;
     cl_kernel kernel;
 } hri_cl_module;
+
+/* Sub-groups are there from OpenCL C 2.0 on, which devices may leave out, and
+ * 3.0 tells by macros which they have. Division and roots are exact where the
+ * device can: those of CUDA and the host are. */
+static const char *options(const hri_cl_unit *unit)
+{
+    char version[64] = "";
+    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_OPENCL_C_VERSION,
+                           sizeof version - 1, version, NULL);
+    const bool recent = strncmp(version, "OpenCL C 3", 10) == 0;
+    const bool exact = (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) &
+                        CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    return recent  ? exact
+                         ? "-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt"
+                         : "-cl-std=CL3.0"
+           : exact ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+                   : "-cl-std=CL1.2";
+}
 
 hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
                               const char *source, hri_module **out)
@@ -22,7 +41,7 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
     module->base.device = base;
     hr_status status =
         hri_cl_program_build(device->unit, device->context, source,
-                             "-cl-std=CL1.2", &module->program);
+                             options(device->unit), &module->program);
     if (status == HR_OK) {
         cl_int error;
         module->kernel =

@@ -31,11 +31,13 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
   test_again(gpu/test_launch:${set} gpu "" test_launch ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
-  test_again(gpu/test_dialect:${set} gpu "" test_dialect ${set})
+  foreach(name test_dialect test_text)
+    test_again(gpu/${name}:${set} gpu "" ${name} ${set})
+    test_again(conformance/${name}:fake_${set} conformance "${faked}"
+      ${name} ${set})
+  endforeach()
   test_again(conformance/test_launch:fake_${set} conformance "${faked}"
     test_launch ${set})
-  test_again(conformance/test_dialect:fake_${set} conformance "${faked}"
-    test_dialect ${set})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()

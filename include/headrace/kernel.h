@@ -54,16 +54,19 @@ typedef struct hr_parameter {
     size_t at, shape_at; /**< in the arguments that host gets */
 } hr_parameter;
 
-/** A kernel; a constant that HR_KERNEL1 to HR_KERNEL8 of the dialect make. */
-typedef struct hr_kernel {
+/** A kernel: a constant that HR_KERNEL1 to HR_KERNEL8 of the dialect make, or
+ *  what hr_kernel_create gives. */
+typedef struct hr_kernel hr_kernel;
+struct hr_kernel {
     const char *name;
     const char *file; /**< its source file, for the messages of compilers */
     const char *text; /**< of that file; NULL: it runs on the host alone */
-    const hr_parameter *(*parameters)(void);
+    const hr_parameter *(*parameters)(const hr_kernel *kernel);
     uint32_t parameter_count;
     size_t argument_bytes;
-    void (*host)(const hr_domain *domain, const void *arguments);
-} hr_kernel;
+    void (*host)(const hr_domain *domain,
+                 const void *arguments); /**< NULL: known as text alone */
+};
 
 /** An argument of a launch; made by the functions below. */
 typedef struct hr_argument {
@@ -92,6 +95,27 @@ HR_API hr_argument hr_value(const void *value, size_t bytes);
 /** So many bytes of memory of each tile, for a TILE parameter.
  * @threads Any thread. */
 HR_API hr_argument hr_tile_bytes(size_t bytes);
+
+/** A kernel out of text in the dialect that is known at run time only, for
+ *  accelerators with a compiler: on the host only kernels run that the build
+ *  has compiled. `file` is its name in messages, or NULL.
+ *
+ *  Sizes of the arguments are checked as always; a type that is not one of the
+ *  dialect's, such as a struct of the text's own, has the size of the first
+ *  argument that it is launched with, and the compiler checks that it does.
+ *
+ * @owner   text may go after the call. The kernel is the context's, lives as
+ *          long, and is launched there alone.
+ * @errors  HR_ERROR_INVALID for NULL; HR_ERROR_BUILD, with file and line, when
+ *          the text has no kernel of that name, or its list of parameters is
+ *          not one; HR_ERROR_OUT_OF_MEMORY. Other faults are found when it is
+ *          first launched on an accelerator.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
+                                               const char *text,
+                                               const char *name,
+                                               const char *file,
+                                               const hr_kernel **kernel);
 
 /** Enqueue a kernel: it runs once for each point of `domain`, in tiles of
  *  `tile` points. Extents need not be multiples of the tile's. What its views

@@ -3,6 +3,7 @@
 #include "arrays/array.h"
 #include "base/size.h"
 #include "runtime/module.h"
+#include "runtime/text.h"
 
 hr_argument hr_in(hr_view view)
 {
@@ -80,7 +81,7 @@ static hr_status check_view(const launching *l, uint32_t i)
                         "%s: %s has rank %u, but the view has %u",
                         l->kernel->name, p->name, p->rank, a->view.extent.rank);
     }
-    if (a->view.element_bytes != p->bytes) {
+    if (a->view.element_bytes != p->bytes && p->bytes != 0) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s has elements of type %s, %zu bytes, but the "
                         "view's have %zu",
@@ -103,7 +104,8 @@ static hr_status check_argument(const launching *l, uint32_t i)
         return check_view(l, i);
     }
     if (p->kind == HR_PARAMETER_VALUE &&
-        (a->bytes != p->bytes || a->value == NULL)) {
+        ((a->bytes != p->bytes && p->bytes != 0) || a->bytes == 0 ||
+         a->value == NULL)) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s is a %s of %zu bytes, but %zu were given",
                         l->kernel->name, p->name, p->type, p->bytes,
@@ -288,13 +290,37 @@ static hr_status find_regions(launching *l)
     return status;
 }
 
+/* The module, whose compiler verifies the sizes that only the arguments tell.
+ */
+static hr_status find_module(launching *l)
+{
+    bool learned[HR_MOST_PARAMETERS] = {false};
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
+        const hr_argument *a = &l->arguments[i];
+        learned[i] =
+            l->parameters[i].bytes == 0 && a->kind != HR_PARAMETER_TILE;
+        if (learned[i]) {
+            hri_text_learn(l->kernel, i,
+                           a->kind == HR_PARAMETER_VIEW ? a->view.element_bytes
+                                                        : a->bytes);
+        }
+    }
+    hr_status status = hri_accelerator_module(l->queue->accelerator, l->kernel,
+                                              &l->launch.module);
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
+        if (learned[i] && status != HR_OK) {
+            hri_text_learn(l->kernel, i, 0);
+        }
+    }
+    return status;
+}
+
 static hr_status enqueue(launching *l)
 {
     hri_queue *queue = l->queue->queue;
     hr_status status = find_regions(l);
     if (status == HR_OK) {
-        status = hri_accelerator_module(l->queue->accelerator, l->kernel,
-                                        &l->launch.module);
+        status = find_module(l);
     }
     if (status == HR_OK) {
         status = begin_views(l);
@@ -327,18 +353,18 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
     }
     launching l = {.queue = queue,
                    .kernel = kernel,
-                   .parameters = kernel->parameters(),
+                   .parameters = kernel->parameters(kernel),
                    .arguments = arguments,
                    .place = hri_place_of(queue->context, queue->accelerator)};
     hr_status status = set_domain(&l, &domain, tile);
+    pthread_mutex_lock(&queue->context->lock);
+    status = status == HR_OK ? hri_text_check(kernel, queue->context) : status;
     for (uint32_t i = 0; i < kernel->parameter_count && status == HR_OK; i++) {
         status = check_argument(&l, i);
     }
-    if (status != HR_OK) {
-        return status;
+    if (status == HR_OK) {
+        status = enqueue(&l);
     }
-    pthread_mutex_lock(&queue->context->lock);
-    status = enqueue(&l);
     pthread_mutex_unlock(&queue->context->lock);
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         hri_boxes_finish(&l.regions[i]);

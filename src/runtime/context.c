@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "runtime/accelerator.h"
 #include "runtime/structs.h"
+#include "runtime/text.h"
 
 /* Into *read, which holds the defaults. */
 static hr_status read_options(const hr_context_options *options,
@@ -218,6 +219,7 @@ void hr_context_destroy(hr_context *context)
     }
     hri_areas_free(context);
     hri_accelerators_close(context);
+    hri_texts_free(context);
     hri_pool_destroy(context->pool);
     free(context->machine);
     pthread_mutex_destroy(&context->log_lock);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/text.h"
+
 extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
 
 struct hri_loaded {
@@ -13,18 +15,39 @@ struct hri_loaded {
     hri_module *module;
 };
 
+/* What the compiler finds true of types whose size it alone knows. */
+static void append_sizes(char *end, const hr_kernel *kernel)
+{
+    const hr_parameter *p = kernel->parameters(kernel);
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        if (hri_text_learned(kernel, i)) {
+            end += sprintf(end,
+                           "\n#line 1 \"argument %s\"\n"
+                           "typedef char hr_%s_has_%zu_bytes"
+                           "[sizeof(%s) == %zu ? 1 : -1];\n",
+                           p[i].name, p[i].name, p[i].bytes, p[i].type,
+                           p[i].bytes);
+        }
+    }
+}
+
 /* Messages have the file's own name and lines. The line that includes the
  * dialect becomes empty. */
 char *hri_kernel_source(const hr_kernel *kernel)
 {
     static const char include[] = "#include <headrace/dialect.h>";
-    const size_t bytes =
+    const hr_parameter *p = kernel->parameters(kernel);
+    size_t bytes =
         strlen(hri_dialect_text) + strlen(kernel->file) + strlen(kernel->text);
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        bytes += 160 + 2 * strlen(p[i].name) + strlen(p[i].type);
+    }
     char *source = malloc(bytes + 32);
     if (source != NULL) {
-        sprintf(source, "%s\n#line 1 \"%s\"\n%s", hri_dialect_text,
-                kernel->file, kernel->text);
-        char *line = source + strlen(hri_dialect_text);
+        char *line = source + sprintf(source, "%s\n", hri_dialect_text);
+        char *end = line + sprintf(line, "#line 1 \"%s\"\n%s", kernel->file,
+                                   kernel->text);
+        append_sizes(end, kernel);
         while ((line = strstr(line, include)) != NULL) {
             memset(line, ' ', sizeof include - 1);
         }
@@ -57,7 +80,12 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
 {
     *module = NULL;
     if (a->device->info.host) {
-        return HR_OK;
+        return kernel->host != NULL
+                   ? HR_OK
+                   : hri_fail(HR_ERROR_UNSUPPORTED,
+                              "%s: the kernel %s is known as text alone, and "
+                              "the host runs what the build has compiled",
+                              a->path, kernel->name);
     }
     for (const hri_loaded *l = a->loaded; l != NULL; l = l->next) {
         if (l->kernel == kernel) {

@@ -72,6 +72,7 @@ struct hr_context {
     hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */
     bool links_known;
     struct hri_area *areas;                    /* of hr_allocate_pinned */
+    struct hri_text *texts;                    /* of hr_kernel_create */
     uint64_t moved_up, moved_down, moved_peer; /* bytes, by arrays */
     hri_pool *pool; /* threads for work on the host */
     hr_log_function log;

@@ -127,7 +127,7 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     fault_queue *queue = (fault_queue *)base;
     hri_launch inner = *launch;
     hri_kernel_argument arguments[HR_MOST_PARAMETERS];
-    const hr_parameter *p = launch->kernel->parameters();
+    const hr_parameter *p = launch->kernel->parameters(launch->kernel);
     hr_status status = fault_enter(FAULT_LAUNCH);
     if (status != HR_OK) {
         return status;

@@ -225,8 +225,9 @@ HR_INTEGERS_(HR_BITWISE_)
     HR_ABOUT_PLAIN_(type, name, HR_PARAMETER_TILE)
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \
     static inline void name##_body(const hr_domain hr_d, declared);            \
-    static const hr_parameter *name##_parameters(void)                         \
+    static const hr_parameter *name##_parameters(const hr_kernel *kernel)      \
     {                                                                          \
+        (void)kernel;                                                          \
         struct hr_fields {                                                     \
             fields                                                             \
         };                                                                     \

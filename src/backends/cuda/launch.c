@@ -83,7 +83,7 @@ typedef struct passed {
 static void pass(const hri_launch *l, passed *x)
 {
     enum { ALIGNMENT = 16 };
-    const hr_parameter *p = l->kernel->parameters();
+    const hr_parameter *p = l->kernel->parameters(l->kernel);
     size_t at = 0;
     x->pointers[at++] = (void *)(uintptr_t)&l->domain;
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {

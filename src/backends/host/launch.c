@@ -25,7 +25,7 @@ static size_t round_up(size_t bytes)
 
 static size_t tile_memory(const hri_launch *l)
 {
-    const hr_parameter *p = l->kernel->parameters();
+    const hr_parameter *p = l->kernel->parameters(l->kernel);
     size_t bytes = 0;
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         bytes += p[i].kind == HR_PARAMETER_TILE
@@ -38,7 +38,7 @@ static size_t tile_memory(const hri_launch *l)
 /* The struct that the kernel's own code expects. */
 static void fill(const hri_launch *l, unsigned char *arguments)
 {
-    const hr_parameter *p = l->kernel->parameters();
+    const hr_parameter *p = l->kernel->parameters(l->kernel);
     unsigned char *memory = arguments + round_up(l->kernel->argument_bytes);
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         const hri_kernel_argument *a = &l->arguments[i];

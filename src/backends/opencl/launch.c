@@ -87,7 +87,7 @@ static cl_int set_view(cl_kernel kernel, cl_uint *at,
 
 static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
 {
-    const hr_parameter *p = l->kernel->parameters();
+    const hr_parameter *p = l->kernel->parameters(l->kernel);
     cl_uint at = 0;
     cl_int error =
         hri_cl.clSetKernelArg(kernel, at++, sizeof l->domain, &l->domain);

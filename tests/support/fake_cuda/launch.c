@@ -19,7 +19,7 @@ const void *fake_find_kernel(const char *name)
 static void fill(const hr_kernel *kernel, void **arguments,
                  unsigned char *memory, unsigned char *fields)
 {
-    const hr_parameter *p = kernel->parameters();
+    const hr_parameter *p = kernel->parameters(kernel);
     size_t at = 1; /* behind the domain */
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         if (p[i].kind == HR_PARAMETER_VIEW) {

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels that are known as text alone: finding one in its text, and what it
+ * says of its parameters. The rest of the text is for the compilers. */
+#include "runtime/text.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct hri_text {
+    hr_kernel kernel; /* first, so that one is the other */
+    struct hri_text *next;
+    hr_context *context;
+    hr_parameter parameters[HR_MOST_PARAMETERS];
+    bool learned[HR_MOST_PARAMETERS];
+    char *free_words; /* where the next goes */
+    char words[];     /* all that is kept of the text, and itself */
+} hri_text;
+
+static const hr_parameter *parameters_of(const hr_kernel *kernel)
+{
+    return ((const hri_text *)kernel)->parameters;
+}
+
+static const char *keep(hri_text *text, const char *words, size_t length)
+{
+    char *kept = text->free_words;
+    memcpy(kept, words, length);
+    kept[length] = '\0';
+    text->free_words += length + 1;
+    return kept;
+}
+
+/* ---- reading */
+
+/* Spaces in the place of comments, strings and continued lines. */
+static void blank(char *at)
+{
+    while (*at != '\0') {
+        char *end = at;
+        if (strncmp(at, "//", 2) == 0) {
+            end += strcspn(at, "\n");
+        } else if (strncmp(at, "/*", 2) == 0) {
+            end = strstr(at + 2, "*/");
+            end = end != NULL ? end + 2 : at + strlen(at);
+        } else if (*at == '"') {
+            for (end++; *end != '\0' && *end != '"'; end++) {
+                end += end[0] == '\\' && end[1] != '\0';
+            }
+            end += *end == '"';
+        } else if (at[0] == '\\' && at[1] == '\n') {
+            end++;
+        }
+        for (; at < end; at++) {
+            *at = *at == '\n' ? '\n' : ' ';
+        }
+        at += *at != '\0';
+    }
+}
+
+typedef struct reader {
+    hri_text *to;
+    const char *start, *at; /* of what is blanked */
+} reader;
+
+static hr_status wrong(const reader *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static hr_status wrong(const reader *r, const char *format, ...)
+{
+    char what[300];
+    int line = 1;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    for (const char *c = r->start; c < r->at; c++) {
+        line += *c == '\n';
+    }
+    return hri_fail(HR_ERROR_BUILD, "%s:%d: %s: %s", r->to->kernel.file, line,
+                    r->to->kernel.name, what);
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static void skip_space(reader *r)
+{
+    r->at += strspn(r->at, " \t\r\n\f\v");
+}
+
+static bool take(reader *r, char c)
+{
+    skip_space(r);
+    bool there = *r->at == c;
+    r->at += there;
+    return there;
+}
+
+/* What stands before the next comma or parenthesis, one space between words. */
+static const char *take_words(reader *r)
+{
+    char *const start = r->to->free_words, *end = start;
+    skip_space(r);
+    for (; *r->at != '\0' && strchr(",()", *r->at) == NULL; skip_space(r)) {
+        end += end > start;
+        for (; *r->at != '\0' && strchr(",() \t\r\n\f\v", *r->at) == NULL;
+             r->at++) {
+            *end++ = *r->at;
+        }
+        *end = ' ';
+    }
+    *end = '\0';
+    r->to->free_words = end + 1;
+    return start;
+}
+
+static bool is_name(const char *words)
+{
+    size_t length = 0;
+    while (is_word(words[length])) {
+        length++;
+    }
+    return length > 0 && words[length] == '\0' &&
+           !isdigit((unsigned char)words[0]);
+}
+
+/* ---- parameters */
+
+/* 0 for a type that the dialect does not define. */
+static size_t type_bytes(const char *type)
+{
+    static const struct {
+        const char *name;
+        size_t bytes;
+    } known[] = {{"char", 1},     {"signed char", 1},    {"unsigned char", 1},
+                 {"short", 2},    {"unsigned short", 2}, {"int", 4},
+                 {"unsigned", 4}, {"unsigned int", 4},   {"float", 4},
+                 {"long", 8},     {"unsigned long", 8},  {"double", 8},
+                 {"hr_index", 8}, {"hr_f16", 2},         {"hr_bf16", 2},
+                 {"hr_c32", 8},   {"hr_c64", 16}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].name, type) == 0) {
+            return known[i].bytes;
+        }
+    }
+    return 0;
+}
+
+static bool set_kind(hr_parameter *p, const char *word)
+{
+    static const struct {
+        const char *word;
+        hr_parameter_kind kind;
+        hr_access access;
+    } known[] = {{"IN", HR_PARAMETER_VIEW, HR_IN},
+                 {"OUT", HR_PARAMETER_VIEW, HR_OUT},
+                 {"INOUT", HR_PARAMETER_VIEW, HR_INOUT},
+                 {"VALUE", HR_PARAMETER_VALUE, (hr_access)0},
+                 {"TILE", HR_PARAMETER_TILE, (hr_access)0}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].word, word) == 0) {
+            p->kind = known[i].kind;
+            p->access = known[i].access;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* (KIND, type, rank, name) */
+static hr_status take_parameter(reader *r, hr_parameter *p)
+{
+    const char *words[4] = {"", "", "", ""};
+    int count = 0;
+    bool closed = false;
+    if (!take(r, '(')) {
+        return wrong(r, "a parameter is (KIND, type, rank, name)");
+    }
+    do {
+        words[count++] = take_words(r);
+        closed = take(r, ')');
+    } while (!closed && count < 4 && take(r, ','));
+    if (count != 4 || !closed) {
+        return wrong(r,
+                     "a parameter is (KIND, type, rank, name), and (%s, "
+                     "%s, ... is not",
+                     words[0], words[1]);
+    }
+    if (!set_kind(p, words[0])) {
+        return wrong(r,
+                     "the parameter %s is %s, which is none of IN, OUT, INOUT, "
+                     "VALUE and TILE",
+                     words[3], words[0]);
+    }
+    const bool view = p->kind == HR_PARAMETER_VIEW;
+    char *end;
+    long rank = strtol(words[2], &end, 10);
+    if (*end != '\0' || end == words[2] || rank < (view ? 1 : 0) ||
+        rank > (view ? HR_MOST_RANK : 0)) {
+        return wrong(r, "%s has rank %s, but %s", words[3], words[2],
+                     view ? "views have 1 to 3" : "what is no view has 0");
+    }
+    if (words[1][0] == '\0' || !is_name(words[3])) {
+        return wrong(r, "a parameter of type \"%s\" has the name \"%s\"",
+                     words[1], words[3]);
+    }
+    p->rank = (uint32_t)rank;
+    p->type = words[1];
+    p->name = words[3];
+    p->bytes = type_bytes(p->type);
+    return HR_OK;
+}
+
+/* Behind HR_KERNELn(name */
+static hr_status take_parameters(reader *r, uint32_t count)
+{
+    hri_text *to = r->to;
+    uint32_t found = 0;
+    for (; take(r, ','); found++) {
+        if (found == count || found == HR_MOST_PARAMETERS) {
+            return wrong(r, "HR_KERNEL%u has more than %u parameters", count,
+                         count);
+        }
+        hr_parameter *p = &to->parameters[found];
+        hr_status status = take_parameter(r, p);
+        if (status != HR_OK) {
+            return status;
+        }
+        for (uint32_t i = 0; i < found; i++) {
+            if (strcmp(to->parameters[i].name, p->name) == 0) {
+                return wrong(r, "two parameters have the name %s", p->name);
+            }
+        }
+    }
+    if (!take(r, ')')) {
+        return wrong(r, "the list of parameters has no end");
+    }
+    if (found != count) {
+        return wrong(r, "HR_KERNEL%u has %u parameters", count, found);
+    }
+    to->kernel.parameter_count = count;
+    return HR_OK;
+}
+
+/* Go behind "HR_KERNELn(name"; false when there is none. */
+static bool find_kernel(reader *r, uint32_t *count)
+{
+    static const char start[] = "HR_KERNEL";
+    const size_t length = strlen(r->to->kernel.name);
+    for (const char *at = r->start; (at = strstr(at, start)) != NULL;) {
+        bool begins = at == r->start || !is_word(at[-1]);
+        char *end;
+        at += sizeof start - 1;
+        if (!begins || !isdigit((unsigned char)*at)) {
+            continue;
+        }
+        *count = (uint32_t)strtoul(at, &end, 10);
+        r->at = end;
+        if (!take(r, '(')) {
+            continue;
+        }
+        skip_space(r);
+        if (strncmp(r->at, r->to->kernel.name, length) == 0 &&
+            !is_word(r->at[length])) {
+            r->at += length;
+            return true;
+        }
+    }
+    r->at = r->start;
+    return false;
+}
+
+static hr_status read_text(hri_text *to, const char *blanked)
+{
+    reader r = {.to = to, .start = blanked, .at = blanked};
+    uint32_t count = 0;
+    if (!find_kernel(&r, &count)) {
+        return hri_fail(HR_ERROR_BUILD, "%s: there is no kernel %s",
+                        to->kernel.file, to->kernel.name);
+    }
+    if (count < 1 || count > HR_MOST_PARAMETERS) {
+        return wrong(&r, "there are HR_KERNEL1 to HR_KERNEL%d, and no %u",
+                     HR_MOST_PARAMETERS, count);
+    }
+    return take_parameters(&r, count);
+}
+
+/* ---- the calls */
+
+static hr_status create(const char *text, const char *name, const char *file,
+                        hri_text **out)
+{
+    const size_t bytes = strlen(text);
+    char *blanked = strdup(text);
+    /* words are parts of the text, ended each */
+    hri_text *to =
+        calloc(1, sizeof *to + 3 * bytes + strlen(name) + strlen(file) + 8);
+    if (blanked == NULL || to == NULL) {
+        free(blanked);
+        free(to);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", file,
+                        name);
+    }
+    to->free_words = to->words;
+    to->kernel.name = keep(to, name, strlen(name));
+    to->kernel.file = keep(to, file, strlen(file));
+    to->kernel.text = keep(to, text, bytes);
+    to->kernel.parameters = parameters_of;
+    blank(blanked);
+    hr_status status = read_text(to, blanked);
+    free(blanked);
+    if (status != HR_OK) {
+        free(to);
+        return status;
+    }
+    *out = to;
+    return HR_OK;
+}
+
+hr_status hr_kernel_create(hr_context *context, const char *text,
+                           const char *name, const char *file,
+                           const hr_kernel **kernel)
+{
+    hri_text *made = NULL;
+    if (context == NULL || text == NULL || name == NULL || kernel == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "kernel out of text: %s is NULL",
+                        context == NULL ? "the context"
+                        : text == NULL  ? "the text"
+                        : name == NULL  ? "the name"
+                                        : "the place for the kernel");
+    }
+    if (!is_name(name)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "kernel out of text: \"%s\" is no kernel's name", name);
+    }
+    hr_status status = create(text, name, file != NULL ? file : "text", &made);
+    if (status != HR_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&context->lock);
+    made->context = context;
+    made->next = context->texts;
+    context->texts = made;
+    pthread_mutex_unlock(&context->lock);
+    *kernel = &made->kernel;
+    return HR_OK;
+}
+
+/* Kernels that the build has compiled have a function for the host. */
+static hri_text *text_of(const hr_kernel *kernel)
+{
+    return kernel->host == NULL ? (hri_text *)(uintptr_t)kernel : NULL;
+}
+
+hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context)
+{
+    const hri_text *text = text_of(kernel);
+    return text == NULL || text->context == context
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "%s: the kernel was created in another context",
+                          kernel->name);
+}
+
+void hri_text_learn(const hr_kernel *kernel, uint32_t parameter, size_t bytes)
+{
+    hri_text *text = text_of(kernel);
+    text->parameters[parameter].bytes = bytes;
+    text->learned[parameter] = bytes > 0;
+}
+
+bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter)
+{
+    const hri_text *text = text_of(kernel);
+    return text != NULL && text->learned[parameter];
+}
+
+void hri_texts_free(hr_context *context)
+{
+    while (context->texts != NULL) {
+        hri_text *text = context->texts;
+        context->texts = text->next;
+        free(text);
+    }
+}

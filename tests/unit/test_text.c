@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels out of text that is known at run time only, on the accelerators of
+ * argv[1]; and texts that are refused, each with its sentence. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "test.h"
+
+typedef struct point {
+    float x;
+    int n;
+} point;
+
+enum { N = 100 };
+
+typedef struct bed {
+    hr_context *context;
+    hr_queue *queue;
+    hr_array *x, *y;
+    bool host;
+    float data[2][N];
+} bed;
+
+static const char axpy_text[] =
+    "#include <headrace/dialect.h>\n"
+    "typedef struct point { float x; int n; } point;\n"
+    "/* HR_KERNEL1(axpy, in a comment */ // HR_KERNEL2(axpy,\n"
+    "HR_KERNEL4(axpy, (IN, float, 1, x), (INOUT,\n"
+    "        float, 1, y), (VALUE, float, 0, a) /* , */,\n"
+    "    ( VALUE , point ,0, p ) )\n"
+    "{\n"
+    "    HR_EACH1(i)\n"
+    "    {\n"
+    "        HR_AT1(y, i) += a * HR_AT1(x, i) + p.x * (float)p.n;\n"
+    "    }\n"
+    "}\n";
+
+static const hr_kernel *make(const bed *b, const char *text, const char *name)
+{
+    const hr_kernel *kernel = NULL;
+    CHECK(hr_kernel_create(b->context, text, name, "user.c", &kernel) == HR_OK);
+    return kernel;
+}
+
+static hr_status launch(const bed *b, const hr_kernel *kernel, const void *p,
+                        size_t p_bytes)
+{
+    static const float a = 2.0f;
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(b->x)), hr_inout(hr_view_of(b->y)),
+        hr_value(&a, sizeof a), hr_value(p, p_bytes)};
+    return hr_launch(b->queue, kernel, hr_extent1(N), NULL, arguments, 4);
+}
+
+static void runs(bed *b)
+{
+    TEST_CASE("a kernel out of text");
+    const point p = {0.5f, 6};
+    const double more[3] = {0};
+    for (int i = 0; i < N; i++) {
+        b->data[0][i] = (float)i;
+        b->data[1][i] = (float)(1000 - i);
+    }
+    CHECK(hr_refresh(hr_view_of(b->x)) == HR_OK);
+    CHECK(hr_refresh(hr_view_of(b->y)) == HR_OK);
+    const hr_kernel *axpy = make(b, axpy_text, "axpy");
+    if (b->host) {
+        CHECK_FAILS(launch(b, axpy, &p, sizeof p), HR_ERROR_UNSUPPORTED,
+                    "axpy is known as text alone");
+        return;
+    }
+    CHECK(launch(b, axpy, &p, sizeof p) == HR_OK);
+    CHECK(launch(b, axpy, &p, sizeof p) == HR_OK);
+    CHECK_FAILS(launch(b, axpy, more, sizeof more), HR_ERROR_INVALID,
+                "p is a point of 8 bytes, but 24 were given");
+    CHECK(hr_synchronize(hr_view_of(b->y)) == HR_OK);
+    int ok = 1;
+    for (int i = 0; i < N; i++) {
+        ok = ok &&
+             b->data[1][i] == (float)(1000 - i) + 2 * (2.0f * (float)i + 3);
+    }
+    CHECK(ok);
+}
+
+/* A compiler alone knows how large a struct of the text's is. */
+static void sizes(const bed *b)
+{
+    TEST_CASE("arguments of other sizes than the text's types");
+    const double wide[3] = {0};
+    const point p = {0.5f, 6};
+    const hr_kernel *axpy = make(b, axpy_text, "axpy");
+    if (b->host || getenv("HEADRACE_CUDA") != NULL) { /* nothing compiles */
+        return;
+    }
+    CHECK_FAILS(launch(b, axpy, wide, sizeof wide), HR_ERROR_BUILD,
+                "argument p");
+    CHECK(strstr(hr_last_error(), "hr_p_has_24_bytes") != NULL);
+    CHECK(launch(b, axpy, &p, sizeof p) == HR_OK); /* it can still be right */
+    CHECK(hr_queue_finish(b->queue) == HR_OK);
+}
+
+/* ---- what is refused when the kernel is made */
+
+static void ill_formed(const bed *b)
+{
+    static const struct {
+        const char *text, *sentence;
+    } bad[] = {
+        {"", "user.c: there is no kernel k"},
+        {"HR_KERNEL1(kk, (IN, float, 1, x)) {}", "there is no kernel k"},
+        {"// HR_KERNEL1(k, (IN, float, 1, x))", "there is no kernel k"},
+        {"\"HR_KERNEL1(k, (IN, float, 1, x))\"", "there is no kernel k"},
+        {"MY_HR_KERNEL1(k, (IN, float, 1, x))", "there is no kernel k"},
+        {"HR_KERNEL9(k, (IN, float, 1, x))", "HR_KERNEL8, and no 9"},
+        {"HR_KERNEL0(k)", "HR_KERNEL8, and no 0"},
+        {"HR_KERNEL2(k, (IN, float, 1, x))", "HR_KERNEL2 has 1 parameters"},
+        {"HR_KERNEL1(k, (IN, float, 1, x), (IN, int, 1, y))",
+         "HR_KERNEL1 has more than 1 parameters"},
+        {"\n\nHR_KERNEL1(k,\n (INN, float, 1, x))",
+         "user.c:4: k: the parameter x is INN, which is none of IN, OUT"},
+        {"HR_KERNEL1(k, (IN, float, 4, x))", "x has rank 4, but views have 1"},
+        {"HR_KERNEL1(k, (IN, float, 0, x))", "x has rank 0, but views have 1"},
+        {"HR_KERNEL1(k, (OUT, float, one, x))", "x has rank one, but views"},
+        {"HR_KERNEL1(k, (VALUE, float, 1, x))",
+         "x has rank 1, but what is no view has 0"},
+        {"HR_KERNEL1(k, (IN, float, 1))", "(IN, float, ... is not"},
+        {"HR_KERNEL1(k, (IN, float, 1, x, y))", "(IN, float, ... is not"},
+        {"HR_KERNEL1(k, IN, float, 1, x)", "a parameter is (KIND, type"},
+        {"HR_KERNEL1(k, (IN, float, 1, 2x))", "has the name \"2x\""},
+        {"HR_KERNEL1(k, (IN, , 1, x))", "of type \"\" has the name \"x\""},
+        {"HR_KERNEL2(k, (IN, int, 1, x), (IN, int, 1, x))",
+         "two parameters have the name x"},
+        {"HR_KERNEL1(k, (IN, float, 1, x)", "parameters has no end"},
+        {"HR_KERNEL1(k, (IN, float, 1, x", "(IN, float, ... is not"},
+        {"HR_KERNEL1(k", "the list of parameters has no end"},
+        {"HR_KERNEL1(k)", "HR_KERNEL1 has 0 parameters"},
+    };
+    TEST_CASE("texts without a kernel");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const hr_kernel *kernel = NULL;
+        CHECK_FAILS(
+            hr_kernel_create(b->context, bad[i].text, "k", "user.c", &kernel),
+            HR_ERROR_BUILD, bad[i].sentence);
+        CHECK(kernel == NULL && strchr(hr_last_error(), '\n') == NULL);
+    }
+    const hr_kernel *kernel = NULL;
+    CHECK_FAILS(hr_kernel_create(NULL, "", "k", "f", &kernel), HR_ERROR_INVALID,
+                "the context is NULL");
+    CHECK_FAILS(hr_kernel_create(b->context, NULL, "k", "f", &kernel),
+                HR_ERROR_INVALID, "the text is NULL");
+    CHECK_FAILS(hr_kernel_create(b->context, "", NULL, "f", &kernel),
+                HR_ERROR_INVALID, "the name is NULL");
+    CHECK_FAILS(hr_kernel_create(b->context, "", "k", "f", NULL),
+                HR_ERROR_INVALID, "the place for the kernel is NULL");
+    CHECK_FAILS(hr_kernel_create(b->context, "", "a b", NULL, &kernel),
+                HR_ERROR_INVALID, "\"a b\" is no kernel's name");
+    CHECK_FAILS(hr_kernel_create(b->context, "", "k", NULL, &kernel),
+                HR_ERROR_BUILD, "text: there is no kernel k");
+}
+
+/* ---- what the accelerator's compiler refuses */
+
+static void does_not_compile(const bed *b)
+{
+    static const struct {
+        const char *body, *line;
+    } bad[] = {
+        {"{\n HR_EACH1(i) {\n HR_AT1(y, i) = nothing;\n }\n}", "4"},
+        {"{\n HR_EACH1(i) {\n HR_AT1(x, i) = 1.0f;\n }\n}", "4"}, /* IN */
+        {"{\n HR_EACH1(i) {\n HR_AT1(z, i) = 1.0f;\n }\n}", "4"},
+        {"{\n HR_EACH1(i) {\n HR_AT1(y, i) = f(1.0f)\n }\n}", "4"},
+        {"{\n matrix m;\n}", "3"},
+        {"{\n#error no such luck\n}", "3"},
+        {"{\n HR_EACH1(i) {\n HR_AT1(y, i) = \"text\" * 2;\n }\n}", "4"},
+        {"{\n HR_EACH1(i) {\n HR_P(sum) = 0;\n }\n}", "4"},
+    };
+    TEST_CASE("texts that a compiler refuses");
+    if (b->host || getenv("HEADRACE_CUDA") != NULL) { /* nothing compiles */
+        return;
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[300], place[2][32];
+        snprintf(text, sizeof text,
+                 "HR_KERNEL2(k, (IN, float, 1, x), (OUT, float, 1, y))\n%s\n",
+                 bad[i].body);
+        snprintf(place[0], sizeof place[0], "user.c:%s", bad[i].line);
+        snprintf(place[1], sizeof place[1], "user.c(%s)", bad[i].line);
+        const hr_argument arguments[] = {hr_in(hr_view_of(b->x)),
+                                         hr_out(hr_view_of(b->y))};
+        CHECK_FAILS(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
+                              arguments, 2),
+                    HR_ERROR_BUILD, "user.c");
+        CHECK(strstr(hr_last_error(), place[0]) != NULL ||
+              strstr(hr_last_error(), place[1]) != NULL);
+        CHECK(strchr(hr_last_error(), '\n') == NULL);
+        printf("%s\n", hr_last_error());
+    }
+    CHECK(hr_queue_finish(b->queue) == HR_OK); /* nothing of that has hurt it */
+}
+
+/* A kernel belongs to a context. */
+static void elsewhere(const bed *b)
+{
+    TEST_CASE("a kernel of another context");
+    const point p = {0};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *other = NULL;
+    const hr_kernel *kernel = NULL;
+    options.accelerators = "host";
+    CHECK(hr_context_create(&options, &other) == HR_OK);
+    CHECK(hr_kernel_create(other, axpy_text, "axpy", NULL, &kernel) == HR_OK);
+    CHECK_FAILS(launch(b, kernel, &p, sizeof p), HR_ERROR_INVALID,
+                "created in another context");
+    hr_context_destroy(other);
+}
+
+static void test_one(bed *b, uint32_t index)
+{
+    const hr_extent extent = hr_extent1(N);
+    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+    CHECK(hr_accelerator_describe(b->context, index, &info) == HR_OK);
+    b->host = strncmp(info.path, "host", 4) == 0;
+    CHECK(hr_queue_create(b->context, index, &b->queue) == HR_OK);
+    CHECK(hr_array_wrap(b->context, b->data[0], 4, extent, 0, &b->x) == HR_OK);
+    CHECK(hr_array_wrap(b->context, b->data[1], 4, extent, 0, &b->y) == HR_OK);
+    runs(b);
+    sizes(b);
+    ill_formed(b);
+    does_not_compile(b);
+    elsewhere(b);
+    hr_array_destroy(b->x);
+    hr_array_destroy(b->y);
+    hr_queue_destroy(b->queue);
+}
+
+int main(int count, char **arguments)
+{
+    static bed b;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = count > 1 ? arguments[1] : "opencl";
+    hr_status status = hr_context_create(&options, &b.context);
+    if (status == HR_ERROR_UNAVAILABLE) {
+        return test_skip(hr_last_error());
+    }
+    CHECK(status == HR_OK);
+    for (uint32_t i = 0; status == HR_OK && i < hr_accelerator_count(b.context);
+         i++) {
+        test_one(&b, i);
+    }
+    hr_context_destroy(b.context);
+    return test_end();
+}

@@ -36,9 +36,9 @@
  *  kernels. Indices have the type hr_index.
  *
  *  Sub-groups are neighbouring items of a tile, the last dimension first, that
- *  hear each other without barriers: HR_SUBGROUP_WIDTH of them (1 where there
- *  is no better; the last of a tile may have fewer), of which this is
- *  HR_SUBGROUP_LANE. HR_SUBGROUP_BROADCAST(name, lane) is the value that a
+ *  hear each other without barriers: HR_SUBGROUP_WIDTH of them, of which this is
+ *  HR_SUBGROUP_LANE. They are HR_SUBGROUP_MOST (1 where the compiler has none),
+ *  or fewer in the last of a tile; MOST stands outside blocks too. HR_SUBGROUP_BROADCAST(name, lane) is the value that a
  *  private variable has there, lane being the same for all; SHUFFLE, where it
  *  need not be; HR_SUBGROUP_SUM, MIN and MAX(name) are of all lanes. They stand
  *  in blocks of HR_ITEMS where all items come by, and that block does not

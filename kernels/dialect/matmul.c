@@ -4,6 +4,30 @@
  * products each. */
 #include <headrace/dialect.h>
 
+HR_FUNCTION hr_index least(hr_index a, hr_index b)
+{
+    return a < b ? a : b;
+}
+
+/* One item does it all, as a program without accelerators would: 2 m n k
+ * elements. Launched over 1. */
+HR_KERNEL3(matmul_sequential, (IN, float, 2, a), (IN, float, 2, b),
+           (OUT, float, 2, c))
+{
+    HR_EACH1(only)
+    {
+        for (hr_index row = only; row < HR_EXTENT(c, 0); row++) {
+            for (hr_index col = 0; col < HR_EXTENT(c, 1); col++) {
+                float sum = 0.0f;
+                for (hr_index k = 0; k < HR_EXTENT(a, 1); k++) {
+                    sum += HR_AT2(a, row, k) * HR_AT2(b, k, col);
+                }
+                HR_AT2(c, row, col) = sum;
+            }
+        }
+    }
+}
+
 /* One item for each element of C; both operands come from memory: 2 m n k
  * elements. Launched over m x n, in tiles of any extent. */
 HR_KERNEL3(matmul_naive, (IN, float, 2, a), (IN, float, 2, b),
@@ -35,9 +59,6 @@ HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
         {
             hr_index k = k0 + HR_LOCAL1;
             piece[HR_LOCAL1] = HR_INSIDE2(a, row, k) ? HR_AT2(a, row, k) : 0.0f;
-            if (col < 0) {
-                continue;
-            }
         }
         HR_BARRIER;
         HR_EACH2(row, col)
@@ -49,6 +70,60 @@ HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
             }
         }
         HR_BARRIER;
+    }
+    HR_EACH2(row, col)
+    {
+        HR_AT2(c, row, col) = HR_P(sum);
+    }
+}
+
+/* How wide sub-groups are here. Launched over 1, in tiles like those of what
+ * follows. */
+HR_KERNEL1(subgroup_width, (OUT, int, 2, width))
+{
+    HR_EACH2(row, col)
+    {
+        HR_AT2(width, row, col) = HR_SUBGROUP_MOST;
+    }
+}
+
+/* The same without memory of the tile or barriers: the piece lies in the
+ * registers of a sub-group, as wide as the device makes it, whose items tell
+ * each other. m n k (1 + 1 / width) elements. Launched over m x n in tiles of
+ * one row. */
+HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
+           (OUT, float, 2, c))
+{
+    HR_PRIVATE(float, sum);
+    HR_PRIVATE(float, piece);
+    HR_PRIVATE(hr_index, k0);
+    const hr_index rest = HR_TILE(0) * HR_TILE(1) % HR_SUBGROUP_MOST;
+    const hr_index narrowest = rest > 0 ? rest : HR_SUBGROUP_MOST;
+    HR_ITEMS2(row, col)
+    {
+        HR_P(sum) = 0.0f;
+        HR_P(k0) = 0;
+    }
+    for (hr_index k = 0; k < HR_EXTENT(a, 1); k += narrowest) {
+        HR_ITEMS2(row, col)
+        {
+            const hr_index own = HR_P(k0) + HR_SUBGROUP_LANE;
+            HR_P(piece) = HR_INSIDE2(a, row, own) ? HR_AT2(a, row, own) : 0.0f;
+        }
+        HR_ITEMS2(row, col)
+        {
+            const hr_index inside = least(col, HR_EXTENT(b, 1) - 1);
+            const hr_index width = HR_SUBGROUP_WIDTH;
+            const hr_index last = least(width, HR_EXTENT(b, 0) - HR_P(k0));
+            const hr_index first = HR_P(k0);
+            float own = HR_P(sum);
+            for (hr_index lane = 0; lane < last; lane++) {
+                const float x = HR_SUBGROUP_BROADCAST(piece, lane);
+                own += x * HR_AT2(b, first + lane, inside);
+            }
+            HR_P(sum) = own;
+            HR_P(k0) = first + width;
+        }
     }
     HR_EACH2(row, col)
     {
@@ -96,51 +171,69 @@ HR_KERNEL3(matmul_tiled, (IN, float, 2, a), (IN, float, 2, b),
     }
 }
 
-enum { ITEMS = 16, OWN = 4, WIDE = ITEMS * OWN, DEEP = 16 };
+enum { ITEMS = 16, OWN = 8, PART = 4, WIDE = ITEMS * OWN, DEEP = 16 };
 
 typedef struct block {
     float of[OWN][OWN];
 } block;
 
-/* Each item makes 4 x 4 elements of C in its registers, out of strips of A and
- * B in memory of the tile, which makes 64 x 64: 2 m n k / 64 elements. The
- * elements of an item are 16 apart, so that neighbours read neighbours.
- * Launched over as many items as 64 x 64 tiles of C have, 16 x 16 each. */
+typedef struct strips {
+    float a[OWN], b[OWN];
+} strips;
+
+/* Each item makes 8 x 8 elements of C in its registers, out of strips of A and
+ * B in memory of the tile, which makes 128 x 128: 2 m n k / 128 elements. While
+ * the items multiply one pair of strips they fetch the next. An item's rows,
+ * and columns, are four in a row and four more 64 away, so that neighbours read
+ * neighbours, four at once. Rows and columns outside are those at the edge
+ * again: what comes of them is not written. Launched over as many items as
+ * 128 x 128 tiles of C have, 16 x 16 each. */
 HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
 {
-    HR_TILE_STATIC(float, ta, [DEEP][WIDE + 1]);
+    HR_TILE_STATIC(float, ta, [DEEP][WIDE + PART]);
     HR_TILE_STATIC(float, tb, [DEEP][WIDE]);
     HR_PRIVATE(block, sums);
+    HR_PRIVATE(strips, next);
     HR_ITEMS2(row, col)
     {
         for (int i = 0; i < OWN * OWN; i++) {
             HR_P(sums).of[i / OWN][i % OWN] = 0.0f;
         }
     }
-    for (hr_index k0 = 0; k0 < HR_EXTENT(a, 1); k0 += DEEP) {
+    for (hr_index k0 = -DEEP; k0 < HR_EXTENT(a, 1); k0 += DEEP) {
         HR_ITEMS2(row, col)
         {
-            hr_index top = (row - HR_LOCAL0) * OWN;
-            hr_index left = (col - HR_LOCAL1) * OWN;
-            for (int i = 0; i < OWN; i++) {
-                hr_index r = top + HR_LOCAL0 + i * ITEMS, ka = k0 + HR_LOCAL1;
-                hr_index s = left + HR_LOCAL1 + i * ITEMS, kb = k0 + HR_LOCAL0;
-                ta[HR_LOCAL1][HR_LOCAL0 + i * ITEMS] =
-                    HR_INSIDE2(a, r, ka) ? HR_AT2(a, r, ka) : 0.0f;
-                tb[HR_LOCAL0][HR_LOCAL1 + i * ITEMS] =
-                    HR_INSIDE2(b, kb, s) ? HR_AT2(b, kb, s) : 0.0f;
+            const int item = (int)(HR_LOCAL0 * ITEMS + HR_LOCAL1);
+            for (int i = 0; i < OWN && k0 >= 0; i++) {
+                ta[HR_LOCAL1][HR_LOCAL0 + i * ITEMS] = HR_P(next).a[i];
+                tb[item / WIDE + i * 2][item % WIDE] = HR_P(next).b[i];
             }
         }
-        HR_BARRIER;
+        HR_TILE_BARRIER;
         HR_ITEMS2(row, col)
         {
+            const int item = (int)(HR_LOCAL0 * ITEMS + HR_LOCAL1);
+            const hr_index top = (row - HR_LOCAL0) * OWN + HR_LOCAL0;
+            const hr_index left = (col - HR_LOCAL1) * OWN + item % WIDE;
+            const hr_index s = least(left, HR_EXTENT(b, 1) - 1);
+            const hr_index ka = k0 + DEEP + HR_LOCAL1;
+            const hr_index kb = k0 + DEEP + item / WIDE;
+            for (int i = 0; i < OWN; i++) {
+                const hr_index r = least(top + i * ITEMS, HR_EXTENT(a, 0) - 1);
+                HR_P(next).a[i] =
+                    ka < HR_EXTENT(a, 1) ? HR_AT2(a, r, ka) : 0.0f;
+                HR_P(next).b[i] = kb + i * 2 < HR_EXTENT(b, 0)
+                                      ? HR_AT2(b, kb + i * 2, s)
+                                      : 0.0f;
+            }
             block own = HR_P(sums);
-            for (int k = 0; k < DEEP; k++) {
+            for (int k = 0; k < DEEP && k0 >= 0; k++) {
                 float x[OWN], y[OWN];
                 for (int i = 0; i < OWN; i++) {
-                    x[i] = ta[k][HR_LOCAL0 + i * ITEMS];
-                    y[i] = tb[k][HR_LOCAL1 + i * ITEMS];
+                    const int apart = i / PART * (WIDE / 2) + i % PART;
+                    x[i] = ta[k][HR_LOCAL0 * PART + apart];
+                    y[i] = tb[k][HR_LOCAL1 * PART + apart];
                 }
                 for (int i = 0; i < OWN; i++) {
                     for (int j = 0; j < OWN; j++) {
@@ -150,16 +243,19 @@ HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
             }
             HR_P(sums) = own;
         }
-        HR_BARRIER;
+        HR_TILE_BARRIER;
     }
     HR_ITEMS2(row, col)
     {
-        hr_index top = (row - HR_LOCAL0) * OWN, left = (col - HR_LOCAL1) * OWN;
-        for (int i = 0; i < OWN * OWN; i++) {
-            hr_index r = top + HR_LOCAL0 + i / OWN * ITEMS;
-            hr_index s = left + HR_LOCAL1 + i % OWN * ITEMS;
-            if (HR_INSIDE2(c, r, s)) {
-                HR_AT2(c, r, s) = HR_P(sums).of[i / OWN][i % OWN];
+        const hr_index top = (row - HR_LOCAL0) * OWN + HR_LOCAL0 * PART;
+        const hr_index left = (col - HR_LOCAL1) * OWN + HR_LOCAL1 * PART;
+        for (int i = 0; i < OWN; i++) {
+            const hr_index r = top + i / PART * (WIDE / 2) + i % PART;
+            for (int j = 0; j < OWN; j++) {
+                const hr_index s = left + j / PART * (WIDE / 2) + j % PART;
+                if (HR_INSIDE2(c, r, s)) {
+                    HR_AT2(c, r, s) = HR_P(sums).of[i][j];
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 /* headrace bench kernels: the ways to multiply in kernels/dialect/matmul.c,
  * side by side with the library of each accelerator. */
 #include <stdio.h>
+#include <string.h>
 
 #include "bench.h"
 #include "commands.h"
@@ -11,8 +12,8 @@
 #include "table.h"
 #include "text.h"
 
-extern const hr_kernel matmul_naive, matmul_row_tile, matmul_tiled,
-    matmul_blocked;
+extern const hr_kernel subgroup_width, matmul_sequential, matmul_naive,
+    matmul_row_tile, matmul_subgroup, matmul_tiled, matmul_blocked;
 
 enum { ROW = 64 }; /* columns of a row tile */
 
@@ -20,16 +21,20 @@ typedef struct variant {
     const char *name;
     const hr_kernel *kernel;
     int64_t tile[2];           /* items; 0: the library chooses */
-    int64_t own;               /* elements of C of an item, each way */
+    int64_t own;               /* elements of C of an item, each way; 0: all */
     size_t memory;             /* bytes of a tile, sized at launch */
     double shared_a, shared_b; /* how many items share what they read */
 } variant;
 
-static const variant variants[] = {
+enum { VARIANTS = 6, NAIVE = 1 };
+
+static const variant variants[VARIANTS] = {
+    {"sequential", &matmul_sequential, {0, 0}, 0, 0, 1, 1},
     {"naive", &matmul_naive, {0, 0}, 1, 0, 1, 1},
     {"row tile", &matmul_row_tile, {1, ROW}, 1, ROW * sizeof(float), ROW, 1},
+    {"sub-group", &matmul_subgroup, {1, ROW}, 1, 0, 1, 1},
     {"tiled", &matmul_tiled, {16, 16}, 1, 0, 16, 16},
-    {"blocked", &matmul_blocked, {16, 16}, 4, 0, 64, 64},
+    {"blocked", &matmul_blocked, {16, 16}, 8, 0, 128, 128},
 };
 
 /* One accelerator at work on one problem. */
@@ -39,8 +44,9 @@ typedef struct contest {
     hr_queue *queue;
     hr_array *arrays[3];
     hr_accelerator_info info;
-    double library; /* flop/s; 0: not known */
-    double naive;   /* seconds */
+    double library;           /* flop/s; 0: not known */
+    double seconds[VARIANTS]; /* 0: not run */
+    int width;                /* of sub-groups */
     cli_table table;
 } contest;
 
@@ -49,12 +55,14 @@ static double flops(const cli_bench *b)
     return 2.0 * (double)b->m * (double)b->n * (double)b->k;
 }
 
-/* Items that cover `extent` elements, in whole tiles where an item has several.
- */
+/* Items that cover `extent` elements, in whole tiles where an item has some of
+ * them. */
 static int64_t items(int64_t extent, const variant *v)
 {
     int64_t tile = 16 * v->own;
-    return v->own == 1 ? extent : (extent + tile - 1) / tile * 16;
+    return v->own == 0   ? 1
+           : v->own == 1 ? extent
+                         : (extent + tile - 1) / tile * 16;
 }
 
 /* Run once; seconds by the accelerator's clock. */
@@ -109,10 +117,12 @@ static hr_status measure(contest *c, const variant *v, double *best)
 }
 
 /* Bytes that items read from and write to memory; caches may see to some. */
-static double traffic(const cli_bench *b, const variant *v)
+static double traffic(const contest *c, const variant *v)
 {
+    const cli_bench *b = c->bench;
+    double sharers = v->kernel == &matmul_subgroup ? c->width : v->shared_a;
     double reads = (double)b->m * (double)b->n * (double)b->k *
-                   (1 / v->shared_a + 1 / v->shared_b);
+                   (1 / sharers + 1 / v->shared_b);
     return sizeof(float) * (reads + (double)b->m * (double)b->n);
 }
 
@@ -128,10 +138,11 @@ static void write_json(const contest *c, const variant *v, double seconds)
     cli_json_count(&json, "m", (uint64_t)b->m);
     cli_json_count(&json, "n", (uint64_t)b->n);
     cli_json_count(&json, "k", (uint64_t)b->k);
+    cli_json_count(&json, "subgroup_width", (uint64_t)c->width);
     cli_json_number(&json, "min_seconds", seconds);
     cli_json_number(&json, "gflops", flops(b) / seconds * 1e-9);
-    cli_json_number(&json, "traffic_bytes", traffic(b, v));
-    cli_json_number(&json, "over_naive", c->naive / seconds);
+    cli_json_number(&json, "traffic_bytes", traffic(c, v));
+    cli_json_number(&json, "over_naive", c->seconds[NAIVE] / seconds);
     if (c->library > 0.0) {
         cli_json_number(&json, "of_library", flops(b) / seconds / c->library);
     } else {
@@ -149,8 +160,8 @@ static void add_row(contest *c, const variant *v, double seconds)
     cli_table_add(t, "%s", v->name);
     cli_table_add(t, "%s", cli_seconds_text(seconds).text);
     cli_table_add(t, "%s", cli_rate_text(flops(b) / seconds).text);
-    cli_table_add(t, "%s", cli_bytes_text((uint64_t)traffic(b, v)).text);
-    cli_table_add(t, "%.2f", c->naive / seconds);
+    cli_table_add(t, "%s", cli_bytes_text((uint64_t)traffic(c, v)).text);
+    cli_table_add(t, "%.2f", c->seconds[NAIVE] / seconds);
     if (c->library > 0.0) {
         cli_table_add(t, "%.1f %%", 100 * flops(b) / seconds / c->library);
     } else {
@@ -158,22 +169,48 @@ static void add_row(contest *c, const variant *v, double seconds)
     }
 }
 
+static hr_status find_width(contest *c)
+{
+    const hr_extent one = hr_extent2(1, 1), tile = hr_extent2(1, ROW);
+    hr_array *array = NULL;
+    hr_status status =
+        hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0, &array);
+    if (status == HR_OK) {
+        const hr_argument argument = hr_out(hr_view_of(array));
+        status = hr_launch(c->queue, &subgroup_width, one, &tile, &argument, 1);
+    }
+    if (status == HR_OK) {
+        status = hr_synchronize(hr_view_of(array));
+    }
+    hr_array_destroy(array);
+    return status;
+}
+
+/* One item alone is for processors, and for problems that it ends in seconds.
+ */
+static bool is_run(const contest *c, const variant *v)
+{
+    const double most = 2.0 * (1 << 30);
+    return v->own > 0 ||
+           (strncmp(c->info.path, "host", 4) == 0 && flops(c->bench) <= most);
+}
+
 static hr_status contend(contest *c)
 {
-    hr_status status = HR_OK;
-    for (size_t i = 0;
-         i < sizeof variants / sizeof variants[0] && status == HR_OK; i++) {
-        double seconds;
-        status = measure(c, &variants[i], &seconds);
-        if (status != HR_OK) {
-            break;
+    hr_status status = find_width(c);
+    for (size_t i = 0; i < VARIANTS && status == HR_OK; i++) {
+        if (is_run(c, &variants[i])) {
+            status = measure(c, &variants[i], &c->seconds[i]);
+            if (c->seconds[i] <= 0.0) { /* below the clock's step */
+                c->seconds[i] = 1e-9;
+            }
         }
-        seconds = seconds > 0.0 ? seconds : 1e-9; /* below the clock's step */
-        c->naive = i == 0 ? seconds : c->naive;
-        if (c->bench->json) {
-            write_json(c, &variants[i], seconds);
-        } else {
-            add_row(c, &variants[i], seconds);
+    }
+    for (size_t i = 0; i < VARIANTS && status == HR_OK; i++) {
+        if (c->seconds[i] > 0.0 && c->bench->json) {
+            write_json(c, &variants[i], c->seconds[i]);
+        } else if (c->seconds[i] > 0.0) {
+            add_row(c, &variants[i], c->seconds[i]);
         }
     }
     return status;

@@ -11,27 +11,31 @@
 #include "support/random.h"
 #include "test.h"
 
-extern const hr_kernel matmul_naive, matmul_row_tile, matmul_tiled,
-    matmul_blocked;
+extern const hr_kernel matmul_sequential, matmul_naive, matmul_row_tile,
+    matmul_subgroup, matmul_tiled, matmul_blocked;
 
 static const struct {
     const char *name;
     const hr_kernel *kernel;
     int64_t tile[2]; /* items; 0: the library chooses */
-    int64_t own;     /* elements of C of an item, each way */
+    int64_t own;     /* elements of C of an item, each way; 0: all */
     size_t per_item; /* bytes of memory of the tile for each column */
 } variants[] = {
+    {"sequential", &matmul_sequential, {0, 0}, 0, 0},
     {"naive", &matmul_naive, {0, 0}, 1, 0},
     {"naive in tiles of 3 x 5", &matmul_naive, {3, 5}, 1, 0},
     {"row tile of 64", &matmul_row_tile, {1, 64}, 1, sizeof(float)},
     {"row tile of 7", &matmul_row_tile, {1, 7}, 1, sizeof(float)},
+    {"sub-groups in tiles of 64", &matmul_subgroup, {1, 64}, 1, 0},
+    {"sub-groups in tiles of 50", &matmul_subgroup, {1, 50}, 1, 0},
+    {"sub-groups in tiles of 3", &matmul_subgroup, {1, 3}, 1, 0},
     {"tiled", &matmul_tiled, {16, 16}, 1, 0},
-    {"blocked in registers", &matmul_blocked, {16, 16}, 4, 0},
+    {"blocked in registers", &matmul_blocked, {16, 16}, 8, 0},
 };
 
 static const int64_t shapes[][3] = {
-    {1, 1, 1},     {2, 3, 4},     {16, 16, 16}, {64, 64, 64},
-    {65, 130, 33}, {100, 7, 129}, {1, 200, 50}, {130, 65, 1},
+    {1, 1, 1},     {2, 3, 4},    {16, 16, 16}, {64, 64, 64},   {65, 130, 33},
+    {100, 7, 129}, {1, 200, 50}, {130, 65, 1}, {128, 256, 48}, {200, 300, 77},
 };
 
 static float *numbers(random_source *random, int64_t count)
@@ -64,6 +68,15 @@ static int is_product(const float *a, const float *b, const float *c, int64_t m,
     return ok;
 }
 
+/* Items that cover so many elements, in whole tiles of 16 where each has own.
+ */
+static int64_t items(int64_t extent, int64_t own)
+{
+    return own == 0   ? 1
+           : own == 1 ? extent
+                      : hri_ceil_div(extent, 16 * own) * 16;
+}
+
 static void multiply(hr_context *context, hr_queue *queue, size_t v,
                      const int64_t shape[3], random_source *random)
 {
@@ -83,9 +96,7 @@ static void multiply(hr_context *context, hr_queue *queue, size_t v,
         hr_in(hr_view_of(arrays[0])), hr_in(hr_view_of(arrays[1])),
         hr_out(hr_view_of(arrays[2])),
         hr_tile_bytes((size_t)tile.size[1] * variants[v].per_item)};
-    const hr_extent domain =
-        hr_extent2(own == 1 ? m : hri_ceil_div(m, 16 * own) * 16,
-                   own == 1 ? n : hri_ceil_div(n, 16 * own) * 16);
+    const hr_extent domain = hr_extent2(items(m, own), items(n, own));
     CHECK(hr_launch(queue, variants[v].kernel, domain,
                     tile.size[0] > 0 ? &tile : NULL, arguments,
                     variants[v].per_item > 0 ? 4 : 3) == HR_OK);

@@ -8,11 +8,12 @@ typedef long long hr_index;
 #define HR_FUNCTION static __device__ __forceinline__
 #define HR_CONSTANT static __constant__ const
 #define HR_MEMORY
-#define HR_RESTRICT                         __restrict__
-#define HR_BARRIER                          __syncthreads()
-#define HR_TILE_BARRIER                     __syncthreads()
-#define HR_FENCE                            __threadfence_block()
-#define HR_TILE_STATIC(type, name, extents) __shared__ type name extents
+#define HR_RESTRICT     __restrict__
+#define HR_BARRIER      __syncthreads()
+#define HR_TILE_BARRIER __syncthreads()
+#define HR_FENCE        __threadfence_block()
+#define HR_TILE_STATIC(type, name, extents)                                    \
+    __shared__ __align__(16) type name extents
 extern __shared__ __align__(16) unsigned char hr_tile_memory[];
 
 /* ---- items */
@@ -81,6 +82,7 @@ HR_REDUCTION_(hr_warp_max, y > x ? y : x)
 
 #define HR_SUBGROUP_LANE  (hr_item_of_tile() & 31)
 #define HR_SUBGROUP_WIDTH hr_warp_width()
+#define HR_SUBGROUP_MOST  32
 #define HR_SUBGROUP_BROADCAST(name, lane)                                      \
     __shfl_sync(hr_warp_mask(), name##_private, (int)(lane))
 #define HR_SUBGROUP_SHUFFLE(name, lane) HR_SUBGROUP_BROADCAST(name, lane)

@@ -16,7 +16,7 @@ typedef int64_t hr_index;
 #define HR_BARRIER                          ((void)0)
 #define HR_TILE_BARRIER                     ((void)0)
 #define HR_FENCE                            ((void)0)
-#define HR_TILE_STATIC(type, name, extents) type name extents
+#define HR_TILE_STATIC(type, name, extents) _Alignas(64) type name extents
 
 #ifndef HR_KERNEL_TEXT /* the build names the file's text */
 #define HR_KERNEL_TEXT ((const char *)0)
@@ -83,6 +83,7 @@ extern const char HR_KERNEL_TEXT[];
 
 enum { HR_HOST_WIDTH = 16 };
 
+#define HR_SUBGROUP_MOST HR_HOST_WIDTH
 #define HR_SUBGROUP_LANE ((int)(hr_item % HR_HOST_WIDTH))
 #define HR_SUBGROUP_WIDTH                                                      \
     hr_subgroup_width(&hr_d, hr_item - hr_item % HR_HOST_WIDTH)

@@ -8,14 +8,16 @@
 #endif
 
 typedef long hr_index;
-#define HR_FUNCTION                         static inline
-#define HR_CONSTANT                         __constant
-#define HR_MEMORY                           __global
-#define HR_RESTRICT                         restrict
-#define HR_BARRIER                          barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define HR_TILE_BARRIER                     barrier(CLK_LOCAL_MEM_FENCE)
-#define HR_FENCE                            mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define HR_TILE_STATIC(type, name, extents) __local type name extents
+#define HR_FUNCTION     static inline
+#define HR_CONSTANT     __constant
+#define HR_MEMORY       __global
+#define HR_RESTRICT     restrict
+#define HR_BARRIER      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define HR_TILE_BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define HR_FENCE        mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define HR_TILE_STATIC(type, name, extents)                                    \
+    __local type name extents __attribute__((aligned(16)))                     \
+    __attribute__((aligned(16)))
 
 /* ---- items */
 
@@ -29,6 +31,7 @@ typedef long hr_index;
 #pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
 #define HR_SUBGROUP_LANE  ((int)get_sub_group_local_id())
 #define HR_SUBGROUP_WIDTH ((int)get_sub_group_size())
+#define HR_SUBGROUP_MOST  ((int)get_max_sub_group_size())
 #define HR_SUBGROUP_BROADCAST(name, lane)                                      \
     sub_group_broadcast(name##_private, (uint)(lane))
 #define HR_SUBGROUP_SHUFFLE(name, lane)                                        \
@@ -39,6 +42,7 @@ typedef long hr_index;
 #else
 #define HR_SUBGROUP_LANE                  0
 #define HR_SUBGROUP_WIDTH                 1
+#define HR_SUBGROUP_MOST                  1
 #define HR_SUBGROUP_BROADCAST(name, lane) ((void)(lane), name##_private)
 #define HR_SUBGROUP_SHUFFLE(name, lane)   ((void)(lane), name##_private)
 #define HR_SUBGROUP_SUM(name)             (name##_private)

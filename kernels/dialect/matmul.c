@@ -87,6 +87,8 @@ HR_KERNEL1(subgroup_width, (OUT, int, 2, width))
     }
 }
 
+enum { AT_ONCE = 8 }; /* steps without a loop's own work between them */
+
 /* The same without memory of the tile or barriers: the piece lies in the
  * registers of a sub-group, as wide as the device makes it, whose items tell
  * each other. m n k (1 + 1 / width) elements. Launched over m x n in tiles of
@@ -117,7 +119,14 @@ HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
             const hr_index last = least(width, HR_EXTENT(b, 0) - HR_P(k0));
             const hr_index first = HR_P(k0);
             float own = HR_P(sum);
-            for (hr_index lane = 0; lane < last; lane++) {
+            int lane = 0;
+            for (; lane + AT_ONCE <= last; lane += AT_ONCE) {
+                for (int i = 0; i < AT_ONCE; i++) {
+                    const float x = HR_SUBGROUP_BROADCAST(piece, lane + i);
+                    own += x * HR_AT2(b, first + lane + i, inside);
+                }
+            }
+            for (; lane < last; lane++) {
                 const float x = HR_SUBGROUP_BROADCAST(piece, lane);
                 own += x * HR_AT2(b, first + lane, inside);
             }

@@ -22,10 +22,10 @@ static void append_sizes(char *end, const hr_kernel *kernel)
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         if (hri_text_learned(kernel, i)) {
             end += sprintf(end,
-                           "\n#line 1 \"argument %s\"\n"
-                           "typedef char hr_%s_has_%zu_bytes"
+                           "\n#line 1 \"argument %s of %zu bytes\"\n"
+                           "typedef char hr_%s_has_another_size"
                            "[sizeof(%s) == %zu ? 1 : -1];\n",
-                           p[i].name, p[i].name, p[i].bytes, p[i].type,
+                           p[i].name, p[i].bytes, p[i].name, p[i].type,
                            p[i].bytes);
         }
     }

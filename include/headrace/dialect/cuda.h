@@ -50,28 +50,29 @@ HR_FUNCTION int hr_warp_width(void)
     return left < 32 ? left : 32;
 }
 
-HR_FUNCTION unsigned hr_warp_mask(void)
+/* Masks that compilers do not know cost a call for each shuffle. */
+template <typename T> HR_FUNCTION T hr_warp_shuffle(T x, int lane)
 {
     const int width = hr_warp_width();
-    return width == 32 ? ~0u : (1u << width) - 1;
+    return width == 32 ? __shfl_sync(~0u, x, lane)
+                       : __shfl_sync((1u << width) - 1, x, lane);
 }
 
 #define HR_REDUCTION_(name, result)                                            \
     template <typename T> HR_FUNCTION T name(T x)                              \
     {                                                                          \
         const int width = hr_warp_width();                                     \
-        const unsigned mask = hr_warp_mask();                                  \
         if (width == 32) {                                                     \
             for (int step = 16; step > 0; step /= 2) {                         \
-                const T y = __shfl_xor_sync(mask, x, step);                    \
+                const T y = __shfl_xor_sync(~0u, x, step);                     \
                 x = (result);                                                  \
             }                                                                  \
             return x;                                                          \
         }                                                                      \
         const T own = x;                                                       \
-        x = __shfl_sync(mask, own, 0);                                         \
+        x = hr_warp_shuffle(own, 0);                                           \
         for (int lane = 1; lane < width; lane++) {                             \
-            const T y = __shfl_sync(mask, own, lane);                          \
+            const T y = hr_warp_shuffle(own, lane);                            \
             x = (result);                                                      \
         }                                                                      \
         return x;                                                              \
@@ -84,7 +85,7 @@ HR_REDUCTION_(hr_warp_max, y > x ? y : x)
 #define HR_SUBGROUP_WIDTH hr_warp_width()
 #define HR_SUBGROUP_MOST  32
 #define HR_SUBGROUP_BROADCAST(name, lane)                                      \
-    __shfl_sync(hr_warp_mask(), name##_private, (int)(lane))
+    hr_warp_shuffle(name##_private, (int)(lane))
 #define HR_SUBGROUP_SHUFFLE(name, lane) HR_SUBGROUP_BROADCAST(name, lane)
 #define HR_SUBGROUP_SUM(name)           hr_warp_sum(name##_private)
 #define HR_SUBGROUP_MIN(name)           hr_warp_min(name##_private)

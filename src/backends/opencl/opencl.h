@@ -119,6 +119,11 @@ hr_status hri_cl_queue_create(hri_device *device, hri_queue **queue);
 
 /* program.c */
 extern const char hri_cl_gemm_source[]; /* kernels/opencl/gemm.cl */
+/* Copy a line of a compiler's log. NVIDIA's knows nothing of #line, and tells
+ * the line of the whole source, "<kernel>:812:5: error: ...", for which the
+ * copy has the file and line that the source says by #line. */
+void hri_cl_log_line(const char *from, const char *source, char *to,
+                     size_t bytes);
 /* Compile; HR_ERROR_BUILD with the first error of the log. */
 hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
                                const char *source, const char *options,

@@ -92,9 +92,44 @@ hri_cl_layout hri_cl_layout_for(const hri_cl_unit *unit)
                : HRI_CL_SMALL;
 }
 
+/* What source says by #line of its line of that number: what stands there of
+ * the last directive, and the line behind it. */
+static const char *find_place(const char *source, long number, long *line)
+{
+    const char *place = NULL;
+    for (; number > 0 && source != NULL; number--, (*line)++) {
+        if (strncmp(source, "#line 1 \"", 9) == 0) {
+            place = source + 9;
+            *line = 0;
+        }
+        source = strchr(source, '\n');
+        source = source != NULL ? source + 1 : NULL;
+    }
+    *line -= 1;
+    return place;
+}
+
+void hri_cl_log_line(const char *from, const char *source, char *to,
+                     size_t bytes)
+{
+    static const char whole[] = "<kernel>:";
+    const int length = (int)strcspn(from, "\r\n");
+    if (strncmp(from, whole, sizeof whole - 1) == 0) {
+        char *rest;
+        long line = 0, number = strtol(from + sizeof whole - 1, &rest, 10);
+        const char *place = find_place(source, number, &line);
+        if (place != NULL) {
+            snprintf(to, bytes, "%.*s:%ld%.*s", (int)strcspn(place, "\""),
+                     place, line, (int)(from + length - rest), rest);
+            return;
+        }
+    }
+    snprintf(to, bytes, "%.*s", length, from);
+}
+
 /* The first line of the log that speaks of an error, else its first line. */
 static hr_status build_failed(const hri_cl_unit *unit, cl_program program,
-                              cl_int error)
+                              cl_int error, const char *source)
 {
     char log[4096] = "";
     size_t bytes = 0;
@@ -111,7 +146,7 @@ static hr_status build_failed(const hri_cl_unit *unit, cl_program program,
             line--;
         }
         line = line != NULL ? line : whole + strspn(whole, "\r\n ");
-        snprintf(log, sizeof log, "%.*s", (int)strcspn(line, "\r\n"), line);
+        hri_cl_log_line(line, source, log, sizeof log);
         free(whole);
     }
     return hri_fail(HR_ERROR_BUILD,
@@ -132,7 +167,7 @@ hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
     }
     error = hri_cl.clBuildProgram(program, 1, &unit->id, flags, NULL, NULL);
     if (error != CL_SUCCESS) {
-        hr_status status = build_failed(unit, program, error);
+        hr_status status = build_failed(unit, program, error, source);
         hri_cl.clReleaseProgram(program);
         return status;
     }

@@ -81,13 +81,14 @@ HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
  * follows. */
 HR_KERNEL1(subgroup_width, (OUT, int, 2, width))
 {
+    const int most = HR_SUBGROUP_MOST;
     HR_EACH2(row, col)
     {
-        HR_AT2(width, row, col) = HR_SUBGROUP_MOST;
+        HR_AT2(width, row, col) = most;
     }
 }
 
-enum { AT_ONCE = 8 }; /* steps without a loop's own work between them */
+enum { AT_ONCE = 8 }; /* elements that are under way together */
 
 /* The same without memory of the tile or barriers: the piece lies in the
  * registers of a sub-group, as wide as the device makes it, whose items tell
@@ -121,9 +122,12 @@ HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
             float own = HR_P(sum);
             int lane = 0;
             for (; lane + AT_ONCE <= last; lane += AT_ONCE) {
+                float y[AT_ONCE];
                 for (int i = 0; i < AT_ONCE; i++) {
-                    const float x = HR_SUBGROUP_BROADCAST(piece, lane + i);
-                    own += x * HR_AT2(b, first + lane + i, inside);
+                    y[i] = HR_AT2(b, first + lane + i, inside);
+                }
+                for (int i = 0; i < AT_ONCE; i++) {
+                    own += HR_SUBGROUP_BROADCAST(piece, lane + i) * y[i];
                 }
             }
             for (; lane < last; lane++) {

@@ -50,14 +50,8 @@ HR_FUNCTION int hr_warp_width(void)
     return left < 32 ? left : 32;
 }
 
-/* Masks that compilers do not know cost a call for each shuffle. */
-template <typename T> HR_FUNCTION T hr_warp_shuffle(T x, int lane)
-{
-    const int width = hr_warp_width();
-    return width == 32 ? __shfl_sync(~0u, x, lane)
-                       : __shfl_sync((1u << width) - 1, x, lane);
-}
-
+/* Masks name items that are not there too: those count as ended. One that the
+ * compiler does not know would cost a call for each shuffle. */
 #define HR_REDUCTION_(name, result)                                            \
     template <typename T> HR_FUNCTION T name(T x)                              \
     {                                                                          \
@@ -70,9 +64,9 @@ template <typename T> HR_FUNCTION T hr_warp_shuffle(T x, int lane)
             return x;                                                          \
         }                                                                      \
         const T own = x;                                                       \
-        x = hr_warp_shuffle(own, 0);                                           \
+        x = __shfl_sync(~0u, own, 0);                                          \
         for (int lane = 1; lane < width; lane++) {                             \
-            const T y = hr_warp_shuffle(own, lane);                            \
+            const T y = __shfl_sync(~0u, own, lane);                           \
             x = (result);                                                      \
         }                                                                      \
         return x;                                                              \
@@ -85,7 +79,7 @@ HR_REDUCTION_(hr_warp_max, y > x ? y : x)
 #define HR_SUBGROUP_WIDTH hr_warp_width()
 #define HR_SUBGROUP_MOST  32
 #define HR_SUBGROUP_BROADCAST(name, lane)                                      \
-    hr_warp_shuffle(name##_private, (int)(lane))
+    __shfl_sync(~0u, name##_private, (int)(lane))
 #define HR_SUBGROUP_SHUFFLE(name, lane) HR_SUBGROUP_BROADCAST(name, lane)
 #define HR_SUBGROUP_SUM(name)           hr_warp_sum(name##_private)
 #define HR_SUBGROUP_MIN(name)           hr_warp_min(name##_private)

@@ -92,8 +92,8 @@ enum { AT_ONCE = 8 }; /* elements that are under way together */
 
 /* The same without memory of the tile or barriers: the piece lies in the
  * registers of a sub-group, as wide as the device makes it, whose items tell
- * each other. m n k (1 + 1 / width) elements. Launched over m x n in tiles of
- * one row. */
+ * each other. m n k (1 + 1 / width) elements. Launched over m x n in tiles whose
+ * rows are whole sub-groups, or that have one row. */
 HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
 {

@@ -32,7 +32,7 @@ static const variant variants[VARIANTS] = {
     {"sequential", &matmul_sequential, {0, 0}, 0, 0, 1, 1},
     {"naive", &matmul_naive, {0, 0}, 1, 0, 1, 1},
     {"row tile", &matmul_row_tile, {1, ROW}, 1, ROW * sizeof(float), ROW, 1},
-    {"sub-group", &matmul_subgroup, {1, ROW}, 1, 0, 1, 1},
+    {"sub-group", &matmul_subgroup, {8, 32}, 1, 0, 1, 1},
     {"tiled", &matmul_tiled, {16, 16}, 1, 0, 16, 16},
     {"blocked", &matmul_blocked, {16, 16}, 8, 0, 128, 128},
 };
@@ -171,7 +171,7 @@ static void add_row(contest *c, const variant *v, double seconds)
 
 static hr_status find_width(contest *c)
 {
-    const hr_extent one = hr_extent2(1, 1), tile = hr_extent2(1, ROW);
+    const hr_extent one = hr_extent2(1, 1), tile = hr_extent2(8, 32);
     hr_array *array = NULL;
     hr_status status =
         hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0, &array);

@@ -26,6 +26,7 @@ static const struct {
     {"naive in tiles of 3 x 5", &matmul_naive, {3, 5}, 1, 0},
     {"row tile of 64", &matmul_row_tile, {1, 64}, 1, sizeof(float)},
     {"row tile of 7", &matmul_row_tile, {1, 7}, 1, sizeof(float)},
+    {"sub-groups in tiles of 8 x 32", &matmul_subgroup, {8, 32}, 1, 0},
     {"sub-groups in tiles of 64", &matmul_subgroup, {1, 64}, 1, 0},
     {"sub-groups in tiles of 50", &matmul_subgroup, {1, 50}, 1, 0},
     {"sub-groups in tiles of 3", &matmul_subgroup, {1, 3}, 1, 0},

@@ -47,7 +47,7 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
                         kernel->name);
     }
-    hr_status status = device->ops->build(device, kernel, source, module);
+    hr_status status = device->ops->build(device, kernel, source, NULL, module);
     free(source);
     return status;
 }

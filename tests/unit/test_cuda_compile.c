@@ -15,13 +15,15 @@ static void dialect(void)
 {
     const char *none[] = {NULL};
     char *source = hri_kernel_source(&axpy), *image = NULL;
+    size_t bytes = 0;
     TEST_CASE("kernels in the dialect");
-    CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image) == HR_OK);
-    CHECK(image != NULL);
+    CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes) ==
+          HR_OK);
+    CHECK(image != NULL && bytes > 0);
     free(image);
     free(source);
     source = hri_kernel_source(&broken);
-    CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image),
+    CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes),
                 HR_ERROR_BUILD, "broken.c(12)");
     free(source);
 }
@@ -56,7 +58,7 @@ int main(void)
     TEST_CASE("a source that does not compile");
     const char *none[] = {NULL};
     CHECK_FAILS(hri_nvrtc_compile("cuda:0", "__device__ int f() { return x; }",
-                                  90, none, &text),
+                                  90, none, &text, NULL),
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
     dialect();

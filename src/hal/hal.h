@@ -28,7 +28,7 @@
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 4 }; /* bumped on any change below */
+enum { HRI_HAL_ABI = 5 }; /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -38,13 +38,17 @@ typedef struct hri_event hri_event;
 typedef struct hri_module hri_module;
 
 typedef struct hri_device_info {
-    char path[32];             /* "host", "opencl:0:1" */
-    char name[128];            /* the device's own name */
-    char arithmetic[128];      /* what multiplies: "OpenBLAS 0.3.21 SkylakeX" */
-    char physical_id[64];      /* equal for one device seen twice, such as
-                                  "pci:0000:01:00.0"; "" when not known */
-    uint64_t memory_bytes;     /* all of it; for the host: physical memory */
-    uint64_t free_bytes;       /* what may be used now */
+    char path[32];         /* "host", "opencl:0:1" */
+    char name[128];        /* the device's own name */
+    char arithmetic[128];  /* what multiplies: "OpenBLAS 0.3.21 SkylakeX" */
+    char target[512];      /* what machine code of a kernel depends on beside
+                              its source: for what, by what and with which
+                              options it is compiled, and the driver; "":
+                              it cannot be kept */
+    char physical_id[64];  /* equal for one device seen twice, such as
+                              "pci:0000:01:00.0"; "" when not known */
+    uint64_t memory_bytes; /* all of it; for the host: physical memory */
+    uint64_t free_bytes;   /* what may be used now */
     uint64_t allocation_bytes; /* largest buffer; never 0 */
     uint64_t gemm_bytes;       /* what gemm takes of memory_bytes beside its
                                   operands, for each queue that multiplies */
@@ -113,6 +117,12 @@ typedef struct hri_kernel_argument {
     const void *value; /* of a value; copied when the launch is enqueued */
     size_t bytes;      /* of a value, or of memory of the tile */
 } hri_kernel_argument;
+
+/* Machine code of all kernels of a source. */
+typedef struct hri_image {
+    void *bytes; /* to be freed */
+    size_t count;
+} hri_image;
 
 /* Run a kernel over a domain of so many dimensions. */
 typedef struct hri_launch {
@@ -189,9 +199,16 @@ typedef struct hri_device_ops {
     hr_status (*create_event)(hri_device *device, hri_event **event);
     /* Compile a kernel's whole source, dialect included; HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no
-     * compiler. Not called where info.host. */
+     * compiler. Not called where info.host. *image, unless it is NULL, becomes
+     * what load takes, also in a later process, on devices with the same
+     * info.target; its bytes are NULL where the device gives none. */
     hr_status (*build)(hri_device *device, const hr_kernel *kernel,
-                       const char *source, hri_module **module);
+                       const char *source, hri_image *image,
+                       hri_module **module);
+    /* The module of a kernel from the image of its source, without a compiler.
+     * Any error when the device does not take it. */
+    hr_status (*load)(hri_device *device, const hr_kernel *kernel,
+                      const hri_image *image, hri_module **module);
     void (*unload)(hri_module *module); /* accepts NULL; nothing runs it */
     /* Whether queues of device may copy from and to buffers of other, and wait
      * for its events. Symmetric. other may be of any backend. */

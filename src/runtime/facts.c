@@ -1,44 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/facts.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "runtime/cache.h"
 
 enum { LINE = 512, MOST_LINES = 1000 };
-
-/* The folder's name; false when there is to be none. */
-static bool find_folder(char *folder, size_t bytes)
-{
-    const char *own = getenv("HEADRACE_CACHE");
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = 0;
-    if (own != NULL) {
-        length = snprintf(folder, bytes, "%s", own);
-    } else if (cache != NULL && cache[0] == '/') {
-        length = snprintf(folder, bytes, "%s/headrace", cache);
-    } else if (home != NULL && home[0] == '/') {
-        length = snprintf(folder, bytes, "%s/.cache/headrace", home);
-    }
-    return length > 0 && (size_t)length < bytes;
-}
-
-/* Make the folder and those above it. */
-static void make_folder(char *folder)
-{
-    for (char *at = folder + 1; *at != '\0'; at++) {
-        if (*at == '/') {
-            *at = '\0';
-            (void)mkdir(folder, 0777);
-            *at = '/';
-        }
-    }
-    (void)mkdir(folder, 0777);
-}
 
 /* Whether a line is of this kind and key, or of any when kind is NULL. */
 static bool parse(const char *line, const char *kind, const char *key,
@@ -59,29 +27,13 @@ static bool parse(const char *line, const char *kind, const char *key,
            strcmp(at + kind_length + 1 + key_length, "\n") == 0;
 }
 
-/* NULL when there is no ordinary file. */
-static FILE *open_file(const char *path)
-{
-    struct stat s;
-    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    FILE *file =
-        descriptor >= 0 && fstat(descriptor, &s) == 0 && S_ISREG(s.st_mode)
-            ? fdopen(descriptor, "r")
-            : NULL;
-    if (file == NULL && descriptor >= 0) {
-        close(descriptor);
-    }
-    return file;
-}
-
 bool hri_facts_find(const char *kind, const char *key, double *value)
 {
-    char folder[PATH_MAX], path[PATH_MAX + 8], line[LINE];
-    if (key[0] == '\0' || !find_folder(folder, sizeof folder)) {
+    char path[PATH_MAX], line[LINE];
+    if (key[0] == '\0' || !hri_cache_path("rates", path)) {
         return false;
     }
-    snprintf(path, sizeof path, "%s/rates", folder);
-    FILE *file = open_file(path);
+    FILE *file = hri_cache_open(path);
     if (file == NULL) {
         return false;
     }
@@ -105,7 +57,7 @@ static void copy_others(const char *path, FILE *to, const char *kind,
 {
     char line[LINE];
     double value;
-    FILE *from = open_file(path);
+    FILE *from = hri_cache_open(path);
     for (int i = 0; from != NULL && i < MOST_LINES - 1 &&
                     fgets(line, sizeof line, from) != NULL;
          i++) {
@@ -121,28 +73,14 @@ static void copy_others(const char *path, FILE *to, const char *kind,
 
 void hri_facts_keep(const char *kind, const char *key, double value)
 {
-    char folder[PATH_MAX], path[PATH_MAX + 8], fresh[PATH_MAX + 16];
+    char path[PATH_MAX];
+    hri_draft draft;
     if (key[0] == '\0' || strlen(key) + strlen(kind) > LINE - 40 ||
-        strchr(key, '\n') != NULL || !find_folder(folder, sizeof folder)) {
+        strchr(key, '\n') != NULL || !hri_cache_path("rates", path) ||
+        !hri_draft_begin(path, &draft)) {
         return;
     }
-    make_folder(folder);
-    snprintf(path, sizeof path, "%s/rates", folder);
-    snprintf(fresh, sizeof fresh, "%s/rates.XXXXXX", folder);
-    int descriptor = mkstemp(fresh);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    if (file == NULL) {
-        if (descriptor >= 0) {
-            close(descriptor);
-            unlink(fresh);
-        }
-        return;
-    }
-    fprintf(file, "%.0f %s %s\n", value, kind, key);
-    copy_others(path, file, kind, key);
-    bool written = ferror(file) == 0;
-    written = fclose(file) == 0 && written;
-    if (!written || rename(fresh, path) != 0) {
-        unlink(fresh);
-    }
+    fprintf(draft.file, "%.0f %s %s\n", value, kind, key);
+    copy_others(path, draft.file, kind, key);
+    hri_draft_end(&draft);
 }

@@ -3,11 +3,9 @@
  *
  *     VALUE KIND KEY
  *
- * on each line of `rates` in the folder HEADRACE_CACHE, else
- * XDG_CACHE_HOME/headrace, else HOME/.cache/headrace. HEADRACE_CACHE set to
- * nothing: no file. The file is a convenience: one that cannot be read, written
- * or understood is as good as none, and of two processes that write at once one
- * may lose its lines. */
+ * on each line of `rates` in the folder of cache.h. The file is a convenience:
+ * one that cannot be read, written or understood is as good as none, and of two
+ * processes that write at once one may lose its lines. */
 #ifndef HRI_RUNTIME_FACTS_H
 #define HRI_RUNTIME_FACTS_H
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/kept.h"
 #include "runtime/text.h"
 
 extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
@@ -55,6 +56,38 @@ char *hri_kernel_source(const hr_kernel *kernel)
     return source;
 }
 
+/* What an earlier process kept, or an earlier kernel of the same source. False:
+ * nothing, or the device does not take it, which is no error. */
+static bool load_kept(hri_device *device, const hr_kernel *kernel,
+                      const char *source, hri_module **module)
+{
+    hri_image image;
+    hri_error before = {0};
+    if (!hri_kept_find(device->info.target, source, &image)) {
+        return false;
+    }
+    hri_error_keep(&before, HR_ERROR_BUILD);
+    bool taken = device->ops->load(device, kernel, &image, module) == HR_OK;
+    if (!taken) { /* the last sentence stays what it was */
+        (void)hri_error_raise(&before);
+    }
+    free(image.bytes);
+    return taken;
+}
+
+static hr_status build_and_keep(hri_device *device, const hr_kernel *kernel,
+                                const char *source, hri_module **module)
+{
+    hri_image image = {0};
+    hr_status status =
+        device->ops->build(device, kernel, source, &image, module);
+    if (status == HR_OK && image.bytes != NULL) {
+        hri_kept_keep(device->info.target, source, &image);
+    }
+    free(image.bytes);
+    return status;
+}
+
 static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
                        hri_module **module)
 {
@@ -70,7 +103,12 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
                         kernel->name);
     }
-    hr_status status = device->ops->build(device, kernel, source, module);
+    hr_status status = HR_OK;
+    if (device->info.target[0] == '\0' || !hri_kept_wanted()) {
+        status = device->ops->build(device, kernel, source, NULL, module);
+    } else if (!load_kept(device, kernel, source, module)) {
+        status = build_and_keep(device, kernel, source, module);
+    }
     free(source);
     return status;
 }

@@ -16,12 +16,13 @@ typedef struct point {
 } point;
 
 static hri_module *build(hri_device *device, const hr_kernel *kernel,
-                         hr_status want)
+                         hr_status want, hri_image *image)
 {
     hri_module *module = NULL;
     char *source = hri_kernel_source(kernel);
     if (!device->info.host) {
-        hr_status status = device->ops->build(device, kernel, source, &module);
+        hr_status status =
+            device->ops->build(device, kernel, source, image, &module);
         CHECK(status == want);
         CHECK((status == HR_OK) == (module != NULL));
     }
@@ -71,18 +72,47 @@ static void launch(hri_device *device, hri_queue *queue, hri_module *module)
     device->ops->release(by);
 }
 
+/* A device that says what its machine code is for gives and takes it. */
+static void images(hri_device *device, hri_queue *queue)
+{
+    TEST_CASE("machine code that was given is taken again");
+    char words[] = "no machine code of anybody's";
+    hri_image image = {0}, wrong = {.bytes = words, .count = sizeof words};
+    hri_module *module = NULL;
+    device->ops->unload(build(device, &axpy, HR_OK, &image));
+    CHECK(image.bytes != NULL && image.count > 0);
+    CHECK(device->ops->load(device, &axpy, &image, &module) == HR_OK);
+    if (module != NULL) {
+        launch(device, queue, module);
+    }
+    device->ops->unload(module);
+    TEST_CASE("what is no machine code is refused, and harms nothing");
+    module = NULL;
+    CHECK(device->ops->load(device, &axpy, &wrong, &module) != HR_OK);
+    CHECK(module == NULL);
+    CHECK(device->ops->load(device, &axpy, &image, &module) == HR_OK);
+    device->ops->unload(module);
+    free(image.bytes);
+}
+
 static void modules_conform(hri_device *device)
 {
     TEST_CASE("kernels run in order");
     hri_queue *queue = conformance_queue(device);
-    hri_module *module = build(device, &axpy, HR_OK);
+    hri_module *module = build(device, &axpy, HR_OK, NULL);
     if (module != NULL || device->info.host) {
         launch(device, queue, module);
     }
     device->ops->unload(module);
     device->ops->unload(NULL);
+    CHECK(!device->info.host || device->info.target[0] == '\0');
+    if (device->info.target[0] != '\0') {
+        images(device, queue);
+    }
+    hri_image none = {0};
     TEST_CASE("a kernel that does not compile");
-    device->ops->unload(build(device, &broken, HR_ERROR_BUILD));
+    device->ops->unload(build(device, &broken, HR_ERROR_BUILD, &none));
+    CHECK(none.bytes == NULL);
     queue->ops->destroy(queue);
 }
 

@@ -235,12 +235,24 @@ static hr_status device_create_event(hri_device *device, hri_event **out)
 }
 
 static hr_status device_build(hri_device *device, const hr_kernel *kernel,
-                              const char *source, hri_module **module)
+                              const char *source, hri_image *image,
+                              hri_module **module)
 {
     (void)device;
     (void)source;
+    (void)image;
     (void)module;
     return hri_fail(HR_ERROR_UNSUPPORTED, "%s is not compiled here",
+                    kernel->name);
+}
+
+static hr_status device_load(hri_device *device, const hr_kernel *kernel,
+                             const hri_image *image, hri_module **module)
+{
+    (void)device;
+    (void)image;
+    (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s is not loaded here",
                     kernel->name);
 }
 
@@ -271,6 +283,7 @@ static const hri_device_ops device_ops = {
     .create_queue = device_create_queue,
     .create_event = device_create_event,
     .build = device_build,
+    .load = device_load,
     .unload = device_unload,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,

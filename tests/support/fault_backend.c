@@ -131,23 +131,62 @@ hri_module *fault_inner_module(hri_module *module)
     return module != NULL ? ((fault_module *)module)->inner : NULL;
 }
 
-static hr_status device_build(hri_device *base, const hr_kernel *kernel,
-                              const char *source, hri_module **out)
+/* One of ours around the inner device's, which is not there yet; NULL when the
+ * call fails with *status. */
+static fault_module *begin_module(hri_device *device, fault_slot slot,
+                                  hr_status *status)
 {
-    hri_device *inner = fault_inner_device(base);
-    fault_module *module = calloc(1, sizeof *module);
-    hr_status status = fault_enter(FAULT_BUILD);
-    if (status == HR_OK && module != NULL) {
-        status = inner->ops->build(inner, kernel, source, &module->inner);
+    *status = fault_enter(slot);
+    fault_module *module = *status == HR_OK ? calloc(1, sizeof *module) : NULL;
+    if (module != NULL) {
+        module->base.device = device;
+    } else if (*status == HR_OK) {
+        *status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault: out of memory");
     }
-    if (status != HR_OK || module == NULL) {
+    return module;
+}
+
+static hr_status end_module(fault_module *module, hr_status status,
+                            hri_module **out)
+{
+    if (status != HR_OK) {
         free(module);
-        return status != HR_OK ? status : HR_ERROR_OUT_OF_MEMORY;
+        return status;
     }
-    module->base.device = base;
-    fault_count_object((fault_device *)base, 1);
+    fault_count_object((fault_device *)module->base.device, 1);
     *out = &module->base;
     return HR_OK;
+}
+
+static hr_status device_build(hri_device *base, const hr_kernel *kernel,
+                              const char *source, hri_image *image,
+                              hri_module **out)
+{
+    hri_device *inner = fault_inner_device(base);
+    hr_status status;
+    fault_module *module = begin_module(base, FAULT_BUILD, &status);
+    if (module == NULL) {
+        return status;
+    }
+    status = inner->ops->build(inner, kernel, source, image, &module->inner);
+    return end_module(module, status, out);
+}
+
+static hr_status device_load(hri_device *base, const hr_kernel *kernel,
+                             const hri_image *image, hri_module **out)
+{
+    hri_device *inner = fault_inner_device(base);
+    hr_status status;
+    fault_module *module = begin_module(base, FAULT_LOAD, &status);
+    if (module == NULL) {
+        return status;
+    }
+    if (base->info.target[0] == '\0') {
+        free(module);
+        return fault_breach("an image for a device that gives none");
+    }
+    status = inner->ops->load(inner, kernel, image, &module->inner);
+    return end_module(module, status, out);
 }
 
 static void device_unload(hri_module *base)
@@ -189,6 +228,7 @@ static const hri_device_ops device_ops = {
     .create_queue = fault_create_queue,
     .create_event = fault_create_event,
     .build = device_build,
+    .load = device_load,
     .unload = device_unload,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,

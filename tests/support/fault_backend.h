@@ -32,6 +32,7 @@ typedef enum fault_slot {
     FAULT_TURN,
     FAULT_LAUNCH,
     FAULT_BUILD,
+    FAULT_LOAD,
     FAULT_RECORD,
     FAULT_WAIT,
     FAULT_FINISH,

@@ -44,6 +44,7 @@ static const char *const slot_names[FAULT_SLOTS] = {
     [FAULT_TURN] = "turn",
     [FAULT_LAUNCH] = "launch",
     [FAULT_BUILD] = "build",
+    [FAULT_LOAD] = "load",
     [FAULT_UNLOAD] = "unload",
     [FAULT_RECORD] = "record",
     [FAULT_WAIT] = "wait",

@@ -15,16 +15,18 @@ static void dialect(void)
 {
     static const hr_kernel *const files[] = {&axpy, &integers};
     const char *none[] = {NULL};
+    size_t bytes = 0;
     TEST_CASE("kernels in the dialect");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char *source = hri_kernel_source(files[i]), *image = NULL;
-        CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image) == HR_OK);
-        CHECK(image != NULL);
+        CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes) ==
+              HR_OK);
+        CHECK(image != NULL && bytes > 0);
         free(image);
         free(source);
     }
     char *source = hri_kernel_source(&broken), *image = NULL;
-    CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image),
+    CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes),
                 HR_ERROR_BUILD, "broken.c(12)");
     free(source);
 }
@@ -59,7 +61,7 @@ int main(void)
     TEST_CASE("a source that does not compile");
     const char *none[] = {NULL};
     CHECK_FAILS(hri_nvrtc_compile("cuda:0", "__device__ int f() { return x; }",
-                                  90, none, &text),
+                                  90, none, &text, NULL),
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
     dialect();

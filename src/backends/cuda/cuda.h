@@ -131,10 +131,16 @@ hr_status hri_cuda_queue_create(hri_device *device, hri_queue **queue);
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
  * kept in the queue's fate. */
 hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
-                                const char *source, hri_module **module);
+                                const char *source, hri_image *image,
+                                hri_module **module);
+hr_status hri_cuda_module_load(hri_device *device, const hr_kernel *kernel,
+                               const hri_image *image, hri_module **module);
 void hri_cuda_module_unload(hri_module *module);
 hr_status hri_cuda_launch(const hri_cuda_queue *queue,
                           const hri_launch *launch);
+/* hri_device_info.target. */
+void hri_cuda_module_target(const hri_cuda_unit *unit, char *text,
+                            size_t bytes);
 
 /* copy.c: enqueue a copy; the error is not kept in the queue's fate. */
 hr_status hri_cuda_copy(const hri_cuda_queue *queue, const hri_copy *copy);

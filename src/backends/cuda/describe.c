@@ -26,6 +26,7 @@ hr_status hri_cuda_describe(const hri_cuda_unit *unit, hri_device_info *info)
              (unsigned)hri_cuda_unit_number(unit, CU_ATTRIBUTE_PCI_DOMAIN),
              (unsigned)hri_cuda_unit_number(unit, CU_ATTRIBUTE_PCI_BUS),
              (unsigned)hri_cuda_unit_number(unit, CU_ATTRIBUTE_PCI_DEVICE));
+    hri_cuda_module_target(unit, d.target, sizeof d.target);
     hri_cuda_arithmetic_name(d.arithmetic, sizeof d.arithmetic);
     d.memory_bytes = d.free_bytes = d.allocation_bytes = bytes;
     d.gemm_bytes = hri_cublas_bytes(unit->capability);

@@ -207,6 +207,7 @@ const hri_device_ops hri_cuda_device_ops = {
     .create_queue = hri_cuda_queue_create,
     .create_event = hri_cuda_event_create,
     .build = hri_cuda_module_build,
+    .load = hri_cuda_module_load,
     .unload = hri_cuda_module_unload,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cuda_gemm_offered,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of the caller's. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
@@ -11,8 +12,25 @@ typedef struct hri_cuda_module {
     cu_function function;
 } hri_cuda_module;
 
+/* What is added here belongs into the target below. */
+static const char *const options[] = {NULL};
+
+/* Machine code is for a capability, and as good from one compiler as from
+ * another: which NVRTC it would be is not asked, since opening it takes longer
+ * than loading what was kept. The driver compiles PTX, and may be too old for
+ * machine code. */
+void hri_cuda_module_target(const hri_cuda_unit *unit, char *text, size_t bytes)
+{
+    int version = 0;
+    text[0] = '\0';
+    if (hri_cuda.cuDriverGetVersion(&version) == CU_SUCCESS) {
+        snprintf(text, bytes, "CUDA %d, capability %d", version,
+                 unit->capability);
+    }
+}
+
 /* The unit's context is current. */
-static hr_status load(const hri_cuda_unit *unit, const char *image,
+static hr_status load(const hri_cuda_unit *unit, const void *image,
                       const hr_kernel *kernel, hri_cuda_module *module)
 {
     hr_status status = hri_cuda_check(
@@ -27,35 +45,49 @@ static hr_status load(const hri_cuda_unit *unit, const char *image,
                : status;
 }
 
-hr_status hri_cuda_module_build(hri_device *base, const hr_kernel *kernel,
-                                const char *source, hri_module **out)
+hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,
+                               const hri_image *image, hri_module **out)
 {
-    static const char *const options[] = {NULL};
     const hri_cuda_unit *unit = ((hri_cuda_device *)base)->unit;
-    char *image = NULL;
     hri_cuda_module *module = calloc(1, sizeof *module);
     if (module == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
                         unit->path, kernel->name);
     }
     module->base.device = base;
-    hr_status status = hri_nvrtc_compile(unit->path, source, unit->capability,
-                                         options, &image);
+    hr_status status =
+        hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
     if (status == HR_OK) {
-        status = hri_cuda_check(unit->path, hri_cuda_enter(unit),
-                                "cuCtxPushCurrent");
-        if (status == HR_OK) {
-            status = load(unit, image, kernel, module);
-            hri_cuda_leave();
-        }
+        status = load(unit, image->bytes, kernel, module);
+        hri_cuda_leave();
     }
-    free(image);
     if (status != HR_OK) {
         hri_cuda_module_unload(&module->base);
         return status;
     }
     *out = &module->base;
     return HR_OK;
+}
+
+hr_status hri_cuda_module_build(hri_device *base, const hr_kernel *kernel,
+                                const char *source, hri_image *image,
+                                hri_module **out)
+{
+    const hri_cuda_unit *unit = ((hri_cuda_device *)base)->unit;
+    hri_image built = {0};
+    char *code = NULL;
+    hr_status status = hri_nvrtc_compile(unit->path, source, unit->capability,
+                                         options, &code, &built.count);
+    if (status == HR_OK) {
+        built.bytes = code;
+        status = hri_cuda_module_load(base, kernel, &built, out);
+    }
+    if (status == HR_OK && image != NULL) {
+        *image = built;
+    } else {
+        free(code);
+    }
+    return status;
 }
 
 void hri_cuda_module_unload(hri_module *base)

@@ -135,7 +135,8 @@ static hr_status build_failed(const char *path, nvrtc_program program,
 }
 
 /* Machine code of a compiled program, or PTX. */
-static int fetch(nvrtc_program program, bool machine_code, char **image)
+static int fetch(nvrtc_program program, bool machine_code, char **image,
+                 size_t *size)
 {
     size_t bytes = 0;
     int error = machine_code ? api.nvrtcGetCUBINSize(program, &bytes)
@@ -150,19 +151,20 @@ static int fetch(nvrtc_program program, bool machine_code, char **image)
         text = NULL;
     }
     *image = text;
+    *size = bytes;
     return error;
 }
 
 /* Compile a program that has been created, and fetch what came out. */
 static hr_status run(const char *path, nvrtc_program program, int count,
                      const char *const *options, bool machine_code,
-                     char **image)
+                     char **image, size_t *bytes)
 {
     int error = api.nvrtcCompileProgram(program, count, options);
     if (error != 0) {
         return build_failed(path, program, error);
     }
-    error = fetch(program, machine_code, image);
+    error = fetch(program, machine_code, image, bytes);
     if (*image != NULL) {
         return HR_OK;
     }
@@ -174,10 +176,11 @@ static hr_status run(const char *path, nvrtc_program program, int count,
 
 hr_status hri_nvrtc_compile(const char *path, const char *source,
                             int capability, const char *const *options,
-                            char **image)
+                            char **image, size_t *bytes)
 {
     const char *all[MOST_OPTIONS];
     char target_option[48], *text = NULL;
+    size_t size = 0;
     nvrtc_program program = NULL;
     hr_status status = hri_nvrtc_load();
     if (status != HR_OK) {
@@ -202,10 +205,13 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
         return hri_fail(HR_ERROR_BACKEND, "%s: nvrtcCreateProgram failed: %s",
                         path, api.nvrtcGetErrorString(error));
     }
-    status = run(path, program, count, all, target == capability, &text);
+    status = run(path, program, count, all, target == capability, &text, &size);
     api.nvrtcDestroyProgram(&program);
     if (status == HR_OK) {
         *image = text;
+        if (bytes != NULL) {
+            *bytes = size;
+        }
     }
     return status;
 }

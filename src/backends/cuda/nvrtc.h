@@ -14,11 +14,12 @@ const char *hri_nvrtc_name(void);
 
 /* Compile source for devices of a capability (90 for 9.0) with the options
  * given, ended by NULL. *image is machine code, or PTX where the compiler is
- * older than the device, to be freed. HR_ERROR_BUILD with the first error of
+ * older than the device, of *bytes bytes (unless bytes is NULL), to be freed.
+ * HR_ERROR_BUILD with the first error of
  * the compiler; HR_ERROR_UNSUPPORTED for a device that it knows no more. path
  * is the device's, for the sentence. */
 hr_status hri_nvrtc_compile(const char *path, const char *source,
                             int capability, const char *const *options,
-                            char **image);
+                            char **image, size_t *bytes);
 
 #endif

@@ -60,7 +60,7 @@ static hr_status compile(const char *path, int capability, hr_type type,
     }
     options[DEFINITIONS] = NULL;
     return hri_nvrtc_compile(path, hri_cuda_gemm_source, capability, options,
-                             image);
+                             image, NULL);
 }
 
 /* Compile and remember. The list's lock is held. */

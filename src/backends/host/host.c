@@ -72,10 +72,19 @@ void hri_host_share_out(int64_t count, void (*function)(void *, int64_t),
 
 /* Kernels are part of the program already. */
 static hr_status host_build(hri_device *device, const hr_kernel *kernel,
-                            const char *source, hri_module **module)
+                            const char *source, hri_image *image,
+                            hri_module **module)
 {
-    (void)source, (void)module;
+    (void)source, (void)image, (void)module;
     return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not compile %s",
+                    device->info.path, kernel->name);
+}
+
+static hr_status host_load(hri_device *device, const hr_kernel *kernel,
+                           const hri_image *image, hri_module **module)
+{
+    (void)image, (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not load %s",
                     device->info.path, kernel->name);
 }
 
@@ -176,6 +185,7 @@ static const hri_device_ops host_ops = {
     .create_queue = hri_host_queue_create,
     .create_event = hri_host_event_create,
     .build = host_build,
+    .load = host_load,
     .unload = host_unload,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,

@@ -94,6 +94,31 @@ static void text(const hri_cl_unit *unit, cl_uint what, char *to, size_t bytes)
     snprintf(to, bytes, "%s", start);
 }
 
+/* Drivers tell of themselves and of their compiler in several texts; without
+ * one of them nothing is kept. */
+static void target(const hri_cl_unit *unit, char *to, size_t bytes)
+{
+    char version[160] = "", name[128] = "", device[160] = "", driver[64] = "";
+    cl_platform_id platform = NULL;
+    bool told =
+        hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_PLATFORM, sizeof platform,
+                               &platform, NULL) == CL_SUCCESS &&
+        hri_cl.clGetPlatformInfo(platform, CL_PLATFORM_VERSION,
+                                 sizeof version - 1, version,
+                                 NULL) == CL_SUCCESS &&
+        hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_NAME, sizeof name - 1, name,
+                               NULL) == CL_SUCCESS &&
+        hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof device - 1,
+                               device, NULL) == CL_SUCCESS &&
+        hri_cl.clGetDeviceInfo(unit->id, CL_DRIVER_VERSION, sizeof driver - 1,
+                               driver, NULL) == CL_SUCCESS;
+    int length = snprintf(to, bytes, "%s, %s, %s, %s, %s", version, name,
+                          device, driver, hri_cl_module_options(unit));
+    if (!told || length < 0 || (size_t)length >= bytes) {
+        to[0] = '\0';
+    }
+}
+
 hr_status hri_cl_describe(const hri_cl_unit *unit, hri_device_info *info)
 {
     hri_device_info d = {.staged = true};
@@ -102,6 +127,7 @@ hr_status hri_cl_describe(const hri_cl_unit *unit, hri_device_info *info)
              unit->device_index);
     text(unit, CL_DEVICE_NAME, d.name, sizeof d.name);
     snprintf(d.arithmetic, sizeof d.arithmetic, "%s", hri_cl_arithmetic_name());
+    target(unit, d.target, sizeof d.target);
     physical_id(unit, &d);
     d.memory_bytes = hri_cl_unit_number(unit, CL_DEVICE_GLOBAL_MEM_SIZE);
     d.emulated = (type & CL_DEVICE_TYPE_CPU) != 0;

@@ -199,6 +199,7 @@ const hri_device_ops hri_cl_device_ops = {
     .create_queue = hri_cl_queue_create,
     .create_event = hri_cl_event_create,
     .build = hri_cl_module_build,
+    .load = hri_cl_module_load,
     .unload = hri_cl_module_unload,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cl_gemm_offered,

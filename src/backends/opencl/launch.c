@@ -14,7 +14,7 @@ typedef struct hri_cl_module {
 /* Sub-groups are there from OpenCL C 2.0 on, which devices may leave out, and
  * 3.0 tells by macros which they have. Division and roots are exact where the
  * device can: those of CUDA and the host are. */
-static const char *options(const hri_cl_unit *unit)
+const char *hri_cl_module_options(const hri_cl_unit *unit)
 {
     char version[64] = "";
     hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_OPENCL_C_VERSION,
@@ -29,31 +29,87 @@ static const char *options(const hri_cl_unit *unit)
                    : "-cl-std=CL1.2";
 }
 
-hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
-                              const char *source, hri_module **out)
+/* The module of a kernel of a program, which becomes the module's. */
+static hr_status create(hri_device *base, const hr_kernel *kernel,
+                        cl_program program, hri_module **out)
 {
-    const hri_cl_device *device = (hri_cl_device *)base;
     hri_cl_module *module = calloc(1, sizeof *module);
     if (module == NULL) {
+        hri_cl.clReleaseProgram(program);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
                         base->info.path, kernel->name);
     }
+    cl_int error;
     module->base.device = base;
-    hr_status status =
-        hri_cl_program_build(device->unit, device->context, source,
-                             options(device->unit), &module->program);
-    if (status == HR_OK) {
-        cl_int error;
-        module->kernel =
-            hri_cl.clCreateKernel(module->program, kernel->name, &error);
-        status = hri_cl_check(error, "clCreateKernel");
-    }
-    if (status != HR_OK) {
+    module->program = program;
+    module->kernel = hri_cl.clCreateKernel(program, kernel->name, &error);
+    if (error != CL_SUCCESS) {
+        module->kernel = NULL;
         hri_cl_module_unload(&module->base);
-        return status;
+        return hri_cl_check(error, "clCreateKernel");
     }
     *out = &module->base;
     return HR_OK;
+}
+
+/* Its machine code; no bytes where the driver does not give it. */
+static hri_image image_of(cl_program program)
+{
+    hri_image image = {0};
+    if (hri_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES,
+                                sizeof image.count, &image.count,
+                                NULL) == CL_SUCCESS &&
+        image.count > 0) {
+        image.bytes = malloc(image.count);
+    }
+    if (image.bytes != NULL &&
+        hri_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES,
+                                sizeof image.bytes, &image.bytes,
+                                NULL) != CL_SUCCESS) {
+        free(image.bytes);
+        image.bytes = NULL;
+    }
+    return image;
+}
+
+hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
+                              const char *source, hri_image *image,
+                              hri_module **out)
+{
+    const hri_cl_device *device = (hri_cl_device *)base;
+    cl_program program;
+    hr_status status =
+        hri_cl_program_build(device->unit, device->context, source,
+                             hri_cl_module_options(device->unit), &program);
+    if (status == HR_OK) {
+        status = create(base, kernel, program, out);
+    }
+    if (status == HR_OK && image != NULL) {
+        *image = image_of(program);
+    }
+    return status;
+}
+
+hr_status hri_cl_module_load(hri_device *base, const hr_kernel *kernel,
+                             const hri_image *image, hri_module **out)
+{
+    const hri_cl_device *device = (hri_cl_device *)base;
+    const unsigned char *bytes = image->bytes;
+    cl_int error, state;
+    cl_program program =
+        hri_cl.clCreateProgramWithBinary(device->context, 1, &device->unit->id,
+                                         &image->count, &bytes, &state, &error);
+    if (error != CL_SUCCESS) {
+        return hri_cl_check(error, "clCreateProgramWithBinary");
+    }
+    error =
+        hri_cl.clBuildProgram(program, 1, &device->unit->id,
+                              hri_cl_module_options(device->unit), NULL, NULL);
+    if (error != CL_SUCCESS) {
+        hri_cl.clReleaseProgram(program);
+        return hri_cl_check(error, "clBuildProgram");
+    }
+    return create(base, kernel, program, out);
 }
 
 void hri_cl_module_unload(hri_module *base)

@@ -146,9 +146,14 @@ hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
  * kept in the queue's fate. */
 hr_status hri_cl_module_build(hri_device *device, const hr_kernel *kernel,
-                              const char *source, hri_module **module);
+                              const char *source, hri_image *image,
+                              hri_module **module);
+hr_status hri_cl_module_load(hri_device *device, const hr_kernel *kernel,
+                             const hri_image *image, hri_module **module);
 void hri_cl_module_unload(hri_module *module);
 hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *launch);
+/* What they are compiled with. */
+const char *hri_cl_module_options(const hri_cl_unit *unit);
 
 /* copy.c: enqueue a copy; the error is not kept in the queue's fate. */
 hr_status hri_cl_copy(cl_command_queue queue, const hri_copy *copy);

@@ -9,7 +9,7 @@
 
 #include "driver.h"
 
-enum { INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
+enum { INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
 enum { MOST_CONTEXTS = 16 };
 enum { STREAM_BYTES = 1 << 17 }; /* of free memory, to create one */
 
@@ -93,6 +93,7 @@ cu_result cuGetErrorName(cu_result error, const char **name)
     } names[] = {{1, "CUDA_ERROR_INVALID_VALUE"},
                  {2, "CUDA_ERROR_OUT_OF_MEMORY"},
                  {100, "CUDA_ERROR_NO_DEVICE"},
+                 {200, "CUDA_ERROR_INVALID_IMAGE"},
                  {201, "CUDA_ERROR_INVALID_CONTEXT"},
                  {400, "CUDA_ERROR_INVALID_HANDLE"},
                  {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
@@ -340,6 +341,9 @@ cu_result cuEventElapsedTime(float *ms, cu_event from, cu_event to)
 cu_result cuModuleLoadData(cu_module *module, const void *image)
 {
     cu_result error = fake_enter_context("cuModuleLoadData");
+    if (error == CU_SUCCESS && strncmp(image, "--gpu-architecture=", 19) != 0) {
+        error = INVALID_IMAGE;
+    }
     if (error == CU_SUCCESS) {
         *module = calloc(1, sizeof **module);
         snprintf((*module)->text, sizeof(*module)->text, "%s",

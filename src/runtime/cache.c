@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/cache.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool hri_cache_path(const char *name, char path[PATH_MAX])
+{
+    const char *own = getenv("HEADRACE_CACHE");
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = 0;
+    if (own != NULL) {
+        length =
+            own[0] != '\0' ? snprintf(path, PATH_MAX, "%s/%s", own, name) : 0;
+    } else if (cache != NULL && cache[0] == '/') {
+        length = snprintf(path, PATH_MAX, "%s/headrace/%s", cache, name);
+    } else if (home != NULL && home[0] == '/') {
+        length = snprintf(path, PATH_MAX, "%s/.cache/headrace/%s", home, name);
+    }
+    return length > 0 && length < PATH_MAX;
+}
+
+/* Make the folders above a file. */
+static void make_folders(const char *path)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *at = folder + 1; *at != '\0'; at++) {
+        if (*at == '/') {
+            *at = '\0';
+            (void)mkdir(folder, 0777);
+            *at = '/';
+        }
+    }
+}
+
+FILE *hri_cache_open(const char *path)
+{
+    struct stat s;
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file =
+        descriptor >= 0 && fstat(descriptor, &s) == 0 && S_ISREG(s.st_mode)
+            ? fdopen(descriptor, "r")
+            : NULL;
+    if (file == NULL && descriptor >= 0) {
+        close(descriptor);
+    }
+    return file;
+}
+
+bool hri_draft_begin(const char *path, hri_draft *draft)
+{
+    make_folders(path);
+    draft->path = path;
+    snprintf(draft->fresh, sizeof draft->fresh, "%s.XXXXXX", path);
+    int descriptor = mkstemp(draft->fresh);
+    draft->file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (draft->file == NULL && descriptor >= 0) {
+        close(descriptor);
+        unlink(draft->fresh);
+    }
+    return draft->file != NULL;
+}
+
+void hri_draft_end(hri_draft *draft)
+{
+    bool written = ferror(draft->file) == 0;
+    written = fclose(draft->file) == 0 && written;
+    /* A file takes the place of a folder only when that is empty and gone. */
+    if (!written ||
+        (rename(draft->fresh, draft->path) != 0 &&
+         (rmdir(draft->path) != 0 || rename(draft->fresh, draft->path) != 0))) {
+        unlink(draft->fresh);
+    }
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/kept.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/cache.h"
+
+enum { VERSION = 1, MOST_FILES = 256, MOST_REMOVED = 16, MOST_NAME = 48 };
+enum { MOST_IMAGE_BYTES = 1 << 26 };
+
+/* A file: this, the target, the source, the image, and nothing more. */
+typedef struct header {
+    char magic[8];
+    uint64_t version, target_bytes, source_bytes, image_bytes, image_sum;
+} header;
+
+static const char magic[8] = {'H', 'R', 'M', 'O', 'D', 'U', 'L', 'E'};
+
+/* FNV-1a. */
+static uint64_t sum_of(const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+    uint64_t sum = 0xcbf29ce484222325;
+    for (size_t i = 0; i < count; i++) {
+        sum = (sum ^ at[i]) * 0x100000001b3;
+    }
+    return sum;
+}
+
+/* The name only finds the file: what it is for stands in it in full. */
+static bool path_of(const char *target, const char *source, char path[PATH_MAX])
+{
+    char name[MOST_NAME];
+    snprintf(name, sizeof name, "modules/%016" PRIx64 "-%016" PRIx64,
+             sum_of(target, strlen(target)), sum_of(source, strlen(source)));
+    return hri_cache_path(name, path);
+}
+
+/* Whether these texts have the lengths that the header says, and the file the
+ * length that follows. It is code, so nobody else may have written it. */
+static bool fits(const header *h, const struct stat *s, const char *target,
+                 const char *source)
+{
+    return memcmp(h->magic, magic, sizeof magic) == 0 &&
+           h->version == VERSION && h->target_bytes == strlen(target) &&
+           h->source_bytes == strlen(source) && h->image_bytes > 0 &&
+           h->image_bytes <= MOST_IMAGE_BYTES && s->st_uid == geteuid() &&
+           (uint64_t)s->st_size ==
+               sizeof *h + h->target_bytes + h->source_bytes + h->image_bytes;
+}
+
+/* Whether this text comes next. */
+static bool follows(FILE *file, const char *text, size_t bytes)
+{
+    char read[4096];
+    bool same = true;
+    while (bytes > 0 && same) {
+        size_t part = bytes < sizeof read ? bytes : sizeof read;
+        same =
+            fread(read, 1, part, file) == part && memcmp(read, text, part) == 0;
+        text += part;
+        bytes -= part;
+    }
+    return same;
+}
+
+static bool read_image(FILE *file, const header *h, hri_image *image)
+{
+    size_t count = (size_t)h->image_bytes;
+    void *bytes = malloc(count);
+    if (bytes == NULL || fread(bytes, 1, count, file) != count ||
+        sum_of(bytes, count) != h->image_sum) {
+        free(bytes);
+        return false;
+    }
+    *image = (hri_image){.bytes = bytes, .count = count};
+    return true;
+}
+
+bool hri_kept_wanted(void)
+{
+    char path[PATH_MAX];
+    return hri_cache_path("modules", path);
+}
+
+bool hri_kept_find(const char *target, const char *source, hri_image *image)
+{
+    char path[PATH_MAX];
+    header h;
+    struct stat s;
+    FILE *file = path_of(target, source, path) ? hri_cache_open(path) : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    bool found =
+        fread(&h, sizeof h, 1, file) == 1 && fstat(fileno(file), &s) == 0 &&
+        fits(&h, &s, target, source) && follows(file, target, strlen(target)) &&
+        follows(file, source, strlen(source)) && read_image(file, &h, image);
+    if (found) {
+        (void)futimens(fileno(file), NULL); /* it was used now */
+    }
+    fclose(file);
+    return found;
+}
+
+/* Whether a file has a name of path_of's, or that of a draft of one. */
+static bool is_ours(const char *name)
+{
+    static const char digits[] = "0123456789abcdef";
+    return strspn(name, digits) == 16 && name[16] == '-' &&
+           strspn(name + 17, digits) == 16 &&
+           (name[33] == '\0' || name[33] == '.') && strlen(name) < MOST_NAME;
+}
+
+static bool is_older(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec
+                                  : a->tv_nsec < b->tv_nsec;
+}
+
+/* Remove the file that was not used for longest, when there are too many. */
+static bool remove_one(DIR *folder)
+{
+    char oldest[MOST_NAME] = "";
+    struct timespec since = {0};
+    const struct dirent *entry;
+    int count = 0;
+    rewinddir(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat s;
+        if (!is_ours(entry->d_name) || fstatat(dirfd(folder), entry->d_name, &s,
+                                               AT_SYMLINK_NOFOLLOW) != 0) {
+            continue;
+        }
+        if (count++ == 0 || is_older(&s.st_mtim, &since)) {
+            since = s.st_mtim;
+            snprintf(oldest, sizeof oldest, "%s", entry->d_name);
+        }
+    }
+    return count > MOST_FILES && (unlinkat(dirfd(folder), oldest, 0) == 0 ||
+                                  errno == ENOENT); /* another was first */
+}
+
+static void remove_old(void)
+{
+    char path[PATH_MAX];
+    DIR *folder = hri_cache_path("modules", path) ? opendir(path) : NULL;
+    if (folder != NULL) {
+        for (int i = 0; i < MOST_REMOVED && remove_one(folder); i++) {
+        }
+        closedir(folder);
+    }
+}
+
+void hri_kept_keep(const char *target, const char *source,
+                   const hri_image *image)
+{
+    char path[PATH_MAX];
+    hri_draft draft;
+    if (image->count == 0 || image->count > MOST_IMAGE_BYTES ||
+        !path_of(target, source, path) || !hri_draft_begin(path, &draft)) {
+        return;
+    }
+    header h = {.version = VERSION,
+                .target_bytes = strlen(target),
+                .source_bytes = strlen(source),
+                .image_bytes = image->count,
+                .image_sum = sum_of(image->bytes, image->count)};
+    memcpy(h.magic, magic, sizeof magic);
+    fwrite(&h, sizeof h, 1, draft.file);
+    fwrite(target, 1, strlen(target), draft.file);
+    fwrite(source, 1, strlen(source), draft.file);
+    fwrite(image->bytes, 1, image->count, draft.file);
+    hri_draft_end(&draft);
+    remove_old();
+}

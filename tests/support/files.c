@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/files.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_CHILDREN = 32 };
+
+void files_make_folder(char *path, size_t bytes)
+{
+    snprintf(path, bytes, "/tmp/headrace-test-XXXXXX");
+    if (mkdtemp(path) == NULL) {
+        perror("mkdtemp");
+        exit(1);
+    }
+}
+
+void files_remove_folder(const char *path)
+{
+    char command[256];
+    snprintf(command, sizeof command, "chmod -R u+rwx %s && rm -r %s", path,
+             path);
+    if (system(command) != 0) {
+        fprintf(stderr, "%s stays\n", path);
+    }
+}
+
+int files_count(const char *folder, char *last, size_t bytes)
+{
+    int count = 0;
+    const struct dirent *entry;
+    DIR *d = opendir(folder);
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 &&
+            strcmp(entry->d_name, "..") != 0) {
+            count++;
+            if (last != NULL) {
+                snprintf(last, bytes, "%s/%s", folder, entry->d_name);
+            }
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return count;
+}
+
+char *files_read(const char *path, size_t *bytes)
+{
+    struct stat s;
+    FILE *file = fopen(path, "r");
+    char *text = file != NULL && fstat(fileno(file), &s) == 0
+                     ? calloc((size_t)s.st_size + 1, 1)
+                     : NULL;
+    if (text != NULL) {
+        *bytes = fread(text, 1, (size_t)s.st_size, file);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return text;
+}
+
+bool files_write(const char *path, const void *bytes, size_t count)
+{
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        return false;
+    }
+    bool written = fwrite(bytes, 1, count, file) == count;
+    return fclose(file) == 0 && written;
+}
+
+int files_in_children(int count, int (*function)(int number))
+{
+    pid_t children[MOST_CHILDREN];
+    int sum = 0;
+    fflush(NULL);
+    for (int i = 0; i < count && i < MOST_CHILDREN; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            exit(function(i));
+        }
+    }
+    for (int i = 0; i < count && i < MOST_CHILDREN; i++) {
+        int status = 0;
+        bool ended = children[i] > 0 && waitpid(children[i], &status, 0) > 0 &&
+                     WIFEXITED(status);
+        sum += ended ? WEXITSTATUS(status) : 100;
+    }
+    return sum;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Folders of a test's own, and what lies in them. */
+#ifndef TEST_FILES_H
+#define TEST_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A new empty folder; the caller removes it. Ends the program when there can be
+ * none. */
+void files_make_folder(char *path, size_t bytes);
+void files_remove_folder(const char *path);
+
+/* How many names a folder has, but "." and ".."; 0 when there is no folder.
+ * Unless last is NULL, *last becomes folder/name of one of them. */
+int files_count(const char *folder, char *last, size_t bytes);
+
+/* The bytes of a file, with a zero behind them, for free; NULL: none. */
+char *files_read(const char *path, size_t *bytes);
+/* A file of these bytes, in the place of another. */
+bool files_write(const char *path, const void *bytes, size_t count);
+
+/* Run function in `count` children at once, each a copy of this process with
+ * the number of the child; the sum of what they return, and 100 for each that
+ * does not end by returning. */
+int files_in_children(int count, int (*function)(int number));
+
+#endif

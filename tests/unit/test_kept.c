@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* Machine code that is kept between processes: files that are whole, damaged,
+ * foreign, too many, or written by several at once. No device is needed. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/kept.h"
+#include "support/files.h"
+#include "test.h"
+
+enum { IMAGE = 37, MOST_FILES = 256, WRITERS = 8, ROUNDS = 100 };
+enum { HEADER = 48 }; /* bytes: a name and five numbers */
+
+static const char target[] = "a device, its driver", source[] = "a kernel";
+static char folder[64], modules[96], file[256];
+
+static void image_of(unsigned char bytes[IMAGE], int number)
+{
+    for (int i = 0; i < IMAGE; i++) {
+        bytes[i] = (unsigned char)(i * 7 + number);
+    }
+}
+
+static void keep(const char *t, const char *s, int number)
+{
+    unsigned char bytes[IMAGE];
+    const hri_image image = {.bytes = bytes, .count = sizeof bytes};
+    image_of(bytes, number);
+    hri_kept_keep(t, s, &image);
+}
+
+/* -1: nothing; -2: wrong bytes; else the number that was kept. */
+static int find(const char *t, const char *s)
+{
+    unsigned char want[IMAGE];
+    hri_image image = {0};
+    if (!hri_kept_find(t, s, &image)) {
+        return image.bytes == NULL ? -1 : -2;
+    }
+    int number = ((unsigned char *)image.bytes)[0];
+    image_of(want, number);
+    bool right = image.count == IMAGE && memcmp(image.bytes, want, IMAGE) == 0;
+    free(image.bytes);
+    return right ? number : -2;
+}
+
+static void empty_folder(void)
+{
+    files_remove_folder(folder);
+    files_make_folder(folder, sizeof folder);
+    snprintf(modules, sizeof modules, "%s/modules", folder);
+    CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
+}
+
+static void whole(void)
+{
+    TEST_CASE("nothing at first; folders are made; the last one counts");
+    CHECK(find(target, source) == -1);
+    CHECK(files_count(modules, NULL, 0) == 0);
+    keep(target, source, 1);
+    CHECK(find(target, source) == 1);
+    keep(target, source, 2);
+    CHECK(find(target, source) == 2);
+    CHECK(files_count(modules, file, sizeof file) == 1);
+
+    TEST_CASE("targets and sources are whole, and each has its own");
+    CHECK(find("a device, its drive", source) == -1);
+    CHECK(find("a device, its driver ", source) == -1);
+    CHECK(find(target, "a kerne") == -1);
+    CHECK(find(source, target) == -1);
+    CHECK(find("a device, its drivera", " kernel") == -1);
+    keep(target, "another", 3);
+    keep("another", source, 4);
+    CHECK(find(target, source) == 2 && find(target, "another") == 3);
+    CHECK(find("another", source) == 4);
+    CHECK(files_count(modules, NULL, 0) == 3);
+
+    TEST_CASE("an image of nothing is not kept");
+    const hri_image none = {.bytes = file, .count = 0};
+    hri_kept_keep("none", source, &none);
+    CHECK(files_count(modules, NULL, 0) == 3);
+}
+
+/* What is at the file's place is as good as nothing, and mended. */
+static void damaged(int number)
+{
+    CHECK(find(target, source) == -1);
+    keep(target, source, number);
+    CHECK(find(target, source) == number);
+    CHECK(files_count(modules, NULL, 0) == 1);
+}
+
+static void bytes_that_are_wrong(void)
+{
+    size_t count = 0;
+    empty_folder();
+    keep(target, source, 9);
+    CHECK(files_count(modules, file, sizeof file) == 1);
+    char *bytes = files_read(file, &count);
+    CHECK(count == HEADER + strlen(target) + strlen(source) + IMAGE);
+    TEST_CASE("cut at every length");
+    for (size_t i = 0; i < count; i++) {
+        CHECK(files_write(file, bytes, i));
+        damaged(10);
+    }
+    TEST_CASE("every byte");
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = (char)(bytes[i] ^ 1 << i % 8);
+        CHECK(files_write(file, bytes, count));
+        damaged(11);
+        bytes[i] = (char)(bytes[i] ^ 1 << i % 8);
+    }
+    TEST_CASE("a byte more; and not one of these");
+    CHECK(files_write(file, bytes, count + 1));
+    damaged(12);
+    CHECK(files_write(file, bytes, count));
+    CHECK(find(target, source) == 9);
+    TEST_CASE("the file of another source under this name");
+    CHECK(unlink(file) == 0);
+    keep(target, "another", 13);
+    CHECK(files_count(modules, file, sizeof file) == 1);
+    CHECK(files_write(file, bytes, count));
+    CHECK(find(target, "another") == -1);
+    keep(target, "another", 14);
+    CHECK(find(target, "another") == 14 && find(target, source) == -1);
+    free(bytes);
+}
+
+static void things_that_are_no_files(void)
+{
+    char inside[300];
+    empty_folder();
+    keep(target, source, 20);
+    CHECK(files_count(modules, file, sizeof file) == 1);
+    TEST_CASE("a folder");
+    CHECK(unlink(file) == 0 && mkdir(file, 0700) == 0);
+    damaged(21);
+    TEST_CASE("a pipe holds nobody up");
+    CHECK(unlink(file) == 0 && mkfifo(file, 0600) == 0);
+    damaged(22);
+    TEST_CASE("links to nothing and to themselves");
+    CHECK(unlink(file) == 0 && symlink("/nowhere/at/all", file) == 0);
+    damaged(23);
+    CHECK(unlink(file) == 0 && symlink(file, file) == 0);
+    damaged(24);
+    TEST_CASE("a file of 8 TB, with holes");
+    CHECK(truncate(file, (off_t)1 << 43) == 0 || truncate(file, 1) == 0);
+    damaged(25);
+    if (geteuid() != 0) {
+        TEST_CASE("a file that may not be read");
+        CHECK(chmod(file, 0) == 0);
+        damaged(26);
+    } else if (chown(file, 12345, (gid_t)-1) == 0) {
+        TEST_CASE("a file of another user's is not believed");
+        damaged(26);
+    }
+    TEST_CASE("a folder with something in it stays, and nothing is kept");
+    CHECK(unlink(file) == 0 && mkdir(file, 0700) == 0);
+    snprintf(inside, sizeof inside, "%s/inside", file);
+    CHECK(files_write(inside, "x", 1));
+    keep(target, source, 27);
+    CHECK(find(target, source) == -1);
+    CHECK(files_count(modules, NULL, 0) == 1);
+    CHECK(files_count(file, NULL, 0) == 1);
+}
+
+static void no_folder(void)
+{
+    char path[128];
+    TEST_CASE("set to nothing: nothing is kept");
+    empty_folder();
+    CHECK(setenv("HEADRACE_CACHE", "", 1) == 0);
+    CHECK(!hri_kept_wanted());
+    keep(target, source, 30);
+    CHECK(find(target, source) == -1);
+    TEST_CASE("folders that cannot be");
+    static const char *const names[] = {"/dev/null/x", "/proc/x"};
+    for (int i = 0; i < 2; i++) {
+        CHECK(setenv("HEADRACE_CACHE", names[i], 1) == 0);
+        CHECK(hri_kept_wanted());
+        keep(target, source, 30);
+        CHECK(find(target, source) == -1);
+    }
+    TEST_CASE("a file in the place of the folder");
+    CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
+    CHECK(files_write(modules, "x", 1));
+    keep(target, source, 30);
+    CHECK(find(target, source) == -1);
+    TEST_CASE("a path that is too long");
+    static char length[PATH_MAX + 20];
+    memset(length, 'x', sizeof length - 1);
+    length[0] = '/';
+    CHECK(setenv("HEADRACE_CACHE", length, 1) == 0);
+    CHECK(!hri_kept_wanted());
+    length[PATH_MAX - 20] = '\0'; /* too long for the file alone */
+    CHECK(setenv("HEADRACE_CACHE", length, 1) == 0);
+    keep(target, source, 30);
+    CHECK(find(target, source) == -1);
+    if (geteuid() != 0) {
+        TEST_CASE("a folder that is for reading only: what is there is used");
+        empty_folder();
+        keep(target, source, 31);
+        CHECK(chmod(modules, 0500) == 0);
+        keep(target, source, 32);
+        keep(target, "another", 33);
+        CHECK(find(target, source) == 31 && find(target, "another") == -1);
+        CHECK(files_count(modules, NULL, 0) == 1);
+    }
+    TEST_CASE("the usual place");
+    empty_folder();
+    CHECK(unsetenv("HEADRACE_CACHE") == 0);
+    CHECK(setenv("XDG_CACHE_HOME", folder, 1) == 0);
+    keep(target, source, 34);
+    CHECK(find(target, source) == 34);
+    snprintf(path, sizeof path, "%s/headrace/modules", folder);
+    CHECK(files_count(path, NULL, 0) == 1);
+}
+
+/* Files grow no longer than 64 bytes here. */
+static int on_a_full_disk(int number)
+{
+    const struct rlimit limit = {64, 64};
+    (void)number;
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+        return 1;
+    }
+    keep(target, source, 41);
+    keep(target, "another", 42);
+    return (find(target, source) != 40) + (find(target, "another") != -1);
+}
+
+static void full_disk(void)
+{
+    TEST_CASE("on a full disk the old file stays, and no part of a new one");
+    empty_folder();
+    keep(target, source, 40);
+    CHECK(files_in_children(1, on_a_full_disk) == 0);
+    CHECK(files_count(modules, NULL, 0) == 1);
+}
+
+/* Every file there was last used in 2001. */
+static void make_old(void)
+{
+    const struct timespec times[] = {{978307200, 0}, {978307200, 0}};
+    const struct dirent *entry;
+    DIR *d = opendir(modules);
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            CHECK(utimensat(dirfd(d), entry->d_name, times, 0) == 0);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+}
+
+static int find_number(int number)
+{
+    char name[32];
+    snprintf(name, sizeof name, "kernel %d", number);
+    return find(target, name);
+}
+
+static void keep_number(int number)
+{
+    char name[32];
+    snprintf(name, sizeof name, "kernel %d", number);
+    keep(target, name, number % 100);
+}
+
+static void limits(void)
+{
+    enum { UNUSED = 100 };
+    char path[192];
+    TEST_CASE("of too many files that goes which was not used for longest");
+    empty_folder();
+    for (int i = 0; i < MOST_FILES; i++) {
+        keep_number(i);
+    }
+    CHECK(files_count(modules, NULL, 0) == MOST_FILES);
+    make_old();
+    for (int i = 0; i < MOST_FILES; i++) {
+        CHECK(i == UNUSED || find_number(i) == i % 100);
+    }
+    keep_number(MOST_FILES);
+    CHECK(files_count(modules, NULL, 0) == MOST_FILES);
+    for (int i = 0; i <= MOST_FILES; i++) {
+        CHECK(find_number(i) == (i == UNUSED ? -1 : i % 100));
+    }
+    TEST_CASE("what a process left that ended while it wrote goes too");
+    make_old();
+    snprintf(path, sizeof path, "%s/0123456789abcdef-0123456789abcdef.aBcDeF",
+             modules);
+    CHECK(files_write(path, "x", 1));
+    make_old();
+    for (int i = 0; i <= MOST_FILES; i++) {
+        CHECK(find_number(i) == (i == UNUSED ? -1 : i % 100));
+    }
+    keep_number(0);
+    CHECK(files_count(modules, NULL, 0) == MOST_FILES);
+    CHECK(access(path, F_OK) != 0);
+    TEST_CASE("files of others stay, however old");
+    snprintf(path, sizeof path, "%s/notes", modules);
+    CHECK(files_write(path, "x", 1));
+    make_old();
+    keep_number(MOST_FILES + 1);
+    CHECK(files_count(modules, NULL, 0) == MOST_FILES + 1);
+    CHECK(access(path, F_OK) == 0 && find_number(MOST_FILES + 1) == 57);
+}
+
+/* Finds either what it kept or what another did, and never less. */
+static int write_and_read(int number)
+{
+    int wrong = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        keep(target, source, number);
+        int found = find(target, source);
+        wrong += found < 0 || found >= WRITERS;
+    }
+    return wrong;
+}
+
+/* Together more files than are kept: each may go before it is found. */
+static int write_many(int number)
+{
+    int wrong = 0;
+    for (int i = 0; i < MOST_FILES / 4; i++) {
+        int mine = number * 1000 + i;
+        keep_number(mine);
+        int found = find_number(mine);
+        wrong += found != -1 && found != mine % 100;
+    }
+    return wrong;
+}
+
+static void at_once(void)
+{
+    TEST_CASE("several processes at once: always a whole file");
+    empty_folder();
+    CHECK(files_in_children(WRITERS, write_and_read) == 0);
+    CHECK(find(target, source) >= 0);
+    CHECK(files_count(modules, NULL, 0) == 1);
+    TEST_CASE("and more files than are kept");
+    CHECK(files_in_children(WRITERS, write_many) == 0);
+    int count = files_count(modules, NULL, 0);
+    CHECK(count > 0 && count <= MOST_FILES);
+}
+
+int main(void)
+{
+    files_make_folder(folder, sizeof folder);
+    empty_folder();
+    whole();
+    bytes_that_are_wrong();
+    things_that_are_no_files();
+    no_folder();
+    full_disk();
+    limits();
+    at_once();
+    files_remove_folder(folder);
+    return test_end();
+}

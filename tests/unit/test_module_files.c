@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels on the accelerators of the backend argv[1], opencl or cuda, that an
+ * earlier context or process has compiled: what is compiled and what is loaded
+ * is counted, and results are right whatever lies in the files. Each case is a
+ * process of its own, as drivers do not like to be forked. */
+#include <unistd.h>
+
+#include "runtime/kept.h"
+#include "runtime/module.h"
+#include "support/fault_backend.h"
+#include "support/files.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_opencl, hri_backend_cuda;
+extern const hr_kernel transpose, box, broken;
+
+enum { PROCESSES = 8, EDGE = 20 };
+
+static const hri_backend *backend;
+static char folder[64], modules[96], file[256];
+
+typedef struct bed {
+    hr_context *context;
+    hr_queue *queue;
+} bed;
+
+/* A context on one accelerator; counts begin at zero. */
+static bed begin(void)
+{
+    const hri_backend *list[] = {fault_backend_wrap(backend), NULL};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    char path[32];
+    bed b = {0};
+    snprintf(path, sizeof path, "%s:0", backend->name);
+    options.accelerators = path;
+    fault_backend_reset();
+    CHECK(hri_context_create_from(list, &options, &b.context) == HR_OK);
+    CHECK(hr_queue_create(b.context, 0, &b.queue) == HR_OK);
+    return b;
+}
+
+static void end(bed *b, uint64_t builds, uint64_t loads)
+{
+    hr_queue_destroy(b->queue);
+    hr_context_destroy(b->context);
+    if (!CHECK(fault_backend_count(FAULT_BUILD) == builds &&
+               fault_backend_count(FAULT_LOAD) == loads)) {
+        fprintf(stderr, "  %llu builds, %llu loads\n",
+                (unsigned long long)fault_backend_count(FAULT_BUILD),
+                (unsigned long long)fault_backend_count(FAULT_LOAD));
+    }
+    CHECK(fault_backend_breaches() == 0 && fault_backend_objects() == 0);
+}
+
+/* Launch the kernel, which transposes, and check every element. */
+static void run(const bed *b, const hr_kernel *kernel)
+{
+    static int from[EDGE][EDGE], to[EDGE][EDGE];
+    hr_array *in = NULL, *out = NULL;
+    for (int i = 0; i < EDGE * EDGE; i++) {
+        from[i / EDGE][i % EDGE] = i;
+        to[i / EDGE][i % EDGE] = -1;
+    }
+    CHECK(hr_array_wrap(b->context, from, sizeof(int), hr_extent2(EDGE, EDGE),
+                        0, &in) == HR_OK);
+    CHECK(hr_array_wrap(b->context, to, sizeof(int), hr_extent2(EDGE, EDGE), 0,
+                        &out) == HR_OK);
+    const hr_argument arguments[] = {hr_in(hr_view_of(in)),
+                                     hr_out(hr_view_of(out))};
+    CHECK(hr_launch(b->queue, kernel, hr_extent2(EDGE, EDGE), NULL, arguments,
+                    2) == HR_OK);
+    CHECK(hr_synchronize(hr_view_of(out)) == HR_OK);
+    int ok = 1;
+    for (int i = 0; i < EDGE * EDGE; i++) {
+        ok = ok && to[i % EDGE][i / EDGE] == i;
+    }
+    CHECK(ok);
+    hr_array_destroy(in);
+    hr_array_destroy(out);
+}
+
+/* A context that runs the kernel, and how its module comes about. */
+static void once(const hr_kernel *kernel, uint64_t builds, uint64_t loads)
+{
+    bed b = begin();
+    run(&b, kernel);
+    end(&b, builds, loads);
+}
+
+/* The kernel with another source. */
+static hr_kernel edited(char **text)
+{
+    hr_kernel kernel = transpose;
+    size_t bytes = strlen(kernel.text) + 16;
+    *text = malloc(bytes);
+    CHECK(*text != NULL);
+    snprintf(*text, bytes, "%s\n/* edited */\n", kernel.text);
+    kernel.text = *text;
+    return kernel;
+}
+
+/* ---- cases: each returns how many checks failed */
+
+static int done(void)
+{
+    return test_state.failures < 99 ? (int)test_state.failures : 99;
+}
+
+static int first_and_second(int number)
+{
+    (void)number;
+    TEST_CASE("a source is compiled once, for all of its kernels");
+    hri_module *module = NULL;
+    bed b = begin();
+    run(&b, &transpose);
+    run(&b, &transpose);
+    CHECK(hri_accelerator_module(&b.context->accelerators[0], &box, &module) ==
+          HR_OK);
+    end(&b, 1, 1);
+    CHECK(files_count(modules, NULL, 0) == 1);
+    TEST_CASE("and not by a second context");
+    once(&transpose, 0, 1);
+    CHECK(files_count(modules, NULL, 0) == 1);
+    return done();
+}
+
+static int second_process(int number)
+{
+    (void)number;
+    TEST_CASE("nor by another process");
+    once(&transpose, 0, 1);
+    return done();
+}
+
+static int another_source(int number)
+{
+    char *text;
+    (void)number;
+    TEST_CASE("a source that differs in a comment has its own file");
+    hr_kernel kernel = edited(&text);
+    once(&kernel, 1, 0);
+    CHECK(files_count(modules, NULL, 0) == 2);
+    once(&kernel, 0, 1);
+    once(&transpose, 0, 1);
+    free(text);
+    return done();
+}
+
+static int does_not_compile(int number)
+{
+    int data[10];
+    hr_array *array = NULL;
+    (void)number;
+    TEST_CASE("what does not compile says so each time, and is not kept");
+    bed b = begin();
+    CHECK(hr_array_wrap(b.context, data, sizeof(int), hr_extent1(10), 0,
+                        &array) == HR_OK);
+    const hr_argument arguments[] = {hr_out(hr_view_of(array))};
+    for (int i = 0; i < 2; i++) {
+        CHECK_FAILS(
+            hr_launch(b.queue, &broken, hr_extent1(10), NULL, arguments, 1),
+            HR_ERROR_BUILD, "broken.c");
+        CHECK(strstr(hr_last_error(), "12") != NULL); /* the line */
+    }
+    hr_array_destroy(array);
+    end(&b, 2, 0);
+    CHECK(files_count(modules, NULL, 0) == 0);
+    return done();
+}
+
+/* The file is as good as none: it is mended by one build. */
+static void damaged(const char *name, const void *bytes, size_t count)
+{
+    size_t mended = 0;
+    TEST_CASE(name);
+    CHECK(files_write(file, bytes, count));
+    once(&transpose, 1, 0);
+    once(&transpose, 0, 1);
+    char *now = files_read(file, &mended);
+    CHECK(mended != count || memcmp(now, bytes, count) != 0);
+    free(now);
+}
+
+static int damages(int number)
+{
+    enum { HEADER = 48 };
+    size_t count = 0;
+    (void)number;
+    once(&transpose, 1, 0);
+    CHECK(files_count(modules, file, sizeof file) == 1);
+    char *bytes = files_read(file, &count);
+    const size_t flips[] = {0, 8, 16, 24, 32, 40, HEADER, count - 1};
+    damaged("an empty file", "", 0);
+    damaged("a header alone", bytes, HEADER);
+    damaged("all but the last byte", bytes, count - 1);
+    for (size_t i = 0; i < sizeof flips / sizeof flips[0]; i++) {
+        bytes[flips[i]] = (char)(bytes[flips[i]] ^ 1);
+        damaged("another byte", bytes, count);
+        bytes[flips[i]] = (char)(bytes[flips[i]] ^ 1);
+    }
+    CHECK(files_count(modules, NULL, 0) == 1);
+    free(bytes);
+    return done();
+}
+
+static int refused(int number)
+{
+    char words[] = "no machine code of anybody's";
+    const hri_image image = {.bytes = words, .count = sizeof words};
+    hri_image kept = {0};
+    (void)number;
+    TEST_CASE("an image that the driver does not take is compiled anew");
+    char *source = hri_kernel_source(&transpose);
+    bed b = begin();
+    const char *target = b.context->accelerators[0].device->info.target;
+    hri_kept_keep(target, source, &image);
+    (void)hri_fail(HR_ERROR_INVALID, "an earlier sentence");
+    run(&b, &transpose);
+    CHECK(strcmp(hr_last_error(), "an earlier sentence") == 0);
+    CHECK(hri_kept_find(target, source, &kept));
+    CHECK(kept.count != image.count);
+    free(kept.bytes);
+    end(&b, 1, 1);
+    once(&transpose, 0, 1);
+    free(source);
+    return done();
+}
+
+static int without(int number)
+{
+    static const char *const names[] = {"", "/dev/null/x", "/proc/x"};
+    (void)number;
+    TEST_CASE("without a folder everything is compiled");
+    for (int i = 0; i < 3; i++) {
+        CHECK(setenv("HEADRACE_CACHE", names[i], 1) == 0);
+        once(&transpose, 1, 0);
+        once(&transpose, 1, 0);
+    }
+    return done();
+}
+
+static int some_of_many(int number)
+{
+    (void)number;
+    TEST_CASE("several processes at once");
+    bed b = begin();
+    run(&b, &transpose);
+    uint64_t builds = fault_backend_count(FAULT_BUILD);
+    CHECK(builds <= 1);
+    end(&b, builds, 1 - builds);
+    return done();
+}
+
+static int another_driver(int number)
+{
+    (void)number;
+    TEST_CASE("for another driver it is compiled anew");
+    once(&transpose, 1, 0);
+    CHECK(files_count(modules, NULL, 0) == 2);
+    once(&transpose, 0, 1);
+    return done();
+}
+
+static int without_compiler(int number)
+{
+    char *text;
+    (void)number;
+    TEST_CASE("what is kept needs no compiler, and the rest says so");
+    once(&transpose, 0, 1);
+    hr_kernel kernel = edited(&text);
+    hri_module *module = NULL;
+    bed b = begin();
+    CHECK_FAILS(
+        hri_accelerator_module(&b.context->accelerators[0], &kernel, &module),
+        HR_ERROR_UNAVAILABLE, "HEADRACE_NVRTC is off");
+    end(&b, 1, 0);
+    free(text);
+    return done();
+}
+
+/* The case in processes of its own, with what is there already or nothing. */
+static void test(int processes, int (*function)(int number), bool empty)
+{
+    if (empty) {
+        files_remove_folder(folder);
+        files_make_folder(folder, sizeof folder);
+        snprintf(modules, sizeof modules, "%s/modules", folder);
+        setenv("HEADRACE_CACHE", folder, 1);
+    }
+    CHECK(files_in_children(processes, function) == 0);
+}
+
+/* 77 when there is no such device, or its driver gives no machine code. */
+static int is_here(int number)
+{
+    uint32_t count = 0;
+    hri_device_info info;
+    (void)number;
+    return backend->probe(&count) == HR_OK && count > 0 &&
+                   backend->describe(0, &info) == HR_OK && info.target[0] != 0
+               ? 0
+               : 77;
+}
+
+int main(int count, char **arguments)
+{
+    bool cuda = count > 1 && strcmp(arguments[1], "cuda") == 0;
+    backend = cuda ? &hri_backend_cuda : &hri_backend_opencl;
+    if (files_in_children(1, is_here) == 77) {
+        return test_skip("no device that gives machine code");
+    }
+    files_make_folder(folder, sizeof folder);
+    test(1, first_and_second, true);
+    test(1, second_process, false);
+    test(1, another_source, false);
+    test(1, does_not_compile, true);
+    test(1, damages, true);
+    test(1, refused, true);
+    test(1, without, true);
+    test(PROCESSES, some_of_many, true);
+    CHECK(files_count(modules, NULL, 0) == 1);
+    test(1, second_process, false);
+    if (cuda && getenv("HEADRACE_CUDA") != NULL) { /* the fake one */
+        const char *nvrtc = getenv("HEADRACE_NVRTC");
+        setenv("FAKE_CUDA_VERSION", "12040", 1);
+        test(1, another_driver, false);
+        unsetenv("FAKE_CUDA_VERSION");
+        CHECK(nvrtc != NULL && setenv("HEADRACE_NVRTC", "off", 1) == 0);
+        test(1, without_compiler, false);
+    }
+    files_remove_folder(folder);
+    return test_end();
+}

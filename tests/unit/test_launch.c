@@ -274,15 +274,15 @@ static void cubes(bed *b)
 static void refused(bed *b)
 {
     TEST_CASE("launches that break a rule");
-    static int data[64];
+    static int data[64], other_data[64], line_data[64];
     static double doubles[64];
     const float a = 1.0f;
     const point p = {0};
     hr_queue *q = b->queues[0];
     hr_array *ints = wrap(b, data, 4, hr_extent2(8, 8));
-    hr_array *others = wrap(b, data, 4, hr_extent2(8, 8));
+    hr_array *others = wrap(b, other_data, 4, hr_extent2(8, 8));
     hr_array *wide = wrap(b, doubles, 8, hr_extent2(8, 8));
-    hr_array *line = wrap(b, data, 4, hr_extent1(64));
+    hr_array *line = wrap(b, line_data, 4, hr_extent1(64));
     hr_view v = hr_view_of(ints), w = hr_view_of(others);
     const hr_extent eight = hr_extent2(8, 8), large = hr_extent2(33, 32),
                     none = hr_extent2(0, 4), flat = hr_extent1(8);

@@ -110,5 +110,8 @@ hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
             hri_cl.clEnqueueNDRangeKernel(queue->queue, module->kernel, l->rank,
                                           NULL, items, tile, 0, NULL, NULL);
     }
+    if (error == CL_SUCCESS) {
+        error = hri_cl.clFlush(queue->queue);
+    }
     return hri_cl_check(error, "launching a kernel");
 }

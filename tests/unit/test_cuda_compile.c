@@ -9,17 +9,29 @@
 #include "runtime/module.h"
 #include "test.h"
 
-extern const hr_kernel axpy, broken;
+extern const hr_kernel axpy, broken, matmul_blocked, transpose_blocked;
+extern const char bench_cuda_text[]; /* bench/dialect/by_hand.cu */
 
-static void dialect(void)
+static void compiles(const char *source)
 {
     const char *none[] = {NULL};
-    char *source = hri_kernel_source(&axpy), *image = NULL;
-    TEST_CASE("kernels in the dialect");
+    char *image = NULL;
     CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image) == HR_OK);
     CHECK(image != NULL);
     free(image);
-    free(source);
+}
+
+static void dialect(void)
+{
+    const hr_kernel *good[] = {&axpy, &matmul_blocked, &transpose_blocked};
+    const char *none[] = {NULL};
+    char *source = NULL, *image = NULL;
+    TEST_CASE("kernels in the dialect");
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        source = hri_kernel_source(good[i]);
+        compiles(source);
+        free(source);
+    }
     source = hri_kernel_source(&broken);
     CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image),
                 HR_ERROR_BUILD, "broken.c(12)");
@@ -60,5 +72,7 @@ int main(void)
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
     dialect();
+    TEST_CASE("kernels written by hand, of bench/dialect");
+    compiles(bench_cuda_text);
     return test_end();
 }

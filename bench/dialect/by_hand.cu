@@ -18,15 +18,18 @@ extern "C" __global__ void transpose(const float *__restrict__ from,
     __shared__ float block[32][33];
     int x = threadIdx.x, y = threadIdx.y;
     int top = blockIdx.y * 32, left = blockIdx.x * 32;
-    for (int i = y; i < 32; i += 8) {
-        if (top + i < rows && left + x < cols) {
-            block[i][x] = from[(top + i) * cols + left + x];
-        }
+    float own[4]; /* all are on their way before the first is put down */
+    for (int i = 0; i < 4; i++) {
+        int r = top + y + i * 8;
+        own[i] = r < rows && left + x < cols ? from[r * cols + left + x] : 0.0f;
+    }
+    for (int i = 0; i < 4; i++) {
+        block[y + i * 8][x] = own[i];
     }
     __syncthreads();
-    for (int i = y; i < 32; i += 8) {
-        if (left + i < cols && top + x < rows) {
-            to[(left + i) * rows + top + x] = block[x][i];
+    for (int i = 0; i < 32; i += 8) {
+        if (left + y + i < cols && top + x < rows) {
+            to[(left + y + i) * rows + top + x] = block[x][y + i];
         }
     }
 }

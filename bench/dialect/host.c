@@ -23,7 +23,7 @@ static int least(int a, int b)
 static void add(const float *restrict a, const float *restrict b,
                 float *restrict c, int n)
 {
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < n; i++) {
         c[i] = a[i] + b[i];
     }
@@ -33,7 +33,7 @@ static void transpose(const float *restrict from, float *restrict to, int rows,
                       int cols)
 {
     enum { EDGE = 32 };
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic)
     for (int top = 0; top < rows; top += EDGE) {
         for (int left = 0; left < cols; left += EDGE) {
             float block[EDGE][EDGE + 1];
@@ -55,7 +55,7 @@ static void transpose(const float *restrict from, float *restrict to, int rows,
 static void multiply(const float *restrict a, const float *restrict b,
                      float *restrict c, int m, int n, int k)
 {
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < n; j++) {
             float sum = 0.0f;

@@ -8,6 +8,7 @@ typedef struct hri_cl_module {
     hri_module base;
     cl_program program;
     cl_kernel kernel;
+    size_t most_items; /* of a group */
 } hri_cl_module;
 
 hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
@@ -28,6 +29,13 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
         module->kernel =
             hri_cl.clCreateKernel(module->program, kernel->name, &error);
         status = hri_cl_check(error, "clCreateKernel");
+    }
+    if (status == HR_OK) {
+        status = hri_cl_check(
+            hri_cl.clGetKernelWorkGroupInfo(
+                module->kernel, device->unit->id, CL_KERNEL_WORK_GROUP_SIZE,
+                sizeof module->most_items, &module->most_items, NULL),
+            "clGetKernelWorkGroupInfo");
     }
     if (status != HR_OK) {
         hri_cl_module_unload(&module->base);
@@ -85,26 +93,20 @@ static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
 hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
 {
     const hri_cl_module *module = (const hri_cl_module *)l->module;
-    const hri_cl_unit *unit = ((hri_cl_device *)queue->base.device)->unit;
-    size_t items[HR_MOST_RANK], tile[HR_MOST_RANK], most = 0, wanted = 1;
+    size_t items[HR_MOST_RANK], tile[HR_MOST_RANK], wanted = 1;
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
         uint32_t d = l->rank - 1 - i;
         tile[i] = (size_t)l->domain.tile[d];
         items[i] = tile[i] * (size_t)l->domain.tiles[d];
         wanted *= tile[i];
     }
-    cl_int error = hri_cl.clGetKernelWorkGroupInfo(module->kernel, unit->id,
-                                                   CL_KERNEL_WORK_GROUP_SIZE,
-                                                   sizeof most, &most, NULL);
-    if (error == CL_SUCCESS && wanted > most) {
+    if (wanted > module->most_items) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
                         "%s: %s has tiles of %zu items, but %zu are the most",
                         queue->base.device->info.path, l->kernel->name, wanted,
-                        most);
+                        module->most_items);
     }
-    if (error == CL_SUCCESS) {
-        error = set_arguments(module->kernel, l);
-    }
+    cl_int error = set_arguments(module->kernel, l);
     if (error == CL_SUCCESS) {
         error =
             hri_cl.clEnqueueNDRangeKernel(queue->queue, module->kernel, l->rank,

@@ -15,11 +15,6 @@ typedef struct host_side {
     bench_problem *problem;
 } host_side;
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 static void add(const float *restrict a, const float *restrict b,
                 float *restrict c, int n)
 {
@@ -29,6 +24,7 @@ static void add(const float *restrict a, const float *restrict b,
     }
 }
 
+/* In blocks of 32 x 32 elements, 4 rows at a time as the kernel does it. */
 static void transpose(const float *restrict from, float *restrict to, int rows,
                       int cols)
 {
@@ -37,15 +33,28 @@ static void transpose(const float *restrict from, float *restrict to, int rows,
     for (int top = 0; top < rows; top += EDGE) {
         for (int left = 0; left < cols; left += EDGE) {
             float block[EDGE][EDGE + 1];
-            int high = least(EDGE, rows - top), wide = least(EDGE, cols - left);
-            for (int i = 0; i < high; i++) {
-                for (int j = 0; j < wide; j++) {
-                    block[i][j] = from[(top + i) * cols + left + j];
+            for (int y = 0; y < 8; y++) {
+                for (int x = 0; x < EDGE; x++) {
+                    float own[4];
+                    for (int i = 0; i < 4; i++) {
+                        int r = top + y + i * 8;
+                        own[i] = r < rows && left + x < cols
+                                     ? from[r * cols + left + x]
+                                     : 0.0f;
+                    }
+                    for (int i = 0; i < 4; i++) {
+                        block[y + i * 8][x] = own[i];
+                    }
                 }
             }
-            for (int j = 0; j < wide; j++) {
-                for (int i = 0; i < high; i++) {
-                    to[(left + j) * rows + top + i] = block[i][j];
+            for (int y = 0; y < 8; y++) {
+                for (int x = 0; x < EDGE; x++) {
+                    for (int i = 0; i < 4; i++) {
+                        int r = left + y + i * 8;
+                        if (r < cols && top + x < rows) {
+                            to[r * rows + top + x] = block[x][y + i * 8];
+                        }
+                    }
                 }
             }
         }

@@ -144,7 +144,9 @@ HR_COMPLEX_(hr_c64, double)
 #define HR_AT3(view, i, j, k)                                                  \
     view[view##_shape.start + (i)*view##_shape.stride[0] +                     \
          (j)*view##_shape.stride[1] + (k)]
-#define HR_HAS_(view, d, i)    ((i) >= 0 && (i) < HR_EXTENT(view, d))
+/* Negative indices are large without a sign: one comparison of 64 bits does. */
+#define HR_HAS_(view, d, i)                                                    \
+    ((unsigned long)(i) < (unsigned long)HR_EXTENT(view, d))
 #define HR_INSIDE1(view, i)    HR_HAS_(view, 0, i)
 #define HR_INSIDE2(view, i, j) (HR_HAS_(view, 0, i) && HR_HAS_(view, 1, j))
 #define HR_INSIDE3(view, i, j, k)                                              \

@@ -237,6 +237,7 @@ void hr_array_destroy(hr_array *array)
     hri_marks_finish(&marks);
     for (int p = 0; p < places; p++) {
         for (size_t i = 0; i < array->stores[p].use_count && !listed; i++) {
+            (void)hri_mark_set(array->stores[p].uses[i].mark);
             (void)hri_mark_wait(array->stores[p].uses[i].mark);
         }
         hri_uses_drop(array, p);

@@ -82,6 +82,11 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_queue *queue);
 hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
                        hri_mark *mark, bool writes);
+/* How many uses that end at mark a later use of region by its queue makes
+ * superfluous. */
+uint32_t hri_uses_covered(const hr_array *array, int place,
+                          const hri_boxes *region, bool writes,
+                          const hri_mark *mark);
 hr_status hri_uses_collect(const hr_array *array, int place,
                            const hri_boxes *region, bool writes_alone,
                            hri_marks *marks);

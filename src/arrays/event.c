@@ -38,9 +38,12 @@ hr_status hri_marks_add(hri_marks *marks, hri_mark *mark)
         marks->of = of;
         marks->capacity = capacity;
     }
-    hri_mark_hold(mark);
-    marks->of[marks->count++] = mark;
-    return HR_OK;
+    hr_status status = hri_mark_set(mark); /* it may be waited for, any time */
+    if (status == HR_OK) {
+        hri_mark_hold(mark);
+        marks->of[marks->count++] = mark;
+    }
+    return status;
 }
 
 void hri_marks_finish(hri_marks *marks)

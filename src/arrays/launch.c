@@ -252,11 +252,27 @@ static hr_status pass_arguments(launching *l)
     return HR_OK;
 }
 
+/* Whoever waits for earlier launches of the queue does not wait for this one,
+ * unless it takes over all that they were waited for. */
+static hr_status set_before(const launching *l)
+{
+    hri_mark *mark = l->queue->queue->promised;
+    uint32_t covered = 0;
+    for (uint32_t i = 0; i < l->kernel->parameter_count && mark != NULL; i++) {
+        const hr_argument *a = &l->arguments[i];
+        if (a->kind == HR_PARAMETER_VIEW) {
+            covered += hri_uses_covered(a->view.array, l->place, &l->regions[i],
+                                        (a->access & HR_OUT) != 0, mark);
+        }
+    }
+    return mark != NULL && covered < mark->holders ? hri_mark_set(mark) : HR_OK;
+}
+
 static hr_status end_views(launching *l)
 {
     hri_mark *mark = NULL;
     hr_status status =
-        hri_mark_record(l->queue->accelerator, l->queue->queue, &mark);
+        hri_mark_promise(l->queue->accelerator, l->queue->queue, &mark);
     for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
          i++) {
         const hr_argument *a = &l->arguments[i];
@@ -327,6 +343,9 @@ static hr_status enqueue(launching *l)
     }
     if (status == HR_OK) {
         status = pass_arguments(l);
+    }
+    if (status == HR_OK) {
+        status = set_before(l);
     }
     if (status == HR_OK) {
         l->launch.kernel = l->kernel;

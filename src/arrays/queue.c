@@ -37,6 +37,9 @@ hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
 void hr_queue_destroy(hr_queue *queue)
 {
     if (queue != NULL) {
+        pthread_mutex_lock(&queue->context->lock);
+        hri_queue_forget(queue->queue);
+        pthread_mutex_unlock(&queue->context->lock);
         queue->queue->ops->destroy(queue->queue);
         free(queue);
     }

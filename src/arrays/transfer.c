@@ -55,6 +55,9 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
         status = hri_uses_order(to, to_place, &written, true, chosen);
     }
     if (status == HR_OK) {
+        status = hri_queue_set(chosen);
+    }
+    if (status == HR_OK) {
         const hri_copy copy =
             hri_store_copy(from, from_place, box, to, to_place, to_box);
         status = chosen->ops->copy(chosen, &copy);

@@ -19,10 +19,13 @@ static void drop_failed(hri_store *s, size_t i)
     drop(s, i);
 }
 
+/* What was only promised is not known to have ended. */
 static hr_status ask(const hri_use *use, bool *done)
 {
+    hri_event *event = use->mark->event;
     *done = false;
-    return use->mark->event->ops->query(use->mark->event, done);
+    return use->mark->promised_by == NULL ? event->ops->query(event, done)
+                                          : HR_OK;
 }
 
 /* Forget work that has ended; an error of it waits for hr_synchronize. */
@@ -64,8 +67,8 @@ static bool touches(const hri_use *use, const hri_boxes *region)
     return any;
 }
 
-/* What failed is told to who reads it, and does not matter to who writes it
- * anew. */
+/* A queue does its own work in order. What failed is told to who reads it, and
+ * does not matter to who writes it anew. */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_queue *queue)
 {
@@ -74,7 +77,8 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
     for (size_t i = s->use_count; i-- > 0 && status == HR_OK;) {
         const hri_use *use = &s->uses[i];
         bool done;
-        if ((!writes && !use->writes) || !touches(use, region)) {
+        if (use->mark->serial == queue->serial || (!writes && !use->writes) ||
+            !touches(use, region)) {
             continue;
         }
         hr_status past = ask(use, &done);
@@ -88,40 +92,69 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
     return status;
 }
 
-/* A write waited for all before it that touched its box, so whoever waits for
- * it waits for them. */
-static void supersede(hri_store *s, const hri_box *box)
+/* Whether whoever waits for work on box waits for the use as well: a write has
+ * waited for all before it, and a read comes behind reads of its queue. */
+static bool covers(const hri_box *box, uint64_t serial, bool writes,
+                   const hri_use *use)
 {
-    for (size_t i = s->use_count; i-- > 0;) {
-        if (hri_box_contains(box, &s->uses[i].box)) {
-            drop(s, i);
+    return (writes || (!use->writes && use->mark->serial == serial)) &&
+           hri_box_contains(box, &use->box);
+}
+
+uint32_t hri_uses_covered(const hr_array *array, int place,
+                          const hri_boxes *region, bool writes,
+                          const hri_mark *mark)
+{
+    const hri_store *s = &array->stores[place];
+    uint32_t count = 0;
+    for (size_t i = 0; i < s->use_count; i++) {
+        bool any = false;
+        for (size_t j = 0; s->uses[i].mark == mark && j < region->count && !any;
+             j++) {
+            any = covers(&region->of[j], mark->serial, writes, &s->uses[i]);
         }
+        count += any;
     }
+    return count;
+}
+
+/* Room for one more. Much of it is left free, so that the driver is asked about
+ * every use only now and then. */
+static hr_status make_room(hr_array *array, hri_store *s)
+{
+    if (s->use_count < s->use_capacity) {
+        return HR_OK;
+    }
+    prune(array, s);
+    if (s->use_count < (s->use_capacity + 1) / 2) {
+        return HR_OK;
+    }
+    size_t capacity = s->use_capacity * 2 + 8;
+    hri_use *uses = realloc(s->uses, capacity * sizeof *uses);
+    if (uses == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "arrays: no memory for %zu uses", capacity);
+    }
+    s->uses = uses;
+    s->use_capacity = capacity;
+    return HR_OK;
 }
 
 hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
                        hri_mark *mark, bool writes)
 {
     hri_store *s = &array->stores[place];
-    if (s->use_count == s->use_capacity) {
-        prune(array, s);
-    }
-    if (s->use_count == s->use_capacity) {
-        size_t capacity = s->use_capacity * 2 + 8;
-        hri_use *uses = realloc(s->uses, capacity * sizeof *uses);
-        if (uses == NULL) {
-            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "arrays: no memory for %zu uses", capacity);
+    for (size_t i = s->use_count; i-- > 0;) {
+        if (covers(box, mark->serial, writes, &s->uses[i])) {
+            drop(s, i);
         }
-        s->uses = uses;
-        s->use_capacity = capacity;
     }
-    if (writes) {
-        supersede(s, box);
+    hr_status status = make_room(array, s);
+    if (status == HR_OK) {
+        hri_mark_hold(mark);
+        s->uses[s->use_count++] = (hri_use){*box, mark, writes};
     }
-    hri_mark_hold(mark);
-    s->uses[s->use_count++] = (hri_use){*box, mark, writes};
-    return HR_OK;
+    return status;
 }
 
 hr_status hri_uses_collect(const hr_array *array, int place,

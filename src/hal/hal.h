@@ -165,8 +165,9 @@ typedef struct hri_queue_ops {
      * Required where info.turned has the type's bit, else
      * HR_ERROR_UNSUPPORTED. */
     hr_status (*turn)(hri_queue *queue, const hri_turn *turn);
-    /* Enqueue a kernel. Views lie in buffers of the queue's device, or in host
-     * memory where info.host. Launches of one module come one at a time. */
+    /* Enqueue a kernel and start it. Views lie in buffers of the queue's
+     * device, or in host memory where info.host. Launches of one module come
+     * one at a time. */
     hr_status (*launch)(hri_queue *queue, const hri_launch *launch);
     /* Let event mark this point of the queue; starts the work before it. An
      * event may be recorded again, also while threads wait for it, who then
@@ -238,6 +239,7 @@ struct hri_queue {
     const hri_queue_ops *ops;
     hri_device *device;
     uint64_t serial; /* the runtime's (mark.h); 0 after create_queue */
+    struct hri_mark *promised; /* likewise; NULL after create_queue */
 };
 
 struct hri_event {

@@ -15,34 +15,100 @@ hr_status hri_queue_create(hri_device *device, hri_queue **queue)
     return status;
 }
 
+/* One that nobody holds. */
+static hr_status take(hri_accelerator *accelerator, hri_mark **mark)
+{
+    hri_mark *m = accelerator->idle_marks;
+    if (m != NULL) {
+        accelerator->idle_marks = m->next;
+        *mark = m;
+        return HR_OK;
+    }
+    m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for a mark",
+                        accelerator->path);
+    }
+    hri_device *device = accelerator->device;
+    hr_status status = device->ops->create_event(device, &m->event);
+    if (status != HR_OK) {
+        free(m);
+        return status;
+    }
+    m->accelerator = accelerator;
+    *mark = m;
+    return HR_OK;
+}
+
+hr_status hri_mark_promise(hri_accelerator *accelerator, hri_queue *queue,
+                           hri_mark **mark)
+{
+    hri_mark *m = queue->promised;
+    if (m == NULL) {
+        hr_status status = take(accelerator, &m);
+        if (status != HR_OK) {
+            return status;
+        }
+        m->serial = queue->serial;
+        m->promised_by = queue;
+        queue->promised = m;
+    }
+    hri_mark_hold(m);
+    *mark = m;
+    return HR_OK;
+}
+
+/* It is promised no more. */
+static void release(hri_mark *mark)
+{
+    if (mark->promised_by != NULL) {
+        mark->promised_by->promised = NULL;
+        mark->promised_by = NULL;
+    }
+}
+
+hr_status hri_mark_set(hri_mark *mark)
+{
+    hri_queue *queue = mark->promised_by;
+    if (queue == NULL) {
+        return HR_OK;
+    }
+    hr_status status = queue->ops->record(queue, mark->event);
+    if (status == HR_OK) {
+        release(mark);
+    } else { /* nothing goes on that nobody knows of */
+        hri_queue_settle(queue);
+    }
+    return status;
+}
+
+hr_status hri_queue_set(hri_queue *queue)
+{
+    return queue->promised != NULL ? hri_mark_set(queue->promised) : HR_OK;
+}
+
+void hri_queue_forget(hri_queue *queue)
+{
+    (void)hri_queue_set(queue);
+    if (queue->promised !=
+        NULL) { /* an event that was never recorded is done */
+        release(queue->promised);
+    }
+}
+
 hr_status hri_mark_record(hri_accelerator *accelerator, hri_queue *queue,
                           hri_mark **mark)
 {
-    hri_device *device = accelerator->device;
-    hri_mark *m = accelerator->idle_marks;
-    hr_status status = HR_OK;
-    if (m == NULL) {
-        m = calloc(1, sizeof *m);
-        if (m == NULL) {
-            return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for a mark",
-                            accelerator->path);
-        }
-        status = device->ops->create_event(device, &m->event);
-        if (status != HR_OK) {
-            free(m);
-            return status;
-        }
-        m->accelerator = accelerator;
-    } else {
-        accelerator->idle_marks = m->next;
+    hri_mark *m = NULL;
+    hr_status status = hri_mark_promise(accelerator, queue, &m);
+    if (status == HR_OK) {
+        status = queue->ops->record(queue, m->event);
     }
-    m->holders = 1;
-    m->serial = queue->serial;
-    status = queue->ops->record(queue, m->event);
     if (status != HR_OK) {
         hri_mark_drop(m);
         return status;
     }
+    release(m);
     if (queue == accelerator->carrier) {
         hri_mark_drop(accelerator->carried);
         hri_mark_hold(m);
@@ -60,17 +126,26 @@ void hri_mark_hold(hri_mark *mark)
 void hri_mark_drop(hri_mark *mark)
 {
     if (mark != NULL && --mark->holders == 0) {
+        release(mark);
         /* events may be recorded again before they are done */
         mark->next = mark->accelerator->idle_marks;
         mark->accelerator->idle_marks = mark;
     }
 }
 
-hr_status hri_mark_order(hri_queue *queue, const hri_mark *mark)
+hr_status hri_mark_order(hri_queue *queue, hri_mark *mark)
 {
     hri_device *device = queue->device;
     if (mark->serial == queue->serial) {
         return HR_OK;
+    }
+    hr_status status = hri_mark_set(mark);
+    if (status ==
+        HR_OK) { /* those who wait for the queue need not wait so long */
+        status = hri_queue_set(queue);
+    }
+    if (status != HR_OK) {
+        return status;
     }
     if (mark->event->device == device ||
         device->ops->is_peer(device, mark->event->device)) {

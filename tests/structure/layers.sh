@@ -25,6 +25,7 @@ BEGIN {
     may["src/npy"] = "base"
     may["src/cli"] = may["src/blas"] = may["src/mpi"] = ""
     may["include"] = may["examples"] = may["bench"] = ""
+    may["bench/dialect"] = "backends base" # their tables of symbols
     may["tests/cli"] = "support" # tests/support
     may["tests/install"] = ""
 }
@@ -33,6 +34,9 @@ FNR == 1 {
     layer = part[1]
     if (layer == "src" || layer == "tests") {
         layer = layer "/" part[2]
+    }
+    if (layer "/" part[2] == "bench/dialect") {
+        layer = "bench/dialect"
     }
     own = layer == "src/backends" ? "backends/" part[3] : part[2]
     if (!(layer in may)) {

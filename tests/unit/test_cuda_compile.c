@@ -9,23 +9,35 @@
 #include "runtime/module.h"
 #include "test.h"
 
-extern const hr_kernel axpy, integers, broken;
+extern const hr_kernel axpy, integers, broken, matmul_blocked,
+    transpose_blocked;
+extern const char bench_cuda_text[]; /* bench/dialect/by_hand.cu */
+
+static void compiles(const char *source)
+{
+    const char *none[] = {NULL};
+    char *image = NULL;
+    size_t bytes = 0;
+    CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes) ==
+          HR_OK);
+    CHECK(image != NULL && bytes > 0);
+    free(image);
+}
 
 static void dialect(void)
 {
-    static const hr_kernel *const files[] = {&axpy, &integers};
+    const hr_kernel *good[] = {&axpy, &integers, &matmul_blocked,
+                               &transpose_blocked};
     const char *none[] = {NULL};
+    char *source = NULL, *image = NULL;
     size_t bytes = 0;
     TEST_CASE("kernels in the dialect");
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        char *source = hri_kernel_source(files[i]), *image = NULL;
-        CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes) ==
-              HR_OK);
-        CHECK(image != NULL && bytes > 0);
-        free(image);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        source = hri_kernel_source(good[i]);
+        compiles(source);
         free(source);
     }
-    char *source = hri_kernel_source(&broken), *image = NULL;
+    source = hri_kernel_source(&broken);
     CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes),
                 HR_ERROR_BUILD, "broken.c(12)");
     free(source);
@@ -65,5 +77,7 @@ int main(void)
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
     dialect();
+    TEST_CASE("kernels written by hand, of bench/dialect");
+    compiles(bench_cuda_text);
     return test_end();
 }

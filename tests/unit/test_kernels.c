@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The family of multiplication kernels on the accelerators of argv[1], for odd
- * extents too, within the bound of any order of summation [Higham2002]. */
+ * extents too, within the bound of any order of summation [Higham2002]; and the
+ * transposition, of whole matrices and of a section. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <headrace/headrace.h>
 
@@ -12,7 +14,7 @@
 #include "test.h"
 
 extern const hr_kernel matmul_sequential, matmul_naive, matmul_row_tile,
-    matmul_subgroup, matmul_tiled, matmul_blocked;
+    matmul_subgroup, matmul_tiled, matmul_blocked, transpose_blocked;
 
 static const struct {
     const char *name;
@@ -109,6 +111,42 @@ static void multiply(hr_context *context, hr_queue *queue, size_t v,
     }
 }
 
+/* The m x n elements of `from` behind (row, col), of a matrix with 3 rows and 5
+ * columns more: what lies around it must not come along. */
+static void turn(hr_context *context, hr_queue *queue, int64_t m, int64_t n,
+                 random_source *random)
+{
+    const int64_t row = 1, col = 2, wide = n + 5;
+    float *from = numbers(random, (m + 3) * wide);
+    float *to = numbers(random, n * m), *want = numbers(NULL, n * m);
+    hr_array *arrays[2] = {NULL};
+    hr_view part;
+    CHECK(hr_array_wrap(context, from, sizeof *from, hr_extent2(m + 3, wide), 0,
+                        &arrays[0]) == HR_OK);
+    CHECK(hr_array_wrap(context, to, sizeof *to, hr_extent2(n, m), 0,
+                        &arrays[1]) == HR_OK);
+    for (int64_t i = 0; i < m * n; i++) {
+        want[i] = from[(row + i % m) * wide + col + i / m];
+    }
+    CHECK(hr_view_section(hr_view_of(arrays[0]), (int64_t[]){row, col},
+                          hr_extent2(m, n), &part) == HR_OK);
+    const hr_extent tile = hr_extent2(8, 32);
+    const hr_argument arguments[] = {hr_in(part),
+                                     hr_out(hr_view_of(arrays[1]))};
+    const hr_extent domain =
+        hr_extent2(hri_ceil_div(m, 32) * 8, hri_ceil_div(n, 32) * 32);
+    CHECK(hr_launch(queue, &transpose_blocked, domain, &tile, arguments, 2) ==
+          HR_OK);
+    CHECK(hr_synchronize(hr_view_of(arrays[1])) == HR_OK);
+    CHECK(memcmp(to, want, (size_t)(m * n) * sizeof *to) == 0);
+    for (int i = 0; i < 2; i++) {
+        hr_array_destroy(arrays[i]);
+    }
+    free(from);
+    free(to);
+    free(want);
+}
+
 int main(int count, char **arguments)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -129,6 +167,11 @@ int main(int count, char **arguments)
             for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
                 multiply(context, queue, v, shapes[s], &random);
             }
+        }
+        TEST_CASE("transposition");
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+            turn(context, queue, shapes[s][0], shapes[s][1], &random);
+            turn(context, queue, shapes[s][2] + 1, shapes[s][1] * 3, &random);
         }
         hr_queue_destroy(queue);
     }

@@ -9,17 +9,23 @@ typedef struct hri_cl_module {
     hri_module base;
     cl_program program;
     cl_kernel kernel;
+    size_t most_items; /* of a group */
 } hri_cl_module;
 
 /* Sub-groups are there from OpenCL C 2.0 on, which devices may leave out, and
- * 3.0 tells by macros which they have. Division and roots are exact where the
- * device can: those of CUDA and the host are. */
+ * 3.0 tells by macros which they have. Not for PoCL: version 5 crashes on
+ * kernels that ask for no more than their width. Division and roots are exact
+ * where the device can: those of CUDA and the host are. */
 const char *hri_cl_module_options(const hri_cl_unit *unit)
 {
-    char version[64] = "";
+    char version[256] = "", all[256] = "";
     hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_OPENCL_C_VERSION,
                            sizeof version - 1, version, NULL);
-    const bool recent = strncmp(version, "OpenCL C 3", 10) == 0;
+    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof all - 1, all,
+                           NULL);
+    const bool recent = strncmp(version, "OpenCL C 3", 10) == 0 &&
+                        strstr(all, "PoCL") == NULL &&
+                        strstr(all, "pocl") == NULL;
     const bool exact = (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) &
                         CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     return recent  ? exact
@@ -43,10 +49,17 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
     module->base.device = base;
     module->program = program;
     module->kernel = hri_cl.clCreateKernel(program, kernel->name, &error);
-    if (error != CL_SUCCESS) {
+    if (error == CL_SUCCESS) {
+        error = hri_cl.clGetKernelWorkGroupInfo(
+            module->kernel, ((hri_cl_device *)base)->unit->id,
+            CL_KERNEL_WORK_GROUP_SIZE, sizeof module->most_items,
+            &module->most_items, NULL);
+    } else {
         module->kernel = NULL;
+    }
+    if (error != CL_SUCCESS) {
         hri_cl_module_unload(&module->base);
-        return hri_cl_check(error, "clCreateKernel");
+        return hri_cl_check(error, "making a kernel");
     }
     *out = &module->base;
     return HR_OK;
@@ -160,30 +173,27 @@ static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
 hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
 {
     const hri_cl_module *module = (const hri_cl_module *)l->module;
-    const hri_cl_unit *unit = ((hri_cl_device *)queue->base.device)->unit;
-    size_t items[HR_MOST_RANK], tile[HR_MOST_RANK], most = 0, wanted = 1;
+    size_t items[HR_MOST_RANK], tile[HR_MOST_RANK], wanted = 1;
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
         uint32_t d = l->rank - 1 - i;
         tile[i] = (size_t)l->domain.tile[d];
         items[i] = tile[i] * (size_t)l->domain.tiles[d];
         wanted *= tile[i];
     }
-    cl_int error = hri_cl.clGetKernelWorkGroupInfo(module->kernel, unit->id,
-                                                   CL_KERNEL_WORK_GROUP_SIZE,
-                                                   sizeof most, &most, NULL);
-    if (error == CL_SUCCESS && wanted > most) {
+    if (wanted > module->most_items) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
                         "%s: %s has tiles of %zu items, but %zu are the most",
                         queue->base.device->info.path, l->kernel->name, wanted,
-                        most);
+                        module->most_items);
     }
-    if (error == CL_SUCCESS) {
-        error = set_arguments(module->kernel, l);
-    }
+    cl_int error = set_arguments(module->kernel, l);
     if (error == CL_SUCCESS) {
         error =
             hri_cl.clEnqueueNDRangeKernel(queue->queue, module->kernel, l->rank,
                                           NULL, items, tile, 0, NULL, NULL);
+    }
+    if (error == CL_SUCCESS) {
+        error = hri_cl.clFlush(queue->queue);
     }
     return hri_cl_check(error, "launching a kernel");
 }

@@ -308,6 +308,7 @@ cu_result cuEventRecord(cu_event event, cu_stream stream)
     }
     if (error == CU_SUCCESS) {
         clock_gettime(CLOCK_MONOTONIC, &now);
+        state.records++;
         event->recorded = true;
         event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     }

@@ -28,6 +28,7 @@ typedef struct fake_cuda_state {
     int sticky;            /* every call in a context fails with it; 0: none */
     const char *build_log; /* NULL: everything compiles */
     atomic_long calls;     /* of the driver's functions */
+    atomic_long records;   /* of events */
     atomic_long objects;   /* memory, streams, events, modules, handles */
     atomic_long retained;  /* primary contexts */
     atomic_long library_products, kernel_products;

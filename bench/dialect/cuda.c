@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* By hand for CUDA: the driver's interface, in the GPU's primary context, with
+ * a stream, memory and a module of its own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/cuda.h"
+#include "backends/cuda/nvrtc.h"
+#include "base/clock.h"
+#include "bench.h"
+
+extern const char bench_cuda_text[]; /* by_hand.cu */
+
+typedef struct cuda_side {
+    hri_cuda_unit *unit;
+    cu_stream stream;
+    cu_event begun, ended;
+    bench_problem *problem;
+    cu_address arrays[BENCH_ARRAYS];
+    cu_module module;
+    cu_function function;
+    int numbers[3];
+    void *arguments[BENCH_ARRAYS + 3];
+} cuda_side;
+
+/* What a call returned, and the context is left. */
+static hr_status leave(const cuda_side *s, cu_result error, const char *what)
+{
+    hri_cuda_leave();
+    return hri_cuda_check(s->unit->path, error, what);
+}
+
+static hr_status enter(const cuda_side *s)
+{
+    return hri_cuda_check(s->unit->path, hri_cuda_enter(s->unit),
+                          "cuCtxPushCurrent");
+}
+
+static hr_status prepare(void *data, bench_problem *p)
+{
+    cuda_side *s = data;
+    cu_result error = CU_SUCCESS;
+    int at = 0;
+    s->problem = p;
+    hr_status status = enter(s);
+    if (status != HR_OK) {
+        return status;
+    }
+    for (int i = 0; i < p->count && error == CU_SUCCESS; i++) {
+        error = hri_cuda.cuMemAlloc_v2(&s->arrays[i], p->bytes[i]);
+        if (error == CU_SUCCESS) {
+            error = hri_cuda.cuMemcpyHtoDAsync_v2(s->arrays[i], p->arrays[i],
+                                                  p->bytes[i], s->stream);
+        }
+        s->arguments[at++] = &s->arrays[i];
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuStreamSynchronize(s->stream);
+    }
+    const int count = bench_numbers(p, s->numbers);
+    for (int i = 0; i < count; i++) {
+        s->arguments[at++] = &s->numbers[i];
+    }
+    return leave(s, error, "making the arrays");
+}
+
+static hr_status make_kernel(cuda_side *s)
+{
+    static const char *const options[] = {NULL};
+    static const char *const names[] = {"add", "transpose", "multiply",
+                                        "multiply_blocked", "nothing"};
+    char *image = NULL;
+    size_t bytes = 0;
+    hr_status status =
+        hri_nvrtc_compile(s->unit->path, bench_cuda_text, s->unit->capability,
+                          options, &image, &bytes);
+    if (status == HR_OK) {
+        status = enter(s);
+    }
+    if (status == HR_OK) {
+        cu_result error = hri_cuda.cuModuleLoadData(&s->module, image);
+        if (error == CU_SUCCESS) {
+            error = hri_cuda.cuModuleGetFunction(&s->function, s->module,
+                                                 names[s->problem->kind]);
+        }
+        status = leave(s, error, "making the kernel");
+    }
+    free(image);
+    return status;
+}
+
+static cu_result launch(cuda_side *s, int times)
+{
+    unsigned groups[2], items[2];
+    cu_result error = CU_SUCCESS;
+    bench_grid(s->problem, groups, items);
+    for (int i = 0; i < times && error == CU_SUCCESS; i++) {
+        error = hri_cuda.cuLaunchKernel(s->function, groups[0], groups[1], 1,
+                                        items[0], items[1], 1, 0, s->stream,
+                                        s->arguments, NULL);
+    }
+    return error;
+}
+
+static hr_status run_by_clock(cuda_side *s, int times, double *seconds)
+{
+    hr_status status = enter(s);
+    if (status != HR_OK) {
+        return status;
+    }
+    uint64_t start = hri_clock_ns();
+    cu_result error = launch(s, times);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuStreamSynchronize(s->stream);
+    }
+    *seconds = hri_seconds_since(start) / times;
+    return leave(s, error, "running the kernel");
+}
+
+static hr_status first(void *data, double *seconds)
+{
+    cuda_side *s = data;
+    uint64_t start = hri_clock_ns();
+    hr_status status = make_kernel(s);
+    if (status == HR_OK) {
+        status = run_by_clock(s, 1, seconds);
+    }
+    *seconds = hri_seconds_since(start);
+    return status;
+}
+
+static cu_result copy_times(const cuda_side *s, int times)
+{
+    const int last = s->problem->count - 1;
+    cu_result error = CU_SUCCESS;
+    for (int i = 0; i < times && error == CU_SUCCESS; i++) {
+        error = hri_cuda.cuMemcpyDtoDAsync_v2(
+            s->arrays[last], s->arrays[0], s->problem->bytes[last], s->stream);
+    }
+    return error;
+}
+
+static hr_status time_by_events(cuda_side *s, bool copies, int times,
+                                double *seconds)
+{
+    float ms = 0.0f;
+    hr_status status = enter(s);
+    if (status != HR_OK) {
+        return status;
+    }
+    cu_result error = hri_cuda.cuEventRecord(s->begun, s->stream);
+    if (error == CU_SUCCESS) {
+        error = copies ? copy_times(s, times) : launch(s, times);
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventRecord(s->ended, s->stream);
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventSynchronize(s->ended);
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventElapsedTime(&ms, s->begun, s->ended);
+    }
+    *seconds = (double)ms * 1e-3 / times;
+    return leave(s, error, "running the kernel");
+}
+
+static hr_status run(void *data, int times, bool by_clock, double *seconds)
+{
+    return by_clock ? run_by_clock(data, times, seconds)
+                    : time_by_events(data, false, times, seconds);
+}
+
+static hr_status copy(void *data, int times, double *seconds)
+{
+    return time_by_events(data, true, times, seconds);
+}
+
+static hr_status fetch(void *data)
+{
+    const cuda_side *s = data;
+    const int last = s->problem->count - 1;
+    hr_status status = enter(s);
+    if (status != HR_OK) {
+        return status;
+    }
+    cu_result error =
+        hri_cuda.cuMemcpyDtoHAsync_v2(s->problem->arrays[last], s->arrays[last],
+                                      s->problem->bytes[last], s->stream);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuStreamSynchronize(s->stream);
+    }
+    return leave(s, error, "fetching the result");
+}
+
+static void finish(void *data)
+{
+    cuda_side *s = data;
+    if (hri_cuda_enter(s->unit) == CU_SUCCESS) {
+        hri_cuda.cuStreamSynchronize(s->stream);
+        for (int i = 0; i < BENCH_ARRAYS; i++) {
+            if (s->arrays[i] != 0) {
+                hri_cuda.cuMemFree_v2(s->arrays[i]);
+            }
+        }
+        if (s->module != NULL) {
+            hri_cuda.cuModuleUnload(s->module);
+        }
+        hri_cuda_leave();
+    }
+    memset(s->arrays, 0, sizeof s->arrays);
+    s->module = NULL;
+}
+
+static void close_side(void *data)
+{
+    cuda_side *s = data;
+    if (s == NULL) {
+        return;
+    }
+    if (hri_cuda_enter(s->unit) == CU_SUCCESS) {
+        if (s->begun != NULL) {
+            hri_cuda.cuEventDestroy_v2(s->begun);
+        }
+        if (s->ended != NULL) {
+            hri_cuda.cuEventDestroy_v2(s->ended);
+        }
+        if (s->stream != NULL) {
+            hri_cuda.cuStreamDestroy_v2(s->stream);
+        }
+        hri_cuda_leave();
+    }
+    hri_cuda_unit_release(s->unit);
+    free(s);
+}
+
+static hr_status make_stream(cuda_side *s)
+{
+    hr_status status = enter(s);
+    if (status != HR_OK) {
+        return status;
+    }
+    cu_result error =
+        hri_cuda.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventCreate(&s->begun, CU_EVENT_BLOCKING);
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventCreate(&s->ended, CU_EVENT_BLOCKING);
+    }
+    return leave(s, error, "making a stream");
+}
+
+hr_status bench_cuda_open(const hr_accelerator_info *info, bench_side *side)
+{
+    uint32_t count = 0;
+    hri_cuda_unit *unit = NULL;
+    hr_status status = hri_cuda_unit_count(&count);
+    for (uint32_t i = 0; i < count && status == HR_OK && unit == NULL; i++) {
+        unit = strcmp(hri_cuda_unit_at(i)->path, info->path) == 0
+                   ? hri_cuda_unit_at(i)
+                   : NULL;
+    }
+    if (unit == NULL) {
+        return hri_fail(HR_ERROR_UNAVAILABLE, "there is no %s", info->path);
+    }
+    status = hri_cuda_unit_acquire(unit);
+    if (status != HR_OK) {
+        return status;
+    }
+    cuda_side *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        hri_cuda_unit_release(unit);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
+    }
+    s->unit = unit;
+    status = make_stream(s);
+    if (status != HR_OK) {
+        close_side(s);
+        return status;
+    }
+    *side = (bench_side){.prepare = prepare,
+                         .first = first,
+                         .run = run,
+                         .copy = copy,
+                         .fetch = fetch,
+                         .finish = finish,
+                         .close = close_side,
+                         .data = s};
+    return HR_OK;
+}

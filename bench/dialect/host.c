@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* By hand for the host: C with OpenMP, where the build found it. */
+#include "bench.h"
+
+#include "base/status.h"
+
+#ifdef _OPENMP
+
+#include <omp.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+typedef struct host_side {
+    bench_problem *problem;
+} host_side;
+
+static void add(const float *restrict a, const float *restrict b,
+                float *restrict c, int n)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < n; i++) {
+        c[i] = a[i] + b[i];
+    }
+}
+
+/* In blocks of 32 x 32 elements, 4 rows at a time as the kernel does it. */
+static void transpose(const float *restrict from, float *restrict to, int rows,
+                      int cols)
+{
+    enum { EDGE = 32 };
+#pragma omp parallel for schedule(dynamic)
+    for (int top = 0; top < rows; top += EDGE) {
+        for (int left = 0; left < cols; left += EDGE) {
+            float block[EDGE][EDGE + 1];
+            for (int y = 0; y < 8; y++) {
+                for (int x = 0; x < EDGE; x++) {
+                    float own[4];
+                    for (int i = 0; i < 4; i++) {
+                        int r = top + y + i * 8;
+                        own[i] = r < rows && left + x < cols
+                                     ? from[r * cols + left + x]
+                                     : 0.0f;
+                    }
+                    for (int i = 0; i < 4; i++) {
+                        block[y + i * 8][x] = own[i];
+                    }
+                }
+            }
+            for (int y = 0; y < 8; y++) {
+                for (int x = 0; x < EDGE; x++) {
+                    for (int i = 0; i < 4; i++) {
+                        int r = left + y + i * 8;
+                        if (r < cols && top + x < rows) {
+                            to[r * rows + top + x] = block[x][y + i * 8];
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+static void multiply(const float *restrict a, const float *restrict b,
+                     float *restrict c, int m, int n, int k)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < n; j++) {
+            float sum = 0.0f;
+            for (int p = 0; p < k; p++) {
+                sum += a[i * k + p] * b[p * n + j];
+            }
+            c[i * n + j] = sum;
+        }
+    }
+}
+
+static hr_status prepare(void *data, bench_problem *p)
+{
+    ((host_side *)data)->problem = p;
+    return HR_OK;
+}
+
+static hr_status run(void *data, int times, bool by_clock, double *seconds)
+{
+    const bench_problem *p = ((host_side *)data)->problem;
+    float *const *x = p->arrays;
+    int n[3];
+    bench_numbers(p, n);
+    (void)by_clock; /* there is no other */
+    uint64_t start = hri_clock_ns();
+    for (int i = 0; i < times; i++) {
+        if (p->kind == BENCH_ADD) {
+            add(x[0], x[1], x[2], n[0]);
+        } else if (p->kind == BENCH_TRANSPOSE) {
+            transpose(x[0], x[1], n[0], n[1]);
+        } else if (p->kind == BENCH_MULTIPLY) {
+            multiply(x[0], x[1], x[2], n[0], n[1], n[2]);
+        }
+    }
+    *seconds = hri_seconds_since(start) / times;
+    return HR_OK;
+}
+
+static hr_status first(void *data, double *seconds)
+{
+    return run(data, 1, true, seconds);
+}
+
+static hr_status fetch(void *data)
+{
+    (void)data;
+    return HR_OK;
+}
+
+static void finish(void *data)
+{
+    (void)data;
+}
+
+hr_status bench_host_open(const hr_accelerator_info *info, bench_side *side)
+{
+    host_side *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
+    }
+    omp_set_num_threads((int)info->compute_units); /* as the dialect has */
+    *side = (bench_side){.prepare = prepare,
+                         .first = first,
+                         .run = run,
+                         .fetch = fetch,
+                         .finish = finish,
+                         .close = free,
+                         .data = s};
+    return HR_OK;
+}
+
+#else
+
+hr_status bench_host_open(const hr_accelerator_info *info, bench_side *side)
+{
+    (void)info, (void)side;
+    return hri_fail(HR_ERROR_UNAVAILABLE,
+                    "this program was built without OpenMP");
+}
+
+#endif

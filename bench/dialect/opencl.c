@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* By hand for OpenCL: its own buffers, queue and kernels. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/opencl/opencl.h"
+#include "base/clock.h"
+#include "bench.h"
+
+extern const char bench_opencl_text[]; /* by_hand.cl */
+
+typedef struct opencl_side {
+    hri_cl_unit *unit;
+    cl_context context;
+    cl_command_queue queue;
+    bench_problem *problem;
+    cl_mem arrays[BENCH_ARRAYS];
+    cl_program program;
+    cl_kernel kernel;
+} opencl_side;
+
+static hr_status prepare(void *data, bench_problem *p)
+{
+    opencl_side *s = data;
+    cl_int error = CL_SUCCESS;
+    s->problem = p;
+    for (int i = 0; i < p->count && error == CL_SUCCESS; i++) {
+        s->arrays[i] = hri_cl.clCreateBuffer(s->context, CL_MEM_READ_WRITE,
+                                             p->bytes[i], NULL, &error);
+        if (error == CL_SUCCESS) {
+            error = hri_cl.clEnqueueWriteBuffer(s->queue, s->arrays[i], CL_TRUE,
+                                                0, p->bytes[i], p->arrays[i], 0,
+                                                NULL, NULL);
+        }
+    }
+    return hri_cl_check(error, "making the arrays");
+}
+
+static hr_status make_kernel(opencl_side *s)
+{
+    static const char *const names[] = {"add", "transpose", "multiply", "",
+                                        "nothing"};
+    const bench_problem *p = s->problem;
+    int numbers[3];
+    const int count = bench_numbers(p, numbers);
+    cl_int error = CL_SUCCESS;
+    hr_status status = hri_cl_program_build(
+        s->unit, s->context, bench_opencl_text, "-cl-std=CL1.2", &s->program);
+    if (status != HR_OK) {
+        return status;
+    }
+    s->kernel = hri_cl.clCreateKernel(s->program, names[p->kind], &error);
+    for (int i = 0; i < p->count && error == CL_SUCCESS; i++) {
+        error = hri_cl.clSetKernelArg(s->kernel, (cl_uint)i, sizeof(cl_mem),
+                                      &s->arrays[i]);
+    }
+    for (int i = 0; i < count && error == CL_SUCCESS; i++) {
+        error = hri_cl.clSetKernelArg(s->kernel, (cl_uint)(p->count + i),
+                                      sizeof(int), &numbers[i]);
+    }
+    return hri_cl_check(error, "making the kernel");
+}
+
+static cl_int enqueue(const opencl_side *s, int times)
+{
+    unsigned groups[2], items[2];
+    cl_int error = CL_SUCCESS;
+    bench_grid(s->problem, groups, items);
+    const size_t all[] = {(size_t)groups[0] * items[0],
+                          (size_t)groups[1] * items[1]};
+    const size_t group[] = {items[0], items[1]};
+    const cl_uint rank = s->problem->of[0].rank;
+    for (int i = 0; i < times && error == CL_SUCCESS; i++) {
+        error = hri_cl.clEnqueueNDRangeKernel(s->queue, s->kernel, rank, NULL,
+                                              all, group, 0, NULL, NULL);
+    }
+    return error;
+}
+
+static hr_status run_by_clock(const opencl_side *s, int times, double *seconds)
+{
+    uint64_t start = hri_clock_ns();
+    cl_int error = enqueue(s, times);
+    if (error == CL_SUCCESS) {
+        error = hri_cl.clFinish(s->queue);
+    }
+    *seconds = hri_seconds_since(start) / times;
+    return hri_cl_check(error, "running the kernel");
+}
+
+static hr_status first(void *data, double *seconds)
+{
+    opencl_side *s = data;
+    uint64_t start = hri_clock_ns();
+    hr_status status = make_kernel(s);
+    if (status == HR_OK) {
+        status = run_by_clock(s, 1, seconds);
+    }
+    *seconds = hri_seconds_since(start);
+    return status;
+}
+
+static cl_int time_of(cl_event marker, cl_ulong *ns)
+{
+    return hri_cl.clGetEventProfilingInfo(marker, CL_PROFILING_COMMAND_END,
+                                          sizeof *ns, ns, NULL);
+}
+
+static hr_status run(void *data, int times, bool by_clock, double *seconds)
+{
+    const opencl_side *s = data;
+    cl_event marks[2] = {NULL, NULL};
+    cl_ulong begun = 0, ended = 0;
+    if (by_clock) {
+        return run_by_clock(s, times, seconds);
+    }
+    cl_int error =
+        hri_cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, &marks[0]);
+    if (error == CL_SUCCESS) {
+        error = enqueue(s, times);
+    }
+    if (error == CL_SUCCESS) {
+        error =
+            hri_cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, &marks[1]);
+    }
+    if (error == CL_SUCCESS) {
+        error = hri_cl.clFinish(s->queue);
+    }
+    if (error == CL_SUCCESS) {
+        error = time_of(marks[0], &begun);
+    }
+    if (error == CL_SUCCESS) {
+        error = time_of(marks[1], &ended);
+    }
+    *seconds = (double)(ended - begun) * 1e-9 / times;
+    for (int i = 0; i < 2; i++) {
+        if (marks[i] != NULL) {
+            hri_cl.clReleaseEvent(marks[i]);
+        }
+    }
+    return hri_cl_check(error, "running the kernel");
+}
+
+static hr_status fetch(void *data)
+{
+    const opencl_side *s = data;
+    const int last = s->problem->count - 1;
+    return hri_cl_check(
+        hri_cl.clEnqueueReadBuffer(s->queue, s->arrays[last], CL_TRUE, 0,
+                                   s->problem->bytes[last],
+                                   s->problem->arrays[last], 0, NULL, NULL),
+        "fetching the result");
+}
+
+static void finish(void *data)
+{
+    opencl_side *s = data;
+    hri_cl.clFinish(s->queue);
+    for (int i = 0; i < BENCH_ARRAYS; i++) {
+        if (s->arrays[i] != NULL) {
+            hri_cl.clReleaseMemObject(s->arrays[i]);
+            s->arrays[i] = NULL;
+        }
+    }
+    if (s->kernel != NULL) {
+        hri_cl.clReleaseKernel(s->kernel);
+    }
+    if (s->program != NULL) {
+        hri_cl.clReleaseProgram(s->program);
+    }
+    s->kernel = NULL;
+    s->program = NULL;
+}
+
+static void close_side(void *data)
+{
+    opencl_side *s = data;
+    if (s == NULL) {
+        return;
+    }
+    if (s->queue != NULL) {
+        hri_cl.clReleaseCommandQueue(s->queue);
+    }
+    if (s->context != NULL) {
+        hri_cl_unit_release(s->unit);
+    }
+    free(s);
+}
+
+/* The device with this path. */
+static hr_status find_unit(const char *path, hri_cl_unit **unit)
+{
+    uint32_t count = 0;
+    hr_status status = hri_cl_unit_count(&count);
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        char name[48];
+        *unit = hri_cl_unit_at(i);
+        snprintf(name, sizeof name, "opencl:%u:%u", (*unit)->platform_index,
+                 (*unit)->device_index);
+        if (strcmp(name, path) == 0) {
+            return HR_OK;
+        }
+    }
+    return status != HR_OK
+               ? status
+               : hri_fail(HR_ERROR_UNAVAILABLE, "there is no %s", path);
+}
+
+hr_status bench_opencl_open(const hr_accelerator_info *info, bench_side *side)
+{
+    opencl_side *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
+    }
+    hr_status status = find_unit(info->path, &s->unit);
+    if (status == HR_OK) {
+        status = hri_cl_unit_acquire(s->unit, &s->context);
+    }
+    if (status == HR_OK) {
+        cl_int error;
+        s->queue = hri_cl.clCreateCommandQueue(
+            s->context, s->unit->id, CL_QUEUE_PROFILING_ENABLE, &error);
+        status = hri_cl_check(error, "clCreateCommandQueue");
+    }
+    if (status != HR_OK) {
+        close_side(s);
+        return status;
+    }
+    *side = (bench_side){.prepare = prepare,
+                         .first = first,
+                         .run = run,
+                         .fetch = fetch,
+                         .finish = finish,
+                         .close = close_side,
+                         .data = s};
+    return HR_OK;
+}

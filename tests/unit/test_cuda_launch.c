@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* How many calls of the driver launches cost, over a driver that is none: marks
+ * are recorded for those who wait, and where they are wanted. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "support/fake_cuda/fake_cuda.h"
+#include "test.h"
+
+extern const hr_kernel transpose_tiled;
+
+enum { EDGE = 24, LAUNCHES = 200 };
+
+typedef struct bed {
+    fake_cuda_state *fake;
+    hr_context *context;
+    hr_queue *queues[2];
+    int data[3][EDGE * EDGE];
+    hr_array *arrays[3];
+} bed;
+
+static void launch(bed *b, int queue, int from, int to)
+{
+    const hr_extent tile = hr_extent2(8, 8);
+    const hr_argument arguments[] = {hr_in(hr_view_of(b->arrays[from])),
+                                     hr_out(hr_view_of(b->arrays[to]))};
+    CHECK(hr_launch(b->queues[queue], &transpose_tiled, hr_extent2(EDGE, EDGE),
+                    &tile, arguments, 2) == HR_OK);
+}
+
+static long records(const bed *b)
+{
+    return b->fake->records;
+}
+
+/* Entering the context, the launch, and leaving. */
+static void one_after_the_other(bed *b)
+{
+    TEST_CASE("launches on the same arrays record no events");
+    launch(b, 0, 0, 1);
+    long calls = b->fake->calls, before = records(b);
+    for (int i = 0; i < LAUNCHES; i++) {
+        launch(b, 0, 0, 1);
+    }
+    CHECK(b->fake->calls - calls == 3L * LAUNCHES);
+    CHECK(records(b) == before);
+    TEST_CASE("and one when they are waited for");
+    CHECK(hr_queue_finish(b->queues[0]) == HR_OK);
+    CHECK(records(b) == before + 1);
+    CHECK(hr_queue_finish(b->queues[0]) == HR_OK);
+    CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_OK);
+    CHECK(b->data[1][1] == b->data[0][EDGE]);
+}
+
+static void to_and_fro(bed *b)
+{
+    TEST_CASE("launches that others wait for apart record one event each");
+    for (int i = 0; i < 4; i++) { /* makes the events that are wanted */
+        launch(b, 0, 1 + i % 2, 2 - i % 2);
+    }
+    long calls = b->fake->calls, before = records(b);
+    for (int i = 0; i < LAUNCHES; i += 2) {
+        launch(b, 0, 1, 2);
+        launch(b, 0, 2, 1);
+    }
+    CHECK(records(b) - before <= LAUNCHES);
+    CHECK(b->fake->calls - calls <= 6L * LAUNCHES);
+}
+
+static void other_queues(bed *b)
+{
+    TEST_CASE("another queue that reads has one recorded");
+    launch(b, 0, 0, 1);
+    long before = records(b);
+    launch(b, 1, 1, 2);
+    CHECK(records(b) == before + 1);
+    launch(b, 1, 1, 2);
+    CHECK(records(b) == before + 1);
+    TEST_CASE("a queue's promise is kept when it is destroyed");
+    hr_queue_destroy(b->queues[1]);
+    CHECK(records(b) == before + 2);
+    CHECK(hr_synchronize(hr_view_of(b->arrays[2])) == HR_OK);
+    CHECK(memcmp(b->data[0], b->data[2], sizeof b->data[0]) == 0);
+    CHECK(hr_queue_create(b->context, 0, &b->queues[1]) == HR_OK);
+}
+
+/* The event is recorded between the two launches, not behind both. */
+static void waited_for_apart(bed *b)
+{
+    TEST_CASE("other work of the queue does not hold up who waits");
+    launch(b, 0, 0, 1);
+    long before = records(b);
+    launch(b, 0, 0, 2);
+    CHECK(records(b) == before + 1);
+    CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_OK);
+    CHECK(records(b) == before + 2); /* and the copy's own */
+}
+
+static void failures(bed *b)
+{
+    TEST_CASE("an event that cannot be recorded is told");
+    launch(b, 0, 0, 1);
+    b->fake->fail_name = "cuEventRecord";
+    b->fake->fail_result = 2;
+    CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_ERROR_OUT_OF_MEMORY);
+    CHECK(b->fake->fail_name == NULL);
+    CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_ERROR_OUT_OF_MEMORY);
+}
+
+static void bed_init(bed *b)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "cuda:0";
+    CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK(hr_queue_create(b->context, 0, &b->queues[i]) == HR_OK);
+    }
+    for (int i = 0; i < EDGE * EDGE; i++) {
+        b->data[0][i] = i * 7919 % 1013;
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK(hr_array_wrap(b->context, b->data[i], sizeof(int),
+                            hr_extent2(EDGE, EDGE), 0, &b->arrays[i]) == HR_OK);
+    }
+}
+
+int main(void)
+{
+    static bed b;
+    setenv("HEADRACE_CUDA", FAKE_CUDA, 1);
+    setenv("HEADRACE_CUBLAS", FAKE_CUDA, 1);
+    setenv("HEADRACE_NVRTC", FAKE_CUDA, 1);
+    void *library = dlopen(FAKE_CUDA, RTLD_NOW);
+    fake_cuda_state *(*get)(void) = NULL;
+    if (library == NULL) {
+        return 1;
+    }
+    *(void **)(void *)&get = dlsym(library, "fake_cuda_get");
+    b.fake = get();
+    bed_init(&b);
+    one_after_the_other(&b);
+    to_and_fro(&b);
+    other_queues(&b);
+    waited_for_apart(&b);
+    failures(&b);
+    for (int i = 0; i < 3; i++) {
+        hr_array_destroy(b.arrays[i]);
+    }
+    hr_queue_destroy(b.queues[0]);
+    hr_queue_destroy(b.queues[1]);
+    hr_context_destroy(b.context);
+    TEST_CASE("nothing is left");
+    CHECK(b.fake->objects == 0 && b.fake->retained == 0);
+    return test_end();
+}

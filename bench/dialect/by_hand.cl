@@ -11,20 +11,20 @@ __kernel void add(__global const float *restrict a,
     }
 }
 
-/* In groups of 32 x 8 items, one for 32 x 32 elements. */
+/* In groups of 32 x 4 items, one for 32 x 32 elements. */
 __kernel void transpose(__global const float *restrict from,
                         __global float *restrict to, int rows, int cols)
 {
     __local float block[32][33];
     int x = get_local_id(0), y = get_local_id(1);
     int top = get_group_id(1) * 32, left = get_group_id(0) * 32;
-    for (int i = y; i < 32; i += 8) {
+    for (int i = y; i < 32; i += 4) {
         if (top + i < rows && left + x < cols) {
             block[i][x] = from[(top + i) * cols + left + x];
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = y; i < 32; i += 8) {
+    for (int i = y; i < 32; i += 4) {
         if (left + i < cols && top + x < rows) {
             to[(left + i) * rows + top + x] = block[x][i];
         }

@@ -11,23 +11,23 @@ extern "C" __global__ void add(const float *__restrict__ a,
     }
 }
 
-/* In blocks of 32 x 8 threads, one for 32 x 32 elements. */
+/* In blocks of 32 x 4 threads, one for 32 x 32 elements. */
 extern "C" __global__ void transpose(const float *__restrict__ from,
                                      float *__restrict__ to, int rows, int cols)
 {
     __shared__ float block[32][33];
     int x = threadIdx.x, y = threadIdx.y;
     int top = blockIdx.y * 32, left = blockIdx.x * 32;
-    float own[4]; /* all are on their way before the first is put down */
-    for (int i = 0; i < 4; i++) {
-        int r = top + y + i * 8;
+    float own[8]; /* all are on their way before the first is put down */
+    for (int i = 0; i < 8; i++) {
+        int r = top + y + i * 4;
         own[i] = r < rows && left + x < cols ? from[r * cols + left + x] : 0.0f;
     }
-    for (int i = 0; i < 4; i++) {
-        block[y + i * 8][x] = own[i];
+    for (int i = 0; i < 8; i++) {
+        block[y + i * 4][x] = own[i];
     }
     __syncthreads();
-    for (int i = 0; i < 32; i += 8) {
+    for (int i = 0; i < 32; i += 4) {
         if (left + y + i < cols && top + x < rows) {
             to[(left + y + i) * rows + top + x] = block[x][y + i];
         }

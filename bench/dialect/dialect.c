@@ -35,8 +35,8 @@ static void choose(dialect_side *s)
         break;
     case BENCH_TRANSPOSE:
         s->kernel = &transpose_blocked;
-        s->domain = hr_extent2(items(p->rows, 32, 8), items(p->cols, 32, 32));
-        s->tile = hr_extent2(8, 32);
+        s->domain = hr_extent2(items(p->rows, 32, 4), items(p->cols, 32, 32));
+        s->tile = hr_extent2(4, 32);
         break;
     case BENCH_MULTIPLY:
         s->kernel = &matmul_naive;

@@ -24,7 +24,7 @@ static void add(const float *restrict a, const float *restrict b,
     }
 }
 
-/* In blocks of 32 x 32 elements, 4 rows at a time as the kernel does it. */
+/* In blocks of 32 x 32 elements, 8 rows at a time as the kernel does it. */
 static void transpose(const float *restrict from, float *restrict to, int rows,
                       int cols)
 {
@@ -33,26 +33,26 @@ static void transpose(const float *restrict from, float *restrict to, int rows,
     for (int top = 0; top < rows; top += EDGE) {
         for (int left = 0; left < cols; left += EDGE) {
             float block[EDGE][EDGE + 1];
-            for (int y = 0; y < 8; y++) {
+            for (int y = 0; y < 4; y++) {
                 for (int x = 0; x < EDGE; x++) {
-                    float own[4];
-                    for (int i = 0; i < 4; i++) {
-                        int r = top + y + i * 8;
+                    float own[8];
+                    for (int i = 0; i < 8; i++) {
+                        int r = top + y + i * 4;
                         own[i] = r < rows && left + x < cols
                                      ? from[r * cols + left + x]
                                      : 0.0f;
                     }
-                    for (int i = 0; i < 4; i++) {
-                        block[y + i * 8][x] = own[i];
+                    for (int i = 0; i < 8; i++) {
+                        block[y + i * 4][x] = own[i];
                     }
                 }
             }
-            for (int y = 0; y < 8; y++) {
+            for (int y = 0; y < 4; y++) {
                 for (int x = 0; x < EDGE; x++) {
-                    for (int i = 0; i < 4; i++) {
-                        int r = left + y + i * 8;
+                    for (int i = 0; i < 8; i++) {
+                        int r = left + y + i * 4;
                         if (r < cols && top + x < rows) {
-                            to[r * rows + top + x] = block[x][y + i * 8];
+                            to[r * rows + top + x] = block[x][y + i * 4];
                         }
                     }
                 }

@@ -174,6 +174,7 @@ void bench_grid(const bench_problem *p, unsigned groups[2], unsigned items[2])
         items[0] = cols = 256;
         items[1] = rows = 1;
     } else if (p->kind == BENCH_TRANSPOSE) {
+        items[1] = 4;
         rows = 32;
     } else if (p->kind == BENCH_BLOCKED) {
         items[0] = items[1] = 16;

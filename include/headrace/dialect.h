@@ -138,6 +138,7 @@ HR_COMPLEX_(hr_c64, double)
 /* ---- views */
 
 #define HR_EXTENT(view, d) (view##_shape.extent[d])
+#define HR_STRIDE(view, d) (view##_shape.stride[d]) /* elements */
 #define HR_AT1(view, i)    view[view##_shape.start + (i)]
 #define HR_AT2(view, i, j)                                                     \
     view[view##_shape.start + (i)*view##_shape.stride[0] + (j)]

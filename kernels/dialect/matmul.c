@@ -92,8 +92,8 @@ enum { AT_ONCE = 8 }; /* elements that are under way together */
 
 /* The same without memory of the tile or barriers: the piece lies in the
  * registers of a sub-group, as wide as the device makes it, whose items tell
- * each other. m n k (1 + 1 / width) elements. Launched over m x n in tiles whose
- * rows are whole sub-groups, or that have one row. */
+ * each other. m n k (1 + 1 / width) elements. Launched over m x n in tiles
+ * whose rows are whole sub-groups, or that have one row. */
 HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
 {
@@ -194,12 +194,17 @@ typedef struct strips {
     float a[OWN], b[OWN];
 } strips;
 
+/* How many of OWN elements, so far apart, are among the next `left`. */
+HR_FUNCTION int inside(hr_index left, int apart)
+{
+    return (int)least((left + apart - 1) / apart, OWN);
+}
+
 /* Each item makes 8 x 8 elements of C in its registers, out of strips of A and
  * B in memory of the tile, which makes 128 x 128: 2 m n k / 128 elements. While
  * the items multiply one pair of strips they fetch the next. An item's rows,
  * and columns, are four in a row and four more 64 away, so that neighbours read
- * neighbours, four at once. Rows and columns outside are those at the edge
- * again: what comes of them is not written. Launched over as many items as
+ * neighbours, four at once. Launched over as many items as
  * 128 x 128 tiles of C have, 16 x 16 each. */
 HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
@@ -220,7 +225,8 @@ HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
             const int item = (int)(HR_LOCAL0 * ITEMS + HR_LOCAL1);
             for (int i = 0; i < OWN && k0 >= 0; i++) {
                 ta[HR_LOCAL1][HR_LOCAL0 + i * ITEMS] = HR_P(next).a[i];
-                tb[item / WIDE + i * 2][item % WIDE] = HR_P(next).b[i];
+                tb[item / WIDE + i * (ITEMS / OWN)][item % WIDE] =
+                    HR_P(next).b[i];
             }
         }
         HR_TILE_BARRIER;
@@ -229,16 +235,23 @@ HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
             const int item = (int)(HR_LOCAL0 * ITEMS + HR_LOCAL1);
             const hr_index top = (row - HR_LOCAL0) * OWN + HR_LOCAL0;
             const hr_index left = (col - HR_LOCAL1) * OWN + item % WIDE;
-            const hr_index s = least(left, HR_EXTENT(b, 1) - 1);
             const hr_index ka = k0 + DEEP + HR_LOCAL1;
             const hr_index kb = k0 + DEEP + item / WIDE;
+            /* how many of its elements are inside */
+            const int rows =
+                ka < HR_EXTENT(a, 1) ? inside(HR_EXTENT(a, 0) - top, ITEMS) : 0;
+            const int steps = left < HR_EXTENT(b, 1)
+                                  ? inside(HR_EXTENT(b, 0) - kb, ITEMS / OWN)
+                                  : 0;
+            HR_MEMORY const float *from_a =
+                &HR_AT2(a, least(top, HR_EXTENT(a, 0) - 1), rows > 0 ? ka : 0);
+            HR_MEMORY const float *from_b = &HR_AT2(
+                b, steps > 0 ? kb : 0, least(left, HR_EXTENT(b, 1) - 1));
             for (int i = 0; i < OWN; i++) {
-                const hr_index r = least(top + i * ITEMS, HR_EXTENT(a, 0) - 1);
-                HR_P(next).a[i] =
-                    ka < HR_EXTENT(a, 1) ? HR_AT2(a, r, ka) : 0.0f;
-                HR_P(next).b[i] = kb + i * 2 < HR_EXTENT(b, 0)
-                                      ? HR_AT2(b, kb + i * 2, s)
-                                      : 0.0f;
+                HR_P(next).a[i] = i < rows ? *from_a : 0.0f;
+                HR_P(next).b[i] = i < steps ? *from_b : 0.0f;
+                from_a += ITEMS * HR_STRIDE(a, 0);
+                from_b += ITEMS / OWN * HR_STRIDE(b, 0);
             }
             block own = HR_P(sums);
             for (int k = 0; k < DEEP && k0 >= 0; k++) {

@@ -2,22 +2,33 @@
 /* Transposition in float, for any extents. */
 #include <headrace/dialect.h>
 
-enum { EDGE = 32, HIGH = 8, OWN = EDGE / HIGH };
+enum { EDGE = 32, HIGH = 4, OWN = EDGE / HIGH };
+
+/* How many of an item's elements, HIGH apart, are among the next `left`. */
+HR_FUNCTION int inside(hr_index left)
+{
+    const hr_index count = (left + HIGH - 1) / HIGH;
+    return (int)(count < OWN ? count : OWN);
+}
 
 /* Through memory of the tile, which is one column wider than its rows, so that
  * neighbours read and write neighbours on both sides, and no two items of a row
- * want the same bank. An item moves 4 elements. Launched over 8 x 32 items for
- * each 32 x 32 elements of `from`, in tiles of 8 x 32. */
+ * want the same bank. An item moves 8 elements. Launched over 4 x 32 items for
+ * each 32 x 32 elements of `from`, in tiles of 4 x 32. */
 HR_KERNEL2(transpose_blocked, (IN, float, 2, from), (OUT, float, 2, to))
 {
     HR_TILE_STATIC(float, block, [EDGE][EDGE + 1]);
     HR_ITEMS2(row, col)
     {
-        hr_index top = (row - HR_LOCAL0) * OWN + HR_LOCAL0;
+        const hr_index top = (row - HR_LOCAL0) * OWN + HR_LOCAL0;
+        const int rows =
+            col < HR_EXTENT(from, 1) ? inside(HR_EXTENT(from, 0) - top) : 0;
+        HR_MEMORY const float *x =
+            &HR_AT2(from, rows > 0 ? top : 0, rows > 0 ? col : 0);
         float own[OWN]; /* all are on their way before the first is put down */
         for (int i = 0; i < OWN; i++) {
-            hr_index r = top + i * HIGH;
-            own[i] = HR_INSIDE2(from, r, col) ? HR_AT2(from, r, col) : 0.0f;
+            own[i] = i < rows ? *x : 0.0f;
+            x += HIGH * HR_STRIDE(from, 0);
         }
         for (int i = 0; i < OWN; i++) {
             block[HR_LOCAL0 + i * HIGH][HR_LOCAL1] = own[i];
@@ -26,13 +37,16 @@ HR_KERNEL2(transpose_blocked, (IN, float, 2, from), (OUT, float, 2, to))
     HR_BARRIER;
     HR_ITEMS2(row, col)
     {
-        hr_index top = col - HR_LOCAL1 + HR_LOCAL0;
-        hr_index s = (row - HR_LOCAL0) * OWN + HR_LOCAL1;
+        const hr_index top = col - HR_LOCAL1 + HR_LOCAL0;
+        const hr_index s = (row - HR_LOCAL0) * OWN + HR_LOCAL1;
+        const int rows =
+            s < HR_EXTENT(to, 1) ? inside(HR_EXTENT(to, 0) - top) : 0;
+        HR_MEMORY float *x = &HR_AT2(to, rows > 0 ? top : 0, rows > 0 ? s : 0);
         for (int i = 0; i < OWN; i++) {
-            hr_index r = top + i * HIGH;
-            if (HR_INSIDE2(to, r, s)) {
-                HR_AT2(to, r, s) = block[HR_LOCAL1][HR_LOCAL0 + i * HIGH];
+            if (i < rows) {
+                *x = block[HR_LOCAL1][HR_LOCAL0 + i * HIGH];
             }
+            x += HIGH * HR_STRIDE(to, 0);
         }
     }
 }

@@ -130,11 +130,11 @@ static void turn(hr_context *context, hr_queue *queue, int64_t m, int64_t n,
     }
     CHECK(hr_view_section(hr_view_of(arrays[0]), (int64_t[]){row, col},
                           hr_extent2(m, n), &part) == HR_OK);
-    const hr_extent tile = hr_extent2(8, 32);
+    const hr_extent tile = hr_extent2(4, 32);
     const hr_argument arguments[] = {hr_in(part),
                                      hr_out(hr_view_of(arrays[1]))};
     const hr_extent domain =
-        hr_extent2(hri_ceil_div(m, 32) * 8, hri_ceil_div(n, 32) * 32);
+        hr_extent2(hri_ceil_div(m, 32) * 4, hri_ceil_div(n, 32) * 32);
     CHECK(hr_launch(queue, &transpose_blocked, domain, &tile, arguments, 2) ==
           HR_OK);
     CHECK(hr_synchronize(hr_view_of(arrays[1])) == HR_OK);

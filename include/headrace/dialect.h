@@ -138,12 +138,14 @@ HR_COMPLEX_(hr_c64, double)
 /* ---- views */
 
 #define HR_EXTENT(view, d) (view##_shape.extent[d])
-#define HR_AT1(view, i)    view[view##_shape.start + (i)]
+#ifndef HR_AT1 /* else each is checked (dialect/host.h) */
+#define HR_AT1(view, i) view[view##_shape.start + (i)]
 #define HR_AT2(view, i, j)                                                     \
     view[view##_shape.start + (i)*view##_shape.stride[0] + (j)]
 #define HR_AT3(view, i, j, k)                                                  \
     view[view##_shape.start + (i)*view##_shape.stride[0] +                     \
          (j)*view##_shape.stride[1] + (k)]
+#endif
 #define HR_HAS_(view, d, i)    ((i) >= 0 && (i) < HR_EXTENT(view, d))
 #define HR_INSIDE1(view, i)    HR_HAS_(view, 0, i)
 #define HR_INSIDE2(view, i, j) (HR_HAS_(view, 0, i) && HR_HAS_(view, 1, j))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # headrace_kernels(TARGET FILE...): compile files of kernels (headrace/dialect.h)
-# into a target for the host, and keep their text in it for OpenCL and NVRTC.
+# into a target for the host, once more for HEADRACE_CHECK=1 (headrace/check.h),
+# and keep their text in it for OpenCL and NVRTC.
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
   foreach(file ${ARGN})
@@ -12,8 +13,15 @@ function(headrace_kernels target)
       COMMAND ${CMAKE_COMMAND} -DINPUT=${path} -DOUTPUT=${text}
               -DNAME=${symbol} -P ${embed}
       DEPENDS ${path} ${embed} VERBATIM)
-    set_source_files_properties(${path} PROPERTIES COMPILE_DEFINITIONS
-      "HR_KERNEL_TEXT=${symbol};HR_KERNEL_FILE=\"${name}\"")
-    target_sources(${target} PRIVATE ${path} ${text})
+    string(MAKE_C_IDENTIFIER "headrace_checked_${name}" checked)
+    set(checked ${CMAKE_CURRENT_BINARY_DIR}/${target}_${checked}.c)
+    file(CONFIGURE OUTPUT ${checked} CONTENT
+      "#define HR_CHECKED 1\n#include \"${path}\"\n" @ONLY)
+    set_source_files_properties(${path} ${checked} PROPERTIES
+      COMPILE_DEFINITIONS
+      "HR_KERNEL_TEXT=${symbol};HR_KERNEL_CHECKED=1;HR_KERNEL_FILE=\"${name}\"")
+    # What there is to be warned of has been said when compiling the file itself.
+    set_source_files_properties(${checked} PROPERTIES COMPILE_OPTIONS -w)
+    target_sources(${target} PRIVATE ${path} ${checked} ${text})
   endforeach()
 endfunction()

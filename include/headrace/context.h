@@ -8,8 +8,9 @@
  *  "4xhost" means that many virtual accelerators on one device, each with
  *  memory of its own. Plain "host" works in place on the caller's memory.
  *
- *  HEADRACE_ACCELERATORS and HEADRACE_MEMORY_LIMIT are variables of the
- *  environment; one that is empty counts as not set. */
+ *  HEADRACE_ACCELERATORS, HEADRACE_MEMORY_LIMIT and HEADRACE_CHECK (1, or 0:
+ *  check.h) are variables of the environment; one that is empty counts as not
+ *  set. */
 #ifndef HEADRACE_CONTEXT_H
 #define HEADRACE_CONTEXT_H
 
@@ -75,7 +76,8 @@ typedef struct hr_accelerator_info {
  * @owner   *context is the caller's, to be given to hr_context_destroy; written
  *          only on success. options may be NULL and is not kept; log_data must
  *          outlive the context.
- * @errors  HR_ERROR_INVALID for a malformed or empty list or limit;
+ * @errors  HR_ERROR_INVALID for a malformed or empty list or limit, or a
+ *          HEADRACE_CHECK that is neither 1 nor 0;
  *          HR_ERROR_UNAVAILABLE when an accelerator named is not there, or
  *          none is, or the host is named and HEADRACE_CBLAS is no usable
  *          library; HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.

@@ -36,13 +36,14 @@
  *  kernels. Indices have the type hr_index.
  *
  *  Sub-groups are neighbouring items of a tile, the last dimension first, that
- *  hear each other without barriers: HR_SUBGROUP_WIDTH of them, of which this is
- *  HR_SUBGROUP_LANE. They are HR_SUBGROUP_MOST (1 where the compiler has none),
- *  or fewer in the last of a tile; MOST stands outside blocks too. HR_SUBGROUP_BROADCAST(name, lane) is the value that a
- *  private variable has there, lane being the same for all; SHUFFLE, where it
- *  need not be; HR_SUBGROUP_SUM, MIN and MAX(name) are of all lanes. They stand
- *  in blocks of HR_ITEMS where all items come by, and that block does not
- *  change the variable before. Numbers of 32 and 64 bits.
+ *  hear each other without barriers: HR_SUBGROUP_WIDTH of them, of which this
+ * is HR_SUBGROUP_LANE. They are HR_SUBGROUP_MOST (1 where the compiler has
+ * none), or fewer in the last of a tile; MOST stands outside blocks too.
+ * HR_SUBGROUP_BROADCAST(name, lane) is the value that a private variable has
+ * there, lane being the same for all; SHUFFLE, where it need not be;
+ * HR_SUBGROUP_SUM, MIN and MAX(name) are of all lanes. They stand in blocks of
+ * HR_ITEMS where all items come by, and that block does not change the variable
+ * before. Numbers of 32 and 64 bits.
  *
  *  HR_ATOMIC_ADD(place, value), MIN, MAX, AND, OR, XOR, EXCHANGE and
  *  HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired) change a place that
@@ -139,12 +140,14 @@ HR_COMPLEX_(hr_c64, double)
 
 #define HR_EXTENT(view, d) (view##_shape.extent[d])
 #define HR_STRIDE(view, d) (view##_shape.stride[d]) /* elements */
-#define HR_AT1(view, i)    view[view##_shape.start + (i)]
+#ifndef HR_AT1 /* else each is checked (dialect/host.h) */
+#define HR_AT1(view, i) view[view##_shape.start + (i)]
 #define HR_AT2(view, i, j)                                                     \
     view[view##_shape.start + (i)*view##_shape.stride[0] + (j)]
 #define HR_AT3(view, i, j, k)                                                  \
     view[view##_shape.start + (i)*view##_shape.stride[0] +                     \
          (j)*view##_shape.stride[1] + (k)]
+#endif
 /* Negative indices are large without a sign: one comparison of 64 bits does. */
 #define HR_HAS_(view, d, i)                                                    \
     ((unsigned long)(i) < (unsigned long)HR_EXTENT(view, d))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /** @file headrace.h
  *  All of Headrace. Read status.h, matrix.h, context.h, gemm.h, npy.h, and for
- *  kernels of your own queue.h, array.h, view.h, kernel.h, half.h, in that
- *  order, as its manual; dialect.h is the language of kernels.
+ *  kernels of your own queue.h, array.h, view.h, kernel.h, half.h, check.h, in
+ *  that order, as its manual; dialect.h is the language of kernels.
  */
 #ifndef HEADRACE_H
 #define HEADRACE_H
 
 #include <headrace/array.h>
+#include <headrace/check.h>
 #include <headrace/context.h>
 #include <headrace/gemm.h>
 #include <headrace/half.h>

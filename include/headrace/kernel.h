@@ -66,6 +66,9 @@ struct hr_kernel {
     size_t argument_bytes;
     void (*host)(const hr_domain *domain,
                  const void *arguments); /**< NULL: known as text alone */
+    /** host, with every access told to the checker (check.h); NULL: there is
+     *  none */
+    void (*checked)(const hr_domain *domain, const void *arguments);
 };
 
 /** An argument of a launch; made by the functions below. */
@@ -133,6 +136,7 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *          HR_ERROR_BUILD with file and line when the kernel does not compile;
  *          HR_ERROR_UNSUPPORTED where the accelerator has no compiler, or the
  *          kernel no text; HR_ERROR_OUT_OF_MEMORY. Nothing is enqueued then.
+ *          What HEADRACE_CHECK=1 adds is in check.h.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_launch(hr_queue *queue,
                                         const hr_kernel *kernel,

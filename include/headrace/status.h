@@ -5,7 +5,7 @@
  *  Every function that can fail returns an hr_status. The function that finds
  *  an error records one English sentence with the numbers that matter; callers
  *  in between forward the status unchanged. The library never prints, aborts,
- *  exits or installs a signal handler. */
+ *  exits or installs a signal handler, but for what check.h says. */
 #ifndef HEADRACE_STATUS_H
 #define HEADRACE_STATUS_H
 

@@ -164,6 +164,17 @@ typedef struct hr_mapping {
 HR_API HR_NODISCARD hr_status hr_map(hr_view view, hr_access access,
                                      hr_mapping *mapping);
 
+/** hr_map with the place in the source that the checker names (check.h); in C
+ *  and C++ the macro hr_map calls it with its own. file may be NULL.
+ *
+ * @owner   file outlives the context; otherwise as hr_map.
+ * @errors  Those of hr_map.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_map_at(hr_view view, hr_access access,
+                                        hr_mapping *mapping, const char *file,
+                                        int line);
+#define hr_map(...) hr_map_at(__VA_ARGS__, __FILE__, __LINE__)
+
 /** The caller is done: what he wrote is valid on the host alone.
  *
  * @errors  HR_ERROR_INVALID for NULL or a mapping that hr_map did not make.

@@ -41,12 +41,14 @@ HR_KERNEL2(transpose_blocked, (IN, float, 2, from), (OUT, float, 2, to))
         const hr_index s = (row - HR_LOCAL0) * OWN + HR_LOCAL1;
         const int rows =
             s < HR_EXTENT(to, 1) ? inside(HR_EXTENT(to, 0) - top) : 0;
-        HR_MEMORY float *x = &HR_AT2(to, rows > 0 ? top : 0, rows > 0 ? s : 0);
-        for (int i = 0; i < OWN; i++) {
-            if (i < rows) {
-                *x = block[HR_LOCAL1][HR_LOCAL0 + i * HIGH];
+        if (rows > 0) {
+            HR_MEMORY float *x = &HR_AT2(to, top, s);
+            for (int i = 0; i < OWN; i++) {
+                if (i < rows) {
+                    *x = block[HR_LOCAL1][HR_LOCAL0 + i * HIGH];
+                }
+                x += HIGH * HR_STRIDE(to, 0);
             }
-            x += HIGH * HR_STRIDE(to, 0);
         }
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What moves the elements of views: copies, synchronizing, mapping. */
 #include "arrays/array.h"
+#include "arrays/check.h"
 
 /* A view, its boxes, and the lock of its context, which is held. */
 typedef struct work {
@@ -63,6 +64,9 @@ hr_status hr_synchronize(hr_view view)
 {
     work w;
     hr_status status = work_begin(&w, &view, "synchronize");
+    if (status == HR_OK) {
+        status = hri_check_tell(w.array->context);
+    }
     if (status == HR_OK) {
         status = bring(&w, home_of(w.array));
     }
@@ -141,18 +145,27 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
 
 /* ---- host memory */
 
-static void fill_mapping(const work *w, const hr_view *view, hr_access access,
-                         hr_mapping *mapping)
+static hr_mapping mapping_of(const work *w, const hr_view *view,
+                             hr_access access)
 {
-    *mapping = (hr_mapping){.view = *view, .access = access};
+    hr_mapping mapping = {.view = *view, .access = access};
     hri_place first =
-        hri_view_at(view, w->linear, HRI_HOST, mapping->stride_bytes);
-    mapping->data = (char *)first.host + first.offset;
+        hri_view_at(view, w->linear, HRI_HOST, mapping.stride_bytes);
+    mapping.data = (char *)first.host + first.offset;
+    return mapping;
 }
 
-hr_status hr_map(hr_view view, hr_access access, hr_mapping *mapping)
+/* For other languages, which have no macros. */
+hr_status(hr_map)(hr_view view, hr_access access, hr_mapping *mapping)
+{
+    return hr_map_at(view, access, mapping, NULL, 0);
+}
+
+hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
+                    const char *file, int line)
 {
     work w;
+    hr_mapping found;
     if (mapping == NULL) {
         return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
     }
@@ -161,6 +174,9 @@ hr_status hr_map(hr_view view, hr_access access, hr_mapping *mapping)
                         (int)access);
     }
     hr_status status = work_begin(&w, &view, "map");
+    if (status == HR_OK) {
+        status = hri_check_tell(w.array->context);
+    }
     if (status == HR_OK) {
         status = hri_array_begin(w.array, HRI_HOST, &w.region, w.linear, access,
                                  NULL);
@@ -177,7 +193,13 @@ hr_status hr_map(hr_view view, hr_access access, hr_mapping *mapping)
         status = access == HR_OUT ? HR_OK : status;
     }
     if (status == HR_OK) {
-        fill_mapping(&w, &view, access, mapping);
+        found = mapping_of(&w, &view, access);
+        status = w.array->context->findings != NULL
+                     ? hri_check_map(&found, file, line)
+                     : HR_OK;
+    }
+    if (status == HR_OK) {
+        *mapping = found;
     }
     work_end(&w);
     return status;
@@ -190,6 +212,10 @@ hr_status hr_unmap(hr_mapping *mapping)
         return hri_fail(HR_ERROR_INVALID, "unmap: nothing is mapped");
     }
     hr_status status = work_begin(&w, &mapping->view, "unmap");
+    if (status == HR_OK && w.array->context->findings != NULL) {
+        const hr_mapping home = mapping_of(&w, &mapping->view, mapping->access);
+        status = hri_check_unmap(mapping, &home);
+    }
     if (status == HR_OK) {
         status =
             hri_array_end(w.array, HRI_HOST, &w.region, mapping->access, NULL);

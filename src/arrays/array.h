@@ -121,6 +121,10 @@ typedef hr_status (*hri_carry)(void *data, int from, const hri_box *box);
 hr_status hri_array_gather(hr_array *array, int place, hri_boxes *wanted,
                            hri_carry carry, void *data);
 
+/* copy.c: copy between two boxes in host memory, on the caller's thread: no
+ * accelerator is needed for these. */
+void hri_copy_rows(const hri_copy *copy);
+
 /* transfer.c: enqueue the copy of a box between two places of which one is the
  * host, or both are peers, on queue if it is of one of them, else on a
  * carrier. The boxes differ by a shift when the arrays do. */

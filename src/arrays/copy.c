@@ -100,8 +100,7 @@ static hr_status wait_for(hr_array *array, const hri_boxes *region, bool writes)
     return status;
 }
 
-/* Rows of the caller's thread: no accelerator is needed for these. */
-static void copy_rows(const hri_copy *c)
+void hri_copy_rows(const hri_copy *c)
 {
     char *to = (char *)c->to.host + c->to.offset;
     const char *from = (const char *)c->from.host + c->from.offset;
@@ -152,7 +151,7 @@ static hr_status copy_on_host(const copying *c, const hri_box *box,
     if (status == HR_OK) {
         const hri_copy copy =
             hri_store_copy(from, HRI_HOST, box, to, HRI_HOST, to_box);
-        copy_rows(&copy);
+        hri_copy_rows(&copy);
     }
     return status;
 }
@@ -236,7 +235,7 @@ static hr_status copy_there(copying *c)
     if (status == HR_OK) {
         const hri_copy copy = local_copy(c);
         if (queue == NULL) {
-            copy_rows(&copy);
+            hri_copy_rows(&copy);
         } else {
             status = queue->ops->copy(queue, &copy);
         }

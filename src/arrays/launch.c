@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Launching kernels: rules, tiles, and what arguments become on a place. */
 #include "arrays/array.h"
+#include "arrays/check.h"
 #include "base/size.h"
 #include "runtime/module.h"
 #include "runtime/text.h"
@@ -331,9 +332,16 @@ static hr_status find_module(launching *l)
     return status;
 }
 
-static hr_status enqueue(launching *l)
+static hr_status run(const launching *l)
 {
     hri_queue *queue = l->queue->queue;
+    hri_findings *findings = l->queue->context->findings;
+    return findings == NULL ? queue->ops->launch(queue, &l->launch)
+                            : hri_check_launch(findings, queue, &l->launch);
+}
+
+static hr_status enqueue(launching *l)
+{
     hr_status status = find_regions(l);
     if (status == HR_OK) {
         status = find_module(l);
@@ -350,7 +358,7 @@ static hr_status enqueue(launching *l)
     if (status == HR_OK) {
         l->launch.kernel = l->kernel;
         l->launch.arguments = l->passed;
-        status = queue->ops->launch(queue, &l->launch);
+        status = run(l);
     }
     return status == HR_OK ? end_views(l) : status;
 }
@@ -382,7 +390,13 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
         status = check_argument(&l, i);
     }
     if (status == HR_OK) {
+        status = hri_check_tell(queue->context);
+    }
+    if (status == HR_OK) {
         status = enqueue(&l);
+    }
+    if (status == HR_OK) {
+        status = hri_check_tell(queue->context);
     }
     pthread_mutex_unlock(&queue->context->lock);
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {

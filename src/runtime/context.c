@@ -6,6 +6,8 @@
 
 #include "base/size.h"
 #include "runtime/accelerator.h"
+#include "runtime/findings.h"
+#include "runtime/guard.h"
 #include "runtime/structs.h"
 #include "runtime/text.h"
 
@@ -52,6 +54,19 @@ static hr_status read_environment(hr_context_options *options,
                         "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind "
                         "it",
                         limit);
+    }
+    return HR_OK;
+}
+
+/* Whether what is declared is checked. */
+static hr_status read_check(bool *check)
+{
+    const char *value = variable("HEADRACE_CHECK");
+    *check = value != NULL && strcmp(value, "1") == 0;
+    if (value != NULL && !*check && strcmp(value, "0") != 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "HEADRACE_CHECK is \"%.64s\", but only 1 and 0 are",
+                        value);
     }
     return HR_OK;
 }
@@ -163,8 +178,14 @@ static hr_status make_context(hri_machine *machine,
     context->log = options->log;
     context->log_data = options->log_data;
     context->may_be_empty = options->may_be_empty;
-    hr_status status =
-        fill_context(context, machine, options, source, remember);
+    bool check = false;
+    hr_status status = read_check(&check);
+    if (status == HR_OK && check) {
+        status = hri_findings_create(&context->findings);
+    }
+    if (status == HR_OK) {
+        status = fill_context(context, machine, options, source, remember);
+    }
     if (status != HR_OK) {
         hr_context_destroy(context);
         return status;
@@ -218,6 +239,8 @@ void hr_context_destroy(hr_context *context)
         return;
     }
     hri_areas_free(context);
+    hri_guards_close(context);
+    hri_findings_destroy(context->findings);
     hri_accelerators_close(context);
     hri_texts_free(context);
     hri_pool_destroy(context->pool);

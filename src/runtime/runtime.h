@@ -71,8 +71,10 @@ struct hr_context {
     uint32_t machine_count;
     hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */
     bool links_known;
-    struct hri_area *areas;                    /* of hr_allocate_pinned */
-    struct hri_text *texts;                    /* of hr_kernel_create */
+    struct hri_area *areas;        /* of hr_allocate_pinned */
+    struct hri_text *texts;        /* of hr_kernel_create */
+    struct hri_findings *findings; /* NULL: nothing is checked */
+    struct hri_guard *guards;      /* of hr_map, where that is checked */
     uint64_t moved_up, moved_down, moved_peer; /* bytes, by arrays */
     hri_pool *pool; /* threads for work on the host */
     hr_log_function log;

@@ -13,7 +13,6 @@ typedef int64_t hr_index;
 #define HR_CONSTANT static const
 #define HR_MEMORY
 #define HR_RESTRICT                         restrict
-#define HR_BARRIER                          ((void)0)
 #define HR_TILE_BARRIER                     ((void)0)
 #define HR_FENCE                            ((void)0)
 #define HR_TILE_STATIC(type, name, extents) _Alignas(64) type name extents
@@ -25,6 +24,25 @@ extern const char HR_KERNEL_TEXT[];
 #endif
 #ifndef HR_KERNEL_FILE
 #define HR_KERNEL_FILE __FILE__
+#endif
+
+/* ---- what is checked, when a file is compiled for that (headrace/check.h) */
+
+#ifdef HR_CHECKED
+#include <headrace/check.h>
+static const hr_index hr_item = -1; /* between blocks, which have their own */
+#define HR_BARRIER hr_checked_barrier()
+#define HR_CHECKED_(view, rank, i, j, k)                                       \
+    (*(__typeof__(&(view)[0]))hr_checked_at((view), hr_item, __LINE__, rank,   \
+                                            (hr_index)(i), (hr_index)(j),      \
+                                            (hr_index)(k)))
+#define HR_AT1(view, i)       HR_CHECKED_(view, 1, i, 0, 0)
+#define HR_AT2(view, i, j)    HR_CHECKED_(view, 2, i, j, 0)
+#define HR_AT3(view, i, j, k) HR_CHECKED_(view, 3, i, j, k)
+#define HR_PLACE_(place)      ((__typeof__(&(place)))hr_checked_atomic(&(place)))
+#else
+#define HR_BARRIER       ((void)0)
+#define HR_PLACE_(place) (&(place))
 #endif
 
 /* ---- items */
@@ -154,9 +172,9 @@ HR_FRACTIONS_(HR_ATOMICS_)
 HR_INTEGERS_(HR_BITWISE_)
 
 #define HR_ATOMIC_(function, place, value)                                     \
-    HR_PICK_(&(place), function)(&(place), value)
+    HR_PICK_(&(place), function)(HR_PLACE_(place), value)
 #define HR_ATOMIC_INTEGER_(function, place, value)                             \
-    HR_PICK_INTEGER_(&(place), function)(&(place), value)
+    HR_PICK_INTEGER_(&(place), function)(HR_PLACE_(place), value)
 #define HR_ATOMIC_ADD(place, value) HR_ATOMIC_(hr_atomic_add_, place, value)
 #define HR_ATOMIC_MIN(place, value) HR_ATOMIC_(hr_atomic_min_, place, value)
 #define HR_ATOMIC_MAX(place, value) HR_ATOMIC_(hr_atomic_max_, place, value)
@@ -170,7 +188,7 @@ HR_INTEGERS_(HR_BITWISE_)
     HR_ATOMIC_(hr_atomic_exchange_, place, value)
 #define HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired)                   \
     HR_PICK_(&(place), hr_atomic_compare_exchange_)                            \
-    (&(place), expected, desired)
+    (HR_PLACE_(place), expected, desired)
 
 /* ---- mathematics that may be less exact */
 
@@ -224,6 +242,32 @@ HR_INTEGERS_(HR_BITWISE_)
     HR_ABOUT_PLAIN_(type, name, HR_PARAMETER_VALUE)
 #define HR_ABOUT_TILE(type, rank, name)                                        \
     HR_ABOUT_PLAIN_(type, name, HR_PARAMETER_TILE)
+/* A function that gets the arguments as a struct and calls the kernel's body.
+ */
+#define HR_ENTRY_(function, body, fields, ...)                                 \
+    function(const hr_domain *hr_d, const void *hr_arguments)                  \
+    {                                                                          \
+        const struct hr_fields {                                               \
+            fields                                                             \
+        } *hr_a = hr_arguments;                                                \
+        body(*hr_d, __VA_ARGS__);                                              \
+    }
+#define HR_DECLARE_CHECKED_(name)                                              \
+    __attribute__((visibility("hidden"))) void name##_checked(                 \
+        const hr_domain *, const void *);
+
+#ifdef HR_CHECKED
+#define HR_DEFINE_(name, count, declared, passed, others, fields)              \
+    static inline void name##_body(const hr_domain hr_d, declared);            \
+    HR_DECLARE_CHECKED_(name)                                                  \
+    HR_ENTRY_(void name##_checked, name##_body, fields, passed)                \
+    static inline void name##_body(const hr_domain hr_d, declared)
+#else
+#ifdef HR_KERNEL_CHECKED /* the build compiles the file for that too */
+#define HR_CHECKED_FORM_(name) name##_checked
+#else
+#define HR_CHECKED_FORM_(name) 0
+#endif
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \
     static inline void name##_body(const hr_domain hr_d, declared);            \
     static const hr_parameter *name##_parameters(const hr_kernel *kernel)      \
@@ -235,18 +279,14 @@ HR_INTEGERS_(HR_BITWISE_)
         static const hr_parameter list[] = {others};                           \
         return list;                                                           \
     }                                                                          \
-    static void name##_host(const hr_domain *hr_d, const void *hr_arguments)   \
-    {                                                                          \
-        const struct hr_fields {                                               \
-            fields                                                             \
-        } *hr_a = hr_arguments;                                                \
-        name##_body(*hr_d, passed);                                            \
-    }                                                                          \
+    HR_ENTRY_(static void name##_host, name##_body, fields, passed)            \
+    HR_DECLARE_CHECKED_(name)                                                  \
     enum { name##_argument_bytes = sizeof(struct {fields}) };                  \
     extern const hr_kernel name;                                               \
     const hr_kernel name = {                                                   \
         #name, HR_KERNEL_FILE,        HR_KERNEL_TEXT, name##_parameters,       \
-        count, name##_argument_bytes, name##_host};                            \
+        count, name##_argument_bytes, name##_host,    HR_CHECKED_FORM_(name)}; \
     static inline void name##_body(const hr_domain hr_d, declared)
+#endif
 
 #endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/** @file check.h
+ *  The checker: whether kernels do with their views what they declare.
+ *
+ *  A context that is created while the environment has HEADRACE_CHECK=1 runs
+ *  each launch inside hr_launch, on the host, in one thread and on copies of
+ *  the views, whatever accelerator it is for, and watches every HR_AT. It finds
+ *
+ *  - an index outside of a view; the access goes elsewhere and harms nothing;
+ *  - an item that reads an element of an OUT view which has no value yet, and
+ *    elements whose values come from what an OUT view held before: it holds
+ *    random bits then, and the launch is done twice with different ones;
+ *  - an IN view that was written, with const cast away;
+ *  - an element that one item writes and another item writes or uses, unless
+ *    there is an HR_BARRIER between them, or both are HR_ATOMIC; and one that
+ *    code between the blocks of items writes, which all items run.
+ *
+ *  hr_launch then returns HR_ERROR_INVALID with a sentence for the first
+ *  finding: "kernels.c:12: add: item (3) writes c[5], outside its extent 5",
+ * and how many more there are. The launch has been done all the same: the views
+ *  have what it wrote. Each finding is told once: of one line, view and kind
+ *  the first element counts, and a launch with known findings alone succeeds.
+ *
+ *  hr_map gives a copy of the elements, which cannot be accessed any more after
+ *  hr_unmap. The first use of it then gets zeros and is told by the next
+ *  hr_map, hr_synchronize or hr_launch of the context, which does nothing else:
+ *  "walk.c:31: element (2, 3) of the view mapped here was read after hr_unmap,
+ *  by program+0x1234". For this, and with HEADRACE_CHECK=1 only, the library
+ *  installs a handler of SIGSEGV; faults that are no such use go to the one
+ *  that was there before. The last 1,024 mappings are watched.
+ *
+ *  Not seen: what is written over an INOUT element with the bits it has, memory
+ *  of tiles, and pointers that a kernel makes from HR_AT and steps on. */
+#ifndef HEADRACE_CHECK_H
+#define HEADRACE_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <headrace/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How many findings there are so far, told or not; 0 without HEADRACE_CHECK=1.
+ * @threads Any thread. */
+HR_API size_t hr_check_count(hr_context *context);
+
+/** The sentence of finding index, 0 <= index < hr_check_count, else NULL.
+ *
+ * @owner   The context's.
+ * @threads Any thread. */
+HR_API const char *hr_check_finding(hr_context *context, size_t index);
+
+/* What kernels call that were compiled with HR_CHECKED; not for callers. */
+
+/** Where element (i, j, k) of a view is: `item` of the tile (-1: code between
+ *  blocks) wants it at `line`, by an HR_AT of this rank.
+ *
+ * @owner   The library's, until the item is done.
+ * @threads The thread that runs the kernel. */
+HR_API void *hr_checked_at(const void *view, int64_t item, int line,
+                           uint32_t rank, int64_t i, int64_t j, int64_t k);
+
+/** The access that gave this place is atomic. Returns place.
+ * @threads The thread that runs the kernel. */
+HR_API void *hr_checked_atomic(const void *place);
+
+/** All items of the tile have come here.
+ * @threads The thread that runs the kernel. */
+HR_API void hr_checked_barrier(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/* The checker on the accelerators of argv[1]: each kind of finding in each
+ * rank, told once and to the letter; right kernels; mapped memory. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <headrace/headrace.h>
+
+#include "test.h"
+
+extern const hr_kernel reads_beyond, writes_beyond1, writes_beyond2,
+    writes_beyond3, wrong_rank, reads_out1, reads_out2, reads_out3, adds_to_out,
+    counts_in_out, writes_in, all_write1, all_write2, all_write3, shifts,
+    shifts_with_barrier, shifts_with_less, between_blocks, counts,
+    counts_and_looks, every_byte;
+
+enum { MOST = 3 };
+
+/* Arrays for a kernel's views, of one extent, and their memory. */
+typedef struct views {
+    unsigned char *data[MOST];
+    hr_array *arrays[MOST];
+    hr_argument arguments[MOST];
+} views;
+
+static unsigned char first_byte(size_t i)
+{
+    return (unsigned char)(i * 37 + 1);
+}
+
+static void make_views(views *v, hr_context *context, const hr_kernel *kernel,
+                       hr_extent extent)
+{
+    *v = (views){{NULL}, {NULL}, {{0}}};
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        const hr_parameter *p = &kernel->parameters(kernel)[i];
+        const size_t bytes = (size_t)hr_extent_count(extent) * p->bytes;
+        v->data[i] = malloc(bytes);
+        for (size_t b = 0; b < bytes; b++) {
+            v->data[i][b] = first_byte(b);
+        }
+        CHECK(hr_array_wrap(context, v->data[i], p->bytes, extent, 0,
+                            &v->arrays[i]) == HR_OK);
+        hr_view view = hr_view_of(v->arrays[i]);
+        v->arguments[i] = p->access == HR_IN    ? hr_in(view)
+                          : p->access == HR_OUT ? hr_out(view)
+                                                : hr_inout(view);
+    }
+}
+
+static void free_views(views *v)
+{
+    for (int i = 0; i < MOST; i++) {
+        hr_array_destroy(v->arrays[i]);
+        free(v->data[i]);
+    }
+}
+
+static void bring_home(const views *v)
+{
+    for (int i = 0; i < MOST; i++) {
+        CHECK(v->arrays[i] == NULL ||
+              hr_synchronize(hr_view_of(v->arrays[i])) == HR_OK);
+    }
+}
+
+/* ---- faulty kernels */
+
+static const struct {
+    const hr_kernel *kernel;
+    hr_extent extent, domain, tile; /* rank 0: as extent, none */
+    const char *want;
+} faults[] = {
+    {&reads_beyond,
+     {1, {5}},
+     {0},
+     {0},
+     "faulty.c:12: reads_beyond: item (4) reads a[5], outside its extent 5"},
+    {&writes_beyond1,
+     {1, {5}},
+     {0},
+     {0},
+     "faulty.c:20: writes_beyond1: item (4) writes c[5], outside its extent 5"},
+    {&writes_beyond2,
+     {2, {2, 3}},
+     {0},
+     {0},
+     "faulty.c:29: writes_beyond2: item (0, 0) writes c[1, 3], outside its "
+     "extent 2 x 3"},
+    {&writes_beyond3,
+     {3, {2, 2, 3}},
+     {0},
+     {0},
+     "faulty.c:37: writes_beyond3: item (0, 0, 0) writes c[0, 0, -1], outside "
+     "its extent 2 x 2 x 3"},
+    {&wrong_rank,
+     {2, {2, 3}},
+     {1, {2}},
+     {0},
+     "faulty.c:45: wrong_rank: item (0) writes c[0], but c has rank 2"},
+    {&reads_out1,
+     {1, {3}},
+     {0},
+     {0},
+     "faulty.c:55: reads_out1: item (0) reads c[0], which is OUT and has no "
+     "value yet"},
+    {&reads_out2,
+     {2, {2, 3}},
+     {0},
+     {0},
+     "faulty.c:65: reads_out2: item (1, 0) reads d[1, 0], which is OUT and has "
+     "no value yet"},
+    {&reads_out3,
+     {3, {1, 2, 2}},
+     {0},
+     {0},
+     "faulty.c:73: reads_out3: item (0, 0, 0) reads d[0, 0, 0], which is OUT "
+     "and has no value yet"},
+    {&adds_to_out,
+     {1, {4}},
+     {0},
+     {0},
+     "faulty.c:83: adds_to_out: item (0) writes c[0], whose value depends on "
+     "what an OUT view held before"},
+    {&counts_in_out,
+     {1, {4}},
+     {0},
+     {0},
+     "faulty.c:91: counts_in_out: item (2) writes c[0], whose value depends on "
+     "what an OUT view held before"},
+    {&writes_in,
+     {2, {2, 3}},
+     {0},
+     {0},
+     "faulty.c:101: writes_in: item (1, 0) writes a[1, 0], which is IN"},
+    {&all_write1,
+     {1, {3}},
+     {0},
+     {0},
+     "faulty.c:112: all_write1: item (1) writes c[0], which item (0) writes in "
+     "line 112, without a barrier between"},
+    {&all_write2,
+     {2, {2, 3}},
+     {0},
+     {2, {1, 3}},
+     "faulty.c:120: all_write2: item (1, 0) writes c[0, 0], which item (0, 0) "
+     "writes in line 120"},
+    {&all_write3,
+     {3, {1, 2, 3}},
+     {0},
+     {0},
+     "faulty.c:128: all_write3: item (0, 0, 1) writes c[0, 0, 0], which item "
+     "(0, 0, 0) writes in line 128, without a barrier between"},
+    {&shifts,
+     {1, {4}},
+     {0},
+     {0},
+     "faulty.c:137: shifts: item (1) writes c[1], which item (0) uses in line "
+     "136, without a barrier between"},
+    {&shifts_with_less,
+     {1, {4}},
+     {0},
+     {0},
+     "faulty.c:165: shifts_with_less: item (1) writes c[1], which item (0) "
+     "uses in line 160, without a barrier between"},
+    {&shifts_with_barrier, /* which no item of another tile comes to */
+     {1, {4}},
+     {0},
+     {1, {2}},
+     "faulty.c:151: shifts_with_barrier: item (2) writes c[2], which item (1) "
+     "uses in line 146"},
+    {&between_blocks,
+     {1, {3}},
+     {0},
+     {0},
+     "faulty.c:171: between_blocks: every item of tile (0) writes c[0]"},
+    {&counts_and_looks,
+     {1, {4}},
+     {0},
+     {0},
+     "faulty.c:195: counts_and_looks: item (2) writes c[0], which item (1) "
+     "writes in line 193, without a barrier between, and 1 more"},
+};
+
+static void find_faults(hr_context *context, hr_queue *queue)
+{
+    size_t count = 0;
+    for (size_t f = 0; f < sizeof faults / sizeof faults[0]; f++) {
+        const hr_kernel *kernel = faults[f].kernel;
+        const hr_extent *tile = &faults[f].tile;
+        const hr_extent *domain = &faults[f].domain;
+        views v;
+        TEST_CASE(kernel->name);
+        make_views(&v, context, kernel, faults[f].extent);
+        domain = domain->rank > 0 ? domain : &faults[f].extent;
+        tile = tile->rank > 0 ? tile : NULL;
+        for (int i = 0; i < 2; i++) { /* told once */
+            hr_status status = hr_launch(queue, kernel, *domain, tile,
+                                         v.arguments, kernel->parameter_count);
+            CHECK(status == (i == 0 ? HR_ERROR_INVALID : HR_OK));
+            if (i == 0 &&
+                !CHECK(strcmp(hr_last_error(), faults[f].want) == 0)) {
+                printf("%s\n", faults[f].want);
+            }
+        }
+        CHECK(hr_queue_finish(queue) == HR_OK); /* it has not failed */
+        bring_home(&v);
+        free_views(&v);
+        const char *found = hr_check_finding(context, count);
+        CHECK(found != NULL &&
+              strncmp(found, faults[f].want, strlen(found)) == 0);
+        count = hr_check_count(context);
+    }
+    CHECK(hr_check_finding(context, count) == NULL);
+    CHECK(count == sizeof faults / sizeof faults[0] + 1); /* "and 1 more" */
+}
+
+static void keeps_what_is_outside(hr_context *context, hr_queue *queue)
+{
+    TEST_CASE("what is outside of a view stays as it is");
+    int data[12];
+    memset(data, 1, sizeof data);
+    hr_array *array = NULL;
+    hr_view section;
+    const int64_t origin[] = {3};
+    CHECK(hr_array_wrap(context, data, sizeof data[0], hr_extent1(12), 0,
+                        &array) == HR_OK);
+    CHECK(hr_view_section(hr_view_of(array), origin, hr_extent1(5), &section) ==
+          HR_OK);
+    const hr_argument arguments[] = {hr_out(section)};
+    CHECK(hr_launch(queue, &writes_beyond1, hr_extent1(5), NULL, arguments,
+                    1) == HR_OK); /* it is known */
+    CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
+    for (int i = 0; i < 12; i++) { /* 3 is left out: it has no value */
+        CHECK(i == 3 || data[i] == (i > 3 && i < 8 ? 7 : 0x01010101));
+    }
+    hr_array_destroy(array);
+}
+
+/* ---- right ones */
+
+static void passes(hr_context *context, hr_queue *queue)
+{
+    TEST_CASE("kernels that do as they declare");
+    const size_t before = hr_check_count(context);
+    const hr_extent four = hr_extent1(4);
+    views v;
+    make_views(&v, context, &shifts_with_barrier, four);
+    CHECK(hr_launch(queue, &shifts_with_barrier, four, NULL, v.arguments, 1) ==
+          HR_OK);
+    bring_home(&v);
+    CHECK(v.data[0][0] == first_byte(4) && v.data[0][15] == 0);
+    free_views(&v);
+
+    make_views(&v, context, &counts, four);
+    memset(v.data[0], 0, 16);
+    memset(v.data[1], 0, 16);
+    CHECK(hr_launch(queue, &counts, four, NULL, v.arguments, 2) == HR_OK);
+    bring_home(&v);
+    CHECK(v.data[1][0] == 4);
+    free_views(&v);
+
+    enum { N = 5000 };
+    make_views(&v, context, &every_byte, hr_extent1(N));
+    CHECK(hr_launch(queue, &every_byte, hr_extent1(N), NULL, v.arguments, 3) ==
+          HR_OK);
+    bring_home(&v);
+    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+    CHECK(hr_accelerator_describe(context, hr_queue_accelerator(queue),
+                                  &info) == HR_OK);
+    int ok = 1;
+    for (size_t i = 0; i < N; i++) {
+        ok = ok && v.data[0][i] == (i % 5 > 0 ? i % 256 : i % 256 == 0 ? 1 : 2);
+        /* in the caller's memory, what a kernel leaves out stays */
+        ok = ok && (i % 2 == 0 ? v.data[2][4 * i] == 3
+                               : v.data[2][4 * i] == first_byte(4 * i) ||
+                                     !info.in_place);
+    }
+    CHECK(ok);
+    free_views(&v);
+    CHECK(hr_check_count(context) == before);
+}
+
+static void refuses(hr_context *context, hr_queue *queue)
+{
+    TEST_CASE("a kernel without its checked form");
+    hr_kernel plain = all_write1;
+    views v;
+    plain.checked = NULL;
+    make_views(&v, context, &plain, hr_extent1(3));
+    CHECK_FAILS(hr_launch(queue, &plain, hr_extent1(3), NULL, v.arguments, 1),
+                HR_ERROR_UNSUPPORTED,
+                "all_write1: HEADRACE_CHECK=1 needs its checked form");
+    CHECK(hr_queue_finish(queue) == HR_OK);
+    free_views(&v);
+}
+
+/* ---- mapped memory */
+
+/* Use element `index` after hr_unmap, and be told. */
+static void use_late(hr_context *context, hr_extent extent, size_t index,
+                     int writes, const char *element)
+{
+    const size_t count = (size_t)hr_extent_count(extent);
+    int *data = calloc(count, sizeof *data);
+    hr_array *array = NULL;
+    hr_mapping m;
+    char want[200];
+    CHECK(hr_array_wrap(context, data, sizeof *data, extent, 0, &array) ==
+          HR_OK);
+    const hr_view view = hr_view_of(array);
+    const size_t before = hr_check_count(context);
+    /* each with a line of its own, since each line is told once */
+    const int line = writes ? 1000 + __LINE__ : __LINE__;
+    CHECK(hr_map_at(view, HR_INOUT, &m, __FILE__, line + (int)index) == HR_OK);
+    volatile int *elements = m.data;
+    elements[index] = 5;
+    CHECK(hr_unmap(&m) == HR_OK);
+    CHECK(data[index] == 5);
+    if (writes) {
+        elements[index] = 6;
+    } else {
+        CHECK(elements[index] == 0);
+    }
+    CHECK(data[index] == 5);
+    snprintf(want, sizeof want,
+             "test_check.c:%d: element (%s) of the view mapped here was %s "
+             "after hr_unmap, by test_check",
+             line + (int)index, element, writes ? "written" : "read");
+    CHECK_FAILS(hr_synchronize(view), HR_ERROR_INVALID, want);
+    CHECK(strncmp(hr_last_error(), want, strlen(want)) == 0);
+    CHECK(hr_synchronize(view) == HR_OK); /* told once */
+    CHECK(hr_check_count(context) == before + 1);
+    hr_array_destroy(array);
+    free(data);
+}
+
+/* More than are watched: the last one still is. */
+static void many_mappings(hr_context *context)
+{
+    static double data[3000];
+    hr_array *array = NULL;
+    hr_mapping m;
+    volatile double *late = NULL;
+    CHECK(hr_array_wrap(context, data, sizeof data[0], hr_extent1(3000), 0,
+                        &array) == HR_OK);
+    int ok = 1;
+    for (int i = 0; i < 3000 && ok; i++) {
+        ok = hr_map(hr_view_of(array), HR_INOUT, &m) == HR_OK;
+        late = m.data;
+        late[i] += i;
+        ok = ok && hr_unmap(&m) == HR_OK;
+    }
+    CHECK(ok && data[2999] == 2999);
+    late[7] = 1;
+    CHECK_FAILS(hr_map(hr_view_of(array), HR_IN, &m), HR_ERROR_INVALID,
+                "element (7) of the view mapped here was written");
+    CHECK(data[7] == 7);
+    hr_array_destroy(array);
+}
+
+static void mapped(hr_context *context, hr_queue *queue)
+{
+    TEST_CASE("mapped memory that is used too late");
+    for (int writes = 0; writes < 2; writes++) {
+        use_late(context, hr_extent1(7), 6, writes, "6");
+        use_late(context, hr_extent2(4, 5), 13, writes, "2, 3");
+        use_late(context, hr_extent3(2, 40, 50), 2451, writes, "1, 9, 1");
+    }
+    TEST_CASE("one of very many mappings");
+    many_mappings(context);
+    TEST_CASE("mapped memory that is used in time");
+    double data[6] = {1, 2, 3, 4, 5, 6};
+    hr_array *array = NULL;
+    hr_mapping m, again;
+    const int64_t origin[] = {1, 0};
+    const hr_kernel *k = &all_write1;
+    views v;
+    CHECK(hr_array_wrap(context, data, sizeof data[0], hr_extent2(3, 2), 0,
+                        &array) == HR_OK);
+    hr_view column;
+    CHECK(hr_view_section(hr_view_of(array), origin, hr_extent2(2, 1),
+                          &column) == HR_OK);
+    CHECK((hr_map)(column, HR_INOUT, &m) == HR_OK);
+    double *second = (double *)((char *)m.data + m.stride_bytes[0]);
+    CHECK(*(double *)m.data == 3 && *second == 5);
+    *second = 50;
+    again = m;
+    CHECK(hr_unmap(&m) == HR_OK);
+    CHECK(data[4] == 50 && data[2] == 3 && data[5] == 6);
+    CHECK_FAILS(hr_unmap(&again), HR_ERROR_INVALID, "nothing is mapped there");
+    make_views(&v, context, k, hr_extent1(3));
+    CHECK(hr_launch(queue, k, hr_extent1(3), NULL, v.arguments, 1) == HR_OK);
+    free_views(&v);
+    hr_array_destroy(array);
+}
+
+static sigjmp_buf jump;
+
+static void on_fault(int signal)
+{
+    (void)signal;
+    siglongjmp(jump, 1);
+}
+
+static void passes_on(void)
+{
+    TEST_CASE("faults of others go to the handler that was there");
+    volatile int *none =
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile int came = 0;
+    if (sigsetjmp(jump, 1) == 0) {
+        came = *none + 2;
+    } else {
+        came = 1;
+    }
+    CHECK(came == 1);
+    munmap((void *)(uintptr_t)none, 4096);
+}
+
+/* ---- the variable */
+
+static hr_context *create(const char *accelerators)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = accelerators;
+    hr_status status = hr_context_create(&options, &context);
+    CHECK(status == HR_OK || status == HR_ERROR_UNAVAILABLE);
+    return context;
+}
+
+static void without(const char *accelerators, const char *value)
+{
+    TEST_CASE("without HEADRACE_CHECK=1");
+    CHECK(value != NULL ? setenv("HEADRACE_CHECK", value, 1) == 0
+                        : unsetenv("HEADRACE_CHECK") == 0);
+    hr_context *context = create(accelerators);
+    hr_queue *queue = NULL;
+    hr_mapping m;
+    views v;
+    hr_kernel plain = all_write1;
+    plain.checked = NULL;
+    CHECK(hr_queue_create(context, 0, &queue) == HR_OK);
+    make_views(&v, context, &plain, hr_extent1(3));
+    CHECK(hr_launch(queue, &plain, hr_extent1(3), NULL, v.arguments, 1) ==
+          HR_OK);
+    CHECK(hr_map(hr_view_of(v.arrays[0]), HR_INOUT, &m) == HR_OK);
+    CHECK(m.data == v.data[0]); /* no copy */
+    CHECK(hr_unmap(&m) == HR_OK);
+    CHECK(hr_check_count(context) == 0);
+    CHECK(hr_check_finding(context, 0) == NULL);
+    free_views(&v);
+    hr_queue_destroy(queue);
+    hr_context_destroy(context);
+}
+
+int main(int count, char **arguments)
+{
+    const char *accelerators = count > 1 ? arguments[1] : "host";
+    hr_context *context = NULL;
+    signal(SIGSEGV, on_fault);
+    setenv("HEADRACE_CHECK", "yes", 1);
+    CHECK_FAILS(hr_context_create(NULL, &context), HR_ERROR_INVALID,
+                "HEADRACE_CHECK is \"yes\", but only 1 and 0 are");
+    setenv("HEADRACE_CHECK", "1", 1);
+    context = create(accelerators);
+    if (context == NULL) {
+        return test_skip(hr_last_error());
+    }
+    CHECK(hr_check_count(context) == 0 && hr_check_count(NULL) == 0);
+    hr_queue *queue = NULL;
+    CHECK(hr_queue_create(context, hr_accelerator_count(context) - 1, &queue) ==
+          HR_OK);
+    if (queue != NULL) {
+        find_faults(context, queue);
+        keeps_what_is_outside(context, queue);
+        passes(context, queue);
+        refuses(context, queue);
+        mapped(context, queue);
+        passes_on();
+    }
+    hr_queue_destroy(queue);
+    hr_context_destroy(context);
+    without(accelerators, NULL);
+    without(accelerators, "");
+    without(accelerators, "0");
+    return test_end();
+}

@@ -24,9 +24,11 @@ typedef long hr_index;
 #define HR_NUMBER_(rank, d) ((hr_index)get_group_id(rank - 1 - d))
 #define HR_ITEM_(rank, d)   ((hr_index)get_local_id(rank - 1 - d))
 
-/* ---- sub-groups: of one item where the compiler has none */
+/* ---- sub-groups: of one item where the library wants none (HR_SUBGROUPS), or
+ * the compiler has none */
 
-#if defined(cl_khr_subgroups) && defined(cl_khr_subgroup_shuffle)
+#if defined(HR_SUBGROUPS) && defined(cl_khr_subgroups) &&                      \
+    defined(cl_khr_subgroup_shuffle)
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 #pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
 #define HR_SUBGROUP_LANE  ((int)get_sub_group_local_id())

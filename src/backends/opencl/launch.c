@@ -28,9 +28,9 @@ const char *hri_cl_module_options(const hri_cl_unit *unit)
                         strstr(all, "pocl") == NULL;
     const bool exact = (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) &
                         CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-    return recent  ? exact
-                         ? "-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt"
-                         : "-cl-std=CL3.0"
+    return recent  ? exact ? "-cl-std=CL3.0 -DHR_SUBGROUPS "
+                             "-cl-fp32-correctly-rounded-divide-sqrt"
+                           : "-cl-std=CL3.0 -DHR_SUBGROUPS"
            : exact ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
                    : "-cl-std=CL1.2";
 }

@@ -18,21 +18,23 @@ typedef struct hri_cl_module {
  * where the device can: those of CUDA and the host are. */
 const char *hri_cl_module_options(const hri_cl_unit *unit)
 {
-    char version[256] = "", all[256] = "";
+    static const char *const options[2][2] = {
+        {"-cl-std=CL1.2",
+         "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"},
+        {"-cl-std=CL3.0 -DHR_SUBGROUPS", "-cl-std=CL3.0 -DHR_SUBGROUPS "
+                                         "-cl-fp32-correctly-rounded-divide-"
+                                         "sqrt"}};
+    char language[256] = "", version[256] = "";
     hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_OPENCL_C_VERSION,
-                           sizeof version - 1, version, NULL);
-    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof all - 1, all,
-                           NULL);
-    const bool recent = strncmp(version, "OpenCL C 3", 10) == 0 &&
-                        strstr(all, "PoCL") == NULL &&
-                        strstr(all, "pocl") == NULL;
+                           sizeof language - 1, language, NULL);
+    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof version - 1,
+                           version, NULL);
+    const bool recent = strncmp(language, "OpenCL C 3", 10) == 0 &&
+                        strstr(version, "PoCL") == NULL &&
+                        strstr(version, "pocl") == NULL;
     const bool exact = (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) &
                         CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-    return recent  ? exact ? "-cl-std=CL3.0 -DHR_SUBGROUPS "
-                             "-cl-fp32-correctly-rounded-divide-sqrt"
-                           : "-cl-std=CL3.0 -DHR_SUBGROUPS"
-           : exact ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-                   : "-cl-std=CL1.2";
+    return options[recent][exact];
 }
 
 /* The module of a kernel of a program, which becomes the module's. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Launching kernels: rules, tiles, and what arguments become on a place. */
+/* Launching kernels: rules, and what arguments become on a place. */
 #include "arrays/array.h"
 #include "arrays/check.h"
+#include "arrays/tile.h"
 #include "base/size.h"
 #include "runtime/module.h"
 #include "runtime/text.h"
@@ -46,6 +47,7 @@ typedef struct launching {
     bool linear[HR_MOST_PARAMETERS];
     hri_kernel_argument passed[HR_MOST_PARAMETERS];
     hri_launch launch;
+    const hr_extent *tile; /* the caller's; NULL: ours */
 } launching;
 
 /* ---- rules */
@@ -136,58 +138,6 @@ static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
                                 l->parameters[j].name);
             }
         }
-    }
-    return HR_OK;
-}
-
-/* ---- tiles */
-
-/* Long rows for the host, whose loops become vectors; else what suits GPUs. */
-static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
-                          const hr_extent *domain)
-{
-    static const int64_t device[HR_MOST_RANK][HR_MOST_RANK] = {
-        {256, 1, 1}, {8, 32, 1}, {4, 8, 8}};
-    if (host) {
-        return d + 1 < rank ? 1 : hri_min(domain->size[d], HR_MOST_ITEMS);
-    }
-    return device[rank - 1][d];
-}
-
-static hr_status set_domain(launching *l, const hr_extent *domain,
-                            const hr_extent *tile)
-{
-    hr_domain *x = &l->launch.domain;
-    const bool host = l->queue->accelerator->device->info.host;
-    int64_t items = 1;
-    if (hr_extent_count(*domain) == 0) {
-        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: a domain of rank %u with sizes %lld, %lld, %lld",
-                        l->kernel->name, domain->rank,
-                        (long long)domain->size[0], (long long)domain->size[1],
-                        (long long)domain->size[2]);
-    }
-    if (tile != NULL && tile->rank != domain->rank) {
-        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: tiles of rank %u in a domain of rank %u",
-                        l->kernel->name, tile->rank, domain->rank);
-    }
-    l->launch.rank = domain->rank;
-    for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
-        bool there = d < domain->rank;
-        x->extent[d] = there ? domain->size[d] : 1;
-        x->tile[d] = !there         ? 1
-                     : tile != NULL ? tile->size[d]
-                                    : usual_tile(host, domain->rank, d, domain);
-        if (x->tile[d] < 1 || x->tile[d] > HR_MOST_ITEMS ||
-            (items *= x->tile[d]) > HR_MOST_ITEMS) {
-            return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                            "%s: tiles have 1 to %d items, and %lld in "
-                            "dimension %u are not",
-                            l->kernel->name, HR_MOST_ITEMS,
-                            (long long)x->tile[d], d);
-        }
-        x->tiles[d] = hri_ceil_div(x->extent[d], x->tile[d]);
     }
     return HR_OK;
 }
@@ -347,6 +297,9 @@ static hr_status enqueue(launching *l)
         status = find_module(l);
     }
     if (status == HR_OK) {
+        status = hri_tile_fit(&l->launch, l->tile == NULL, l->arguments);
+    }
+    if (status == HR_OK) {
         status = begin_views(l);
     }
     if (status == HR_OK) {
@@ -356,7 +309,6 @@ static hr_status enqueue(launching *l)
         status = set_before(l);
     }
     if (status == HR_OK) {
-        l->launch.kernel = l->kernel;
         l->launch.arguments = l->passed;
         status = run(l);
     }
@@ -382,8 +334,11 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
                    .kernel = kernel,
                    .parameters = kernel->parameters(kernel),
                    .arguments = arguments,
-                   .place = hri_place_of(queue->context, queue->accelerator)};
-    hr_status status = set_domain(&l, &domain, tile);
+                   .place = hri_place_of(queue->context, queue->accelerator),
+                   .launch = {.kernel = kernel},
+                   .tile = tile};
+    hr_status status = hri_tile_choose(&l.launch, &domain, tile,
+                                       queue->accelerator->device->info.host);
     pthread_mutex_lock(&queue->context->lock);
     status = status == HR_OK ? hri_text_check(kernel, queue->context) : status;
     for (uint32_t i = 0; i < kernel->parameter_count && status == HR_OK; i++) {

@@ -165,9 +165,9 @@ typedef struct hri_queue_ops {
      * Required where info.turned has the type's bit, else
      * HR_ERROR_UNSUPPORTED. */
     hr_status (*turn)(hri_queue *queue, const hri_turn *turn);
-    /* Enqueue a kernel and start it. Views lie in buffers of the queue's
-     * device, or in host memory where info.host. Launches of one module come
-     * one at a time. */
+    /* Enqueue a kernel, whose module takes its tiles, and start it. Views lie
+     * in buffers of the queue's device, or in host memory where info.host.
+     * Launches of one module come one at a time. */
     hr_status (*launch)(hri_queue *queue, const hri_launch *launch);
     /* Let event mark this point of the queue; starts the work before it. An
      * event may be recorded again, also while threads wait for it, who then
@@ -233,6 +233,10 @@ struct hri_buffer {
 
 struct hri_module {
     hri_device *device;
+    int64_t most_items;              /* of a tile; at least 1 */
+    int64_t most_tile[HR_MOST_RANK]; /* of them in each dimension, from the last
+                                        dimension to the first */
+    uint64_t most_bytes; /* memory of a tile that may be asked for at launch */
 };
 
 struct hri_queue {

@@ -154,6 +154,9 @@ static hr_status end_module(fault_module *module, hr_status status,
         return status;
     }
     fault_count_object((fault_device *)module->base.device, 1);
+    hri_device *device = module->base.device;
+    module->base = *module->inner; /* its limits */
+    module->base.device = device;
     *out = &module->base;
     return HR_OK;
 }

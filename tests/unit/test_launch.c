@@ -338,6 +338,45 @@ static void refused(bed *b)
     hr_array_destroy(line);
 }
 
+/* What one accelerator takes, and another does not. */
+static void too_large(bed *b)
+{
+    TEST_CASE("tiles that are too large for an accelerator");
+    static double cube[256], out[256];
+    const hr_extent deep = {3, {128, 1, 1}};
+    const int reach = 1;
+    for (uint32_t i = 0; i < b->count; i++) {
+        hr_queue *q = b->queues[i];
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        CHECK(hr_accelerator_describe(b->context, i, &info) == HR_OK);
+        hr_array *ints = wrap(b, cube, 4, hr_extent1(256));
+        hr_array *sum = wrap(b, out, 4, hr_extent1(256));
+        hr_array *from = wrap(b, cube, 8, hr_extent3(128, 1, 1));
+        hr_array *to = wrap(b, out, 8, hr_extent3(128, 1, 1));
+        hr_argument sums[] = {hr_in(hr_view_of(ints)), hr_out(hr_view_of(sum)),
+                              hr_tile_bytes((size_t)1 << 31)};
+        const hr_argument boxes[] = {hr_in(hr_view_of(from)),
+                                     hr_out(hr_view_of(to)),
+                                     hr_value(&reach, sizeof reach)};
+        CHECK_FAILS(hr_launch(q, &tile_sums, hr_extent1(256), NULL, sums, 3),
+                    HR_ERROR_UNSUPPORTED, "tiles with 2147483648 bytes");
+        sums[2] = hr_tile_bytes(SIZE_MAX);
+        CHECK_FAILS(hr_launch(q, &tile_sums, hr_extent1(256), NULL, sums, 3),
+                    HR_ERROR_UNSUPPORTED, "with 18446744073709551615 bytes");
+        if (strncmp(info.path, "cuda", 4) == 0) {
+            CHECK_FAILS(hr_launch(q, &box, deep, &deep, boxes, 3),
+                        HR_ERROR_COMPUTE_DOMAIN,
+                        "128 items in dimension 0, but 64 are the most");
+        }
+        CHECK(hr_launch(q, &box, deep, NULL, boxes, 3) == HR_OK);
+        CHECK(hr_queue_finish(q) == HR_OK); /* nothing of that has hurt it */
+        hr_array_destroy(ints);
+        hr_array_destroy(sum);
+        hr_array_destroy(from);
+        hr_array_destroy(to);
+    }
+}
+
 static void does_not_build(bed *b)
 {
     TEST_CASE("a kernel that does not compile");
@@ -399,6 +438,7 @@ int main(int count, char **arguments)
         sections(&b);
         cubes(&b);
         refused(&b);
+        too_large(&b);
         does_not_build(&b);
         for (uint32_t i = 0; i < b.count; i++) {
             hr_queue_destroy(b.queues[i]);

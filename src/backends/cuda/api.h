@@ -50,13 +50,22 @@ enum {
 
 /* What cuDeviceGetAttribute is asked. */
 enum {
+    CU_ATTRIBUTE_MAX_BLOCK_X = 2, /* y and z follow */
     CU_ATTRIBUTE_MAX_PITCH = 11,
     CU_ATTRIBUTE_MULTIPROCESSORS = 16,
     CU_ATTRIBUTE_PCI_BUS = 33,
     CU_ATTRIBUTE_PCI_DEVICE = 34,
     CU_ATTRIBUTE_PCI_DOMAIN = 50,
     CU_ATTRIBUTE_CAPABILITY_MAJOR = 75,
-    CU_ATTRIBUTE_CAPABILITY_MINOR = 76
+    CU_ATTRIBUTE_CAPABILITY_MINOR = 76,
+    CU_ATTRIBUTE_MAX_SHARED_BYTES = 97 /* of a block that asks for it */
+};
+
+/* What cuFuncGetAttribute is asked. */
+enum {
+    CU_FUNCTION_MAX_THREADS = 0,
+    CU_FUNCTION_SHARED_BYTES = 1,
+    CU_FUNCTION_MAX_DYNAMIC_BYTES = 8
 };
 
 enum {

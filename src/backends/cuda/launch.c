@@ -29,20 +29,47 @@ void hri_cuda_module_target(const hri_cuda_unit *unit, char *text, size_t bytes)
     }
 }
 
+/* What a block of the function may have. All of the memory that there is may be
+ * asked for from now on; what a launch takes is its own affair. */
+static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
+{
+    int items = 1, bytes = 0;
+    const cu_function f = module->function;
+    cu_result error =
+        hri_cuda.cuFuncGetAttribute(&items, CU_FUNCTION_MAX_THREADS, f);
+    if (error == CU_SUCCESS) {
+        error =
+            hri_cuda.cuFuncGetAttribute(&bytes, CU_FUNCTION_SHARED_BYTES, f);
+    }
+    bytes = hri_cuda_unit_number(unit, CU_ATTRIBUTE_MAX_SHARED_BYTES) - bytes;
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuFuncSetAttribute(f, CU_FUNCTION_MAX_DYNAMIC_BYTES,
+                                            bytes);
+    }
+    module->base.most_items = items;
+    module->base.most_bytes = (uint64_t)bytes;
+    for (int i = 0; i < HR_MOST_RANK; i++) {
+        module->base.most_tile[i] =
+            hri_cuda_unit_number(unit, CU_ATTRIBUTE_MAX_BLOCK_X + i);
+    }
+    return error;
+}
+
 /* The unit's context is current. */
 static hr_status load(const hri_cuda_unit *unit, const void *image,
                       const hr_kernel *kernel, hri_cuda_module *module)
 {
-    hr_status status = hri_cuda_check(
-        unit->path, hri_cuda.cuModuleLoadData(&module->module, image),
-        "cuModuleLoadData");
-    return status == HR_OK
-               ? hri_cuda_check(unit->path,
-                                hri_cuda.cuModuleGetFunction(&module->function,
-                                                             module->module,
-                                                             kernel->name),
-                                "cuModuleGetFunction")
-               : status;
+    cu_result error = hri_cuda.cuModuleLoadData(&module->module, image);
+    if (error != CU_SUCCESS) {
+        return hri_cuda_check(unit->path, error, "cuModuleLoadData");
+    }
+    error = hri_cuda.cuModuleGetFunction(&module->function, module->module,
+                                         kernel->name);
+    if (error != CU_SUCCESS) {
+        return hri_cuda_check(unit->path, error, "cuModuleGetFunction");
+    }
+    return hri_cuda_check(unit->path, find_limits(unit, module),
+                          "asking for a kernel's limits");
 }
 
 hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,

@@ -9,7 +9,6 @@ typedef struct hri_cl_module {
     hri_module base;
     cl_program program;
     cl_kernel kernel;
-    size_t most_items; /* of a group */
 } hri_cl_module;
 
 /* Sub-groups are there from OpenCL C 2.0 on, which devices may leave out, and
@@ -37,6 +36,32 @@ const char *hri_cl_module_options(const hri_cl_unit *unit)
     return options[recent][exact];
 }
 
+/* What a group of the kernel may have. */
+static cl_int find_limits(const hri_cl_unit *unit, hri_cl_module *module)
+{
+    size_t items = 0, sizes[8] = {0};
+    uint64_t own = 0;
+    cl_int error = hri_cl.clGetKernelWorkGroupInfo(module->kernel, unit->id,
+                                                   CL_KERNEL_WORK_GROUP_SIZE,
+                                                   sizeof items, &items, NULL);
+    if (error == CL_SUCCESS) {
+        error = hri_cl.clGetKernelWorkGroupInfo(module->kernel, unit->id,
+                                                CL_KERNEL_LOCAL_MEM_SIZE,
+                                                sizeof own, &own, NULL);
+    }
+    if (error == CL_SUCCESS) {
+        error = hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_MAX_WORK_ITEM_SIZES,
+                                       sizeof sizes, sizes, NULL);
+    }
+    const uint64_t all = hri_cl_unit_number(unit, CL_DEVICE_LOCAL_MEM_SIZE);
+    module->base.most_items = (int64_t)items;
+    module->base.most_bytes = all > own ? all - own : 0;
+    for (int i = 0; i < HR_MOST_RANK; i++) {
+        module->base.most_tile[i] = (int64_t)sizes[i];
+    }
+    return error;
+}
+
 /* The module of a kernel of a program, which becomes the module's. */
 static hr_status create(hri_device *base, const hr_kernel *kernel,
                         cl_program program, hri_module **out)
@@ -52,10 +77,7 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
     module->program = program;
     module->kernel = hri_cl.clCreateKernel(program, kernel->name, &error);
     if (error == CL_SUCCESS) {
-        error = hri_cl.clGetKernelWorkGroupInfo(
-            module->kernel, ((hri_cl_device *)base)->unit->id,
-            CL_KERNEL_WORK_GROUP_SIZE, sizeof module->most_items,
-            &module->most_items, NULL);
+        error = find_limits(((hri_cl_device *)base)->unit, module);
     } else {
         module->kernel = NULL;
     }
@@ -175,18 +197,11 @@ static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
 hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
 {
     const hri_cl_module *module = (const hri_cl_module *)l->module;
-    size_t items[HR_MOST_RANK], tile[HR_MOST_RANK], wanted = 1;
+    size_t items[HR_MOST_RANK], tile[HR_MOST_RANK];
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
         uint32_t d = l->rank - 1 - i;
         tile[i] = (size_t)l->domain.tile[d];
         items[i] = tile[i] * (size_t)l->domain.tiles[d];
-        wanted *= tile[i];
-    }
-    if (wanted > module->most_items) {
-        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: %s has tiles of %zu items, but %zu are the most",
-                        queue->base.device->info.path, l->kernel->name, wanted,
-                        module->most_items);
     }
     cl_int error = set_arguments(module->kernel, l);
     if (error == CL_SUCCESS) {

@@ -148,6 +148,16 @@ cu_result cuDeviceTotalMem_v2(size_t *bytes, cu_device device)
 cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device device)
 {
     switch (attribute) {
+    case CU_ATTRIBUTE_MAX_BLOCK_X:
+    case CU_ATTRIBUTE_MAX_BLOCK_X + 1:
+        *value = 1024;
+        break;
+    case CU_ATTRIBUTE_MAX_BLOCK_X + 2:
+        *value = 64;
+        break;
+    case CU_ATTRIBUTE_MAX_SHARED_BYTES:
+        *value = 100 << 10;
+        break;
     case CU_ATTRIBUTE_MAX_PITCH:
         *value = 300; /* small, so that tests go beyond it */
         break;
@@ -173,6 +183,21 @@ cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device device)
         return CU_INVALID_VALUE;
     }
     return CU_SUCCESS;
+}
+
+cu_result cuFuncGetAttribute(int *value, int attribute, cu_function function)
+{
+    (void)function;
+    *value = attribute == CU_FUNCTION_MAX_THREADS ? 512 : 1 << 10;
+    return CU_SUCCESS;
+}
+
+cu_result cuFuncSetAttribute(cu_function function, int attribute, int value)
+{
+    (void)function;
+    return attribute == CU_FUNCTION_MAX_DYNAMIC_BYTES && value == 99 << 10
+               ? CU_SUCCESS
+               : CU_INVALID_VALUE;
 }
 
 cu_result cuDevicePrimaryCtxRetain(cu_context *context, cu_device device)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "arrays/tile.h"
+
+#include "base/size.h"
+
+/* Long rows for the host, whose loops become vectors; else what suits GPUs. */
+static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
+                          const hr_extent *domain)
+{
+    static const int64_t device[HR_MOST_RANK][HR_MOST_RANK] = {
+        {256, 1, 1}, {8, 32, 1}, {4, 8, 8}};
+    if (host) {
+        return d + 1 < rank ? 1 : hri_min(domain->size[d], HR_MOST_ITEMS);
+    }
+    return device[rank - 1][d];
+}
+
+static int64_t items_of(const hr_domain *x)
+{
+    return x->tile[0] * x->tile[1] * x->tile[2];
+}
+
+static void count_tiles(hr_domain *x)
+{
+    for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
+        x->tiles[d] = hri_ceil_div(x->extent[d], x->tile[d]);
+    }
+}
+
+hr_status hri_tile_choose(hri_launch *launch, const hr_extent *domain,
+                          const hr_extent *tile, bool host)
+{
+    hr_domain *x = &launch->domain;
+    const char *name = launch->kernel->name;
+    int64_t items = 1;
+    if (hr_extent_count(*domain) == 0) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s: a domain of rank %u with sizes %lld, %lld, %lld",
+                        name, domain->rank, (long long)domain->size[0],
+                        (long long)domain->size[1], (long long)domain->size[2]);
+    }
+    if (tile != NULL && tile->rank != domain->rank) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s: tiles of rank %u in a domain of rank %u", name,
+                        tile->rank, domain->rank);
+    }
+    launch->rank = domain->rank;
+    for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
+        bool there = d < domain->rank;
+        x->extent[d] = there ? domain->size[d] : 1;
+        x->tile[d] = !there         ? 1
+                     : tile != NULL ? tile->size[d]
+                                    : usual_tile(host, domain->rank, d, domain);
+        if (x->tile[d] < 1 || x->tile[d] > HR_MOST_ITEMS ||
+            (items *= x->tile[d]) > HR_MOST_ITEMS) {
+            return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                            "%s: tiles have 1 to %d items, and %lld in "
+                            "dimension %u are not",
+                            name, HR_MOST_ITEMS, (long long)x->tile[d], d);
+        }
+    }
+    count_tiles(x);
+    return HR_OK;
+}
+
+enum { HOSTS_MOST_BYTES = 1 << 30 };
+
+static hr_status fit_memory(const hri_launch *l, const hr_argument *arguments)
+{
+    enum { ALIGNMENT = 16 };
+    const hr_parameter *p = l->kernel->parameters(l->kernel);
+    const uint64_t most =
+        l->module != NULL ? l->module->most_bytes : HOSTS_MOST_BYTES;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < l->kernel->parameter_count && bytes <= most; i++) {
+        if (p[i].kind == HR_PARAMETER_TILE) {
+            bytes = arguments[i].bytes > most /* the sum may be too large */
+                        ? arguments[i].bytes
+                        : bytes + (arguments[i].bytes + ALIGNMENT - 1) /
+                                      ALIGNMENT * ALIGNMENT;
+        }
+    }
+    return bytes <= most
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED,
+                          "%s: tiles with %llu bytes of memory at launch, but "
+                          "%llu are the most on %s",
+                          l->kernel->name, (unsigned long long)bytes,
+                          (unsigned long long)most,
+                          l->module != NULL ? l->module->device->info.path
+                                            : "the host");
+}
+
+static hr_status fit_items(hri_launch *launch, bool ours)
+{
+    const hri_module *most = launch->module;
+    hr_domain *x = &launch->domain;
+    for (uint32_t d = 0; ours && items_of(x) > most->most_items;) {
+        x->tile[d] = hri_ceil_div(x->tile[d], 2);
+        d += x->tile[d] == 1 && d + 1 < HR_MOST_RANK;
+    }
+    count_tiles(x);
+    if (items_of(x) > most->most_items) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s: tiles of %lld items, but %lld are the most for "
+                        "this kernel on %s",
+                        launch->kernel->name, (long long)items_of(x),
+                        (long long)most->most_items, most->device->info.path);
+    }
+    for (uint32_t d = 0; d < launch->rank; d++) {
+        const int64_t limit = most->most_tile[launch->rank - 1 - d];
+        if (x->tile[d] > limit) {
+            return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                            "%s: tiles of %lld items in dimension %u, but "
+                            "%lld are the most there on %s",
+                            launch->kernel->name, (long long)x->tile[d], d,
+                            (long long)limit, most->device->info.path);
+        }
+    }
+    return HR_OK;
+}
+
+hr_status hri_tile_fit(hri_launch *launch, bool ours,
+                       const hr_argument *arguments)
+{
+    hr_status status = launch->module != NULL ? fit_items(launch, ours) : HR_OK;
+    return status == HR_OK ? fit_memory(launch, arguments) : status;
+}

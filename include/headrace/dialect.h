@@ -166,6 +166,16 @@ HR_COMPLEX_(hr_c64, double)
 
 #if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
 
+#define HR_ATOMIC_ADD(place, value)      hr_atomic_add(&(place), value)
+#define HR_ATOMIC_MIN(place, value)      hr_atomic_min(&(place), value)
+#define HR_ATOMIC_MAX(place, value)      hr_atomic_max(&(place), value)
+#define HR_ATOMIC_AND(place, value)      hr_atomic_and(&(place), value)
+#define HR_ATOMIC_OR(place, value)       hr_atomic_or(&(place), value)
+#define HR_ATOMIC_XOR(place, value)      hr_atomic_xor(&(place), value)
+#define HR_ATOMIC_EXCHANGE(place, value) hr_atomic_exchange(&(place), value)
+#define HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired)                   \
+    hr_atomic_compare_exchange(&(place), expected, desired)
+
 #define HR_PRIVATE(type, name) type name##_private
 #define HR_P(name)             name##_private
 

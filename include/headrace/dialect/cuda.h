@@ -139,16 +139,6 @@ HR_FRACTION_(float, unsigned, __float_as_uint, __uint_as_float)
 HR_FRACTION_(double, unsigned long long, __double_as_longlong,
              __longlong_as_double)
 
-#define HR_ATOMIC_ADD(place, value)      hr_atomic_add(&(place), value)
-#define HR_ATOMIC_MIN(place, value)      hr_atomic_min(&(place), value)
-#define HR_ATOMIC_MAX(place, value)      hr_atomic_max(&(place), value)
-#define HR_ATOMIC_AND(place, value)      hr_atomic_and(&(place), value)
-#define HR_ATOMIC_OR(place, value)       hr_atomic_or(&(place), value)
-#define HR_ATOMIC_XOR(place, value)      hr_atomic_xor(&(place), value)
-#define HR_ATOMIC_EXCHANGE(place, value) hr_atomic_exchange(&(place), value)
-#define HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired)                   \
-    hr_atomic_compare_exchange(&(place), expected, desired)
-
 /* ---- mathematics that may be less exact */
 
 HR_FUNCTION float hr_fast_sqrt(float x)

@@ -117,16 +117,6 @@ HR_FRACTION_(__local, double, ulong, atom_cmpxchg)
 #endif
 #endif
 
-#define HR_ATOMIC_ADD(place, value)      hr_atomic_add(&(place), value)
-#define HR_ATOMIC_MIN(place, value)      hr_atomic_min(&(place), value)
-#define HR_ATOMIC_MAX(place, value)      hr_atomic_max(&(place), value)
-#define HR_ATOMIC_AND(place, value)      hr_atomic_and(&(place), value)
-#define HR_ATOMIC_OR(place, value)       hr_atomic_or(&(place), value)
-#define HR_ATOMIC_XOR(place, value)      hr_atomic_xor(&(place), value)
-#define HR_ATOMIC_EXCHANGE(place, value) hr_atomic_exchange(&(place), value)
-#define HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired)                   \
-    hr_atomic_compare_exchange(&(place), expected, desired)
-
 /* ---- mathematics that may be less exact */
 
 #define HR_FAST_SQRT(x)      native_sqrt(x)

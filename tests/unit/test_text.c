@@ -100,6 +100,30 @@ static void sizes(const bed *b)
     CHECK(hr_queue_finish(b->queue) == HR_OK);
 }
 
+/* ---- where the kernel is found */
+
+static void finds(const bed *b)
+{
+    static const char *const before[] = {
+        "/* a *//* HR_KERNEL1(k, (IN, int, 1, y)) */",
+        "/**/// HR_KERNEL1(k, (IN, int, 1, y))\n",
+        "// to be continued \\\nHR_KERNEL1(k, (IN, int, 1, y))\n",
+        "HR_CONSTANT char s[] = \"a\"\"b\";",
+        "HR_CONSTANT char s[] = \"\\\"\";",
+        "HR_CONSTANT char c = '\"';",
+        "HR_CONSTANT char c = '\\'', d = '\"';",
+        "#if 0\n#error don't\n#endif\n",
+    };
+    TEST_CASE("kernels behind comments, strings and characters");
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "%sHR_KERNEL1(k, (IN, float, 1, x)) {}",
+                 before[i]);
+        const hr_kernel *k = make(b, text, "k");
+        CHECK(k != NULL && strcmp(k->parameters(k)->name, "x") == 0);
+    }
+}
+
 /* ---- what is refused when the kernel is made */
 
 static void ill_formed(const bed *b)
@@ -226,6 +250,7 @@ static void test_one(bed *b, uint32_t index)
     CHECK(hr_array_wrap(b->context, b->data[1], 4, extent, 0, &b->y) == HR_OK);
     runs(b);
     sizes(b);
+    finds(b);
     ill_formed(b);
     does_not_compile(b);
     elsewhere(b);

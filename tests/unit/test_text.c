@@ -223,6 +223,35 @@ static void does_not_compile(const bed *b)
     CHECK(hr_queue_finish(b->queue) == HR_OK); /* nothing of that has hurt it */
 }
 
+/* Compilers would take the function of another type. */
+static void no_atomics(const bed *b)
+{
+    static const char *const bad[][2] = {
+        {"char", "HR_ATOMIC_ADD(t[0], 1)"},
+        {"unsigned char", "HR_ATOMIC_EXCHANGE(t[0], 1)"},
+        {"short", "HR_ATOMIC_MAX(t[0], (short)1)"},
+        {"hr_f16", "HR_ATOMIC_COMPARE_EXCHANGE(t[0], 0, 1)"},
+        {"hr_c32", "HR_ATOMIC_EXCHANGE(t[0], t[1])"},
+        {"float", "HR_ATOMIC_AND(t[0], 1)"},
+    };
+    TEST_CASE("atomics of types that have none");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0] && !b->host &&
+                       getenv("HEADRACE_CUDA") == NULL;
+         i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "#include <headrace/dialect.h>\n"
+                 "HR_KERNEL1(k, (OUT, float, 1, y))\n{\n"
+                 "HR_TILE_STATIC(%s, t, [2]);\n"
+                 "HR_EACH1(i) { %s; HR_AT1(y, i) = 0.0f; }\n}\n",
+                 bad[i][0], bad[i][1]);
+        const hr_argument argument = hr_out(hr_view_of(b->y));
+        CHECK_FAILS(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
+                              &argument, 1),
+                    HR_ERROR_BUILD, "user.c");
+    }
+}
+
 /* A kernel belongs to a context. */
 static void elsewhere(const bed *b)
 {
@@ -253,6 +282,7 @@ static void test_one(bed *b, uint32_t index)
     finds(b);
     ill_formed(b);
     does_not_compile(b);
+    no_atomics(b);
     elsewhere(b);
     hr_array_destroy(b->x);
     hr_array_destroy(b->y);

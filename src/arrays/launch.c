@@ -253,6 +253,18 @@ static hr_status pass_arguments(launching *l)
     return HR_OK;
 }
 
+/* Whether no earlier argument is of the same array, whose uses would be counted
+ * twice. */
+static bool is_first(const launching *l, uint32_t i)
+{
+    bool first = true;
+    for (uint32_t j = 0; j < i && first; j++) {
+        first = l->arguments[j].kind != HR_PARAMETER_VIEW ||
+                l->arguments[j].view.array != l->arguments[i].view.array;
+    }
+    return first;
+}
+
 /* Whoever waits for earlier launches of the queue does not wait for this one,
  * unless it takes over all that they were waited for. */
 static hr_status set_before(const launching *l)
@@ -261,7 +273,7 @@ static hr_status set_before(const launching *l)
     uint32_t covered = 0;
     for (uint32_t i = 0; i < l->kernel->parameter_count && mark != NULL; i++) {
         const hr_argument *a = &l->arguments[i];
-        if (a->kind == HR_PARAMETER_VIEW) {
+        if (a->kind == HR_PARAMETER_VIEW && is_first(l, i)) {
             covered += hri_uses_covered(a->view.array, l->place, &l->regions[i],
                                         (a->access & HR_OUT) != 0, mark);
         }

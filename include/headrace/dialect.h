@@ -37,18 +37,21 @@
  *
  *  Sub-groups are neighbouring items of a tile, the last dimension first, that
  *  hear each other without barriers: HR_SUBGROUP_WIDTH of them, of which this
- * is HR_SUBGROUP_LANE. They are HR_SUBGROUP_MOST (1 where the compiler has
- * none), or fewer in the last of a tile; MOST stands outside blocks too.
- * HR_SUBGROUP_BROADCAST(name, lane) is the value that a private variable has
- * there, lane being the same for all; SHUFFLE, where it need not be;
- * HR_SUBGROUP_SUM, MIN and MAX(name) are of all lanes. They stand in blocks of
- * HR_ITEMS where all items come by, and that block does not change the variable
- * before. Numbers of 32 and 64 bits.
+ *  is HR_SUBGROUP_LANE. They are HR_SUBGROUP_MOST (1 where the compiler has
+ *  none), or fewer in the last of a tile; MOST stands outside blocks too.
+ *  HR_SUBGROUP_BROADCAST(name, lane) is the value that a private variable has
+ *  there, lane, from 0 to WIDTH - 1, being the same for all; SHUFFLE, where it
+ *  need not be; HR_SUBGROUP_SUM, MIN and MAX(name) are of all lanes. They stand
+ *  in blocks of HR_ITEMS where all items come by, and that block changes the
+ *  variable neither before nor after: on the host items come one by one, and
+ *  later ones would hear what earlier ones made of it. What is heard goes to
+ *  another variable. Numbers of 32 and 64 bits.
  *
  *  HR_ATOMIC_ADD(place, value), MIN, MAX, AND, OR, XOR, EXCHANGE and
  *  HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired) change a place that
  *  others change too, such as HR_AT1(c, i), and give its old value. Numbers of
- *  32 and 64 bits; 64 only where the device has such.
+ *  32 and 64 bits, AND, OR and XOR of integers; 64 only where the device has
+ *  such. Compilers refuse others.
  *
  *  sqrt, exp, pow and the like follow their argument's type and are as exact as
  *  the compiler's; HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and
@@ -166,15 +169,21 @@ HR_COMPLEX_(hr_c64, double)
 
 #if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
 
-#define HR_ATOMIC_ADD(place, value)      hr_atomic_add(&(place), value)
-#define HR_ATOMIC_MIN(place, value)      hr_atomic_min(&(place), value)
-#define HR_ATOMIC_MAX(place, value)      hr_atomic_max(&(place), value)
-#define HR_ATOMIC_AND(place, value)      hr_atomic_and(&(place), value)
-#define HR_ATOMIC_OR(place, value)       hr_atomic_or(&(place), value)
-#define HR_ATOMIC_XOR(place, value)      hr_atomic_xor(&(place), value)
-#define HR_ATOMIC_EXCHANGE(place, value) hr_atomic_exchange(&(place), value)
+#define HR_ATOMIC_ADD(place, value)                                            \
+    hr_atomic_add(HR_NUMBER_PLACE_(place), value)
+#define HR_ATOMIC_MIN(place, value)                                            \
+    hr_atomic_min(HR_NUMBER_PLACE_(place), value)
+#define HR_ATOMIC_MAX(place, value)                                            \
+    hr_atomic_max(HR_NUMBER_PLACE_(place), value)
+#define HR_ATOMIC_AND(place, value)                                            \
+    hr_atomic_and(HR_INTEGER_PLACE_(place), value)
+#define HR_ATOMIC_OR(place, value) hr_atomic_or(HR_INTEGER_PLACE_(place), value)
+#define HR_ATOMIC_XOR(place, value)                                            \
+    hr_atomic_xor(HR_INTEGER_PLACE_(place), value)
+#define HR_ATOMIC_EXCHANGE(place, value)                                       \
+    hr_atomic_exchange(HR_NUMBER_PLACE_(place), value)
 #define HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired)                   \
-    hr_atomic_compare_exchange(&(place), expected, desired)
+    hr_atomic_compare_exchange(HR_NUMBER_PLACE_(place), expected, desired)
 
 #define HR_PRIVATE(type, name) type name##_private
 #define HR_P(name)             name##_private

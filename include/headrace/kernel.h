@@ -95,7 +95,8 @@ HR_API hr_argument hr_inout(hr_view view);
  * @threads Any thread. */
 HR_API hr_argument hr_value(const void *value, size_t bytes);
 
-/** So many bytes of memory of each tile, for a TILE parameter.
+/** So many bytes of memory of each tile, for a TILE parameter: 1 to 2^28, and
+ *  no more than the accelerator has.
  * @threads Any thread. */
 HR_API hr_argument hr_tile_bytes(size_t bytes);
 

@@ -128,9 +128,8 @@ hr_status hr_event_query(hr_event *event, bool *done)
     }
     bool all = true;
     for (size_t i = 0; i < event->marks.count; i++) {
-        hri_event *e = event->marks.of[i]->event;
         bool passed = false;
-        hr_status status = e->ops->query(e, &passed);
+        hr_status status = hri_mark_query(event->marks.of[i], &passed);
         if (status != HR_OK) {
             return status;
         }

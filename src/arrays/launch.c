@@ -36,6 +36,10 @@ hr_argument hr_tile_bytes(size_t bytes)
     return (hr_argument){.kind = HR_PARAMETER_TILE, .bytes = bytes};
 }
 
+/* Of a TILE argument. More than any device has; the sum of all is kept in 32
+ * bits (CUDA), and once for each thread's share of the tiles (host). */
+enum { MOST_TILE_BYTES = 1 << 28 };
+
 /* A launch that is being checked and enqueued. */
 typedef struct launching {
     hr_queue *queue;
@@ -114,9 +118,10 @@ static hr_status check_argument(const launching *l, uint32_t i)
                         l->kernel->name, p->name, p->type, p->bytes,
                         a->value == NULL ? 0 : a->bytes);
     }
-    if (p->kind == HR_PARAMETER_TILE && a->bytes == 0) {
-        return hri_fail(HR_ERROR_INVALID, "%s: %s has 0 bytes", l->kernel->name,
-                        p->name);
+    if (p->kind == HR_PARAMETER_TILE &&
+        (a->bytes == 0 || a->bytes > MOST_TILE_BYTES)) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s has %zu bytes, not 1 to %d",
+                        l->kernel->name, p->name, a->bytes, MOST_TILE_BYTES);
     }
     return HR_OK;
 }
@@ -203,6 +208,18 @@ static hr_status pass_arguments(launching *l)
     return HR_OK;
 }
 
+/* Whether no earlier argument is of the same array, whose uses would be counted
+ * twice. */
+static bool is_first(const launching *l, uint32_t i)
+{
+    bool first = true;
+    for (uint32_t j = 0; j < i && first; j++) {
+        first = l->arguments[j].kind != HR_PARAMETER_VIEW ||
+                l->arguments[j].view.array != l->arguments[i].view.array;
+    }
+    return first;
+}
+
 /* Whoever waits for earlier launches of the queue does not wait for this one,
  * unless it takes over all that they were waited for. */
 static hr_status set_before(const launching *l)
@@ -211,7 +228,7 @@ static hr_status set_before(const launching *l)
     uint32_t covered = 0;
     for (uint32_t i = 0; i < l->kernel->parameter_count && mark != NULL; i++) {
         const hr_argument *a = &l->arguments[i];
-        if (a->kind == HR_PARAMETER_VIEW) {
+        if (a->kind == HR_PARAMETER_VIEW && is_first(l, i)) {
             covered += hri_uses_covered(a->view.array, l->place, &l->regions[i],
                                         (a->access & HR_OUT) != 0, mark);
         }

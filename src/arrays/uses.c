@@ -22,9 +22,8 @@ static void drop_failed(hri_store *s, size_t i)
 /* What was only promised is not known to have ended. */
 static hr_status ask(const hri_use *use, bool *done)
 {
-    hri_event *event = use->mark->event;
     *done = false;
-    return use->mark->promised_by == NULL ? event->ops->query(event, done)
+    return use->mark->promised_by == NULL ? hri_mark_query(use->mark, done)
                                           : HR_OK;
 }
 

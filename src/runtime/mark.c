@@ -51,6 +51,7 @@ hr_status hri_mark_promise(hri_accelerator *accelerator, hri_queue *queue,
         }
         m->serial = queue->serial;
         m->promised_by = queue;
+        m->abandoned = false;
         queue->promised = m;
     }
     hri_mark_hold(m);
@@ -89,10 +90,12 @@ hr_status hri_queue_set(hri_queue *queue)
 
 void hri_queue_forget(hri_queue *queue)
 {
-    (void)hri_queue_set(queue);
-    if (queue->promised !=
-        NULL) { /* an event that was never recorded is done */
-        release(queue->promised);
+    hri_mark *mark = queue->promised;
+    if (hri_queue_set(queue) != HR_OK) {
+        mark->abandoned = true;
+        mark->error = (hri_error){0};
+        hri_error_keep(&mark->error, queue->ops->finish(queue));
+        release(mark);
     }
 }
 
@@ -147,6 +150,9 @@ hr_status hri_mark_order(hri_queue *queue, hri_mark *mark)
     if (status != HR_OK) {
         return status;
     }
+    if (mark->abandoned) {
+        return hri_mark_wait(mark);
+    }
     if (mark->event->device == device ||
         device->ops->is_peer(device, mark->event->device)) {
         return queue->ops->wait(queue, mark->event);
@@ -164,7 +170,17 @@ void hri_queue_settle(hri_queue *queue)
 
 hr_status hri_mark_wait(const hri_mark *mark)
 {
-    return mark->event->ops->wait(mark->event);
+    return mark->abandoned ? hri_error_raise(&mark->error)
+                           : mark->event->ops->wait(mark->event);
+}
+
+hr_status hri_mark_query(const hri_mark *mark, bool *done)
+{
+    if (!mark->abandoned) {
+        return mark->event->ops->query(mark->event, done);
+    }
+    *done = true;
+    return hri_error_raise(&mark->error);
 }
 
 /* Whether what the carrier did last is known to have failed: a queue that
@@ -173,7 +189,7 @@ static bool has_failed(const hri_accelerator *accelerator)
 {
     const hri_mark *last = accelerator->carried;
     bool done;
-    return last != NULL && last->event->ops->query(last->event, &done) != HR_OK;
+    return last != NULL && hri_mark_query(last, &done) != HR_OK;
 }
 
 hr_status hri_accelerator_carrier(hri_accelerator *accelerator,

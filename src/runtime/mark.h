@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Marks: points in queues, held by all that may have to wait for them. All
- * calls but hri_mark_wait want the context's lock.
+ * calls but hri_mark_wait and hri_mark_query want the context's lock.
  *
  * Recording costs a driver about as much as a launch, and few launches are
  * waited for one by one. So a mark may be promised: it is recorded when
@@ -15,6 +15,9 @@ struct hri_mark {
     hri_event *event;
     uint64_t serial;        /* of the queue where it was recorded last */
     hri_queue *promised_by; /* which has yet to record it; NULL: none has */
+    bool abandoned;  /* its queue went and could not record it: all has run, and
+                        the event knows nothing of that */
+    hri_error error; /* of that queue */
     hri_accelerator *accelerator;
     uint32_t holders;
     hri_mark *next; /* while nobody holds it */
@@ -37,7 +40,8 @@ hr_status hri_mark_promise(hri_accelerator *accelerator, hri_queue *queue,
 hr_status hri_mark_set(hri_mark *mark);
 /* The same for what a queue has promised, if anything: before it goes on. */
 hr_status hri_queue_set(hri_queue *queue);
-/* Before a queue is destroyed. */
+/* Before a queue is destroyed, which is waited for if its promise cannot be
+ * kept: the mark has its error then. */
 void hri_queue_forget(hri_queue *queue);
 void hri_mark_hold(hri_mark *mark);
 void hri_mark_drop(hri_mark *mark); /* NULL is accepted */
@@ -50,8 +54,10 @@ hr_status hri_mark_order(hri_queue *queue, hri_mark *mark);
 void hri_queue_settle(hri_queue *queue);
 
 /* Block the calling thread, which holds the mark, until it has been passed;
- * the queue's error if that failed. The mark has been recorded. */
+ * the queue's error if that failed. The mark is promised no more. */
 hr_status hri_mark_wait(const hri_mark *mark);
+/* The same without blocking: whether it has been passed. */
+hr_status hri_mark_query(const hri_mark *mark, bool *done);
 
 /* The accelerator's own queue, for copies that no queue of the caller's asked
  * for; made on first use, and after a failure made again. */

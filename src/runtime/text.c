@@ -35,28 +35,40 @@ static const char *keep(hri_text *text, const char *words, size_t length)
 
 /* ---- reading */
 
+/* Behind the comment, the string or the character that starts here; `at` when
+ * none does. */
+static char *end_of_words(char *at)
+{
+    char *end = at + 1;
+    if (strncmp(at, "/*", 2) == 0) {
+        end = strstr(at + 2, "*/");
+        return end != NULL ? end + 2 : at + strlen(at);
+    }
+    const bool comment = strncmp(at, "//", 2) == 0;
+    if (!comment && *at != '"' && *at != '\'') {
+        return at;
+    }
+    /* it ends with its line, which may be continued */
+    for (; *end != '\0' && *end != '\n' && (comment || *end != *at); end++) {
+        end += end[0] == '\\' && end[1] != '\0';
+    }
+    return end + (*end != '\0' && *end != '\n');
+}
+
 /* Spaces in the place of comments, strings and continued lines. */
 static void blank(char *at)
 {
     while (*at != '\0') {
-        char *end = at;
-        if (strncmp(at, "//", 2) == 0) {
-            end += strcspn(at, "\n");
-        } else if (strncmp(at, "/*", 2) == 0) {
-            end = strstr(at + 2, "*/");
-            end = end != NULL ? end + 2 : at + strlen(at);
-        } else if (*at == '"') {
-            for (end++; *end != '\0' && *end != '"'; end++) {
-                end += end[0] == '\\' && end[1] != '\0';
-            }
-            end += *end == '"';
-        } else if (at[0] == '\\' && at[1] == '\n') {
+        char *end = end_of_words(at);
+        if (at[0] == '\\' && at[1] == '\n') {
             end++;
+        }
+        if (end == at) {
+            at++;
         }
         for (; at < end; at++) {
             *at = *at == '\n' ? '\n' : ' ';
         }
-        at += *at != '\0';
     }
 }
 

@@ -10,7 +10,7 @@
 #include "support/fake_cuda/fake_cuda.h"
 #include "test.h"
 
-extern const hr_kernel transpose_tiled;
+extern const hr_kernel transpose_tiled, matmul_naive;
 
 enum { EDGE = 24, LAUNCHES = 200 };
 
@@ -99,6 +99,24 @@ static void waited_for_apart(bed *b)
     CHECK(records(b) == before + 2); /* and the copy's own */
 }
 
+static void multiply(bed *b, int from, int to)
+{
+    const hr_argument arguments[] = {hr_in(hr_view_of(b->arrays[from])),
+                                     hr_in(hr_view_of(b->arrays[from])),
+                                     hr_out(hr_view_of(b->arrays[to]))};
+    CHECK(hr_launch(b->queues[0], &matmul_naive, hr_extent2(EDGE, EDGE), NULL,
+                    arguments, 3) == HR_OK);
+}
+
+static void read_twice(bed *b)
+{
+    TEST_CASE("nor when both read one array twice");
+    multiply(b, 0, 1);
+    long before = records(b);
+    multiply(b, 0, 2);
+    CHECK(records(b) == before + 1);
+}
+
 static void failures(bed *b)
 {
     TEST_CASE("an event that cannot be recorded is told");
@@ -145,6 +163,7 @@ int main(void)
     to_and_fro(&b);
     other_queues(&b);
     waited_for_apart(&b);
+    read_twice(&b);
     failures(&b);
     for (int i = 0; i < 3; i++) {
         hr_array_destroy(b.arrays[i]);

@@ -298,6 +298,9 @@ static void refused(bed *b)
                                  hr_value(&p, sizeof p)};
     const hr_argument no_memory[] = {
         hr_in(hr_view_of(line)), hr_out(hr_view_of(line)), hr_tile_bytes(0)};
+    const hr_argument wrapping[] = {hr_in(hr_view_of(line)),
+                                    hr_out(hr_view_of(line)),
+                                    hr_tile_bytes((size_t)-8)};
     CHECK_FAILS(hr_launch(NULL, &transpose, eight, NULL, good, 2),
                 HR_ERROR_INVALID, "queue is NULL");
     CHECK_FAILS(hr_launch(q, NULL, eight, NULL, good, 2), HR_ERROR_INVALID,
@@ -322,6 +325,8 @@ static void refused(bed *b)
                 "a is a float of 4 bytes, but 8 were given");
     CHECK_FAILS(hr_launch(q, &tile_sums, flat, NULL, no_memory, 3),
                 HR_ERROR_INVALID, "scratch has 0 bytes");
+    CHECK_FAILS(hr_launch(q, &tile_sums, flat, NULL, wrapping, 3),
+                HR_ERROR_INVALID, "bytes, not 1 to 268435456");
     CHECK_FAILS(hr_launch(q, &transpose, none, NULL, good, 2),
                 HR_ERROR_COMPUTE_DOMAIN, "sizes 0, 4");
     CHECK_FAILS(hr_launch(q, &transpose, eight, &none, good, 2),

@@ -100,6 +100,30 @@ static void sizes(const bed *b)
     CHECK(hr_queue_finish(b->queue) == HR_OK);
 }
 
+/* ---- where the kernel is found */
+
+static void finds(const bed *b)
+{
+    static const char *const before[] = {
+        "/* a *//* HR_KERNEL1(k, (IN, int, 1, y)) */",
+        "/**/// HR_KERNEL1(k, (IN, int, 1, y))\n",
+        "// to be continued \\\nHR_KERNEL1(k, (IN, int, 1, y))\n",
+        "HR_CONSTANT char s[] = \"a\"\"b\";",
+        "HR_CONSTANT char s[] = \"\\\"\";",
+        "HR_CONSTANT char c = '\"';",
+        "HR_CONSTANT char c = '\\'', d = '\"';",
+        "#if 0\n#error don't\n#endif\n",
+    };
+    TEST_CASE("kernels behind comments, strings and characters");
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "%sHR_KERNEL1(k, (IN, float, 1, x)) {}",
+                 before[i]);
+        const hr_kernel *k = make(b, text, "k");
+        CHECK(k != NULL && strcmp(k->parameters(k)->name, "x") == 0);
+    }
+}
+
 /* ---- what is refused when the kernel is made */
 
 static void ill_formed(const bed *b)
@@ -199,6 +223,35 @@ static void does_not_compile(const bed *b)
     CHECK(hr_queue_finish(b->queue) == HR_OK); /* nothing of that has hurt it */
 }
 
+/* Compilers would take the function of another type. */
+static void no_atomics(const bed *b)
+{
+    static const char *const bad[][2] = {
+        {"char", "HR_ATOMIC_ADD(t[0], 1)"},
+        {"unsigned char", "HR_ATOMIC_EXCHANGE(t[0], 1)"},
+        {"short", "HR_ATOMIC_MAX(t[0], (short)1)"},
+        {"hr_f16", "HR_ATOMIC_COMPARE_EXCHANGE(t[0], 0, 1)"},
+        {"hr_c32", "HR_ATOMIC_EXCHANGE(t[0], t[1])"},
+        {"float", "HR_ATOMIC_AND(t[0], 1)"},
+    };
+    TEST_CASE("atomics of types that have none");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0] && !b->host &&
+                       getenv("HEADRACE_CUDA") == NULL;
+         i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "#include <headrace/dialect.h>\n"
+                 "HR_KERNEL1(k, (OUT, float, 1, y))\n{\n"
+                 "HR_TILE_STATIC(%s, t, [2]);\n"
+                 "HR_EACH1(i) { %s; HR_AT1(y, i) = 0.0f; }\n}\n",
+                 bad[i][0], bad[i][1]);
+        const hr_argument argument = hr_out(hr_view_of(b->y));
+        CHECK_FAILS(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
+                              &argument, 1),
+                    HR_ERROR_BUILD, "user.c");
+    }
+}
+
 /* A kernel belongs to a context. */
 static void elsewhere(const bed *b)
 {
@@ -226,8 +279,10 @@ static void test_one(bed *b, uint32_t index)
     CHECK(hr_array_wrap(b->context, b->data[1], 4, extent, 0, &b->y) == HR_OK);
     runs(b);
     sizes(b);
+    finds(b);
     ill_formed(b);
     does_not_compile(b);
+    no_atomics(b);
     elsewhere(b);
     hr_array_destroy(b->x);
     hr_array_destroy(b->y);

@@ -139,6 +139,9 @@ HR_FRACTION_(float, unsigned, __float_as_uint, __uint_as_float)
 HR_FRACTION_(double, unsigned long long, __double_as_longlong,
              __longlong_as_double)
 
+#define HR_NUMBER_PLACE_(place)  (&(place))
+#define HR_INTEGER_PLACE_(place) (&(place))
+
 /* ---- mathematics that may be less exact */
 
 HR_FUNCTION float hr_fast_sqrt(float x)

@@ -97,6 +97,10 @@ static const hr_index hr_item = -1; /* between blocks, which have their own */
         float *: function##float, double *: function##double)
 /* clang-format on */
 
+/* A sum that goes round where it is too large, as on GPUs. */
+#define HR_WRAPPED_(type, x, y)                                                \
+    ((type)((unsigned long long)(x) + (unsigned long long)(y)))
+
 /* ---- sub-groups: so many items in a row, whose values are there */
 
 enum { HR_HOST_WIDTH = 16 };
@@ -132,9 +136,14 @@ HR_FUNCTION int hr_subgroup_width(const hr_domain *d, hr_index first)
         return x;                                                              \
     }
 #define HR_REDUCTIONS_(type, suffix)                                           \
-    HR_REDUCTION_(hr_sum_##suffix, type, x + y)                                \
     HR_REDUCTION_(hr_min_##suffix, type, y < x ? y : x)                        \
     HR_REDUCTION_(hr_max_##suffix, type, y > x ? y : x)
+#define HR_INTEGER_SUM_(type, suffix)                                          \
+    HR_REDUCTION_(hr_sum_##suffix, type, HR_WRAPPED_(type, x, y))
+#define HR_FRACTION_SUM_(type, suffix)                                         \
+    HR_REDUCTION_(hr_sum_##suffix, type, x + y)
+HR_INTEGERS_(HR_INTEGER_SUM_)
+HR_FRACTIONS_(HR_FRACTION_SUM_)
 HR_INTEGERS_(HR_REDUCTIONS_)
 HR_FRACTIONS_(HR_REDUCTIONS_)
 
@@ -152,7 +161,6 @@ HR_FRACTIONS_(HR_REDUCTIONS_)
         return old;                                                            \
     }
 #define HR_ATOMICS_(type, suffix)                                              \
-    HR_CHANGE_(hr_atomic_add_##suffix, type, old + value)                      \
     HR_CHANGE_(hr_atomic_min_##suffix, type, value < old ? value : old)        \
     HR_CHANGE_(hr_atomic_max_##suffix, type, value > old ? value : old)        \
     HR_CHANGE_(hr_atomic_exchange_##suffix, type, value)                       \
@@ -167,6 +175,12 @@ HR_FRACTIONS_(HR_REDUCTIONS_)
     HR_CHANGE_(hr_atomic_and_##suffix, type, old &(value))                     \
     HR_CHANGE_(hr_atomic_or_##suffix, type, old | value)                       \
     HR_CHANGE_(hr_atomic_xor_##suffix, type, old ^ value)
+#define HR_INTEGER_ADD_(type, suffix)                                          \
+    HR_CHANGE_(hr_atomic_add_##suffix, type, HR_WRAPPED_(type, old, value))
+#define HR_FRACTION_ADD_(type, suffix)                                         \
+    HR_CHANGE_(hr_atomic_add_##suffix, type, old + value)
+HR_INTEGERS_(HR_INTEGER_ADD_)
+HR_FRACTIONS_(HR_FRACTION_ADD_)
 HR_INTEGERS_(HR_ATOMICS_)
 HR_FRACTIONS_(HR_ATOMICS_)
 HR_INTEGERS_(HR_BITWISE_)

@@ -16,8 +16,7 @@ typedef long hr_index;
 #define HR_TILE_BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define HR_FENCE        mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define HR_TILE_STATIC(type, name, extents)                                    \
-    __local type name extents __attribute__((aligned(16)))                     \
-    __attribute__((aligned(16)))
+    __local type name extents __attribute__((aligned(16)))
 
 /* ---- items */
 
@@ -115,7 +114,20 @@ HR_INTEGER_(__local, ulong, atom)
 HR_FRACTION_(__global, double, ulong, atom_cmpxchg)
 HR_FRACTION_(__local, double, ulong, atom_cmpxchg)
 #endif
+#define HR_HAS_ATOMICS_(place) (sizeof(place) == 4 || sizeof(place) == 8)
+#else
+#define HR_HAS_ATOMICS_(place) (sizeof(place) == 4)
 #endif
+
+/* Where there is no function for a type compilers take that of another, with no
+ * more than a warning, and neighbours would be changed too. */
+#define HR_PLACE_(place, number)                                               \
+    (&(place) + 0 * sizeof(number) * sizeof(struct {                           \
+                    char atomics_are_of_32_bits_and_of_64_where_they_are       \
+                        [HR_HAS_ATOMICS_(place) ? 1 : -1];                     \
+                }))
+#define HR_NUMBER_PLACE_(place)  HR_PLACE_(place, (place) + 1)
+#define HR_INTEGER_PLACE_(place) HR_PLACE_(place, (place)&1)
 
 /* ---- mathematics that may be less exact */
 

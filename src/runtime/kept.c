@@ -44,7 +44,8 @@ static bool path_of(const char *target, const char *source, char path[PATH_MAX])
 }
 
 /* Whether these texts have the lengths that the header says, and the file the
- * length that follows. It is code, so nobody else may have written it. */
+ * length that follows. It is code, so nobody else may have written it, nor may
+ * now. */
 static bool fits(const header *h, const struct stat *s, const char *target,
                  const char *source)
 {
@@ -52,6 +53,7 @@ static bool fits(const header *h, const struct stat *s, const char *target,
            h->version == VERSION && h->target_bytes == strlen(target) &&
            h->source_bytes == strlen(source) && h->image_bytes > 0 &&
            h->image_bytes <= MOST_IMAGE_BYTES && s->st_uid == geteuid() &&
+           (s->st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
            (uint64_t)s->st_size ==
                sizeof *h + h->target_bytes + h->source_bytes + h->image_bytes;
 }

@@ -151,6 +151,11 @@ static void things_that_are_no_files(void)
     TEST_CASE("a file of 8 TB, with holes");
     CHECK(truncate(file, (off_t)1 << 43) == 0 || truncate(file, 1) == 0);
     damaged(25);
+    TEST_CASE("a file that others may write to is not believed");
+    CHECK(chmod(file, 0620) == 0);
+    damaged(28);
+    CHECK(chmod(file, 0602) == 0);
+    damaged(29);
     if (geteuid() != 0) {
         TEST_CASE("a file that may not be read");
         CHECK(chmod(file, 0) == 0);

@@ -137,8 +137,10 @@ static bool remove_one(DIR *folder)
     rewinddir(folder);
     while ((entry = readdir(folder)) != NULL) {
         struct stat s;
-        if (!is_ours(entry->d_name) || fstatat(dirfd(folder), entry->d_name, &s,
-                                               AT_SYMLINK_NOFOLLOW) != 0) {
+        if (!is_ours(entry->d_name) ||
+            fstatat(dirfd(folder), entry->d_name, &s, AT_SYMLINK_NOFOLLOW) !=
+                0 ||
+            S_ISDIR(s.st_mode)) { /* which would stay, and be the oldest */
             continue;
         }
         if (count++ == 0 || is_older(&s.st_mtim, &since)) {

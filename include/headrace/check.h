@@ -13,7 +13,8 @@
  *  - an IN view that was written, with const cast away;
  *  - an element that one item writes and another item writes or uses, unless
  *    there is an HR_BARRIER between them, or both are HR_ATOMIC; and one that
- *    code between the blocks of items writes, which all items run.
+ *    code between the blocks of items writes, which all items run. Members of
+ *    one struct are one element.
  *
  *  hr_launch then returns HR_ERROR_INVALID with a sentence for the first
  *  finding: "kernels.c:12: add: item (3) writes c[5], outside its extent 5",
@@ -27,7 +28,8 @@
  *  "walk.c:31: element (2, 3) of the view mapped here was read after hr_unmap,
  *  by program+0x1234". For this, and with HEADRACE_CHECK=1 only, the library
  *  installs a handler of SIGSEGV; faults that are no such use go to the one
- *  that was there before. The last 1,024 mappings are watched.
+ *  that was there before, and one that the program installs after its first
+ *  hr_map takes its place. The last 1,024 mappings are watched.
  *
  *  Not seen: what is written over an INOUT element with the bits it has, memory
  *  of tiles, pointers that a kernel makes from HR_AT and steps on, and views

@@ -273,8 +273,10 @@ void *hr_checked_atomic(const void *place)
     hri_watch *w = current;
     for (uint32_t i = w != NULL ? w->pending_count : 0; i > 0; i--) {
         hri_pending *p = &w->pending[i - 1];
-        if (p->view->now + (size_t)p->index * p->view->parameter->bytes ==
-            place) {
+        const size_t bytes = p->view->parameter->bytes;
+        const uintptr_t element =
+            (uintptr_t)(p->view->now + (size_t)p->index * bytes);
+        if ((uintptr_t)place - element < bytes) { /* a member, too */
             p->plain--;
             break;
         }

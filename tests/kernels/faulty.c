@@ -267,3 +267,21 @@ HR_KERNEL2(counts_then_looks, (INOUT, unsigned, 1, n), (OUT, unsigned, 1, c))
         }
     }
 }
+
+/* ---- atomic changes of members */
+
+typedef struct counters {
+    unsigned even, odd;
+} counters;
+
+HR_KERNEL1(counts_members, (INOUT, counters, 1, n))
+{
+    HR_EACH1(i)
+    {
+        if (i % 2 == 0) {
+            HR_ATOMIC_ADD(HR_AT1(n, 0).even, 1u);
+        } else {
+            HR_ATOMIC_ADD(HR_AT1(n, 0).odd, 1u);
+        }
+    }
+}

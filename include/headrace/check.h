@@ -13,7 +13,8 @@
  *  - an IN view that was written, with const cast away;
  *  - an element that one item writes and another item writes or uses, unless
  *    there is an HR_BARRIER between them, or both are HR_ATOMIC; and one that
- *    code between the blocks of items writes, which all items run.
+ *    code between the blocks of items writes, which all items run. Members of
+ *    one struct are one element.
  *
  *  hr_launch then returns HR_ERROR_INVALID with a sentence for the first
  *  finding: "kernels.c:12: add: item (3) writes c[5], outside its extent 5",
@@ -27,10 +28,13 @@
  *  "walk.c:31: element (2, 3) of the view mapped here was read after hr_unmap,
  *  by program+0x1234". For this, and with HEADRACE_CHECK=1 only, the library
  *  installs a handler of SIGSEGV; faults that are no such use go to the one
- *  that was there before. The last 1,024 mappings are watched.
+ *  that was there before, and one that the program installs after its first
+ *  hr_map takes its place. The last 1,024 mappings are watched.
  *
  *  Not seen: what is written over an INOUT element with the bits it has, memory
- *  of tiles, and pointers that a kernel makes from HR_AT and steps on. */
+ *  of tiles, pointers that a kernel makes from HR_AT and steps on, and views
+ *  whose pointer a kernel has moved. An element whose address is taken and that
+ *  its item does not change counts as read. */
 #ifndef HEADRACE_CHECK_H
 #define HEADRACE_CHECK_H
 
@@ -38,6 +42,7 @@
 #include <stdint.h>
 
 #include <headrace/context.h>
+#include <headrace/kernel.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,13 +60,26 @@ HR_API const char *hr_check_finding(hr_context *context, size_t index);
 
 /* What kernels call that were compiled with HR_CHECKED; not for callers. */
 
-/** Where element (i, j, k) of a view is: `item` of the tile (-1: code between
- *  blocks) wants it at `line`, by an HR_AT of this rank.
+/** An HR_AT of this rank in this line. */
+typedef struct hr_checked_access {
+    const void *view;
+    const hr_shape *shape;
+    size_t bytes; /**< of an element */
+    int line;
+    uint32_t rank;
+    int64_t index[HR_MOST_RANK];
+} hr_checked_access;
+
+/** Where the element is that the item running wants.
  *
  * @owner   The library's, until the item is done.
  * @threads The thread that runs the kernel. */
-HR_API void *hr_checked_at(const void *view, int64_t item, int line,
-                           uint32_t rank, int64_t i, int64_t j, int64_t k);
+HR_API void *hr_checked_at(const hr_checked_access *access);
+
+/** While there are more, `item` of the tile runs now; else code between blocks.
+ *  Returns more.
+ * @threads The thread that runs the kernel. */
+HR_API int hr_checked_item(int more, int64_t item);
 
 /** The access that gave this place is atomic. Returns place.
  * @threads The thread that runs the kernel. */

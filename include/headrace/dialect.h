@@ -51,7 +51,7 @@
  *  HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired) change a place that
  *  others change too, such as HR_AT1(c, i), and give its old value. Numbers of
  *  32 and 64 bits, AND, OR and XOR of integers; 64 only where the device has
- *  such. Compilers refuse others.
+ *  such. Compilers refuse others. What MIN and MAX make of a NaN is open.
  *
  *  sqrt, exp, pow and the like follow their argument's type and are as exact as
  *  the compiler's; HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and

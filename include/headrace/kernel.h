@@ -102,7 +102,8 @@ HR_API hr_argument hr_tile_bytes(size_t bytes);
 
 /** A kernel out of text in the dialect that is known at run time only, for
  *  accelerators with a compiler: on the host only kernels run that the build
- *  has compiled. `file` is its name in messages, or NULL.
+ *  has compiled. `file` is its name in messages, or NULL. Of several kernels of
+ *  that name, such as under #if, the first one's parameters count.
  *
  *  Sizes of the arguments are checked as always; a type that is not one of the
  *  dialect's, such as a struct of the text's own, has the size of the first

@@ -63,21 +63,16 @@ hr_status hri_tile_choose(hri_launch *launch, const hr_extent *domain,
     return HR_OK;
 }
 
-enum { HOSTS_MOST_BYTES = 1 << 30 };
-
 static hr_status fit_memory(const hri_launch *l, const hr_argument *arguments)
 {
     enum { ALIGNMENT = 16 };
     const hr_parameter *p = l->kernel->parameters(l->kernel);
-    const uint64_t most =
-        l->module != NULL ? l->module->most_bytes : HOSTS_MOST_BYTES;
+    const uint64_t most = l->module->most_bytes;
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < l->kernel->parameter_count && bytes <= most; i++) {
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         if (p[i].kind == HR_PARAMETER_TILE) {
-            bytes = arguments[i].bytes > most /* the sum may be too large */
-                        ? arguments[i].bytes
-                        : bytes + (arguments[i].bytes + ALIGNMENT - 1) /
-                                      ALIGNMENT * ALIGNMENT;
+            bytes +=
+                (arguments[i].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         }
     }
     return bytes <= most
@@ -87,8 +82,7 @@ static hr_status fit_memory(const hri_launch *l, const hr_argument *arguments)
                           "%llu are the most on %s",
                           l->kernel->name, (unsigned long long)bytes,
                           (unsigned long long)most,
-                          l->module != NULL ? l->module->device->info.path
-                                            : "the host");
+                          l->module->device->info.path);
 }
 
 static hr_status fit_items(hri_launch *launch, bool ours)
@@ -123,6 +117,9 @@ static hr_status fit_items(hri_launch *launch, bool ours)
 hr_status hri_tile_fit(hri_launch *launch, bool ours,
                        const hr_argument *arguments)
 {
-    hr_status status = launch->module != NULL ? fit_items(launch, ours) : HR_OK;
+    if (launch->module == NULL) {
+        return HR_OK;
+    }
+    hr_status status = fit_items(launch, ours);
     return status == HR_OK ? fit_memory(launch, arguments) : status;
 }

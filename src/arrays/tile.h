@@ -10,8 +10,8 @@
 hr_status hri_tile_choose(hri_launch *launch, const hr_extent *domain,
                           const hr_extent *tile, bool host);
 
-/* Whether the launch's module, NULL on the host, takes its tiles and memory of
- * the tile; tiles that are ours are made smaller. */
+/* Whether the launch's module takes its tiles and memory of the tile; tiles
+ * that are ours are made smaller. The host, without a module, takes all. */
 hr_status hri_tile_fit(hri_launch *launch, bool ours,
                        const hr_argument *arguments);
 

@@ -66,8 +66,9 @@ static bool touches(const hri_use *use, const hri_boxes *region)
     return any;
 }
 
-/* A queue does its own work in order. What failed is told to who reads it, and
- * does not matter to who writes it anew. */
+/* A queue does its own work in order. What is known to have failed is told
+ * to who reads it, and does not matter to who writes it anew; of what is still
+ * under way whoever waits takes over the error. */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_queue *queue)
 {

@@ -42,15 +42,17 @@ static void compare(hri_watch *w, const hri_pending *p, const hri_seen *who,
 {
     const hri_element *e = &p->view->elements[p->index];
     const hri_seen *others[] = {&e->write, &e->uses[0], &e->uses[1]};
-    for (int i = 0; i < (writes ? 3 : 1); i++) {
-        if (in_conflict(who, others[i])) {
-            hri_watch_report_element(w, p->index,
-                                     &(hri_report){.fault = HRI_CONFLICT,
-                                                   .view = p->view,
-                                                   .who = *who,
-                                                   .writes = writes,
-                                                   .other = *others[i],
-                                                   .other_writes = i == 0});
+    for (int i = 0; i < 3; i++) {
+        const bool other_writes = i == 0 || others[i]->atomic;
+        if ((writes || other_writes) && in_conflict(who, others[i])) {
+            hri_watch_report_element(
+                w, p->index,
+                &(hri_report){.fault = HRI_CONFLICT,
+                              .view = p->view,
+                              .who = *who,
+                              .writes = writes,
+                              .other = *others[i],
+                              .other_writes = other_writes});
             return;
         }
     }
@@ -109,6 +111,10 @@ static void settle_one(hri_watch *w, const hri_pending *p,
                                                .writes = true});
     }
     if (changed || who.atomic) {
+        if (e->write.atomic) { /* whoever is in conflict with that one alone */
+            const hri_seen before = e->write;
+            add_use(e, &before);
+        }
         e->write = who;
     } else {
         add_use(e, &who);
@@ -217,31 +223,49 @@ static hri_watched *find_view(hri_watch *w, const void *view)
     return NULL;
 }
 
-void *hr_checked_at(const void *view, int64_t item, int line, uint32_t rank,
-                    int64_t i, int64_t j, int64_t k)
+/* As HR_AT does without a checker. */
+static void *plain_place(const hr_checked_access *a)
+{
+    int64_t element = a->shape->start + a->index[a->rank - 1];
+    for (uint32_t d = 0; d + 1 < a->rank; d++) {
+        element += a->index[d] * a->shape->stride[d];
+    }
+    return (unsigned char *)(uintptr_t)a->view + element * (int64_t)a->bytes;
+}
+
+void *hr_checked_at(const hr_checked_access *access)
 {
     hri_watch *w = current;
-    hri_watched *v = w != NULL ? find_view(w, view) : NULL;
-    const int64_t index[HR_MOST_RANK] = {i, j, k};
+    hri_watched *v = w != NULL ? find_view(w, access->view) : NULL;
+    const int64_t *index = access->index;
     int64_t element = 0;
     if (v == NULL) {
-        return (void *)(uintptr_t)view;
+        return plain_place(access);
     }
-    const int64_t *tile = w->domain.tile;
-    if (item < 0 && tile[0] * tile[1] * tile[2] == 1) {
-        item = 0;
+    bool inside = access->rank == v->parameter->rank;
+    for (uint32_t d = 0; d < access->rank && inside; d++) {
+        inside = index[d] >= 0 && index[d] < v->shape.extent[d];
+        element += inside ? index[d] * v->shape.stride[d] : 0;
+    }
+    return inside ? access_element(w, v, element, access->line)
+                  : stray(w, v, access->line, access->rank, index);
+}
+
+int hr_checked_item(int more, int64_t item)
+{
+    hri_watch *w = current;
+    if (w == NULL) {
+        return more;
+    }
+    if (!more) { /* which is the item's own where there is but one */
+        const int64_t *tile = w->domain.tile;
+        item = tile[0] * tile[1] * tile[2] == 1 ? 0 : -1;
     }
     if (item != w->here.item) {
         settle(w);
         w->here.item = (int16_t)item;
     }
-    bool inside = rank == v->parameter->rank;
-    for (uint32_t d = 0; d < rank && inside; d++) {
-        inside = index[d] >= 0 && index[d] < v->shape.extent[d];
-        element += inside ? index[d] * v->shape.stride[d] : 0;
-    }
-    return inside ? access_element(w, v, element, line)
-                  : stray(w, v, line, rank, index);
+    return more;
 }
 
 void *hr_checked_atomic(const void *place)
@@ -249,8 +273,10 @@ void *hr_checked_atomic(const void *place)
     hri_watch *w = current;
     for (uint32_t i = w != NULL ? w->pending_count : 0; i > 0; i--) {
         hri_pending *p = &w->pending[i - 1];
-        if (p->view->now + (size_t)p->index * p->view->parameter->bytes ==
-            place) {
+        const size_t bytes = p->view->parameter->bytes;
+        const uintptr_t element =
+            (uintptr_t)(p->view->now + (size_t)p->index * bytes);
+        if ((uintptr_t)place - element < bytes) { /* a member, too */
             p->plain--;
             break;
         }
@@ -302,6 +328,7 @@ hr_status hri_watch_run(hri_watch *watch, const void *arguments)
         d->number[1] = i / tiles[2] % tiles[1];
         d->number[0] = i / tiles[2] / tiles[1];
         watch->here = (hri_seen){.tile = (uint32_t)i};
+        (void)hr_checked_item(0, -1);
         watch->kernel->checked(d, arguments);
         settle(watch);
     }

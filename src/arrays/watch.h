@@ -22,8 +22,8 @@ typedef struct hri_seen {
 } hri_seen;
 
 /* What is known of an element that may be written. While no two items are in
- * conflict, the last one that wrote it and two of those that used it are enough
- * to find the first one that is. */
+ * conflict, the last one that wrote it and two of those that used it, or wrote
+ * it atomically, are enough to find the first one that is. */
 typedef struct hri_element {
     hri_seen write, uses[2];
     hri_seen lacked;  /* in the run before, it had no value for this one */

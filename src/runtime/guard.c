@@ -32,8 +32,8 @@ static uintptr_t code_of(const void *context)
 
 /* Whether a read or a write failed is not told everywhere in the same way. So
  * the first fault lets the memory be read; when the instruction fails again, or
- * another one does, then it writes. */
-static void note(hri_guard *g, uintptr_t address, uintptr_t code)
+ * another one does, then it writes. False: the instruction will fail again. */
+static bool note(hri_guard *g, uintptr_t address, uintptr_t code)
 {
     uintptr_t none = 0;
     hri_use_after *use = &g->read;
@@ -44,39 +44,57 @@ static void note(hri_guard *g, uintptr_t address, uintptr_t code)
     }
     atomic_store(&use->code, code);
     (void)atomic_compare_exchange_strong(&use->address, &none, address);
-    (void)mprotect(g->memory, g->bytes, protection);
+    return mprotect(g->memory, g->bytes, protection) == 0;
 }
 
+/* Do what would be done without us. A signal that somebody sent does not come
+ * again by itself, as a fault does. */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
-    if ((former.sa_flags & SA_SIGINFO) != 0) {
-        former.sa_sigaction(signal, info, context);
-    } else if (former.sa_handler == SIG_DFL || former.sa_handler == SIG_IGN) {
-        (void)sigaction(signal, &former, NULL); /* and it fails once more */
+    const struct sigaction theirs = former;
+    const bool sent = info->si_code <= 0;
+    const unsigned flags = (unsigned)theirs.sa_flags;
+    if ((flags & SA_RESETHAND) != 0) { /* it counts on failing again */
+        former = (struct sigaction){.sa_handler = SIG_DFL};
+    }
+    if ((flags & SA_SIGINFO) != 0) {
+        theirs.sa_sigaction(signal, info, context);
+    } else if (theirs.sa_handler == SIG_IGN && sent) {
+        return;
+    } else if (theirs.sa_handler == SIG_DFL || theirs.sa_handler == SIG_IGN) {
+        (void)sigaction(signal, &theirs, NULL);
+        if (sent) {
+            (void)raise(signal); /* it comes when this handler is done */
+        }
     } else {
-        former.sa_handler(signal);
+        theirs.sa_handler(signal);
     }
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     const uintptr_t address = (uintptr_t)info->si_addr;
-    for (size_t i = 0; i < HRI_GUARDS; i++) {
+    for (size_t i = 0; i < HRI_GUARDS && info->si_code > 0; i++) {
         hri_guard *g = atomic_load(&watched[i]);
         if (g != NULL && address - (uintptr_t)g->memory < g->bytes) {
-            note(g, address, code_of(context));
-            return;
+            if (note(g, address, code_of(context))) {
+                return;
+            }
+            break;
         }
     }
     pass_on(signal, info, context);
 }
 
+/* Which signals wait meanwhile is as the handler before wants it. */
 static void install(void)
 {
+    (void)sigaction(SIGSEGV, NULL, &former);
     struct sigaction action = {.sa_sigaction = on_fault,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGSEGV, &action, &former);
+                               .sa_mask = former.sa_mask,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK |
+                                           (former.sa_flags & SA_NODEFER)};
+    (void)sigaction(SIGSEGV, &action, NULL);
 }
 
 /* ---- guards */
@@ -109,10 +127,10 @@ hr_status hri_guard_create(hr_context *context, size_t bytes, void *about,
 
 static void release(hri_guard *g)
 {
-    if (g->memory != NULL) {
+    if (!g->released) {
         (void)munmap(g->memory, g->bytes);
     }
-    g->memory = NULL;
+    g->released = true;
 }
 
 void hri_guard_retire(hri_guard *guard)
@@ -136,7 +154,7 @@ void hri_guards_drop(hr_context *context)
     pthread_mutex_lock(&lock);
     while (*link != NULL) {
         hri_guard *g = *link;
-        if (g->memory == NULL) {
+        if (g->released) {
             *link = g->next;
             free(g->about);
             free(g);

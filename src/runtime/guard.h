@@ -20,10 +20,12 @@ typedef struct hri_use_after {
 typedef struct hri_guard {
     struct hri_guard *next; /* of the context */
     hr_context *context;
-    void *memory; /* of the caller's; NULL: not watched any more */
+    void *memory; /* of the caller's */
     size_t bytes;
     void *about; /* the maker's; freed with the guard */
     bool retired;
+    bool released; /* not watched any more; any context's work may set it, under
+                      the lock of guard.c */
     hri_use_after read, written;
 } hri_guard;
 

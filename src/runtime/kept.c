@@ -44,7 +44,8 @@ static bool path_of(const char *target, const char *source, char path[PATH_MAX])
 }
 
 /* Whether these texts have the lengths that the header says, and the file the
- * length that follows. It is code, so nobody else may have written it. */
+ * length that follows. It is code, so nobody else may have written it, nor may
+ * now. */
 static bool fits(const header *h, const struct stat *s, const char *target,
                  const char *source)
 {
@@ -52,6 +53,7 @@ static bool fits(const header *h, const struct stat *s, const char *target,
            h->version == VERSION && h->target_bytes == strlen(target) &&
            h->source_bytes == strlen(source) && h->image_bytes > 0 &&
            h->image_bytes <= MOST_IMAGE_BYTES && s->st_uid == geteuid() &&
+           (s->st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
            (uint64_t)s->st_size ==
                sizeof *h + h->target_bytes + h->source_bytes + h->image_bytes;
 }
@@ -135,8 +137,10 @@ static bool remove_one(DIR *folder)
     rewinddir(folder);
     while ((entry = readdir(folder)) != NULL) {
         struct stat s;
-        if (!is_ours(entry->d_name) || fstatat(dirfd(folder), entry->d_name, &s,
-                                               AT_SYMLINK_NOFOLLOW) != 0) {
+        if (!is_ours(entry->d_name) ||
+            fstatat(dirfd(folder), entry->d_name, &s, AT_SYMLINK_NOFOLLOW) !=
+                0 ||
+            S_ISDIR(s.st_mode)) { /* which would stay, and be the oldest */
             continue;
         }
         if (count++ == 0 || is_older(&s.st_mtim, &since)) {

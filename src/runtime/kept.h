@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Machine code of kernels, kept in files between processes: `modules` in the
  * folder of cache.h, a file for each source and what it was compiled for. A
- * file is believed when it is this user's, all that it was kept under is as
- * asked, and its sums are right; any other is as good as none, and goes when
- * its place is wanted. Of many files those that were not used for longest go.
- * Any thread; processes may do all of this at once. */
+ * file is believed when it is this user's and nobody else may write to it, all
+ * that it was kept under is as asked, and its sums are right; any other is as
+ * good as none, and goes when its place is wanted. Of many files those that
+ * were not used for longest go. Any thread; processes may do all of this at
+ * once. */
 #ifndef HRI_RUNTIME_KEPT_H
 #define HRI_RUNTIME_KEPT_H
 

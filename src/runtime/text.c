@@ -141,6 +141,17 @@ static bool is_name(const char *words)
            !isdigit((unsigned char)words[0]);
 }
 
+/* Compilers get it between quotes. */
+static bool is_file(const char *name)
+{
+    for (; *name != '\0'; name++) {
+        if (iscntrl((unsigned char)*name) || *name == '"' || *name == '\\') {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- parameters */
 
 /* 0 for a type that the dialect does not define. */
@@ -349,6 +360,12 @@ hr_status hr_kernel_create(hr_context *context, const char *text,
     if (!is_name(name)) {
         return hri_fail(HR_ERROR_INVALID,
                         "kernel out of text: \"%s\" is no kernel's name", name);
+    }
+    if (file != NULL && !is_file(file)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: the name of its file has a quote, a backslash or "
+                        "a control character",
+                        name);
     }
     hr_status status = create(text, name, file != NULL ? file : "text", &made);
     if (status != HR_OK) {

@@ -69,7 +69,7 @@ check is_sentence "least working set"
 # Kernels, each with its traffic, on every accelerator of every list.
 expect 0 '"bench": "kernels"' bench kernels --shape 30x50x40 --repeat 1 --json \
     --accelerators 'host;2xhost'
-equal "rows" 12 "$(wc -l <"$out" | tr -d ' ')"
+equal "rows" 18 "$(wc -l <"$out" | tr -d ' ')"
 equal "verified" true "$(field verified | sort -u)"
 equal "traffic" "$(((2 * 30 * 40 * 50 + 30 * 40) * 4))" \
     "$(field traffic_bytes | head -n 1)"

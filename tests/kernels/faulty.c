@@ -220,3 +220,68 @@ HR_KERNEL3(every_byte, (OUT, unsigned char, 1, c), (OUT, padded, 1, d),
         }
     }
 }
+
+/* ---- what functions do is of the item that calls them */
+
+HR_FUNCTION int get(HR_MEMORY const int *a, const hr_shape a_shape, hr_index i)
+{
+    return HR_AT1(a, i);
+}
+
+HR_FUNCTION void put(HR_MEMORY int *c, const hr_shape c_shape, hr_index i,
+                     int value)
+{
+    HR_AT1(c, i) = value;
+}
+
+HR_KERNEL3(calls, (IN, int, 1, a), (OUT, int, 1, c), (OUT, int, 1, d))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) = get(a, a_shape, i);
+        put(d, d_shape, i, get(a + 1, a_shape, i - 1)); /* a moved view */
+    }
+}
+
+HR_KERNEL1(calls_and_shifts, (OUT, int, 1, c))
+{
+    HR_EACH1(i)
+    {
+        put(c, c_shape, i / 2, (int)i);
+    }
+}
+
+/* ---- the last of several atomic writes is the reader's own tile's */
+
+HR_KERNEL2(counts_then_looks, (INOUT, unsigned, 1, n), (OUT, unsigned, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_ATOMIC_ADD(HR_AT1(n, 0), 1u);
+    }
+    HR_BARRIER;
+    HR_EACH1(i)
+    {
+        if (i + 1 == HR_DOMAIN(0)) {
+            HR_AT1(c, 0) = HR_AT1(n, 0);
+        }
+    }
+}
+
+/* ---- atomic changes of members */
+
+typedef struct counters {
+    unsigned even, odd;
+} counters;
+
+HR_KERNEL1(counts_members, (INOUT, counters, 1, n))
+{
+    HR_EACH1(i)
+    {
+        if (i % 2 == 0) {
+            HR_ATOMIC_ADD(HR_AT1(n, 0).even, 1u);
+        } else {
+            HR_ATOMIC_ADD(HR_AT1(n, 0).odd, 1u);
+        }
+    }
+}

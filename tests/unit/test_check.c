@@ -16,7 +16,8 @@ extern const hr_kernel reads_beyond, writes_beyond1, writes_beyond2,
     writes_beyond3, wrong_rank, reads_out1, reads_out2, reads_out3, adds_to_out,
     counts_in_out, writes_in, all_write1, all_write2, all_write3, shifts,
     shifts_with_barrier, shifts_with_less, between_blocks, counts,
-    counts_and_looks, every_byte;
+    counts_and_looks, every_byte, calls, calls_and_shifts, counts_then_looks,
+    counts_members;
 
 enum { MOST = 3 };
 
@@ -184,6 +185,18 @@ static const struct {
      {0},
      "faulty.c:195: counts_and_looks: item (2) writes c[0], which item (1) "
      "writes in line 193, without a barrier between, and 1 more"},
+    {&calls_and_shifts,
+     {1, {4}},
+     {0},
+     {0},
+     "faulty.c:234: calls_and_shifts: item (1) writes c[0], which item (0) "
+     "writes in line 234, without a barrier between"},
+    {&counts_then_looks,
+     {1, {4}},
+     {0},
+     {1, {2}},
+     "faulty.c:266: counts_then_looks: item (3) uses n[0], which item (1) "
+     "writes in line 260"},
 };
 
 static void find_faults(hr_context *context, hr_queue *queue)
@@ -262,6 +275,21 @@ static void passes(hr_context *context, hr_queue *queue)
     CHECK(hr_launch(queue, &counts, four, NULL, v.arguments, 2) == HR_OK);
     bring_home(&v);
     CHECK(v.data[1][0] == 4);
+    free_views(&v);
+
+    make_views(&v, context, &counts_members, four);
+    memset(v.data[0], 0, 8);
+    CHECK(hr_launch(queue, &counts_members, four, NULL, v.arguments, 1) ==
+          HR_OK);
+    bring_home(&v);
+    CHECK(v.data[0][0] == 2 && v.data[0][4] == 2);
+    free_views(&v);
+
+    make_views(&v, context, &calls, four);
+    CHECK(hr_launch(queue, &calls, four, NULL, v.arguments, 3) == HR_OK);
+    bring_home(&v);
+    CHECK(memcmp(v.data[0], v.data[1], 16) == 0);
+    CHECK(memcmp(v.data[0], v.data[2], 16) == 0);
     free_views(&v);
 
     enum { N = 5000 };

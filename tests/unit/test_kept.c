@@ -151,6 +151,11 @@ static void things_that_are_no_files(void)
     TEST_CASE("a file of 8 TB, with holes");
     CHECK(truncate(file, (off_t)1 << 43) == 0 || truncate(file, 1) == 0);
     damaged(25);
+    TEST_CASE("a file that others may write to is not believed");
+    CHECK(chmod(file, 0620) == 0);
+    damaged(28);
+    CHECK(chmod(file, 0602) == 0);
+    damaged(29);
     if (geteuid() != 0) {
         TEST_CASE("a file that may not be read");
         CHECK(chmod(file, 0) == 0);
@@ -305,6 +310,15 @@ static void limits(void)
     keep_number(0);
     CHECK(files_count(modules, NULL, 0) == MOST_FILES);
     CHECK(access(path, F_OK) != 0);
+    TEST_CASE("a folder of such a name does not keep others from going");
+    snprintf(path, sizeof path, "%s/0123456789abcdef-0123456789abcdef",
+             modules);
+    CHECK(mkdir(path, 0700) == 0);
+    make_old();
+    keep_number(0);
+    keep_number(MOST_FILES + 2);
+    CHECK(files_count(modules, NULL, 0) == MOST_FILES + 1);
+    CHECK(rmdir(path) == 0);
     TEST_CASE("files of others stay, however old");
     snprintf(path, sizeof path, "%s/notes", modules);
     CHECK(files_write(path, "x", 1));

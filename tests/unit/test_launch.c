@@ -358,16 +358,17 @@ static void too_large(bed *b)
         hr_array *sum = wrap(b, out, 4, hr_extent1(256));
         hr_array *from = wrap(b, cube, 8, hr_extent3(128, 1, 1));
         hr_array *to = wrap(b, out, 8, hr_extent3(128, 1, 1));
-        hr_argument sums[] = {hr_in(hr_view_of(ints)), hr_out(hr_view_of(sum)),
-                              hr_tile_bytes((size_t)1 << 31)};
+        const hr_argument sums[] = {hr_in(hr_view_of(ints)),
+                                    hr_out(hr_view_of(sum)),
+                                    hr_tile_bytes((size_t)1 << 28)};
         const hr_argument boxes[] = {hr_in(hr_view_of(from)),
                                      hr_out(hr_view_of(to)),
                                      hr_value(&reach, sizeof reach)};
-        CHECK_FAILS(hr_launch(q, &tile_sums, hr_extent1(256), NULL, sums, 3),
-                    HR_ERROR_UNSUPPORTED, "tiles with 2147483648 bytes");
-        sums[2] = hr_tile_bytes(SIZE_MAX);
-        CHECK_FAILS(hr_launch(q, &tile_sums, hr_extent1(256), NULL, sums, 3),
-                    HR_ERROR_UNSUPPORTED, "with 18446744073709551615 bytes");
+        if (strncmp(info.path, "host", 4) != 0) {
+            CHECK_FAILS(
+                hr_launch(q, &tile_sums, hr_extent1(256), NULL, sums, 3),
+                HR_ERROR_UNSUPPORTED, "tiles with 268435456 bytes");
+        }
         if (strncmp(info.path, "cuda", 4) == 0) {
             CHECK_FAILS(hr_launch(q, &box, deep, &deep, boxes, 3),
                         HR_ERROR_COMPUTE_DOMAIN,

@@ -179,6 +179,8 @@ static void ill_formed(const bed *b)
                 HR_ERROR_INVALID, "the place for the kernel is NULL");
     CHECK_FAILS(hr_kernel_create(b->context, "", "a b", NULL, &kernel),
                 HR_ERROR_INVALID, "\"a b\" is no kernel's name");
+    CHECK_FAILS(hr_kernel_create(b->context, "", "k", "a\n.c", &kernel),
+                HR_ERROR_INVALID, "k: the name of its file has a quote");
     CHECK_FAILS(hr_kernel_create(b->context, "", "k", NULL, &kernel),
                 HR_ERROR_BUILD, "text: there is no kernel k");
 }

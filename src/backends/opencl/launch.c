@@ -211,6 +211,9 @@ hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
     }
     if (error == CL_SUCCESS) {
         error = hri_cl.clFlush(queue->queue);
+        if (error != CL_SUCCESS) { /* nothing goes on that nobody knows of */
+            hri_cl.clFinish(queue->queue);
+        }
     }
     return hri_cl_check(error, "launching a kernel");
 }

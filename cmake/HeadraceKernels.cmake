@@ -7,14 +7,15 @@ function(headrace_kernels target)
   foreach(file ${ARGN})
     get_filename_component(path ${file} ABSOLUTE)
     get_filename_component(name ${file} NAME)
-    string(MAKE_C_IDENTIFIER "headrace_text_of_${name}" symbol)
+    string(MD5 hash ${path}) # files of one name in several folders
+    string(SUBSTRING ${hash} 0 8 hash)
+    string(MAKE_C_IDENTIFIER "headrace_text_of_${name}_${hash}" symbol)
     set(text ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol}.c)
     add_custom_command(OUTPUT ${text}
       COMMAND ${CMAKE_COMMAND} -DINPUT=${path} -DOUTPUT=${text}
               -DNAME=${symbol} -P ${embed}
       DEPENDS ${path} ${embed} VERBATIM)
-    string(MAKE_C_IDENTIFIER "headrace_checked_${name}" checked)
-    set(checked ${CMAKE_CURRENT_BINARY_DIR}/${target}_${checked}.c)
+    set(checked ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol}_checked.c)
     file(CONFIGURE OUTPUT ${checked} CONTENT
       "#define HR_CHECKED 1\n#include \"${path}\"\n" @ONLY)
     set_source_files_properties(${path} ${checked} PROPERTIES

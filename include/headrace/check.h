@@ -9,8 +9,11 @@
  *  - an index outside of a view; the access goes elsewhere and harms nothing;
  *  - an item that reads an element of an OUT view which has no value yet, and
  *    elements whose values come from what an OUT view held before: it holds
- *    random bits then, and the launch is done twice with different ones;
+ *    large negative numbers then, and in a second run 0 and small positive
+ *    ones; a loop over an unsigned bound from there may not end;
  *  - an IN view that was written, with const cast away;
+ *  - a block of HR_EACH or HR_ITEMS whose rank is not the domain's
+ *    (HR_ERROR_COMPUTE_DOMAIN, told each time);
  *  - an element that one item writes and another item writes or uses, unless
  *    there is an HR_BARRIER between them, or both are HR_ATOMIC; and one that
  *    code between the blocks of items writes, which all items run. Members of
@@ -77,9 +80,9 @@ typedef struct hr_checked_access {
 HR_API void *hr_checked_at(const hr_checked_access *access);
 
 /** While there are more, `item` of the tile runs now; else code between blocks.
- *  Returns more.
+ *  The block in this line is of this rank. Returns more.
  * @threads The thread that runs the kernel. */
-HR_API int hr_checked_item(int more, int64_t item);
+HR_API int hr_checked_item(int more, int64_t item, uint32_t rank, int line);
 
 /** The access that gave this place is atomic. Returns place.
  * @threads The thread that runs the kernel. */

@@ -102,8 +102,10 @@ HR_API hr_argument hr_tile_bytes(size_t bytes);
 
 /** A kernel out of text in the dialect that is known at run time only, for
  *  accelerators with a compiler: on the host only kernels run that the build
- *  has compiled. `file` is its name in messages, or NULL. Of several kernels of
- *  that name, such as under #if, the first one's parameters count.
+ *  has compiled. `file` is its name in messages, or NULL. Its list of
+ *  parameters is read before the preprocessor runs: of several kernels of that
+ *  name, such as under #if, the first one's counts, and macros in it are not
+ *  expanded.
  *
  *  Sizes of the arguments are checked as always; a type that is not one of the
  *  dialect's, such as a struct of the text's own, has the size of the first
@@ -123,8 +125,10 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
                                                const hr_kernel **kernel);
 
 /** Enqueue a kernel: it runs once for each point of `domain`, in tiles of
- *  `tile` points. Extents need not be multiples of the tile's. What its views
- *  lack is fetched, and what others do with them is waited for, as view.h says.
+ *  `tile` points. The domain's rank is that of the kernel's HR_EACH and
+ *  HR_ITEMS, which HEADRACE_CHECK=1 verifies; its extents need not be multiples
+ *  of the tile's. What its views lack is fetched, and what others do with them
+ *  is waited for, as view.h says.
  *
  * @shape   tile has domain's rank, or is NULL: the library chooses. A tile has
  *          at most HR_MOST_ITEMS points.
@@ -136,8 +140,9 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *          views overlap, with both sides in the sentence;
  *          HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run;
  *          HR_ERROR_BUILD with file and line when the kernel does not compile;
- *          HR_ERROR_UNSUPPORTED where the accelerator has no compiler, or the
- *          kernel no text; HR_ERROR_OUT_OF_MEMORY. Nothing is enqueued then.
+ *          HR_ERROR_UNSUPPORTED where the accelerator has no compiler, or less
+ *          memory for tiles, or the kernel no text; HR_ERROR_OUT_OF_MEMORY.
+ *          Nothing is enqueued then.
  *          What HEADRACE_CHECK=1 adds is in check.h.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_launch(hr_queue *queue,

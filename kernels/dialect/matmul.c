@@ -10,14 +10,14 @@ HR_FUNCTION hr_index least(hr_index a, hr_index b)
 }
 
 /* One item does it all, as a program without accelerators would: 2 m n k
- * elements. Launched over 1. */
+ * elements. Launched over 1 x 1. */
 HR_KERNEL3(matmul_sequential, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
 {
-    HR_EACH1(only)
+    HR_EACH2(top, left)
     {
-        for (hr_index row = only; row < HR_EXTENT(c, 0); row++) {
-            for (hr_index col = 0; col < HR_EXTENT(c, 1); col++) {
+        for (hr_index row = top; row < HR_EXTENT(c, 0); row++) {
+            for (hr_index col = left; col < HR_EXTENT(c, 1); col++) {
                 float sum = 0.0f;
                 for (hr_index k = 0; k < HR_EXTENT(a, 1); k++) {
                     sum += HR_AT2(a, row, k) * HR_AT2(b, k, col);

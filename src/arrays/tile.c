@@ -27,6 +27,25 @@ static void count_tiles(hr_domain *x)
     }
 }
 
+/* Why a domain has no points that can be counted. */
+static hr_status refuse_domain(const char *name, const hr_extent *domain)
+{
+    if (domain->rank < 1 || domain->rank > HR_MOST_RANK) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s: a domain of rank %u, not 1 to %d", name,
+                        domain->rank, HR_MOST_RANK);
+    }
+    for (uint32_t d = 0; d < domain->rank; d++) {
+        if (domain->size[d] < 1) {
+            return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                            "%s: a domain of size %lld in dimension %u", name,
+                            (long long)domain->size[d], d);
+        }
+    }
+    return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                    "%s: a domain of more than 2^63 - 1 points", name);
+}
+
 hr_status hri_tile_choose(hri_launch *launch, const hr_extent *domain,
                           const hr_extent *tile, bool host)
 {
@@ -34,10 +53,7 @@ hr_status hri_tile_choose(hri_launch *launch, const hr_extent *domain,
     const char *name = launch->kernel->name;
     int64_t items = 1;
     if (hr_extent_count(*domain) == 0) {
-        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: a domain of rank %u with sizes %lld, %lld, %lld",
-                        name, domain->rank, (long long)domain->size[0],
-                        (long long)domain->size[1], (long long)domain->size[2]);
+        return refuse_domain(name, domain);
     }
     if (tile != NULL && tile->rank != domain->rank) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
@@ -100,6 +116,13 @@ static hr_status fit_items(hri_launch *launch, bool ours)
                         "this kernel on %s",
                         launch->kernel->name, (long long)items_of(x),
                         (long long)most->most_items, most->device->info.path);
+    }
+    const int64_t tiles = x->tiles[0] * x->tiles[1] * x->tiles[2];
+    if (tiles > INT32_MAX) { /* CUDA's limit; OpenCL knows none, and crashes */
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s: %lld tiles, but %d are the most on %s",
+                        launch->kernel->name, (long long)tiles, INT32_MAX,
+                        most->device->info.path);
     }
     for (uint32_t d = 0; d < launch->rank; d++) {
         const int64_t limit = most->most_tile[launch->rank - 1 - d];

@@ -22,9 +22,15 @@ static uint64_t mixed(uint64_t x)
 
 unsigned char hri_poison(const hri_watched *view, size_t byte, bool twice)
 {
-    const uint64_t word = mixed(byte / 8 + (uint64_t)view->parameter->at * 977);
-    const unsigned bits = (unsigned)(word >> (byte % 8 * 8)) & 0x7f;
-    return (unsigned char)(0x80 | (twice ? bits ^ 0x7f : bits));
+    const size_t bytes = view->parameter->bytes;
+    const uint64_t seed = (uint64_t)view->parameter->at * 977;
+    if (!twice) {
+        const uint64_t word = mixed(byte / 8 + seed);
+        return (unsigned char)(0x80 | (word >> (byte % 8 * 8)));
+    }
+    const uint64_t word = mixed(byte / bytes + seed);
+    const bool zero = byte % bytes != 0 || (word & 1) == 0;
+    return (unsigned char)(zero ? 0 : (word >> 1) % 127 + 1);
 }
 
 /* ---- what accesses mean */
@@ -251,11 +257,18 @@ void *hr_checked_at(const hr_checked_access *access)
                   : stray(w, v, access->line, access->rank, index);
 }
 
-int hr_checked_item(int more, int64_t item)
+int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
 {
     hri_watch *w = current;
     if (w == NULL) {
         return more;
+    }
+    if (rank != w->rank && w->status == HR_OK) {
+        w->status =
+            hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                     "%s:%d: %s: a block of rank %u in a domain of "
+                     "rank %u",
+                     w->kernel->file, line, w->kernel->name, rank, w->rank);
     }
     if (!more) { /* which is the item's own where there is but one */
         const int64_t *tile = w->domain.tile;
@@ -328,7 +341,7 @@ hr_status hri_watch_run(hri_watch *watch, const void *arguments)
         d->number[1] = i / tiles[2] % tiles[1];
         d->number[0] = i / tiles[2] / tiles[1];
         watch->here = (hri_seen){.tile = (uint32_t)i};
-        (void)hr_checked_item(0, -1);
+        (void)hr_checked_item(0, -1, watch->rank, 0);
         watch->kernel->checked(d, arguments);
         settle(watch);
     }

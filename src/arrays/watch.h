@@ -84,9 +84,9 @@ typedef struct hri_watch {
 hr_status hri_watch_run(hri_watch *watch, const void *arguments);
 void hri_watch_finish(hri_watch *watch); /* free what runs have allocated */
 
-/* How the bits that an OUT view holds differ from run to run: in every byte,
- * but not in its top bit, which is set: as numbers they are negative, and end
- * loops. */
+/* What an OUT view holds: large negative numbers in the first run, and in the
+ * second 0 and small positive ones, so that comparisons come out differently;
+ * both end loops, unless their bound has no sign. No byte is the same. */
 unsigned char hri_poison(const hri_watched *view, size_t byte, bool twice);
 
 typedef enum hri_fault {

@@ -51,6 +51,20 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
+static bool is_default(const cli_numbers *n)
+{
+    bool same = n->count == cli_default_numbers.count;
+    for (int i = 0; i < n->count && same; i++) {
+        same = strcmp(n->list[i].name, cli_default_numbers.list[i].name) == 0;
+    }
+    return same;
+}
+
+static bool is_f32(const cli_numbers *n)
+{
+    return n->count == 1 && strcmp(n->list[0].name, "f32") == 0;
+}
+
 static int check(const options *o, const char *subject)
 {
     if (strcmp(subject, "kernels") == 0 &&
@@ -59,6 +73,10 @@ static int check(const options *o, const char *subject)
         return cli_wrong(&cli_bench_command,
                          "kernels are measured from ordinary memory, without "
                          "files and peers");
+    }
+    if (strcmp(subject, "kernels") == 0 && !is_default(&o->numbers) &&
+        !is_f32(&o->numbers)) {
+        return cli_wrong(&cli_bench_command, "kernels are measured in f32");
     }
     if (strcmp(subject, "matmul") != 0 && strcmp(subject, "kernels") != 0) {
         return cli_wrong(&cli_bench_command, "there is no benchmark '%s'",
@@ -236,7 +254,7 @@ const cli_command cli_bench_command = {
         "machine's limits, measured in the same run, and relative to the "
         "peers.\n"
         "Results are verified. Lists of the host alone run in turns.\n"
-        "kernels: four ways to write a product as a kernel, in float, on each\n"
+        "kernels: six ways to write a product as a kernel, in float, on each\n"
         "accelerator of each list (host; --size 1024), beside the library's "
         "rate.",
     .examples =

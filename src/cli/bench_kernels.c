@@ -195,6 +195,15 @@ static bool is_run(const contest *c, const variant *v)
            (strncmp(c->info.path, "host", 4) == 0 && flops(c->bench) <= most);
 }
 
+static void add_heading(cli_table *t)
+{
+    static const char *const heads[] = {"kernel",  "best",       "rate",
+                                        "traffic", "over naive", "of library"};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        cli_table_add(t, "%s", heads[i]);
+    }
+}
+
 static hr_status contend(contest *c)
 {
     hr_status status = find_width(c);
@@ -205,6 +214,9 @@ static hr_status contend(contest *c)
                 c->seconds[i] = 1e-9;
             }
         }
+    }
+    if (status == HR_OK && !c->bench->json) {
+        add_heading(&c->table);
     }
     for (size_t i = 0; i < VARIANTS && status == HR_OK; i++) {
         if (c->seconds[i] > 0.0 && c->bench->json) {
@@ -236,18 +248,12 @@ static hr_status open_contest(contest *c, uint32_t index)
 static int measure_one(cli_bench *bench, hr_context *context, uint32_t index,
                        double library)
 {
-    static const char *const heads[] = {"kernel",  "best",       "rate",
-                                        "traffic", "over naive", "of library"};
     contest c = {.bench = bench,
                  .context = context,
                  .info = HR_ACCELERATOR_INFO_INIT,
                  .library = library,
                  .table = {.align = "lrrrrr"}};
     int exit_status = CLI_OK;
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0] && !bench->json;
-         i++) {
-        cli_table_add(&c.table, "%s", heads[i]);
-    }
     hr_status status = open_contest(&c, index);
     if (status == HR_OK) {
         status = contend(&c);
@@ -255,12 +261,11 @@ static int measure_one(cli_bench *bench, hr_context *context, uint32_t index,
     if (status != HR_OK) {
         exit_status = cli_fail("%s", hr_last_error());
     }
-    if (!bench->json) {
+    if (status == HR_OK && !bench->json) {
         printf("%s, %s: f32, %lldx%lld times %lldx%lld\n", c.info.path,
                c.info.name, (long long)bench->m, (long long)bench->k,
                (long long)bench->k, (long long)bench->n);
-        int printed = cli_table_print(&c.table);
-        exit_status = exit_status == CLI_OK ? printed : exit_status;
+        exit_status = cli_table_print(&c.table);
     }
     for (int i = 0; i < 3; i++) {
         hr_array_destroy(c.arrays[i]);

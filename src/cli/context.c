@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "context.h"
 
+#include <string.h>
+
 #include "signals.h"
 
 static int create(const cli_command *command, const hr_context_options *options,
@@ -11,7 +13,8 @@ static int create(const cli_command *command, const hr_context_options *options,
     if (status == HR_OK) {
         return CLI_OK;
     }
-    if (status == HR_ERROR_INVALID && options->accelerators != NULL) {
+    if (status == HR_ERROR_INVALID && options->accelerators != NULL &&
+        strncmp(hr_last_error(), "HEADRACE_", 9) != 0) {
         return cli_wrong(command, "--accelerators: %s", hr_last_error());
     }
     return cli_fail("%s", hr_last_error());

@@ -165,9 +165,10 @@ typedef struct hri_queue_ops {
      * Required where info.turned has the type's bit, else
      * HR_ERROR_UNSUPPORTED. */
     hr_status (*turn)(hri_queue *queue, const hri_turn *turn);
-    /* Enqueue a kernel, whose module takes its tiles, and start it. Views lie
-     * in buffers of the queue's device, or in host memory where info.host.
-     * Launches of one module come one at a time. */
+    /* Enqueue a kernel, whose module takes its tiles, of which there are at
+     * most INT32_MAX, and start it. Views lie in buffers of the queue's device,
+     * or in host memory where info.host. Launches of one module come one at a
+     * time. */
     hr_status (*launch)(hri_queue *queue, const hri_launch *launch);
     /* Let event mark this point of the queue; starts the work before it. An
      * event may be recorded again, also while threads wait for it, who then

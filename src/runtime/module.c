@@ -23,7 +23,8 @@ static void append_sizes(char *end, const hr_kernel *kernel)
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         if (hri_text_learned(kernel, i)) {
             end += sprintf(end,
-                           "\n#line 1 \"argument %s of %zu bytes\"\n"
+                           "\n#line 1 \"%s was given %zu bytes, which its type "
+                           "has not\"\n"
                            "typedef char hr_%s_has_another_size"
                            "[sizeof(%s) == %zu ? 1 : -1];\n",
                            p[i].name, p[i].bytes, p[i].name, p[i].type,
@@ -32,11 +33,17 @@ static void append_sizes(char *end, const hr_kernel *kernel)
     }
 }
 
+static void remove_include(char *text, const char *include)
+{
+    while ((text = strstr(text, include)) != NULL) {
+        memset(text, ' ', strlen(include));
+    }
+}
+
 /* Messages have the file's own name and lines. The line that includes the
  * dialect becomes empty. */
 char *hri_kernel_source(const hr_kernel *kernel)
 {
-    static const char include[] = "#include <headrace/dialect.h>";
     const hr_parameter *p = kernel->parameters(kernel);
     size_t bytes =
         strlen(hri_dialect_text) + strlen(kernel->file) + strlen(kernel->text);
@@ -49,9 +56,8 @@ char *hri_kernel_source(const hr_kernel *kernel)
         char *end = line + sprintf(line, "#line 1 \"%s\"\n%s", kernel->file,
                                    kernel->text);
         append_sizes(end, kernel);
-        while ((line = strstr(line, include)) != NULL) {
-            memset(line, ' ', sizeof include - 1);
-        }
+        remove_include(line, "#include <headrace/dialect.h>");
+        remove_include(line, "#include \"headrace/dialect.h\"");
     }
     return source;
 }

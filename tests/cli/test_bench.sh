@@ -76,6 +76,7 @@ equal "traffic" "$(((2 * 30 * 40 * 50 + 30 * 40) * 4))" \
 expect 0 "of library" bench kernels --size 33 --repeat 1 --accelerators host
 check grep -q '^blocked ' "$out"
 expect 2 "without files and peers" bench kernels --peers none
+expect 2 "kernels are measured in f32" bench kernels --types f64
 expect 2 "no benchmark 'filter'" bench filter
 
 # Standard output that takes nothing.

@@ -285,3 +285,30 @@ HR_KERNEL1(counts_members, (INOUT, counters, 1, n))
         }
     }
 }
+
+/* ---- reads of an OUT view that the same item writes then */
+
+HR_KERNEL2(larger_of_out, (IN, int, 1, x), (OUT, int, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) =
+            HR_AT1(c, i) > HR_AT1(x, i) ? HR_AT1(c, i) : HR_AT1(x, i);
+    }
+}
+
+HR_KERNEL1(positive_out, (OUT, int, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) = HR_AT1(c, i) > 0 ? 1 : 2;
+    }
+}
+
+HR_KERNEL1(zero_out, (OUT, unsigned, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) = HR_AT1(c, i) != 0 ? 1 : 2;
+    }
+}

@@ -17,7 +17,7 @@ extern const hr_kernel reads_beyond, writes_beyond1, writes_beyond2,
     counts_in_out, writes_in, all_write1, all_write2, all_write3, shifts,
     shifts_with_barrier, shifts_with_less, between_blocks, counts,
     counts_and_looks, every_byte, calls, calls_and_shifts, counts_then_looks,
-    counts_members;
+    counts_members, larger_of_out, positive_out, zero_out;
 
 enum { MOST = 3 };
 
@@ -120,7 +120,7 @@ static const struct {
      {0},
      {0},
      "faulty.c:73: reads_out3: item (0, 0, 0) reads d[0, 0, 0], which is OUT "
-     "and has no value yet"},
+     "and has no value yet, and 1 more"},
     {&adds_to_out,
      {1, {4}},
      {0},
@@ -197,6 +197,12 @@ static const struct {
      {1, {2}},
      "faulty.c:266: counts_then_looks: item (3) uses n[0], which item (1) "
      "writes in line 260"},
+    {&larger_of_out, {1, {9}}, {0}, {0}, "faulty.c:295: larger_of_out: item (2) reads c[2], which is OUT and has no "
+"value yet, and 1 more"},
+    {&positive_out, {1, {9}}, {0}, {0}, "faulty.c:304: positive_out: item (0) writes c[0], whose value depends on "
+"what an OUT view held before"},
+    {&zero_out, {1, {9}}, {0}, {0}, "faulty.c:312: zero_out: item (2) writes c[2], whose value depends on what "
+"an OUT view held before"},
 };
 
 static void find_faults(hr_context *context, hr_queue *queue)
@@ -229,7 +235,7 @@ static void find_faults(hr_context *context, hr_queue *queue)
         count = hr_check_count(context);
     }
     CHECK(hr_check_finding(context, count) == NULL);
-    CHECK(count == sizeof faults / sizeof faults[0] + 1); /* "and 1 more" */
+    CHECK(count == sizeof faults / sizeof faults[0] + 3); /* "and 1 more" */
 }
 
 static void keeps_what_is_outside(hr_context *context, hr_queue *queue)
@@ -323,6 +329,21 @@ static void refuses(hr_context *context, hr_queue *queue)
     CHECK_FAILS(hr_launch(queue, &plain, hr_extent1(3), NULL, v.arguments, 1),
                 HR_ERROR_UNSUPPORTED,
                 "all_write1: HEADRACE_CHECK=1 needs its checked form");
+    CHECK(hr_queue_finish(queue) == HR_OK);
+    free_views(&v);
+}
+
+/* A domain of another rank than the kernel's blocks have. */
+static void other_domain(hr_context *context, hr_queue *queue)
+{
+    TEST_CASE("a domain of another rank");
+    views v;
+    make_views(&v, context, &all_write1, hr_extent1(6));
+    CHECK_FAILS(
+        hr_launch(queue, &all_write1, hr_extent2(2, 3), NULL, v.arguments, 1),
+        HR_ERROR_COMPUTE_DOMAIN,
+        "all_write1: a block of rank 1 in a domain of rank 2");
+    CHECK(strncmp(hr_last_error(), "faulty.c:", 9) == 0);
     CHECK(hr_queue_finish(queue) == HR_OK);
     free_views(&v);
 }
@@ -509,6 +530,7 @@ int main(int count, char **arguments)
         keeps_what_is_outside(context, queue);
         passes(context, queue);
         refuses(context, queue);
+        other_domain(context, queue);
         mapped(context, queue);
         passes_on();
     }

@@ -328,7 +328,7 @@ static void refused(bed *b)
     CHECK_FAILS(hr_launch(q, &tile_sums, flat, NULL, wrapping, 3),
                 HR_ERROR_INVALID, "bytes, not 1 to 268435456");
     CHECK_FAILS(hr_launch(q, &transpose, none, NULL, good, 2),
-                HR_ERROR_COMPUTE_DOMAIN, "sizes 0, 4");
+                HR_ERROR_COMPUTE_DOMAIN, "a domain of size 0 in dimension 0");
     CHECK_FAILS(hr_launch(q, &transpose, eight, &none, good, 2),
                 HR_ERROR_COMPUTE_DOMAIN, "0 in dimension 0");
     CHECK_FAILS(hr_launch(q, &transpose, eight, &large, good, 2),
@@ -368,6 +368,9 @@ static void too_large(bed *b)
             CHECK_FAILS(
                 hr_launch(q, &tile_sums, hr_extent1(256), NULL, sums, 3),
                 HR_ERROR_UNSUPPORTED, "tiles with 268435456 bytes");
+            CHECK_FAILS(hr_launch(q, &box, hr_extent3(1 << 20, 1 << 20, 1),
+                                  NULL, boxes, 3),
+                        HR_ERROR_COMPUTE_DOMAIN, "2147483647 are the most");
         }
         if (strncmp(info.path, "cuda", 4) == 0) {
             CHECK_FAILS(hr_launch(q, &box, deep, &deep, boxes, 3),

@@ -24,7 +24,7 @@ typedef struct bed {
 } bed;
 
 static const char axpy_text[] =
-    "#include <headrace/dialect.h>\n"
+    "#include \"headrace/dialect.h\"\n"
     "typedef struct point { float x; int n; } point;\n"
     "/* HR_KERNEL1(axpy, in a comment */ // HR_KERNEL2(axpy,\n"
     "HR_KERNEL4(axpy, (IN, float, 1, x), (INOUT,\n"
@@ -95,7 +95,7 @@ static void sizes(const bed *b)
         return;
     }
     CHECK_FAILS(launch(b, axpy, wide, sizeof wide), HR_ERROR_BUILD,
-                "argument p of 24 bytes");
+                "p was given 24 bytes, which its type has not");
     CHECK(launch(b, axpy, &p, sizeof p) == HR_OK); /* it can still be right */
     CHECK(hr_queue_finish(b->queue) == HR_OK);
 }

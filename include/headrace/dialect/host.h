@@ -30,8 +30,8 @@ extern const char HR_KERNEL_TEXT[];
 
 #ifdef HR_CHECKED
 #include <headrace/check.h>
-#define HR_BARRIER     hr_checked_barrier()
-#define HR_MORE_(more) hr_checked_item((more), hr_item)
+#define HR_BARRIER        hr_checked_barrier()
+#define HR_MORE_(d, more) hr_checked_item((more), hr_item, (d) + 1, __LINE__)
 #define HR_CHECKED_(view, rank, i, j, k)                                       \
     (*(__typeof__(&(view)[0]))hr_checked_at(&(const hr_checked_access){        \
         (view), &view##_shape, sizeof(view)[0], __LINE__, rank, {i, j, k}}))
@@ -40,9 +40,9 @@ extern const char HR_KERNEL_TEXT[];
 #define HR_AT3(view, i, j, k) HR_CHECKED_(view, 3, i, j, k)
 #define HR_PLACE_(place)      ((__typeof__(&(place)))hr_checked_atomic(&(place)))
 #else
-#define HR_BARRIER       ((void)0)
-#define HR_MORE_(more)   (more)
-#define HR_PLACE_(place) (&(place))
+#define HR_BARRIER        ((void)0)
+#define HR_MORE_(d, more) (more)
+#define HR_PLACE_(place)  (&(place))
 #endif
 
 /* ---- items */
@@ -60,7 +60,7 @@ extern const char HR_KERNEL_TEXT[];
 #define HR_LAST_(d, i, count, before)                                          \
     for (hr_index hr_l##d = 0, hr_item = (before)*HR_TILE(d),                  \
                   i = HR_FIRST_(d);                                            \
-         HR_MORE_(hr_l##d < (count)); hr_l##d++, hr_item++, i++)
+         HR_MORE_(d, hr_l##d < (count)); hr_l##d++, hr_item++, i++)
 #define HR_ITEMS1(i) HR_LAST_(0, i, HR_TILE(0), 0)
 #define HR_ITEMS2(i, j)                                                        \
     HR_LOOP_(0, i, HR_TILE(0)) HR_LAST_(1, j, HR_TILE(1), hr_l0)

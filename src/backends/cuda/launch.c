@@ -167,24 +167,17 @@ hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
     const hri_cuda_module *module = (const hri_cuda_module *)l->module;
     passed x = {.tile_bytes = 0};
     unsigned block[HR_MOST_RANK] = {1, 1, 1};
-    const int64_t most = INT32_MAX, tiles = l->domain.tiles[0] *
-                                            l->domain.tiles[1] *
-                                            l->domain.tiles[2];
-    if (tiles > most) {
-        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: %s has %lld tiles, but %lld are the most",
-                        queue->unit->path, l->kernel->name, (long long)tiles,
-                        (long long)most);
-    }
+    const unsigned tiles = (unsigned)(l->domain.tiles[0] * l->domain.tiles[1] *
+                                      l->domain.tiles[2]);
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
         block[i] = (unsigned)l->domain.tile[l->rank - 1 - i];
     }
     pass(l, &x);
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
-        error = hri_cuda.cuLaunchKernel(
-            module->function, (unsigned)tiles, 1, 1, block[0], block[1],
-            block[2], x.tile_bytes, queue->stream, x.pointers, NULL);
+        error = hri_cuda.cuLaunchKernel(module->function, tiles, 1, 1, block[0],
+                                        block[1], block[2], x.tile_bytes,
+                                        queue->stream, x.pointers, NULL);
         hri_cuda_leave();
     }
     return hri_cuda_check(queue->unit->path, error, "cuLaunchKernel");

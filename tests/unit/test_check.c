@@ -197,12 +197,26 @@ static const struct {
      {1, {2}},
      "faulty.c:266: counts_then_looks: item (3) uses n[0], which item (1) "
      "writes in line 260"},
-    {&larger_of_out, {1, {9}}, {0}, {0}, "faulty.c:295: larger_of_out: item (2) reads c[2], which is OUT and has no "
-"value yet, and 1 more"},
-    {&positive_out, {1, {9}}, {0}, {0}, "faulty.c:304: positive_out: item (0) writes c[0], whose value depends on "
-"what an OUT view held before"},
-    {&zero_out, {1, {9}}, {0}, {0}, "faulty.c:312: zero_out: item (2) writes c[2], whose value depends on what "
-"an OUT view held before"},
+    {&larger_of_out,
+     {1, {9}},
+     {0},
+     {0},
+     "faulty.c:295: larger_of_out: item (2) reads c[2], which is OUT and has "
+     "no "
+     "value yet, and 1 more"},
+    {&positive_out,
+     {1, {9}},
+     {0},
+     {0},
+     "faulty.c:304: positive_out: item (0) writes c[0], whose value depends on "
+     "what an OUT view held before"},
+    {&zero_out,
+     {1, {9}},
+     {0},
+     {0},
+     "faulty.c:312: zero_out: item (2) writes c[2], whose value depends on "
+     "what "
+     "an OUT view held before"},
 };
 
 static void find_faults(hr_context *context, hr_queue *queue)

@@ -34,7 +34,7 @@ void hri_cuda_module_target(const hri_cuda_unit *unit, char *text, size_t bytes)
 static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
 {
     int items = 1, bytes = 0;
-    const cu_function f = module->function;
+    cu_function f = module->function;
     cu_result error =
         hri_cuda.cuFuncGetAttribute(&items, CU_FUNCTION_MAX_THREADS, f);
     if (error == CU_SUCCESS) {

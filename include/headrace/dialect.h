@@ -20,6 +20,12 @@
  *  (long has 64 bits), hr_index, structs of numbers, hr_f16, hr_bf16, hr_c32
  *  and hr_c64.
  *
+ *  HR_AT1(view, i), HR_AT2 and HR_AT3 are elements of a view, to read and to
+ *  write; HR_EXTENT(view, d) is its extent in dimension d, HR_INSIDE1 to 3 tell
+ *  whether indices are inside. HR_MEMORY const float * points to elements,
+ *  which are HR_STRIDE(view, d) apart; the last dimension has no gaps.
+ *  HR_DOMAIN(d) and HR_TILE(d) are extents of the domain and of a tile.
+ *
  *  HR_EACH1(i), HR_EACH2(row, col), HR_EACH3(slice, row, col) run their block
  *  for each point of the domain that this call is responsible for. HR_ITEMS1 to
  *  3 do so for each item of the tile, those beyond the domain's end too: only
@@ -60,8 +66,8 @@
  *  Half precision is kept as bits, hr_f16 and hr_bf16: hr_f16_to_f32(x),
  *  hr_f32_to_f16(x), hr_bf16_to_f32(x), hr_f32_to_bf16(x). Complex numbers are
  *  pairs .re, .im, as in headrace's matrices: hr_c32_of(re, im), hr_c32_add,
- *  sub, mul and div(a, b), mad(a, b, c) for a b + c, conj(a), norm(a) for
- * |a|^2; hr_c64 in double. */
+ *  sub, mul and div(a, b), mad(a, b, c) for a b + c, conj(a), norm(a), the
+ *  square of its size; hr_c64 in double. */
 #ifndef HEADRACE_DIALECT_H
 #define HEADRACE_DIALECT_H
 

@@ -41,6 +41,15 @@ bool hri_boxes_touch(const hri_box *a, const hri_box *b)
     return !hri_box_is_empty(&both);
 }
 
+bool hri_boxes_touch_any(const hri_boxes *set, const hri_box *box)
+{
+    bool any = false;
+    for (size_t i = 0; i < set->count && !any; i++) {
+        any = hri_boxes_touch(&set->of[i], box);
+    }
+    return any;
+}
+
 hri_box hri_box_around(const hri_box *a, const hri_box *b)
 {
     if (hri_box_is_empty(a)) {

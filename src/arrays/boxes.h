@@ -25,6 +25,7 @@ typedef struct hri_boxes {
 bool hri_box_is_empty(const hri_box *box);
 bool hri_box_contains(const hri_box *outer, const hri_box *inner);
 bool hri_boxes_touch(const hri_box *a, const hri_box *b); /* share a point */
+bool hri_boxes_touch_any(const hri_boxes *set, const hri_box *box);
 hri_box hri_box_meet(const hri_box *a, const hri_box *b);
 /* The least box around both. An empty one adds nothing. */
 hri_box hri_box_around(const hri_box *a, const hri_box *b);

@@ -136,12 +136,10 @@ static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
         return HR_OK;
     }
     for (size_t x = 0; x < l->regions[i].count; x++) {
-        for (size_t y = 0; y < l->regions[j].count; y++) {
-            if (hri_boxes_touch(&l->regions[i].of[x], &l->regions[j].of[y])) {
-                return hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s",
-                                l->kernel->name, l->parameters[i].name,
-                                l->parameters[j].name);
-            }
+        if (hri_boxes_touch_any(&l->regions[j], &l->regions[i].of[x])) {
+            return hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s",
+                            l->kernel->name, l->parameters[i].name,
+                            l->parameters[j].name);
         }
     }
     return HR_OK;

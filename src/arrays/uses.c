@@ -57,15 +57,6 @@ void hri_uses_forget_failed(hr_array *array)
     }
 }
 
-static bool touches(const hri_use *use, const hri_boxes *region)
-{
-    bool any = false;
-    for (size_t i = 0; i < region->count && !any; i++) {
-        any = hri_boxes_touch(&region->of[i], &use->box);
-    }
-    return any;
-}
-
 /* A queue does its own work in order. What is known to have failed is told
  * to who reads it, and does not matter to who writes it anew; of what is still
  * under way whoever waits takes over the error. */
@@ -78,7 +69,7 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
         const hri_use *use = &s->uses[i];
         bool done;
         if (use->mark->serial == queue->serial || (!writes && !use->writes) ||
-            !touches(use, region)) {
+            !hri_boxes_touch_any(region, &use->box)) {
             continue;
         }
         hr_status past = ask(use, &done);
@@ -165,7 +156,7 @@ hr_status hri_uses_collect(const hr_array *array, int place,
     hr_status status = HR_OK;
     for (size_t i = 0; i < s->use_count && status == HR_OK; i++) {
         if ((!writes_alone || s->uses[i].writes) &&
-            touches(&s->uses[i], region)) {
+            hri_boxes_touch_any(region, &s->uses[i].box)) {
             status = hri_marks_add(marks, s->uses[i].mark);
         }
     }

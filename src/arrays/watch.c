@@ -337,9 +337,7 @@ hr_status hri_watch_run(hri_watch *watch, const void *arguments)
     }
     current = watch;
     for (int64_t i = 0; i < tiles[0] * tiles[1] * tiles[2]; i++) {
-        d->number[2] = i % tiles[2];
-        d->number[1] = i / tiles[2] % tiles[1];
-        d->number[0] = i / tiles[2] / tiles[1];
+        hri_domain_go(d, i);
         watch->here = (hri_seen){.tile = (uint32_t)i};
         (void)hr_checked_item(0, -1, watch->rank, 0);
         watch->kernel->checked(d, arguments);

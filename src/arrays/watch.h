@@ -11,6 +11,7 @@
 
 #include <headrace/kernel.h>
 
+#include "hal/hal.h"
 #include "runtime/findings.h"
 
 /* Who accessed an element, and in which line last. */

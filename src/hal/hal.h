@@ -269,6 +269,16 @@ struct hri_backend {
 /* Every backend, ended by NULL, in order of preference (registry.c). */
 extern const hri_backend *const hri_backends[];
 
+/* Let a call of a kernel do tile `index` of the domain's, the last dimension
+ * first. */
+static inline void hri_domain_go(hr_domain *domain, int64_t index)
+{
+    const int64_t *tiles = domain->tiles;
+    domain->number[2] = index % tiles[2];
+    domain->number[1] = index / tiles[2] % tiles[1];
+    domain->number[0] = index / tiles[2] / tiles[1];
+}
+
 /* A place in a buffer, and a place in host memory. */
 static inline hri_place hri_at(hri_buffer *buffer, size_t offset)
 {

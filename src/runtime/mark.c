@@ -142,9 +142,9 @@ hr_status hri_mark_order(hri_queue *queue, hri_mark *mark)
     if (mark->serial == queue->serial) {
         return HR_OK;
     }
+    /* those who wait for the queue need not wait so long */
     hr_status status = hri_mark_set(mark);
-    if (status ==
-        HR_OK) { /* those who wait for the queue need not wait so long */
+    if (status == HR_OK) {
         status = hri_queue_set(queue);
     }
     if (status != HR_OK) {

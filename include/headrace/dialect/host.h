@@ -84,16 +84,14 @@ extern const char HR_KERNEL_TEXT[];
     make(long, long) make(unsigned long, ulong)                                \
     make(long long, llong) make(unsigned long long, ullong)
 #define HR_FRACTIONS_(make) make(float, float) make(double, double)
+#define HR_OF_INTEGERS_(function)                                              \
+    int *: function##int, unsigned *: function##unsigned,                      \
+    long *: function##long, unsigned long *: function##ulong,                  \
+    long long *: function##llong, unsigned long long *: function##ullong
 #define HR_PICK_INTEGER_(pointer, function)                                    \
-    _Generic((pointer),                                                        \
-        int *: function##int, unsigned *: function##unsigned,                  \
-        long *: function##long, unsigned long *: function##ulong,              \
-        long long *: function##llong, unsigned long long *: function##ullong)
+    _Generic((pointer), HR_OF_INTEGERS_(function))
 #define HR_PICK_(pointer, function)                                            \
-    _Generic((pointer),                                                        \
-        int *: function##int, unsigned *: function##unsigned,                  \
-        long *: function##long, unsigned long *: function##ulong,              \
-        long long *: function##llong, unsigned long long *: function##ullong,  \
+    _Generic((pointer), HR_OF_INTEGERS_(function),                             \
         float *: function##float, double *: function##double)
 /* clang-format on */
 

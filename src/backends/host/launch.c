@@ -96,9 +96,7 @@ static void run_batch(void *data, int64_t index)
     int64_t last = hri_min((index + 1) * l->batch, l->tiles);
     hr_domain domain = l->domain;
     for (int64_t i = index * l->batch; i < last; i++) {
-        domain.number[2] = i % domain.tiles[2];
-        domain.number[1] = i / domain.tiles[2] % domain.tiles[1];
-        domain.number[0] = i / domain.tiles[2] / domain.tiles[1];
+        hri_domain_go(&domain, i);
         l->kernel->host(&domain, arguments);
     }
 }

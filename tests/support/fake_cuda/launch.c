@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/kernel.h>
-
 #include "driver.h"
+#include "hal/hal.h"
 
 const void *fake_find_kernel(const char *name)
 {
@@ -51,9 +50,7 @@ bool fake_run_kernel(const void *found, unsigned blocks, unsigned items,
     if (memory != NULL && fields != NULL) {
         fill(kernel, arguments, memory, fields);
         for (int64_t i = 0; i < (int64_t)blocks; i++) {
-            d.number[2] = i % d.tiles[2];
-            d.number[1] = i / d.tiles[2] % d.tiles[1];
-            d.number[0] = i / d.tiles[2] / d.tiles[1];
+            hri_domain_go(&d, i);
             kernel->host(&d, fields);
         }
     }

@@ -9,6 +9,7 @@
 #include <headrace/check.h>
 
 #include "arrays/watch.h"
+#include "hal/arguments.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -71,16 +72,15 @@ static hr_status make_views(checking *c)
     const hr_kernel *k = c->launch->kernel;
     const hr_parameter *p = k->parameters(k);
     hr_status status = HR_OK;
-    c->argument_bytes = round_up(k->argument_bytes);
+    c->argument_bytes = hri_arguments_bytes(k, c->launch->arguments);
     for (uint32_t i = 0; i < k->parameter_count && status == HR_OK; i++) {
         if (p[i].kind == HR_PARAMETER_VIEW) {
             status = make_view(c, i);
-        } else if (p[i].kind == HR_PARAMETER_TILE) {
-            c->argument_bytes += round_up(c->launch->arguments[i].bytes);
         }
     }
     if (status == HR_OK) {
-        c->arguments = aligned_alloc(ALIGNMENT, c->argument_bytes);
+        c->arguments =
+            aligned_alloc(HRI_ARGUMENTS_ALIGNMENT, c->argument_bytes);
         if (c->arguments == NULL) {
             status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
                               "%s: no memory to check it", k->name);
@@ -103,27 +103,19 @@ static void finish(checking *c)
     free(c->arguments);
 }
 
-/* The struct that the kernel's own code expects; memory of the tile is 0, so
- * that runs do not differ by it. */
+/* Memory of the tile is 0, so that runs do not differ by it. */
 static void fill_arguments(checking *c)
 {
     const hr_kernel *k = c->launch->kernel;
-    const hr_parameter *p = k->parameters(k);
-    unsigned char *memory = c->arguments + round_up(k->argument_bytes);
-    memset(c->arguments, 0, c->argument_bytes);
+    hri_kernel_argument packed[HR_MOST_PARAMETERS];
+    void *views[HR_MOST_PARAMETERS];
     for (uint32_t i = 0; i < k->parameter_count; i++) {
-        const hri_kernel_argument *a = &c->launch->arguments[i];
-        const hri_watched *v = &c->watch.views[i];
-        if (p[i].kind == HR_PARAMETER_VALUE) {
-            memcpy(c->arguments + p[i].at, a->value, a->bytes);
-        } else if (p[i].kind == HR_PARAMETER_TILE) {
-            memcpy(c->arguments + p[i].at, &memory, sizeof memory);
-            memory += round_up(a->bytes);
-        } else {
-            memcpy(c->arguments + p[i].at, &v->now, sizeof v->now);
-            memcpy(c->arguments + p[i].shape_at, &v->shape, sizeof v->shape);
-        }
+        packed[i] = c->launch->arguments[i];
+        packed[i].shape = c->watch.views[i].shape;
+        views[i] = c->watch.views[i].now;
     }
+    memset(c->arguments, 0, c->argument_bytes);
+    hri_arguments_fill(k, packed, views, c->arguments);
 }
 
 /* ---- elements */

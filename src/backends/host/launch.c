@@ -2,12 +2,12 @@
 /* Kernels of the caller's, compiled into the program: a call does a tile, and
  * the threads of the pool share them out. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "backends/host/host.h"
 #include "base/size.h"
+#include "hal/arguments.h"
 
-enum { ALIGNMENT = 64, BATCHES = 512 };
+enum { BATCHES = 512 };
 
 struct host_launch {
     const hr_kernel *kernel;
@@ -17,45 +17,26 @@ struct host_launch {
     unsigned char *arguments;
 };
 
-/* Where memory of tiles starts behind the arguments, and where it ends. */
-static size_t round_up(size_t bytes)
+static bool has_tile_memory(const hr_kernel *kernel)
 {
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-static size_t tile_memory(const hri_launch *l)
-{
-    const hr_parameter *p = l->kernel->parameters(l->kernel);
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
-        bytes += p[i].kind == HR_PARAMETER_TILE
-                     ? round_up(l->arguments[i].bytes)
-                     : 0;
+    const hr_parameter *p = kernel->parameters(kernel);
+    bool any = false;
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        any = any || p[i].kind == HR_PARAMETER_TILE;
     }
-    return bytes;
+    return any;
 }
 
-/* The struct that the kernel's own code expects. */
 static void fill(const hri_launch *l, unsigned char *arguments)
 {
     const hr_parameter *p = l->kernel->parameters(l->kernel);
-    unsigned char *memory = arguments + round_up(l->kernel->argument_bytes);
+    void *views[HR_MOST_PARAMETERS] = {NULL};
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
-        const hri_kernel_argument *a = &l->arguments[i];
-        const void *pointer = NULL;
-        if (p[i].kind == HR_PARAMETER_VALUE) {
-            memcpy(arguments + p[i].at, a->value, a->bytes);
-            continue;
+        if (p[i].kind == HR_PARAMETER_VIEW) {
+            views[i] = hri_host_address(&l->arguments[i].place);
         }
-        if (p[i].kind == HR_PARAMETER_TILE) {
-            pointer = memory;
-            memory += round_up(a->bytes);
-        } else {
-            pointer = hri_host_address(&a->place);
-            memcpy(arguments + p[i].shape_at, &a->shape, sizeof a->shape);
-        }
-        memcpy(arguments + p[i].at, &pointer, sizeof pointer);
     }
+    hri_arguments_fill(l->kernel, l->arguments, views, arguments);
 }
 
 hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
@@ -64,12 +45,13 @@ hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
     int64_t tiles = count[0] * count[1] * count[2];
     int64_t batch = hri_ceil_div(tiles, BATCHES);
     int64_t batches = hri_ceil_div(tiles, batch);
-    size_t memory = tile_memory(l);
-    size_t stride = round_up(l->kernel->argument_bytes) + memory;
+    const bool own = has_tile_memory(l->kernel);
+    size_t stride = hri_arguments_bytes(l->kernel, l->arguments);
     host_launch *launch = calloc(1, sizeof *launch);
     /* without memory of tiles all batches share one struct */
-    size_t copies = memory > 0 ? (size_t)batches : 1;
-    unsigned char *arguments = aligned_alloc(ALIGNMENT, copies * stride);
+    size_t copies = own ? (size_t)batches : 1;
+    unsigned char *arguments =
+        aligned_alloc(HRI_ARGUMENTS_ALIGNMENT, copies * stride);
     if (launch == NULL || arguments == NULL) {
         free(launch);
         free(arguments);
@@ -80,7 +62,7 @@ hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
                             .domain = l->domain,
                             .tiles = tiles,
                             .batch = batch,
-                            .stride = memory > 0 ? stride : 0,
+                            .stride = own ? stride : 0,
                             .arguments = arguments};
     for (size_t i = 0; i < copies; i++) {
         fill(l, arguments + i * stride);

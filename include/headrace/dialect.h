@@ -25,6 +25,10 @@
  *  whether indices are inside. HR_MEMORY const float * points to elements,
  *  which are HR_STRIDE(view, d) apart; the last dimension has no gaps.
  *  HR_DOMAIN(d) and HR_TILE(d) are extents of the domain and of a tile.
+ *  A launch may run a part of its domain (grid.h); indices are those of the
+ *  whole all the same, and HR_END(d) is where the part ends. It may also give
+ *  an item several points in a row of a dimension that is not the last: those
+ *  from i to less than i + HR_STEP(d) and HR_END(d).
  *
  *  HR_EACH1(i), HR_EACH2(row, col), HR_EACH3(slice, row, col) run their block
  *  for each point of the domain that this call is responsible for. HR_ITEMS1 to
@@ -87,6 +91,7 @@ typedef struct hr_shape {
 } hr_shape;
 typedef struct hr_domain {
     hr_index extent[3], tile[3], tiles[3], number[3];
+    hr_index first[3], end[3], step[3];
 } hr_domain;
 #endif
 
@@ -169,6 +174,8 @@ HR_COMPLEX_(hr_c64, double)
 
 #define HR_DOMAIN(d) (hr_d.extent[d])
 #define HR_TILE(d)   (hr_d.tile[d])
+#define HR_END(d)    (hr_d.end[d])
+#define HR_STEP(d)   (hr_d.step[d])
 #define HR_LOCAL0    hr_l0
 #define HR_LOCAL1    hr_l1
 #define HR_LOCAL2    hr_l2
@@ -197,7 +204,9 @@ HR_COMPLEX_(hr_c64, double)
 /* Where the item stands: its tile's number and its place in the tile, from the
  * last dimension, which lies next to each other, to the first. */
 #define HR_INDEX_(rank, d)                                                     \
-    (HR_NUMBER_(rank, d) * hr_d.tile[d] + HR_ITEM_(rank, d))
+    (hr_d.first[d] +                                                           \
+     (HR_NUMBER_(rank, d) * hr_d.tile[d] + HR_ITEM_(rank, d)) *                \
+         ((d) + 1 == (rank) ? 1 : hr_d.step[d]))
 
 #define HR_ITEMS1(i)                                                           \
     for (hr_index hr_once = 1, hr_l0 = HR_ITEM_(1, 0), i = HR_INDEX_(1, 0);    \
@@ -211,11 +220,11 @@ HR_COMPLEX_(hr_c64, double)
                   hr_l2 = HR_ITEM_(3, 2), i = HR_INDEX_(3, 0),                 \
                   j = HR_INDEX_(3, 1), k = HR_INDEX_(3, 2);                    \
          hr_once; hr_once = 0)
-#define HR_EACH1(i)    HR_ITEMS1(i) if (i < HR_DOMAIN(0))
-#define HR_EACH2(i, j) HR_ITEMS2(i, j) if (i < HR_DOMAIN(0) && j < HR_DOMAIN(1))
+#define HR_EACH1(i)    HR_ITEMS1(i) if (i < HR_END(0))
+#define HR_EACH2(i, j) HR_ITEMS2(i, j) if (i < HR_END(0) && j < HR_END(1))
 #define HR_EACH3(i, j, k)                                                      \
     HR_ITEMS3(i, j, k)                                                         \
-    if (i < HR_DOMAIN(0) && j < HR_DOMAIN(1) && k < HR_DOMAIN(2))
+    if (i < HR_END(0) && j < HR_END(1) && k < HR_END(2))
 
 #endif
 

@@ -33,8 +33,11 @@ typedef struct hr_shape {
 typedef struct hr_domain {
     int64_t extent[HR_MOST_RANK]; /**< of the domain */
     int64_t tile[HR_MOST_RANK];   /**< items of a tile */
-    int64_t tiles[HR_MOST_RANK];  /**< how many tiles there are */
+    int64_t tiles[HR_MOST_RANK];  /**< how many tiles the part has */
     int64_t number[HR_MOST_RANK]; /**< which of them this is; host only */
+    int64_t first[HR_MOST_RANK];  /**< of the part of the domain that runs */
+    int64_t end[HR_MOST_RANK];    /**< and behind its last point */
+    int64_t step[HR_MOST_RANK];   /**< points that an item stands for */
 } hr_domain;
 
 /** What a parameter of a kernel is. */

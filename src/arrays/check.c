@@ -39,12 +39,17 @@ static hr_status make_view(checking *c, uint32_t i)
     hri_watched *v = &c->watch.views[i];
     const hr_parameter *p =
         &c->launch->kernel->parameters(c->launch->kernel)[i];
+    const hri_kernel_argument *a = &c->launch->arguments[i];
     v->parameter = p;
+    v->shape = a->shape;
+    v->shape.start = 0;
     v->count = 1;
     for (uint32_t d = p->rank; d-- > 0;) {
-        v->shape.extent[d] = c->launch->arguments[i].shape.extent[d];
+        v->held_first[d] = a->held_first[d];
+        v->held[d] = a->held[d];
         v->shape.stride[d] = v->count;
-        v->count *= v->shape.extent[d];
+        v->shape.start -= v->held_first[d] * v->count;
+        v->count *= v->held[d];
     }
     const size_t count = (size_t)v->count, bytes = round_up(bytes_of(v));
     v->now = aligned_alloc(ALIGNMENT, bytes);
@@ -128,7 +133,7 @@ static hr_status copy_view(const checking *c, uint32_t i, void *packed,
     const hri_kernel_argument *a = &c->launch->arguments[i];
     const uint32_t rank = v->parameter->rank;
     const size_t bytes = v->parameter->bytes;
-    const int64_t *size = v->shape.extent, *stride = a->shape.stride;
+    const int64_t *size = v->held, *stride = a->shape.stride;
     hri_copy box = {.width = (size_t)size[rank - 1] * bytes,
                     .height = rank > 1 ? (size_t)size[rank - 2] : 1,
                     .depth = rank > 2 ? (size_t)size[0] : 1};

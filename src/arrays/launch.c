@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Launching kernels: rules, and what arguments become on a place. */
+#include "arrays/launch.h"
+
 #include "arrays/array.h"
 #include "arrays/check.h"
 #include "arrays/tile.h"
@@ -51,7 +53,7 @@ typedef struct launching {
     bool linear[HR_MOST_PARAMETERS];
     hri_kernel_argument passed[HR_MOST_PARAMETERS];
     hri_launch launch;
-    const hr_extent *tile; /* the caller's; NULL: ours */
+    const hri_part *part;
 } launching;
 
 /* ---- rules */
@@ -147,11 +149,13 @@ static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
 
 /* ---- arguments */
 
-/* Where a view is; false when its elements do not lie a whole number of
- * elements apart there. */
+/* Where a view is, and what the kernel is told of it; false when its elements
+ * do not lie a whole number of elements apart there. */
 static bool pass_view(launching *l, uint32_t i)
 {
     const hr_view *v = &l->arguments[i].view;
+    const hri_window *w =
+        l->part->windows != NULL ? &l->part->windows[i] : NULL;
     const int64_t bytes = (int64_t)v->element_bytes;
     hri_kernel_argument *x = &l->passed[i];
     int64_t stride[HR_MOST_RANK] = {0};
@@ -160,8 +164,11 @@ static bool pass_view(launching *l, uint32_t i)
     bool whole =
         (int64_t)x->place.offset % bytes == 0 || x->place.buffer == NULL;
     for (uint32_t d = 0; d < v->extent.rank; d++) {
-        x->shape.extent[d] = v->extent.size[d];
+        x->held[d] = v->extent.size[d];
+        x->held_first[d] = w != NULL ? w->first[d] : 0;
+        x->shape.extent[d] = w != NULL ? w->extent[d] : x->held[d];
         x->shape.stride[d] = stride[d] / bytes;
+        x->shape.start -= x->held_first[d] * x->shape.stride[d];
         whole = whole && (v->extent.size[d] == 1 || stride[d] % bytes == 0);
     }
     return whole;
@@ -312,7 +319,7 @@ static hr_status enqueue(launching *l)
         status = find_module(l);
     }
     if (status == HR_OK) {
-        status = hri_tile_fit(&l->launch, l->tile == NULL, l->arguments);
+        status = hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments);
     }
     if (status == HR_OK) {
         status = begin_views(l);
@@ -330,16 +337,10 @@ static hr_status enqueue(launching *l)
     return status == HR_OK ? end_views(l) : status;
 }
 
-hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
-                    const hr_extent *tile, const hr_argument *arguments,
-                    size_t count)
+hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
+                          const hri_part *part, const hr_argument *arguments,
+                          size_t count)
 {
-    if (queue == NULL || kernel == NULL || arguments == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "launch: %s is NULL",
-                        queue == NULL    ? "the queue"
-                        : kernel == NULL ? "the kernel"
-                                         : "the list of arguments");
-    }
     if (count != kernel->parameter_count) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %u parameters, but %zu arguments", kernel->name,
@@ -351,12 +352,11 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
                    .arguments = arguments,
                    .place = hri_place_of(queue->context, queue->accelerator),
                    .launch = {.kernel = kernel},
-                   .tile = tile};
-    hr_status status = hri_tile_choose(&l.launch, &domain, tile,
-                                       queue->accelerator->device->info.host);
-    pthread_mutex_lock(&queue->context->lock);
+                   .part = part};
+    hr_status status =
+        hri_tile_choose(&l.launch, part, queue->accelerator->device->info.host);
     status = status == HR_OK ? hri_text_check(kernel, queue->context) : status;
-    for (uint32_t i = 0; i < kernel->parameter_count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         status = check_argument(&l, i);
     }
     if (status == HR_OK) {
@@ -368,9 +368,26 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
     if (status == HR_OK) {
         status = hri_check_tell(queue->context);
     }
-    pthread_mutex_unlock(&queue->context->lock);
-    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         hri_boxes_finish(&l.regions[i]);
     }
+    return status;
+}
+
+hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
+                    const hr_extent *tile, const hr_argument *arguments,
+                    size_t count)
+{
+    if (queue == NULL || kernel == NULL || arguments == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "launch: %s is NULL",
+                        queue == NULL    ? "the queue"
+                        : kernel == NULL ? "the kernel"
+                                         : "the list of arguments");
+    }
+    hri_part part = hri_part_of(domain);
+    part.tile = tile;
+    pthread_mutex_lock(&queue->context->lock);
+    hr_status status = hri_launch_part(queue, kernel, &part, arguments, count);
+    pthread_mutex_unlock(&queue->context->lock);
     return status;
 }

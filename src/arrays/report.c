@@ -39,7 +39,10 @@ static void say_who(sentence *s, const hri_watch *w, const hri_seen *who)
     int64_t at[HR_MOST_RANK];
     for (int i = HR_MOST_RANK - 1; i >= 0; i--) {
         int64_t number = tile % d->tiles[i];
-        at[i] = item ? number * d->tile[i] + local % d->tile[i] : number;
+        at[i] = item
+                    ? d->first[i] + (number * d->tile[i] + local % d->tile[i]) *
+                                        d->step[i]
+                    : number;
         tile /= d->tiles[i];
         local /= d->tile[i];
     }
@@ -82,6 +85,23 @@ static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
     say_element(s, r);
 }
 
+/* What there is of the extent, when that is not all of it. */
+static void say_part(sentence *s, const hri_watched *v)
+{
+    const uint32_t rank = v->parameter->rank;
+    bool all = true;
+    for (uint32_t d = 0; d < rank; d++) {
+        all = all && v->held_first[d] == 0 && v->held[d] == v->shape.extent[d];
+    }
+    if (!all) {
+        say(s, ", of which this part reads and writes ");
+        say_numbers(s, v->held, rank, " x ");
+        say(s, " from (");
+        say_numbers(s, v->held_first, rank, ", ");
+        say(s, ") on");
+    }
+}
+
 static void say_fault(sentence *s, const hri_watch *w, const hri_report *r)
 {
     const hr_parameter *p = r->view->parameter;
@@ -89,6 +109,7 @@ static void say_fault(sentence *s, const hri_watch *w, const hri_report *r)
     case HRI_OUTSIDE:
         say(s, ", outside its extent ");
         say_numbers(s, r->view->shape.extent, p->rank, " x ");
+        say_part(s, r->view);
         break;
     case HRI_RANK:
         say(s, ", but %s has rank %u", p->name, p->rank);
@@ -133,7 +154,8 @@ void hri_watch_report_element(hri_watch *watch, int64_t element,
     const hr_shape *shape = &report->view->shape;
     report->rank = report->view->parameter->rank;
     for (uint32_t d = 0; d < report->rank; d++) {
-        report->index[d] = element / shape->stride[d];
+        report->index[d] =
+            report->view->held_first[d] + element / shape->stride[d];
         element %= shape->stride[d];
     }
     hri_watch_report(watch, report);

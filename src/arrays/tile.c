@@ -4,13 +4,12 @@
 #include "base/size.h"
 
 /* Long rows for the host, whose loops become vectors; else what suits GPUs. */
-static int64_t usual_tile(bool host, uint32_t rank, uint32_t d,
-                          const hr_extent *domain)
+static int64_t usual_tile(bool host, uint32_t rank, uint32_t d, int64_t items)
 {
     static const int64_t device[HR_MOST_RANK][HR_MOST_RANK] = {
         {256, 1, 1}, {8, 32, 1}, {4, 8, 8}};
     if (host) {
-        return d + 1 < rank ? 1 : hri_min(domain->size[d], HR_MOST_ITEMS);
+        return d + 1 < rank ? 1 : hri_min(items, HR_MOST_ITEMS);
     }
     return device[rank - 1][d];
 }
@@ -23,7 +22,8 @@ static int64_t items_of(const hr_domain *x)
 static void count_tiles(hr_domain *x)
 {
     for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
-        x->tiles[d] = hri_ceil_div(x->extent[d], x->tile[d]);
+        int64_t items = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
+        x->tiles[d] = hri_ceil_div(items, x->tile[d]);
     }
 }
 
@@ -46,11 +46,20 @@ static hr_status refuse_domain(const char *name, const hr_extent *domain)
                     "%s: a domain of more than 2^63 - 1 points", name);
 }
 
-hr_status hri_tile_choose(hri_launch *launch, const hr_extent *domain,
-                          const hr_extent *tile, bool host)
+hri_part hri_part_of(hr_extent domain)
+{
+    hri_part part = {.domain = domain, .step = {1, 1, 1}};
+    for (uint32_t d = 0; d < domain.rank && d < HR_MOST_RANK; d++) {
+        part.end[d] = domain.size[d];
+    }
+    return part;
+}
+
+hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
 {
     hr_domain *x = &launch->domain;
     const char *name = launch->kernel->name;
+    const hr_extent *domain = &part->domain, *tile = part->tile;
     int64_t items = 1;
     if (hr_extent_count(*domain) == 0) {
         return refuse_domain(name, domain);
@@ -64,9 +73,13 @@ hr_status hri_tile_choose(hri_launch *launch, const hr_extent *domain,
     for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
         bool there = d < domain->rank;
         x->extent[d] = there ? domain->size[d] : 1;
+        x->first[d] = there ? part->first[d] : 0;
+        x->end[d] = there ? part->end[d] : 1;
+        x->step[d] = there ? part->step[d] : 1;
+        const int64_t most = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
         x->tile[d] = !there         ? 1
                      : tile != NULL ? tile->size[d]
-                                    : usual_tile(host, domain->rank, d, domain);
+                                    : usual_tile(host, domain->rank, d, most);
         if (x->tile[d] < 1 || x->tile[d] > HR_MOST_ITEMS ||
             (items *= x->tile[d]) > HR_MOST_ITEMS) {
             return hri_fail(HR_ERROR_COMPUTE_DOMAIN,

@@ -250,8 +250,9 @@ void *hr_checked_at(const hr_checked_access *access)
     }
     bool inside = access->rank == v->parameter->rank;
     for (uint32_t d = 0; d < access->rank && inside; d++) {
-        inside = index[d] >= 0 && index[d] < v->shape.extent[d];
-        element += inside ? index[d] * v->shape.stride[d] : 0;
+        const int64_t at = index[d] - v->held_first[d];
+        inside = at >= 0 && at < v->held[d];
+        element += inside ? at * v->shape.stride[d] : 0;
     }
     return inside ? access_element(w, v, element, access->line)
                   : stray(w, v, access->line, access->rank, index);

@@ -35,7 +35,9 @@ typedef struct hri_element {
 typedef struct hri_watched {
     const hr_parameter *parameter; /* NULL: no view */
     hr_shape shape;
-    int64_t count;         /* elements */
+    /* its elements: of what the shape says those from held_first on */
+    int64_t held_first[HR_MOST_RANK], held[HR_MOST_RANK];
+    int64_t count;         /* of them */
     unsigned char *now;    /* what the kernel works on */
     unsigned char *before; /* what was there before the launch */
     unsigned char *first;  /* what the first of two runs left */

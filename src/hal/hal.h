@@ -114,6 +114,10 @@ typedef struct hri_kernel_argument {
     hri_place place; /* of a view: where its buffer starts, or host memory; its
                         offset is that of element `start` 0 */
     hr_shape shape;  /* of a view */
+    /* of a view: those of its elements that are there, whatever extent the
+     * kernel is told; start is that of the first of them, held_first, so that
+     * indices are those of the whole */
+    int64_t held_first[HR_MOST_RANK], held[HR_MOST_RANK];
     const void *value; /* of a value; copied when the launch is enqueued */
     size_t bytes;      /* of a value, or of memory of the tile */
 } hri_kernel_argument;
@@ -129,8 +133,8 @@ typedef struct hri_launch {
     const hr_kernel *kernel;
     hri_module *module; /* of kernel; NULL where info.host */
     uint32_t rank;
-    hr_domain domain; /* dimensions from rank on have extent 1; number is the
-                         backend's own */
+    hr_domain domain; /* dimensions from rank on have extent and step 1, the
+                         last one of all step 1; number is the backend's own */
     const hri_kernel_argument *arguments; /* as many as the kernel has */
 } hri_launch;
 

@@ -50,16 +50,20 @@ extern const char HR_KERNEL_TEXT[];
 #define HR_PRIVATE(type, name) type name##_private[HR_MOST_ITEMS]
 #define HR_P(name)             name##_private[hr_item]
 
+/* Items of the tile, and of those the ones inside: all but the last dimension
+ * may have steps. */
 #define HR_FIRST_(d) (hr_d.number[d] * hr_d.tile[d])
+#define HR_MANY_(d, all)                                                       \
+    ((all)-HR_FIRST_(d) < HR_TILE(d) ? (all)-HR_FIRST_(d) : HR_TILE(d))
 #define HR_LEFT_(d)                                                            \
-    (HR_DOMAIN(d) - HR_FIRST_(d) < HR_TILE(d) ? HR_DOMAIN(d) - HR_FIRST_(d)    \
-                                              : HR_TILE(d))
+    HR_MANY_(d, (HR_END(d) - hr_d.first[d] + HR_STEP(d) - 1) / HR_STEP(d))
+#define HR_LEFT_LAST_(d) HR_MANY_(d, HR_END(d) - hr_d.first[d])
 #define HR_LOOP_(d, i, count)                                                  \
-    for (hr_index hr_l##d = 0, i = HR_FIRST_(d); hr_l##d < (count);            \
-         hr_l##d++, i++)
+    for (hr_index hr_l##d = 0, i = hr_d.first[d] + HR_FIRST_(d) * HR_STEP(d);  \
+         hr_l##d < (count); hr_l##d++, i += HR_STEP(d))
 #define HR_LAST_(d, i, count, before)                                          \
     for (hr_index hr_l##d = 0, hr_item = (before)*HR_TILE(d),                  \
-                  i = HR_FIRST_(d);                                            \
+                  i = hr_d.first[d] + HR_FIRST_(d);                            \
          HR_MORE_(d, hr_l##d < (count)); hr_l##d++, hr_item++, i++)
 #define HR_ITEMS1(i) HR_LAST_(0, i, HR_TILE(0), 0)
 #define HR_ITEMS2(i, j)                                                        \
@@ -68,13 +72,13 @@ extern const char HR_KERNEL_TEXT[];
     HR_LOOP_(0, i, HR_TILE(0))                                                 \
     HR_LOOP_(1, j, HR_TILE(1))                                                 \
     HR_LAST_(2, k, HR_TILE(2), hr_l0 *HR_TILE(1) + hr_l1)
-#define HR_EACH1(i) HR_LAST_(0, i, HR_LEFT_(0), 0)
+#define HR_EACH1(i) HR_LAST_(0, i, HR_LEFT_LAST_(0), 0)
 #define HR_EACH2(i, j)                                                         \
-    HR_LOOP_(0, i, HR_LEFT_(0)) HR_LAST_(1, j, HR_LEFT_(1), hr_l0)
+    HR_LOOP_(0, i, HR_LEFT_(0)) HR_LAST_(1, j, HR_LEFT_LAST_(1), hr_l0)
 #define HR_EACH3(i, j, k)                                                      \
     HR_LOOP_(0, i, HR_LEFT_(0))                                                \
     HR_LOOP_(1, j, HR_LEFT_(1))                                                \
-    HR_LAST_(2, k, HR_LEFT_(2), hr_l0 *HR_TILE(1) + hr_l1)
+    HR_LAST_(2, k, HR_LEFT_LAST_(2), hr_l0 *HR_TILE(1) + hr_l1)
 
 /* ---- numbers: a function for each type, picked by what a pointer is of */
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches of a part of a domain, with windows of views. */
+#ifndef HRI_ARRAYS_LAUNCH_H
+#define HRI_ARRAYS_LAUNCH_H
+
+#include <headrace/kernel.h>
+
+/* What a kernel is told of a view: that it is the elements from `first` on of
+ * something larger, all of which indices count. */
+typedef struct hri_window {
+    int64_t first[HR_MOST_RANK];
+    int64_t extent[HR_MOST_RANK]; /* of the whole */
+} hri_window;
+
+/* The points from first to before end of a domain of this extent, which they
+ * may also lie outside of; all count as one rank. */
+typedef struct hri_part {
+    hr_extent domain;
+    int64_t first[HR_MOST_RANK], end[HR_MOST_RANK];
+    int64_t step[HR_MOST_RANK]; /* points of an item; 1 in the last dimension */
+    const hr_extent *tile;      /* of items; NULL: a usual one */
+    const hri_window *windows;  /* of each argument; NULL: views are whole */
+} hri_part;
+
+/* All of a domain. */
+hri_part hri_part_of(hr_extent domain);
+
+/* hr_launch of a part, whose queue, kernel and list are not NULL. The caller
+ * holds the context's lock. */
+hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
+                          const hri_part *part, const hr_argument *arguments,
+                          size_t count);
+
+#endif

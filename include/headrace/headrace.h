@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** @file headrace.h
  *  All of Headrace. Read status.h, matrix.h, context.h, gemm.h, npy.h, and for
- *  kernels of your own queue.h, array.h, view.h, kernel.h, half.h, check.h, in
- *  that order, as its manual; dialect.h is the language of kernels.
+ *  kernels of your own queue.h, array.h, view.h, kernel.h, split.h, half.h,
+ *  check.h, in that order, as its manual; dialect.h is the language of kernels.
  */
 #ifndef HEADRACE_H
 #define HEADRACE_H
@@ -16,6 +16,7 @@
 #include <headrace/matrix.h>
 #include <headrace/npy.h>
 #include <headrace/queue.h>
+#include <headrace/split.h>
 #include <headrace/status.h>
 #include <headrace/view.h>
 

@@ -11,6 +11,7 @@
 #include <headrace/check.h>
 #include <headrace/context.h>
 #include <headrace/gemm.h>
+#include <headrace/grid.h>
 #include <headrace/half.h>
 #include <headrace/kernel.h>
 #include <headrace/matrix.h>

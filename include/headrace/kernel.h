@@ -81,6 +81,8 @@ typedef struct hr_argument {
     hr_view view;
     const void *value;
     size_t bytes;
+    uint32_t field; /**< 1 + a field of a grid (grid.h); 0: the view */
+    bool near;      /**< its neighbours are read too */
 } hr_argument;
 
 /** A view that the kernel reads (hr_in), writes (hr_out: what it leaves out has

@@ -121,13 +121,15 @@ typedef hr_status (*hri_carry)(void *data, int from, const hri_box *box);
 hr_status hri_array_gather(hr_array *array, int place, hri_boxes *wanted,
                            hri_carry carry, void *data);
 
-/* copy.c: copy between two boxes in host memory, on the caller's thread: no
- * accelerator is needed for these. */
+/* transfer.c: copy between two boxes in host memory, on the caller's thread. */
 void hri_copy_rows(const hri_copy *copy);
+/* Wait for all that the caller's read or write of host memory must not
+ * overtake. */
+hr_status hri_uses_wait(hr_array *array, const hri_boxes *region, bool writes);
 
-/* transfer.c: enqueue the copy of a box between two places of which one is the
- * host, or both are peers, on queue if it is of one of them, else on a
- * carrier. The boxes differ by a shift when the arrays do. */
+/* Enqueue the copy of a box between two places of which one is the
+ * host, or both are peers, or copy in host memory; on queue if it is of one of
+ * them, else on a carrier. The boxes differ by a shift when the arrays do. */
 hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
                        hr_array *to, int to_place, const hri_box *to_box,
                        hr_queue *queue);

@@ -86,32 +86,6 @@ static int busiest_place(const side *from)
     return best;
 }
 
-/* ---- host memory to host memory */
-
-static hr_status wait_for(hr_array *array, const hri_boxes *region, bool writes)
-{
-    hri_marks marks = {0};
-    hr_status status =
-        hri_uses_collect(array, HRI_HOST, region, !writes, &marks);
-    if (status == HR_OK) {
-        status = hri_marks_wait(&marks);
-    }
-    hri_marks_finish(&marks);
-    return status;
-}
-
-void hri_copy_rows(const hri_copy *c)
-{
-    char *to = (char *)c->to.host + c->to.offset;
-    const char *from = (const char *)c->from.host + c->from.offset;
-    for (size_t z = 0; z < c->depth; z++) {
-        for (size_t y = 0; y < c->height; y++) {
-            memcpy(to + z * c->to_slice + y * c->to_pitch,
-                   from + z * c->from_slice + y * c->from_pitch, c->width);
-        }
-    }
-}
-
 /* ---- boxes to boxes of the same size */
 
 static hri_box shifted(const copying *c, const hri_box *box)
@@ -139,33 +113,14 @@ static bool are_alike(copying *c)
     return alike;
 }
 
-static hr_status copy_on_host(const copying *c, const hri_box *box,
-                              const hri_box *to_box)
-{
-    hr_array *from = c->from.view.array, *to = c->to.view.array;
-    const hri_boxes read = hri_boxes_of(box), written = hri_boxes_of(to_box);
-    hr_status status = wait_for(from, &read, false);
-    if (status == HR_OK) {
-        status = wait_for(to, &written, true);
-    }
-    if (status == HR_OK) {
-        const hri_copy copy =
-            hri_store_copy(from, HRI_HOST, box, to, HRI_HOST, to_box);
-        hri_copy_rows(&copy);
-    }
-    return status;
-}
-
 static hr_status carry(void *data, int from, const hri_box *box)
 {
     const copying *c = data;
     hr_array *to = c->to.view.array;
     hri_box to_box = shifted(c, box);
     const hri_boxes region = hri_boxes_of(&to_box);
-    hr_status status = from == HRI_HOST && c->place == HRI_HOST
-                           ? copy_on_host(c, box, &to_box)
-                           : hri_transfer(c->from.view.array, from, box, to,
-                                          c->place, &to_box, NULL);
+    hr_status status = hri_transfer(c->from.view.array, from, box, to, c->place,
+                                    &to_box, NULL);
     return status == HR_OK ? hri_array_end(to, c->place, &region, HR_OUT, NULL)
                            : status;
 }
@@ -213,7 +168,7 @@ static hr_status order(const side *s, int place, bool writes, hri_queue *queue)
 {
     return queue != NULL
                ? hri_uses_order(s->view.array, place, &s->region, writes, queue)
-               : wait_for(s->view.array, &s->region, writes);
+               : hri_uses_wait(s->view.array, &s->region, writes);
 }
 
 static hr_status copy_there(copying *c)

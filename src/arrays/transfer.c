@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of boxes between two places. */
+#include <string.h>
+
 #include "arrays/array.h"
 
 static hri_accelerator *at(const hr_context *context, int place)
@@ -36,10 +38,57 @@ static void count(hr_context *context, int from, int to, uint64_t bytes)
     }
 }
 
+/* ---- host memory to host memory: the calling thread copies */
+
+hr_status hri_uses_wait(hr_array *array, const hri_boxes *region, bool writes)
+{
+    hri_marks marks = {0};
+    hr_status status =
+        hri_uses_collect(array, HRI_HOST, region, !writes, &marks);
+    if (status == HR_OK) {
+        status = hri_marks_wait(&marks);
+    }
+    hri_marks_finish(&marks);
+    return status;
+}
+
+void hri_copy_rows(const hri_copy *c)
+{
+    char *to = (char *)c->to.host + c->to.offset;
+    const char *from = (const char *)c->from.host + c->from.offset;
+    for (size_t z = 0; z < c->depth; z++) {
+        for (size_t y = 0; y < c->height; y++) {
+            memcpy(to + z * c->to_slice + y * c->to_pitch,
+                   from + z * c->from_slice + y * c->from_pitch, c->width);
+        }
+    }
+}
+
+static hr_status copy_on_host(hr_array *from, const hri_box *box, hr_array *to,
+                              const hri_box *to_box)
+{
+    const hri_boxes read = hri_boxes_of(box), written = hri_boxes_of(to_box);
+    hr_status status = hri_uses_wait(from, &read, false);
+    if (status == HR_OK) {
+        status = hri_uses_wait(to, &written, true);
+    }
+    if (status == HR_OK) {
+        const hri_copy copy =
+            hri_store_copy(from, HRI_HOST, box, to, HRI_HOST, to_box);
+        hri_copy_rows(&copy);
+    }
+    return status;
+}
+
+/* ---- all others */
+
 hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
                        hr_array *to, int to_place, const hri_box *to_box,
                        hr_queue *queue)
 {
+    if (from_place == HRI_HOST && to_place == HRI_HOST) {
+        return copy_on_host(from, box, to, to_box);
+    }
     hr_context *context = from->context;
     hri_accelerator *worker = NULL;
     hri_queue *chosen = NULL;

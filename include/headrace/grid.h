@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/** @file grid.h
+ *  Grids: fields that live on accelerators while kernels step them.
+ *
+ *  A grid is an extent of rank 1 to 3 and any number of fields, whose elements
+ *  are called cells. It is cut along dimension 0 into bands, one for each
+ *  accelerator, as wide as each is fast. A step is a list of stages: kernels
+ *  (headrace/dialect.h) that run for every cell, and swaps of two fields. What
+ *  a kernel reads of neighbours lies in halos around each band, and at the ends
+ *  of the grid in cells beyond it, at indices -1, -2, ... and extent, extent +
+ *  1, ... The library fills both: from the bands beside, copied from
+ *  accelerator to accelerator while the inner part of the band is still at
+ *  work, and by the rule of the boundary. Nothing else moves while a grid
+ *  steps.
+ *
+ *      HR_KERNEL2(heat, (IN, float, 2, now), (OUT, float, 2, next))
+ *      {
+ *          HR_EACH2(i, j)
+ *          {
+ *              HR_AT2(next, i, j) =
+ *                  0.25f * (HR_AT2(now, i - 1, j) + HR_AT2(now, i + 1, j) +
+ *                           HR_AT2(now, i, j - 1) + HR_AT2(now, i, j + 1));
+ *          }
+ *      }
+ *
+ *  Indices, HR_DOMAIN and HR_EXTENT are those of the whole grid, so a kernel
+ *  does not know of bands; what it leaves is the same, bit for bit, on any
+ *  number of accelerators of one kind, whatever the bands. Kinds of
+ *  accelerators differ by what their compilers round.
+ *
+ *  Calls enqueue and return; hr_grid_finish waits. When one has failed, the
+ *  fields have no values any more, and all that follows fails with the same
+ *  sentence, until new values are scattered.
+ *
+ *  A grid is used by one thread at a time. Grids are destroyed before their
+ *  context. */
+#ifndef HEADRACE_GRID_H
+#define HEADRACE_GRID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <headrace/kernel.h>
+#include <headrace/matrix.h>
+#include <headrace/split.h>
+#include <headrace/view.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr_grid hr_grid;
+
+/** What cells beyond an end of the grid hold. n is its extent there. */
+typedef enum hr_boundary {
+    HR_BOUNDARY_CONSTANT = 0, /**< a value that stays */
+    HR_BOUNDARY_CLAMP,        /**< the last cell inside: -2 is 0 */
+    HR_BOUNDARY_MIRROR,       /**< a mirror on the end: -1 is 0, -2 is 1 */
+    HR_BOUNDARY_PERIODIC,     /**< the other end: -1 is n - 1 */
+    HR_BOUNDARY_USER          /**< what stages of the caller's write there */
+} hr_boundary;
+
+/** One side of a field in one dimension. */
+typedef struct hr_side {
+    int64_t halo;         /**< so many cells are read beyond one's own; 0 or
+                               more */
+    hr_boundary boundary; /**< beyond the end of the grid */
+    const void *value;    /**< of a constant boundary, one cell; NULL: zeros */
+} hr_side;
+
+/** A field. Cells beyond two ends at once follow the boundary of both, but are
+ *  constant where one of them is, that of the lower dimension first, and the
+ *  user's where one of them is his. */
+typedef struct hr_field {
+    size_t element_bytes;
+    hr_side before[HR_MOST_RANK]; /**< lower indices, of each dimension */
+    hr_side after[HR_MOST_RANK];  /**< higher indices */
+} hr_field;
+
+/** A field whose sides are all alike.
+ * @owner   value is borrowed until hr_grid_create has returned.
+ * @threads Any thread. */
+HR_API hr_field hr_field_of(size_t element_bytes, int64_t halo,
+                            hr_boundary boundary, const void *value);
+
+typedef struct hr_grid_options {
+    uint32_t size; /**< sizeof(hr_grid_options) */
+    uint32_t accelerator_count;
+    const uint32_t *accelerators; /**< indices in the context, in the order of
+                                       their bands; NULL: all */
+    const double *weights; /**< of bands, as many: shares of dimension 0 that
+                                stay. NULL: measured while stepping, and moved
+                                when that pays */
+    uint32_t steps_per_exchange; /**< cells of a halo that are worked out twice
+                                      save an exchange: so many steps are made
+                                      from one. 0: as measured */
+} hr_grid_options;
+
+#define HR_GRID_OPTIONS_INIT                                                   \
+    {                                                                          \
+        sizeof(hr_grid_options), 0, NULL, NULL, 0                              \
+    }
+
+/** A grid whose fields hold zeros.
+ *
+ * @shape   Bands of rank 1 start at multiples of 64 cells. There are fewer
+ *          bands than accelerators where there are not as many rows, and where
+ *          weights are 0.
+ * @owner   *grid is the caller's, to be given to hr_grid_destroy. Written only
+ *          on success. options may be NULL.
+ * @errors  HR_ERROR_INVALID for NULL, an extent that is none, no field, a field
+ *          without bytes or with a negative halo, more than HR_MOST_FIELDS, or
+ *          options that are not valid; HR_ERROR_OUT_OF_MEMORY, with the
+ *          numbers, when the accelerators together do not hold the fields.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_grid_create(hr_context *context,
+                                             hr_extent extent,
+                                             const hr_field *fields,
+                                             uint32_t count,
+                                             const hr_grid_options *options,
+                                             hr_grid **grid);
+
+enum { HR_MOST_FIELDS = 64 };
+
+/** Wait for all work and free the grid. NULL is accepted.
+ * @threads One at a time for each grid. */
+HR_API void hr_grid_destroy(hr_grid *grid);
+
+/** Copy packed values of the whole extent into a field, and wait. What failed
+ *  before is forgotten.
+ *
+ * @owner   Reads data during the call.
+ * @errors  HR_ERROR_INVALID for NULL or a field that is none;
+ *          HR_ERROR_OUT_OF_MEMORY; whatever the accelerators report.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_scatter(hr_grid *grid, uint32_t field,
+                                              const void *data);
+
+/** Copy a field's values to packed memory, and wait.
+ *
+ * @owner   Writes data during the call.
+ * @errors  Those of hr_grid_scatter, and of the work that made the values.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_gather(hr_grid *grid, uint32_t field,
+                                             void *data);
+
+/** Copy a view into the section of a field that starts at origin, after all
+ *  that was enqueued before and before all that follows.
+ *
+ * @shape   The view has the grid's rank and the field's element_bytes, and fits
+ *          inside at origin[0 .. rank - 1]; NULL: at the start.
+ * @owner   As hr_copy_async.
+ * @errors  Those of hr_copy_async; HR_ERROR_INVALID when it does not fit.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_write(hr_grid *grid, uint32_t field,
+                                            const int64_t *origin,
+                                            hr_view from);
+
+/** Copy a section of a field to a view, likewise: values as of now, while later
+ *  steps go on. hr_synchronize or hr_map of the view waits for it.
+ *
+ *  Otherwise as hr_grid_write.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_read(hr_grid *grid, uint32_t field,
+                                           const int64_t *origin, hr_view to);
+
+/** A field as an argument of a stage: read, neighbours within its halo too; see
+ *  also hr_in, which gives an ordinary view, whole, to every band.
+ * @threads Any thread. */
+HR_API hr_argument hr_field_in(uint32_t field);
+/** Read, of each cell itself alone.
+ * @threads Any thread. */
+HR_API hr_argument hr_field_here(uint32_t field);
+/** Written: each cell of the stage, none read.
+ * @threads Any thread. */
+HR_API hr_argument hr_field_out(uint32_t field);
+/** Read and written, of each cell itself alone.
+ * @threads Any thread. */
+HR_API hr_argument hr_field_inout(uint32_t field);
+
+/** What a step does at one time. */
+typedef struct hr_stage {
+    const hr_kernel *kernel; /**< NULL: fields swap[0] and swap[1] change
+                                  places, which moves nothing */
+    const hr_argument *arguments;
+    size_t argument_count;
+    uint32_t swap[2];
+    hr_extent extent; /**< of the cells that it runs for; of rank 0: the grid's
+                           own. They may lie beyond the grid as far as the
+                           fields written have halos with HR_BOUNDARY_USER */
+    int64_t origin[HR_MOST_RANK]; /**< where those start */
+    hr_extent tile;               /**< of rank 0: the library chooses */
+    int64_t step[HR_MOST_RANK];   /**< cells of an item (HR_STEP); 0: 1. The
+                                       last dimension has 1 */
+} hr_stage;
+
+/** A stage that runs kernel for every cell.
+ * @threads Any thread. */
+HR_API hr_stage hr_stage_of(const hr_kernel *kernel,
+                            const hr_argument *arguments, size_t count);
+/** A stage that swaps two fields, which have the same halos, boundaries and
+ *  element_bytes.
+ * @threads Any thread. */
+HR_API hr_stage hr_stage_swap(uint32_t a, uint32_t b);
+
+/** Enqueue the list of stages `steps` times.
+ *
+ * @owner   The list and what it points to need not outlive the call; views of
+ *          arguments do until the steps have run.
+ * @errors  HR_ERROR_INVALID for NULL, a field that is none, cells outside,
+ *          arguments that do not suit the kernel, a view that is written, or
+ *          swapped fields that are unlike; those of hr_launch.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_step(hr_grid *grid,
+                                           const hr_stage *stages, size_t count,
+                                           int64_t steps);
+
+/** Gets the number of steps of this run that are enqueued; what it reads with
+ *  hr_grid_read or hr_grid_gather are the values after them. Returns false to
+ *  end the run. */
+typedef bool (*hr_grid_function)(void *data, hr_grid *grid, int64_t steps);
+
+/** hr_grid_step, with function(data, grid, n) called after every `every` steps,
+ *  on the calling thread, which waits for the accelerators only where the
+ *  function does.
+ *
+ * @errors  Those of hr_grid_step; HR_ERROR_INVALID when every is less than 1;
+ *          HR_ERROR_CANCELLED when the function returned false.
+ * @threads One at a time for each grid; the function may use it. */
+HR_API HR_NODISCARD hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages,
+                                          size_t count, int64_t steps,
+                                          int64_t every,
+                                          hr_grid_function function,
+                                          void *data);
+
+/** Wait for everything enqueued.
+ *
+ * @errors  HR_ERROR_INVALID for NULL; the error of what was enqueued.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_finish(hr_grid *grid);
+
+/** What a reduction makes of all cells, in double, in an order that depends on
+ *  the extent alone. */
+typedef enum hr_reduction {
+    HR_REDUCE_SUM = 1,  /**< sum of a */
+    HR_REDUCE_MIN,      /**< least a; a NaN wins */
+    HR_REDUCE_MAX,      /**< largest a; a NaN wins */
+    HR_REDUCE_DOT,      /**< sum of a b */
+    HR_REDUCE_DISTANCE, /**< sum of (a - b)^2 */
+    HR_REDUCE_MOST      /**< largest |a - b|; a NaN wins */
+} hr_reduction;
+
+/** A reduction under way. */
+typedef struct hr_reducing hr_reducing;
+
+/** Enqueue a reduction of fields a and b (b is not looked at where there is but
+ *  one) after all that was enqueued before; steps may follow at once.
+ *
+ * @shape   Elements are numbers of `type`: HR_F32, HR_F64 or HR_I32.
+ * @owner   *reducing is the caller's, to be given to hr_grid_reduced before the
+ *          grid is destroyed. Written only on success.
+ * @errors  HR_ERROR_INVALID for NULL, a field that is none, or a type that is
+ *          not as large as its elements; HR_ERROR_UNSUPPORTED for other types,
+ *          and on an accelerator without double; HR_ERROR_OUT_OF_MEMORY;
+ *          those of hr_launch.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_reduce(hr_grid *grid,
+                                             hr_reduction reduction,
+                                             hr_type type, uint32_t a,
+                                             uint32_t b,
+                                             hr_reducing **reducing);
+
+/** Wait for a reduction, tell its result, and free it. NULL is refused.
+ *
+ * @owner   *value is written only on success; value may be NULL.
+ * @errors  HR_ERROR_INVALID for NULL; the error of what was enqueued.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_reduced(hr_reducing *reducing,
+                                              double *value);
+
+/** How a grid is spread out, and what it has done. */
+typedef struct hr_grid_state {
+    uint32_t band_count;
+    uint32_t steps_per_exchange;
+    uint64_t steps;       /**< made so far */
+    uint64_t exchanges;   /**< times that halos were copied */
+    uint64_t halo_bytes;  /**< copied from band to band for them */
+    uint64_t moves;       /**< times that bands were moved */
+    uint64_t moved_bytes; /**< for that, between accelerators */
+} hr_grid_state;
+
+/** Tell it, and the bands, of which there are at most as many as accelerators.
+ *
+ * @owner   *state and bands[0 .. room - 1] are written; bands may be NULL when
+ *          room is 0.
+ * @errors  HR_ERROR_INVALID for NULL.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_describe(const hr_grid *grid,
+                                               hr_grid_state *state,
+                                               hr_band *bands,
+                                               uint32_t room);
+
+/** Move the bands: band i gets weights[i] of the whole. Values stay as they
+ *  are.
+ *
+ * @shape   As many weights as the grid was given accelerators.
+ * @errors  HR_ERROR_INVALID for NULL or weights that are none;
+ *          HR_ERROR_OUT_OF_MEMORY, when the grid is as it was; whatever the
+ *          accelerators report.
+ * @threads One at a time for each grid. */
+HR_API HR_NODISCARD hr_status hr_grid_rebalance(hr_grid *grid,
+                                                const double *weights);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

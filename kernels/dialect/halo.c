@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Cells beyond the ends of a grid, whose values follow from its own by the rule
+ * of a boundary (headrace/grid.h). Views have three dimensions, and elements
+ * are units of a cell, so that cells of any type can be moved. */
+#include <headrace/dialect.h>
+
+/* The cells of a box, lo to hi, that lie outside of an inner box, in to out.
+ * src/grid/boundary.c has the same struct. */
+typedef struct hr_shell {
+    hr_index extent[3];          /* of the grid */
+    hr_index lo[3], in[3];       /* where the outer and the inner box start */
+    hr_index out[3], hi[3];      /* and end */
+    hr_index below[3], above[3]; /* boundaries: enum hr_boundary */
+    hr_index units;              /* of a cell */
+} hr_shell;
+
+enum { CLAMP = 1, MIRROR = 2, PERIODIC = 3 };
+
+/* Index x of dimension d, which may lie beyond the ends, as that of the cell
+ * inside that it gets its value from; -1: from none. */
+HR_FUNCTION hr_index source(const hr_shell s, int d, hr_index x)
+{
+    const hr_index n = s.extent[d];
+    const hr_index rule = x < 0 ? s.below[d] : s.above[d];
+    if (x >= 0 && x < n) {
+        return x;
+    }
+    if (rule == CLAMP) {
+        return x < 0 ? 0 : n - 1;
+    }
+    if (rule == PERIODIC) {
+        x %= n;
+        return x < 0 ? x + n : x;
+    }
+    if (rule == MIRROR) {
+        x %= 2 * n;
+        x = x < 0 ? x + 2 * n : x;
+        return x < n ? x : 2 * n - 1 - x;
+    }
+    return -1;
+}
+
+/* How many cells there are in dimension d outside of the inner box, and the
+ * index of number t of them. */
+HR_FUNCTION hr_index outside(const hr_shell s, int d)
+{
+    return s.in[d] - s.lo[d] + s.hi[d] - s.out[d];
+}
+
+HR_FUNCTION hr_index outer(const hr_shell s, int d, hr_index t)
+{
+    const hr_index low = s.in[d] - s.lo[d];
+    return t < low ? s.lo[d] + t : s.out[d] + t - low;
+}
+
+/* Cell number t of the shell: whole slices first, then rows of the slices
+ * between, then ends of the rows between. */
+#define FILL(name, unit)                                                       \
+    HR_KERNEL2(name, (INOUT, unit, 3, f), (VALUE, hr_shell, 0, s))             \
+    {                                                                          \
+        HR_EACH1(number)                                                       \
+        {                                                                      \
+            const hr_index wide = s.hi[2] - s.lo[2], high = s.hi[1] - s.lo[1]; \
+            const hr_index slices = outside(s, 0) * high * wide;               \
+            const hr_index rows = (s.out[0] - s.in[0]) * outside(s, 1) * wide; \
+            hr_index t = number, i, j, k;                                      \
+            if (t < slices) {                                                  \
+                i = outer(s, 0, t / wide / high);                              \
+                j = s.lo[1] + t / wide % high;                                 \
+                k = s.lo[2] + t % wide;                                        \
+            } else if (t - slices < rows) {                                    \
+                t -= slices;                                                   \
+                i = s.in[0] + t / wide / outside(s, 1);                        \
+                j = outer(s, 1, t / wide % outside(s, 1));                     \
+                k = s.lo[2] + t % wide;                                        \
+            } else {                                                           \
+                t -= slices + rows;                                            \
+                k = outer(s, 2, t % outside(s, 2));                            \
+                t /= outside(s, 2);                                            \
+                j = s.in[1] + t % (s.out[1] - s.in[1]);                        \
+                i = s.in[0] + t / (s.out[1] - s.in[1]);                        \
+            }                                                                  \
+            const hr_index si = source(s, 0, i), sj = source(s, 1, j),         \
+                           sk = source(s, 2, k);                               \
+            if (si >= 0 && sj >= 0 && sk >= 0) {                               \
+                for (hr_index u = 0; u < s.units; u++) {                       \
+                    HR_AT3(f, i, j, k *s.units + u) =                          \
+                        HR_AT3(f, si, sj, sk * s.units + u);                   \
+                }                                                              \
+            }                                                                  \
+        }                                                                      \
+    }
+
+FILL(hri_halo_fill1, unsigned char)
+FILL(hri_halo_fill2, unsigned short)
+FILL(hri_halo_fill4, unsigned int)
+FILL(hri_halo_fill8, unsigned long)
+
+/* All cells become the one cell `value`. */
+#define SET(name, unit)                                                        \
+    HR_KERNEL2(name, (OUT, unit, 3, f), (IN, unit, 1, value))                  \
+    {                                                                          \
+        HR_EACH3(i, j, k)                                                      \
+        {                                                                      \
+            const hr_index n = HR_EXTENT(value, 0);                            \
+            HR_AT3(f, i, j, k) = HR_AT1(value, (k % n + n) % n);               \
+        }                                                                      \
+    }
+
+SET(hri_halo_set1, unsigned char)
+SET(hri_halo_set2, unsigned short)
+SET(hri_halo_set4, unsigned int)
+SET(hri_halo_set8, unsigned long)

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* Grids: making, describing and freeing them. */
+#include "grid/grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
+                     const void *value)
+{
+    hr_field field = {.element_bytes = element_bytes};
+    for (int d = 0; d < HR_MOST_RANK; d++) {
+        field.before[d] = field.after[d] = (hr_side){halo, boundary, value};
+    }
+    return field;
+}
+
+hr_status hri_grid_keep(hr_grid *grid, hr_status status)
+{
+    if (status != HR_OK) {
+        hri_error_keep(&grid->error, status);
+    }
+    return status;
+}
+
+hr_status hri_grid_check(const hr_grid *grid)
+{
+    return hri_error_raise(&grid->error);
+}
+
+/* ---- rules */
+
+static hr_status check_side(uint32_t field, const hr_side *side)
+{
+    if (side->halo < 0 || side->halo > INT32_MAX) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: field %u has a halo of %lld, not 0 to %d", field,
+                        (long long)side->halo, INT32_MAX);
+    }
+    if ((int)side->boundary < HR_BOUNDARY_CONSTANT ||
+        side->boundary > HR_BOUNDARY_USER) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: field %u has boundary %d, which is none", field,
+                        (int)side->boundary);
+    }
+    return HR_OK;
+}
+
+static hr_status check_fields(hr_extent extent, const hr_field *fields,
+                              uint32_t count)
+{
+    hr_status status = HR_OK;
+    if (fields == NULL || count < 1 || count > HR_MOST_FIELDS) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %u fields, not 1 to %d",
+                        fields == NULL ? 0 : count, HR_MOST_FIELDS);
+    }
+    for (uint32_t f = 0; f < count && status == HR_OK; f++) {
+        if (fields[f].element_bytes == 0 ||
+            fields[f].element_bytes > INT32_MAX) {
+            status = hri_fail(HR_ERROR_INVALID,
+                              "grid: field %u has elements of %zu bytes", f,
+                              fields[f].element_bytes);
+        }
+        for (uint32_t d = 0; d < extent.rank && status == HR_OK; d++) {
+            status = check_side(f, &fields[f].before[d]);
+            status =
+                status == HR_OK ? check_side(f, &fields[f].after[d]) : status;
+        }
+    }
+    return status;
+}
+
+static hr_status check(const hr_context *context, hr_extent extent,
+                       const hr_field *fields, uint32_t count,
+                       const hr_grid_options *options)
+{
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: the context is NULL");
+    }
+    if (hr_extent_count(extent) == 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: %lld x %lld x %lld of rank %u is no extent",
+                        (long long)extent.size[0], (long long)extent.size[1],
+                        (long long)extent.size[2], extent.rank);
+    }
+    if (options->size != sizeof *options) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: options of %u bytes, not %zu: start with "
+                        "HR_GRID_OPTIONS_INIT",
+                        options->size, sizeof *options);
+    }
+    if (options->accelerators == NULL && options->accelerator_count != 0 &&
+        options->accelerator_count != context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: %u accelerators, but no list of them",
+                        options->accelerator_count);
+    }
+    if (options->accelerators != NULL && options->accelerator_count == 0) {
+        return hri_fail(HR_ERROR_INVALID, "grid: a list of 0 accelerators");
+    }
+    for (uint32_t i = 0;
+         options->accelerators != NULL && i < options->accelerator_count; i++) {
+        if (options->accelerators[i] >= context->accelerator_count) {
+            return hri_fail(
+                HR_ERROR_INVALID, "grid: accelerator %u, but there are %u",
+                options->accelerators[i], context->accelerator_count);
+        }
+    }
+    return check_fields(extent, fields, count);
+}
+
+/* ---- fields */
+
+/* Zeros first, then the values of sides. */
+static hr_status copy_values(const hr_grid *grid, const hr_field *from,
+                             hri_field *field)
+{
+    const size_t bytes = field->element_bytes;
+    const size_t most = 1 + (size_t)HRI_SIDES * HR_MOST_RANK;
+    unsigned char *at = field->values = calloc(most, bytes);
+    if (at == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
+    for (int s = 0; s < HRI_SIDES; s++) {
+        for (uint32_t d = 0; d < grid->extent.rank; d++) {
+            hr_side side = s == HRI_BEFORE ? from->before[d] : from->after[d];
+            const void *value = side.value;
+            side.value = field->values;
+            if (side.boundary == HR_BOUNDARY_CONSTANT && value != NULL) {
+                side.value = memcpy(at += bytes, value, bytes);
+                field->valued = true;
+            }
+            field->sides[s][d] = side;
+        }
+        field->depth[s] = field->fresh[s] = field->sides[s][0].halo;
+    }
+    return HR_OK;
+}
+
+static bool is_filled(const hr_grid *grid, const hri_field *field)
+{
+    bool filled = false;
+    for (int s = 0; s < HRI_SIDES; s++) {
+        for (uint32_t d = 1; d < grid->extent.rank; d++) {
+            const hr_side *side = &field->sides[s][d];
+            filled = filled || (side->halo > 0 &&
+                                side->boundary != HR_BOUNDARY_CONSTANT &&
+                                side->boundary != HR_BOUNDARY_USER);
+        }
+    }
+    return filled;
+}
+
+/* ---- queues */
+
+/* Host threads share one pool, so that nothing is gained by several queues. */
+static hr_status make_queues(const hr_grid *grid, hri_band *band)
+{
+    const hri_accelerator *a = &grid->context->accelerators[band->accelerator];
+    const bool one = a->device->info.host || a->device->info.emulated;
+    hr_status status =
+        hr_queue_create(grid->context, band->accelerator, &band->inner);
+    if (status == HR_OK && !one) {
+        status = hr_queue_create(grid->context, band->accelerator, &band->edge);
+    } else {
+        band->edge = band->inner;
+    }
+    if (status == HR_OK && !one) {
+        status = hr_queue_create(grid->context, band->accelerator, &band->link);
+    } else {
+        band->link = band->inner;
+    }
+    return status;
+}
+
+static void destroy_queues(hri_band *band)
+{
+    if (band->link != band->inner) {
+        hr_queue_destroy(band->link);
+    }
+    if (band->edge != band->inner) {
+        hr_queue_destroy(band->edge);
+    }
+    hr_queue_destroy(band->inner);
+    band->inner = band->edge = band->link = NULL;
+}
+
+hr_status hri_grid_open_queues(hr_grid *grid)
+{
+    hr_status status = HR_OK;
+    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        destroy_queues(&grid->bands[b]);
+        status = make_queues(grid, &grid->bands[b]);
+    }
+    return status;
+}
+
+/* ---- the calls */
+
+static hr_status set_up(hr_grid *grid, const hr_field *fields,
+                        const hr_grid_options *options)
+{
+    hr_status status = HR_OK;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        grid->bands[b].accelerator =
+            options->accelerators != NULL ? options->accelerators[b] : b;
+        grid->weights[b] = options->weights != NULL ? options->weights[b] : 1;
+    }
+    grid->fixed = options->weights != NULL;
+    grid->wanted = options->steps_per_exchange;
+    grid->state.steps_per_exchange = 1;
+    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+        grid->fields[f].element_bytes = fields[f].element_bytes;
+        status = copy_values(grid, &fields[f], &grid->fields[f]);
+        grid->fields[f].filled = is_filled(grid, &grid->fields[f]);
+    }
+    if (status == HR_OK) {
+        status = hri_grid_open_queues(grid);
+    }
+    if (status == HR_OK) {
+        pthread_mutex_lock(&grid->context->lock);
+        status = hri_grid_lay_out(grid, grid->weights, grid->bands);
+        pthread_mutex_unlock(&grid->context->lock);
+    }
+    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+        status = hri_slabs_create(grid, &grid->fields[f], grid->bands,
+                                  &grid->fields[f].slabs);
+    }
+    return status;
+}
+
+hr_status hr_grid_create(hr_context *context, hr_extent extent,
+                         const hr_field *fields, uint32_t count,
+                         const hr_grid_options *options, hr_grid **grid)
+{
+    const hr_grid_options usual = HR_GRID_OPTIONS_INIT;
+    options = options != NULL ? options : &usual;
+    hr_status status = grid == NULL
+                           ? hri_fail(HR_ERROR_INVALID, "grid: grid is NULL")
+                           : check(context, extent, fields, count, options);
+    if (status != HR_OK) {
+        return status;
+    }
+    const uint32_t bands = options->accelerators != NULL
+                               ? options->accelerator_count
+                               : context->accelerator_count;
+    hr_grid *g = calloc(1, sizeof *g);
+    if (g != NULL) {
+        *g = (hr_grid){.context = context,
+                       .extent = extent,
+                       .field_count = count,
+                       .band_count = bands,
+                       .fields = calloc(count, sizeof *g->fields),
+                       .bands = calloc(bands, sizeof *g->bands),
+                       .weights = calloc(bands, sizeof *g->weights)};
+    }
+    if (g == NULL || g->fields == NULL || g->bands == NULL ||
+        g->weights == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    } else {
+        status = set_up(g, fields, options);
+    }
+    if (status != HR_OK) {
+        hr_grid_destroy(g);
+        return status;
+    }
+    *grid = g;
+    return HR_OK;
+}
+
+void hr_grid_destroy(hr_grid *grid)
+{
+    if (grid == NULL) {
+        return;
+    }
+    for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
+        hri_slabs_destroy(grid->fields[f].slabs, grid->band_count);
+        free(grid->fields[f].values);
+    }
+    for (uint32_t b = 0; b < grid->band_count && grid->bands != NULL; b++) {
+        destroy_queues(&grid->bands[b]);
+    }
+    free(grid->fields);
+    free(grid->bands);
+    free(grid->weights);
+    free(grid);
+}
+
+hr_status hr_grid_finish(hr_grid *grid)
+{
+    if (grid == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
+    }
+    hr_status first = hri_grid_check(grid);
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_band *band = &grid->bands[b];
+        hr_queue *queues[] = {band->link, band->edge, band->inner};
+        for (int q = 0; q < 3; q++) {
+            hr_status status = hr_queue_finish(queues[q]);
+            first = first == HR_OK ? hri_grid_keep(grid, status) : first;
+        }
+    }
+    return first == HR_OK ? HR_OK : hri_grid_check(grid);
+}
+
+hr_status hr_grid_describe(const hr_grid *grid, hr_grid_state *state,
+                           hr_band *bands, uint32_t room)
+{
+    if (grid == NULL || state == NULL || (bands == NULL && room > 0)) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
+                        grid == NULL    ? "the grid"
+                        : state == NULL ? "state"
+                                        : "bands");
+    }
+    *state = grid->state;
+    state->band_count = 0;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_band *band = &grid->bands[b];
+        if (hri_band_is_empty(band)) {
+            continue;
+        }
+        if (state->band_count < room) {
+            bands[state->band_count] =
+                (hr_band){.accelerator = band->accelerator,
+                          .first = band->first,
+                          .count = band->end - band->first,
+                          .read_first = band->first,
+                          .read_count = band->end - band->first};
+        }
+        state->band_count++;
+    }
+    return HR_OK;
+}

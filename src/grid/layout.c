@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "grid/grid.h"
+
+bool hri_band_is_empty(const hri_band *band)
+{
+    return band->first == band->end;
+}
+
+uint32_t hri_grid_busy(const hr_grid *grid)
+{
+    uint32_t busy = 0;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        busy += !hri_band_is_empty(&grid->bands[b]);
+    }
+    return busy;
+}
+
+uint32_t hri_grid_owner(const hr_grid *grid, int64_t row)
+{
+    uint32_t owner = 0;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_band *band = &grid->bands[b];
+        if (!hri_band_is_empty(band)) {
+            owner = b;
+            if (row < band->end) {
+                break;
+            }
+        }
+    }
+    return owner;
+}
+
+/* Bytes that an accelerator has for slabs, those that it holds now included. */
+static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
+{
+    const hri_accelerator *a =
+        &grid->context->accelerators[grid->bands[band].accelerator];
+    if (a->in_place) {
+        return a->device->info.free_bytes;
+    }
+    const uint64_t held = hri_accelerator_held(a);
+    return a->memory_limit > held ? a->memory_limit - held : 0;
+}
+
+/* Rows of a band that fit: each takes `row` bytes, and so do `others` rows of
+ * its neighbours and the ends. */
+static int64_t rows_that_fit(uint64_t capacity, uint64_t row, int64_t others)
+{
+    const uint64_t rows = capacity / row;
+    return rows > (uint64_t)others
+               ? (int64_t)(rows - (uint64_t)others < (uint64_t)1 << 62
+                               ? rows - (uint64_t)others
+                               : (uint64_t)1 << 62)
+               : 0;
+}
+
+/* Bytes of a row of all fields, and the most rows beside a band's own. */
+static uint64_t bytes_of_row(const hr_grid *grid, int64_t *others)
+{
+    uint64_t row = 0;
+    *others = 0;
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        const hri_field *field = &grid->fields[f];
+        int64_t rows = 0;
+        for (int s = 0; s < HRI_SIDES; s++) {
+            rows += hri_max(field->depth[s], field->sides[s][0].halo);
+        }
+        row += hri_slab_row_bytes(grid, field);
+        *others = hri_max(*others, rows);
+    }
+    return row;
+}
+
+typedef struct dealing {
+    int64_t rows;    /* still to be dealt, in grains */
+    double *weights; /* 0: has all it can hold */
+    int64_t *most, *count;
+    hr_band *bands;
+} dealing;
+
+/* Deal by weight; who cannot hold its share gets what it can, and the others
+ * share out the rest. False: nobody can. */
+static bool deal(dealing *d, uint32_t count)
+{
+    bool full = true;
+    while (d->rows > 0 && full) {
+        if (hr_split(d->rows, d->weights, count, 0, 0, d->bands) != HR_OK) {
+            return false; /* all are full */
+        }
+        full = false;
+        for (uint32_t b = 0; b < count; b++) {
+            if (d->weights[b] > 0 && d->bands[b].count > d->most[b]) {
+                full = true;
+                d->count[b] = d->most[b];
+                d->rows -= d->most[b];
+                d->weights[b] = 0;
+            }
+        }
+    }
+    for (uint32_t b = 0; b < count && d->rows > 0; b++) {
+        d->count[b] += d->weights[b] > 0 ? d->bands[b].count : 0;
+    }
+    return true;
+}
+
+static hr_status refuse(const hr_grid *grid, uint64_t row, int64_t others)
+{
+    uint64_t capacity = 0, all = 0;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        capacity += capacity_of(grid, b);
+    }
+    if (!hri_mul((uint64_t)grid->extent.size[0], row, &all)) {
+        all = UINT64_MAX;
+    }
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                    "grid: %u fields of %llu bytes, and %lld rows of %llu "
+                    "bytes more on each accelerator, but %u accelerators have "
+                    "%llu bytes together",
+                    grid->field_count, (unsigned long long)all,
+                    (long long)others, (unsigned long long)row,
+                    grid->band_count, (unsigned long long)capacity);
+}
+
+/* Rows of dimension 0 are dealt in grains: blocks in rank 1. */
+static int64_t grain_of(const hr_grid *grid)
+{
+    return grid->extent.rank == 1 ? HRI_BLOCK : 1;
+}
+
+static void set_bands(const hr_grid *grid, const int64_t *count,
+                      hri_band *bands)
+{
+    const int64_t rows = grid->extent.size[0];
+    int64_t first = 0;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const int64_t own = count[b] * grain_of(grid);
+        bands[b].first = first;
+        bands[b].end = hri_min(rows, first + own);
+        first = bands[b].end;
+    }
+}
+
+hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
+                           hri_band *bands)
+{
+    const uint32_t count = grid->band_count;
+    int64_t others = 0;
+    const uint64_t row = bytes_of_row(grid, &others);
+    const int64_t grain = grain_of(grid);
+    dealing d = {.rows = hri_ceil_div(grid->extent.size[0], grain),
+                 .weights = calloc(count, sizeof *d.weights),
+                 .most = calloc(count, sizeof *d.most),
+                 .count = calloc(count, sizeof *d.count),
+                 .bands = calloc(count, sizeof *d.bands)};
+    hr_status status = HR_OK;
+    if (d.weights == NULL || d.most == NULL || d.count == NULL ||
+        d.bands == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    } else { /* the weights are valid, or hr_split says what they are not */
+        status = hr_split(d.rows, weights, count, 0, 0, d.bands);
+    }
+    for (uint32_t b = 0; b < count && status == HR_OK; b++) {
+        d.weights[b] = weights[b];
+        d.most[b] = rows_that_fit(capacity_of(grid, b), row, others) / grain;
+    }
+    if (status == HR_OK) {
+        status = deal(&d, count) ? HR_OK : refuse(grid, row, others);
+    }
+    if (status == HR_OK) {
+        set_bands(grid, d.count, bands);
+    }
+    free(d.weights);
+    free(d.most);
+    free(d.count);
+    free(d.bands);
+    return status;
+}

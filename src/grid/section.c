@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of a grid from outside, and back. */
+#include "base/size.h"
+#include "grid/grid.h"
+
+static hr_status check(const hr_grid *grid, uint32_t field)
+{
+    if (grid == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
+    }
+    if (field >= grid->field_count) {
+        return hri_fail(HR_ERROR_INVALID, "grid: field %u, but there are %u",
+                        field, grid->field_count);
+    }
+    return HR_OK;
+}
+
+static hr_status check_section(const hr_grid *grid, uint32_t field,
+                               const int64_t *origin, const hr_view *view)
+{
+    const uint32_t rank = grid->extent.rank;
+    if (view->extent.rank != rank ||
+        view->element_bytes != grid->fields[field].element_bytes) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: a view of rank %u with elements of %zu bytes, "
+                        "but field %u has rank %u and %zu bytes",
+                        view->extent.rank, view->element_bytes, field, rank,
+                        grid->fields[field].element_bytes);
+    }
+    for (uint32_t d = 0; d < rank; d++) {
+        const int64_t lo = origin != NULL ? origin[d] : 0;
+        if (lo < 0 || lo > grid->extent.size[d] ||
+            view->extent.size[d] > grid->extent.size[d] - lo) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "grid: %lld cells from %lld on in dimension %u, "
+                            "which has %lld, are not inside",
+                            (long long)view->extent.size[d], (long long)lo, d,
+                            (long long)grid->extent.size[d]);
+        }
+    }
+    return HR_OK;
+}
+
+/* Copy between a view and the part of the section that a band has. */
+static hr_status copy_part(const hr_grid *grid, uint32_t field, uint32_t band,
+                           const int64_t *origin, const hr_view *view,
+                           bool write)
+{
+    const hri_band *b = &grid->bands[band];
+    const hri_field *f = &grid->fields[field];
+    int64_t at[HR_MOST_RANK] = {0};
+    hr_extent extent = view->extent;
+    hri_cells cells = {{0}, {0}};
+    hr_view outside;
+    for (uint32_t d = 0; d < extent.rank; d++) {
+        cells.lo[d] = origin != NULL ? origin[d] : 0;
+        cells.hi[d] = cells.lo[d] + extent.size[d];
+    }
+    const int64_t start = cells.lo[0];
+    cells.lo[0] = hri_max(cells.lo[0], b->first);
+    cells.hi[0] = hri_min(cells.hi[0], b->end);
+    if (cells.lo[0] >= cells.hi[0]) {
+        return HR_OK;
+    }
+    at[0] = cells.lo[0] - start;
+    extent.size[0] = cells.hi[0] - cells.lo[0];
+    hr_status status = hr_view_section(*view, at, extent, &outside);
+    if (status != HR_OK) {
+        return status;
+    }
+    const hr_view inside = hri_slab_view(grid, f, &f->slabs[band], &cells);
+    return write ? hr_copy_async(outside, inside, NULL)
+                 : hr_copy_async(inside, outside, NULL);
+}
+
+/* Values have been written to rows of a field. */
+static hr_status renew(hr_grid *grid, uint32_t field, int64_t first,
+                       int64_t end)
+{
+    hri_field *f = &grid->fields[field];
+    hr_status status = HR_OK;
+    f->fresh[HRI_BEFORE] = f->fresh[HRI_AFTER] = 0;
+    f->ends_stale = true;
+    pthread_mutex_lock(&grid->context->lock);
+    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        const hri_band *band = &grid->bands[b];
+        status = hri_boundary_fill(grid, field, b, band->inner,
+                                   hri_max(first, band->first),
+                                   hri_min(end, band->end));
+    }
+    pthread_mutex_unlock(&grid->context->lock);
+    return status;
+}
+
+static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *origin,
+                      const hr_view *view, bool write)
+{
+    hr_status status = check(grid, field);
+    if (status == HR_OK) {
+        status = hri_grid_check(grid);
+    }
+    if (status == HR_OK) {
+        status = check_section(grid, field, origin, view);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        status = copy_part(grid, field, b, origin, view, write);
+    }
+    if (status == HR_OK && write) {
+        const int64_t first = origin != NULL ? origin[0] : 0;
+        status = renew(grid, field, first, first + view->extent.size[0]);
+    }
+    return hri_grid_keep(grid, status);
+}
+
+hr_status hr_grid_write(hr_grid *grid, uint32_t field, const int64_t *origin,
+                        hr_view from)
+{
+    return copy(grid, field, origin, &from, true);
+}
+
+hr_status hr_grid_read(hr_grid *grid, uint32_t field, const int64_t *origin,
+                       hr_view to)
+{
+    return copy(grid, field, origin, &to, false);
+}
+
+/* ---- all of a field */
+
+static hr_status wrap(const hr_grid *grid, uint32_t field, const void *data,
+                      hr_array **array)
+{
+    hr_status status = check(grid, field);
+    if (status == HR_OK && data == NULL) {
+        status = hri_fail(HR_ERROR_INVALID, "grid: data is NULL");
+    }
+    return status == HR_OK ? hr_array_wrap(grid->context, data,
+                                           grid->fields[field].element_bytes,
+                                           grid->extent, 0, array)
+                           : status;
+}
+
+hr_status hr_grid_scatter(hr_grid *grid, uint32_t field, const void *data)
+{
+    hr_array *array = NULL;
+    hr_status status = wrap(grid, field, data, &array);
+    if (status == HR_OK && grid->error.status != HR_OK) {
+        status = hri_grid_open_queues(grid); /* queues that failed skip work */
+        grid->error = (hri_error){0};
+    }
+    if (status == HR_OK) {
+        status = hr_grid_write(grid, field, NULL, hr_view_of(array));
+    }
+    if (status == HR_OK) {
+        status = hr_grid_finish(grid);
+    }
+    hr_array_destroy(array);
+    return status;
+}
+
+hr_status hr_grid_gather(hr_grid *grid, uint32_t field, void *data)
+{
+    hr_array *array = NULL;
+    hr_status status = wrap(grid, field, data, &array);
+    if (status == HR_OK) {
+        status = hr_grid_read(grid, field, NULL, hr_view_of(array));
+    }
+    if (status == HR_OK) {
+        status = hri_grid_keep(grid, hr_synchronize(hr_view_of(array)));
+    }
+    if (status == HR_OK) { /* what failed left nothing to copy */
+        status = hr_grid_finish(grid);
+    }
+    hr_array_destroy(array);
+    return status;
+}

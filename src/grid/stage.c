@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Stages, and the rules that they follow. */
+#include <string.h>
+
+#include "grid/grid.h"
+
+hr_argument hr_field_in(uint32_t field)
+{
+    return (hr_argument){.kind = HR_PARAMETER_VIEW,
+                         .access = HR_IN,
+                         .field = field + 1,
+                         .near = true};
+}
+
+hr_argument hr_field_here(uint32_t field)
+{
+    return (hr_argument){
+        .kind = HR_PARAMETER_VIEW, .access = HR_IN, .field = field + 1};
+}
+
+hr_argument hr_field_out(uint32_t field)
+{
+    return (hr_argument){
+        .kind = HR_PARAMETER_VIEW, .access = HR_OUT, .field = field + 1};
+}
+
+hr_argument hr_field_inout(uint32_t field)
+{
+    return (hr_argument){
+        .kind = HR_PARAMETER_VIEW, .access = HR_INOUT, .field = field + 1};
+}
+
+hr_stage hr_stage_of(const hr_kernel *kernel, const hr_argument *arguments,
+                     size_t count)
+{
+    return (hr_stage){
+        .kernel = kernel, .arguments = arguments, .argument_count = count};
+}
+
+hr_stage hr_stage_swap(uint32_t a, uint32_t b)
+{
+    return (hr_stage){.swap = {a, b}};
+}
+
+hri_cells hri_stage_cells(const hr_grid *grid, const hr_stage *stage)
+{
+    hri_cells cells = {{0, 0, 0}, {1, 1, 1}};
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        const bool all = stage->extent.rank == 0;
+        cells.lo[d] = all ? 0 : stage->origin[d];
+        cells.hi[d] =
+            cells.lo[d] + (all ? grid->extent : stage->extent).size[d];
+    }
+    return cells;
+}
+
+static bool is_field(const hr_argument *argument)
+{
+    return argument->kind == HR_PARAMETER_VIEW && argument->field > 0;
+}
+
+static bool is_written(const hr_argument *argument)
+{
+    return (argument->access & HR_OUT) != 0;
+}
+
+static hr_status check_swap(const hr_grid *grid, const hr_stage *stage)
+{
+    const uint32_t a = stage->swap[0], b = stage->swap[1];
+    if (a >= grid->field_count || b >= grid->field_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: fields %u and %u are swapped, but there are %u",
+                        a, b, grid->field_count);
+    }
+    const hri_field *x = &grid->fields[a], *y = &grid->fields[b];
+    bool alike = x->element_bytes == y->element_bytes;
+    for (int s = 0; s < HRI_SIDES && alike; s++) {
+        for (uint32_t d = 0; d < grid->extent.rank && alike; d++) {
+            const hr_side *p = &x->sides[s][d], *q = &y->sides[s][d];
+            alike = p->halo == q->halo && p->boundary == q->boundary &&
+                    memcmp(p->value, q->value, x->element_bytes) == 0;
+        }
+    }
+    return alike ? HR_OK
+                 : hri_fail(HR_ERROR_INVALID,
+                            "grid: fields %u and %u are swapped, but have not "
+                            "the same elements, halos and boundaries",
+                            a, b);
+}
+
+/* How far beyond the extent the cells of a stage may lie. */
+static int64_t room_of(const hr_grid *grid, const hr_stage *stage, int side,
+                       uint32_t d)
+{
+    int64_t room = INT64_MAX;
+    for (size_t i = 0; i < stage->argument_count; i++) {
+        const hr_argument *a = &stage->arguments[i];
+        if (is_field(a) && is_written(a)) {
+            const hr_side *s = &grid->fields[a->field - 1].sides[side][d];
+            const int64_t own = s->boundary == HR_BOUNDARY_USER ? s->halo : 0;
+            room = own < room ? own : room;
+        }
+    }
+    return room == INT64_MAX ? 0 : room;
+}
+
+static hr_status check_cells(const hr_grid *grid, const hr_stage *stage)
+{
+    const char *name = stage->kernel->name;
+    const uint32_t rank = grid->extent.rank;
+    if (stage->extent.rank != 0 && stage->extent.rank != rank) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: cells of rank %u in a grid of rank %u", name,
+                        stage->extent.rank, rank);
+    }
+    for (uint32_t d = 0; d < rank && stage->extent.rank != 0; d++) {
+        const int64_t n = grid->extent.size[d], lo = stage->origin[d];
+        const int64_t size = stage->extent.size[d];
+        if (size < 1 || lo < -room_of(grid, stage, HRI_BEFORE, d) || lo > n ||
+            size > n - lo + room_of(grid, stage, HRI_AFTER, d)) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "%s: %lld cells from %lld on in dimension %u, "
+                            "which has %lld, are not inside",
+                            name, (long long)size, (long long)lo, d,
+                            (long long)n);
+        }
+    }
+    for (uint32_t d = 0; d < rank; d++) {
+        if (stage->step[d] < 0 || (d + 1 == rank && stage->step[d] > 1)) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "%s: items of %lld cells in dimension %u of %u",
+                            name, (long long)stage->step[d], d, rank);
+        }
+    }
+    return HR_OK;
+}
+
+/* Argument i alone, and beside those before it. */
+static hr_status check_argument(const hr_grid *grid, const hr_stage *stage,
+                                size_t i)
+{
+    const hr_argument *a = &stage->arguments[i];
+    const char *name = stage->kernel->name;
+    if (a->kind != HR_PARAMETER_VIEW) {
+        return HR_OK;
+    }
+    if (a->field == 0) {
+        return a->access == HR_IN
+                   ? HR_OK
+                   : hri_fail(HR_ERROR_INVALID,
+                              "%s: argument %zu is a view that is written; "
+                              "stages write fields",
+                              name, i);
+    }
+    if (a->field > grid->field_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: argument %zu is field %u, but there are %u", name,
+                        i, a->field - 1, grid->field_count);
+    }
+    for (size_t j = 0; j < i; j++) {
+        const hr_argument *b = &stage->arguments[j];
+        if (is_field(b) && b->field == a->field &&
+            (is_written(a) || is_written(b))) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "%s: field %u is written, and is two arguments",
+                            name, a->field - 1);
+        }
+    }
+    return HR_OK;
+}
+
+static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)
+{
+    if (stage->kernel == NULL) {
+        return check_swap(grid, stage);
+    }
+    const char *name = stage->kernel->name;
+    if (stage->argument_count != stage->kernel->parameter_count ||
+        stage->arguments == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %u parameters, but %zu arguments", name,
+                        stage->kernel->parameter_count,
+                        stage->arguments == NULL ? 0 : stage->argument_count);
+    }
+    hr_status status = check_cells(grid, stage);
+    for (size_t i = 0; i < stage->argument_count && status == HR_OK; i++) {
+        status = check_argument(grid, stage, i);
+    }
+    return status;
+}
+
+hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,
+                           size_t count)
+{
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < count && status == HR_OK; i++) {
+        status = check_stage(grid, &stages[i]);
+    }
+    return status;
+}

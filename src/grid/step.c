@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps: what each band does at each stage, and in which queues. */
+#include <stdlib.h>
+
+#include "arrays/launch.h"
+#include "base/size.h"
+#include "grid/grid.h"
+
+/* A stage that all bands are at. */
+typedef struct staging {
+    hr_grid *grid;
+    const hr_stage *stages, *stage; /* the list, and which of it */
+    size_t count;
+    hri_cells cells;          /* that it runs for */
+    int64_t extra[HRI_SIDES]; /* rows of other bands that it works out, too */
+    int64_t edge[HRI_SIDES];  /* rows that wait for neighbours, or they for
+                                 them; 0: nobody does */
+    bool ring;                /* the first and the last band are neighbours */
+} staging;
+
+static hri_field *field_of(const hr_grid *grid, const hr_argument *argument)
+{
+    return argument->field > 0 ? &grid->fields[argument->field - 1] : NULL;
+}
+
+static bool is_written(const hr_argument *argument)
+{
+    return (argument->access & HR_OUT) != 0;
+}
+
+/* ---- halos */
+
+/* Whether the stage reads more rows of neighbours than are fresh. */
+static bool lacks_rows(const hr_grid *grid, const hr_argument *a)
+{
+    const hri_field *f = field_of(grid, a);
+    return f != NULL && a->near &&
+           (f->fresh[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
+            f->fresh[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
+}
+
+static bool is_deep(const hr_grid *grid)
+{
+    return grid->state.steps_per_exchange > 1;
+}
+
+/* Rows of others that a band may have to fetch. */
+static int64_t reach_of(const hr_grid *grid, const hri_field *f, int side)
+{
+    return is_deep(grid) ? f->depth[side] : f->sides[side][0].halo;
+}
+
+/* Fetch what several steps from this stage on read, of all fields. */
+static hr_status exchange_deep(staging *s)
+{
+    hr_grid *grid = s->grid;
+    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
+    hr_status status = HR_OK;
+    hri_stages_need(grid, s->stages, s->count, (size_t)(s->stage - s->stages),
+                    grid->state.steps_per_exchange, need, room);
+    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+        for (int side = 0; side < HRI_SIDES; side++) {
+            need[f].of[side] =
+                hri_min(need[f].of[side], grid->fields[f].depth[side]);
+        }
+        status = hri_exchange(grid, f, need[f]);
+    }
+    return status;
+}
+
+/* Fetch what the stage reads. */
+static hr_status refresh(staging *s, bool *exchanged)
+{
+    hr_grid *grid = s->grid;
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
+        const hr_argument *a = &s->stage->arguments[i];
+        if (!lacks_rows(grid, a)) {
+            continue;
+        }
+        const hri_field *f = field_of(grid, a);
+        const hri_rows halo = {
+            {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
+        *exchanged = true;
+        status = is_deep(grid) ? exchange_deep(s)
+                               : hri_exchange(grid, a->field - 1, halo);
+    }
+    for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
+        const hr_argument *a = &s->stage->arguments[i];
+        if (a->field > 0 && a->near && field_of(grid, a)->ends_stale) {
+            status = hri_exchange_ends(grid, a->field - 1);
+        }
+    }
+    return status;
+}
+
+/* How many rows of its neighbours each band can work out, so that these need
+ * not be fetched. */
+static void find_extra(staging *s)
+{
+    for (int side = 0; side < HRI_SIDES; side++) {
+        int64_t extra = INT64_MAX;
+        for (size_t i = 0; i < s->stage->argument_count; i++) {
+            const hr_argument *a = &s->stage->arguments[i];
+            const hri_field *f = field_of(s->grid, a);
+            if (f == NULL) {
+                continue;
+            }
+            if (a->access != HR_OUT) {
+                const int64_t reach = a->near ? f->sides[side][0].halo : 0;
+                extra = hri_min(extra, f->fresh[side] - reach);
+            } else {
+                extra = hri_min(extra, f->depth[side]);
+            }
+        }
+        s->extra[side] =
+            is_deep(s->grid) && extra < INT64_MAX ? hri_max(extra, 0) : 0;
+    }
+}
+
+/* Edges are rows that read what neighbours have, or are read by them; they go
+ * first where halos have just been fetched or will be. */
+static void find_edges(staging *s, bool exchanged)
+{
+    const bool soon = s->extra[HRI_BEFORE] == 0 && s->extra[HRI_AFTER] == 0;
+    const bool alone = hri_grid_busy(s->grid) == 1;
+    s->edge[HRI_BEFORE] = s->edge[HRI_AFTER] = 0;
+    for (size_t i = 0; !alone && i < s->stage->argument_count; i++) {
+        const hr_argument *a = &s->stage->arguments[i];
+        const hri_field *f = field_of(s->grid, a);
+        for (int side = 0; side < HRI_SIDES && f != NULL; side++) {
+            int64_t *edge = &s->edge[side];
+            if (a->near && exchanged) {
+                *edge = hri_max(*edge, f->sides[side][0].halo);
+            }
+            if (is_written(a) && soon) { /* what the other side reads of it */
+                *edge = hri_max(*edge, reach_of(s->grid, f, HRI_AFTER - side));
+            }
+            s->ring =
+                s->ring || f->sides[side][0].boundary == HR_BOUNDARY_PERIODIC;
+        }
+    }
+}
+
+/* ---- launches */
+
+/* The cells of a field that a launch for these cells reads or writes. */
+static hri_cells cells_for(const staging *s, const hr_argument *a,
+                           const hri_slab *slab, const hri_cells *cells)
+{
+    const hri_field *f = field_of(s->grid, a);
+    hri_cells c = *cells;
+    for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
+        c.lo[d] =
+            hri_max(c.lo[d] - f->sides[HRI_BEFORE][d].halo, slab->cells.lo[d]);
+        c.hi[d] =
+            hri_min(c.hi[d] + f->sides[HRI_AFTER][d].halo, slab->cells.hi[d]);
+    }
+    return c;
+}
+
+static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
+                        const hri_cells *cells)
+{
+    const hr_grid *grid = s->grid;
+    const hr_stage *stage = s->stage;
+    hr_argument arguments[HR_MOST_PARAMETERS];
+    hri_window windows[HR_MOST_PARAMETERS] = {{{0}, {0}}};
+    hri_part part = hri_part_of(grid->extent);
+    part.windows = windows;
+    part.tile = stage->tile.rank > 0 ? &stage->tile : NULL;
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        part.first[d] = cells->lo[d];
+        part.end[d] = cells->hi[d];
+        part.step[d] = stage->step[d] > 0 ? stage->step[d] : 1;
+    }
+    for (size_t i = 0; i < stage->argument_count; i++) {
+        const hr_argument *a = &stage->arguments[i];
+        const hri_field *f = field_of(grid, a);
+        arguments[i] = *a;
+        if (f != NULL) {
+            const hri_slab *slab = &f->slabs[band];
+            const hri_cells c = cells_for(s, a, slab, cells);
+            arguments[i].view = hri_slab_view(grid, f, slab, &c);
+        }
+        for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
+            const bool ours = f != NULL && d < grid->extent.rank;
+            windows[i].extent[d] =
+                ours ? grid->extent.size[d] : arguments[i].view.extent.size[d];
+        }
+        if (f != NULL) {
+            const hri_cells c = cells_for(s, a, &f->slabs[band], cells);
+            for (uint32_t d = 0; d < grid->extent.rank; d++) {
+                windows[i].first[d] = c.lo[d];
+            }
+        }
+    }
+    return hri_launch_part(queue, stage->kernel, &part, arguments,
+                           stage->argument_count);
+}
+
+/* Run rows lo to before hi of the stage on a band, and what follows from them
+ * beyond the ends of other dimensions. */
+static hr_status run_rows(const staging *s, uint32_t band, hr_queue *queue,
+                          int64_t lo, int64_t hi)
+{
+    const int64_t n = s->grid->extent.size[0];
+    hri_cells cells = s->cells;
+    cells.lo[0] = hri_max(cells.lo[0], lo);
+    cells.hi[0] = hri_min(cells.hi[0], hi);
+    if (cells.lo[0] >= cells.hi[0]) {
+        return HR_OK;
+    }
+    hr_status status = launch(s, band, queue, &cells);
+    for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
+        const hr_argument *a = &s->stage->arguments[i];
+        if (a->field > 0 && is_written(a)) {
+            status = hri_boundary_fill(s->grid, a->field - 1, band, queue,
+                                       hri_max(cells.lo[0], 0),
+                                       hri_min(cells.hi[0], n));
+        }
+    }
+    return status;
+}
+
+/* The rows of a band: its own, extra ones of its neighbours, and beyond the
+ * ends all that the stage has. */
+static void rows_of(const staging *s, const hri_band *band, int64_t *lo,
+                    int64_t *hi)
+{
+    const int64_t n = s->grid->extent.size[0];
+    *lo = band->first == 0 ? hri_min(0, s->cells.lo[0])
+                           : hri_max(0, band->first - s->extra[HRI_BEFORE]);
+    *hi = band->end == n ? hri_max(n, s->cells.hi[0])
+                         : hri_min(n, band->end + s->extra[HRI_AFTER]);
+}
+
+/* Where the inner part of a band lies; all of it when there are no edges. */
+static void inner_of(const staging *s, const hri_band *band, int64_t lo,
+                     int64_t hi, int64_t *first, int64_t *end)
+{
+    const int64_t n = s->grid->extent.size[0];
+    *first =
+        band->first > 0 || s->ring ? band->first + s->edge[HRI_BEFORE] : lo;
+    *end = band->end < n || s->ring ? band->end - s->edge[HRI_AFTER] : hi;
+    if ((s->edge[HRI_BEFORE] == 0 && s->edge[HRI_AFTER] == 0) ||
+        *first >= *end) {
+        *first = lo;
+        *end = hi;
+    }
+}
+
+static hr_status run_bands(const staging *s)
+{
+    hr_grid *grid = s->grid;
+    int64_t lo, hi, first, end;
+    hr_status status = HR_OK;
+    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        const hri_band *band = &grid->bands[b];
+        if (hri_band_is_empty(band)) {
+            continue;
+        }
+        rows_of(s, band, &lo, &hi);
+        inner_of(s, band, lo, hi, &first, &end);
+        status = run_rows(s, b, band->edge, lo, first);
+        if (status == HR_OK) {
+            status = run_rows(s, b, band->edge, end, hi);
+        }
+    }
+    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        const hri_band *band = &grid->bands[b];
+        if (hri_band_is_empty(band)) {
+            continue;
+        }
+        rows_of(s, band, &lo, &hi);
+        inner_of(s, band, lo, hi, &first, &end);
+        status = run_rows(s, b, band->inner, first, end);
+    }
+    return status;
+}
+
+/* What is known of the fields once the stage has run. */
+static void settle(const staging *s)
+{
+    for (size_t i = 0; i < s->stage->argument_count; i++) {
+        const hr_argument *a = &s->stage->arguments[i];
+        hri_field *f = field_of(s->grid, a);
+        if (f == NULL || !is_written(a)) {
+            continue;
+        }
+        const bool all = s->stage->extent.rank == 0;
+        for (int side = 0; side < HRI_SIDES; side++) {
+            f->fresh[side] =
+                all ? s->extra[side] : hri_min(f->fresh[side], s->extra[side]);
+        }
+        f->ends_stale = true;
+    }
+}
+
+static void swap(hr_grid *grid, const uint32_t *pair)
+{
+    hri_field *a = &grid->fields[pair[0]], *b = &grid->fields[pair[1]];
+    const hri_field old = *a;
+    *a = *b;
+    *b = old;
+}
+
+static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
+                           size_t index)
+{
+    const hr_stage *stage = &stages[index];
+    staging s = {
+        .grid = grid, .stages = stages, .stage = stage, .count = count};
+    bool exchanged = false;
+    if (stage->kernel == NULL) {
+        swap(grid, stage->swap);
+        return HR_OK;
+    }
+    s.cells = hri_stage_cells(grid, stage);
+    hr_status status = refresh(&s, &exchanged);
+    if (status == HR_OK) {
+        find_extra(&s);
+        find_edges(&s, exchanged);
+        status = run_bands(&s);
+    }
+    if (status == HR_OK) {
+        settle(&s);
+    }
+    return status;
+}
+
+/* ---- the calls */
+
+/* Give slabs the room that so many steps from one exchange ask for; one step,
+ * when bands are not as wide, or rows come from the other end of the grid. */
+static hr_status deepen(hr_grid *grid, const hr_stage *stages, size_t count,
+                        uint32_t steps)
+{
+    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
+    bool more = false, fits = true;
+    if (steps == grid->state.steps_per_exchange && steps == 1) {
+        return HR_OK;
+    }
+    hri_stages_need(grid, stages, count, 0, steps, need, room);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (int s = 0; s < HRI_SIDES; s++) {
+            const hr_side *side = &grid->fields[f].sides[s][0];
+            int64_t *rows = &room[f].of[s];
+            *rows = hri_max(*rows, side->halo);
+            more = more || *rows != grid->fields[f].depth[s];
+            fits = fits &&
+                   (side->halo == 0 || side->boundary != HR_BOUNDARY_PERIODIC);
+            for (uint32_t b = 0; b < grid->band_count; b++) {
+                const hri_band *band = &grid->bands[b];
+                fits = fits && (hri_band_is_empty(band) ||
+                                band->end - band->first >= *rows);
+            }
+        }
+    }
+    hr_status status =
+        fits && more ? hri_grid_move(grid, grid->bands, room) : HR_OK;
+    if (status == HR_OK) {
+        grid->state.steps_per_exchange = fits ? steps : 1;
+    }
+    return status;
+}
+
+static hr_status check(const hr_grid *grid, const hr_stage *stages,
+                       size_t count, int64_t steps)
+{
+    if (grid == NULL || (stages == NULL && count > 0)) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
+                        grid == NULL ? "the grid" : "the list of stages");
+    }
+    if (steps < 0) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %lld steps", (long long)steps);
+    }
+    hr_status status = hri_grid_check(grid);
+    return status == HR_OK ? hri_stages_check(grid, stages, count) : status;
+}
+
+hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
+                       int64_t steps)
+{
+    hr_status status = check(grid, stages, count, steps);
+    if (status == HR_OK && grid->wanted > 0) {
+        status = deepen(grid, stages, count, grid->wanted);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    for (int64_t n = 0; n < steps && status == HR_OK; n++) {
+        pthread_mutex_lock(&grid->context->lock);
+        for (size_t i = 0; i < count && status == HR_OK; i++) {
+            status = run_stage(grid, stages, count, i);
+        }
+        pthread_mutex_unlock(&grid->context->lock);
+        grid->state.steps += status == HR_OK;
+    }
+    return hri_grid_keep(grid, status);
+}
+
+hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
+                      int64_t steps, int64_t every, hr_grid_function function,
+                      void *data)
+{
+    if (every < 1 || function == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        function == NULL
+                            ? "grid: the function is NULL"
+                            : "grid: a call after every %lld steps",
+                        (long long)every);
+    }
+    hr_status status = check(grid, stages, count, steps);
+    for (int64_t done = 0; done < steps && status == HR_OK;) {
+        const int64_t now = hri_min(every, steps - done);
+        status = hr_grid_step(grid, stages, count, now);
+        done += now;
+        if (status == HR_OK && now == every && !function(data, grid, done)) {
+            status = hri_fail(HR_ERROR_CANCELLED,
+                              "grid: ended by the caller after %lld steps",
+                              (long long)done);
+        }
+    }
+    return status;
+}

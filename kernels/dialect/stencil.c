@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps of grids (headrace/grid.h) that `headrace bench grid` measures. Each
+ * reads what it needs of a cell's neighbours and writes the cell once: fewest
+ * bytes a cell, if neighbours come from a cache, are one read and one write. */
+#include <headrace/dialect.h>
+
+enum { ROWS = 4 }; /* read at once, so that memory always has something to do */
+
+/* Jacobi's iteration for Laplace's equation in the plane: 8 bytes and 4
+ * operations a cell. An item goes down HR_STEP(0) rows of a column, of which it
+ * keeps what it has read; processors do better with one row, along which their
+ * loops become vectors. */
+HR_FUNCTION float mean_of_4(float up, float down, float left, float right)
+{
+    return 0.25f * (up + down + left + right);
+}
+
+HR_KERNEL2(jacobi, (IN, float, 2, now), (OUT, float, 2, next))
+{
+    HR_EACH2(top, col)
+    {
+        if (HR_STEP(0) == 1) {
+            HR_AT2(next, top, col) =
+                mean_of_4(HR_AT2(now, top - 1, col), HR_AT2(now, top + 1, col),
+                          HR_AT2(now, top, col - 1), HR_AT2(now, top, col + 1));
+            continue;
+        }
+        const hr_index stop = top + HR_STEP(0);
+        const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
+        float up = HR_AT2(now, top - 1, col), mid = HR_AT2(now, top, col);
+        hr_index row = top;
+        for (; row + ROWS <= end; row += ROWS) {
+            float down[ROWS], left[ROWS], right[ROWS];
+            for (int u = 0; u < ROWS; u++) {
+                down[u] = HR_AT2(now, row + u + 1, col);
+                left[u] = HR_AT2(now, row + u, col - 1);
+                right[u] = HR_AT2(now, row + u, col + 1);
+            }
+            for (int u = 0; u < ROWS; u++) {
+                HR_AT2(next, row + u, col) =
+                    mean_of_4(up, down[u], left[u], right[u]);
+                up = mid;
+                mid = down[u];
+            }
+        }
+        for (; row < end; row++) {
+            const float down = HR_AT2(now, row + 1, col);
+            HR_AT2(next, row, col) = mean_of_4(
+                up, down, HR_AT2(now, row, col - 1), HR_AT2(now, row, col + 1));
+            up = mid;
+            mid = down;
+        }
+    }
+}
+
+enum { MOST_WIDTH = 256, FAR = 1 << 20 };
+
+/* Several such steps at once, in tiles of 1 x up to MOST_WIDTH items, so that a
+ * cell is read and written once for all of them; its halo has STEPS cells, of a
+ * constant boundary. Rows stream past: when level 0 (what is read) is at row r,
+ * level t is at row r - t, of which items keep the two rows before in their
+ * column, and the tile one. So many columns on either side are worked out by
+ * two tiles; the first 2 STEPS items have one of them each beside their own.
+ * The sums are those of `jacobi`, in its order. */
+
+/* All levels of column number `at` of the tile's, which has `inner` rows of the
+ * grid; `value` goes from level 0 to the last. */
+#define ADVANCE(c, STEPS, at, inner, value)                                    \
+    for (int t = 0; t < STEPS; t++) {                                          \
+        const int inside = (unsigned)((int)n - STEPS - 1 - t - low) < inner;   \
+        const float left = lines[(n + 1) % 2][t][at + STEPS];                  \
+        const float right = lines[(n + 1) % 2][t][at + STEPS + 2];             \
+        const float result =                                                   \
+            inside ? mean_of_4(c.up[t], value, left, right) : c.mid[t];        \
+        lines[n % 2][t][at + STEPS + 1] = value;                               \
+        c.up[t] = c.mid[t];                                                    \
+        c.mid[t] = value;                                                      \
+        value = result;                                                        \
+    }
+
+#define JACOBI_STEPS(name, STEPS)                                              \
+    typedef struct name##_column {                                             \
+        float up[STEPS], mid[STEPS];                                           \
+    } name##_column;                                                           \
+    HR_KERNEL2(name, (IN, float, 2, now), (OUT, float, 2, next))               \
+    {                                                                          \
+        HR_TILE_STATIC(float, lines, [2][STEPS][MOST_WIDTH + 2 * STEPS + 2]);  \
+        HR_PRIVATE(name##_column, own);                                        \
+        HR_PRIVATE(name##_column, other);                                      \
+        const hr_index rows = HR_EXTENT(now, 0), cols = HR_EXTENT(now, 1);     \
+        for (hr_index n = 0; n < HR_STEP(0) + 2 * STEPS; n++) {                \
+            HR_ITEMS2(top, col)                                                \
+            {                                                                  \
+                const int lane = (int)HR_LOCAL1;                               \
+                const int side = lane < STEPS                                  \
+                                     ? lane - STEPS                            \
+                                     : lane - STEPS + (int)HR_TILE(1);         \
+                const hr_index beside = col - lane + side;                     \
+                const hr_index row = top - STEPS + n;                          \
+                hr_index end = top + HR_STEP(0);                               \
+                end = end < HR_END(0) ? end : HR_END(0);                       \
+                /* rows of the grid, counted from top */                       \
+                const int low = top < FAR ? -(int)top : -FAR;                  \
+                const int high = rows - top < FAR ? (int)(rows - top) : FAR;   \
+                const unsigned height = (unsigned)(high - low);                \
+                if (row < end + STEPS && col < cols + STEPS) {                 \
+                    float value = HR_AT2(now, row, col);                       \
+                    ADVANCE(HR_P(own), STEPS, lane, (col < cols ? height : 0), \
+                            value)                                             \
+                    if (n >= 2 * STEPS && col < HR_END(1)) {                   \
+                        HR_AT2(next, row - STEPS, col) = value;                \
+                    }                                                          \
+                }                                                              \
+                if (lane < 2 * STEPS && row < end + STEPS &&                   \
+                    beside < cols + STEPS) {                                   \
+                    float value = HR_AT2(now, row, beside);                    \
+                    ADVANCE(HR_P(other), STEPS, side,                          \
+                            (HR_HAS_(now, 1, beside) ? height : 0), value)     \
+                }                                                              \
+            }                                                                  \
+            HR_BARRIER;                                                        \
+        }                                                                      \
+    }
+
+JACOBI_STEPS(jacobi2, 2)
+JACOBI_STEPS(jacobi4, 4)
+JACOBI_STEPS(jacobi8, 8)
+
+/* Heat in space, 7 points: 8 bytes and 8 operations a cell. An item goes
+ * through HR_STEP(0) slices. */
+HR_FUNCTION float heated(float mid, float rate, float sum)
+{
+    return mid + rate * (sum - 6.0f * mid);
+}
+
+/* The four beside in a slice. */
+#define BESIDE(i)                                                              \
+    (HR_AT3(now, i, j - 1, k) + HR_AT3(now, i, j + 1, k) +                     \
+     HR_AT3(now, i, j, k - 1) + HR_AT3(now, i, j, k + 1))
+
+HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
+           (VALUE, float, 0, rate))
+{
+    HR_EACH3(first, j, k)
+    {
+        if (HR_STEP(0) == 1) {
+            HR_AT3(next, first, j, k) =
+                heated(HR_AT3(now, first, j, k), rate,
+                       HR_AT3(now, first - 1, j, k) +
+                           HR_AT3(now, first + 1, j, k) + BESIDE(first));
+            continue;
+        }
+        const hr_index stop = first + HR_STEP(0);
+        const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
+        float before = HR_AT3(now, first - 1, j, k);
+        float mid = HR_AT3(now, first, j, k);
+        hr_index i = first;
+        for (; i + ROWS <= end; i += ROWS) {
+            float after[ROWS], beside[ROWS];
+            for (int u = 0; u < ROWS; u++) {
+                after[u] = HR_AT3(now, i + u + 1, j, k);
+                beside[u] = BESIDE(i + u);
+            }
+            for (int u = 0; u < ROWS; u++) {
+                HR_AT3(next, i + u, j, k) =
+                    heated(mid, rate, before + after[u] + beside[u]);
+                before = mid;
+                mid = after[u];
+            }
+        }
+        for (; i < end; i++) {
+            const float after = HR_AT3(now, i + 1, j, k);
+            HR_AT3(next, i, j, k) =
+                heated(mid, rate, before + after + BESIDE(i));
+            before = mid;
+            mid = after;
+        }
+    }
+}
+
+/* Maxwell's equations in the plane (TMz) on Yee's grid [Yee1966]: hx and hy
+ * first, 20 bytes a cell, then ez, 16 bytes. */
+HR_KERNEL4(fdtd_h, (IN, float, 2, ez), (INOUT, float, 2, hx),
+           (INOUT, float, 2, hy), (VALUE, float, 0, courant))
+{
+    HR_EACH2(i, j)
+    {
+        const float e = HR_AT2(ez, i, j);
+        HR_AT2(hx, i, j) -= courant * (HR_AT2(ez, i, j + 1) - e);
+        HR_AT2(hy, i, j) += courant * (HR_AT2(ez, i + 1, j) - e);
+    }
+}
+
+HR_KERNEL4(fdtd_e, (IN, float, 2, hx), (IN, float, 2, hy),
+           (INOUT, float, 2, ez), (VALUE, float, 0, courant))
+{
+    HR_EACH2(i, j)
+    {
+        HR_AT2(ez, i, j) +=
+            courant * (HR_AT2(hy, i, j) - HR_AT2(hy, i - 1, j) -
+                       (HR_AT2(hx, i, j) - HR_AT2(hx, i, j - 1)));
+    }
+}

@@ -41,6 +41,16 @@ static inline hri_copy conformance_row(hri_place to, hri_place from,
         .to = to, .from = from, .width = bytes, .height = 1, .depth = 1};
 }
 
+/* All of a domain of one dimension, in tiles of 64. */
+static inline hr_domain conformance_line(int64_t count)
+{
+    return (hr_domain){.extent = {count, 1, 1},
+                       .tile = {64, 1, 1},
+                       .tiles = {(count + 63) / 64, 1, 1},
+                       .end = {count, 1, 1},
+                       .step = {1, 1, 1}};
+}
+
 static inline int conformance_main(conformance_test test)
 {
     int devices = conformance_run(test);

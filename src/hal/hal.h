@@ -28,7 +28,7 @@
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 5 }; /* bumped on any change below */
+enum { HRI_HAL_ABI = 6 }; /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -201,7 +201,10 @@ typedef struct hri_device_ops {
     /* Whether this device copies from and to this host memory, of whoever, at
      * full speed and without going through memory of the driver's. */
     bool (*is_pinned)(hri_device *device, const void *host, size_t bytes);
-    hr_status (*create_queue)(hri_device *device, hri_queue **queue);
+    /* Kernels of an urgent queue start before those of others that have not
+     * started yet, where the device knows priorities; else it is as any. */
+    hr_status (*create_queue)(hri_device *device, bool urgent,
+                              hri_queue **queue);
     hr_status (*create_event)(hri_device *device, hri_event **event);
     /* Compile a kernel's whole source, dialect included; HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no

@@ -15,7 +15,7 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
     }
     hri_queue **place = &accelerator->queues[accelerator->queues_taken];
     if (*place == NULL) {
-        hr_status status = device->ops->create_queue(device, place);
+        hr_status status = device->ops->create_queue(device, false, place);
         if (status != HR_OK) {
             return status;
         }

@@ -24,6 +24,7 @@ hri_device *conformance_open_again(void);
 
 /* What every test needs. Each ends the program when it fails. */
 hri_queue *conformance_queue(hri_device *device);
+hri_queue *conformance_queue_as(hri_device *device, bool urgent);
 hri_event *conformance_event(hri_device *device);
 hri_buffer *conformance_buffer(hri_device *device, size_t bytes);
 void *conformance_memory(size_t bytes);

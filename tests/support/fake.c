@@ -206,8 +206,10 @@ static bool device_is_pinned(hri_device *device, const void *host, size_t bytes)
     return true;
 }
 
-static hr_status device_create_queue(hri_device *device, hri_queue **out)
+static hr_status device_create_queue(hri_device *device, bool urgent,
+                                     hri_queue **out)
 {
+    (void)urgent;
     hr_status status = count_call();
     if (status == HR_OK) {
         hri_queue *queue = make(sizeof *queue);

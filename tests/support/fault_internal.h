@@ -55,7 +55,8 @@ bool fault_may_use(hri_device *device, hri_device *other);
 
 /* fault_queue.c: the slots of the device. */
 hri_module *fault_inner_module(hri_module *module); /* NULL stays NULL */
-hr_status fault_create_queue(hri_device *device, hri_queue **queue);
+hr_status fault_create_queue(hri_device *device, bool urgent,
+                             hri_queue **queue);
 hr_status fault_create_event(hri_device *device, hri_event **event);
 
 static inline hri_device *fault_inner_device(hri_device *device)

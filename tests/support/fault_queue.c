@@ -219,7 +219,7 @@ static const hri_queue_ops queue_ops = {
     .finish = queue_finish,
 };
 
-hr_status fault_create_queue(hri_device *device, hri_queue **out)
+hr_status fault_create_queue(hri_device *device, bool urgent, hri_queue **out)
 {
     hri_device *inner = fault_inner_device(device);
     hr_status status = fault_enter(FAULT_CREATE_QUEUE);
@@ -230,7 +230,7 @@ hr_status fault_create_queue(hri_device *device, hri_queue **out)
     if (queue == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
     }
-    status = inner->ops->create_queue(inner, &queue->inner);
+    status = inner->ops->create_queue(inner, urgent, &queue->inner);
     if (status != HR_OK) {
         free(queue);
         return status;

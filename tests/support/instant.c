@@ -210,8 +210,10 @@ static bool device_is_pinned(hri_device *device, const void *host, size_t bytes)
     return true;
 }
 
-static hr_status device_create_queue(hri_device *device, hri_queue **queue)
+static hr_status device_create_queue(hri_device *device, bool urgent,
+                                     hri_queue **queue)
 {
+    (void)urgent;
     hri_queue *q = make(sizeof *q);
     if (q == NULL) {
         return no_memory();

@@ -126,7 +126,8 @@ hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue);
 hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue);
 
 /* queue.c */
-hr_status hri_cuda_queue_create(hri_device *device, hri_queue **queue);
+hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
+                                hri_queue **queue);
 
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
  * kept in the queue's fate. */

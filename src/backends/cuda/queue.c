@@ -123,7 +123,21 @@ static const hri_queue_ops queue_ops = {
     .finish = queue_finish,
 };
 
-hr_status hri_cuda_queue_create(hri_device *device, hri_queue **out)
+/* The unit's context is current. */
+static cu_result create_stream(bool urgent, cu_stream *stream)
+{
+    int least, greatest;
+    if (urgent && hri_cuda.cuStreamCreateWithPriority != NULL &&
+        hri_cuda.cuCtxGetStreamPriorityRange != NULL &&
+        hri_cuda.cuCtxGetStreamPriorityRange(&least, &greatest) == CU_SUCCESS) {
+        return hri_cuda.cuStreamCreateWithPriority(
+            stream, CU_STREAM_NON_BLOCKING, greatest);
+    }
+    return hri_cuda.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+}
+
+hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
+                                hri_queue **out)
 {
     hri_cuda_unit *unit = ((hri_cuda_device *)device)->unit;
     hri_cuda_queue *queue = calloc(1, sizeof *queue);
@@ -137,8 +151,7 @@ hr_status hri_cuda_queue_create(hri_device *device, hri_queue **out)
     if (status == HR_OK) {
         cu_result error = hri_cuda_enter(unit);
         if (error == CU_SUCCESS) {
-            error =
-                hri_cuda.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
+            error = create_stream(urgent, &queue->stream);
             hri_cuda_leave();
         }
         status = hri_cuda_check(unit->path, error, "cuStreamCreate");

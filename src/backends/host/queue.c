@@ -285,8 +285,11 @@ static const hri_queue_ops queue_ops = {
     .finish = queue_finish,
 };
 
-hr_status hri_host_queue_create(hri_device *device, hri_queue **out)
+/* The system schedules the threads: there is no urgency among them. */
+hr_status hri_host_queue_create(hri_device *device, bool urgent,
+                                hri_queue **out)
 {
+    (void)urgent;
     host_queue *queue = calloc(1, sizeof *queue);
     if (queue == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host queue: out of memory");

@@ -169,8 +169,10 @@ static const hri_queue_ops queue_ops = {
     .finish = queue_finish,
 };
 
-hr_status hri_cl_queue_create(hri_device *base, hri_queue **out)
+/* OpenCL 1.2 knows no priorities. */
+hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
 {
+    (void)urgent;
     hri_cl_device *device = (hri_cl_device *)base;
     cl_int error;
     hri_cl_queue *queue = calloc(1, sizeof *queue);

@@ -12,6 +12,7 @@
 enum { INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
 enum { MOST_CONTEXTS = 16 };
 enum { STREAM_BYTES = 1 << 17 }; /* of free memory, to create one */
+enum { URGENT = -5 };            /* the greatest priority of a stream */
 
 struct cu_event_object {
     cu_context context;
@@ -262,9 +263,9 @@ cu_result cuCtxEnablePeerAccess(cu_context peer, unsigned flags)
     return error;
 }
 
-cu_result cuStreamCreate(cu_stream *stream, unsigned flags)
+static cu_result create_stream(cu_result error, cu_stream *stream,
+                               unsigned flags)
 {
-    cu_result error = fake_enter_context("cuStreamCreate");
     if (error == CU_SUCCESS && flags != CU_STREAM_NON_BLOCKING) {
         error = CU_INVALID_VALUE;
     }
@@ -277,6 +278,27 @@ cu_result cuStreamCreate(cu_stream *stream, unsigned flags)
         (*stream)->context = stack[depth - 1];
         state.objects++;
     }
+    return error;
+}
+
+cu_result cuStreamCreate(cu_stream *stream, unsigned flags)
+{
+    return create_stream(fake_enter_context("cuStreamCreate"), stream, flags);
+}
+
+cu_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = 0;
+    *greatest = URGENT;
+    return fake_enter_context("cuCtxGetStreamPriorityRange");
+}
+
+cu_result cuStreamCreateWithPriority(cu_stream *stream, unsigned flags,
+                                     int priority)
+{
+    cu_result error = create_stream(
+        fake_enter_context("cuStreamCreateWithPriority"), stream, flags);
+    state.urgent += error == CU_SUCCESS && priority == URGENT;
     return error;
 }
 

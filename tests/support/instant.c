@@ -155,6 +155,9 @@ static const hri_queue_ops queue_ops = {
     .record = queue_event,
     .wait = queue_event,
     .finish = queue_finish,
+    .begin_graph = hri_no_begin_graph,
+    .end_graph = hri_no_end_graph,
+    .run_graph = hri_no_run_graph,
 };
 
 /* ---- devices */
@@ -290,6 +293,7 @@ static const hri_device_ops device_ops = {
     .build = device_build,
     .load = device_load,
     .unload = device_unload,
+    .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
 };

@@ -167,6 +167,9 @@ static const hri_queue_ops queue_ops = {
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,
+    .begin_graph = hri_no_begin_graph,
+    .end_graph = hri_no_end_graph,
+    .run_graph = hri_no_run_graph,
 };
 
 /* OpenCL 1.2 knows no priorities. */

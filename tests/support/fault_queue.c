@@ -166,6 +166,9 @@ static hr_status queue_record(hri_queue *base, hri_event *event_base)
     if (status == HR_OK) {
         pthread_mutex_lock(&fault_lock);
         event->error = queue->error;
+        if (queue->graph) {
+            event->error.status = HR_OK; /* it is the graph's */
+        }
         pthread_mutex_unlock(&fault_lock);
     }
     return refuse(queue, status);

@@ -14,7 +14,8 @@ file(GLOB fake CONFIGURE_DEPENDS support/fake_cuda/*.c)
 add_library(fake_cuda MODULE ${fake})
 target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(fake_cuda PRIVATE headrace_flags)
-foreach(name test_cuda_library test_cuda_device test_cuda_launch)
+foreach(name test_cuda_library test_cuda_device test_cuda_launch
+    test_cuda_graphs)
   target_compile_definitions(${name} PRIVATE
     FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
   add_dependencies(${name} fake_cuda)

@@ -13,6 +13,11 @@ struct hr_queue {
     hri_queue *queue;
 };
 
+/* hr_queue_create, and its queue may be urgent: kernels there start before
+ * those of others, where the device knows priorities. */
+hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
+                         hr_queue **queue);
+
 /* Marks, each held once. {0} has none. The context's lock is held for all of
  * these but hri_marks_wait. */
 typedef struct hri_marks {

@@ -8,7 +8,8 @@ static hr_status is_null(const char *function, const char *what)
     return hri_fail(HR_ERROR_INVALID, "%s: %s is NULL", function, what);
 }
 
-hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
+hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
+                         hr_queue **queue)
 {
     if (context == NULL || queue == NULL) {
         return is_null("queue", context == NULL ? "the context" : "queue");
@@ -25,13 +26,18 @@ hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
     *q = (hr_queue){.context = context,
                     .accelerator = &context->accelerators[index]};
     hri_device *device = q->accelerator->device;
-    hr_status status = hri_queue_create(device, &q->queue);
+    hr_status status = hri_queue_create(device, urgent, &q->queue);
     if (status != HR_OK) {
         free(q);
         return status;
     }
     *queue = q;
     return HR_OK;
+}
+
+hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
+{
+    return hri_queue_open(context, index, false, queue);
 }
 
 void hr_queue_destroy(hr_queue *queue)

@@ -28,7 +28,7 @@
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 5 }; /* bumped on any change below */
+enum { HRI_HAL_ABI = 6 }; /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -36,6 +36,7 @@ typedef struct hri_buffer hri_buffer;
 typedef struct hri_queue hri_queue;
 typedef struct hri_event hri_event;
 typedef struct hri_module hri_module;
+typedef struct hri_graph hri_graph; /* work that is enqueued as one */
 
 typedef struct hri_device_info {
     char path[32];         /* "host", "opencl:0:1" */
@@ -186,6 +187,27 @@ typedef struct hri_queue_ops {
     hr_status (*wait)(hri_queue *queue, hri_event *event);
     /* Block the calling thread until everything enqueued has run. */
     hr_status (*finish)(hri_queue *queue);
+    /* Optional, as are the next two: hri_no_begin_graph and its like decline.
+     * Begin a graph: what is enqueued on this queue from now on is kept and
+     * does not run. That is copies between buffers, fills, and launches, with
+     * their arguments as they are now. An event that is recorded then is one
+     * of the graph, and a queue, of this device or of a peer, that waits for it
+     * becomes part of the graph, with the same rules; in the end this queue
+     * must have waited for all that was enqueued on the others. Queues of a
+     * graph wait for no other events and are not finished: that fails. Nobody
+     * else waits for its events, which count as never recorded when it has
+     * ended. Calls on all its queues come one at a time.
+     * HR_ERROR_UNSUPPORTED where there are no graphs. */
+    hr_status (*begin_graph)(hri_queue *queue);
+    /* End what was begun on this queue. All queues of the graph go on as if
+     * nothing had been enqueued. An error of any of those calls is this one's
+     * too, and then there is no graph. */
+    hr_status (*end_graph)(hri_queue *queue, hri_graph **graph);
+    /* Enqueue all of a graph once, on any queue of its device: behind what is
+     * there already, and before what comes next. Runs of one graph follow each
+     * other. Its buffers and modules are still there; queues and events that it
+     * was made with may be gone. */
+    hr_status (*run_graph)(hri_queue *queue, hri_graph *graph);
 } hri_queue_ops;
 
 typedef struct hri_device_ops {
@@ -201,7 +223,10 @@ typedef struct hri_device_ops {
     /* Whether this device copies from and to this host memory, of whoever, at
      * full speed and without going through memory of the driver's. */
     bool (*is_pinned)(hri_device *device, const void *host, size_t bytes);
-    hr_status (*create_queue)(hri_device *device, hri_queue **queue);
+    /* Kernels of an urgent queue start before those of others that have not
+     * started yet, where the device knows priorities; else it is as any. */
+    hr_status (*create_queue)(hri_device *device, bool urgent,
+                              hri_queue **queue);
     hr_status (*create_event)(hri_device *device, hri_event **event);
     /* Compile a kernel's whole source, dialect included; HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no
@@ -216,6 +241,9 @@ typedef struct hri_device_ops {
     hr_status (*load)(hri_device *device, const hr_kernel *kernel,
                       const hri_image *image, hri_module **module);
     void (*unload)(hri_module *module); /* accepts NULL; nothing runs it */
+    /* Accepts NULL; nothing runs it. hri_no_destroy_graph where there are
+     * none. */
+    void (*destroy_graph)(hri_graph *graph);
     /* Whether queues of device may copy from and to buffers of other, and wait
      * for its events. Symmetric. other may be of any backend. */
     bool (*is_peer)(hri_device *device, hri_device *other);
@@ -256,6 +284,10 @@ struct hri_event {
     hri_device *device;
 };
 
+struct hri_graph {
+    hri_device *device; /* of the queue that it was begun on */
+};
+
 struct hri_backend {
     uint32_t abi;     /* HRI_HAL_ABI */
     const char *name; /* also the first word of its paths */
@@ -272,6 +304,12 @@ struct hri_backend {
 
 /* Every backend, ended by NULL, in order of preference (registry.c). */
 extern const hri_backend *const hri_backends[];
+
+/* Slots of backends without graphs (graph.c). */
+hr_status hri_no_begin_graph(hri_queue *queue);
+hr_status hri_no_end_graph(hri_queue *queue, hri_graph **graph);
+hr_status hri_no_run_graph(hri_queue *queue, hri_graph *graph);
+void hri_no_destroy_graph(hri_graph *graph);
 
 /* Let a call of a kernel do tile `index` of the domain's, the last dimension
  * first. */

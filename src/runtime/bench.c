@@ -24,7 +24,7 @@ hr_status hri_bench_open(hri_accelerator *accelerator, hri_bench *b)
     *b = (hri_bench){.accelerator = accelerator};
     /* what kept queues hold for multiplying is not counted twice */
     hri_accelerator_forget(accelerator);
-    hr_status status = device->ops->create_queue(device, &b->queue);
+    hr_status status = device->ops->create_queue(device, false, &b->queue);
     if (status == HR_OK) {
         status = device->ops->create_event(device, &b->start);
     }

@@ -5,23 +5,24 @@
 
 #include "runtime/memory.h"
 
-hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
+hr_status hri_accelerator_take_queue(hri_accelerator *accelerator, bool urgent,
                                      hri_queue **queue)
 {
     hri_device *device = accelerator->device;
-    if (accelerator->queues_taken == HRI_MOST_QUEUES) {
+    uint32_t *taken = &accelerator->queues_taken[urgent];
+    if (*taken == HRI_MOST_QUEUES) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s: more than %d queues",
                         accelerator->path, HRI_MOST_QUEUES);
     }
-    hri_queue **place = &accelerator->queues[accelerator->queues_taken];
+    hri_queue **place = &accelerator->queues[urgent][*taken];
     if (*place == NULL) {
-        hr_status status = device->ops->create_queue(device, place);
+        hr_status status = device->ops->create_queue(device, urgent, place);
         if (status != HR_OK) {
             return status;
         }
         accelerator->allocations++;
     }
-    accelerator->queues_taken++;
+    ++*taken;
     *queue = *place;
     return HR_OK;
 }
@@ -75,25 +76,32 @@ void hri_accelerator_recycle_event(hri_accelerator *a, hri_event *event)
 
 void hri_accelerator_recall(hri_accelerator *a)
 {
-    a->queues_taken = 0;
+    a->queues_taken[false] = a->queues_taken[true] = 0;
     for (a->idle_count = 0; a->idle_count < a->event_count; a->idle_count++) {
         a->idle_events[a->idle_count] = a->events[a->idle_count];
     }
 }
 
-void hri_accelerator_forget(hri_accelerator *a)
+static void destroy_queues(hri_queue *queues[HRI_MOST_QUEUES])
 {
     for (int i = 0; i < HRI_MOST_QUEUES; i++) {
-        if (a->queues[i] != NULL) {
-            a->queues[i]->ops->destroy(a->queues[i]);
-            a->queues[i] = NULL;
+        if (queues[i] != NULL) {
+            queues[i]->ops->destroy(queues[i]);
+            queues[i] = NULL;
         }
     }
+}
+
+void hri_accelerator_forget(hri_accelerator *a)
+{
+    destroy_queues(a->queues[false]);
+    destroy_queues(a->queues[true]);
     for (uint32_t i = 0; i < a->event_count; i++) {
         a->events[i]->ops->destroy(a->events[i]);
     }
     free(a->events);
     free(a->idle_events);
     a->events = a->idle_events = NULL;
-    a->queues_taken = a->event_count = a->event_capacity = a->idle_count = 0;
+    a->queues_taken[false] = a->queues_taken[true] = 0;
+    a->event_count = a->event_capacity = a->idle_count = 0;
 }

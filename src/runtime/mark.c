@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-hr_status hri_queue_create(hri_device *device, hri_queue **queue)
+hr_status hri_queue_create(hri_device *device, bool urgent, hri_queue **queue)
 {
     static atomic_uint_fast64_t last;
-    hr_status status = device->ops->create_queue(device, queue);
+    hr_status status = device->ops->create_queue(device, urgent, queue);
     if (status == HR_OK) {
         (*queue)->serial = atomic_fetch_add(&last, 1) + 1;
     }
@@ -201,7 +201,7 @@ hr_status hri_accelerator_carrier(hri_accelerator *accelerator,
         hri_accelerator_drop_carrier(accelerator);
     }
     if (accelerator->carrier == NULL) {
-        status = hri_queue_create(device, &accelerator->carrier);
+        status = hri_queue_create(device, false, &accelerator->carrier);
     }
     if (status == HR_OK) {
         *queue = accelerator->carrier;

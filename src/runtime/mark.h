@@ -25,7 +25,7 @@ struct hri_mark {
 
 /* A queue that marks can be recorded on, with a serial number of its own: it
  * may get the address of an earlier one. Any thread. */
-hr_status hri_queue_create(hri_device *device, hri_queue **queue);
+hr_status hri_queue_create(hri_device *device, bool urgent, hri_queue **queue);
 
 /* A mark behind everything enqueued so far, with one holder. The queue is one
  * of the accelerator's device. */

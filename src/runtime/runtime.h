@@ -16,7 +16,7 @@ typedef struct hri_block hri_block;   /* a buffer kept for reuse */
 typedef struct hri_mark hri_mark;     /* mark.h */
 typedef struct hri_loaded hri_loaded; /* module.c */
 
-enum { HRI_MOST_QUEUES = 8 }; /* of an accelerator, that engines may take */
+enum { HRI_MOST_QUEUES = 8 }; /* of a kind, that engines may take */
 
 /* Rates are by type, and one more for f32 multiplied as tf32. */
 enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
@@ -53,9 +53,11 @@ typedef struct hri_accelerator {
     double up, down;           /* link, bytes/s, 0: not measured yet */
     hri_link links[HRI_LINKS]; /* alone; only where info.staged */
     hri_block *blocks;         /* buffers and pinned areas, in use or cached */
-    hri_queue *queues[HRI_MOST_QUEUES]; /* the first queues_taken are in use */
+    /* Others and urgent ones: the first queues_taken of each are in use. */
+    hri_queue *queues[2][HRI_MOST_QUEUES];
+    uint32_t queues_taken[2];
     hri_event **events, **idle_events;
-    uint32_t queues_taken, event_count, event_capacity, idle_count;
+    uint32_t event_count, event_capacity, idle_count;
     hri_queue *carrier; /* mark.h; NULL until it is needed */
     hri_mark *carried;  /* the carrier's last mark, held */
     hri_mark *idle_marks;
@@ -111,9 +113,9 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 
-/* A queue, and an event that is not waited for by anybody: ones of earlier
- * calls, else new ones. One caller at a time. */
-hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
+/* A queue, urgent or not, and an event that is not waited for by anybody: ones
+ * of earlier calls, else new ones. One caller at a time. */
+hr_status hri_accelerator_take_queue(hri_accelerator *accelerator, bool urgent,
                                      hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
                                      hri_event **event);

@@ -55,9 +55,7 @@ static void launch(hri_device *device, hri_queue *queue, hri_module *module)
         const hri_launch l = {.kernel = &axpy,
                               .module = module,
                               .rank = 1,
-                              .domain = {.extent = {COUNT, 1, 1},
-                                         .tile = {64, 1, 1},
-                                         .tiles = {(COUNT + 63) / 64, 1, 1}},
+                              .domain = conformance_line(COUNT),
                               .arguments = arguments};
         CHECK(queue->ops->launch(queue, &l) == HR_OK);
         a = -1.0f; /* it has been copied */

@@ -31,14 +31,15 @@ static void all_steps_came(const unsigned char *host)
     }
 }
 
-static void a_queue_keeps_its_order(hri_device *device)
+static void a_queue_keeps_its_order(hri_device *device, bool urgent)
 {
-    hri_queue *queue = conformance_queue(device);
+    hri_queue *queue = conformance_queue_as(device, urgent);
     hri_buffer *a = conformance_buffer(device, BYTES);
     hri_buffer *b = conformance_buffer(device, BYTES);
     unsigned char *host = conformance_memory((size_t)STEPS * BYTES);
     hri_copy across = conformance_row(hri_at(b, 0), hri_at(a, 0), BYTES);
-    TEST_CASE("commands of one queue run in order");
+    TEST_CASE(urgent ? "commands of an urgent queue run in order"
+                     : "commands of one queue run in order");
     CHECK(queue->ops->finish(queue) == HR_OK);
     for (int i = 0; i < STEPS; i++) {
         CHECK(queue->ops->fill(queue, a, 0, BYTES, (uint8_t)i) == HR_OK);
@@ -100,9 +101,10 @@ static void a_queue_takes_many(hri_device *device)
 
 /* One queue fills a buffer, the other takes it home, by turns; only events keep
  * them in step. reader is a device that may read the buffer. */
-static void events_keep_queues_in_step(hri_device *device, hri_device *reader)
+static void events_keep_queues_in_step(hri_device *device, hri_device *reader,
+                                       bool urgent)
 {
-    hri_queue *fills = conformance_queue(device);
+    hri_queue *fills = conformance_queue_as(device, urgent);
     hri_queue *reads = conformance_queue(reader);
     hri_event *full = conformance_event(device);
     hri_event *empty = conformance_event(reader);
@@ -137,7 +139,7 @@ static void peers_keep_in_step(hri_device *device)
     hri_device *again = conformance_open_again();
     if (device->ops->is_peer(device, again)) {
         TEST_CASE("events keep queues of two devices in step");
-        events_keep_queues_in_step(device, again);
+        events_keep_queues_in_step(device, again, false);
     } else {
         printf("skip peers: %s is no peer of itself\n", device->info.path);
     }
@@ -185,11 +187,14 @@ static void threads_work_at_once(hri_device *device)
 
 static void queues_conform(hri_device *device)
 {
-    a_queue_keeps_its_order(device);
+    a_queue_keeps_its_order(device, false);
+    a_queue_keeps_its_order(device, true);
     destroying_waits(device);
     a_queue_takes_many(device);
     TEST_CASE("events keep queues of one device in step");
-    events_keep_queues_in_step(device, device);
+    events_keep_queues_in_step(device, device, false);
+    TEST_CASE("events keep an urgent queue and another in step");
+    events_keep_queues_in_step(device, device, true);
     peers_keep_in_step(device);
     threads_work_at_once(device);
 }

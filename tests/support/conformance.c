@@ -32,8 +32,14 @@ hri_device *conformance_open_again(void)
 
 hri_queue *conformance_queue(hri_device *device)
 {
+    return conformance_queue_as(device, false);
+}
+
+hri_queue *conformance_queue_as(hri_device *device, bool urgent)
+{
     hri_queue *queue = NULL;
-    conformance_must(device->ops->create_queue(device, &queue), "create_queue");
+    conformance_must(device->ops->create_queue(device, urgent, &queue),
+                     "create_queue");
     return queue;
 }
 

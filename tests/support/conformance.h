@@ -24,6 +24,7 @@ hri_device *conformance_open_again(void);
 
 /* What every test needs. Each ends the program when it fails. */
 hri_queue *conformance_queue(hri_device *device);
+hri_queue *conformance_queue_as(hri_device *device, bool urgent);
 hri_event *conformance_event(hri_device *device);
 hri_buffer *conformance_buffer(hri_device *device, size_t bytes);
 void *conformance_memory(size_t bytes);
@@ -39,6 +40,16 @@ static inline hri_copy conformance_row(hri_place to, hri_place from,
 {
     return (hri_copy){
         .to = to, .from = from, .width = bytes, .height = 1, .depth = 1};
+}
+
+/* All of a domain of one dimension, in tiles of 64. */
+static inline hr_domain conformance_line(int64_t count)
+{
+    return (hr_domain){.extent = {count, 1, 1},
+                       .tile = {64, 1, 1},
+                       .tiles = {(count + 63) / 64, 1, 1},
+                       .end = {count, 1, 1},
+                       .step = {1, 1, 1}};
 }
 
 static inline int conformance_main(conformance_test test)

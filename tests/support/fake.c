@@ -140,6 +140,9 @@ static const hri_queue_ops queue_ops = {
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,
+    .begin_graph = hri_no_begin_graph,
+    .end_graph = hri_no_end_graph,
+    .run_graph = hri_no_run_graph,
 };
 
 static void device_close(hri_device *device)
@@ -206,8 +209,10 @@ static bool device_is_pinned(hri_device *device, const void *host, size_t bytes)
     return true;
 }
 
-static hr_status device_create_queue(hri_device *device, hri_queue **out)
+static hr_status device_create_queue(hri_device *device, bool urgent,
+                                     hri_queue **out)
 {
+    (void)urgent;
     hr_status status = count_call();
     if (status == HR_OK) {
         hri_queue *queue = make(sizeof *queue);
@@ -285,6 +290,7 @@ static const hri_device_ops device_ops = {
     .build = device_build,
     .load = device_load,
     .unload = device_unload,
+    .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
 };

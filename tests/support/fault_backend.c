@@ -233,6 +233,7 @@ static const hri_device_ops device_ops = {
     .build = device_build,
     .load = device_load,
     .unload = device_unload,
+    .destroy_graph = fault_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
 };

@@ -36,6 +36,9 @@ typedef enum fault_slot {
     FAULT_RECORD,
     FAULT_WAIT,
     FAULT_FINISH,
+    FAULT_BEGIN_GRAPH,
+    FAULT_END_GRAPH,
+    FAULT_RUN_GRAPH,
     FAULT_EVENT_QUERY,
     FAULT_EVENT_WAIT,
     FAULT_EVENT_ELAPSED,
@@ -44,6 +47,7 @@ typedef enum fault_slot {
     FAULT_RELEASE,
     FAULT_RELEASE_PINNED,
     FAULT_UNLOAD,
+    FAULT_DESTROY_GRAPH,
     FAULT_DESTROY_QUEUE,
     FAULT_DESTROY_EVENT,
     FAULT_IS_PINNED,
@@ -63,15 +67,17 @@ const hri_backend *fault_backend_wrap(const hri_backend *inner);
 void fault_backend_reset(void);
 
 /* Call number `call` (from 1, of those that can fail, over all devices) does
- * nothing and returns status; finish and event wait do wait first. 0: none. */
+ * nothing and returns status; finish and event wait do wait first, and a graph
+ * is ended. 0: none. */
 void fault_backend_fail_call(uint64_t call, hr_status status);
 
 /* From that call on, every one returns HR_ERROR_LOST. 0: none. */
 void fault_backend_lose(uint64_t call);
 
-/* Operation number `operation` (from 1: copies, fills, products and launches)
- * returns HR_OK but fails later: it does not happen, nor do those after it on
- * its queue, whose events and finish return status. 0: none. */
+/* Operation number `operation` (from 1: copies, fills, products, launches and
+ * runs of graphs) returns HR_OK but fails later: it does not happen, nor do
+ * those after it on its queue, whose events and finish return status. 0: none.
+ */
 void fault_backend_fail_operation(uint64_t operation, hr_status status);
 
 /* Hold a device up, so that others take work over: products of the device that
@@ -118,7 +124,8 @@ typedef struct fault_record {
 /* Record `index`; false when there are not so many. */
 bool fault_backend_record(size_t index, fault_record *record);
 
-/* Devices, buffers, pinned areas, queues and events that now exist. */
+/* Devices, buffers, pinned areas, queues, events, modules and graphs that now
+ * exist. */
 uint64_t fault_backend_objects(void);
 
 /* Breaches of the contract since the reset: areas outside their buffers,

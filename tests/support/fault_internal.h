@@ -23,6 +23,13 @@ typedef struct fault_buffer {
     hri_buffer *inner;
 } fault_buffer;
 
+typedef struct fault_queue {
+    hri_queue base; /* first: see hri_queue */
+    hri_queue *inner;
+    hri_error error; /* of an operation that failed on request */
+    bool graph;      /* one has been begun here */
+} fault_queue;
+
 /* Guards the state and the objects' mutable fields; held for moments only. */
 extern pthread_mutex_t fault_lock;
 
@@ -55,8 +62,19 @@ bool fault_may_use(hri_device *device, hri_device *other);
 
 /* fault_queue.c: the slots of the device. */
 hri_module *fault_inner_module(hri_module *module); /* NULL stays NULL */
-hr_status fault_create_queue(hri_device *device, hri_queue **queue);
+hr_status fault_create_queue(hri_device *device, bool urgent,
+                             hri_queue **queue);
 hr_status fault_create_event(hri_device *device, hri_event **event);
+
+/* Whether the operation is to be passed on; it fails later or is skipped
+ * otherwise. */
+bool fault_begin_operation(fault_queue *queue);
+
+/* fault_graph.c: the slots of graphs. */
+hr_status fault_begin_graph(hri_queue *queue);
+hr_status fault_end_graph(hri_queue *queue, hri_graph **graph);
+hr_status fault_run_graph(hri_queue *queue, hri_graph *graph);
+void fault_destroy_graph(hri_graph *graph);
 
 static inline hri_device *fault_inner_device(hri_device *device)
 {

@@ -4,12 +4,6 @@
 
 #include "support/fault_internal.h"
 
-typedef struct fault_queue {
-    hri_queue base; /* first: see hri_queue */
-    hri_queue *inner;
-    hri_error error; /* of an operation that failed on request */
-} fault_queue;
-
 typedef struct fault_event {
     hri_event base; /* first: see hri_event */
     hri_event *inner;
@@ -23,15 +17,22 @@ static void unwrap(hri_place *place)
     }
 }
 
-/* Whether the operation is to be passed on; it fails later or is skipped
- * otherwise. */
-static bool begin_operation(fault_queue *queue)
+bool fault_begin_operation(fault_queue *queue)
 {
     hri_error error;
     if (fault_operation(&error) && queue->error.status == HR_OK) {
         queue->error = error;
     }
     return queue->error.status == HR_OK;
+}
+
+/* The error of a call, which is that of a graph too. */
+static hr_status refuse(fault_queue *queue, hr_status status)
+{
+    if (status != HR_OK && queue->graph) {
+        hri_error_keep(&queue->error, status);
+    }
+    return status;
 }
 
 static void count_copy(const hri_copy *copy)
@@ -54,13 +55,17 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
     if (status == HR_OK) {
         status = fault_check_copy(base->device, copy);
     }
+    if (status == HR_OK && queue->graph &&
+        (copy->to.buffer == NULL || copy->from.buffer == NULL)) {
+        status = fault_breach("a copy of host memory in a graph");
+    }
     if (status != HR_OK) {
-        return status;
+        return refuse(queue, status);
     }
     count_copy(copy);
     unwrap(&inner.to);
     unwrap(&inner.from);
-    return begin_operation(queue)
+    return fault_begin_operation(queue)
                ? queue->inner->ops->copy(queue->inner, &inner)
                : HR_OK;
 }
@@ -75,10 +80,10 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
         status = fault_check_fill(base->device, &place, bytes);
     }
     if (status != HR_OK) {
-        return status;
+        return refuse(queue, status);
     }
     unwrap(&place);
-    return begin_operation(queue)
+    return fault_begin_operation(queue)
                ? queue->inner->ops->fill(queue->inner, place.buffer, offset,
                                          bytes, value)
                : HR_OK;
@@ -90,16 +95,17 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     hri_gemm inner = *gemm;
     hr_status status = fault_enter(FAULT_GEMM);
     if (status == HR_OK) {
-        status = fault_check_gemm(base->device, gemm);
+        status = queue->graph ? fault_breach("a product in a graph")
+                              : fault_check_gemm(base->device, gemm);
     }
     if (status != HR_OK) {
-        return status;
+        return refuse(queue, status);
     }
     fault_product((fault_device *)base->device);
     unwrap(&inner.a.place);
     unwrap(&inner.b.place);
     unwrap(&inner.c.place);
-    return begin_operation(queue)
+    return fault_begin_operation(queue)
                ? queue->inner->ops->gemm(queue->inner, &inner)
                : HR_OK;
 }
@@ -110,14 +116,15 @@ static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
     hri_turn inner = *turn;
     hr_status status = fault_enter(FAULT_TURN);
     if (status == HR_OK) {
-        status = fault_check_turn(base->device, turn);
+        status = queue->graph ? fault_breach("turning about in a graph")
+                              : fault_check_turn(base->device, turn);
     }
     if (status != HR_OK) {
-        return status;
+        return refuse(queue, status);
     }
     unwrap(&inner.to);
     unwrap(&inner.from);
-    return begin_operation(queue)
+    return fault_begin_operation(queue)
                ? queue->inner->ops->turn(queue->inner, &inner)
                : HR_OK;
 }
@@ -130,7 +137,7 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     const hr_parameter *p = launch->kernel->parameters(launch->kernel);
     hr_status status = fault_enter(FAULT_LAUNCH);
     if (status != HR_OK) {
-        return status;
+        return refuse(queue, status);
     }
     for (uint32_t i = 0; i < launch->kernel->parameter_count; i++) {
         arguments[i] = launch->arguments[i];
@@ -140,7 +147,7 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     }
     inner.arguments = arguments;
     inner.module = fault_inner_module(launch->module);
-    return begin_operation(queue)
+    return fault_begin_operation(queue)
                ? queue->inner->ops->launch(queue->inner, &inner)
                : HR_OK;
 }
@@ -159,9 +166,12 @@ static hr_status queue_record(hri_queue *base, hri_event *event_base)
     if (status == HR_OK) {
         pthread_mutex_lock(&fault_lock);
         event->error = queue->error;
+        if (queue->graph) {
+            event->error.status = HR_OK; /* it is the graph's */
+        }
         pthread_mutex_unlock(&fault_lock);
     }
-    return status;
+    return refuse(queue, status);
 }
 
 static hr_status queue_wait(hri_queue *base, hri_event *event_base)
@@ -180,7 +190,7 @@ static hr_status queue_wait(hri_queue *base, hri_event *event_base)
         queue->error = event->error; /* it would work on what never came */
         pthread_mutex_unlock(&fault_lock);
     }
-    return status;
+    return refuse(queue, status);
 }
 
 /* Waits even when it is to fail: a caller that is told of a failure here may
@@ -201,6 +211,9 @@ static void queue_destroy(hri_queue *base)
     fault_queue *queue = (fault_queue *)base;
     fault_note(FAULT_DESTROY_QUEUE);
     if (queue != NULL) {
+        if (queue->graph) {
+            (void)fault_breach("a queue is destroyed before its graph ended");
+        }
         queue->inner->ops->destroy(queue->inner);
         fault_count_object((fault_device *)base->device, -1);
         free(queue);
@@ -217,9 +230,12 @@ static const hri_queue_ops queue_ops = {
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,
+    .begin_graph = fault_begin_graph,
+    .end_graph = fault_end_graph,
+    .run_graph = fault_run_graph,
 };
 
-hr_status fault_create_queue(hri_device *device, hri_queue **out)
+hr_status fault_create_queue(hri_device *device, bool urgent, hri_queue **out)
 {
     hri_device *inner = fault_inner_device(device);
     hr_status status = fault_enter(FAULT_CREATE_QUEUE);
@@ -230,7 +246,7 @@ hr_status fault_create_queue(hri_device *device, hri_queue **out)
     if (queue == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
     }
-    status = inner->ops->create_queue(inner, &queue->inner);
+    status = inner->ops->create_queue(inner, urgent, &queue->inner);
     if (status != HR_OK) {
         free(queue);
         return status;

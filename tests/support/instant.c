@@ -155,6 +155,9 @@ static const hri_queue_ops queue_ops = {
     .record = queue_event,
     .wait = queue_event,
     .finish = queue_finish,
+    .begin_graph = hri_no_begin_graph,
+    .end_graph = hri_no_end_graph,
+    .run_graph = hri_no_run_graph,
 };
 
 /* ---- devices */
@@ -210,8 +213,10 @@ static bool device_is_pinned(hri_device *device, const void *host, size_t bytes)
     return true;
 }
 
-static hr_status device_create_queue(hri_device *device, hri_queue **queue)
+static hr_status device_create_queue(hri_device *device, bool urgent,
+                                     hri_queue **queue)
 {
+    (void)urgent;
     hri_queue *q = make(sizeof *q);
     if (q == NULL) {
         return no_memory();
@@ -288,6 +293,7 @@ static const hri_device_ops device_ops = {
     .build = device_build,
     .load = device_load,
     .unload = device_unload,
+    .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
 };

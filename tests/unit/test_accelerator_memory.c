@@ -215,6 +215,23 @@ static void step(hri_accelerator *a, random_source *random,
     CHECK(a->memory_used <= a->memory_limit);
 }
 
+static void check_queues(void)
+{
+    hri_queue *plain = NULL, *urgent = NULL, *again = NULL;
+    TEST_CASE("queues are used again, urgent ones as urgent ones");
+    hri_accelerator a = start(1000);
+    CHECK(hri_accelerator_take_queue(&a, false, &plain) == HR_OK);
+    CHECK(hri_accelerator_take_queue(&a, true, &urgent) == HR_OK);
+    CHECK(plain != urgent && a.allocations == 2);
+    hri_accelerator_recall(&a);
+    CHECK(hri_accelerator_take_queue(&a, true, &again) == HR_OK);
+    CHECK(again == urgent);
+    CHECK(hri_accelerator_take_queue(&a, false, &again) == HR_OK);
+    CHECK(again == plain && a.allocations == 2);
+    hri_accelerator_forget(&a);
+    end(&a);
+}
+
 static void check_random(void)
 {
     hri_buffer *buffers[8] = {NULL};
@@ -236,6 +253,7 @@ int main(void)
     check_limit();
     check_device_memory();
     check_pinned();
+    check_queues();
     check_random();
     return test_end();
 }

@@ -100,6 +100,26 @@ static void operations_cost_one_call(void)
     setting_finish(&s);
 }
 
+static void urgency_is_the_greatest_priority(void)
+{
+    setting s;
+    hri_queue *queue = NULL;
+    setting_init(&s, 0);
+    TEST_CASE("an urgent queue is a stream of the greatest priority");
+    CHECK(fake->urgent == 0);
+    CHECK(s.device->ops->create_queue(s.device, true, &queue) == HR_OK);
+    CHECK(fake->urgent == 1);
+    queue->ops->destroy(queue);
+    TEST_CASE("a driver without priorities makes a stream like any other");
+    cu_result (*range)(int *, int *) = hri_cuda.cuCtxGetStreamPriorityRange;
+    hri_cuda.cuCtxGetStreamPriorityRange = NULL;
+    CHECK(s.device->ops->create_queue(s.device, true, &queue) == HR_OK);
+    CHECK(fake->urgent == 1);
+    hri_cuda.cuCtxGetStreamPriorityRange = range;
+    queue->ops->destroy(queue);
+    setting_finish(&s);
+}
+
 /* A second queue that multiplies takes the handle that the first one left. */
 static void handles_are_kept(void)
 {
@@ -293,7 +313,7 @@ static void failures_are_told(void)
         fake->fail_result = 1;
         if (hri_backend_cuda.open(0, &d) == HR_OK) {
             int made = 0;
-            made += d->ops->create_queue(d, &queue) == HR_OK;
+            made += d->ops->create_queue(d, false, &queue) == HR_OK;
             made += d->ops->create_event(d, &event) == HR_OK;
             made += d->ops->allocate(d, 10, &buffer) == HR_OK;
             made += d->ops->allocate_pinned(d, 10, &host) == HR_OK;
@@ -416,6 +436,7 @@ int main(void)
     fake = get();
     contexts_are_left_alone();
     operations_cost_one_call();
+    urgency_is_the_greatest_priority();
     handles_are_kept();
     kernels_that_do_not_compile();
     work_is_divided();

@@ -7,6 +7,7 @@
 
 #include <headrace/headrace.h>
 
+#include "arrays/event.h"
 #include "support/fake_cuda/fake_cuda.h"
 #include "test.h"
 
@@ -84,7 +85,10 @@ static void other_queues(bed *b)
     CHECK(records(b) == before + 2);
     CHECK(hr_synchronize(hr_view_of(b->arrays[2])) == HR_OK);
     CHECK(memcmp(b->data[0], b->data[2], sizeof b->data[0]) == 0);
-    CHECK(hr_queue_create(b->context, 0, &b->queues[1]) == HR_OK);
+    TEST_CASE("an engine may have it urgent");
+    CHECK(b->fake->urgent == 0);
+    CHECK(hri_queue_open(b->context, 0, true, &b->queues[1]) == HR_OK);
+    CHECK(b->fake->urgent == 1);
 }
 
 /* The event is recorded between the two launches, not behind both. */

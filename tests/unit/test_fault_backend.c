@@ -26,7 +26,7 @@ static hr_status setting_init(setting *s)
     *s = (setting){0};
     hr_status status = wrapped->open(0, &s->device);
     if (status == HR_OK) {
-        status = s->device->ops->create_queue(s->device, &s->queue);
+        status = s->device->ops->create_queue(s->device, false, &s->queue);
     }
     if (status == HR_OK) {
         status = s->device->ops->create_event(s->device, &s->event);
@@ -154,7 +154,7 @@ static void an_operation_can_fail_later(void)
     CHECK(host[0] == 1);
     TEST_CASE("a queue that waits for a failed one fails");
     hri_queue *other = NULL;
-    CHECK(s.device->ops->create_queue(s.device, &other) == HR_OK);
+    CHECK(s.device->ops->create_queue(s.device, false, &other) == HR_OK);
     CHECK(other->ops->finish(other) == HR_OK);
     CHECK(other->ops->wait(other, s.event) == HR_OK);
     CHECK(other->ops->finish(other) == HR_ERROR_BACKEND);

@@ -84,9 +84,9 @@ static void setting_init(setting *s)
 {
     CHECK(hri_backend_host.open(0, &s->device) == HR_OK);
     const hri_device_ops *ops = s->device->ops;
-    CHECK(ops->create_queue(s->device, &s->a) == HR_OK);
-    CHECK(ops->create_queue(s->device, &s->b) == HR_OK);
-    CHECK(ops->create_queue(s->device, &s->c) == HR_OK);
+    CHECK(ops->create_queue(s->device, false, &s->a) == HR_OK);
+    CHECK(ops->create_queue(s->device, false, &s->b) == HR_OK);
+    CHECK(ops->create_queue(s->device, false, &s->c) == HR_OK);
     CHECK(ops->create_event(s->device, &s->event) == HR_OK);
     CHECK(ops->create_event(s->device, &s->other) == HR_OK);
     CHECK(ops->allocate(s->device, BYTES, &s->buffer) == HR_OK);
@@ -128,7 +128,7 @@ static int first_byte(const setting *s)
                      .width = 1,
                      .height = 1,
                      .depth = 1};
-    CHECK(s->device->ops->create_queue(s->device, &queue) == HR_OK);
+    CHECK(s->device->ops->create_queue(s->device, false, &queue) == HR_OK);
     CHECK(queue->ops->copy(queue, &copy) == HR_OK);
     CHECK(queue->ops->finish(queue) == HR_OK);
     queue->ops->destroy(queue);

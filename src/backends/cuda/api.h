@@ -18,6 +18,8 @@ typedef struct cu_stream_object *cu_stream;
 typedef struct cu_event_object *cu_event;
 typedef struct cu_module_object *cu_module;
 typedef struct cu_function_object *cu_function;
+typedef struct cu_graph_object *cu_graph;
+typedef struct cu_graph_exec_object *cu_graph_exec;
 
 /* Results that are told apart; the driver knows the names of all. */
 enum {
@@ -71,10 +73,12 @@ enum {
 enum {
     CU_MEMORY_HOST = 1,
     CU_MEMORY_DEVICE = 2,
-    CU_POINTER_MEMORY_TYPE = 2, /* asked of cuPointerGetAttribute */
-    CU_HOST_PORTABLE = 1,       /* pinned for every context */
-    CU_STREAM_NON_BLOCKING = 1, /* beside the caller's default stream */
-    CU_EVENT_BLOCKING = 1       /* threads that wait sleep */
+    CU_POINTER_MEMORY_TYPE = 2,  /* asked of cuPointerGetAttribute */
+    CU_HOST_PORTABLE = 1,        /* pinned for every context */
+    CU_STREAM_NON_BLOCKING = 1,  /* beside the caller's default stream */
+    CU_EVENT_BLOCKING = 1,       /* threads that wait sleep */
+    CU_CAPTURE_RELAXED = 2,      /* whatever other calls are made meanwhile */
+    CU_GRAPH_NODE_PRIORITIES = 8 /* kernels keep those of their streams */
 };
 
 /* One end of a 2-D copy. */

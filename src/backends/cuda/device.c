@@ -209,6 +209,7 @@ const hri_device_ops hri_cuda_device_ops = {
     .build = hri_cuda_module_build,
     .load = hri_cuda_module_load,
     .unload = hri_cuda_module_unload,
+    .destroy_graph = hri_cuda_graph_destroy,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cuda_gemm_offered,
 };

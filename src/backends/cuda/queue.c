@@ -6,6 +6,17 @@
 
 #include "backends/cuda/cuda.h"
 
+/* The error of what is enqueued now; and keep one, which it forwards. */
+static hr_status error_of(hri_cuda_queue *queue)
+{
+    return hri_cuda_fate_raise(hri_cuda_queue_fate(queue));
+}
+
+static hr_status keep(hri_cuda_queue *queue, hr_status status)
+{
+    return hri_cuda_fate_keep(hri_cuda_queue_fate(queue), status);
+}
+
 static void queue_destroy(hri_queue *base)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
@@ -18,6 +29,7 @@ static void queue_destroy(hri_queue *base)
         hri_cuda_leave();
     }
     hri_cublas_give_back(queue);
+    hri_cuda_fate_drop(queue->graph);
     hri_cuda_fate_drop(queue->fate);
     free(queue);
 }
@@ -25,11 +37,11 @@ static void queue_destroy(hri_queue *base)
 static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_fate_raise(queue->fate);
+    hr_status status = error_of(queue);
     if (status != HR_OK) {
         return status;
     }
-    return hri_cuda_fate_keep(queue->fate, hri_cuda_copy(queue, copy));
+    return keep(queue, hri_cuda_copy(queue, copy));
 }
 
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
@@ -37,7 +49,7 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     const hri_place place = hri_at(buffer, offset);
-    hr_status status = hri_cuda_fate_raise(queue->fate);
+    hr_status status = error_of(queue);
     if (status != HR_OK || bytes == 0) {
         return status;
     }
@@ -47,25 +59,24 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                                          queue->stream);
         hri_cuda_leave();
     }
-    return hri_cuda_fate_keep(
-        queue->fate,
-        hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
+    return keep(queue,
+                hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
 }
 
 static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_fate_raise(queue->fate);
+    hr_status status = error_of(queue);
     if (status != HR_OK) {
         return status;
     }
-    return hri_cuda_fate_keep(queue->fate, hri_cuda_gemm(queue, gemm));
+    return keep(queue, hri_cuda_gemm(queue, gemm));
 }
 
 static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_fate_raise(queue->fate);
+    hr_status status = error_of(queue);
     if (status != HR_OK) {
         return status;
     }
@@ -75,15 +86,19 @@ static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
         status = hri_cublas_turn(queue, turn);
         hri_cuda_leave();
     }
-    return hri_cuda_fate_keep(queue->fate, status);
+    return keep(queue, status);
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_fate_raise(queue->fate);
-    /* what is refused has not been enqueued: the queue goes on */
-    return status == HR_OK ? hri_cuda_launch(queue, launch) : status;
+    hr_status status = error_of(queue);
+    if (status == HR_OK) {
+        status = hri_cuda_launch(queue, launch);
+    }
+    /* what is refused has not been enqueued: the queue goes on, but a graph
+     * would lack it */
+    return queue->graph != NULL ? keep(queue, status) : status;
 }
 
 static hr_status queue_record(hri_queue *queue, hri_event *event)
@@ -106,9 +121,9 @@ static hr_status queue_finish(hri_queue *base)
         error = hri_cuda.cuStreamSynchronize(queue->stream);
         hri_cuda_leave();
     }
-    hri_cuda_fate_keep(queue->fate, hri_cuda_check(queue->unit->path, error,
-                                                   "cuStreamSynchronize"));
-    return hri_cuda_fate_raise(queue->fate);
+    keep(queue,
+         hri_cuda_check(queue->unit->path, error, "cuStreamSynchronize"));
+    return error_of(queue);
 }
 
 static const hri_queue_ops queue_ops = {
@@ -121,9 +136,26 @@ static const hri_queue_ops queue_ops = {
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,
+    .begin_graph = hri_cuda_graph_begin,
+    .end_graph = hri_cuda_graph_end,
+    .run_graph = hri_cuda_graph_run,
 };
 
-hr_status hri_cuda_queue_create(hri_device *device, hri_queue **out)
+/* The unit's context is current. */
+static cu_result create_stream(bool urgent, cu_stream *stream)
+{
+    int least, greatest;
+    if (urgent && hri_cuda.cuStreamCreateWithPriority != NULL &&
+        hri_cuda.cuCtxGetStreamPriorityRange != NULL &&
+        hri_cuda.cuCtxGetStreamPriorityRange(&least, &greatest) == CU_SUCCESS) {
+        return hri_cuda.cuStreamCreateWithPriority(
+            stream, CU_STREAM_NON_BLOCKING, greatest);
+    }
+    return hri_cuda.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+}
+
+hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
+                                hri_queue **out)
 {
     hri_cuda_unit *unit = ((hri_cuda_device *)device)->unit;
     hri_cuda_queue *queue = calloc(1, sizeof *queue);
@@ -137,8 +169,7 @@ hr_status hri_cuda_queue_create(hri_device *device, hri_queue **out)
     if (status == HR_OK) {
         cu_result error = hri_cuda_enter(unit);
         if (error == CU_SUCCESS) {
-            error =
-                hri_cuda.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
+            error = create_stream(urgent, &queue->stream);
             hri_cuda_leave();
         }
         status = hri_cuda_check(unit->path, error, "cuStreamCreate");

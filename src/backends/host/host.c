@@ -187,6 +187,7 @@ static const hri_device_ops host_ops = {
     .build = host_build,
     .load = host_load,
     .unload = host_unload,
+    .destroy_graph = hri_no_destroy_graph,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,
 };

@@ -45,7 +45,8 @@ void hri_host_launch_run(host_launch *launch);
 void hri_host_launch_destroy(host_launch *launch);
 
 /* queue.c, event.c: the slots of the device. */
-hr_status hri_host_queue_create(hri_device *device, hri_queue **queue);
+hr_status hri_host_queue_create(hri_device *device, bool urgent,
+                                hri_queue **queue);
 hr_status hri_host_event_create(hri_device *device, hri_event **event);
 
 /* host.c: multiply now, one product at a time in the whole process. */

@@ -283,10 +283,16 @@ static const hri_queue_ops queue_ops = {
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,
+    .begin_graph = hri_no_begin_graph,
+    .end_graph = hri_no_end_graph,
+    .run_graph = hri_no_run_graph,
 };
 
-hr_status hri_host_queue_create(hri_device *device, hri_queue **out)
+/* The system schedules the threads: there is no urgency among them. */
+hr_status hri_host_queue_create(hri_device *device, bool urgent,
+                                hri_queue **out)
 {
+    (void)urgent;
     host_queue *queue = calloc(1, sizeof *queue);
     if (queue == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host queue: out of memory");

@@ -201,6 +201,7 @@ const hri_device_ops hri_cl_device_ops = {
     .build = hri_cl_module_build,
     .load = hri_cl_module_load,
     .unload = hri_cl_module_unload,
+    .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cl_gemm_offered,
 };

@@ -115,7 +115,8 @@ hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue);
 cl_event hri_cl_event_marker(hri_cl_event *event);
 
 /* queue.c */
-hr_status hri_cl_queue_create(hri_device *device, hri_queue **queue);
+hr_status hri_cl_queue_create(hri_device *device, bool urgent,
+                              hri_queue **queue);
 
 /* program.c */
 extern const char hri_cl_gemm_source[]; /* kernels/opencl/gemm.cl */

@@ -167,10 +167,15 @@ static const hri_queue_ops queue_ops = {
     .record = queue_record,
     .wait = queue_wait,
     .finish = queue_finish,
+    .begin_graph = hri_no_begin_graph,
+    .end_graph = hri_no_end_graph,
+    .run_graph = hri_no_run_graph,
 };
 
-hr_status hri_cl_queue_create(hri_device *base, hri_queue **out)
+/* OpenCL 1.2 knows no priorities. */
+hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
 {
+    (void)urgent;
     hri_cl_device *device = (hri_cl_device *)base;
     cl_int error;
     hri_cl_queue *queue = calloc(1, sizeof *queue);

@@ -10,14 +10,10 @@
 #include "driver.h"
 
 enum { INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
+enum { CAPTURED_EVENT = 907 };
 enum { MOST_CONTEXTS = 16 };
 enum { STREAM_BYTES = 1 << 17 }; /* of free memory, to create one */
-
-struct cu_event_object {
-    cu_context context;
-    bool recorded;
-    double ms;
-};
+enum { URGENT = -5 };            /* the greatest priority of a stream */
 
 struct cu_module_object {
     char text[512];
@@ -97,7 +93,11 @@ cu_result cuGetErrorName(cu_result error, const char **name)
                  {201, "CUDA_ERROR_INVALID_CONTEXT"},
                  {400, "CUDA_ERROR_INVALID_HANDLE"},
                  {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-                 {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"}};
+                 {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
+                 {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+                 {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+                 {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"},
+                 {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (names[i].error == error) {
             *name = names[i].name;
@@ -262,9 +262,9 @@ cu_result cuCtxEnablePeerAccess(cu_context peer, unsigned flags)
     return error;
 }
 
-cu_result cuStreamCreate(cu_stream *stream, unsigned flags)
+static cu_result create_stream(cu_result error, cu_stream *stream,
+                               unsigned flags)
 {
-    cu_result error = fake_enter_context("cuStreamCreate");
     if (error == CU_SUCCESS && flags != CU_STREAM_NON_BLOCKING) {
         error = CU_INVALID_VALUE;
     }
@@ -280,6 +280,27 @@ cu_result cuStreamCreate(cu_stream *stream, unsigned flags)
     return error;
 }
 
+cu_result cuStreamCreate(cu_stream *stream, unsigned flags)
+{
+    return create_stream(fake_enter_context("cuStreamCreate"), stream, flags);
+}
+
+cu_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = 0;
+    *greatest = URGENT;
+    return fake_enter_context("cuCtxGetStreamPriorityRange");
+}
+
+cu_result cuStreamCreateWithPriority(cu_stream *stream, unsigned flags,
+                                     int priority)
+{
+    cu_result error = create_stream(
+        fake_enter_context("cuStreamCreateWithPriority"), stream, flags);
+    state.urgent += error == CU_SUCCESS && priority == URGENT;
+    return error;
+}
+
 cu_result cuStreamDestroy_v2(cu_stream stream)
 {
     state.objects--;
@@ -289,18 +310,21 @@ cu_result cuStreamDestroy_v2(cu_stream stream)
 
 cu_result cuStreamSynchronize(cu_stream stream)
 {
-    return fake_enter_stream("cuStreamSynchronize", stream);
+    cu_result error = fake_enter_stream("cuStreamSynchronize", stream);
+    return error == CU_SUCCESS ? fake_refuse(stream) : error;
 }
 
 cu_result cuStreamQuery(cu_stream stream)
 {
-    return fake_enter_stream("cuStreamQuery", stream);
+    cu_result error = fake_enter_stream("cuStreamQuery", stream);
+    return error == CU_SUCCESS ? fake_refuse(stream) : error;
 }
 
 cu_result cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags)
 {
-    (void)event, (void)flags;
-    return fake_enter_stream("cuStreamWaitEvent", stream);
+    (void)flags;
+    cu_result error = fake_enter_stream("cuStreamWaitEvent", stream);
+    return error == CU_SUCCESS ? fake_await(stream, event) : error;
 }
 
 cu_result cuEventCreate(cu_event *event, unsigned flags)
@@ -332,9 +356,12 @@ cu_result cuEventRecord(cu_event event, cu_stream stream)
         error = INVALID_HANDLE;
     }
     if (error == CU_SUCCESS) {
+        error = fake_record(stream, event);
+    }
+    if (error == CU_SUCCESS) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         state.records++;
-        event->recorded = true;
+        event->recorded = event->point.capture == 0;
         event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     }
     return error;
@@ -342,14 +369,16 @@ cu_result cuEventRecord(cu_event event, cu_stream stream)
 
 cu_result cuEventQuery(cu_event event)
 {
-    (void)event;
-    return fake_enter_context("cuEventQuery");
+    cu_result error = fake_enter_context("cuEventQuery");
+    return error == CU_SUCCESS && event->point.capture != 0 ? CAPTURED_EVENT
+                                                            : error;
 }
 
 cu_result cuEventSynchronize(cu_event event)
 {
-    (void)event;
-    return fake_enter_context("cuEventSynchronize");
+    cu_result error = fake_enter_context("cuEventSynchronize");
+    return error == CU_SUCCESS && event->point.capture != 0 ? CAPTURED_EVENT
+                                                            : error;
 }
 
 cu_result cuEventElapsedTime(float *ms, cu_event from, cu_event to)
@@ -410,11 +439,17 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
     const char *text = ((cu_module)(void *)function)->text;
     const void *kernel = ((cu_module)(void *)function)->kernel;
     cu_result error = fake_enter_stream("cuLaunchKernel", stream);
-    if (kernel != NULL) {
-        bool fits = error == CU_SUCCESS && y == 1 && z == 1 &&
-                    fake_run_kernel(kernel, x, items_x * items_y * items_z,
-                                    shared, arguments);
-        return error == CU_SUCCESS && !fits ? CU_INVALID_VALUE : error;
+    if (error == CU_SUCCESS && kernel != NULL) {
+        return y == 1 && z == 1
+                   ? fake_launch(stream, kernel, x, items_x * items_y * items_z,
+                                 shared, arguments)
+                   : CU_INVALID_VALUE;
+    }
+    if (error == CU_SUCCESS) {
+        error = fake_refuse(stream); /* our gemm is no part of graphs */
+    }
+    if (error != CU_SUCCESS) {
+        return error;
     }
     int64_t n[15] = {0};
     for (int i = 0; i < 15; i++) {
@@ -438,11 +473,11 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
     int tm = defined(text, "-DWM=") * defined(text, "-DRM=");
     int tn = defined(text, "-DWN=") * defined(text, "-DRN=");
     int64_t tiles = (p.n + tn - 1) / tn * ((p.m + tm - 1) / tm);
-    if (error != CU_SUCCESS || tiles != x || y != 1 || z != 1 ||
+    if (tiles != x || y != 1 || z != 1 ||
         (int)items_x != defined(text, "-DWN=") ||
         (int)items_y != defined(text, "-DWM=") || items_z != 1 || shared != 0 ||
         extra != NULL || n[14] != (p.n + tn - 1) / tn) {
-        return error != CU_SUCCESS ? error : CU_INVALID_VALUE;
+        return CU_INVALID_VALUE;
     }
     fake_factor(type, arguments[11], p.alpha);
     fake_factor(type, arguments[12], p.beta);

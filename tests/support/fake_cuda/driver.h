@@ -18,6 +18,22 @@ struct cu_context_object {
 
 struct cu_stream_object {
     cu_context context;
+    int capture, member; /* graph.c: what it is part of, 0: nothing; as what */
+};
+
+enum { FAKE_MEMBERS = 8 }; /* streams of a capture */
+
+/* A point in a capture: how much of each of its streams lies before. */
+typedef struct fake_point {
+    int capture; /* 0: it is in none */
+    unsigned seen[FAKE_MEMBERS];
+} fake_point;
+
+struct cu_event_object {
+    cu_context context;
+    bool recorded;
+    double ms;
+    fake_point point;
 };
 
 /* The current context; only after a call below that succeeded. */
@@ -29,9 +45,22 @@ cu_result fake_enter_context(const char *name);
 cu_result fake_enter_stream(const char *name, cu_stream stream);
 
 /* launch.c: the kernel of the program under test that has this name, or NULL;
- * and run it. False when the grid is not that of its domain. */
+ * and launch it, where the grid is that of its domain. */
 const void *fake_find_kernel(const char *name);
-bool fake_run_kernel(const void *found, unsigned blocks, unsigned items,
-                     unsigned shared, void **arguments);
+cu_result fake_launch(cu_stream stream, const void *found, unsigned blocks,
+                      unsigned items, unsigned shared, void **arguments);
+
+/* graph.c: run work with these arguments, or keep both while the stream is
+ * captured. */
+typedef void (*fake_work)(const void *arguments);
+cu_result fake_do(cu_stream stream, fake_work work, const void *arguments,
+                  size_t bytes);
+/* What nobody captures: an error, and the end of the capture, where the stream
+ * is part of one. */
+cu_result fake_refuse(cu_stream stream);
+/* Note where in a capture an event is recorded, and let a stream wait for
+ * it. */
+cu_result fake_record(cu_stream stream, cu_event event);
+cu_result fake_await(cu_stream stream, cu_event event);
 
 #endif

@@ -29,6 +29,7 @@ typedef struct fake_cuda_state {
     const char *build_log; /* NULL: everything compiles */
     atomic_long calls;     /* of the driver's functions */
     atomic_long records;   /* of events */
+    atomic_long urgent;    /* streams of the greatest priority, ever made */
     atomic_long objects;   /* memory, streams, events, modules, handles */
     atomic_long retained;  /* primary contexts */
     atomic_long library_products, kernel_products;

@@ -14,47 +14,88 @@ const void *fake_find_kernel(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
-/* The struct that the host's code expects, from the list for cuLaunchKernel. */
-static void fill(const hr_kernel *kernel, void **arguments,
-                 unsigned char *memory, unsigned char *fields)
+/* A launch whose arguments have been copied. */
+typedef struct launch {
+    const hr_kernel *kernel;
+    hr_domain domain;
+    int64_t blocks;
+    unsigned shared;
+    unsigned char fields[]; /* the struct that the host's code expects, with
+                               offsets of memory of the tile for pointers */
+} launch;
+
+/* From the list for cuLaunchKernel. */
+static void take(launch *l, void **arguments)
+{
+    const hr_parameter *p = l->kernel->parameters(l->kernel);
+    size_t at = 1; /* behind the domain */
+    for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
+        unsigned char *field = l->fields + p[i].at;
+        if (p[i].kind == HR_PARAMETER_VIEW) {
+            memcpy(field, arguments[at++], sizeof(cu_address));
+            memcpy(l->fields + p[i].shape_at, arguments[at++],
+                   sizeof(hr_shape));
+        } else if (p[i].kind == HR_PARAMETER_VALUE) {
+            memcpy(field, arguments[at++], p[i].bytes);
+        } else {
+            memcpy(field, arguments[at++], sizeof(unsigned));
+        }
+    }
+}
+
+static void place_tiles(const hr_kernel *kernel, unsigned char *memory,
+                        unsigned char *fields)
 {
     const hr_parameter *p = kernel->parameters(kernel);
-    size_t at = 1; /* behind the domain */
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
-        if (p[i].kind == HR_PARAMETER_VIEW) {
-            memcpy(fields + p[i].at, arguments[at++], sizeof(cu_address));
-            memcpy(fields + p[i].shape_at, arguments[at++], sizeof(hr_shape));
-        } else if (p[i].kind == HR_PARAMETER_VALUE) {
-            memcpy(fields + p[i].at, arguments[at++], p[i].bytes);
-        } else {
+        if (p[i].kind != HR_PARAMETER_VIEW && p[i].kind != HR_PARAMETER_VALUE) {
             unsigned offset;
-            memcpy(&offset, arguments[at++], sizeof offset);
+            memcpy(&offset, fields + p[i].at, sizeof offset);
             const void *start = memory + offset;
             memcpy(fields + p[i].at, &start, sizeof start);
         }
     }
 }
 
-bool fake_run_kernel(const void *found, unsigned blocks, unsigned items,
-                     unsigned shared, void **arguments)
+static void run(const void *arguments)
+{
+    const launch *l = arguments;
+    hr_domain d = l->domain;
+    unsigned char *memory = calloc(1, (size_t)l->shared + 16);
+    unsigned char *fields = calloc(1, l->kernel->argument_bytes);
+    if (memory != NULL && fields != NULL) {
+        memcpy(fields, l->fields, l->kernel->argument_bytes);
+        place_tiles(l->kernel, memory, fields);
+        for (int64_t i = 0; i < l->blocks; i++) {
+            hri_domain_go(&d, i);
+            l->kernel->host(&d, fields);
+        }
+    }
+    free(memory);
+    free(fields);
+}
+
+cu_result fake_launch(cu_stream stream, const void *found, unsigned blocks,
+                      unsigned items, unsigned shared, void **arguments)
 {
     const hr_kernel *kernel = found;
     hr_domain d;
     memcpy(&d, arguments[0], sizeof d);
     if (d.tiles[0] * d.tiles[1] * d.tiles[2] != (int64_t)blocks ||
         d.tile[0] * d.tile[1] * d.tile[2] != (int64_t)items) {
-        return false;
+        return CU_INVALID_VALUE;
     }
-    unsigned char *memory = calloc(1, (size_t)shared + 16);
-    unsigned char *fields = calloc(1, kernel->argument_bytes);
-    if (memory != NULL && fields != NULL) {
-        fill(kernel, arguments, memory, fields);
-        for (int64_t i = 0; i < (int64_t)blocks; i++) {
-            hri_domain_go(&d, i);
-            kernel->host(&d, fields);
-        }
+    size_t bytes = sizeof(launch) + kernel->argument_bytes;
+    launch *l = calloc(1, bytes);
+    if (l == NULL) {
+        return CU_OUT_OF_MEMORY;
     }
-    free(memory);
-    free(fields);
-    return true;
+    l->kernel = kernel;
+    l->domain = d;
+    l->blocks = blocks;
+    l->shared = shared;
+    take(l, arguments);
+    cu_result error = fake_do(stream, run, l, bytes);
+    free(l);
+    return error;
 }

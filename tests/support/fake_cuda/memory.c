@@ -188,6 +188,25 @@ cu_result cuPointerGetAttribute(void *value, int attribute, cu_address address)
     return error;
 }
 
+typedef struct row {
+    void *to;
+    const void *from;
+    size_t bytes;
+} row;
+
+static void run_row(const void *arguments)
+{
+    const row *r = arguments;
+    memcpy(r->to, r->from, r->bytes);
+}
+
+static cu_result copy_row(cu_stream stream, void *to, const void *from,
+                          size_t bytes)
+{
+    const row r = {to, from, bytes};
+    return fake_do(stream, run_row, &r, sizeof r);
+}
+
 cu_result cuMemcpyHtoDAsync_v2(cu_address to, const void *from, size_t bytes,
                                cu_stream stream)
 {
@@ -195,10 +214,9 @@ cu_result cuMemcpyHtoDAsync_v2(cu_address to, const void *from, size_t bytes,
     if (error == CU_SUCCESS && !reaches(to, bytes)) {
         error = CU_INVALID_VALUE;
     }
-    if (error == CU_SUCCESS) {
-        memcpy((void *)(uintptr_t)to, from, bytes);
-    }
-    return error;
+    return error == CU_SUCCESS
+               ? copy_row(stream, (void *)(uintptr_t)to, from, bytes)
+               : error;
 }
 
 cu_result cuMemcpyDtoHAsync_v2(void *to, cu_address from, size_t bytes,
@@ -208,10 +226,9 @@ cu_result cuMemcpyDtoHAsync_v2(void *to, cu_address from, size_t bytes,
     if (error == CU_SUCCESS && !reaches(from, bytes)) {
         error = CU_INVALID_VALUE;
     }
-    if (error == CU_SUCCESS) {
-        memcpy(to, (const void *)(uintptr_t)from, bytes);
-    }
-    return error;
+    return error == CU_SUCCESS
+               ? copy_row(stream, to, (const void *)(uintptr_t)from, bytes)
+               : error;
 }
 
 static cu_result between(const char *name, cu_address to, cu_address from,
@@ -221,10 +238,9 @@ static cu_result between(const char *name, cu_address to, cu_address from,
     if (error == CU_SUCCESS && (!reaches(to, bytes) || !reaches(from, bytes))) {
         error = CU_INVALID_VALUE;
     }
-    if (error == CU_SUCCESS) {
-        memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
-    }
-    return error;
+    return error == CU_SUCCESS ? copy_row(stream, (void *)(uintptr_t)to,
+                                          (const void *)(uintptr_t)from, bytes)
+                               : error;
 }
 
 cu_result cuMemcpyDtoDAsync_v2(cu_address to, cu_address from, size_t bytes,
@@ -260,11 +276,9 @@ static bool is_good(const cu_copy_3d *c, const cu_end_3d *end)
            (end->memory == CU_MEMORY_HOST || reaches(end->device, reach));
 }
 
-static cu_result copy_box(const cu_copy_3d *c)
+static void run_box(const void *arguments)
 {
-    if (!is_good(c, &c->from) || !is_good(c, &c->to)) {
-        return CU_INVALID_VALUE;
-    }
+    const cu_copy_3d *c = arguments;
     for (size_t z = 0; z < c->depth; z++) {
         for (size_t y = 0; y < c->height; y++) {
             memcpy(start_of(&c->to) + (z * c->to.height + y) * c->to.pitch,
@@ -273,7 +287,13 @@ static cu_result copy_box(const cu_copy_3d *c)
                    c->width);
         }
     }
-    return CU_SUCCESS;
+}
+
+static cu_result copy_box(cu_stream stream, const cu_copy_3d *c)
+{
+    return is_good(c, &c->from) && is_good(c, &c->to)
+               ? fake_do(stream, run_box, c, sizeof *c)
+               : CU_INVALID_VALUE;
 }
 
 static cu_end_3d widen(const cu_end_2d *end)
@@ -292,7 +312,7 @@ cu_result cuMemcpy2DAsync_v2(const cu_copy_2d *copy, cu_stream stream)
     cu_result error = fake_enter_stream("cuMemcpy2DAsync", stream);
     const cu_copy_3d box = {widen(&copy->from), widen(&copy->to), copy->width,
                             copy->height, 1};
-    return error == CU_SUCCESS ? copy_box(&box) : error;
+    return error == CU_SUCCESS ? copy_box(stream, &box) : error;
 }
 
 cu_result cuMemcpy3DAsync_v2(const cu_copy_3d *copy, cu_stream stream)
@@ -301,7 +321,7 @@ cu_result cuMemcpy3DAsync_v2(const cu_copy_3d *copy, cu_stream stream)
     if (copy->from.context != NULL || copy->to.context != NULL) {
         return CU_INVALID_VALUE;
     }
-    return error == CU_SUCCESS ? copy_box(copy) : error;
+    return error == CU_SUCCESS ? copy_box(stream, copy) : error;
 }
 
 cu_result cuMemcpy3DPeerAsync(const cu_copy_3d *copy, cu_stream stream)
@@ -310,21 +330,34 @@ cu_result cuMemcpy3DPeerAsync(const cu_copy_3d *copy, cu_stream stream)
     if (copy->from.context == NULL || copy->to.context == NULL) {
         return CU_INVALID_VALUE;
     }
-    return error == CU_SUCCESS ? copy_box(copy) : error;
+    return error == CU_SUCCESS ? copy_box(stream, copy) : error;
+}
+
+typedef struct rows {
+    char *to;
+    unsigned char value;
+    size_t pitch, width, height;
+} rows;
+
+static void run_rows(const void *arguments)
+{
+    const rows *r = arguments;
+    for (size_t y = 0; y < r->height; y++) {
+        memset(r->to + y * r->pitch, r->value, r->width);
+    }
 }
 
 cu_result cuMemsetD2D8Async(cu_address to, size_t pitch, unsigned char value,
                             size_t width, size_t height, cu_stream stream)
 {
+    const rows r = {(char *)(uintptr_t)to, value, pitch, width, height};
     cu_result error = fake_enter_stream("cuMemsetD2D8Async", stream);
     if (error == CU_SUCCESS &&
         (pitch < width || !reaches(to, (height - 1) * pitch + width))) {
         error = CU_INVALID_VALUE;
     }
-    for (size_t y = 0; error == CU_SUCCESS && y < height; y++) {
-        memset((char *)(uintptr_t)to + y * pitch, value, width);
-    }
-    return error;
+    return error == CU_SUCCESS ? fake_do(stream, run_rows, &r, sizeof r)
+                               : error;
 }
 
 cu_result cuMemsetD8Async(cu_address to, unsigned char value, size_t bytes,

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs: what the driver captures of a stream, and of those that wait for its
+ * events. Their fate is the graph's until it ends, so that an error leaves the
+ * queues as they were. */
+#include <stdlib.h>
+
+#include "backends/cuda/cuda.h"
+
+typedef struct hri_cuda_graph {
+    hri_graph base;
+    cu_graph_exec exec;
+} hri_cuda_graph;
+
+static bool offered(void)
+{
+    return hri_cuda.cuStreamBeginCapture_v2 != NULL &&
+           hri_cuda.cuStreamEndCapture != NULL &&
+           hri_cuda.cuGraphInstantiateWithFlags != NULL &&
+           hri_cuda.cuGraphUpload != NULL && hri_cuda.cuGraphLaunch != NULL &&
+           hri_cuda.cuGraphExecDestroy != NULL &&
+           hri_cuda.cuGraphDestroy != NULL;
+}
+
+hri_cuda_fate *hri_cuda_queue_fate(hri_cuda_queue *queue)
+{
+    if (hri_cuda_fate_ended(queue->graph)) {
+        hri_cuda_fate_drop(queue->graph);
+        queue->graph = NULL;
+    }
+    return queue->graph != NULL ? queue->graph : queue->fate;
+}
+
+void hri_cuda_graph_join(hri_cuda_queue *queue, hri_cuda_fate *fate)
+{
+    if (fate != NULL && fate->graph &&
+        hri_cuda_queue_fate(queue) == queue->fate) {
+        hri_cuda_fate_keep(fate, hri_cuda_fate_raise(queue->fate));
+        hri_cuda_fate_hold(fate);
+        queue->graph = fate;
+    }
+}
+
+hr_status hri_cuda_graph_begin(hri_queue *base)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    hri_cuda_fate *fate = NULL;
+    const char *path = queue->unit->path;
+    if (!offered()) {
+        return hri_no_begin_graph(base);
+    }
+    hr_status status = hri_cuda_fate_raise(hri_cuda_queue_fate(queue));
+    if (status == HR_OK) {
+        status = hri_cuda_fate_create(path, &fate);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    fate->graph = true;
+    cu_result error = hri_cuda_enter(queue->unit);
+    if (error == CU_SUCCESS) {
+        error =
+            hri_cuda.cuStreamBeginCapture_v2(queue->stream, CU_CAPTURE_RELAXED);
+        hri_cuda_leave();
+    }
+    if (error != CU_SUCCESS) {
+        hri_cuda_fate_drop(fate);
+        return hri_cuda_check(path, error, "cuStreamBeginCapture");
+    }
+    queue->graph = fate;
+    return HR_OK;
+}
+
+/* What the first run would wait for is done now. The unit's context is
+ * current. */
+static hr_status instantiate(hri_cuda_queue *queue, cu_graph captured,
+                             hri_graph **out)
+{
+    const char *path = queue->unit->path;
+    hri_cuda_graph *graph = calloc(1, sizeof *graph);
+    if (graph == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory", path);
+    }
+    graph->base.device = queue->base.device;
+    cu_result error = hri_cuda.cuGraphInstantiateWithFlags(
+        &graph->exec, captured, CU_GRAPH_NODE_PRIORITIES);
+    if (error == CU_INVALID_VALUE) { /* drivers before CUDA 11.7 */
+        error = hri_cuda.cuGraphInstantiateWithFlags(&graph->exec, captured, 0);
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuGraphUpload(graph->exec, queue->stream);
+    }
+    if (error != CU_SUCCESS) {
+        hri_cuda_graph_destroy(&graph->base);
+        return hri_cuda_check(path, error, "instantiating a graph");
+    }
+    *out = &graph->base;
+    return HR_OK;
+}
+
+/* The unit's context is current. */
+static hr_status end(hri_cuda_queue *queue, hri_graph **out)
+{
+    cu_graph captured = NULL;
+    cu_result error = hri_cuda.cuStreamEndCapture(queue->stream, &captured);
+    hri_cuda_fate_keep(queue->graph, hri_cuda_check(queue->unit->path, error,
+                                                    "cuStreamEndCapture"));
+    /* a call that was refused need not have told the driver's capture */
+    hr_status status = hri_cuda_fate_raise(queue->graph);
+    if (status == HR_OK) {
+        status = instantiate(queue, captured, out);
+    }
+    if (captured != NULL) {
+        hri_cuda.cuGraphDestroy(captured);
+    }
+    return status;
+}
+
+hr_status hri_cuda_graph_end(hri_queue *base, hri_graph **out)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (hri_cuda_queue_fate(queue) == queue->fate) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: a graph is ended that was not begun",
+                        queue->unit->path);
+    }
+    hr_status status = hri_cuda_check(
+        queue->unit->path, hri_cuda_enter(queue->unit), "cuCtxPushCurrent");
+    if (status == HR_OK) {
+        status = end(queue, out);
+        hri_cuda_leave();
+    }
+    hri_cuda_fate_end(queue->graph);
+    return status;
+}
+
+hr_status hri_cuda_graph_run(hri_queue *base, hri_graph *graph)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    hri_cuda_fate *fate = hri_cuda_queue_fate(queue);
+    hr_status status = hri_cuda_fate_raise(fate);
+    if (status != HR_OK) {
+        return status;
+    }
+    cu_result error = hri_cuda_enter(queue->unit);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuGraphLaunch(((hri_cuda_graph *)graph)->exec,
+                                       queue->stream);
+        hri_cuda_leave();
+    }
+    return hri_cuda_fate_keep(
+        fate, hri_cuda_check(queue->unit->path, error, "cuGraphLaunch"));
+}
+
+void hri_cuda_graph_destroy(hri_graph *base)
+{
+    hri_cuda_graph *graph = (hri_cuda_graph *)base;
+    if (graph == NULL) {
+        return;
+    }
+    const hri_cuda_unit *unit = ((hri_cuda_device *)base->device)->unit;
+    if (graph->exec != NULL && hri_cuda_enter(unit) == CU_SUCCESS) {
+        hri_cuda.cuGraphExecDestroy(graph->exec);
+        hri_cuda_leave();
+    }
+    free(graph);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs: what is enqueued once runs in its order as often as it is wanted,
+ * among other work, and what goes wrong while one is made harms no queue. */
+#include <stdlib.h>
+
+#include "runtime/module.h"
+#include "support/conformance.h"
+
+extern const hr_kernel axpy;
+
+enum { COUNT = 1000, BYTES = COUNT * sizeof(float), ROUNDS = 5 };
+
+typedef struct setting {
+    hri_device *device;
+    hri_queue *queue, *other;
+    hri_module *module;
+    hri_event *event, *back;
+    hri_buffer *x, *y, *z;
+    float want_y[COUNT], want_z[COUNT];
+} setting;
+
+static float x_at(int i)
+{
+    return (float)(i % 17);
+}
+
+/* Arrays start anew. */
+static void restart(setting *s)
+{
+    float x[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = x_at(i);
+        s->want_y[i] = s->want_z[i] = (float)i;
+    }
+    conformance_upload(s->queue, s->x, x);
+    conformance_upload(s->queue, s->y, s->want_y);
+    conformance_upload(s->queue, s->z, s->want_z);
+    CHECK(s->queue->ops->finish(s->queue) == HR_OK);
+}
+
+static void setting_init(setting *s, hri_device *device)
+{
+    char *source = hri_kernel_source(&axpy);
+    *s = (setting){.device = device,
+                   .queue = conformance_queue(device),
+                   .other = conformance_queue_as(device, true),
+                   .event = conformance_event(device),
+                   .back = conformance_event(device),
+                   .x = conformance_buffer(device, BYTES),
+                   .y = conformance_buffer(device, BYTES),
+                   .z = conformance_buffer(device, BYTES)};
+    conformance_must(
+        device->ops->build(device, &axpy, source, NULL, &s->module), "build");
+    free(source);
+}
+
+static void setting_finish(setting *s)
+{
+    s->queue->ops->destroy(s->queue);
+    s->other->ops->destroy(s->other);
+    s->event->ops->destroy(s->event);
+    s->back->ops->destroy(s->back);
+    s->device->ops->release(s->x);
+    s->device->ops->release(s->y);
+    s->device->ops->release(s->z);
+    s->device->ops->unload(s->module);
+}
+
+/* y := y + a x + 1 */
+static void launch(setting *s, float a)
+{
+    const struct {
+        float x;
+        int n;
+    } point = {0.5f, 2};
+    const hr_shape shape = {.extent = {COUNT}, .stride = {1}};
+    const hri_kernel_argument arguments[] = {
+        {.place = hri_at(s->x, 0), .shape = shape},
+        {.place = hri_at(s->y, 0), .shape = shape},
+        {.value = &a, .bytes = sizeof a},
+        {.value = &point, .bytes = sizeof point}};
+    const hri_launch l = {.kernel = &axpy,
+                          .module = s->module,
+                          .rank = 1,
+                          .domain = conformance_line(COUNT),
+                          .arguments = arguments};
+    CHECK(s->queue->ops->launch(s->queue, &l) == HR_OK);
+}
+
+static void copy(hri_queue *queue, hri_buffer *to, hri_buffer *from)
+{
+    const hri_copy c = conformance_row(hri_at(to, 0), hri_at(from, 0), BYTES);
+    CHECK(queue->ops->copy(queue, &c) == HR_OK);
+}
+
+/* Steps that give other values in any other order, and with other arguments. */
+static hri_graph *make_steps(setting *s)
+{
+    hri_graph *graph = NULL;
+    CHECK(s->queue->ops->begin_graph(s->queue) == HR_OK);
+    launch(s, 2.0f);
+    copy(s->queue, s->z, s->y);
+    launch(s, 3.0f);
+    conformance_must(s->queue->ops->end_graph(s->queue, &graph), "end_graph");
+    CHECK(graph->device == s->device);
+    return graph;
+}
+
+static void follow_steps(setting *s)
+{
+    for (int i = 0; i < COUNT; i++) {
+        s->want_z[i] = s->want_y[i] + 2.0f * x_at(i) + 1.0f;
+        s->want_y[i] = s->want_z[i] + 3.0f * x_at(i) + 1.0f;
+    }
+}
+
+static void check_arrays(setting *s)
+{
+    float y[COUNT], z[COUNT];
+    conformance_download(s->queue, y, s->y);
+    conformance_download(s->queue, z, s->z);
+    CHECK(s->queue->ops->finish(s->queue) == HR_OK);
+    CHECK(memcmp(y, s->want_y, BYTES) == 0);
+    CHECK(memcmp(z, s->want_z, BYTES) == 0);
+}
+
+static void run(setting *s, hri_queue *queue, hri_graph *graph)
+{
+    CHECK(queue->ops->run_graph(queue, graph) == HR_OK);
+    follow_steps(s);
+}
+
+static void a_graph_runs_in_order(setting *s)
+{
+    restart(s);
+    hri_graph *graph = make_steps(s);
+    TEST_CASE("what is kept in a graph does not run");
+    check_arrays(s);
+    TEST_CASE("a graph runs in its order, with the arguments of then");
+    run(s, s->queue, graph);
+    check_arrays(s);
+    TEST_CASE("it runs as often as it is wanted");
+    for (int i = 0; i < ROUNDS; i++) {
+        run(s, s->queue, graph);
+    }
+    check_arrays(s);
+    TEST_CASE("other work of the queue stays before and behind it");
+    for (int i = 0; i < ROUNDS; i++) {
+        copy(s->queue, s->y, s->x);
+        for (int j = 0; j < COUNT; j++) {
+            s->want_y[j] = x_at(j);
+        }
+        run(s, s->queue, graph);
+        copy(s->queue, s->y, s->z);
+        memcpy(s->want_y, s->want_z, BYTES);
+        launch(s, 0.0f);
+        for (int j = 0; j < COUNT; j++) {
+            s->want_y[j] += 1.0f;
+        }
+    }
+    check_arrays(s);
+    TEST_CASE("there may be several graphs, and they may go in any order");
+    hri_graph *second = make_steps(s);
+    s->device->ops->destroy_graph(graph);
+    run(s, s->queue, second);
+    check_arrays(s);
+    s->device->ops->destroy_graph(second);
+    s->device->ops->destroy_graph(NULL);
+}
+
+static void order(hri_queue *first, hri_event *event, hri_queue *second)
+{
+    CHECK(first->ops->record(first, event) == HR_OK);
+    CHECK(second->ops->wait(second, event) == HR_OK);
+}
+
+static void events_count_graphs_in(setting *s)
+{
+    TEST_CASE("events before and behind a graph order it");
+    restart(s);
+    hri_graph *graph = make_steps(s);
+    for (int i = 0; i < ROUNDS; i++) {
+        run(s, i % 2 == 0 ? s->queue : s->other, graph);
+        order(i % 2 == 0 ? s->queue : s->other, s->event,
+              i % 2 == 0 ? s->other : s->queue);
+    }
+    order(s->other, s->event, s->queue);
+    check_arrays(s);
+    run(s, s->other, graph);
+    CHECK(s->other->ops->record(s->other, s->event) == HR_OK);
+    CHECK(s->event->ops->wait(s->event) == HR_OK);
+    check_arrays(s);
+    s->device->ops->destroy_graph(graph);
+}
+
+/* x goes to far by the other queue, and from there to y; only then x is filled.
+ * far is of the other queue's device, as is back. */
+static hri_graph *make_detour(setting *s, hri_queue *other, hri_buffer *far,
+                              hri_event *back)
+{
+    hri_graph *graph = NULL;
+    CHECK(s->queue->ops->begin_graph(s->queue) == HR_OK);
+    copy(s->queue, s->z, s->x);
+    order(s->queue, s->event, other);
+    copy(other, far, s->z);
+    order(other, back, s->queue);
+    copy(s->queue, s->y, far);
+    CHECK(s->queue->ops->fill(s->queue, s->x, 0, BYTES, 0) == HR_OK);
+    conformance_must(s->queue->ops->end_graph(s->queue, &graph), "end_graph");
+    return graph;
+}
+
+static void queues_join(setting *s, hri_device *device, bool urgent)
+{
+    float host[COUNT];
+    hri_queue *other = conformance_queue_as(device, urgent);
+    hri_buffer *far = conformance_buffer(device, BYTES);
+    hri_event *back = conformance_event(device);
+    bool done = false;
+    uint64_t ns;
+    hri_graph *graph = make_detour(s, other, far, back);
+    CHECK(back->ops->query(back, &done) == HR_OK && done);
+    CHECK(back->ops->wait(back) == HR_OK);
+    CHECK_FAILS(back->ops->elapsed(back, back, &ns), HR_ERROR_INVALID,
+                "never recorded");
+    CHECK(other->ops->wait(other, back) == HR_OK);
+    CHECK(other->ops->fill(other, far, 0, BYTES, 1) == HR_OK);
+    order(other, back, s->queue);
+    other->ops->destroy(other);
+    back->ops->destroy(back);
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            host[i] = s->want_y[i] = s->want_z[i] = (float)(i * round);
+        }
+        conformance_upload(s->queue, s->x, host);
+        CHECK(s->queue->ops->run_graph(s->queue, graph) == HR_OK);
+        check_arrays(s);
+        conformance_download(s->queue, host, s->x);
+        CHECK(s->queue->ops->finish(s->queue) == HR_OK);
+        CHECK(host[1] == 0.0f && host[COUNT - 1] == 0.0f);
+    }
+    s->device->ops->destroy_graph(graph);
+    device->ops->release(far);
+}
+
+/* Every device of the backend that is one, this one opened again among them. */
+static void peers_join(setting *s)
+{
+    const hri_backend *backend = s->device->backend;
+    uint32_t count = 0;
+    conformance_must(backend->probe(&count), "probe");
+    for (uint32_t i = 0; i < count; i++) {
+        hri_device *peer = NULL;
+        conformance_must(backend->open(i, &peer), "open");
+        if (s->device->ops->is_peer(s->device, peer)) {
+            queues_join(s, peer, false);
+        } else {
+            printf("skip: %s is no peer\n", peer->info.path);
+        }
+        peer->ops->close(peer);
+    }
+}
+
+static void finish_inside(setting *s)
+{
+    CHECK(s->queue->ops->finish(s->queue) != HR_OK);
+}
+
+static void wait_for_outside(setting *s)
+{
+    (void)s->queue->ops->wait(s->queue, s->back); /* it may tell later */
+}
+
+static void leave_a_queue(setting *s)
+{
+    order(s->queue, s->event, s->other);
+    copy(s->other, s->z, s->x);
+}
+
+static void errors_end_with_the_graph(setting *s)
+{
+    static const struct {
+        const char *name;
+        void (*go_wrong)(setting *s);
+    } cases[] = {{"a queue is finished in a graph", finish_inside},
+                 {"an event from outside is waited for", wait_for_outside},
+                 {"a queue is not waited for in the end", leave_a_queue}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hri_graph *graph = NULL;
+        TEST_CASE(cases[i].name);
+        restart(s);
+        CHECK(s->other->ops->record(s->other, s->back) == HR_OK);
+        CHECK(s->queue->ops->begin_graph(s->queue) == HR_OK);
+        launch(s, 5.0f);
+        cases[i].go_wrong(s);
+        CHECK(s->queue->ops->end_graph(s->queue, &graph) != HR_OK);
+        CHECK(graph == NULL);
+        check_arrays(s);
+        copy(s->other, s->z, s->x);
+        order(s->other, s->event, s->queue);
+        for (int j = 0; j < COUNT; j++) {
+            s->want_z[j] = x_at(j);
+        }
+        check_arrays(s);
+        graph = make_steps(s);
+        run(s, s->queue, graph);
+        check_arrays(s);
+        s->device->ops->destroy_graph(graph);
+    }
+}
+
+/* Whether there are graphs; where not, that this is all that happens. */
+static bool has_graphs(hri_device *device)
+{
+    hri_queue *queue = conformance_queue(device);
+    hri_graph *graph = NULL;
+    TEST_CASE("graphs are offered or declined");
+    hr_status status = queue->ops->begin_graph(queue);
+    CHECK(status == HR_OK || status == HR_ERROR_UNSUPPORTED);
+    if (status == HR_OK) {
+        CHECK(queue->ops->end_graph(queue, &graph) == HR_OK);
+        CHECK(queue->ops->run_graph(queue, graph) == HR_OK);
+    } else {
+        printf("skip: %s\n", hr_last_error());
+    }
+    CHECK(queue->ops->finish(queue) == HR_OK);
+    device->ops->destroy_graph(graph);
+    queue->ops->destroy(queue);
+    return status == HR_OK;
+}
+
+static void graphs_conform(hri_device *device)
+{
+    setting s;
+    if (!has_graphs(device)) {
+        return;
+    }
+    setting_init(&s, device);
+    a_graph_runs_in_order(&s);
+    events_count_graphs_in(&s);
+    TEST_CASE("a queue that waits for a graph's event is part of it");
+    queues_join(&s, device, true);
+    TEST_CASE("queues of peers become parts of a graph");
+    peers_join(&s);
+    errors_end_with_the_graph(&s);
+    setting_finish(&s);
+}
+
+int main(void)
+{
+    return conformance_main(graphs_conform);
+}

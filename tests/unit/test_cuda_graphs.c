@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs over a driver that is none: which calls are made, drivers that lack
+ * some, and every call that may fail. */
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "backends/cuda/cuda.h"
+#include "runtime/module.h"
+#include "support/conformance.h"
+#include "support/fake_cuda/fake_cuda.h"
+#include "support/fault_backend.h"
+
+extern const hr_kernel axpy;
+
+enum { COUNT = 64, BYTES = COUNT * sizeof(float) };
+
+static fake_cuda_state *fake;
+
+typedef struct setting {
+    hri_device *device;
+    hri_queue *queue, *other;
+    hri_event *out, *back;
+    hri_buffer *x, *y;
+    hri_module *module;
+    hr_status first; /* error while a graph was made */
+} setting;
+
+/* What could not be made stays NULL. */
+static hr_status setting_init(setting *s, const hri_backend *backend)
+{
+    *s = (setting){.device = NULL};
+    char *source = hri_kernel_source(&axpy);
+    hr_status status = backend->open(0, &s->device);
+    hri_device *d = s->device;
+    if (status == HR_OK) {
+        status = d->ops->create_queue(d, false, &s->queue);
+    }
+    if (status == HR_OK) {
+        status = d->ops->create_queue(d, true, &s->other);
+    }
+    if (status == HR_OK) {
+        status = d->ops->create_event(d, &s->out);
+    }
+    if (status == HR_OK) {
+        status = d->ops->create_event(d, &s->back);
+    }
+    if (status == HR_OK) {
+        status = d->ops->allocate(d, BYTES, &s->x);
+    }
+    if (status == HR_OK) {
+        status = d->ops->allocate(d, BYTES, &s->y);
+    }
+    if (status == HR_OK) {
+        status = d->ops->build(d, &axpy, source, NULL, &s->module);
+    }
+    free(source);
+    return status;
+}
+
+static void setting_finish(setting *s)
+{
+    if (s->queue != NULL) {
+        s->queue->ops->destroy(s->queue);
+    }
+    if (s->other != NULL) {
+        s->other->ops->destroy(s->other);
+    }
+    if (s->out != NULL) {
+        s->out->ops->destroy(s->out);
+    }
+    if (s->back != NULL) {
+        s->back->ops->destroy(s->back);
+    }
+    if (s->device != NULL) {
+        s->device->ops->release(s->x);
+        s->device->ops->release(s->y);
+        s->device->ops->unload(s->module);
+        s->device->ops->close(s->device);
+    }
+}
+
+static hr_status launch(setting *s)
+{
+    const float a = 2.0f;
+    const struct {
+        float x;
+        int n;
+    } point = {0.5f, 2};
+    const hr_shape shape = {.extent = {COUNT}, .stride = {1}};
+    const hri_kernel_argument arguments[] = {
+        {.place = hri_at(s->x, 0), .shape = shape},
+        {.place = hri_at(s->y, 0), .shape = shape},
+        {.value = &a, .bytes = sizeof a},
+        {.value = &point, .bytes = sizeof point}};
+    const hri_launch l = {.kernel = &axpy,
+                          .module = s->module,
+                          .rank = 1,
+                          .domain = conformance_line(COUNT),
+                          .arguments = arguments};
+    return s->queue->ops->launch(s->queue, &l);
+}
+
+static void note(setting *s, hr_status status)
+{
+    s->first = s->first != HR_OK ? s->first : status;
+}
+
+/* x := 0 on one queue, y := x on the other, y := y + 2 x + 1 on the first; all
+ * of it, whatever fails. */
+static hr_status make(setting *s, hri_graph **graph)
+{
+    hri_queue *q = s->queue, *o = s->other;
+    const hri_copy copy =
+        conformance_row(hri_at(s->y, 0), hri_at(s->x, 0), BYTES);
+    s->first = HR_OK;
+    hr_status status = q->ops->begin_graph(q);
+    if (status != HR_OK) {
+        return status;
+    }
+    note(s, q->ops->fill(q, s->x, 0, BYTES, 0));
+    note(s, q->ops->record(q, s->out));
+    note(s, o->ops->wait(o, s->out));
+    note(s, o->ops->copy(o, &copy));
+    note(s, o->ops->record(o, s->back));
+    note(s, q->ops->wait(q, s->back));
+    note(s, launch(s));
+    return q->ops->end_graph(q, graph);
+}
+
+/* y := 0, run, and y as it is then. */
+static hr_status run(setting *s, hri_graph *graph, float *y)
+{
+    hri_queue *q = s->queue;
+    const hri_copy home =
+        conformance_row(hri_at_host(y, 0), hri_at(s->y, 0), BYTES);
+    hr_status status = q->ops->fill(q, s->y, 0, BYTES, 0);
+    if (status == HR_OK) {
+        status = q->ops->run_graph(q, graph);
+    }
+    if (status == HR_OK) {
+        status = q->ops->copy(q, &home);
+    }
+    hr_status finished = q->ops->finish(q);
+    return status != HR_OK ? status : finished;
+}
+
+static void check_good(setting *s)
+{
+    float y[COUNT] = {0};
+    hri_graph *graph = NULL;
+    CHECK(make(s, &graph) == HR_OK && s->first == HR_OK);
+    if (graph != NULL) {
+        CHECK(run(s, graph, y) == HR_OK);
+        CHECK(y[0] == 1.0f && y[COUNT - 1] == 1.0f);
+    }
+    s->device->ops->destroy_graph(graph);
+}
+
+static void running_costs_one_call(void)
+{
+    setting s;
+    hri_graph *graph = NULL;
+    TEST_CASE("running a graph is one call of the driver");
+    conformance_must(setting_init(&s, &hri_backend_cuda), "init");
+    conformance_must(make(&s, &graph), "make");
+    long before = fake->calls;
+    CHECK(s.queue->ops->run_graph(s.queue, graph) == HR_OK);
+    CHECK(fake->calls - before == 3); /* it, and those around it */
+    s.device->ops->destroy_graph(graph);
+    setting_finish(&s);
+}
+
+static void drivers_may_lack_them(void)
+{
+    setting s;
+    hri_graph *graph = NULL;
+    cu_result (*upload)(cu_graph_exec, cu_stream) = hri_cuda.cuGraphUpload;
+    conformance_must(setting_init(&s, &hri_backend_cuda), "init");
+    TEST_CASE("a driver that lacks a function has no graphs");
+    hri_cuda.cuGraphUpload = NULL;
+    CHECK_FAILS(make(&s, &graph), HR_ERROR_UNSUPPORTED, "cuda:0: graphs");
+    CHECK(launch(&s) == HR_OK && s.queue->ops->finish(s.queue) == HR_OK);
+    hri_cuda.cuGraphUpload = upload;
+    check_good(&s);
+    TEST_CASE("an older driver has graphs without priorities");
+    const int version = fake->version;
+    fake->version = 11040;
+    check_good(&s);
+    fake->version = version;
+    TEST_CASE("what was not begun is not ended");
+    CHECK_FAILS(s.queue->ops->end_graph(s.queue, &graph), HR_ERROR_INVALID,
+                "not begun");
+    setting_finish(&s);
+}
+
+/* Each fails once while a graph is made; the next one is good. */
+static void failures_end_with_the_graph(void)
+{
+    static const char *const calls[] = {
+        "cuStreamBeginCapture", "cuMemsetD2D8Async",           "cuEventRecord",
+        "cuStreamWaitEvent",    "cuMemcpyDtoDAsync",           "cuLaunchKernel",
+        "cuStreamEndCapture",   "cuGraphInstantiateWithFlags", "cuGraphUpload"};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        setting s;
+        hri_graph *graph = NULL;
+        TEST_CASE(calls[i]);
+        conformance_must(setting_init(&s, &hri_backend_cuda), "init");
+        fake->fail_name = calls[i];
+        fake->fail_result = CU_OUT_OF_MEMORY;
+        CHECK_FAILS(make(&s, &graph), HR_ERROR_OUT_OF_MEMORY, "cuda:0: ");
+        CHECK(fake->fail_name == NULL && graph == NULL);
+        CHECK(s.first == (i > 0 && i < 6 ? HR_ERROR_OUT_OF_MEMORY : HR_OK));
+        CHECK(s.other->ops->finish(s.other) == HR_OK);
+        check_good(&s);
+        setting_finish(&s);
+    }
+    TEST_CASE("a run that fails is the queue's error");
+    setting s;
+    hri_graph *graph = NULL;
+    float y[COUNT];
+    conformance_must(setting_init(&s, &hri_backend_cuda), "init");
+    conformance_must(make(&s, &graph), "make");
+    fake->fail_name = "cuGraphLaunch";
+    fake->fail_result = 1;
+    CHECK_FAILS(run(&s, graph, y), HR_ERROR_BACKEND, "cuGraphLaunch");
+    CHECK(s.queue->ops->finish(s.queue) == HR_ERROR_BACKEND);
+    CHECK(s.queue->ops->begin_graph(s.queue) == HR_ERROR_BACKEND);
+    s.device->ops->destroy_graph(graph);
+    setting_finish(&s);
+}
+
+/* Behind the wrapper: y is right, or there was an error. */
+static bool try_all(const hri_backend *backend)
+{
+    setting s;
+    hri_graph *graph = NULL;
+    float y[COUNT] = {0};
+    hr_status status = setting_init(&s, backend);
+    if (status == HR_OK) {
+        status = make(&s, &graph);
+        status = status == HR_OK ? s.first : status;
+    }
+    if (status == HR_OK) {
+        status = run(&s, graph, y);
+    }
+    CHECK(status != HR_OK || (y[0] == 1.0f && y[COUNT - 1] == 1.0f));
+    if (s.device != NULL) {
+        s.device->ops->destroy_graph(graph);
+    }
+    setting_finish(&s);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    return status == HR_OK;
+}
+
+static void faults_leave_nothing(void)
+{
+    const hri_backend *wrapper = fault_backend_wrap(&hri_backend_cuda);
+    TEST_CASE("the wrapper passes graphs on");
+    fault_backend_reset();
+    CHECK(try_all(wrapper));
+    CHECK(fault_backend_count(FAULT_RUN_GRAPH) == 1);
+    const uint64_t calls = fault_backend_calls();
+    const uint64_t operations = fault_backend_operations();
+    TEST_CASE("every call fails once");
+    for (uint64_t i = 1; i <= calls; i++) {
+        fault_backend_reset();
+        fault_backend_fail_call(i, HR_ERROR_BACKEND);
+        CHECK(!try_all(wrapper));
+    }
+    TEST_CASE("every operation fails once");
+    for (uint64_t i = 1; i <= operations; i++) {
+        fault_backend_reset();
+        fault_backend_fail_operation(i, HR_ERROR_BACKEND);
+        CHECK(!try_all(wrapper));
+    }
+    fault_backend_reset();
+}
+
+int main(void)
+{
+    setenv("HEADRACE_CUDA", FAKE_CUDA, 1);
+    setenv("HEADRACE_CUBLAS", FAKE_CUDA, 1);
+    setenv("HEADRACE_NVRTC", FAKE_CUDA, 1);
+    uint32_t count = 0;
+    conformance_must(hri_backend_cuda.probe(&count), "probe");
+    void *library = dlopen(FAKE_CUDA, RTLD_NOW);
+    fake_cuda_state *(*get)(void) = NULL;
+    if (library == NULL) {
+        return 1;
+    }
+    *(void **)(void *)&get = dlsym(library, "fake_cuda_get");
+    fake = get();
+    running_costs_one_call();
+    drivers_may_lack_them();
+    failures_end_with_the_graph();
+    faults_leave_nothing();
+    TEST_CASE("nothing is left");
+    CHECK(fake->objects == 0 && fake->retained == 0);
+    return test_end();
+}

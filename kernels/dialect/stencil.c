@@ -4,7 +4,10 @@
  * bytes a cell, if neighbours come from a cache, are one read and one write. */
 #include <headrace/dialect.h>
 
-enum { ROWS = 4 }; /* read at once, so that memory always has something to do */
+enum {
+    ROWS = 8, /* read at once, so that memory always has something to do */
+    LINES = 4 /* of a slice, for one item */
+};
 
 /* Jacobi's iteration for Laplace's equation in the plane: 8 bytes and 4
  * operations a cell. An item goes down HR_STEP(0) rows of a column, of which it
@@ -127,53 +130,64 @@ JACOBI_STEPS(jacobi4, 4)
 JACOBI_STEPS(jacobi8, 8)
 
 /* Heat in space, 7 points: 8 bytes and 8 operations a cell. An item goes
- * through HR_STEP(0) slices. */
-HR_FUNCTION float heated(float mid, float rate, float sum)
+ * through HR_STEP(0) slices, in each of which it has LINES rows (HR_STEP(1)),
+ * so that most of what it reads twice is in its hands; or it has one cell,
+ * which is better for processors. */
+HR_FUNCTION float heated(float mid, float rate, float before, float after,
+                         float up, float down, float left, float right)
 {
-    return mid + rate * (sum - 6.0f * mid);
+    return mid +
+           rate * (before + after + (up + down + left + right) - 6.0f * mid);
 }
-
-/* The four beside in a slice. */
-#define BESIDE(i)                                                              \
-    (HR_AT3(now, i, j - 1, k) + HR_AT3(now, i, j + 1, k) +                     \
-     HR_AT3(now, i, j, k - 1) + HR_AT3(now, i, j, k + 1))
 
 HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
            (VALUE, float, 0, rate))
 {
     HR_EACH3(first, j, k)
     {
-        if (HR_STEP(0) == 1) {
-            HR_AT3(next, first, j, k) =
-                heated(HR_AT3(now, first, j, k), rate,
-                       HR_AT3(now, first - 1, j, k) +
-                           HR_AT3(now, first + 1, j, k) + BESIDE(first));
+        if (HR_STEP(1) != LINES) {
+            for (hr_index i = first; i < first + HR_STEP(0) && i < HR_END(0);
+                 i++) {
+                HR_AT3(next, i, j, k) =
+                    heated(HR_AT3(now, i, j, k), rate, HR_AT3(now, i - 1, j, k),
+                           HR_AT3(now, i + 1, j, k), HR_AT3(now, i, j - 1, k),
+                           HR_AT3(now, i, j + 1, k), HR_AT3(now, i, j, k - 1),
+                           HR_AT3(now, i, j, k + 1));
+            }
             continue;
         }
         const hr_index stop = first + HR_STEP(0);
         const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
-        float before = HR_AT3(now, first - 1, j, k);
-        float mid = HR_AT3(now, first, j, k);
-        hr_index i = first;
-        for (; i + ROWS <= end; i += ROWS) {
-            float after[ROWS], beside[ROWS];
-            for (int u = 0; u < ROWS; u++) {
-                after[u] = HR_AT3(now, i + u + 1, j, k);
-                beside[u] = BESIDE(i + u);
-            }
-            for (int u = 0; u < ROWS; u++) {
-                HR_AT3(next, i + u, j, k) =
-                    heated(mid, rate, before + after[u] + beside[u]);
-                before = mid;
-                mid = after[u];
-            }
+        const int lines = HR_END(1) - j < LINES ? (int)(HR_END(1) - j) : LINES;
+        float before[LINES], mid[LINES];
+        for (int u = 0; u < LINES; u++) {
+            before[u] = u < lines ? HR_AT3(now, first - 1, j + u, k) : 0.0f;
+            mid[u] = u < lines ? HR_AT3(now, first, j + u, k) : 0.0f;
         }
-        for (; i < end; i++) {
-            const float after = HR_AT3(now, i + 1, j, k);
-            HR_AT3(next, i, j, k) =
-                heated(mid, rate, before + after + BESIDE(i));
-            before = mid;
-            mid = after;
+        for (hr_index i = first; i < end; i++) {
+            float after[LINES], left[LINES], right[LINES];
+            const float above = HR_AT3(now, i, j - 1, k);
+            const float below = HR_AT3(now, i, j + lines, k);
+            for (int u = 0; u < LINES; u++) {
+                after[u] = u < lines ? HR_AT3(now, i + 1, j + u, k) : 0.0f;
+                left[u] = u < lines ? HR_AT3(now, i, j + u, k - 1) : 0.0f;
+                right[u] = u < lines ? HR_AT3(now, i, j + u, k + 1) : 0.0f;
+            }
+            float up = above;
+            for (int u = 0; u < LINES; u++) {
+                const float down =
+                    u + 1 < lines ? mid[u + 1 < LINES ? u + 1 : u] : below;
+                if (u < lines) {
+                    HR_AT3(next, i, j + u, k) =
+                        heated(mid[u], rate, before[u], after[u], up, down,
+                               left[u], right[u]);
+                }
+                up = mid[u];
+            }
+            for (int u = 0; u < LINES; u++) {
+                before[u] = mid[u];
+                mid[u] = after[u];
+            }
         }
     }
 }

@@ -12,9 +12,13 @@
 #include "hal/hal.h"
 #include "runtime/tiles.h"
 
-typedef struct hri_block hri_block;   /* a buffer kept for reuse */
-typedef struct hri_mark hri_mark;     /* mark.h */
-typedef struct hri_loaded hri_loaded; /* module.c */
+typedef struct hri_block hri_block;     /* a buffer kept for reuse */
+typedef struct hri_mark hri_mark;       /* mark.h */
+typedef struct hri_loaded hri_loaded;   /* module.c */
+typedef struct hri_staging hri_staging; /* stage.h */
+
+/* From the host, and to it. */
+enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
 enum { HRI_MOST_QUEUES = 8 }; /* of an accelerator, that engines may take */
 
@@ -44,9 +48,10 @@ typedef struct hri_accelerator {
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
     hri_threads threads;   /* that work for it, near it */
     uint32_t hands;        /* threads of a crew (stage.h) */
-    void *staging[2];      /* their pinned memory, from and to the host */
-    uint64_t allocations;  /* of memory, queues and events, made so far */
-    char key[384];         /* names the device in facts.h; "": not kept */
+    hri_staging *staging[HRI_WAYS]; /* their pinned memory; NULL: they have
+                                       none */
+    uint64_t allocations; /* of memory, queues and events, made so far */
+    char key[384];        /* names the device in facts.h; "": not kept */
     double tile_rates[HRI_RATES][HRI_TILE_RATES]; /* likewise, on tiles.h's;
                                                      not on the host */
     double rates[HRI_RATES];   /* flop/s by type of A, 0: not measured yet */

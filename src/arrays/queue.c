@@ -24,8 +24,7 @@ hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
     }
     *q = (hr_queue){.context = context,
                     .accelerator = &context->accelerators[index]};
-    hri_device *device = q->accelerator->device;
-    hr_status status = hri_queue_create(device, &q->queue);
+    hr_status status = hri_queue_create(q->accelerator, &q->queue);
     if (status != HR_OK) {
         free(q);
         return status;

@@ -22,6 +22,16 @@ enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
 enum { HRI_MOST_QUEUES = 8 }; /* of an accelerator, that engines may take */
 
+/* What the queues and events of an accelerator's that relay.h describes share.
+ */
+typedef struct hri_relay {
+    pthread_mutex_t lock; /* guards their lists and points */
+    pthread_cond_t changed;
+    struct hri_point *idle;
+    pthread_mutex_t launches; /* held around one: modules take them one at a
+                                 time */
+} hri_relay;
+
 /* Rates are by type, and one more for f32 multiplied as tf32. */
 enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
 
@@ -61,6 +71,7 @@ typedef struct hri_accelerator {
     hri_queue *queues[HRI_MOST_QUEUES]; /* the first queues_taken are in use */
     hri_event **events, **idle_events;
     uint32_t queues_taken, event_count, event_capacity, idle_count;
+    hri_relay relay;
     hri_queue *carrier; /* mark.h; NULL until it is needed */
     hri_mark *carried;  /* the carrier's last mark, held */
     hri_mark *idle_marks;

@@ -144,13 +144,15 @@ static size_t bytes_of(const hri_copy *copy)
     return copy->width * copy->height * copy->depth;
 }
 
-/* Whether the driver may hold up who enqueues the copy. */
+/* Whether the driver may hold up who enqueues the copy. Buffers of an emulated
+ * device lie in host memory: pinned memory would be a detour. */
 static bool holds(const relay_queue *queue, const hri_copy *c)
 {
     hri_device *device = queue->base.device;
     const bool up = c->from.buffer == NULL;
     if ((!up && c->to.buffer != NULL) || !device->info.staged ||
-        bytes_of(c) == 0 || (up && bytes_of(c) <= MOST_TAKEN_BYTES)) {
+        device->info.emulated || bytes_of(c) == 0 ||
+        (up && bytes_of(c) <= MOST_TAKEN_BYTES)) {
         return false;
     }
     const hri_place *host = up ? &c->from : &c->to;

@@ -7,11 +7,11 @@
  *  an event behind it, and by its queue. What it should have written has no
  *  values then.
  *
- *  Copies between accelerators and ordinary host memory are only as
- * asynchronous as the driver makes them: CUDA's hold the caller until such
- * memory has been read, or written. Memory of staging arrays and of
- * hr_allocate_pinned does not. Elements whose rows are not rows of the array
- * (hr_view_reshape, then a section) move row by row.
+ *  Copies between accelerators and ordinary host memory go through pinned
+ *  memory of the library's, by threads of its own, and do not hold the caller;
+ *  those from and to staging arrays and memory of hr_allocate_pinned need
+ *  neither. Elements whose rows are not rows of the array (hr_view_reshape,
+ *  then a section) move row by row.
  *
  *  Views of one array may overlap. What is enqueued through them runs in the
  *  order of the calls wherever one writes elements that the other reads or

@@ -25,8 +25,7 @@ hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
     }
     *q = (hr_queue){.context = context,
                     .accelerator = &context->accelerators[index]};
-    hri_device *device = q->accelerator->device;
-    hr_status status = hri_queue_create(device, urgent, &q->queue);
+    hr_status status = hri_queue_create(q->accelerator, urgent, &q->queue);
     if (status != HR_OK) {
         free(q);
         return status;

@@ -8,6 +8,7 @@
 #include "runtime/mark.h"
 #include "runtime/memory.h"
 #include "runtime/module.h"
+#include "runtime/relay.h"
 #include "runtime/stage.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
@@ -35,6 +36,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     }
     accelerator->device = device;
     hri_threads_init(&accelerator->threads);
+    hri_relay_init(&accelerator->relay);
     found->info = device->info;
     found->chosen = true;
     set_path(accelerator, choice);
@@ -270,6 +272,7 @@ void hri_accelerators_close(hr_context *context)
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *accelerator = &context->accelerators[i];
         hri_marks_close(accelerator);
+        hri_relay_finish(&accelerator->relay);
         hri_modules_close(accelerator);
         hri_accelerator_forget(accelerator);
         hri_accelerator_drop(accelerator);

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-hr_status hri_queue_create(hri_device *device, bool urgent, hri_queue **queue)
+#include "runtime/relay.h"
+
+hr_status hri_queue_create(hri_accelerator *accelerator, bool urgent,
+                           hri_queue **queue)
 {
     static atomic_uint_fast64_t last;
-    hr_status status = device->ops->create_queue(device, urgent, queue);
+    hr_status status = hri_relay_queue_create(accelerator, urgent, queue);
     if (status == HR_OK) {
         (*queue)->serial = atomic_fetch_add(&last, 1) + 1;
     }
@@ -29,8 +32,7 @@ static hr_status take(hri_accelerator *accelerator, hri_mark **mark)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for a mark",
                         accelerator->path);
     }
-    hri_device *device = accelerator->device;
-    hr_status status = device->ops->create_event(device, &m->event);
+    hr_status status = hri_relay_event_create(accelerator, &m->event);
     if (status != HR_OK) {
         free(m);
         return status;
@@ -195,13 +197,12 @@ static bool has_failed(const hri_accelerator *accelerator)
 hr_status hri_accelerator_carrier(hri_accelerator *accelerator,
                                   hri_queue **queue)
 {
-    hri_device *device = accelerator->device;
     hr_status status = HR_OK;
     if (has_failed(accelerator)) {
         hri_accelerator_drop_carrier(accelerator);
     }
     if (accelerator->carrier == NULL) {
-        status = hri_queue_create(device, false, &accelerator->carrier);
+        status = hri_queue_create(accelerator, false, &accelerator->carrier);
     }
     if (status == HR_OK) {
         *queue = accelerator->carrier;

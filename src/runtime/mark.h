@@ -23,12 +23,13 @@ struct hri_mark {
     hri_mark *next; /* while nobody holds it */
 };
 
-/* A queue that marks can be recorded on, with a serial number of its own: it
- * may get the address of an earlier one. Any thread. */
-hr_status hri_queue_create(hri_device *device, bool urgent, hri_queue **queue);
+/* A queue that marks can be recorded on (relay.h), with a serial number of its
+ * own: it may get the address of an earlier one. Any thread. */
+hr_status hri_queue_create(hri_accelerator *accelerator, bool urgent,
+                           hri_queue **queue);
 
 /* A mark behind everything enqueued so far, with one holder. The queue is one
- * of the accelerator's device. */
+ * of the accelerator's. */
 hr_status hri_mark_record(hri_accelerator *accelerator, hri_queue *queue,
                           hri_mark **mark);
 /* The same, promised: the queue's promised mark if it has one, which then means

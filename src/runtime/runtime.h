@@ -12,11 +12,25 @@
 #include "hal/hal.h"
 #include "runtime/tiles.h"
 
-typedef struct hri_block hri_block;   /* a buffer kept for reuse */
-typedef struct hri_mark hri_mark;     /* mark.h */
-typedef struct hri_loaded hri_loaded; /* module.c */
+typedef struct hri_block hri_block;     /* a buffer kept for reuse */
+typedef struct hri_mark hri_mark;       /* mark.h */
+typedef struct hri_loaded hri_loaded;   /* module.c */
+typedef struct hri_staging hri_staging; /* stage.h */
+
+/* From the host, and to it. */
+enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
 enum { HRI_MOST_QUEUES = 8 }; /* of a kind, that engines may take */
+
+/* What the queues and events of an accelerator's that relay.h describes share.
+ */
+typedef struct hri_relay {
+    pthread_mutex_t lock; /* guards their lists and points */
+    pthread_cond_t changed;
+    struct hri_point *idle;
+    pthread_mutex_t launches; /* held around one: modules take them one at a
+                                 time */
+} hri_relay;
 
 /* Rates are by type, and one more for f32 multiplied as tf32. */
 enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
@@ -44,9 +58,10 @@ typedef struct hri_accelerator {
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
     hri_threads threads;   /* that work for it, near it */
     uint32_t hands;        /* threads of a crew (stage.h) */
-    void *staging[2];      /* their pinned memory, from and to the host */
-    uint64_t allocations;  /* of memory, queues and events, made so far */
-    char key[384];         /* names the device in facts.h; "": not kept */
+    hri_staging *staging[HRI_WAYS]; /* their pinned memory; NULL: they have
+                                       none */
+    uint64_t allocations; /* of memory, queues and events, made so far */
+    char key[384];        /* names the device in facts.h; "": not kept */
     double tile_rates[HRI_RATES][HRI_TILE_RATES]; /* likewise, on tiles.h's;
                                                      not on the host */
     double rates[HRI_RATES];   /* flop/s by type of A, 0: not measured yet */
@@ -58,6 +73,7 @@ typedef struct hri_accelerator {
     uint32_t queues_taken[2];
     hri_event **events, **idle_events;
     uint32_t event_count, event_capacity, idle_count;
+    hri_relay relay;
     hri_queue *carrier; /* mark.h; NULL until it is needed */
     hri_mark *carried;  /* the carrier's last mark, held */
     hri_mark *idle_marks;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/stage.h"
 
+#include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -257,7 +258,9 @@ static hr_status carry_up(hri_hand *hand)
          status == HR_OK && (w = take(hand->crew, true)).job != NULL; turn++) {
         uint32_t at = turn % hand->crew->depth;
         hri_event *event = hand->events[at];
-        status = event->ops->wait(event);
+        if (turn >= hand->crew->depth) { /* the piece has been used before */
+            status = event->ops->wait(event);
+        }
         if (status == HR_OK) {
             copy_up(w.job, &w.piece, hand->pinned[at]);
             status =
@@ -342,52 +345,100 @@ void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
     stay_near(accelerator);
 }
 
-hr_status hri_staging_open(hri_accelerator *accelerator)
+static size_t staging_bytes(const hri_accelerator *accelerator)
+{
+    return (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
+}
+
+static hr_status open_way(hri_accelerator *accelerator, int way)
 {
     hri_device *device = accelerator->device;
-    size_t bytes =
-        (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
-    hr_status status = HR_OK;
-    for (int way = 0; way < 2 && status == HR_OK; way++) {
-        status = device->ops->allocate_pinned(device, bytes,
-                                              &accelerator->staging[way]);
-        accelerator->pinned_used += status == HR_OK ? bytes : 0;
+    hri_staging *staging = calloc(1, sizeof *staging);
+    if (staging == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of memory",
+                        accelerator->path);
+    }
+    pthread_mutex_init(&staging->lock, NULL);
+    accelerator->staging[way] = staging;
+    hr_status status = device->ops->allocate_pinned(
+        device, staging_bytes(accelerator), &staging->pinned);
+    if (status == HR_OK) {
+        accelerator->pinned_used += staging_bytes(accelerator);
+    }
+    for (uint32_t i = 0;
+         i < accelerator->hands * HRI_HAND_PIECES && status == HR_OK; i++) {
+        status = device->ops->create_event(device, &staging->events[i]);
     }
     return status;
 }
 
-void hri_staging_close(hri_accelerator *accelerator)
+hr_status hri_staging_open(hri_accelerator *accelerator)
+{
+    hr_status status = open_way(accelerator, HRI_UP);
+    return status == HR_OK ? open_way(accelerator, HRI_DOWN) : status;
+}
+
+static void close_way(hri_accelerator *accelerator, int way)
 {
     hri_device *device = accelerator->device;
-    size_t bytes =
-        (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
-    for (int way = 0; way < 2; way++) {
-        if (accelerator->staging[way] != NULL) {
-            device->ops->release_pinned(device, accelerator->staging[way]);
-            accelerator->pinned_used -= bytes;
-            accelerator->staging[way] = NULL;
+    hri_staging *staging = accelerator->staging[way];
+    for (uint32_t i = 0; i < accelerator->hands * HRI_HAND_PIECES; i++) {
+        if (staging->events[i] != NULL) {
+            staging->events[i]->ops->destroy(staging->events[i]);
         }
+    }
+    if (staging->pinned != NULL) {
+        device->ops->release_pinned(device, staging->pinned);
+        accelerator->pinned_used -= staging_bytes(accelerator);
+    }
+    pthread_mutex_destroy(&staging->lock);
+    free(staging);
+    accelerator->staging[way] = NULL;
+}
+
+void hri_staging_close(hri_accelerator *accelerator)
+{
+    for (int way = 0; way < HRI_WAYS; way++) {
+        if (accelerator->staging[way] != NULL) {
+            close_way(accelerator, way);
+        }
+    }
+}
+
+static hri_staging *staging_of(const hri_crew *crew)
+{
+    return crew->accelerator->staging[crew->up ? HRI_UP : HRI_DOWN];
+}
+
+static void take_staging(hri_crew *crew)
+{
+    hri_staging *staging = staging_of(crew);
+    pthread_mutex_lock(&staging->lock);
+    for (uint32_t i = 0; i < crew->hand_count * HRI_HAND_PIECES; i++) {
+        hri_hand *hand = &crew->hands[i / HRI_HAND_PIECES];
+        hand->pinned[i % HRI_HAND_PIECES] =
+            (char *)staging->pinned + (size_t)i * HRI_PIECE_BYTES;
+        hand->events[i % HRI_HAND_PIECES] = staging->events[i];
     }
 }
 
 hr_status hri_crew_init(hri_crew *crew)
 {
     hri_accelerator *a = crew->accelerator;
-    char *pinned = a->staging[crew->up ? 0 : 1];
     hr_status status = HR_OK;
     crew->hand_count = crew->direct ? 1 : a->hands;
     crew->depth = crew->direct ? HRI_COPIES : HRI_HAND_PIECES;
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->changed, NULL);
-    for (uint32_t i = 0; i < crew->hand_count * crew->depth && status == HR_OK;
+    for (uint32_t i = 0; i < crew->hand_count; i++) {
+        crew->hands[i].crew = crew;
+    }
+    if (!crew->direct) {
+        take_staging(crew);
+    }
+    for (uint32_t i = 0; i < HRI_COPIES && crew->direct && status == HR_OK;
          i++) {
-        hri_hand *hand = &crew->hands[i / crew->depth];
-        uint32_t at = i % crew->depth;
-        hand->crew = crew;
-        if (!crew->direct) {
-            hand->pinned[at] = pinned + (size_t)i * HRI_PIECE_BYTES;
-        }
-        status = hri_accelerator_take_event(a, &hand->events[at]);
+        status = hri_accelerator_take_event(a, &crew->hands[0].events[i]);
     }
     return status;
 }
@@ -395,6 +446,9 @@ hr_status hri_crew_init(hri_crew *crew)
 void hri_crew_finish(hri_crew *crew)
 {
     if (crew->accelerator != NULL) {
+        if (!crew->direct) {
+            pthread_mutex_unlock(&staging_of(crew)->lock);
+        }
         pthread_cond_destroy(&crew->changed);
         pthread_mutex_destroy(&crew->lock);
         crew->accelerator = NULL;
@@ -409,7 +463,7 @@ hr_status hri_crew_start(hri_crew *crew)
             hri_threads_start(&crew->accelerator->threads, hand_main, hand);
         if (hand->thread == NULL) {
             return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "gemm: the system refused thread %u of %u that "
+                            "crew: the system refused thread %u of %u that "
                             "copy for %s",
                             crew->started + 1, crew->hand_count,
                             crew->accelerator->path);

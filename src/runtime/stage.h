@@ -79,6 +79,14 @@ struct hri_crew {
     bool closed, stopped;
 };
 
+/* The pinned memory of crews of one direction, whose copies leave an event
+ * behind each piece. One crew has it at a time. */
+struct hri_staging {
+    pthread_mutex_t lock; /* held by whose it is */
+    void *pinned;
+    hri_event *events[HRI_MOST_HANDS * HRI_HAND_PIECES];
+};
+
 /* Decide how many threads crews of each of `accelerators` accelerators have and
  * where they run. */
 void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators);
@@ -88,9 +96,11 @@ void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators);
 hr_status hri_staging_open(hri_accelerator *accelerator);
 void hri_staging_close(hri_accelerator *accelerator);
 
-/* Make it ready; threads have not started. HR_ERROR_OUT_OF_MEMORY.
- * hri_crew_finish also takes what a failed init left, and one that is all zero.
- * The caller holds the context's lock for both. */
+/* Make it ready; threads have not started. HR_ERROR_OUT_OF_MEMORY. Waits for
+ * another crew of the accelerator and direction, unless it is direct: then it
+ * wants the context's lock. hri_crew_finish, on the same thread and when
+ * no copies are under way, also takes what a failed init left, and one that is
+ * all zero. */
 hr_status hri_crew_init(hri_crew *crew);
 void hri_crew_finish(hri_crew *crew);
 
@@ -102,6 +112,12 @@ void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent);
 /* Wait until a job is finished; false when the crew was stopped before, and
  * will not touch the job any more. */
 bool hri_crew_wait(hri_crew *crew, hri_job *job);
+
+/* Copy a box between ordinary memory and a buffer by a crew, behind all that
+ * the queue has; returns when it has arrived. Wants no lock of the context's,
+ * and waits for none. */
+hr_status hri_stage_copy(hri_accelerator *accelerator, hri_queue *queue,
+                         const hri_copy *copy);
 
 /* Do no more. Any thread; both accept a crew that is all zero. */
 void hri_crew_stop(hri_crew *crew);

@@ -90,6 +90,48 @@ static void device_release(hri_buffer *base)
     fault_count_object(device, -1);
 }
 
+static hr_status add_pinned(fault_device *device, void *host, size_t bytes)
+{
+    fault_pinned *pinned = malloc(sizeof *pinned);
+    if (pinned == NULL) {
+        device->inner->ops->release_pinned(device->inner, host);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
+    }
+    pthread_mutex_lock(&fault_lock);
+    *pinned = (fault_pinned){device->pinned, host, bytes};
+    device->pinned = pinned;
+    pthread_mutex_unlock(&fault_lock);
+    fault_count_object(device, 1);
+    return HR_OK;
+}
+
+static void remove_pinned(fault_device *device, const void *host)
+{
+    pthread_mutex_lock(&fault_lock);
+    fault_pinned **link = &device->pinned;
+    while (*link != NULL && (*link)->host != host) {
+        link = &(*link)->next;
+    }
+    fault_pinned *gone = *link;
+    if (gone != NULL) {
+        *link = gone->next;
+    }
+    pthread_mutex_unlock(&fault_lock);
+    free(gone);
+}
+
+bool fault_gave_pinned(fault_device *device, const void *host, size_t bytes)
+{
+    const char *at = host;
+    pthread_mutex_lock(&fault_lock);
+    const fault_pinned *p = device->pinned;
+    while (p != NULL && (at < p->host || at + bytes > p->host + p->bytes)) {
+        p = p->next;
+    }
+    pthread_mutex_unlock(&fault_lock);
+    return p != NULL;
+}
+
 static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
                                         void **host)
 {
@@ -99,7 +141,7 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
         status = inner->ops->allocate_pinned(inner, bytes, host);
     }
     if (status == HR_OK) {
-        fault_count_object((fault_device *)base, 1);
+        status = add_pinned((fault_device *)base, *host, bytes);
     }
     return status;
 }
@@ -108,6 +150,7 @@ static void device_release_pinned(hri_device *base, void *host)
 {
     hri_device *inner = fault_inner_device(base);
     fault_note(FAULT_RELEASE_PINNED);
+    remove_pinned((fault_device *)base, host);
     inner->ops->release_pinned(inner, host);
     if (host != NULL) {
         fault_count_object((fault_device *)base, -1);
@@ -118,6 +161,9 @@ static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 {
     hri_device *inner = fault_inner_device(base);
     fault_note(FAULT_IS_PINNED);
+    if (base->info.staged && !inner->info.staged) {
+        return fault_gave_pinned((fault_device *)base, host, bytes);
+    }
     return inner->ops->is_pinned(inner, host, bytes);
 }
 

@@ -86,11 +86,18 @@ void fault_backend_fail_operation(uint64_t operation, hr_status status);
  * the hook has happened, nor much longer than a tenth of a second. */
 void fault_backend_hold(uint32_t device, uint64_t others);
 
+/* From now on copies wait in the call, until they may pass again. */
+void fault_backend_stop_copies(bool stop);
+/* The devices whose copies wait there, a bit for each number (as in hold), once
+ * they are `wanted` or ten seconds have passed. */
+uint32_t fault_backend_stopped(uint32_t wanted);
+
 /* Before call number `call` goes on, hook is called on its thread, which may
  * hold locks of the engine. 0: none. */
 void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data);
 
-/* Devices described or opened from now on say that they are staged. */
+/* Devices described or opened from now on say that they are staged, and that
+ * only what their allocate_pinned gave is pinned. */
 void fault_backend_pretend_staged(bool staged);
 
 /* And that products of these types, bits as in hri_device_info, want A turned
@@ -115,6 +122,10 @@ typedef enum fault_direction {
     FAULT_DIRECTIONS
 } fault_direction;
 uint64_t fault_backend_bytes(fault_direction direction);
+
+/* The bytes of the largest of those copies that was of memory which is not
+ * pinned, by devices that pretend to be staged. */
+uint64_t fault_backend_largest_ordinary(void);
 
 /* Each call since the reset, in order. */
 typedef struct fault_record {

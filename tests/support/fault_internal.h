@@ -8,14 +8,21 @@
 #include "base/status.h"
 #include "support/fault_backend.h"
 
+typedef struct fault_pinned {
+    struct fault_pinned *next;
+    const char *host;
+    size_t bytes;
+} fault_pinned;
+
 typedef struct fault_device {
     hri_device base; /* first: see hri_device */
     hri_device *inner;
-    uint32_t number;     /* in the order of opening since the reset */
-    uint64_t products;   /* under fault_lock */
-    uint64_t free_bytes; /* the limit, 0: none */
-    uint64_t used_bytes; /* guarded by fault_lock, as is objects */
-    uint64_t objects;    /* made on this device and not yet gone */
+    uint32_t number;      /* in the order of opening since the reset */
+    uint64_t products;    /* under fault_lock */
+    uint64_t free_bytes;  /* the limit, 0: none */
+    uint64_t used_bytes;  /* guarded by fault_lock, as is objects */
+    uint64_t objects;     /* made on this device and not yet gone */
+    fault_pinned *pinned; /* areas that exist; under fault_lock */
 } fault_device;
 
 typedef struct fault_buffer {
@@ -43,6 +50,11 @@ uint32_t fault_next_device(void);
 void fault_product(fault_device *device);
 /* Count an operation; whether it must fail later, with *error then set. */
 bool fault_operation(hri_error *error);
+/* A copy of this device is about to be enqueued: waits while copies are
+ * stopped. */
+void fault_pass_copy(const fault_device *device);
+/* A copy of so many bytes from or to ordinary memory has been enqueued. */
+void fault_count_ordinary(uint64_t bytes);
 void fault_count_bytes(fault_direction direction, uint64_t bytes);
 /* One more object, or one fewer, of device (NULL: a device itself). */
 void fault_count_object(fault_device *device, int change);
@@ -59,6 +71,9 @@ hr_status fault_check_turn(hri_device *device, const hri_turn *turn);
 hr_status fault_check_gemm(hri_device *device, const hri_gemm *gemm);
 /* Whether device may use buffers and events of other. */
 bool fault_may_use(hri_device *device, hri_device *other);
+
+/* fault_backend.c: whether device gave this memory as pinned. */
+bool fault_gave_pinned(fault_device *device, const void *host, size_t bytes);
 
 /* fault_queue.c: the slots of the device. */
 hri_module *fault_inner_module(hri_module *module); /* NULL stays NULL */

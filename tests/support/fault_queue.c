@@ -35,7 +35,20 @@ static hr_status refuse(fault_queue *queue, hr_status status)
     return status;
 }
 
-static void count_copy(const hri_copy *copy)
+/* Note whether it is of ordinary memory. */
+static void count_ordinary(fault_device *device, const hri_copy *copy)
+{
+    const bool up = copy->from.buffer == NULL;
+    const hri_place *host = up ? &copy->from : &copy->to;
+    if (host->buffer == NULL && device->base.info.staged &&
+        !device->base.ops->is_pinned(
+            &device->base, (const char *)host->host + host->offset, 1)) {
+        fault_count_ordinary((uint64_t)copy->width * copy->height *
+                             copy->depth);
+    }
+}
+
+static void count_copy(fault_device *device, const hri_copy *copy)
 {
     const hri_buffer *to = copy->to.buffer;
     const hri_buffer *from = copy->from.buffer;
@@ -45,12 +58,14 @@ static void count_copy(const hri_copy *copy)
                                                              : FAULT_PEER;
     fault_count_bytes(direction,
                       (uint64_t)copy->width * copy->height * copy->depth);
+    count_ordinary(device, copy);
 }
 
 static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
 {
     fault_queue *queue = (fault_queue *)base;
     hri_copy inner = *copy;
+    fault_pass_copy((fault_device *)base->device);
     hr_status status = fault_enter(FAULT_COPY);
     if (status == HR_OK) {
         status = fault_check_copy(base->device, copy);
@@ -62,7 +77,7 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
     if (status != HR_OK) {
         return refuse(queue, status);
     }
-    count_copy(copy);
+    count_copy((fault_device *)base->device, copy);
     unwrap(&inner.to);
     unwrap(&inner.from);
     return fault_begin_operation(queue)

@@ -23,7 +23,9 @@ static struct {
     uint64_t free_bytes, allocation_bytes; /* 0: as it is */
     uint64_t calls, operations, breaches;
     uint64_t counts[FAULT_SLOTS];
-    uint64_t bytes[FAULT_DIRECTIONS];
+    uint64_t bytes[FAULT_DIRECTIONS], largest_ordinary;
+    bool stop_copies;
+    uint32_t stopped; /* bits of devices */
     fault_record *records;
     size_t record_count, record_capacity;
 } state;
@@ -108,6 +110,61 @@ void fault_backend_hold(uint32_t device, uint64_t others)
     state.hold_device = device;
     state.hold_others = others;
     pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_stop_copies(bool stop)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.stop_copies = stop;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+static void pause_for_a_moment(void)
+{
+    const struct timespec moment = {0, 50000};
+    pthread_mutex_unlock(&fault_lock);
+    nanosleep(&moment, NULL);
+    pthread_mutex_lock(&fault_lock);
+}
+
+enum { MOMENTS = 200000 }; /* ten seconds, or more */
+
+uint32_t fault_backend_stopped(uint32_t wanted)
+{
+    pthread_mutex_lock(&fault_lock);
+    for (int i = 0; i < MOMENTS && state.stopped != wanted; i++) {
+        pause_for_a_moment();
+    }
+    uint32_t stopped = state.stopped;
+    pthread_mutex_unlock(&fault_lock);
+    return stopped;
+}
+
+void fault_pass_copy(const fault_device *device)
+{
+    pthread_mutex_lock(&fault_lock);
+    while (state.stop_copies) {
+        state.stopped |= UINT32_C(1) << device->number;
+        pause_for_a_moment();
+    }
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_count_ordinary(uint64_t bytes)
+{
+    pthread_mutex_lock(&fault_lock);
+    if (bytes > state.largest_ordinary) {
+        state.largest_ordinary = bytes;
+    }
+    pthread_mutex_unlock(&fault_lock);
+}
+
+uint64_t fault_backend_largest_ordinary(void)
+{
+    pthread_mutex_lock(&fault_lock);
+    uint64_t bytes = state.largest_ordinary;
+    pthread_mutex_unlock(&fault_lock);
+    return bytes;
 }
 
 void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data)

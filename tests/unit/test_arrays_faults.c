@@ -12,23 +12,35 @@
 
 extern const hri_backend hri_backend_host;
 
-enum { ROWS = 12, COLS = 20, COUNT = ROWS * COLS };
+/* Of the large ones a crew copies ordinary memory, where accelerators are
+ * staged. */
+static const struct {
+    const char *name;
+    bool staged;
+    int64_t rows, cols;
+} kinds[] = {
+    {"as it is", false, 12, 20},
+    {"staged", true, 600, 500},
+    {"staged, small", true, 12, 20},
+};
+enum { MOST = 600 * 500 };
 
 typedef struct things {
     hr_context *context;
     hr_queue *queues[2];
     hr_array *source, *first, *second;
-    int from[COUNT], to[COUNT];
+    size_t kind, count;
+    int *from, *to; /* MOST each */
 } things;
 
 static hr_status create(things *t)
 {
     static const hri_backend *list[2];
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_extent extent = hr_extent2(ROWS, COLS);
+    hr_extent extent = hr_extent2(kinds[t->kind].rows, kinds[t->kind].cols);
     list[0] = fault_backend_wrap(&hri_backend_host);
     options.accelerators = "2xhost";
-    options.memory_limit = 1 << 20;
+    options.memory_limit = 16 << 20;
     hr_status status = hri_context_create_from(list, &options, &t->context);
     for (uint32_t i = 0; i < 2 && status == HR_OK; i++) {
         status = hr_queue_create(t->context, i, &t->queues[i]);
@@ -75,7 +87,7 @@ static hr_status travel(things *t)
         status = hr_map(whole, HR_IN, &m);
     }
     if (status == HR_OK) {
-        memcpy(t->to, m.data, sizeof t->to);
+        memcpy(t->to, m.data, t->count * sizeof(int));
         status = hr_unmap(&m);
     }
     return status == HR_OK ? hr_synchronize(whole) : status;
@@ -91,6 +103,21 @@ static void destroy(things *t)
     hr_context_destroy(t->context);
 }
 
+static things things_of(size_t kind)
+{
+    static int from[MOST], to[MOST];
+    memset(to, 0, sizeof to);
+    return (things){.kind = kind,
+                    .count = (size_t)(kinds[kind].rows * kinds[kind].cols),
+                    .from = from,
+                    .to = to};
+}
+
+static bool arrived(const things *t)
+{
+    return memcmp(t->from, t->to, t->count * sizeof(int)) == 0;
+}
+
 typedef enum way { CALL, OPERATION, LOSE, WAYS } way;
 
 static void inject(way how, uint64_t n)
@@ -104,23 +131,26 @@ static void inject(way how, uint64_t n)
     }
 }
 
-static void fail_each(way how, const char *name)
+static void fail_each(size_t kind, way how, const char *name)
 {
     int failed = 0;
     bool more = true;
-    TEST_CASE(name);
+    char text[80];
+    snprintf(text, sizeof text, "%s, %s", kinds[kind].name, name);
+    TEST_CASE(text);
     for (uint64_t n = 1; more && test_state.failures == 0; n++) {
-        things t = {0};
-        for (int i = 0; i < COUNT; i++) {
+        things t = things_of(kind);
+        for (int i = 0; i < MOST; i++) {
             t.from[i] = i * 7 + 1;
         }
         fault_backend_reset();
+        fault_backend_pretend_staged(kinds[kind].staged);
         inject(how, n);
         hr_status status = create(&t);
         if (status == HR_OK) {
             status = travel(&t);
         }
-        CHECK(status != HR_OK || memcmp(t.from, t.to, sizeof t.to) == 0);
+        CHECK(status != HR_OK || arrived(&t));
         CHECK(status == HR_OK || hr_last_error()[0] != '\0');
         CHECK(status == HR_OK || status == HR_ERROR_LOST ||
               status == HR_ERROR_BACKEND || status == HR_ERROR_UNAVAILABLE);
@@ -130,23 +160,24 @@ static void fail_each(way how, const char *name)
         destroy(&t);
         CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
     }
-    printf("%s: %d failed\n", name, failed);
+    printf("%s: %d failed\n", text, failed);
     CHECK(failed > 0);
 }
 
 /* After a failure everything that does not build on it goes on: other queues,
  * other arrays, and copies of the library's own. */
-static void rest_goes_on(void)
+static void rest_goes_on(size_t kind)
 {
     TEST_CASE("the rest goes on");
     for (uint64_t n = 1; n <= 4; n++) {
-        things t = {0};
+        things t = things_of(kind);
         fault_backend_reset();
+        fault_backend_pretend_staged(kinds[kind].staged);
         CHECK(create(&t) == HR_OK);
         fault_backend_fail_operation(n, HR_ERROR_BACKEND);
         CHECK(travel(&t) == HR_ERROR_BACKEND);
         fault_backend_fail_operation(0, HR_OK);
-        for (int i = 0; i < COUNT; i++) {
+        for (int i = 0; i < MOST; i++) {
             t.from[i] = i * 3;
         }
         for (int i = 0; i < 2; i++) { /* a queue that failed stays so */
@@ -156,16 +187,18 @@ static void rest_goes_on(void)
         }
         CHECK(hr_refresh(hr_view_of(t.source)) == HR_OK);
         CHECK(travel(&t) == HR_OK);
-        CHECK(memcmp(t.from, t.to, sizeof t.to) == 0);
+        CHECK(arrived(&t));
         destroy(&t);
     }
 }
 
 int main(void)
 {
-    fail_each(CALL, "a call fails");
-    fail_each(OPERATION, "an operation fails later");
-    fail_each(LOSE, "the device is lost");
-    rest_goes_on();
+    for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+        fail_each(kind, CALL, "a call fails");
+        fail_each(kind, OPERATION, "an operation fails later");
+        fail_each(kind, LOSE, "the device is lost");
+        rest_goes_on(kind);
+    }
     return test_end();
 }

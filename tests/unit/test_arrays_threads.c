@@ -7,8 +7,12 @@
 
 #include <headrace/headrace.h>
 
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
 #include "support/random.h"
 #include "test.h"
+
+extern const hri_backend hri_backend_host;
 
 enum { THREADS = 4, ROWS = 16, COLS = 24, STEPS = 150 };
 
@@ -95,16 +99,21 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-int main(void)
+/* On accelerators that copy ordinary memory slowly, or not. */
+static void run(bool staged)
 {
+    static const hri_backend *list[2];
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
     hr_array *shared = NULL;
     worker workers[THREADS];
     options.accelerators = "3xhost";
     options.memory_limit = 1 << 20;
-    TEST_CASE("four threads");
-    CHECK(hr_context_create(&options, &context) == HR_OK);
+    list[0] = fault_backend_wrap(&hri_backend_host);
+    fault_backend_reset();
+    fault_backend_pretend_staged(staged);
+    TEST_CASE(staged ? "four threads, staged" : "four threads");
+    CHECK(hri_context_create_from(list, &options, &context) == HR_OK);
     CHECK(hr_array_create_anywhere(context, 4, hr_extent2(ROWS, COLS),
                                    &shared) == HR_OK);
     for (int i = 0; i < THREADS; i++) {
@@ -119,5 +128,12 @@ int main(void)
     }
     hr_array_destroy(shared);
     hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+int main(void)
+{
+    run(false);
+    run(true);
     return test_end();
 }

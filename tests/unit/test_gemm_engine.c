@@ -123,7 +123,7 @@ static const struct {
     {"one column", "3xhost", 3000, 1, 700, 1 << 20, 0, 0, 0, 0, 0},
     {"one element", "3xhost", 1, 1, 1, 1 << 20, 0, 0, 0, 0, 0},
     {"one, growing", "1xhost", 400, 400, 900, 64 << 20, 0, 0, 1, 1, 0},
-    {"one, growing, old C", "1xhost", 400, 400, 900, 64 << 20, 2, 1, 1, 1, 0},
+    {"one, growing, old C", "1xhost", 400, 400, 900, 64 << 20, 2, 0, 1, 1, 0},
     {"four, growing, staged", "4xhost", 600, 500, 901, 64 << 20, 1, 1, 1, 1, 0},
     {"turned", "1xhost", 130, 4200, 70, 64 << 20, 0, 0, 1, 0, 2},
     {"turned, staged, old C", "1xhost", 130, 4200, 70, 64 << 20, 2, 1, 1, 0, 2},

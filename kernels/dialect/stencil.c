@@ -30,26 +30,31 @@ HR_KERNEL2(jacobi, (IN, float, 2, now), (OUT, float, 2, next))
         }
         const hr_index stop = top + HR_STEP(0);
         const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
-        float up = HR_AT2(now, top - 1, col), mid = HR_AT2(now, top, col);
+        const hr_index line = HR_STRIDE(now, 0);
+        HR_MEMORY const float *from = &HR_AT2(now, top, col);
+        HR_MEMORY float *to = &HR_AT2(next, top, col);
+        float up = from[-line], mid = from[0];
         hr_index row = top;
         for (; row + ROWS <= end; row += ROWS) {
             float down[ROWS], left[ROWS], right[ROWS];
             for (int u = 0; u < ROWS; u++) {
-                down[u] = HR_AT2(now, row + u + 1, col);
-                left[u] = HR_AT2(now, row + u, col - 1);
-                right[u] = HR_AT2(now, row + u, col + 1);
+                left[u] = from[-1];
+                right[u] = from[1];
+                from += line;
+                down[u] = from[0];
             }
             for (int u = 0; u < ROWS; u++) {
-                HR_AT2(next, row + u, col) =
-                    mean_of_4(up, down[u], left[u], right[u]);
+                *to = mean_of_4(up, down[u], left[u], right[u]);
+                to += HR_STRIDE(next, 0);
                 up = mid;
                 mid = down[u];
             }
         }
         for (; row < end; row++) {
-            const float down = HR_AT2(now, row + 1, col);
-            HR_AT2(next, row, col) = mean_of_4(
-                up, down, HR_AT2(now, row, col - 1), HR_AT2(now, row, col + 1));
+            const float down = from[line];
+            *to = mean_of_4(up, down, from[-1], from[1]);
+            from += line;
+            to += HR_STRIDE(next, 0);
             up = mid;
             mid = down;
         }
@@ -140,14 +145,46 @@ HR_FUNCTION float heated(float mid, float rate, float before, float after,
            rate * (before + after + (up + down + left + right) - 6.0f * mid);
 }
 
+/* An item's `lines` rows through its slices; a number that is known makes
+ * registers of what is kept. */
+#define GO_THROUGH(lines)                                                      \
+    for (int u = 0; u < lines; u++) {                                          \
+        before[u] = from[u * row - slice];                                     \
+        mid[u] = from[u * row];                                                \
+    }                                                                          \
+    for (hr_index i = first; i < end; i++) {                                   \
+        float after[LINES], left[LINES], right[LINES];                         \
+        float up = from[-row];                                                 \
+        const float below = from[lines * row];                                 \
+        for (int u = 0; u < lines; u++) {                                      \
+            after[u] = from[u * row + slice];                                  \
+            left[u] = from[u * row - 1];                                       \
+            right[u] = from[u * row + 1];                                      \
+        }                                                                      \
+        for (int u = 0; u < lines; u++) {                                      \
+            const float down = u + 1 < lines ? mid[u + 1] : below;             \
+            to[u * HR_STRIDE(next, 1)] =                                       \
+                heated(mid[u], rate, before[u], after[u], up, down, left[u],   \
+                       right[u]);                                              \
+            up = mid[u];                                                       \
+        }                                                                      \
+        for (int u = 0; u < lines; u++) {                                      \
+            before[u] = mid[u];                                                \
+            mid[u] = after[u];                                                 \
+        }                                                                      \
+        from += slice;                                                         \
+        to += HR_STRIDE(next, 0);                                              \
+    }
+
 HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
            (VALUE, float, 0, rate))
 {
     HR_EACH3(first, j, k)
     {
+        const hr_index stop = first + HR_STEP(0);
+        const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
         if (HR_STEP(1) != LINES) {
-            for (hr_index i = first; i < first + HR_STEP(0) && i < HR_END(0);
-                 i++) {
+            for (hr_index i = first; i < end; i++) {
                 HR_AT3(next, i, j, k) =
                     heated(HR_AT3(now, i, j, k), rate, HR_AT3(now, i - 1, j, k),
                            HR_AT3(now, i + 1, j, k), HR_AT3(now, i, j - 1, k),
@@ -156,38 +193,15 @@ HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
             }
             continue;
         }
-        const hr_index stop = first + HR_STEP(0);
-        const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
-        const int lines = HR_END(1) - j < LINES ? (int)(HR_END(1) - j) : LINES;
-        float before[LINES], mid[LINES];
-        for (int u = 0; u < LINES; u++) {
-            before[u] = u < lines ? HR_AT3(now, first - 1, j + u, k) : 0.0f;
-            mid[u] = u < lines ? HR_AT3(now, first, j + u, k) : 0.0f;
-        }
-        for (hr_index i = first; i < end; i++) {
-            float after[LINES], left[LINES], right[LINES];
-            const float above = HR_AT3(now, i, j - 1, k);
-            const float below = HR_AT3(now, i, j + lines, k);
-            for (int u = 0; u < LINES; u++) {
-                after[u] = u < lines ? HR_AT3(now, i + 1, j + u, k) : 0.0f;
-                left[u] = u < lines ? HR_AT3(now, i, j + u, k - 1) : 0.0f;
-                right[u] = u < lines ? HR_AT3(now, i, j + u, k + 1) : 0.0f;
-            }
-            float up = above;
-            for (int u = 0; u < LINES; u++) {
-                const float down =
-                    u + 1 < lines ? mid[u + 1 < LINES ? u + 1 : u] : below;
-                if (u < lines) {
-                    HR_AT3(next, i, j + u, k) =
-                        heated(mid[u], rate, before[u], after[u], up, down,
-                               left[u], right[u]);
-                }
-                up = mid[u];
-            }
-            for (int u = 0; u < LINES; u++) {
-                before[u] = mid[u];
-                mid[u] = after[u];
-            }
+        const hr_index slice = HR_STRIDE(now, 0), row = HR_STRIDE(now, 1);
+        HR_MEMORY const float *from = &HR_AT3(now, first, j, k);
+        HR_MEMORY float *to = &HR_AT3(next, first, j, k);
+        const int some = (int)(HR_END(1) - j < LINES ? HR_END(1) - j : LINES);
+        float before[LINES], mid[LINES + 1];
+        if (some == LINES) {
+            GO_THROUGH(LINES)
+        } else {
+            GO_THROUGH(some)
         }
     }
 }

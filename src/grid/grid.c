@@ -158,19 +158,19 @@ static hr_status make_queues(const hr_grid *grid, hri_band *band)
 {
     const hri_accelerator *a = &grid->context->accelerators[band->accelerator];
     const bool one = a->device->info.host || a->device->info.emulated;
+    hr_context *c = grid->context;
     hr_status status =
-        hr_queue_create(grid->context, band->accelerator, &band->inner);
-    if (status == HR_OK && !one) {
-        status = hr_queue_create(grid->context, band->accelerator, &band->edge);
-    } else {
-        band->edge = band->inner;
+        hri_queue_open(c, band->accelerator, false, &band->inner);
+    if (one) {
+        band->edge = band->link = band->inner;
+        return status;
     }
-    if (status == HR_OK && !one) {
-        status = hr_queue_create(grid->context, band->accelerator, &band->link);
-    } else {
-        band->link = band->inner;
+    if (status == HR_OK) {
+        status = hri_queue_open(c, band->accelerator, true, &band->edge);
     }
-    return status;
+    return status == HR_OK
+               ? hri_queue_open(c, band->accelerator, true, &band->link)
+               : status;
 }
 
 static void destroy_queues(hri_band *band)

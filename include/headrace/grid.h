@@ -125,8 +125,8 @@ enum { HR_MOST_FIELDS = 64 };
  * @threads One at a time for each grid. */
 HR_API void hr_grid_destroy(hr_grid *grid);
 
-/** Copy packed values of the whole extent into a field, and wait. What failed
- *  before is forgotten.
+/** Copy packed values of the whole extent into a field, and wait. What was told
+ *  to have failed is forgotten: other fields hold zeros then.
  *
  * @owner   Reads data during the call.
  * @errors  HR_ERROR_INVALID for NULL or a field that is none;

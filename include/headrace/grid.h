@@ -70,8 +70,9 @@ typedef struct hr_side {
 } hr_side;
 
 /** A field. Cells beyond two ends at once follow the boundary of both, but are
- *  constant where one of them is, that of the lower dimension first, and the
- *  user's where one of them is his. */
+ *  constant where one of them is, that of the lower dimension first. Where one
+ *  of them is the user's, they follow the other from what he has written, and
+ *  where both are, he writes them too. */
 typedef struct hr_field {
     size_t element_bytes;
     hr_side before[HR_MOST_RANK]; /**< lower indices, of each dimension */
@@ -114,12 +115,9 @@ typedef struct hr_grid_options {
  *          options that are not valid; HR_ERROR_OUT_OF_MEMORY, with the
  *          numbers, when the accelerators together do not hold the fields.
  * @threads Any thread. */
-HR_API HR_NODISCARD hr_status hr_grid_create(hr_context *context,
-                                             hr_extent extent,
-                                             const hr_field *fields,
-                                             uint32_t count,
-                                             const hr_grid_options *options,
-                                             hr_grid **grid);
+HR_API HR_NODISCARD hr_status
+hr_grid_create(hr_context *context, hr_extent extent, const hr_field *fields,
+               uint32_t count, const hr_grid_options *options, hr_grid **grid);
 
 enum { HR_MOST_FIELDS = 64 };
 
@@ -127,8 +125,8 @@ enum { HR_MOST_FIELDS = 64 };
  * @threads One at a time for each grid. */
 HR_API void hr_grid_destroy(hr_grid *grid);
 
-/** Copy packed values of the whole extent into a field, and wait. What failed
- *  before is forgotten.
+/** Copy packed values of the whole extent into a field, and wait. What was told
+ *  to have failed is forgotten: other fields hold zeros then.
  *
  * @owner   Reads data during the call.
  * @errors  HR_ERROR_INVALID for NULL or a field that is none;
@@ -187,8 +185,9 @@ typedef struct hr_stage {
     size_t argument_count;
     uint32_t swap[2];
     hr_extent extent; /**< of the cells that it runs for; of rank 0: the grid's
-                           own. They may lie beyond the grid as far as the
-                           fields written have halos with HR_BOUNDARY_USER */
+                           own. They may lie beyond the grid as far as all
+                           fields of the stage have halos, those written with
+                           HR_BOUNDARY_USER */
     int64_t origin[HR_MOST_RANK]; /**< where those start */
     hr_extent tile;               /**< of rank 0: the library chooses */
     int64_t step[HR_MOST_RANK];   /**< cells of an item (HR_STEP); 0: 1. The
@@ -298,8 +297,7 @@ typedef struct hr_grid_state {
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_describe(const hr_grid *grid,
                                                hr_grid_state *state,
-                                               hr_band *bands,
-                                               uint32_t room);
+                                               hr_band *bands, uint32_t room);
 
 /** Move the bands: band i gets weights[i] of the whole. Values stay as they
  *  are.

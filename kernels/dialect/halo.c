@@ -14,10 +14,17 @@ typedef struct hr_shell {
     hr_index units;              /* of a cell */
 } hr_shell;
 
-enum { CLAMP = 1, MIRROR = 2, PERIODIC = 3 };
+enum { CONSTANT, CLAMP, MIRROR, PERIODIC };
+
+/* Whether what lies at index x of dimension d stays as it is. */
+HR_FUNCTION int stays(const hr_shell s, int d, hr_index x)
+{
+    return (x < 0 && s.below[d] == CONSTANT) ||
+           (x >= s.extent[d] && s.above[d] == CONSTANT);
+}
 
 /* Index x of dimension d, which may lie beyond the ends, as that of the cell
- * inside that it gets its value from; -1: from none. */
+ * that it gets its value from: one inside, or itself, if it is the user's. */
 HR_FUNCTION hr_index source(const hr_shell s, int d, hr_index x)
 {
     const hr_index n = s.extent[d];
@@ -37,7 +44,7 @@ HR_FUNCTION hr_index source(const hr_shell s, int d, hr_index x)
         x = x < 0 ? x + 2 * n : x;
         return x < n ? x : 2 * n - 1 - x;
     }
-    return -1;
+    return x;
 }
 
 /* How many cells there are in dimension d outside of the inner box, and the
@@ -82,7 +89,8 @@ HR_FUNCTION hr_index outer(const hr_shell s, int d, hr_index t)
             }                                                                  \
             const hr_index si = source(s, 0, i), sj = source(s, 1, j),         \
                            sk = source(s, 2, k);                               \
-            if (si >= 0 && sj >= 0 && sk >= 0) {                               \
+            if (!stays(s, 0, i) && !stays(s, 1, j) && !stays(s, 2, k) &&       \
+                (si != i || sj != j || sk != k)) {                             \
                 for (hr_index u = 0; u < s.units; u++) {                       \
                     HR_AT3(f, i, j, k *s.units + u) =                          \
                         HR_AT3(f, si, sj, sk * s.units + u);                   \

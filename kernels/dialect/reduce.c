@@ -51,12 +51,12 @@ HR_FUNCTION double term(int kind, double a, double b)
 /* After each lane has its part of the row. */
 #define JOIN                                                                   \
     HR_BARRIER;                                                                \
-    for (int half = LANES / 2; half > 0; half /= 2) {                          \
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {                       \
         HR_ITEMS2(i, lane)                                                     \
         {                                                                      \
-            if (HR_LOCAL1 < half) {                                            \
+            if (HR_LOCAL1 < apart) {                                           \
                 part[HR_LOCAL1] =                                              \
-                    joined(kind, part[HR_LOCAL1], part[HR_LOCAL1 + half]);     \
+                    joined(kind, part[HR_LOCAL1], part[HR_LOCAL1 + apart]);    \
             }                                                                  \
         }                                                                      \
         HR_BARRIER;                                                            \

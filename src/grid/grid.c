@@ -132,7 +132,7 @@ static hr_status copy_values(const hr_grid *grid, const hr_field *from,
             }
             field->sides[s][d] = side;
         }
-        field->depth[s] = field->fresh[s] = field->sides[s][0].halo;
+        field->depth[s] = field->sides[s][0].halo;
     }
     return HR_OK;
 }
@@ -151,7 +151,7 @@ static bool is_filled(const hr_grid *grid, const hri_field *field)
     return filled;
 }
 
-/* ---- queues */
+/* ---- queues and slabs */
 
 /* Host threads share one pool, so that nothing is gained by several queues. */
 static hr_status make_queues(const hr_grid *grid, hri_band *band)
@@ -185,12 +185,26 @@ static void destroy_queues(hri_band *band)
     band->inner = band->edge = band->link = NULL;
 }
 
-hr_status hri_grid_open_queues(hr_grid *grid)
+hr_status hri_grid_renew(hr_grid *grid)
 {
     hr_status status = HR_OK;
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        hri_field *field = &grid->fields[f];
+        hri_slabs_destroy(field->slabs, grid->band_count);
+        field->slabs = NULL;
+        memcpy(field->fresh, field->depth, sizeof field->fresh);
+        field->ends_stale = false;
+    }
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         destroy_queues(&grid->bands[b]);
         status = make_queues(grid, &grid->bands[b]);
+    }
+    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+        status = hri_slabs_create(grid, &grid->fields[f], grid->bands,
+                                  &grid->fields[f].slabs);
+    }
+    if (status == HR_OK) {
+        grid->error = (hri_error){0};
     }
     return status;
 }
@@ -215,18 +229,11 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
         grid->fields[f].filled = is_filled(grid, &grid->fields[f]);
     }
     if (status == HR_OK) {
-        status = hri_grid_open_queues(grid);
-    }
-    if (status == HR_OK) {
         pthread_mutex_lock(&grid->context->lock);
         status = hri_grid_lay_out(grid, grid->weights, grid->bands);
         pthread_mutex_unlock(&grid->context->lock);
     }
-    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
-        status = hri_slabs_create(grid, &grid->fields[f], grid->bands,
-                                  &grid->fields[f].slabs);
-    }
-    return status;
+    return status == HR_OK ? hri_grid_renew(grid) : status;
 }
 
 hr_status hr_grid_create(hr_context *context, hr_extent extent,

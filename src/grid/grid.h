@@ -156,8 +156,9 @@ hr_status hri_grid_move(hr_grid *grid, const hri_band *bands,
 
 /* ---- grid.c */
 
-/* New queues for all bands, in place of the old ones. */
-hr_status hri_grid_open_queues(hr_grid *grid);
+/* New queues, and new slabs with the cells of a new grid, in place of old ones,
+ * which failed work may have left without values. Forgets the error. */
+hr_status hri_grid_renew(hr_grid *grid);
 /* Keep the first error of work on the grid; returns status. */
 hr_status hri_grid_keep(hr_grid *grid, hr_status status);
 /* The error that is kept. */

@@ -171,7 +171,7 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
     if (status != HR_OK) {
         hr_array_destroy(r->rows);
         free(r);
-        return hri_grid_keep(grid, status);
+        return status; /* the fields have their values all the same */
     }
     *reducing = r;
     return HR_OK;

@@ -112,7 +112,9 @@ static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *origin,
         const int64_t first = origin != NULL ? origin[0] : 0;
         status = renew(grid, field, first, first + view->extent.size[0]);
     }
-    return hri_grid_keep(grid, status);
+    /* what is refused or only read leaves the values as they are */
+    return write && status != HR_ERROR_INVALID ? hri_grid_keep(grid, status)
+                                               : status;
 }
 
 hr_status hr_grid_write(hr_grid *grid, uint32_t field, const int64_t *origin,
@@ -147,8 +149,7 @@ hr_status hr_grid_scatter(hr_grid *grid, uint32_t field, const void *data)
     hr_array *array = NULL;
     hr_status status = wrap(grid, field, data, &array);
     if (status == HR_OK && grid->error.status != HR_OK) {
-        status = hri_grid_open_queues(grid); /* queues that failed skip work */
-        grid->error = (hri_error){0};
+        status = hri_grid_renew(grid);
     }
     if (status == HR_OK) {
         status = hr_grid_write(grid, field, NULL, hr_view_of(array));

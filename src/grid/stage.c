@@ -2,6 +2,7 @@
 /* Stages, and the rules that they follow. */
 #include <string.h>
 
+#include "base/size.h"
 #include "grid/grid.h"
 
 hr_argument hr_field_in(uint32_t field)
@@ -88,17 +89,18 @@ static hr_status check_swap(const hr_grid *grid, const hr_stage *stage)
                             a, b);
 }
 
-/* How far beyond the extent the cells of a stage may lie. */
+/* How far beyond the extent the cells of a stage may lie: what it writes there
+ * is the caller's, and what it reads is there. */
 static int64_t room_of(const hr_grid *grid, const hr_stage *stage, int side,
                        uint32_t d)
 {
     int64_t room = INT64_MAX;
     for (size_t i = 0; i < stage->argument_count; i++) {
         const hr_argument *a = &stage->arguments[i];
-        if (is_field(a) && is_written(a)) {
+        if (is_field(a)) {
             const hr_side *s = &grid->fields[a->field - 1].sides[side][d];
-            const int64_t own = s->boundary == HR_BOUNDARY_USER ? s->halo : 0;
-            room = own < room ? own : room;
+            const bool any = !is_written(a) || s->boundary == HR_BOUNDARY_USER;
+            room = hri_min(room, any ? s->halo : 0);
         }
     }
     return room == INT64_MAX ? 0 : room;
@@ -116,8 +118,8 @@ static hr_status check_cells(const hr_grid *grid, const hr_stage *stage)
     for (uint32_t d = 0; d < rank && stage->extent.rank != 0; d++) {
         const int64_t n = grid->extent.size[d], lo = stage->origin[d];
         const int64_t size = stage->extent.size[d];
-        if (size < 1 || lo < -room_of(grid, stage, HRI_BEFORE, d) || lo > n ||
-            size > n - lo + room_of(grid, stage, HRI_AFTER, d)) {
+        if (size < 1 || lo < -room_of(grid, stage, HRI_BEFORE, d) ||
+            size > n + room_of(grid, stage, HRI_AFTER, d) - lo) {
             return hri_fail(HR_ERROR_INVALID,
                             "%s: %lld cells from %lld on in dimension %u, "
                             "which has %lld, are not inside",
@@ -182,11 +184,11 @@ static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)
                         stage->kernel->parameter_count,
                         stage->arguments == NULL ? 0 : stage->argument_count);
     }
-    hr_status status = check_cells(grid, stage);
+    hr_status status = HR_OK;
     for (size_t i = 0; i < stage->argument_count && status == HR_OK; i++) {
         status = check_argument(grid, stage, i);
     }
-    return status;
+    return status == HR_OK ? check_cells(grid, stage) : status;
 }
 
 hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,

@@ -204,7 +204,6 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
 static hr_status run_rows(const staging *s, uint32_t band, hr_queue *queue,
                           int64_t lo, int64_t hi)
 {
-    const int64_t n = s->grid->extent.size[0];
     hri_cells cells = s->cells;
     cells.lo[0] = hri_max(cells.lo[0], lo);
     cells.hi[0] = hri_min(cells.hi[0], hi);
@@ -216,8 +215,7 @@ static hr_status run_rows(const staging *s, uint32_t band, hr_queue *queue,
         const hr_argument *a = &s->stage->arguments[i];
         if (a->field > 0 && is_written(a)) {
             status = hri_boundary_fill(s->grid, a->field - 1, band, queue,
-                                       hri_max(cells.lo[0], 0),
-                                       hri_min(cells.hi[0], n));
+                                       cells.lo[0], cells.hi[0]);
         }
     }
     return status;

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Grids when any call to an accelerator fails, alone and after an operation
+ * that failed: whatever is told as right is right, what failed stays so until
+ * new values are scattered, and then the grid works again. */
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/grid_model.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+extern const hr_kernel stir2_4;
+
+enum { ROWS = 7, COLS = 5, CELLS = ROWS * COLS, FIELDS = 2 };
+
+/* A field with halos and values on two sides, stirred into another and back. */
+typedef struct bed {
+    hr_context *context;
+    hr_grid *grid;
+    grid_model models[FIELDS];
+    uint32_t start[FIELDS][CELLS];
+} bed;
+
+static const uint32_t beyond = 0x12345678;
+
+static hr_field field_of(uint32_t f)
+{
+    hr_field field =
+        hr_field_of(sizeof(uint32_t), f + 1, HR_BOUNDARY_CLAMP, NULL);
+    field.before[0].boundary = HR_BOUNDARY_CONSTANT;
+    field.before[0].value = &beyond;
+    field.after[0].boundary = HR_BOUNDARY_PERIODIC;
+    return field;
+}
+
+static void set_up(bed *b)
+{
+    random_source random = {7};
+    *b = (bed){0};
+    for (uint32_t f = 0; f < FIELDS; f++) {
+        const hr_field field = field_of(f);
+        random_fill_bytes(&random, b->start[f], sizeof b->start[f]);
+        CHECK(grid_model_create(&b->models[f], hr_extent2(ROWS, COLS), &field));
+    }
+}
+
+static void clear(bed *b)
+{
+    hr_grid_destroy(b->grid);
+    hr_context_destroy(b->context);
+    for (int f = 0; f < FIELDS; f++) {
+        grid_model_destroy(&b->models[f]);
+    }
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+static hr_status create(bed *b)
+{
+    static const hri_backend *list[2];
+    static const double weights[] = {4, 3};
+    const hr_field fields[] = {field_of(0), field_of(1)};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_grid_options grid = HR_GRID_OPTIONS_INIT;
+    list[0] = fault_backend_wrap(&hri_backend_host);
+    options.accelerators = "2xhost";
+    options.memory_limit = 1 << 20;
+    grid.weights = weights;
+    hr_status status = hri_context_create_from(list, &options, &b->context);
+    return status == HR_OK ? hr_grid_create(b->context, hr_extent2(ROWS, COLS),
+                                            fields, FIELDS, &grid, &b->grid)
+                           : status;
+}
+
+static hr_status scatter(bed *b)
+{
+    hr_status status = HR_OK;
+    for (uint32_t f = 0; f < FIELDS && status == HR_OK; f++) {
+        grid_model_unpack(&b->models[f], b->start[f]);
+        status = hr_grid_scatter(b->grid, f, b->start[f]);
+    }
+    return status;
+}
+
+static hr_status step(bed *b, int64_t steps)
+{
+    reach r[FIELDS];
+    hr_argument arguments[FIELDS][3];
+    hr_stage stages[FIELDS];
+    for (uint32_t f = 0; f < FIELDS; f++) {
+        r[f] = grid_model_reach(&b->models[f].field, 2);
+        arguments[f][0] = hr_field_in(f);
+        arguments[f][1] = hr_field_out(1 - f);
+        arguments[f][2] = hr_value(&r[f], sizeof r[f]);
+        stages[f] = hr_stage_of(&stir2_4, arguments[f], 3);
+    }
+    for (int64_t i = 0; i < steps; i++) {
+        grid_model_stir_all(&b->models[0], &b->models[1], &r[0]);
+        grid_model_stir_all(&b->models[1], &b->models[0], &r[1]);
+    }
+    return hr_grid_step(b->grid, stages, FIELDS, steps);
+}
+
+/* What is told of a sum is so. */
+static hr_status reduce(bed *b)
+{
+    hr_reducing *reducing = NULL;
+    uint32_t cells[CELLS];
+    double sum = 0, want = 0;
+    grid_model_pack(&b->models[0], cells);
+    for (int i = 0; i < CELLS; i++) {
+        want += (int32_t)cells[i];
+    }
+    hr_status status =
+        hr_grid_reduce(b->grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing);
+    if (status == HR_OK) {
+        status = hr_grid_reduced(reducing, &sum);
+    }
+    CHECK(status != HR_OK || sum == want);
+    return status;
+}
+
+/* Those fields that are told are right; how many there are not. */
+static int gather(bed *b)
+{
+    int failed = 0;
+    for (uint32_t f = 0; f < FIELDS; f++) {
+        uint32_t seen[CELLS], want[CELLS];
+        grid_model_pack(&b->models[f], want);
+        const bool told = hr_grid_gather(b->grid, f, seen) != HR_OK;
+        CHECK(told || memcmp(seen, want, sizeof seen) == 0);
+        failed += told;
+    }
+    return failed;
+}
+
+static hr_status work(bed *b)
+{
+    static const double weights[] = {1, 5};
+    hr_status status = scatter(b);
+    if (status == HR_OK) {
+        status = step(b, 2);
+    }
+    if (status == HR_OK) {
+        status = reduce(b);
+    }
+    if (status == HR_OK) {
+        status = hr_grid_rebalance(b->grid, weights);
+    }
+    return status == HR_OK ? step(b, 1) : status;
+}
+
+/* Without more faults the grid is as good as new, once all has been told. */
+static void mend(bed *b)
+{
+    fault_backend_fail_call(0, HR_OK);
+    fault_backend_fail_operation(0, HR_OK);
+    (void)!hr_grid_finish(b->grid);
+    CHECK(scatter(b) == HR_OK);
+    CHECK(step(b, 2) == HR_OK);
+    CHECK(reduce(b) == HR_OK);
+    CHECK(gather(b) == 0);
+}
+
+/* Every call in turn fails, besides the operation (0: none). */
+static uint64_t fail_each(uint64_t operation)
+{
+    int failed = 0;
+    bool more = true;
+    uint64_t operations = 0;
+    for (uint64_t n = 1; more && test_state.failures == 0; n++) {
+        bed b;
+        fault_backend_reset();
+        set_up(&b);
+        fault_backend_fail_call(n, HR_ERROR_OUT_OF_MEMORY);
+        fault_backend_fail_operation(operation, HR_ERROR_BACKEND);
+        hr_status status = create(&b);
+        if (status == HR_OK) {
+            status = work(&b);
+        }
+        if (b.grid != NULL) {
+            failed += status != HR_OK || gather(&b) > 0;
+        }
+        more = fault_backend_calls() >= n;
+        operations = fault_backend_operations();
+        if (b.grid != NULL) {
+            mend(&b);
+        }
+        clear(&b);
+        if (test_state.failures > 0) {
+            fprintf(stderr, "  call %llu, operation %llu\n",
+                    (unsigned long long)n, (unsigned long long)operation);
+        }
+    }
+    CHECK(failed > 0 || test_state.failures > 0);
+    return operations;
+}
+
+/* Each operation in turn fails alone, and is told. */
+static void fail_later(uint64_t operations)
+{
+    for (uint64_t n = 1; n <= operations && test_state.failures == 0; n++) {
+        bed b;
+        char sentence[512];
+        fault_backend_reset();
+        set_up(&b);
+        fault_backend_fail_operation(n, HR_ERROR_BACKEND);
+        CHECK(create(&b) == HR_OK);
+        hr_status status = work(&b);
+        status = status == HR_OK ? hr_grid_finish(b.grid) : status;
+        if (fault_backend_operations() >= n && CHECK(status != HR_OK)) {
+            status = hr_grid_finish(b.grid);
+            snprintf(sentence, sizeof sentence, "%s", hr_last_error());
+            CHECK_FAILS(step(&b, 1), status, sentence);
+            CHECK_FAILS(reduce(&b), status, sentence);
+            CHECK_FAILS(hr_grid_finish(b.grid), status, sentence);
+            CHECK(gather(&b) == FIELDS);
+        }
+        mend(&b);
+        clear(&b);
+        if (test_state.failures > 0) {
+            fprintf(stderr, "  operation %llu\n", (unsigned long long)n);
+        }
+    }
+}
+
+/* A device that is gone does not come back, and nothing is told as right. */
+static void lose_each(void)
+{
+    bool more = true;
+    for (uint64_t n = 1; more && test_state.failures == 0; n += 3) {
+        bed b;
+        fault_backend_reset();
+        set_up(&b);
+        fault_backend_lose(n);
+        if (create(&b) == HR_OK) {
+            (void)work(&b);
+            (void)gather(&b);
+            CHECK(fault_backend_calls() < n || scatter(&b) != HR_OK);
+        }
+        more = fault_backend_calls() >= n;
+        clear(&b);
+    }
+}
+
+int main(void)
+{
+    TEST_CASE("a call fails");
+    const uint64_t operations = fail_each(0);
+    TEST_CASE("an operation fails later");
+    fail_later(operations);
+    TEST_CASE("a call fails after an operation");
+    for (uint64_t n = 1; n <= operations; n += operations / 7) {
+        (void)fail_each(n);
+    }
+    TEST_CASE("a device is lost");
+    lose_each();
+    return test_end();
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* Reductions on the accelerators of argv[1]: on the host the bits of the order
+ * that headrace/grid.h promises, whatever the bands; elsewhere the same bits
+ * from all bands, within what any order may lose. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "support/grid_model.h"
+#include "support/random.h"
+#include "test.h"
+
+extern const hr_kernel stir1_4, stir2_4, stir3_4, stir1_8, stir2_8, stir3_8;
+
+enum { LANES = 64, MOST_CELLS = 8000, MOST_BANDS = 8, CASES = 60 };
+
+typedef struct bed {
+    hr_context *context;
+    bool host; /* all accelerators are it */
+    bool same; /* they are all of one kind */
+    random_source random;
+    hr_extent extent;
+    int64_t cells;
+    hr_type type;
+    double a[MOST_CELLS], b[MOST_CELLS]; /* as the fields have them */
+    hr_grid *grid;
+} bed;
+
+static int64_t any(bed *b, int64_t low, int64_t high)
+{
+    return random_between(&b->random, low, high);
+}
+
+/* ---- what is right */
+
+static double joined(hr_reduction kind, double x, double y)
+{
+    switch (kind) {
+    case HR_REDUCE_MIN:
+        return y < x || isnan(y) ? y : x;
+    case HR_REDUCE_MAX:
+    case HR_REDUCE_MOST:
+        return y > x || isnan(y) ? y : x;
+    default:
+        return x + y;
+    }
+}
+
+static double nothing(hr_reduction kind)
+{
+    return kind == HR_REDUCE_MIN                             ? INFINITY
+           : kind == HR_REDUCE_MAX || kind == HR_REDUCE_MOST ? -INFINITY
+                                                             : 0.0;
+}
+
+static double term(hr_reduction kind, double a, double b)
+{
+    const double difference = a - b;
+    return kind == HR_REDUCE_DOT        ? a * b
+           : kind == HR_REDUCE_DISTANCE ? difference * difference
+           : kind == HR_REDUCE_MOST     ? fabs(difference)
+                                        : a;
+}
+
+/* A row of `lines` lines, which are dealt to lanes. */
+static double row(const bed *b, hr_reduction kind, int64_t first, int64_t lines,
+                  int64_t cells)
+{
+    double part[LANES];
+    for (int lane = 0; lane < LANES; lane++) {
+        part[lane] = nothing(kind);
+        for (int64_t j = 0; j < lines; j++) {
+            for (int64_t k = lane; k < cells; k += LANES) {
+                const int64_t at = first + j * cells + k;
+                part[lane] =
+                    joined(kind, part[lane], term(kind, b->a[at], b->b[at]));
+            }
+        }
+    }
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int lane = 0; lane < half; lane++) {
+            part[lane] = joined(kind, part[lane], part[lane + half]);
+        }
+    }
+    return part[0];
+}
+
+static double halves(hr_reduction kind, const double *x, int64_t count)
+{
+    return count == 1 ? x[0]
+                      : joined(kind, halves(kind, x, count / 2),
+                               halves(kind, x + count / 2, count - count / 2));
+}
+
+static int64_t lines_of(const bed *b)
+{
+    return b->extent.rank == 3 ? b->extent.size[1] : 1;
+}
+
+static int64_t line_of(const bed *b)
+{
+    return b->extent.rank == 1 ? LANES : b->extent.size[b->extent.rank - 1];
+}
+
+static double in_order(const bed *b, hr_reduction kind)
+{
+    static double rows[MOST_CELLS];
+    int64_t count = 0;
+    const int64_t cells = lines_of(b) * line_of(b);
+    for (int64_t first = 0; first < b->cells; first += cells) {
+        const int64_t left = b->cells - first;
+        rows[count++] = row(b, kind, first, lines_of(b),
+                            left < line_of(b) ? left : line_of(b));
+    }
+    return halves(kind, rows, count);
+}
+
+/* Each term takes part in so many additions, and has up to three roundings of
+ * its own [Higham2002, 4.2]. */
+static bool is_near(const bed *b, hr_reduction kind, double value)
+{
+    long double sum = 0, size = 0;
+    double roundings = 3 + 6 + ceil(log2((double)b->extent.size[0])) +
+                       (double)(lines_of(b) * ((line_of(b) - 1) / LANES + 1));
+    for (int64_t i = 0; i < b->cells; i++) {
+        const long double x = b->a[i], y = b->b[i];
+        const long double t = kind == HR_REDUCE_DOT        ? x * y
+                              : kind == HR_REDUCE_DISTANCE ? (x - y) * (x - y)
+                                                           : x;
+        sum += t;
+        size += fabsl(t);
+    }
+    roundings += 1; /* for ours */
+    const double u = DBL_EPSILON / 2;
+    const double gamma = roundings * u / (1 - roundings * u);
+    return fabsl(value - sum) <= gamma * size;
+}
+
+static bool is_sum(hr_reduction kind)
+{
+    return kind == HR_REDUCE_SUM || kind == HR_REDUCE_DOT ||
+           kind == HR_REDUCE_DISTANCE;
+}
+
+static bool is_right(const bed *b, hr_reduction kind, double value)
+{
+    const double want = in_order(b, kind);
+    if (isnan(want) || !is_sum(kind)) {
+        return isnan(want) ? isnan(value) : value == want;
+    }
+    return is_near(b, kind, value) &&
+           (!b->host || memcmp(&value, &want, sizeof want) == 0);
+}
+
+/* ---- the grid */
+
+static double rounded(hr_type type, double x)
+{
+    return type == HR_F32   ? (double)(float)x
+           : type == HR_I32 ? round(1000 * x)
+                            : x;
+}
+
+static void scatter(const bed *b, uint32_t field, const double *values)
+{
+    static double packed[MOST_CELLS];
+    for (int64_t i = 0; i < b->cells; i++) {
+        if (b->type == HR_F32) {
+            ((float *)packed)[i] = (float)values[i];
+        } else if (b->type == HR_I32) {
+            ((int32_t *)packed)[i] = (int32_t)values[i];
+        } else {
+            packed[i] = values[i];
+        }
+    }
+    CHECK(hr_grid_scatter(b->grid, field, packed) == HR_OK);
+}
+
+static void make_weights(bed *b, double *weights)
+{
+    const uint32_t count = hr_accelerator_count(b->context);
+    for (uint32_t i = 0; i < count; i++) {
+        weights[i] = any(b, 0, 3) == 0 ? 0.0 : (double)any(b, 1, 9);
+    }
+    weights[any(b, 0, count - 1)] = 5;
+}
+
+/* Fields that have other halos, which hold what nobody may read. */
+static void create(bed *b)
+{
+    static const double nan64 = NAN;
+    static const float nan32 = NAN;
+    const size_t bytes = hr_type_size(b->type);
+    const void *value = bytes == 8 ? (const void *)&nan64 : &nan32;
+    const hr_field fields[] = {
+        hr_field_of(bytes, 1, HR_BOUNDARY_CONSTANT, value),
+        hr_field_of(bytes, any(b, 0, 3), HR_BOUNDARY_CONSTANT, value)};
+    double weights[MOST_BANDS];
+    hr_grid_options options = HR_GRID_OPTIONS_INIT;
+    make_weights(b, weights);
+    options.weights = weights;
+    b->grid = NULL;
+    CHECK(hr_grid_create(b->context, b->extent, fields, 2, &options,
+                         &b->grid) == HR_OK);
+}
+
+static void make_values(bed *b, bool wide)
+{
+    for (int64_t i = 0; i < b->cells; i++) {
+        const double scale =
+            wide && b->type != HR_I32 ? ldexp(1, (int)any(b, -20, 20)) : 1;
+        b->a[i] = rounded(b->type, scale * random_unit(&b->random));
+        b->b[i] = rounded(b->type, scale * random_unit(&b->random));
+    }
+    scatter(b, 0, b->a);
+    scatter(b, 1, b->b);
+}
+
+/* Fields 0 and 1 get other values. */
+static hr_status disturb(const bed *b)
+{
+    static const hr_kernel *const kernels[2][3] = {
+        {&stir1_4, &stir2_4, &stir3_4}, {&stir1_8, &stir2_8, &stir3_8}};
+    const reach r = {.place = {1, 1, 1}};
+    const hr_argument there[] = {hr_field_here(0), hr_field_out(1),
+                                 hr_value(&r, sizeof r)};
+    const hr_argument back[] = {hr_field_in(1), hr_field_out(0),
+                                hr_value(&r, sizeof r)};
+    const hr_kernel *kernel = kernels[b->type == HR_F64][b->extent.rank - 1];
+    const hr_stage stages[] = {hr_stage_of(kernel, there, 3),
+                               hr_stage_of(kernel, back, 3)};
+    return hr_grid_step(b->grid, stages, 2, 2);
+}
+
+/* All kinds at once, the last one first; while they are under way the fields
+ * get other values, if so wanted. */
+static void reduce_all(const bed *b, double *values, bool disturbed)
+{
+    hr_reducing *under_way[HR_REDUCE_MOST + 1] = {NULL};
+    for (int kind = HR_REDUCE_SUM; kind <= HR_REDUCE_MOST; kind++) {
+        CHECK(hr_grid_reduce(b->grid, (hr_reduction)kind, b->type, 0,
+                             kind < HR_REDUCE_DOT ? 77 : 1,
+                             &under_way[kind]) == HR_OK);
+    }
+    CHECK(!disturbed || disturb(b) == HR_OK);
+    for (int kind = HR_REDUCE_MOST; kind >= HR_REDUCE_SUM; kind--) {
+        values[kind] = 77;
+        CHECK(hr_grid_reduced(under_way[kind], &values[kind]) == HR_OK);
+    }
+}
+
+static void compare(const bed *b, const double *values, const char *when)
+{
+    for (int kind = HR_REDUCE_SUM; kind <= HR_REDUCE_MOST; kind++) {
+        if (!CHECK(is_right(b, (hr_reduction)kind, values[kind]))) {
+            fprintf(stderr,
+                    "  kind %d, type %d, %lld x %lld x %lld of rank %u, %s: "
+                    "%.17g, not %.17g\n",
+                    kind, (int)b->type, (long long)b->extent.size[0],
+                    (long long)b->extent.size[1], (long long)b->extent.size[2],
+                    b->extent.rank, when, values[kind],
+                    in_order(b, (hr_reduction)kind));
+        }
+    }
+}
+
+static void set_extent(bed *b, uint32_t rank, int64_t x, int64_t y, int64_t z)
+{
+    b->extent = (hr_extent){.rank = rank, .size = {x, y, z}};
+    b->cells = hr_extent_count(b->extent);
+}
+
+static void make_extent(bed *b)
+{
+    switch (any(b, 1, 3)) {
+    case 1:
+        set_extent(b, 1, any(b, 1, MOST_CELLS), 0, 0);
+        break;
+    case 2:
+        set_extent(b, 2, any(b, 1, 30), any(b, 1, 200), 0);
+        break;
+    default:
+        set_extent(b, 3, any(b, 1, 15), any(b, 1, 5), any(b, 1, 100));
+    }
+}
+
+static void run(bed *b)
+{
+    static const hr_type types[] = {HR_F32, HR_F64, HR_I32};
+    double values[HR_REDUCE_MOST + 1], again[HR_REDUCE_MOST + 1];
+    double weights[MOST_BANDS];
+    make_extent(b);
+    b->type = types[any(b, 0, 2)];
+    create(b);
+    make_values(b, any(b, 0, 1) == 0);
+    reduce_all(b, values, false);
+    compare(b, values, "in bands");
+    make_weights(b, weights);
+    CHECK(hr_grid_rebalance(b->grid, weights) == HR_OK);
+    reduce_all(b, again, true);
+    compare(b, again, "in others, under steps");
+    CHECK(!b->same ||
+          memcmp(&values[1], &again[1], sizeof values - sizeof values[0]) == 0);
+    hr_grid_destroy(b->grid);
+}
+
+/* ---- values that are no numbers */
+
+static void run_nan(bed *b, hr_type type)
+{
+    double values[HR_REDUCE_MOST + 1];
+    b->type = type;
+    create(b);
+    make_values(b, false);
+    for (int64_t i = 0; i < b->cells; i += 1 + any(b, 0, b->cells / 12)) {
+        const double old = b->a[i];
+        b->a[i] = NAN;
+        scatter(b, 0, b->a);
+        reduce_all(b, values, false);
+        compare(b, values, "with a NaN in a");
+        CHECK(isnan(values[HR_REDUCE_MIN]) && isnan(values[HR_REDUCE_MOST]));
+        b->a[i] = old;
+    }
+    scatter(b, 0, b->a);
+    b->b[b->cells - 1] = NAN;
+    scatter(b, 1, b->b);
+    reduce_all(b, values, false);
+    compare(b, values, "with a NaN in b");
+    CHECK(!isnan(values[HR_REDUCE_MAX]) && isnan(values[HR_REDUCE_DOT]));
+    b->a[0] = b->b[0] = INFINITY; /* whose difference is a NaN */
+    b->b[b->cells - 1] = 0;
+    scatter(b, 0, b->a);
+    scatter(b, 1, b->b);
+    reduce_all(b, values, false);
+    CHECK(values[HR_REDUCE_SUM] == INFINITY &&
+          values[HR_REDUCE_MAX] == INFINITY && isnan(values[HR_REDUCE_MOST]) &&
+          isnan(values[HR_REDUCE_DISTANCE]));
+    hr_grid_destroy(b->grid);
+}
+
+static void run_nans(bed *b)
+{
+    for (int i = 0; i < 2; i++) {
+        set_extent(b, 1, 130, 0, 0);
+        run_nan(b, i == 0 ? HR_F32 : HR_F64);
+        set_extent(b, 2, 3, 67, 0);
+        run_nan(b, i == 0 ? HR_F32 : HR_F64);
+        set_extent(b, 3, 2, 3, 65);
+        run_nan(b, i == 0 ? HR_F32 : HR_F64);
+    }
+}
+
+/* ---- what is under way */
+
+static void ends(bed *b)
+{
+    hr_reducing *r = NULL;
+    set_extent(b, 2, 5, 7, 0);
+    b->type = HR_F64;
+    create(b);
+    make_values(b, false);
+    CHECK(hr_grid_reduce(b->grid, HR_REDUCE_SUM, HR_F64, 0, 0, &r) == HR_OK);
+    CHECK(hr_grid_reduced(r, NULL) == HR_OK); /* who does not want to know */
+    double value = 0;
+    CHECK(hr_grid_reduce(b->grid, HR_REDUCE_DISTANCE, HR_F64, 1, 1, &r) ==
+          HR_OK);
+    CHECK(hr_grid_reduced(r, &value) == HR_OK && value == 0.0);
+    hr_grid_destroy(b->grid);
+}
+
+static void look_around(bed *b)
+{
+    char first[48] = "";
+    b->host = b->same = true;
+    for (uint32_t i = 0; i < hr_accelerator_count(b->context); i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        CHECK(hr_accelerator_describe(b->context, i, &info) == HR_OK);
+        if (i == 0) {
+            memcpy(first, info.path, sizeof first);
+        }
+        b->host = b->host && strncmp(info.path, "host", 4) == 0;
+        b->same = b->same && strncmp(info.path, first, 4) == 0;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    static bed b;
+    options.accelerators = argc > 1 ? argv[1] : "3xhost";
+    if (hr_context_create(&options, &b.context) != HR_OK) {
+        return test_skip(hr_last_error());
+    }
+    look_around(&b);
+    TEST_CASE("random reductions");
+    for (int i = 0; i < CASES; i++) {
+        run(&b);
+    }
+    TEST_CASE("reductions of what is no number");
+    run_nans(&b);
+    TEST_CASE("ends of reductions");
+    ends(&b);
+    hr_context_destroy(b.context);
+    return test_end();
+}

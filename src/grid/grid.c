@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grid/replay.h"
+
 hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
                      const void *value)
 {
@@ -188,6 +190,7 @@ static void destroy_queues(hri_band *band)
 hr_status hri_grid_renew(hr_grid *grid)
 {
     hr_status status = HR_OK;
+    hri_replay_forget(grid);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_field *field = &grid->fields[f];
         hri_slabs_destroy(field->slabs, grid->band_count);
@@ -280,6 +283,7 @@ void hr_grid_destroy(hr_grid *grid)
     if (grid == NULL) {
         return;
     }
+    hri_replay_forget(grid);
     for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
         hri_slabs_destroy(grid->fields[f].slabs, grid->band_count);
         free(grid->fields[f].values);

@@ -69,7 +69,8 @@ struct hr_grid {
     bool fixed;      /* they stay */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;
-    hri_error error; /* of work whose values are lost */
+    struct hri_replay *replay; /* replay.h; NULL: nothing is kept */
+    hri_error error;           /* of work whose values are lost */
 };
 
 /* ---- layout.c: which band has which rows */
@@ -135,6 +136,10 @@ hr_status hri_copy_cells(hr_grid *grid, const hri_field *field,
                          const hri_slab *from, const hri_cells *cells,
                          const hri_slab *to, int64_t shift, hr_queue *queue,
                          uint64_t *bytes);
+
+/* ---- step.c: enqueue a step. The context's lock is held. */
+hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages,
+                            size_t count);
 
 /* ---- stage.c: the rules of stages */
 hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/replay.h"
 
 /* Rows of a band with those beyond the ends that only it has. */
 static void all_rows(const hr_grid *grid, const hri_field *field,
@@ -59,6 +59,7 @@ static hr_status bring(hr_grid *grid, const hri_field *field,
 static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
                     hri_slab **slabs)
 {
+    hri_replay_forget(grid);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_field *field = &grid->fields[f];
         hri_slabs_destroy(field->slabs, grid->band_count);

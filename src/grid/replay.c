@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps that are enqueued as one: small grids make a step in less time than
+ * enqueueing its launches takes. */
+#include "grid/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/mark.h"
+
+enum {
+    LEAST_STEPS = 16,       /* of a graph, so that running it is worth while */
+    MOST_STEPS = 256,       /* graphs are not longer */
+    MOST_CELLS = 1 << 22,   /* of a band: from here on launches are in time */
+    MOST_VALUE_BYTES = 4096 /* of all arguments, to be compared */
+};
+
+/* What was kept: that these stages would be kept again is the same graph. */
+struct hri_replay {
+    hri_graph *graph; /* NULL: there is none for these stages */
+    hri_device *device;
+    int64_t steps;
+    uint64_t exchanges, halo_bytes, peer_bytes; /* of a run */
+    unsigned char key[MOST_VALUE_BYTES];
+    size_t key_bytes;
+};
+
+/* ---- stages as bytes */
+
+static bool add_bytes(hri_replay *r, const void *bytes, size_t count)
+{
+    if (count > MOST_VALUE_BYTES - r->key_bytes) {
+        return false;
+    }
+    if (count > 0) {
+        memcpy(r->key + r->key_bytes, bytes, count);
+    }
+    r->key_bytes += count;
+    return true;
+}
+
+static bool add_argument(hri_replay *r, const hr_argument *a)
+{
+    const uint64_t kind[] = {(uint64_t)a->kind, (uint64_t)a->access, a->field,
+                             a->near, a->bytes};
+    if (a->kind == HR_PARAMETER_VIEW && a->field == 0) {
+        return false; /* whoever writes the view would not know of its reader */
+    }
+    return add_bytes(r, kind, sizeof kind) &&
+           (a->kind != HR_PARAMETER_VALUE || add_bytes(r, a->value, a->bytes));
+}
+
+static bool add_stage(hri_replay *r, const hr_stage *s)
+{
+    bool fits = add_bytes(r, &s->kernel, sizeof s->kernel) &&
+                add_bytes(r, s->swap, sizeof s->swap) &&
+                add_bytes(r, s->origin, sizeof s->origin) &&
+                add_bytes(r, s->step, sizeof s->step);
+    for (uint32_t d = 0; d <= HR_MOST_RANK && fits; d++) {
+        const int64_t x = d == 0 ? s->extent.rank : s->extent.size[d - 1];
+        const int64_t y = d == 0 ? s->tile.rank : s->tile.size[d - 1];
+        fits = add_bytes(r, &x, sizeof x) && add_bytes(r, &y, sizeof y);
+    }
+    for (size_t i = 0; i < s->argument_count && s->kernel != NULL && fits;
+         i++) {
+        fits = add_argument(r, &s->arguments[i]);
+    }
+    return fits;
+}
+
+/* ---- when it can be done */
+
+/* Steps until swaps have brought every field back, and halos are as fresh as
+ * they were. */
+static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
+                         size_t count)
+{
+    const int64_t cycle = grid->state.steps_per_exchange;
+    uint32_t at[HR_MOST_FIELDS];
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        at[f] = f;
+    }
+    for (int64_t steps = 1; steps <= MOST_STEPS; steps++) {
+        bool home = steps % cycle == 0;
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t *s = stages[i].swap;
+            if (stages[i].kernel == NULL) {
+                const uint32_t old = at[s[0]];
+                at[s[0]] = at[s[1]];
+                at[s[1]] = old;
+            }
+        }
+        for (uint32_t f = 0; f < grid->field_count; f++) {
+            home = home && at[f] == f;
+        }
+        if (home) {
+            return steps;
+        }
+    }
+    return 0;
+}
+
+/* All bands are narrow, and on devices that may share a graph. */
+static bool is_offered(const hr_grid *grid)
+{
+    const int64_t n = grid->extent.size[0];
+    const int64_t row = hr_extent_count(grid->extent) / n;
+    hri_device *first = NULL;
+    bool offered = grid->context->findings == NULL;
+    for (uint32_t b = 0; b < grid->band_count && offered; b++) {
+        const hri_band *band = &grid->bands[b];
+        if (hri_band_is_empty(band)) {
+            continue;
+        }
+        hri_device *device = band->inner->accelerator->device;
+        first = first != NULL ? first : device;
+        offered = (band->end - band->first) <= MOST_CELLS / row &&
+                  (device == first || first->ops->is_peer(first, device)) &&
+                  !device->info.host;
+    }
+    return offered;
+}
+
+/* ---- keeping */
+
+static hr_queue *origin_of(const hr_grid *grid)
+{
+    return grid->bands[hri_grid_owner(grid, 0)].inner;
+}
+
+/* Let one queue wait for another, within a graph. */
+static hr_status join(hr_queue *from, hr_queue *to)
+{
+    hri_mark *mark = NULL;
+    hr_status status =
+        from->queue == to->queue
+            ? HR_OK
+            : hri_mark_record(from->accelerator, from->queue, &mark);
+    if (status == HR_OK && mark != NULL) {
+        status = hri_mark_order(to->queue, mark);
+    }
+    hri_mark_drop(mark);
+    return status;
+}
+
+/* Let all queues become part of the graph, or come back to where it began. */
+static hr_status join_all(const hr_grid *grid, bool back)
+{
+    hr_queue *origin = origin_of(grid);
+    hr_status status = HR_OK;
+    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        const hri_band *band = &grid->bands[b];
+        hr_queue *queues[] = {band->inner, band->edge, band->link};
+        for (int q = 0; q < 3 && !hri_band_is_empty(band) && status == HR_OK;
+             q++) {
+            status = back ? join(queues[q], origin) : join(origin, queues[q]);
+        }
+    }
+    return status;
+}
+
+static hri_box all_of(const hr_array *a)
+{
+    return (hri_box){{0, 0, 0}, {a->size[0], a->size[1], a->size[2]}};
+}
+
+/* Forget who used the slabs, or note that all of it was used until a mark. */
+static hr_status set_uses(const hr_grid *grid, hri_mark *mark)
+{
+    hr_status status = HR_OK;
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+            hr_array *a = grid->fields[f].slabs[b].array;
+            if (a == NULL) {
+                continue;
+            }
+            const int place = a->home;
+            const hri_box all = all_of(a);
+            hri_uses_drop(a, place);
+            if (mark != NULL) {
+                status = hri_uses_add(a, place, &all, mark, true);
+            }
+        }
+    }
+    return status;
+}
+
+/* Wait for all work on the slabs, and forget it. */
+static hr_status settle(const hr_grid *grid)
+{
+    hri_marks marks = {0};
+    hr_status status = HR_OK;
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+            hr_array *a = grid->fields[f].slabs[b].array;
+            if (a != NULL) {
+                const hri_box all = all_of(a);
+                const hri_boxes region = hri_boxes_of(&all);
+                status = hri_uses_collect(a, a->home, &region, false, &marks);
+            }
+        }
+    }
+    if (status == HR_OK) {
+        status = hri_marks_wait(&marks);
+    }
+    hri_marks_finish(&marks);
+    return status == HR_OK ? set_uses(grid, NULL) : status;
+}
+
+/* Let the origin wait for all that still uses the slabs. */
+static hr_status order(const hr_grid *grid)
+{
+    hr_status status = HR_OK;
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+            hr_array *a = grid->fields[f].slabs[b].array;
+            if (a != NULL) {
+                const hri_box all = all_of(a);
+                const hri_boxes region = hri_boxes_of(&all);
+                status = hri_uses_order(a, a->home, &region, true,
+                                        origin_of(grid)->queue);
+            }
+        }
+    }
+    return status;
+}
+
+/* What is known of the fields, which a run of the graph must leave as it was.
+ */
+static bool is_as_before(const hr_grid *grid, const hri_field *before)
+{
+    bool same = true;
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        const hri_field *x = &grid->fields[f], *y = &before[f];
+        same = same && x->slabs == y->slabs && x->ends_stale == y->ends_stale &&
+               memcmp(x->fresh, y->fresh, sizeof x->fresh) == 0;
+    }
+    return same;
+}
+
+static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
+                            hri_replay *r)
+{
+    hr_context *context = grid->context;
+    hri_queue *queue = origin_of(grid)->queue;
+    const hr_grid_state state = grid->state;
+    const uint64_t peer = context->moved_peer;
+    hri_field before[HR_MOST_FIELDS];
+    memcpy(before, grid->fields, grid->field_count * sizeof *before);
+    hr_status status = queue->ops->begin_graph(queue);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = join_all(grid, false);
+    for (int64_t n = 0; n < r->steps && status == HR_OK; n++) {
+        status = hri_grid_run_step(grid, stages, count);
+    }
+    if (status == HR_OK) {
+        status = join_all(grid, true);
+    }
+    hr_status ended = queue->ops->end_graph(queue, &r->graph);
+    status = status == HR_OK ? ended : status;
+    (void)set_uses(grid, NULL); /* those of the graph never come */
+    r->exchanges = grid->state.exchanges - state.exchanges;
+    r->halo_bytes = grid->state.halo_bytes - state.halo_bytes;
+    r->peer_bytes = context->moved_peer - peer;
+    grid->state = state;
+    context->moved_peer = peer;
+    if (status == HR_OK && !is_as_before(grid, before)) {
+        status = hri_fail(HR_ERROR_UNSUPPORTED, "grid: steps are not alike");
+    }
+    memcpy(grid->fields, before, grid->field_count * sizeof *before);
+    return status;
+}
+
+/* A graph of as many steps as suits, or a note that there is none. */
+static void make(hr_grid *grid, const hr_stage *stages, size_t count,
+                 hri_replay *r)
+{
+    const int64_t period = period_of(grid, stages, count);
+    if (period == 0 || period > MOST_STEPS) {
+        return;
+    }
+    r->steps = (LEAST_STEPS + period - 1) / period * period;
+    r->device = origin_of(grid)->accelerator->device;
+    pthread_mutex_lock(&grid->context->lock);
+    hr_status status = settle(grid);
+    if (status == HR_OK) {
+        status = hri_queue_set(origin_of(grid)->queue);
+    }
+    if (status == HR_OK) {
+        status = keep_steps(grid, stages, count, r);
+    }
+    if (status != HR_OK && r->graph != NULL) {
+        r->device->ops->destroy_graph(r->graph);
+        r->graph = NULL;
+    }
+    pthread_mutex_unlock(&grid->context->lock);
+}
+
+static hr_status run(hr_grid *grid, const hri_replay *r)
+{
+    hr_queue *origin = origin_of(grid);
+    hri_mark *mark = NULL;
+    hr_status status = order(grid);
+    if (status == HR_OK) {
+        status = hri_queue_set(origin->queue);
+    }
+    if (status == HR_OK) {
+        status = origin->queue->ops->run_graph(origin->queue, r->graph);
+    }
+    if (status == HR_OK) {
+        status = hri_mark_promise(origin->accelerator, origin->queue, &mark);
+    }
+    if (status == HR_OK) {
+        status = set_uses(grid, mark);
+    }
+    hri_mark_drop(mark);
+    if (status == HR_OK) {
+        grid->state.steps += (uint64_t)r->steps;
+        grid->state.exchanges += r->exchanges;
+        grid->state.halo_bytes += r->halo_bytes;
+        grid->context->moved_peer += r->peer_bytes;
+    }
+    return status;
+}
+
+/* ---- the calls */
+
+void hri_replay_forget(hr_grid *grid)
+{
+    hri_replay *r = grid->replay;
+    grid->replay = NULL;
+    if (r != NULL && r->graph != NULL) {
+        hri_queue *queue = origin_of(grid)->queue;
+        (void)queue->ops->finish(queue); /* whatever its error is */
+        r->device->ops->destroy_graph(r->graph);
+    }
+    free(r);
+}
+
+hr_status hri_replay_steps(hr_grid *grid, const hr_stage *stages, size_t count,
+                           int64_t steps, int64_t *done)
+{
+    bool fits = true;
+    hr_status status = HR_OK;
+    *done = 0;
+    if (steps < 2 * (int64_t)LEAST_STEPS || !is_offered(grid)) {
+        return HR_OK;
+    }
+    hri_replay *r = calloc(1, sizeof *r);
+    for (size_t i = 0; i < count && r != NULL && fits; i++) {
+        fits = add_stage(r, &stages[i]);
+    }
+    if (r == NULL || !fits) {
+        free(r);
+        return HR_OK; /* without */
+    }
+    const hri_replay *old = grid->replay;
+    if (old != NULL && old->key_bytes == r->key_bytes &&
+        memcmp(old->key, r->key, r->key_bytes) == 0) {
+        free(r);
+    } else {
+        hri_replay_forget(grid);
+        grid->replay = r;
+        make(grid, stages, count, r);
+    }
+    r = grid->replay;
+    for (; r->graph != NULL && steps - *done >= r->steps && status == HR_OK;
+         *done += r->steps) {
+        pthread_mutex_lock(&grid->context->lock);
+        status = run(grid, r);
+        pthread_mutex_unlock(&grid->context->lock);
+    }
+    return status;
+}

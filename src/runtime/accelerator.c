@@ -10,6 +10,7 @@
 #include "runtime/module.h"
 #include "runtime/relay.h"
 #include "runtime/stage.h"
+#include "runtime/worker.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {
@@ -271,6 +272,7 @@ void hri_accelerators_close(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *accelerator = &context->accelerators[i];
+        hri_accelerator_drop_worker(accelerator);
         hri_marks_close(accelerator);
         hri_relay_finish(&accelerator->relay);
         hri_modules_close(accelerator);

@@ -16,6 +16,7 @@ typedef struct hri_block hri_block;     /* a buffer kept for reuse */
 typedef struct hri_mark hri_mark;       /* mark.h */
 typedef struct hri_loaded hri_loaded;   /* module.c */
 typedef struct hri_staging hri_staging; /* stage.h */
+typedef struct hri_worker hri_worker;   /* worker.h */
 
 /* From the host, and to it. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
@@ -77,6 +78,7 @@ typedef struct hri_accelerator {
     hri_queue *carrier; /* mark.h; NULL until it is needed */
     hri_mark *carried;  /* the carrier's last mark, held */
     hri_mark *idle_marks;
+    hri_worker *worker; /* NULL until it is needed */
     hri_loaded *loaded; /* kernels of the caller's */
 } hri_accelerator;
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Workers: the queue of each accelerator for kernels that the library spreads
+ * over several accelerators, so that such work of successive calls is in order.
+ * All functions want the context's lock, hri_accelerator_drop_worker the whole
+ * context. */
+#ifndef HRI_RUNTIME_WORKER_H
+#define HRI_RUNTIME_WORKER_H
+
+#include "runtime/mark.h"
+
+struct hri_worker {
+    hri_queue *queue;
+    hri_mark *last; /* behind all that it was given, held; NULL: nothing yet */
+};
+
+/* An accelerator's worker; one whose work is known to have failed is replaced.
+ */
+hr_status hri_accelerator_worker(hri_accelerator *accelerator,
+                                 hri_worker **worker);
+
+/* It was given something: let a mark stand behind it. When that fails, it has
+ * been waited for. */
+hr_status hri_worker_mark(hri_accelerator *accelerator);
+
+/* Wait for it, and free it. None is accepted. */
+void hri_accelerator_drop_worker(hri_accelerator *accelerator);
+
+#endif

@@ -93,6 +93,9 @@ hr_status hri_uses_collect(const hr_array *array, int place,
 hr_status hri_uses_collect_everywhere(const hr_array *array,
                                       const hri_boxes *region,
                                       bool writes_alone, hri_marks *marks);
+/* Forget work that has ended. An error of it is the array's, until somebody
+ * waits for the array or reads it. */
+void hri_uses_prune(hr_array *array, int place);
 void hri_uses_drop(hr_array *array, int place);
 /* Forget work that is known to have failed, when its error has been told. */
 void hri_uses_forget_failed(hr_array *array);

@@ -164,6 +164,14 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
     return hri_error_raise(&error);
 }
 
+/* The error of earlier work that nobody has been told of. */
+static hr_status tell(hr_array *array)
+{
+    hr_status status = hri_error_raise(&array->error);
+    array->error = (hri_error){0};
+    return status;
+}
+
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
                           bool linear, hr_access access, hr_queue *queue)
 {
@@ -174,6 +182,9 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
     /* what is read first: an error of who wrote it is told */
     if (status == HR_OK && queue != NULL && (access & HR_IN) != 0) {
         status = hri_uses_order(array, place, region, false, queue->queue);
+    }
+    if (status == HR_OK && (access & HR_IN) != 0) {
+        status = tell(array);
     }
     if (status == HR_OK && queue != NULL && (access & HR_OUT) != 0) {
         status = hri_uses_order(array, place, region, true, queue->queue);

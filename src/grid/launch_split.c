@@ -219,13 +219,11 @@ static void *give(void *data)
     pthread_mutex_lock(&context->lock);
     hr_status status = hri_accelerator_worker(a, &worker);
     if (status == HR_OK) {
-        status = launch_band(g->split, g->band, worker);
+        hri_error_keep(&g->error, launch_band(g->split, g->band, worker));
+        status = hri_worker_mark(a); /* copies may go on all the same */
     }
-    if (status == HR_OK) {
-        status = hri_worker_mark(a);
-    }
-    pthread_mutex_unlock(&context->lock);
     hri_error_keep(&g->error, status);
+    pthread_mutex_unlock(&context->lock);
     return NULL;
 }
 

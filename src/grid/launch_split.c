@@ -171,26 +171,35 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
 
 /* ---- launches */
 
+int64_t hri_split_points(const hri_splitting *s)
+{
+    return hr_extent_count(s->domain) / s->domain.size[0];
+}
+
+uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
+{
+    const hri_accelerator *all = s->context->accelerators;
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < s->count; j++) {
+        count +=
+            s->bands[j].count > 0 && all[s->bands[j].accelerator].physical ==
+                                         all[s->bands[i].accelerator].physical;
+    }
+    return count;
+}
+
 /* What one accelerator is given. */
 typedef struct giving {
     const hri_splitting *split;
-    const hr_band *band;
+    uint32_t index; /* of its band */
     hri_thread *thread;
     hri_error error;
 } giving;
 
-static hr_status launch_band(const hri_splitting *s, const hr_band *band,
-                             hri_worker *worker)
+/* The arguments of a band, and what of the whole they are. */
+static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
+                               hr_argument *arguments, hri_window *windows)
 {
-    hri_accelerator *a = &s->context->accelerators[band->accelerator];
-    hr_queue queue = {s->context, a, worker->queue};
-    hr_argument arguments[HR_MOST_PARAMETERS];
-    hri_window windows[HR_MOST_PARAMETERS] = {0};
-    hri_part part = hri_part_of(s->domain);
-    part.first[0] = band->first;
-    part.end[0] = band->first + band->count;
-    part.tile = s->options.tile;
-    part.windows = windows;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->kernel->parameter_count && status == HR_OK;
          i++) {
@@ -204,22 +213,47 @@ static hr_status launch_band(const hri_splitting *s, const hr_band *band,
             }
         }
     }
-    return status == HR_OK
-               ? hri_launch_part(&queue, s->kernel, &part, arguments,
-                                 s->kernel->parameter_count)
-               : status;
+    return status;
+}
+
+static hr_status launch_band(const hri_splitting *s, uint32_t index)
+{
+    const hr_band *band = &s->bands[index];
+    hri_accelerator *a = &s->context->accelerators[band->accelerator];
+    hr_queue queue = {s->context, a, a->worker->queue};
+    hr_argument arguments[HR_MOST_PARAMETERS];
+    hri_window windows[HR_MOST_PARAMETERS] = {0};
+    hri_part part = hri_part_of(s->domain);
+    part.first[0] = band->first;
+    part.end[0] = band->first + band->count;
+    part.tile = s->options.tile;
+    part.windows = windows;
+    hr_status status = cut_arguments(s, band, arguments, windows);
+    if (status == HR_OK) {
+        const double rows = (double)band->count * hri_split_sharers(s, index);
+        status = hri_worker_time(a, s->kernel, hri_split_points(s), rows,
+                                 &part.start);
+    }
+    if (status == HR_OK) {
+        status = hri_launch_part(&queue, s->kernel, &part, arguments,
+                                 s->kernel->parameter_count);
+    }
+    if (status != HR_OK) {
+        a->worker->timed = NULL;
+    }
+    return status;
 }
 
 static void *give(void *data)
 {
     giving *g = data;
     hr_context *context = g->split->context;
-    hri_accelerator *a = &context->accelerators[g->band->accelerator];
-    hri_worker *worker = NULL;
+    const hr_band *band = &g->split->bands[g->index];
+    hri_accelerator *a = &context->accelerators[band->accelerator];
     pthread_mutex_lock(&context->lock);
-    hr_status status = hri_accelerator_worker(a, &worker);
+    hr_status status = hri_accelerator_worker(a);
     if (status == HR_OK) {
-        hri_error_keep(&g->error, launch_band(g->split, g->band, worker));
+        hri_error_keep(&g->error, launch_band(g->split, g->index));
         status = hri_worker_mark(a); /* copies may go on all the same */
     }
     hri_error_keep(&g->error, status);
@@ -238,9 +272,9 @@ static hr_status give_all(const hri_splitting *s)
     }
     for (uint32_t i = 0; i < s->count; i++) {
         giving *g = &all[i];
-        *g = (giving){.split = s, .band = &s->bands[i]};
-        hri_accelerator *a = &s->context->accelerators[g->band->accelerator];
-        if (g->band->count == 0) {
+        *g = (giving){.split = s, .index = i};
+        hri_accelerator *a = &s->context->accelerators[s->bands[i].accelerator];
+        if (s->bands[i].count == 0) {
             continue;
         }
         if (s->options.threads) {
@@ -262,7 +296,27 @@ static hr_status give_all(const hri_splitting *s)
 
 /* ---- the call */
 
-static void report(const hri_splitting *s)
+static hr_status plan(hri_splitting *s, hr_split_report *r)
+{
+    const bool choose = s->options.weights == NULL && s->count > 1;
+    hr_status status = check_accelerators(s);
+    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+        s->runners[i].accelerator =
+            &s->context->accelerators[accelerator_at(s, i)];
+    }
+    if (status == HR_OK && (choose || s->options.report != NULL)) {
+        status = hri_split_learn(s);
+    }
+    if (status == HR_OK) {
+        status =
+            choose ? hri_split_choose(s) : hri_split_cut(s, s->options.weights);
+    }
+    return status == HR_OK && s->options.report != NULL
+               ? hri_split_foresee(s, &r->seconds, &r->bound)
+               : status;
+}
+
+static void report(const hri_splitting *s, const hr_split_report *found)
 {
     hr_split_report *to = s->options.report;
     hr_split_report r = {0};
@@ -272,7 +326,14 @@ static void report(const hri_splitting *s)
     hri_struct_read(&r, sizeof r, to, to->size);
     r.band_count = s->count;
     r.used = 0;
+    r.traffic = (hr_traffic){0};
+    r.seconds = found->seconds;
+    r.bound = found->bound;
     for (uint32_t i = 0; i < s->count; i++) {
+        const hr_traffic *t = &s->runners[i].cost.traffic;
+        r.traffic.up += t->up;
+        r.traffic.down += t->down;
+        r.traffic.peer += t->peer;
         r.used += s->bands[i].count > 0;
         if (r.bands != NULL && i < r.band_capacity) {
             r.bands[i] = s->bands[i];
@@ -283,19 +344,31 @@ static void report(const hri_splitting *s)
 
 static hr_status run(hri_splitting *s, size_t count)
 {
+    hr_split_report found = HR_SPLIT_REPORT_INIT;
     pthread_mutex_lock(&s->context->lock);
     hr_status status = check(s, count);
     if (status == HR_OK) {
-        status = hri_split_cut(s, s->options.weights);
+        status = plan(s, &found);
     }
     pthread_mutex_unlock(&s->context->lock);
     if (status == HR_OK && !s->options.dry_run) {
         status = give_all(s);
     }
     if (status == HR_OK) {
-        report(s);
+        report(s, &found);
     }
     return status;
+}
+
+static hr_status allocate(hri_splitting *s)
+{
+    const uint32_t count = s->count > 0 ? s->count : 1;
+    s->bands = calloc(count, sizeof *s->bands);
+    s->runners = calloc(count, sizeof *s->runners);
+    return s->bands != NULL && s->runners != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
+                          s->kernel->name, s->count);
 }
 
 hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
@@ -320,12 +393,11 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
     }
     s.count = s.options.accelerators != NULL ? s.options.accelerator_count
                                              : context->accelerator_count;
-    s.bands = calloc(s.count > 0 ? s.count : 1, sizeof *s.bands);
-    if (s.bands == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
-                        kernel->name, s.count);
+    status = allocate(&s);
+    if (status == HR_OK) {
+        status = run(&s, count);
     }
-    status = run(&s, count);
     free(s.bands);
+    free(s.runners);
     return status;
 }

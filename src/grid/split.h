@@ -7,6 +7,26 @@
 
 #include "runtime/runtime.h"
 
+/* What a band costs its accelerator, in seconds. */
+typedef struct hri_cost {
+    hr_traffic traffic;
+    double link; /* bringing what it lacks, beside others */
+    double held; /* the same, while the caller is held and nobody else is
+                    served: ordinary memory, where copies of it are slow */
+    double run;  /* with the device to itself */
+    double home, home_held; /* what it wrote, brought home */
+    double whole;           /* of link and held: views that are given whole */
+} hri_cost;
+
+/* An accelerator that could be used. */
+typedef struct hri_runner {
+    hri_accelerator *accelerator;
+    double pace;   /* seconds for a row of this kernel */
+    double memory; /* and for what a row moves in its memory */
+    hri_cost cost; /* of its band */
+    double weight;
+} hri_runner;
+
 /* A launch that is split: what hr_launch_split was given. */
 typedef struct hri_splitting {
     hr_context *context;
@@ -15,8 +35,9 @@ typedef struct hri_splitting {
     hr_extent domain;
     const hr_argument *arguments;
     hr_split_options options;
-    uint32_t count; /* accelerators that could be used */
-    hr_band *bands; /* of each of them, in their order */
+    uint32_t count;      /* accelerators that could be used */
+    hr_band *bands;      /* of each of them, in their order */
+    hri_runner *runners; /* likewise */
 } hri_splitting;
 
 /* What a band of `size` rows reads. A band without rows reads none. */
@@ -31,5 +52,26 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights);
 hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view,
                              int64_t *first);
+
+/* Points of a row of the domain. */
+int64_t hri_split_points(const hri_splitting *s);
+
+/* How many of the accelerators with rows are of the same device as that of band
+ * i, itself among them. */
+uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i);
+
+/* foresee.c: fill pace and memory of the runners, from what was measured. */
+hr_status hri_split_learn(const hri_splitting *s);
+/* The costs of s->bands, and when the last is done and home; what of it took
+ * longest. */
+hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
+                            hr_bound *bound);
+/* The cost of a band for accelerator i. */
+hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
+                         const hr_band *band, hri_cost *cost);
+
+/* choose.c: the accelerators and weights whose bands promise to be done first,
+ * after hri_split_learn; they are in s->bands then. */
+hr_status hri_split_choose(hri_splitting *s);
 
 #endif

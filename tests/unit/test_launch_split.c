@@ -214,6 +214,9 @@ static void choose(bed *b, uint32_t rank, choice *c)
     c->options.accelerator_count = n;
     c->options.weights = c->weights;
     c->options.threads = random_between(&b->random, 0, 3) == 0;
+    if (random_between(&b->random, 0, 3) == 0) {
+        c->options.weights = NULL; /* the library's choice */
+    }
     if (random_between(&b->random, 0, 2) == 0) {
         c->options.tile = &c->tile;
     }
@@ -327,6 +330,10 @@ static void exact_bytes(bed *b, int count)
         }
         t = hr_context_traffic(b->context);
         CHECK(t.down - before.down == (b->in_place ? 0 : 2 * row * rows));
+        const hr_traffic *told = &report.traffic; /* before it was done */
+        CHECK(told->up + told->peer == up + peer);
+        CHECK(told->down == t.down - before.down);
+        CHECK(b->in_place || report.seconds > 0);
         CHECK(is_right(role[1]) && is_right(role[2]));
         destroy_problem(&p);
     }

@@ -20,6 +20,7 @@ typedef struct reach {
 
 typedef struct bed {
     hr_context *context;
+    bool chosen; /* bands are the library's choice, which measures first */
     hr_array *arrays[ARRAYS];
     int data[ARRAYS][N], want[ARRAYS][N];
 } bed;
@@ -68,7 +69,7 @@ static hr_status launch_all(bed *b)
             hr_near(hr_in(around), 2, 1), hr_whole(hr_in(around)),
             hr_inout(hr_view_of(b->arrays[y])),
             hr_out(hr_view_of(b->arrays[z])), hr_value(&r, sizeof r)};
-        options.weights = weights[i];
+        options.weights = b->chosen ? NULL : weights[i];
         step_wanted(b->want[x], b->want[y], b->want[z]);
         status = hr_launch_split(b->context, &split1, hr_extent1(N), arguments,
                                  5, &options);
@@ -111,13 +112,13 @@ static void inject(way how, uint64_t n)
     }
 }
 
-static void fail_each(way how, const char *name)
+static void fail_each(way how, bool chosen, uint64_t stride, const char *name)
 {
     int failed = 0;
     bool more = true;
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0; n++) {
-        bed b = {0};
+    for (uint64_t n = 1; more && test_state.failures == 0; n += stride) {
+        bed b = {.chosen = chosen};
         fault_backend_reset();
         inject(how, n);
         hr_status status = create(&b);
@@ -165,9 +166,11 @@ static void goes_on(void)
 
 int main(void)
 {
-    fail_each(CALL, "a call fails");
-    fail_each(OPERATION, "an operation fails later");
-    fail_each(LOSE, "the device is lost");
+    fail_each(CALL, false, 1, "a call fails");
+    fail_each(OPERATION, false, 1, "an operation fails later");
+    fail_each(LOSE, false, 1, "the device is lost");
+    fail_each(CALL, true, 3, "a call fails when bands are chosen");
+    fail_each(OPERATION, true, 3, "an operation when bands are chosen");
     goes_on();
     return test_end();
 }

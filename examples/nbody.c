@@ -155,7 +155,8 @@ static hr_status run(cloud *c, int with_times)
         printf("momentum is %s\n",
                c->law.damping < 1 || far <= 1 ? "conserved" : "not conserved");
         printf("whatever the bands, bodies move %s\n",
-               same ? "the same to the bit" : "differently");
+               same ? "the same to the bit"
+                    : "the same but for how unlike accelerators round");
     }
     free(first);
     return status;

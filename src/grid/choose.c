@@ -7,13 +7,14 @@
 
 #include "grid/split.h"
 
-/* What one more accelerator must gain at least. */
-static const double clearly_less = 0.95;
+/* What one more accelerator must gain at least: what they take from each other
+ * of the host's memory is not foreseen. */
+static const double clearly_less = 0.9;
 
 /* An accelerator in the order in which sets grow. */
 typedef struct candidate {
     uint32_t index;         /* of its runner */
-    uint32_t brother;       /* how many of its device are quicker */
+    uint32_t brother;       /* how many alike are quicker */
     double alone;           /* seconds for all rows */
     double whole, row, run; /* fixed ones, and those for a row: in all, and of
                                the kernel */
@@ -31,9 +32,10 @@ static int compare(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static uint32_t physical_of(const hri_splitting *s, const candidate *c)
+static hri_accelerator *accelerator_of(const hri_splitting *s,
+                                       const candidate *c)
 {
-    return s->runners[c->index].accelerator->physical;
+    return s->runners[c->index].accelerator;
 }
 
 static hr_status rank(const hri_splitting *s, candidate *all)
@@ -56,8 +58,8 @@ static hr_status rank(const hri_splitting *s, candidate *all)
     qsort(all, s->count, sizeof *all, compare);
     for (uint32_t i = 0; i < s->count; i++) {
         for (uint32_t j = 0; j < i; j++) {
-            all[i].brother +=
-                physical_of(s, &all[j]) == physical_of(s, &all[i]);
+            all[i].brother += hri_accelerators_alike(
+                accelerator_of(s, &all[j]), accelerator_of(s, &all[i]));
         }
     }
     qsort(all, s->count, sizeof *all, compare);

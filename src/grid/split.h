@@ -56,8 +56,8 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
 /* Points of a row of the domain. */
 int64_t hri_split_points(const hri_splitting *s);
 
-/* How many of the accelerators with rows are of the same device as that of band
- * i, itself among them. */
+/* How many of the accelerators with rows are alike with that of band i, itself
+ * among them. */
 uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i);
 
 /* foresee.c: fill pace and memory of the runners, from what was measured. */

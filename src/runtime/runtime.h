@@ -122,6 +122,10 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
 void hri_log(hr_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Whether two accelerators take their memory from one place and are no faster
+ * than one: virtual ones of a device, and those on the host's processors. */
+bool hri_accelerators_alike(const hri_accelerator *a, const hri_accelerator *b);
+
 /* A buffer of exactly `bytes` bytes: a cached one, else a new one. Cached
  * buffers of other sizes are freed first when the limit or the device would
  * not take it. HR_ERROR_OUT_OF_MEMORY with the numbers when it does not fit.

@@ -32,6 +32,7 @@ typedef struct bed {
 static void tell(hri_accelerator *a, uint32_t physical, const machine *m)
 {
     a->physical = physical;
+    a->device->info.host = false; /* as far as plans are concerned */
     a->up = a->down = m->link;
     a->bandwidth = (hri_bandwidth){m->memory, m->link, m->link};
     if (m->pace > 0) {
@@ -211,6 +212,9 @@ static void stays(bed *b)
     hr_split_report report;
     TEST_CASE("bands stay where they are");
     open_bed(b, equal, 2, false);
+    for (uint32_t i = 0; i < 2; i++) { /* there is a launch to be done */
+        b->context->accelerators[i].device->info.host = true;
+    }
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     options.weights = halves;
     const hr_argument arguments[] = {

@@ -12,11 +12,6 @@ static const double enqueueing = 2e-5;
 
 /* ---- the kernel */
 
-static bool is_view(const hri_splitting *s, uint32_t i)
-{
-    return s->arguments[i].kind == HR_PARAMETER_VIEW;
-}
-
 /* Bytes that the kernel reads and writes for a row, if each once; at least one,
  * so that nothing takes no time. */
 static double row_bytes(const hri_splitting *s)
@@ -24,7 +19,7 @@ static double row_bytes(const hri_splitting *s)
     double bytes = 1;
     for (uint32_t i = 0; i < s->kernel->parameter_count; i++) {
         const hr_argument *a = &s->arguments[i];
-        if (is_view(s, i)) {
+        if (hri_split_is_view(s, i)) {
             const double all = (double)hr_extent_count(a->view.extent) *
                                (double)a->view.element_bytes;
             bytes += (a->access == HR_INOUT ? 2 : 1) * all /
@@ -142,7 +137,7 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
     *cost = (hri_cost){.run = r->pace * (double)band->count};
     for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
          k++) {
-        if (is_view(s, k) && band->count > 0) {
+        if (hri_split_is_view(s, k) && band->count > 0) {
             status = add_view(s, k, r->accelerator, band, cost);
         }
     }

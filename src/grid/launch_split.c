@@ -1,173 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches over several accelerators: rules, bands, and one launch for each. */
+/* Launches over several accelerators: one for each band. */
 #include <stdlib.h>
 
 #include "arrays/event.h"
 #include "arrays/launch.h"
-#include "base/size.h"
 #include "grid/split.h"
 #include "runtime/structs.h"
 #include "runtime/worker.h"
-
-hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
-{
-    argument.before = before;
-    argument.after = after;
-    return argument;
-}
-
-hr_argument hr_whole(hr_argument argument)
-{
-    argument.whole = true;
-    return argument;
-}
-
-/* ---- rules */
-
-static hr_status read_options(const hr_split_options *options,
-                              hr_split_options *read)
-{
-    if (options == NULL) {
-        return HR_OK;
-    }
-    if (options->size < offsetof(hr_split_options, weights)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "split options: size is %u, not %zu; start with "
-                        "HR_SPLIT_OPTIONS_INIT",
-                        options->size, sizeof *options);
-    }
-    hri_struct_read(read, sizeof *read, options, options->size);
-    if (read->report != NULL &&
-        read->report->size < offsetof(hr_split_report, seconds)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "split report: size is %u, not %zu; start with "
-                        "HR_SPLIT_REPORT_INIT",
-                        read->report->size, sizeof *read->report);
-    }
-    return HR_OK;
-}
-
-static uint32_t accelerator_at(const hri_splitting *s, uint32_t i)
-{
-    return s->options.accelerators != NULL ? s->options.accelerators[i] : i;
-}
-
-static hr_status check_accelerators(const hri_splitting *s)
-{
-    const uint32_t there = s->context->accelerator_count;
-    if (s->count == 0) {
-        return hri_fail(HR_ERROR_INVALID, "%s: a list of 0 accelerators",
-                        s->kernel->name);
-    }
-    for (uint32_t i = 0; i < s->count; i++) {
-        const uint32_t a = accelerator_at(s, i);
-        if (a >= there) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "%s: accelerator %u, but there are %u",
-                            s->kernel->name, a, there);
-        }
-        for (uint32_t j = 0; j < i; j++) {
-            if (accelerator_at(s, j) == a) {
-                return hri_fail(HR_ERROR_INVALID,
-                                "%s: accelerator %u is listed twice",
-                                s->kernel->name, a);
-            }
-        }
-    }
-    return HR_OK;
-}
-
-static bool is_view(const hri_splitting *s, uint32_t i)
-{
-    return s->arguments[i].kind == HR_PARAMETER_VIEW;
-}
-
-/* Whether an argument can be given in bands. */
-static hr_status check_argument(const hri_splitting *s, uint32_t i)
-{
-    const hr_argument *a = &s->arguments[i];
-    const char *name = s->parameters[i].name;
-    const bool alone = !a->whole && a->before == 0 && a->after == 0;
-    if (a->before < 0 || a->after < 0) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s near %lld rows before and %lld after, not 0 or "
-                        "more",
-                        s->kernel->name, name, (long long)a->before,
-                        (long long)a->after);
-    }
-    if (a->access != HR_IN && !alone) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s is written, so each accelerator has rows of "
-                        "its own of it, not %s",
-                        s->kernel->name, name,
-                        a->whole ? "the whole" : "those near");
-    }
-    if (!a->whole && a->view.extent.size[0] != s->domain.size[0]) {
-        return hri_fail(
-            HR_ERROR_INVALID, "%s: %s has %lld rows, but the domain has %lld",
-            s->kernel->name, name, (long long)a->view.extent.size[0],
-            (long long)s->domain.size[0]);
-    }
-    return HR_OK;
-}
-
-static hr_status check(const hri_splitting *s, size_t count)
-{
-    hri_part part = hri_part_of(s->domain);
-    part.tile = s->options.tile;
-    hr_status status = check_accelerators(s);
-    if (status == HR_OK) {
-        status =
-            hri_launch_check(s->context, s->kernel, &part, s->arguments, count);
-    }
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = is_view(s, i) ? check_argument(s, i) : HR_OK;
-    }
-    return status;
-}
-
-/* ---- bands */
-
-hr_status hri_split_cut(hri_splitting *s, const double *weights)
-{
-    const int64_t rows = s->domain.size[0];
-    const int64_t step = s->options.tile != NULL ? s->options.tile->size[0] : 1;
-    int64_t before = 0, after = 0;
-    for (uint32_t i = 0; i < s->kernel->parameter_count; i++) {
-        if (is_view(s, i)) {
-            const hr_argument *a = &s->arguments[i];
-            before = hri_max(before, a->whole ? rows : a->before);
-            after = hri_max(after, a->whole ? rows : a->after);
-        }
-    }
-    hr_status status =
-        hr_split(hri_ceil_div(rows, step), weights, s->count, 0, 0, s->bands);
-    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
-        hr_band *b = &s->bands[i];
-        const int64_t end = hri_min(rows, (b->first + b->count) * step);
-        b->first = hri_min(rows, b->first * step);
-        b->count = end - b->first;
-        b->accelerator = accelerator_at(s, i);
-        hri_band_reach(rows, before, after, b);
-    }
-    return status;
-}
-
-hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
-                             const hr_band *band, hr_view *view, int64_t *first)
-{
-    const hr_argument *a = &s->arguments[i];
-    int64_t origin[HR_MOST_RANK] = {0};
-    hr_extent extent = a->view.extent;
-    if (!a->whole) {
-        hr_band own = *band;
-        hri_band_reach(extent.size[0], a->before, a->after, &own);
-        origin[0] = own.read_first;
-        extent.size[0] = own.read_count;
-    }
-    *first = origin[0];
-    return hr_view_section(a->view, origin, extent, view);
-}
 
 /* ---- launches */
 
@@ -204,7 +43,7 @@ static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
     for (uint32_t i = 0; i < s->kernel->parameter_count && status == HR_OK;
          i++) {
         arguments[i] = s->arguments[i];
-        if (is_view(s, i)) {
+        if (hri_split_is_view(s, i)) {
             const hr_extent *whole = &s->arguments[i].view.extent;
             status = hri_split_argument(s, i, band, &arguments[i].view,
                                         &windows[i].first[0]);
@@ -299,10 +138,10 @@ static hr_status give_all(const hri_splitting *s)
 static hr_status plan(hri_splitting *s, hr_split_report *r)
 {
     const bool choose = s->options.weights == NULL && s->count > 1;
-    hr_status status = check_accelerators(s);
-    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < s->count; i++) {
         s->runners[i].accelerator =
-            &s->context->accelerators[accelerator_at(s, i)];
+            &s->context->accelerators[hri_split_index(s, i)];
     }
     if (status == HR_OK && (choose || s->options.report != NULL)) {
         status = hri_split_learn(s);
@@ -346,7 +185,7 @@ static hr_status run(hri_splitting *s, size_t count)
 {
     hr_split_report found = HR_SPLIT_REPORT_INIT;
     pthread_mutex_lock(&s->context->lock);
-    hr_status status = check(s, count);
+    hr_status status = hri_split_check(s, count);
     if (status == HR_OK) {
         status = plan(s, &found);
     }
@@ -387,7 +226,7 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
                        .domain = domain,
                        .arguments = arguments,
                        .options = HR_SPLIT_OPTIONS_INIT};
-    hr_status status = read_options(options, &s.options);
+    hr_status status = hri_split_read(options, &s.options);
     if (status != HR_OK) {
         return status;
     }

@@ -43,6 +43,23 @@ typedef struct hri_splitting {
 /* What a band of `size` rows reads. A band without rows reads none. */
 void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band);
 
+/* The index in the context of accelerator i. */
+static inline uint32_t hri_split_index(const hri_splitting *s, uint32_t i)
+{
+    return s->options.accelerators != NULL ? s->options.accelerators[i] : i;
+}
+
+static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
+{
+    return s->arguments[i].kind == HR_PARAMETER_VIEW;
+}
+
+/* split_rules.c: the caller's options, which may be NULL, into *read, which
+ * holds the defaults. */
+hr_status hri_split_read(const hr_split_options *options,
+                         hr_split_options *read);
+/* Whether accelerators, kernel, domain and `count` arguments go together. */
+hr_status hri_split_check(const hri_splitting *s, size_t count);
 /* Cut the domain's rows into s->bands by these weights, between tiles, with the
  * accelerators in their places and what they read of any view. */
 hr_status hri_split_cut(hri_splitting *s, const double *weights);

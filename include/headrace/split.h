@@ -50,7 +50,7 @@ typedef struct hr_split_report {
     uint32_t used;          /**< out: those of them that get rows */
     hr_band *bands;         /**< in: the caller's array, or NULL */
     double seconds;         /**< predicted, until results are home */
-    hr_traffic traffic;     /**< predicted, bytes to and from home */
+    hr_traffic traffic;     /**< predicted, with what brings results home */
     hr_bound bound;         /**< what takes most of this time */
 } hr_split_report;
 
@@ -113,7 +113,8 @@ HR_API hr_argument hr_whole(hr_argument argument);
  *          number of rows than the domain, or near or whole ones that are
  *          written. Nothing is enqueued then. When an accelerator fails, bands
  *          of other ones run all the same.
- * @threads Any thread. */
+ * @threads Any thread. The first call without weights, or with a report, waits
+ *          for measurements, some tens of milliseconds for each accelerator. */
 HR_API HR_NODISCARD hr_status hr_launch_split(hr_context *context,
                                               const hr_kernel *kernel,
                                               hr_extent domain,

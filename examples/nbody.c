@@ -44,13 +44,22 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* A number between -200 and 200. */
+static float coordinate(unsigned *bits)
+{
+    *bits = *bits * 1664525u + 1013904223u;
+    return (float)(*bits >> 8) * 0x1p-24f * 400.0f - 200.0f;
+}
+
 static void fill(cloud *c)
 {
     unsigned bits = 7;
-    float *coordinates = &c->places[0].x;
-    for (int i = 0; i < 4 * c->bodies; i++) {
-        bits = bits * 1664525u + 1013904223u;
-        coordinates[i] = (float)(bits >> 8) * 0x1p-24f * 400.0f - 200.0f;
+    for (int i = 0; i < c->bodies; i++) {
+        place *p = &c->places[i];
+        p->x = coordinate(&bits);
+        p->y = coordinate(&bits);
+        p->z = coordinate(&bits);
+        p->spare = 0;
     }
     memset(c->motions, 0, (size_t)c->bodies * sizeof *c->motions);
 }

@@ -49,9 +49,8 @@ static void fill(picture *p)
         p->from[i] = (float)(bits >> 8) * 0x1p-24f;
     }
     for (int i = 0; i < edge * edge; i++) {
-        const double y = i / edge - p->shift, x = i % edge - p->shift;
-        p->window[i] =
-            (float)(1.0 - sqrt(x * x + y * y) / (p->shift * sqrt(2.0)));
+        const int row = i / edge - p->shift, col = i % edge - p->shift;
+        p->window[i] = (float)(1.0 - hypot(row, col) / (p->shift * sqrt(2.0)));
     }
 }
 

@@ -7,6 +7,12 @@ typedef struct reach {
     int before, after;
 } reach;
 
+/* Sums stay small, also of what has no values because something failed. */
+HR_FUNCTION int low(int x)
+{
+    return x & 0xffff;
+}
+
 HR_KERNEL5(split1, (IN, int, 1, around), (IN, int, 1, table),
            (INOUT, int, 1, sum), (OUT, int, 1, last), (VALUE, reach, 0, r))
 {
@@ -14,11 +20,12 @@ HR_KERNEL5(split1, (IN, int, 1, around), (IN, int, 1, table),
     {
         int s = 0;
         for (hr_index j = i - r.before; j <= i + r.after; j++) {
-            s += HR_INSIDE1(around, j) ? (int)(j - i + 7) * HR_AT1(around, j)
-                                       : 1;
+            s += HR_INSIDE1(around, j)
+                     ? (int)(j - i + 7) * low(HR_AT1(around, j))
+                     : 1;
         }
-        HR_AT1(sum, i) = 3 * HR_AT1(sum, i) + s;
-        HR_AT1(last, i) = s + HR_AT1(table, i % HR_EXTENT(table, 0));
+        HR_AT1(sum, i) = low(3 * low(HR_AT1(sum, i)) + s);
+        HR_AT1(last, i) = low(s + low(HR_AT1(table, i % HR_EXTENT(table, 0))));
     }
 }
 
@@ -30,11 +37,12 @@ HR_KERNEL5(split2, (IN, int, 2, around), (IN, int, 1, table),
         int s = 0;
         for (hr_index j = i - r.before; j <= i + r.after; j++) {
             s += HR_INSIDE2(around, j, x)
-                     ? (int)(j - i + 7) * HR_AT2(around, j, x)
+                     ? (int)(j - i + 7) * low(HR_AT2(around, j, x))
                      : 1;
         }
-        HR_AT2(sum, i, x) = 3 * HR_AT2(sum, i, x) + s;
-        HR_AT2(last, i, x) = s + HR_AT1(table, i % HR_EXTENT(table, 0));
+        HR_AT2(sum, i, x) = low(3 * low(HR_AT2(sum, i, x)) + s);
+        HR_AT2(last, i, x) =
+            low(s + low(HR_AT1(table, i % HR_EXTENT(table, 0))));
     }
 }
 
@@ -46,11 +54,12 @@ HR_KERNEL5(split3, (IN, int, 3, around), (IN, int, 1, table),
         int s = 0;
         for (hr_index j = i - r.before; j <= i + r.after; j++) {
             s += HR_INSIDE3(around, j, y, x)
-                     ? (int)(j - i + 7) * HR_AT3(around, j, y, x)
+                     ? (int)(j - i + 7) * low(HR_AT3(around, j, y, x))
                      : 1;
         }
-        HR_AT3(sum, i, y, x) = 3 * HR_AT3(sum, i, y, x) + s;
-        HR_AT3(last, i, y, x) = s + HR_AT1(table, i % HR_EXTENT(table, 0));
+        HR_AT3(sum, i, y, x) = low(3 * low(HR_AT3(sum, i, y, x)) + s);
+        HR_AT3(last, i, y, x) =
+            low(s + low(HR_AT1(table, i % HR_EXTENT(table, 0))));
     }
 }
 

@@ -142,6 +142,11 @@ static void destroy_problem(problem *p)
 
 /* ---- what plain loops make of it */
 
+static int low(int x)
+{
+    return x & 0xffff;
+}
+
 static void point_wanted(const problem *p, const reach *r, side *const role[3],
                          const int64_t *point)
 {
@@ -153,13 +158,13 @@ static void point_wanted(const problem *p, const reach *r, side *const role[3],
         const bool inside = j >= 0 && j < p->domain.size[0];
         other[0] = j;
         sum += inside ? (int)(j - point[0] + 7) *
-                            role[0]->want[at(role[0], rank, other)]
+                            low(role[0]->want[at(role[0], rank, other)])
                       : 1;
     }
     int *changed = &role[1]->want[at(role[1], rank, point)];
-    *changed = 3 * *changed + sum;
+    *changed = low(3 * low(*changed) + sum);
     role[2]->want[at(role[2], rank, point)] =
-        sum + p->table[point[0] % p->table_size];
+        low(sum + p->table[point[0] % p->table_size]);
 }
 
 static void all_wanted(const problem *p, const reach *r, side *const role[3])

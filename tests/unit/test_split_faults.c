@@ -43,15 +43,20 @@ static hr_status create(bed *b)
     return status;
 }
 
+static int low(int x)
+{
+    return x & 0xffff;
+}
+
 static void step_wanted(const int *around, int *sum, int *last)
 {
     for (int i = 0; i < N; i++) {
         int s = 0;
         for (int j = i - 2; j <= i + 1; j++) {
-            s += j >= 0 && j < N ? (j - i + 7) * around[j] : 1;
+            s += j >= 0 && j < N ? (j - i + 7) * low(around[j]) : 1;
         }
-        sum[i] = 3 * sum[i] + s;
-        last[i] = s + around[i];
+        sum[i] = low(3 * low(sum[i]) + s);
+        last[i] = low(s + low(around[i]));
     }
 }
 

@@ -31,6 +31,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
     test_gemm_random ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
   test_again(gpu/test_launch:${set} gpu "" test_launch ${set})
+  test_again(gpu/test_launch_split:${set} gpu "" test_launch_split ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
   foreach(name test_dialect test_text)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
@@ -39,6 +40,8 @@ foreach(set cuda 2xcuda:0 cuda,host)
   endforeach()
   test_again(conformance/test_launch:fake_${set} conformance "${faked}"
     test_launch ${set})
+  test_again(conformance/test_launch_split:fake_${set} conformance "${faked}"
+    test_launch_split ${set})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()

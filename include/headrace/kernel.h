@@ -9,6 +9,7 @@
 #ifndef HEADRACE_KERNEL_H
 #define HEADRACE_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,8 +82,10 @@ typedef struct hr_argument {
     hr_view view;
     const void *value;
     size_t bytes;
-    uint32_t field; /**< 1 + a field of a grid (grid.h); 0: the view */
-    bool near;      /**< its neighbours are read too */
+    uint32_t field;        /**< 1 + a field of a grid (grid.h); 0: the view */
+    bool near;             /**< its neighbours are read too */
+    int64_t before, after; /**< of hr_near and hr_whole (split.h), which */
+    bool whole;            /**< hr_launch does not look at */
 } hr_argument;
 
 /** A view that the kernel reads (hr_in), writes (hr_out: what it leaves out has

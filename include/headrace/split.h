@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /** @file split.h
- *  One problem over several accelerators: bands of rows, one for each. */
+ *  One problem over several accelerators: bands of rows, one for each. Rows are
+ *  the indices of dimension 0. */
 #ifndef HEADRACE_SPLIT_H
 #define HEADRACE_SPLIT_H
 
 #include <stdint.h>
 
+#include <headrace/gemm.h>
+#include <headrace/kernel.h>
 #include <headrace/status.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** Consecutive rows (indices of dimension 0) of one accelerator. */
+/** Consecutive rows of one accelerator. */
 typedef struct hr_band {
     uint32_t accelerator;
     int64_t first, count;           /**< rows that it writes */
@@ -37,6 +40,87 @@ typedef struct hr_band {
 HR_API HR_NODISCARD hr_status hr_split(int64_t size, const double *weights,
                                        uint32_t count, int64_t before,
                                        int64_t after, hr_band *bands);
+
+/** What hr_launch_split does, or would do. */
+typedef struct hr_split_report {
+    uint32_t size;          /**< sizeof(hr_split_report) */
+    uint32_t band_capacity; /**< in: entries that bands can take */
+    uint32_t band_count;    /**< out: accelerators that could be used; at most
+                                 band_capacity of them are written */
+    uint32_t used;          /**< out: those of them that get rows */
+    hr_band *bands;         /**< in: the caller's array, or NULL */
+    double seconds;         /**< predicted, until results are home */
+    hr_traffic traffic;     /**< predicted, with what brings results home */
+    hr_bound bound;         /**< what takes most of this time */
+} hr_split_report;
+
+#define HR_SPLIT_REPORT_INIT                                                   \
+    {                                                                          \
+        .size = sizeof(hr_split_report)                                        \
+    }
+
+/** Options of hr_launch_split; zero is the default of each. */
+typedef struct hr_split_options {
+    uint32_t size;                /**< sizeof(hr_split_options) */
+    const uint32_t *accelerators; /**< indices into the context, in the order
+                                       of their bands; NULL: all */
+    uint32_t accelerator_count;   /**< entries of accelerators */
+    const double *weights;        /**< shares, one for each accelerator that
+                                       could be used; NULL: what ends first */
+    const hr_extent *tile;        /**< as of hr_launch; bands are then cut
+                                       between tiles */
+    bool threads; /**< enqueue from one host thread for each accelerator */
+    bool dry_run; /**< fill the report, and do nothing */
+    hr_split_report *report; /**< filled on success; NULL: none */
+} hr_split_options;
+
+#define HR_SPLIT_OPTIONS_INIT                                                  \
+    {                                                                          \
+        .size = sizeof(hr_split_options)                                       \
+    }
+
+/** A view that the kernel reads, up to so many rows before and after that of
+ *  the point: an accelerator gets as many more than its band, as far as the
+ *  view has them. hr_launch does not look at it.
+ * @threads Any thread. */
+HR_API hr_argument hr_near(hr_argument argument, int64_t before, int64_t after);
+
+/** A view that the kernel reads anywhere: every accelerator gets all of it.
+ *  hr_launch does not look at it.
+ * @threads Any thread. */
+HR_API hr_argument hr_whole(hr_argument argument);
+
+/** Enqueue a kernel on several accelerators, each for a band of the domain's
+ *  rows. Indices, HR_EXTENT and HR_DOMAIN are those of the whole everywhere. On
+ *  each accelerator such launches run in the order of the calls; what a band
+ *  lacks is fetched, what others do with it is waited for, and what it writes
+ *  stays there until it is needed elsewhere, as view.h says. hr_synchronize
+ *  waits.
+ *
+ *  Without weights, accelerators and shares are those that promise to end
+ *  first, by what the views lack there, by links, and by the kernel's earlier
+ *  launches of this kind; before the first, by the accelerators' memory. Fewer
+ *  of them are used when more would not be faster.
+ *
+ * @shape   A view has as many rows as the domain, and a point writes only its
+ *          own row of it; of views that it reads it uses its own row and what
+ *          hr_near says. hr_whole: a view of any extent. A kernel of HR_ITEMS
+ *          that reads for items beyond the domain's end wants `tile`.
+ * @owner   As hr_launch; options and what it points to are read in the call.
+ * @aliasing As hr_launch, of the whole views.
+ * @errors  As hr_launch and hr_split; HR_ERROR_INVALID for options with another
+ *          size, accelerators out of range or listed twice, views with another
+ *          number of rows than the domain, or near or whole ones that are
+ *          written. Nothing is enqueued then. When an accelerator fails, bands
+ *          of other ones run all the same.
+ * @threads Any thread. The first call without weights, or with a report, waits
+ *          for measurements, some tens of milliseconds for each accelerator. */
+HR_API HR_NODISCARD hr_status hr_launch_split(hr_context *context,
+                                              const hr_kernel *kernel,
+                                              hr_extent domain,
+                                              const hr_argument *arguments,
+                                              size_t count,
+                                              const hr_split_options *options);
 
 #ifdef __cplusplus
 }

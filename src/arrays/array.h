@@ -93,6 +93,9 @@ hr_status hri_uses_collect(const hr_array *array, int place,
 hr_status hri_uses_collect_everywhere(const hr_array *array,
                                       const hri_boxes *region,
                                       bool writes_alone, hri_marks *marks);
+/* Forget work that has ended. An error of it is the array's, until somebody
+ * waits for the array or reads it. */
+void hri_uses_prune(hr_array *array, int place);
 void hri_uses_drop(hr_array *array, int place);
 /* Forget work that is known to have failed, when its error has been told. */
 void hri_uses_forget_failed(hr_array *array);
@@ -114,6 +117,9 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
 /* Make region valid at a place, wherever it is. */
 hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue);
+/* Add the bytes that hri_array_fetch would move. */
+hr_status hri_array_foresee(hr_array *array, int place, const hri_boxes *region,
+                            hr_traffic *traffic);
 /* Hand out what is wanted, piece by piece, from the places nearest to `place`
  * that have it, and strike it out; what is left has no values anywhere. What
  * lies where no copy leads from is brought to the host first. */

@@ -126,6 +126,15 @@ static hr_status carry_home(void *data, int from, const hri_box *box)
                : status;
 }
 
+static hr_status find_missing(const hr_array *array, int place,
+                              const hri_boxes *region, hri_boxes *missing)
+{
+    hr_status status = hri_boxes_add_all(missing, region);
+    return status == HR_OK
+               ? hri_boxes_remove_all(missing, &array->stores[place].valid)
+               : status;
+}
+
 hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue)
 {
@@ -133,13 +142,47 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
     hri_boxes missing = {0};
     hr_status status = hri_store_hold(array, place, region, false);
     if (status == HR_OK) {
-        status = hri_boxes_add_all(&missing, region);
-    }
-    if (status == HR_OK) {
-        status = hri_boxes_remove_all(&missing, &array->stores[place].valid);
+        status = find_missing(array, place, region, &missing);
     }
     if (status == HR_OK) {
         status = hri_array_gather(array, place, &missing, carry_home, &f);
+    }
+    hri_boxes_finish(&missing);
+    return status;
+}
+
+/* Foreseeing: as fetching, but what would be carried is counted. */
+typedef struct foreseeing {
+    const hr_array *array;
+    int place;
+    hr_traffic *traffic;
+} foreseeing;
+
+static hr_status count_moved(void *data, int from, const hri_box *box)
+{
+    const foreseeing *f = data;
+    const uint64_t bytes = (uint64_t)hri_box_volume(box);
+    const bool far = distance_of(f->array, from, f->place) == FAR;
+    f->traffic->up += from == HRI_HOST || far ? bytes : 0;
+    f->traffic->down += f->place == HRI_HOST || far ? bytes : 0;
+    f->traffic->peer +=
+        from != HRI_HOST && f->place != HRI_HOST && !far ? bytes : 0;
+    return HR_OK;
+}
+
+hr_status hri_array_foresee(hr_array *array, int place, const hri_boxes *region,
+                            hr_traffic *traffic)
+{
+    foreseeing f = {array, place, traffic};
+    hri_boxes missing = {0};
+    hr_status status = find_missing(array, place, region, &missing);
+    for (distance d = SIBLINGS; d < DISTANCES && status == HR_OK; d++) {
+        for (int from = 0; from < place_count(array) && status == HR_OK;
+             from++) {
+            if (distance_of(array, from, place) == d) {
+                status = hand_out(array, from, &missing, count_moved, &f);
+            }
+        }
     }
     hri_boxes_finish(&missing);
     return status;
@@ -164,6 +207,14 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
     return hri_error_raise(&error);
 }
 
+/* The error of earlier work that nobody has been told of. */
+static hr_status tell(hr_array *array)
+{
+    hr_status status = hri_error_raise(&array->error);
+    array->error = (hri_error){0};
+    return status;
+}
+
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
                           bool linear, hr_access access, hr_queue *queue)
 {
@@ -174,6 +225,9 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
     /* what is read first: an error of who wrote it is told */
     if (status == HR_OK && queue != NULL && (access & HR_IN) != 0) {
         status = hri_uses_order(array, place, region, false, queue->queue);
+    }
+    if (status == HR_OK && (access & HR_IN) != 0) {
+        status = tell(array);
     }
     if (status == HR_OK && queue != NULL && (access & HR_OUT) != 0) {
         status = hri_uses_order(array, place, region, true, queue->queue);

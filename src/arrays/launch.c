@@ -44,7 +44,8 @@ enum { MOST_TILE_BYTES = 1 << 28 };
 
 /* A launch that is being checked and enqueued. */
 typedef struct launching {
-    hr_queue *queue;
+    hr_context *context;
+    hr_queue *queue; /* NULL: it is checked alone */
     const hr_kernel *kernel;
     const hr_parameter *parameters;
     const hr_argument *arguments;
@@ -75,7 +76,7 @@ static hr_status check_view(const launching *l, uint32_t i)
 {
     const hr_parameter *p = &l->parameters[i];
     const hr_argument *a = &l->arguments[i];
-    if (a->view.array == NULL || a->view.array->context != l->queue->context) {
+    if (a->view.array == NULL || a->view.array->context != l->context) {
         return hri_fail(HR_ERROR_INVALID, "%s: the view for %s is of %s",
                         l->kernel->name, p->name,
                         a->view.array == NULL ? "no array" : "another context");
@@ -145,6 +146,66 @@ static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
         }
     }
     return HR_OK;
+}
+
+static hr_status find_regions(launching *l)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
+         i++) {
+        if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
+            status = hri_view_region(&l->arguments[i].view, &l->regions[i],
+                                     &l->linear[i]);
+        }
+        for (uint32_t j = 0; j < i && status == HR_OK; j++) {
+            status = check_overlap(l, i, j);
+        }
+    }
+    return status;
+}
+
+static hr_status check(launching *l, size_t count, bool host)
+{
+    if (count != l->kernel->parameter_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %u parameters, but %zu arguments", l->kernel->name,
+                        l->kernel->parameter_count, count);
+    }
+    hr_status status = hri_tile_choose(&l->launch, l->part, host);
+    status = status == HR_OK ? hri_text_check(l->kernel, l->context) : status;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        status = check_argument(l, i);
+    }
+    return status == HR_OK ? find_regions(l) : status;
+}
+
+static launching launching_of(hr_context *context, const hr_kernel *kernel,
+                              const hri_part *part,
+                              const hr_argument *arguments)
+{
+    return (launching){.context = context,
+                       .kernel = kernel,
+                       .parameters = kernel->parameters(kernel),
+                       .arguments = arguments,
+                       .launch = {.kernel = kernel},
+                       .part = part};
+}
+
+static void finish(launching *l)
+{
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+        hri_boxes_finish(&l->regions[i]);
+    }
+}
+
+hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
+                           const hri_part *part, const hr_argument *arguments,
+                           size_t count)
+{
+    launching l = launching_of(context, kernel, part, arguments);
+    hr_status status = check(&l, count, true);
+    finish(&l);
+    return status;
 }
 
 /* ---- arguments */
@@ -263,22 +324,6 @@ static hr_status end_views(launching *l)
 
 /* ---- the call */
 
-static hr_status find_regions(launching *l)
-{
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
-         i++) {
-        if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
-            status = hri_view_region(&l->arguments[i].view, &l->regions[i],
-                                     &l->linear[i]);
-        }
-        for (uint32_t j = 0; j < i && status == HR_OK; j++) {
-            status = check_overlap(l, i, j);
-        }
-    }
-    return status;
-}
-
 /* The module, whose compiler verifies the sizes that only the arguments tell.
  */
 static hr_status find_module(launching *l)
@@ -307,17 +352,20 @@ static hr_status find_module(launching *l)
 static hr_status run(const launching *l)
 {
     hri_queue *queue = l->queue->queue;
-    hri_findings *findings = l->queue->context->findings;
+    hri_findings *findings = l->context->findings;
+    hr_status status = l->part->start != NULL
+                           ? queue->ops->record(queue, l->part->start)
+                           : HR_OK;
+    if (status != HR_OK) {
+        return status;
+    }
     return findings == NULL ? queue->ops->launch(queue, &l->launch)
                             : hri_check_launch(findings, queue, &l->launch);
 }
 
 static hr_status enqueue(launching *l)
 {
-    hr_status status = find_regions(l);
-    if (status == HR_OK) {
-        status = find_module(l);
-    }
+    hr_status status = find_module(l);
     if (status == HR_OK) {
         status = hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments);
     }
@@ -341,24 +389,10 @@ hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
                           const hri_part *part, const hr_argument *arguments,
                           size_t count)
 {
-    if (count != kernel->parameter_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %u parameters, but %zu arguments", kernel->name,
-                        kernel->parameter_count, count);
-    }
-    launching l = {.queue = queue,
-                   .kernel = kernel,
-                   .parameters = kernel->parameters(kernel),
-                   .arguments = arguments,
-                   .place = hri_place_of(queue->context, queue->accelerator),
-                   .launch = {.kernel = kernel},
-                   .part = part};
-    hr_status status =
-        hri_tile_choose(&l.launch, part, queue->accelerator->device->info.host);
-    status = status == HR_OK ? hri_text_check(kernel, queue->context) : status;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = check_argument(&l, i);
-    }
+    launching l = launching_of(queue->context, kernel, part, arguments);
+    l.queue = queue;
+    l.place = hri_place_of(queue->context, queue->accelerator);
+    hr_status status = check(&l, count, queue->accelerator->device->info.host);
     if (status == HR_OK) {
         status = hri_check_tell(queue->context);
     }
@@ -368,9 +402,7 @@ hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
     if (status == HR_OK) {
         status = hri_check_tell(queue->context);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        hri_boxes_finish(&l.regions[i]);
-    }
+    finish(&l);
     return status;
 }
 

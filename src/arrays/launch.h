@@ -5,6 +5,8 @@
 
 #include <headrace/kernel.h>
 
+#include "hal/hal.h"
+
 /* What a kernel is told of a view: that it is the elements from `first` on of
  * something larger, all of which indices count. */
 typedef struct hri_window {
@@ -20,10 +22,17 @@ typedef struct hri_part {
     int64_t step[HR_MOST_RANK]; /* points of an item; 1 in the last dimension */
     const hr_extent *tile;      /* of items; NULL: a usual one */
     const hri_window *windows;  /* of each argument; NULL: views are whole */
+    hri_event *start; /* recorded right before the kernel, unless it is NULL */
 } hri_part;
 
 /* All of a domain. */
 hri_part hri_part_of(hr_extent domain);
+
+/* The rules of hr_launch, as far as they need no accelerator. The caller holds
+ * the context's lock. */
+hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
+                           const hri_part *part, const hr_argument *arguments,
+                           size_t count);
 
 /* hr_launch of a part, whose queue, kernel and list are not NULL. The caller
  * holds the context's lock. */

@@ -157,7 +157,8 @@ static hr_status copy_valid(const hri_store *from, const hri_store *to,
     return status != HR_OK ? status : finished;
 }
 
-/* Wait for all that goes on at a place. What failed has no values any more. */
+/* Wait for all that goes on at a place. What failed has no values any more, and
+ * its error is the array's. */
 static hr_status settle(hr_array *array, int place)
 {
     hri_marks marks = {0};
@@ -165,7 +166,7 @@ static hr_status settle(hr_array *array, int place)
     hr_status status = hri_uses_collect(array, place, &all, false, &marks);
     if (status == HR_OK) {
         (void)hri_marks_wait(&marks);
-        hri_uses_forget_failed(array);
+        hri_uses_prune(array, place);
         hri_uses_drop(array, place);
     }
     hri_marks_finish(&marks);

@@ -27,9 +27,9 @@ static hr_status ask(const hri_use *use, bool *done)
                                           : HR_OK;
 }
 
-/* Forget work that has ended; an error of it waits for hr_synchronize. */
-static void prune(hr_array *array, hri_store *s)
+void hri_uses_prune(hr_array *array, int place)
 {
+    hri_store *s = &array->stores[place];
     for (size_t i = s->use_count; i-- > 0;) {
         bool done;
         hr_status status = ask(&s->uses[i], &done);
@@ -57,9 +57,18 @@ void hri_uses_forget_failed(hr_array *array)
     }
 }
 
+static bool contains(const hri_boxes *region, const hri_box *box)
+{
+    bool any = false;
+    for (size_t i = 0; i < region->count && !any; i++) {
+        any = hri_box_contains(&region->of[i], box);
+    }
+    return any;
+}
+
 /* A queue does its own work in order. What is known to have failed is told
- * to who reads it, and does not matter to who writes it anew; of what is still
- * under way whoever waits takes over the error. */
+ * to who reads it, and does not matter to who writes all of it anew; of what is
+ * still under way whoever waits takes over the error. */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_queue *queue)
 {
@@ -75,6 +84,9 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
         hr_status past = ask(use, &done);
         if (past != HR_OK) {
             status = writes ? HR_OK : past;
+            if (writes && use->writes && !contains(region, &use->box)) {
+                hri_error_keep(&array->error, past);
+            }
             drop_failed(s, i);
         } else if (!done) {
             status = hri_mark_order(queue, use->mark);
@@ -111,12 +123,13 @@ uint32_t hri_uses_covered(const hr_array *array, int place,
 
 /* Room for one more. Much of it is left free, so that the driver is asked about
  * every use only now and then. */
-static hr_status make_room(hr_array *array, hri_store *s)
+static hr_status make_room(hr_array *array, int place)
 {
+    hri_store *s = &array->stores[place];
     if (s->use_count < s->use_capacity) {
         return HR_OK;
     }
-    prune(array, s);
+    hri_uses_prune(array, place);
     if (s->use_count < (s->use_capacity + 1) / 2) {
         return HR_OK;
     }
@@ -140,7 +153,7 @@ hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
             drop(s, i);
         }
     }
-    hr_status status = make_room(array, s);
+    hr_status status = make_room(array, place);
     if (status == HR_OK) {
         hri_mark_hold(mark);
         s->uses[s->use_count++] = (hri_use){*box, mark, writes};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <headrace/split.h>
+#include "grid/split.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -95,22 +95,14 @@ static void deal_rest(int64_t rows, uint32_t count, hr_band *bands)
     }
 }
 
-/* Where bands begin, and what they read, once their rows are counted. */
-static void lay_out(int64_t size, int64_t before, int64_t after, uint32_t count,
-                    hr_band *bands)
+void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band)
 {
-    int64_t first = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        hr_band *b = &bands[i];
-        const int64_t end = first + b->count;
-        const bool empty = b->count == 0;
-        b->accelerator = i;
-        b->first = first;
-        b->read_first = empty ? first : first - hri_min(first, before);
-        b->read_count =
-            empty ? 0 : end + hri_min(size - end, after) - b->read_first;
-        first = end;
-    }
+    const int64_t end = band->first + band->count;
+    const bool empty = band->count == 0;
+    before = empty ? 0 : hri_min(band->first, before);
+    after = empty ? 0 : hri_min(size - end, after);
+    band->read_first = band->first - before;
+    band->read_count = before + band->count + after;
 }
 
 hr_status hr_split(int64_t size, const double *weights, uint32_t count,
@@ -135,6 +127,10 @@ hr_status hr_split(int64_t size, const double *weights, uint32_t count,
         dealt += bands[i].count;
     }
     deal_rest(size - dealt, count, bands);
-    lay_out(size, before, after, count, bands);
+    for (uint32_t i = 0; i < count; i++) {
+        bands[i].accelerator = i;
+        bands[i].first = i > 0 ? bands[i - 1].first + bands[i - 1].count : 0;
+        hri_band_reach(size, before, after, &bands[i]);
+    }
     return HR_OK;
 }

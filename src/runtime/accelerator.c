@@ -10,6 +10,7 @@
 #include "runtime/module.h"
 #include "runtime/relay.h"
 #include "runtime/stage.h"
+#include "runtime/worker.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {
@@ -85,8 +86,7 @@ static bool in_host_memory(const hri_accelerator *accelerator)
     return accelerator->device->info.host || accelerator->device->info.emulated;
 }
 
-/* Whether two accelerators take their memory from one place. */
-static bool share_memory(const hri_accelerator *a, const hri_accelerator *b)
+bool hri_accelerators_alike(const hri_accelerator *a, const hri_accelerator *b)
 {
     return in_host_memory(a) ? in_host_memory(b) : a->physical == b->physical;
 }
@@ -103,7 +103,7 @@ static uint64_t memory_limit(const hr_context *context,
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         const hri_accelerator *other = &context->accelerators[i];
         if (other != accelerator && !other->in_place &&
-            share_memory(accelerator, other)) {
+            hri_accelerators_alike(accelerator, other)) {
             const hri_device_info *info = &other->device->info;
             shares++;
             free_bytes =
@@ -271,6 +271,7 @@ void hri_accelerators_close(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *accelerator = &context->accelerators[i];
+        hri_accelerator_drop_worker(accelerator);
         hri_marks_close(accelerator);
         hri_relay_finish(&accelerator->relay);
         hri_modules_close(accelerator);

@@ -16,6 +16,7 @@ typedef struct hri_block hri_block;     /* a buffer kept for reuse */
 typedef struct hri_mark hri_mark;       /* mark.h */
 typedef struct hri_loaded hri_loaded;   /* module.c */
 typedef struct hri_staging hri_staging; /* stage.h */
+typedef struct hri_worker hri_worker;   /* worker.h */
 
 /* From the host, and to it. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
@@ -44,6 +45,12 @@ typedef struct hri_link {
 /* Links from pinned memory, and from ordinary memory through crews. */
 enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
 
+/* What kernels read and write of an accelerator's memory, and what is copied
+ * between it and ordinary host memory, bytes/s; 0: not known. */
+typedef struct hri_bandwidth {
+    double memory, up, down;
+} hri_bandwidth;
+
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
@@ -66,6 +73,7 @@ typedef struct hri_accelerator {
                                                      not on the host */
     double rates[HRI_RATES];   /* flop/s by type of A, 0: not measured yet */
     double up, down;           /* link, bytes/s, 0: not measured yet */
+    hri_bandwidth bandwidth;   /* bandwidth.h */
     hri_link links[HRI_LINKS]; /* alone; only where info.staged */
     hri_block *blocks;         /* buffers and pinned areas, in use or cached */
     /* Others and urgent ones: the first queues_taken of each are in use. */
@@ -77,6 +85,7 @@ typedef struct hri_accelerator {
     hri_queue *carrier; /* mark.h; NULL until it is needed */
     hri_mark *carried;  /* the carrier's last mark, held */
     hri_mark *idle_marks;
+    hri_worker *worker; /* NULL until it is needed */
     hri_loaded *loaded; /* kernels of the caller's */
 } hri_accelerator;
 
@@ -112,6 +121,10 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
 /* One line to the context's log, if it has one. Any thread. */
 void hri_log(hr_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Whether two accelerators take their memory from one place and are no faster
+ * than one: virtual ones of a device, and those on the host's processors. */
+bool hri_accelerators_alike(const hri_accelerator *a, const hri_accelerator *b);
 
 /* A buffer of exactly `bytes` bytes: a cached one, else a new one. Cached
  * buffers of other sizes are freed first when the limit or the device would

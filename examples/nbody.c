@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Bodies that attract each other: every accelerator reads all places and moves
+ * a share of the bodies, whose new places the others get before the next step.
+ *
+ *     nbody [BODIES STEPS DAMPING]
+ *
+ * Forces are equal and opposite, so that without damping (1) the sum of all
+ * momenta stays 0 but for rounding. With arguments the time is printed. */
+#include <headrace/headrace.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern const hr_kernel nbody_step;
+
+enum { MOST_ACCELERATORS = 64 };
+
+typedef struct place {
+    float x, y, z, spare;
+} place;
+
+typedef struct motion {
+    float x, y, z, pull;
+} motion;
+
+typedef struct law {
+    float mass, softening, step, damping;
+} law;
+
+typedef struct cloud {
+    hr_context *context;
+    int bodies, steps;
+    law law;
+    place *places;   /* at the end */
+    motion *motions; /* likewise */
+} cloud;
+
+static double now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A number between -200 and 200. */
+static float coordinate(unsigned *bits)
+{
+    *bits = *bits * 1664525u + 1013904223u;
+    return (float)(*bits >> 8) * 0x1p-24f * 400.0f - 200.0f;
+}
+
+static void fill(cloud *c)
+{
+    unsigned bits = 7;
+    for (int i = 0; i < c->bodies; i++) {
+        place *p = &c->places[i];
+        p->x = coordinate(&bits);
+        p->y = coordinate(&bits);
+        p->z = coordinate(&bits);
+        p->spare = 0;
+    }
+    memset(c->motions, 0, (size_t)c->bodies * sizeof *c->motions);
+}
+
+/* Places lie in two arrays, which change their parts after each step. */
+static hr_status move(const cloud *c, hr_array *const arrays[3],
+                      const double *weights)
+{
+    const hr_extent all = hr_extent1(c->bodies);
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    hr_status status = HR_OK;
+    options.weights = weights;
+    for (int i = 0; i < c->steps && status == HR_OK; i++) {
+        const hr_argument arguments[] = {
+            hr_whole(hr_in(hr_view_of(arrays[i % 2]))),
+            hr_out(hr_view_of(arrays[1 - i % 2])),
+            hr_inout(hr_view_of(arrays[2])), hr_value(&c->law, sizeof c->law)};
+        status = hr_launch_split(c->context, &nbody_step, all, arguments, 4,
+                                 &options);
+    }
+    return status;
+}
+
+/* All steps, from the places in the caller's memory to those at the end, which
+ * are wherever the last step was done until then. */
+static hr_status simulate(cloud *c, const double *weights, double *seconds)
+{
+    const hr_extent all = hr_extent1(c->bodies);
+    hr_array *arrays[3] = {NULL};
+    fill(c);
+    const double start = now();
+    hr_status status =
+        hr_array_wrap(c->context, c->places, sizeof(place), all, 0, &arrays[0]);
+    if (status == HR_OK) {
+        status = hr_array_create_anywhere(c->context, sizeof(place), all,
+                                          &arrays[1]);
+    }
+    if (status == HR_OK) {
+        status = hr_array_wrap(c->context, c->motions, sizeof(motion), all, 0,
+                               &arrays[2]);
+    }
+    if (status == HR_OK) {
+        status = move(c, arrays, weights);
+    }
+    if (status == HR_OK && c->steps % 2 == 1) {
+        status = hr_copy(hr_view_of(arrays[1]), hr_view_of(arrays[0]));
+    }
+    if (status == HR_OK) {
+        status = hr_synchronize(hr_view_of(arrays[0]));
+    }
+    if (status == HR_OK) {
+        status = hr_synchronize(hr_view_of(arrays[2]));
+    }
+    *seconds = now() - start;
+    for (int i = 0; i < 3; i++) {
+        hr_array_destroy(arrays[i]);
+    }
+    return status;
+}
+
+/* The sum of all momenta over what rounding may make of it: each sum of n
+ * forces is off by at most about n * 2^-24 of their sizes, each velocity by two
+ * roundings a step, and is no larger than all that has pulled. */
+static double drift(const cloud *c)
+{
+    double sum[3] = {0}, pull = 0;
+    for (int i = 0; i < c->bodies; i++) {
+        const motion *m = &c->motions[i];
+        sum[0] += m->x;
+        sum[1] += m->y;
+        sum[2] += m->z;
+        pull += m->pull;
+    }
+    const double most = fmax(fabs(sum[0]), fmax(fabs(sum[1]), fabs(sum[2])));
+    return most / (pull * (c->bodies + 2 * c->steps + 8) * 0x1p-24);
+}
+
+static hr_status run(cloud *c, int with_times)
+{
+    const size_t bytes = (size_t)c->bodies * sizeof *c->motions;
+    double equal[MOST_ACCELERATORS], seconds, far = 0;
+    motion *first = malloc(bytes);
+    hr_status status = first != NULL ? HR_OK : HR_ERROR_OUT_OF_MEMORY;
+    int same = 0;
+    for (int i = 0; i < MOST_ACCELERATORS; i++) {
+        equal[i] = 1;
+    }
+    if (status == HR_OK) { /* accelerators as they are worth it */
+        status = simulate(c, NULL, &seconds);
+    }
+    if (status == HR_OK) {
+        far = drift(c);
+        memcpy(first, c->motions, bytes);
+        status = simulate(c, equal, &seconds);
+        same = memcmp(first, c->motions, bytes) == 0;
+    }
+    if (status == HR_OK && with_times) {
+        printf("%.3f s, momentum is off by %.2g of what rounding allows\n",
+               seconds, far);
+    }
+    if (status == HR_OK) {
+        printf("momentum is %s\n",
+               c->law.damping < 1 || far <= 1 ? "conserved" : "not conserved");
+        printf("whatever the bands, bodies move %s\n",
+               same ? "the same to the bit"
+                    : "the same but for how unlike accelerators round");
+    }
+    free(first);
+    return status;
+}
+
+int main(int count, char **arguments)
+{
+    const int given = count == 4;
+    cloud c = {.bodies = given ? atoi(arguments[1]) : 300,
+               .steps = given ? atoi(arguments[2]) : 9,
+               .law = {.mass = 66.73f,
+                       .softening = 1.5625e-6f,
+                       .step = 0.1f,
+                       .damping = given ? (float)atof(arguments[3]) : 1.0f}};
+    if (c.bodies < 1 || c.steps < 1) {
+        fputs("nbody [BODIES STEPS DAMPING]\n", stderr);
+        return 2;
+    }
+    c.places = malloc((size_t)c.bodies * sizeof *c.places);
+    c.motions = malloc((size_t)c.bodies * sizeof *c.motions);
+    hr_status status = HR_ERROR_OUT_OF_MEMORY;
+    if (c.places != NULL && c.motions != NULL) {
+        status = hr_context_create(NULL, &c.context);
+    }
+    if (status == HR_OK) {
+        status = run(&c, given);
+    }
+    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
+    hr_context_destroy(c.context);
+    free(c.places);
+    free(c.motions);
+    return status != HR_OK;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Which accelerators a launch is split over, for machines that are made up:
+ * virtual accelerators of the host that are told how fast they are. */
+#include <math.h>
+#include <stdlib.h>
+
+#include <headrace/headrace.h>
+
+#include "runtime/worker.h"
+#include "support/random.h"
+#include "test.h"
+
+extern const hr_kernel split2;
+
+enum { MOST = 4, ROWS = 1000, COLS = 100 };
+
+/* What an accelerator is told of itself; 0: the kernel was never launched. */
+typedef struct machine {
+    double memory, link, pace; /* bytes/s, bytes/s, s for a row */
+} machine;
+
+typedef struct reach {
+    int before, after;
+} reach;
+
+typedef struct bed {
+    hr_context *context;
+    hr_array *arrays[4];
+    int data[3][ROWS * COLS], table[10];
+} bed;
+
+static void tell(hri_accelerator *a, uint32_t physical, const machine *m)
+{
+    a->physical = physical;
+    a->device->info.host = false; /* as far as plans are concerned */
+    a->up = a->down = m->link;
+    a->bandwidth = (hri_bandwidth){m->memory, m->link, m->link};
+    if (m->pace > 0) {
+        hri_event *start = NULL;
+        CHECK(hri_accelerator_worker(a) == HR_OK);
+        CHECK(hri_worker_time(a, &split2, COLS, 1, &start) == HR_OK);
+        a->worker->timed->seconds = m->pace;
+        a->worker->timed = NULL;
+    }
+}
+
+static void open_bed(bed *b, const machine *machines, uint32_t count,
+                     bool one_device)
+{
+    char list[16];
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    snprintf(list, sizeof list, "%uxhost", count);
+    options.accelerators = list;
+    CHECK(hr_context_create(&options, &b->context) == HR_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        tell(&b->context->accelerators[i], one_device ? 0 : i, &machines[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK(hr_array_wrap(b->context, b->data[i], sizeof(int),
+                            hr_extent2(ROWS, COLS), 0, &b->arrays[i]) == HR_OK);
+    }
+    CHECK(hr_array_wrap(b->context, b->table, sizeof(int), hr_extent1(10), 0,
+                        &b->arrays[3]) == HR_OK);
+}
+
+static void close_bed(bed *b)
+{
+    for (int i = 0; i < 4; i++) {
+        hr_array_destroy(b->arrays[i]);
+    }
+    hr_context_destroy(b->context);
+}
+
+/* A dry run; weights may be NULL. */
+static void plan(const bed *b, const double *weights, hr_band *bands,
+                 hr_split_report *report)
+{
+    const reach r = {1, 1};
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    const hr_argument arguments[] = {
+        hr_near(hr_in(hr_view_of(b->arrays[0])), 1, 1),
+        hr_whole(hr_in(hr_view_of(b->arrays[3]))),
+        hr_inout(hr_view_of(b->arrays[1])), hr_out(hr_view_of(b->arrays[2])),
+        hr_value(&r, sizeof r)};
+    *report = (hr_split_report)HR_SPLIT_REPORT_INIT;
+    report->bands = bands;
+    report->band_capacity = MOST;
+    options.report = report;
+    options.weights = weights;
+    options.dry_run = true;
+    CHECK(hr_launch_split(b->context, &split2, hr_extent2(ROWS, COLS),
+                          arguments, 5, &options) == HR_OK);
+}
+
+static const struct {
+    const char *name;
+    machine machines[MOST];
+    uint32_t count;
+    bool one_device;
+    uint32_t used;
+    int64_t rows[MOST]; /* within a few; those of accelerators not used: 0 */
+    hr_bound bound;
+} cases[] = {
+    {"equal ones share arithmetic",
+     {{1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}},
+     2,
+     false,
+     2,
+     {500, 500},
+     HR_BOUND_COMPUTE},
+    {"shares are as rates",
+     {{1e12, 1e12, 1e-3}, {1e12, 1e12, 3e-3}},
+     2,
+     false,
+     2,
+     {750, 250},
+     HR_BOUND_COMPUTE},
+    {"virtual ones of a device are no faster than one",
+     {{1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}},
+     2,
+     true,
+     1,
+     {1000, 0},
+     HR_BOUND_COMPUTE},
+    {"links of their own are shared out",
+     {{1e12, 1e6, 0}, {1e12, 1e6, 0}, {1e12, 2e6, 0}},
+     3,
+     false,
+     3,
+     {250, 250, 500},
+     HR_BOUND_LINK},
+    {"one that is too slow to help is left out",
+     {{1e12, 1e12, 1e-3}, {1e12, 1e12, 5e-2}},
+     2,
+     false,
+     1,
+     {1000, 0},
+     HR_BOUND_COMPUTE},
+    {"what was never launched is guessed from what was",
+     {{1e12, 1e12, 1e-3}, {5e11, 1e12, 0}},
+     2,
+     false,
+     2,
+     {667, 333},
+     HR_BOUND_COMPUTE},
+    {"work that is too little for two",
+     {{1e12, 1e12, 1e-9}, {1e12, 1e12, 1e-9}},
+     2,
+     false,
+     1,
+     {1000, 0},
+     HR_BOUND_COMPUTE},
+};
+
+static void known_choices(bed *b)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hr_band bands[MOST];
+        hr_split_report report;
+        TEST_CASE(cases[i].name);
+        open_bed(b, cases[i].machines, cases[i].count, cases[i].one_device);
+        plan(b, NULL, bands, &report);
+        CHECK(report.used == cases[i].used);
+        CHECK(report.bound == cases[i].bound);
+        for (uint32_t k = 0; k < cases[i].count; k++) {
+            const int64_t off = bands[k].count - cases[i].rows[k];
+            CHECK(off >= -10 && off <= 10);
+        }
+        close_bed(b);
+    }
+}
+
+/* Whatever the machine, what is chosen is foreseen to take no longer than the
+ * best accelerator alone. */
+static void random_choices(bed *b, int count)
+{
+    random_source random = {3};
+    TEST_CASE("never slower than the best alone");
+    for (int i = 0; i < count; i++) {
+        machine machines[MOST];
+        hr_band bands[MOST];
+        hr_split_report report;
+        double best = INFINITY;
+        for (int k = 0; k < MOST; k++) {
+            const double pace = pow(10, -2 - 3 * fabs(random_unit(&random)));
+            machines[k] =
+                (machine){pow(10, 9 + 2 * random_unit(&random)),
+                          pow(10, 7 + 2 * random_unit(&random)),
+                          random_between(&random, 0, 1) == 0 ? 0 : pace};
+        }
+        open_bed(b, machines, MOST, random_between(&random, 0, 3) == 0);
+        for (int k = 0; k < MOST; k++) {
+            double alone[MOST] = {0};
+            alone[k] = 1;
+            plan(b, alone, bands, &report);
+            best = fmin(best, report.seconds);
+        }
+        plan(b, NULL, bands, &report);
+        CHECK(report.seconds <= 1.000001 * best);
+        close_bed(b);
+    }
+}
+
+/* Results that lie in bands stay where they are: nothing but what rows need of
+ * their neighbours is moved. */
+static void stays(bed *b)
+{
+    static const machine equal[2] = {{1e12, 1e6, 1e-3}, {1e12, 1e6, 1e-3}};
+    const double halves[] = {1, 1};
+    const reach r = {1, 1};
+    hr_band bands[MOST];
+    hr_split_report report;
+    TEST_CASE("bands stay where they are");
+    open_bed(b, equal, 2, false);
+    for (uint32_t i = 0; i < 2; i++) { /* there is a launch to be done */
+        b->context->accelerators[i].device->info.host = true;
+    }
+    hr_split_options options = HR_SPLIT_OPTIONS_INIT;
+    options.weights = halves;
+    const hr_argument arguments[] = {
+        hr_near(hr_in(hr_view_of(b->arrays[0])), 1, 1),
+        hr_whole(hr_in(hr_view_of(b->arrays[3]))),
+        hr_inout(hr_view_of(b->arrays[1])), hr_out(hr_view_of(b->arrays[2])),
+        hr_value(&r, sizeof r)};
+    CHECK(hr_launch_split(b->context, &split2, hr_extent2(ROWS, COLS),
+                          arguments, 5, &options) == HR_OK);
+    CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_OK);
+    for (uint32_t i = 0; i < 2; i++) { /* not what it took just now */
+        tell(&b->context->accelerators[i], i, &equal[i]);
+    }
+    plan(b, NULL, bands, &report);
+    CHECK(report.used == 2 && bands[0].count == ROWS / 2);
+    CHECK(report.traffic.up == 0 && report.traffic.peer == 0);
+    close_bed(b);
+}
+
+int main(void)
+{
+    bed *b = calloc(1, sizeof *b);
+    CHECK(b != NULL);
+    if (b != NULL) {
+        known_choices(b);
+        random_choices(b, 100);
+        stays(b);
+    }
+    free(b);
+    return test_end();
+}

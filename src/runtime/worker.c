@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "runtime/relay.h"
+
 void hri_accelerator_drop_worker(hri_accelerator *accelerator)
 {
     hri_worker *w = accelerator->worker;
@@ -35,10 +37,9 @@ static hr_status create(hri_accelerator *accelerator)
                         accelerator->path);
     }
     accelerator->worker = w;
-    hri_device *device = accelerator->device;
-    hr_status status = hri_queue_create(device, false, &w->queue);
+    hr_status status = hri_queue_create(accelerator, false, &w->queue);
     if (status == HR_OK) {
-        status = device->ops->create_event(device, &w->start);
+        status = hri_relay_event_create(accelerator, &w->start);
     }
     if (status != HR_OK) {
         hri_accelerator_drop_worker(accelerator);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grid/balance.h"
 #include "grid/replay.h"
 
 hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
@@ -236,6 +237,9 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
         status = hri_grid_lay_out(grid, grid->weights, grid->bands);
         pthread_mutex_unlock(&grid->context->lock);
     }
+    if (status == HR_OK) {
+        status = hri_balance_create(grid, &grid->balance);
+    }
     return status == HR_OK ? hri_grid_renew(grid) : status;
 }
 
@@ -284,6 +288,7 @@ void hr_grid_destroy(hr_grid *grid)
         return;
     }
     hri_replay_forget(grid);
+    hri_balance_destroy(grid->balance);
     for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
         hri_slabs_destroy(grid->fields[f].slabs, grid->band_count);
         free(grid->fields[f].values);

@@ -69,8 +69,9 @@ struct hr_grid {
     bool fixed;      /* they stay */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;
-    struct hri_replay *replay; /* replay.h; NULL: nothing is kept */
-    hri_error error;           /* of work whose values are lost */
+    struct hri_replay *replay;   /* replay.h; NULL: nothing is kept */
+    struct hri_balance *balance; /* balance.h; NULL: bands stay */
+    hri_error error;             /* of work whose values are lost */
 };
 
 /* ---- layout.c: which band has which rows */
@@ -140,6 +141,12 @@ hr_status hri_copy_cells(hr_grid *grid, const hri_field *field,
 /* ---- step.c: enqueue a step. The context's lock is held. */
 hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages,
                             size_t count);
+
+/* Give slabs the room that so many steps from one exchange ask for; one step,
+ * when bands are not as wide, or rows come from the other end of the grid. The
+ * lock is not held. */
+hr_status hri_grid_deepen(hr_grid *grid, const hr_stage *stages, size_t count,
+                          uint32_t steps);
 
 /* ---- stage.c: the rules of stages */
 hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,

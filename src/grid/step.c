@@ -4,6 +4,7 @@
 
 #include "arrays/launch.h"
 #include "base/size.h"
+#include "grid/balance.h"
 #include "grid/replay.h"
 
 enum { FIRST_STEPS = 2 }; /* after which halos are as fresh as in later ones */
@@ -162,7 +163,7 @@ static hri_cells cells_for(const staging *s, const hr_argument *a,
 }
 
 static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
-                        const hri_cells *cells)
+                        const hri_cells *cells, hri_event *start)
 {
     const hr_grid *grid = s->grid;
     const hr_stage *stage = s->stage;
@@ -170,6 +171,7 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
     hri_window windows[HR_MOST_PARAMETERS] = {{{0}, {0}}};
     hri_part part = hri_part_of(grid->extent);
     part.windows = windows;
+    part.start = start;
     part.tile = stage->tile.rank > 0 ? &stage->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         part.first[d] = cells->lo[d];
@@ -202,22 +204,34 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
 }
 
 /* Run rows lo to before hi of the stage on a band, and what follows from them
- * beyond the ends of other dimensions. */
-static hr_status run_rows(const staging *s, uint32_t band, hr_queue *queue,
+ * beyond the ends of other dimensions; inner ones may be timed. */
+static hr_status run_rows(const staging *s, uint32_t band, bool inner,
                           int64_t lo, int64_t hi)
 {
+    hr_grid *grid = s->grid;
+    const int64_t n = grid->extent.size[0];
+    const size_t index = (size_t)(s->stage - s->stages);
+    hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
+    hri_event *start = NULL;
     hri_cells cells = s->cells;
     cells.lo[0] = hri_max(cells.lo[0], lo);
     cells.hi[0] = hri_min(cells.hi[0], hi);
     if (cells.lo[0] >= cells.hi[0]) {
         return HR_OK;
     }
-    hr_status status = launch(s, band, queue, &cells);
+    if (inner) {
+        start = hri_balance_start(grid, index, band, cells.hi[0] - cells.lo[0]);
+    }
+    hr_status status = launch(s, band, queue, &cells, start);
+    if (status == HR_OK && start != NULL) {
+        status = hri_balance_end(grid, index, band);
+    }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
         if (a->field > 0 && is_written(a)) {
-            status = hri_boundary_fill(s->grid, a->field - 1, band, queue,
-                                       cells.lo[0], cells.hi[0]);
+            status = hri_boundary_fill(grid, a->field - 1, band, queue,
+                                       hri_max(cells.lo[0], 0),
+                                       hri_min(cells.hi[0], n));
         }
     }
     return status;
@@ -262,9 +276,9 @@ static hr_status run_bands(const staging *s)
         }
         rows_of(s, band, &lo, &hi);
         inner_of(s, band, lo, hi, &first, &end);
-        status = run_rows(s, b, band->edge, lo, first);
+        status = run_rows(s, b, false, lo, first);
         if (status == HR_OK) {
-            status = run_rows(s, b, band->edge, end, hi);
+            status = run_rows(s, b, false, end, hi);
         }
     }
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
@@ -274,7 +288,7 @@ static hr_status run_bands(const staging *s)
         }
         rows_of(s, band, &lo, &hi);
         inner_of(s, band, lo, hi, &first, &end);
-        status = run_rows(s, b, band->inner, first, end);
+        status = run_rows(s, b, true, first, end);
     }
     return status;
 }
@@ -341,10 +355,8 @@ hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages, size_t count)
 
 /* ---- the calls */
 
-/* Give slabs the room that so many steps from one exchange ask for; one step,
- * when bands are not as wide, or rows come from the other end of the grid. */
-static hr_status deepen(hr_grid *grid, const hr_stage *stages, size_t count,
-                        uint32_t steps)
+hr_status hri_grid_deepen(hr_grid *grid, const hr_stage *stages, size_t count,
+                          uint32_t steps)
 {
     hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
     bool more = false, fits = true;
@@ -394,7 +406,7 @@ hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
 {
     hr_status status = check(grid, stages, count, steps);
     if (status == HR_OK && grid->wanted > 0) {
-        status = deepen(grid, stages, count, grid->wanted);
+        status = hri_grid_deepen(grid, stages, count, grid->wanted);
     }
     if (status != HR_OK) {
         return status;
@@ -405,12 +417,16 @@ hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
             status = hri_replay_steps(grid, stages, count, steps - n, &done);
         }
         if (done == 0 && status == HR_OK) {
+            hri_balance_begin(grid);
             pthread_mutex_lock(&grid->context->lock);
             status = hri_grid_run_step(grid, stages, count);
             pthread_mutex_unlock(&grid->context->lock);
             done = 1;
         }
         n += done;
+        if (status == HR_OK) {
+            status = hri_balance_settle(grid, stages, count, steps - n);
+        }
     }
     return hri_grid_keep(grid, status);
 }

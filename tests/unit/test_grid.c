@@ -279,7 +279,7 @@ static void run(bed *b, uint64_t seed)
     make_fields(b);
     options.accelerators = list;
     options.accelerator_count = accelerators;
-    options.weights = weights;
+    options.weights = any(b, 0, 2) > 0 ? weights : NULL;
     options.steps_per_exchange = (uint32_t)any(b, 0, 4);
     for (uint32_t i = 0; i < accelerators; i++) {
         list[i] = accelerators - 1 - i;
@@ -298,7 +298,7 @@ static void run(bed *b, uint64_t seed)
     for (uint32_t f = 0; f < FIELDS; f++) {
         CHECK(hr_grid_scatter(b->grid, f, b->model[f]) == HR_OK);
     }
-    const int64_t steps = any(b, 1, 5);
+    const int64_t steps = any(b, 0, 9) > 0 ? any(b, 1, 5) : any(b, 34, 70);
     CHECK(step(b, steps) == HR_OK);
     for (int64_t i = 0; i < steps; i++) {
         model_step(b);

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "grid/balance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "runtime/relay.h"
+
+enum {
+    STAGES = 4, /* that are timed, from the first on */
+    SOON = 8,   /* the first steps that are timed are 1 and 1 + SOON ... */
+    PERIOD = 64 /* ... and then every so many */
+};
+
+/* A kernel on the inner rows of a band. */
+typedef struct timing {
+    hri_event *start, *end;
+    double rows; /* 0: it was not timed */
+} timing;
+
+struct hri_balance {
+    uint32_t bands;
+    bool timing, pending; /* this step is timed; one is that is not done */
+    int64_t next;         /* the step to be timed */
+    double *pace;         /* seconds for a row, of each band; 0: not known */
+    timing *timings;      /* [band][stage] */
+};
+
+static timing *timing_of(const hri_balance *b, uint32_t band, size_t stage)
+{
+    return &b->timings[band * STAGES + stage];
+}
+
+void hri_balance_destroy(hri_balance *balance)
+{
+    if (balance == NULL) {
+        return;
+    }
+    for (uint32_t i = 0;
+         balance->timings != NULL && i < balance->bands * STAGES; i++) {
+        timing *t = &balance->timings[i];
+        if (t->start != NULL) {
+            t->start->ops->destroy(t->start);
+        }
+        if (t->end != NULL) {
+            t->end->ops->destroy(t->end);
+        }
+    }
+    free(balance->timings);
+    free(balance->pace);
+    free(balance);
+}
+
+static hr_status create_events(const hr_grid *grid, hri_balance *b)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
+        hri_accelerator *a =
+            &grid->context->accelerators[grid->bands[i].accelerator];
+        for (size_t s = 0; s < STAGES && status == HR_OK; s++) {
+            timing *t = timing_of(b, i, s);
+            status = hri_relay_event_create(a, &t->start);
+            if (status == HR_OK) {
+                status = hri_relay_event_create(a, &t->end);
+            }
+        }
+    }
+    return status;
+}
+
+hr_status hri_balance_create(const hr_grid *grid, hri_balance **balance)
+{
+    const uint32_t bands = grid->band_count;
+    *balance = NULL;
+    if (grid->fixed || hri_grid_busy(grid) < 2) {
+        return HR_OK;
+    }
+    hri_balance *b = calloc(1, sizeof *b);
+    if (b != NULL) {
+        *b = (hri_balance){
+            .bands = bands,
+            .next = 1,
+            .pace = calloc(bands, sizeof *b->pace),
+            .timings = calloc((size_t)bands * STAGES, sizeof *b->timings)};
+    }
+    hr_status status = HR_OK;
+    if (b == NULL || b->pace == NULL || b->timings == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    } else {
+        status = create_events(grid, b);
+    }
+    if (status != HR_OK) {
+        hri_balance_destroy(b);
+        return status;
+    }
+    *balance = b;
+    return HR_OK;
+}
+
+/* ---- timing */
+
+void hri_balance_begin(hr_grid *grid)
+{
+    hri_balance *b = grid->balance;
+    if (b == NULL) {
+        return;
+    }
+    b->timing = !b->pending && (int64_t)grid->state.steps >= b->next;
+    for (uint32_t i = 0; b->timing && i < b->bands * STAGES; i++) {
+        b->timings[i].rows = 0;
+    }
+}
+
+hri_event *hri_balance_start(hr_grid *grid, size_t stage, uint32_t band,
+                             int64_t rows)
+{
+    const hri_balance *b = grid->balance;
+    if (b == NULL || !b->timing || stage >= STAGES || rows < 1) {
+        return NULL;
+    }
+    timing *t = timing_of(b, band, stage);
+    t->rows = (double)rows;
+    return t->start;
+}
+
+hr_status hri_balance_end(hr_grid *grid, size_t stage, uint32_t band)
+{
+    hri_balance *b = grid->balance;
+    if (b == NULL || !b->timing || stage >= STAGES ||
+        timing_of(b, band, stage)->rows == 0) {
+        return HR_OK;
+    }
+    hri_queue *queue = grid->bands[band].inner->queue;
+    b->pending = true;
+    return queue->ops->record(queue, timing_of(b, band, stage)->end);
+}
+
+/* Whether all that was timed has run; the first time it is waited for, since
+ * bands that were guessed may be far off. */
+static bool is_done(const hri_balance *b)
+{
+    bool done = true;
+    for (uint32_t i = 0; i < b->bands * STAGES && done; i++) {
+        hri_event *end = b->timings[i].end;
+        if (b->timings[i].rows == 0) {
+            continue;
+        }
+        hr_status status =
+            b->next == 1 ? end->ops->wait(end) : end->ops->query(end, &done);
+        done = done && status == HR_OK;
+    }
+    return done;
+}
+
+/* Seconds for a row of all stages that were timed; 0: none was. */
+static double pace_of(const hri_balance *b, uint32_t band)
+{
+    double pace = 0;
+    for (size_t s = 0; s < STAGES; s++) {
+        const timing *t = timing_of(b, band, s);
+        uint64_t ns = 0;
+        if (t->rows > 0 &&
+            t->start->ops->elapsed(t->start, t->end, &ns) == HR_OK) {
+            pace += (double)ns * 1e-9 / t->rows;
+        }
+    }
+    return pace;
+}
+
+/* Half of what was known stays: others use the machine, too. */
+static void learn(hri_balance *b)
+{
+    for (uint32_t i = 0; i < b->bands; i++) {
+        const double pace = pace_of(b, i);
+        if (pace > 0) {
+            b->pace[i] = b->pace[i] > 0 ? (b->pace[i] + pace) / 2 : pace;
+        }
+    }
+    b->pending = false;
+    b->next += b->next == 1 ? SOON : PERIOD;
+}
+
+/* ---- what follows */
+
+/* Whether the pace of every band that has rows is known. */
+static bool is_known(const hr_grid *grid)
+{
+    bool known = true;
+    for (uint32_t i = 0; i < grid->band_count; i++) {
+        known = known && (hri_band_is_empty(&grid->bands[i]) ||
+                          grid->balance->pace[i] > 0);
+    }
+    return known;
+}
+
+/* Seconds that a step of these bands takes. */
+static double step_of(const hri_balance *b, const hri_band *bands)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < b->bands; i++) {
+        const double seconds =
+            (double)(bands[i].end - bands[i].first) * b->pace[i];
+        most = seconds > most ? seconds : most;
+    }
+    return most;
+}
+
+/* Seconds that moving is taken to cost, at the least. */
+static double cost_of(const hr_grid *grid)
+{
+    const double beginning = 2e-3, rate = 10e9; /* bytes/s */
+    double bytes = 0;
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        bytes += (double)hri_slab_row_bytes(grid, &grid->fields[f]) *
+                 (double)grid->extent.size[0];
+    }
+    return beginning + bytes / rate;
+}
+
+/* Give the bands rows by their pace, when a step is to be a tenth faster and
+ * those to come make up for it: at least as many as were made. */
+static hr_status move(hr_grid *grid, int64_t left)
+{
+    const hri_balance *b = grid->balance;
+    const double least = 0.9;
+    double *weights = calloc(b->bands, sizeof *weights);
+    hri_band *bands = calloc(b->bands, sizeof *bands);
+    hr_status status = HR_OK;
+    if (weights == NULL || bands == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
+    for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
+        weights[i] = b->pace[i] > 0 ? 1 / b->pace[i] : 0;
+    }
+    if (status == HR_OK) {
+        memcpy(bands, grid->bands, b->bands * sizeof *bands);
+        pthread_mutex_lock(&grid->context->lock);
+        status = hri_grid_lay_out(grid, weights, bands);
+        pthread_mutex_unlock(&grid->context->lock);
+    }
+    if (status == HR_OK) {
+        const double now = step_of(b, grid->bands), then = step_of(b, bands);
+        const double steps = (double)left + (double)grid->state.steps;
+        if (then < least * now && (now - then) * steps > cost_of(grid)) {
+            status = hr_grid_rebalance(grid, weights);
+        }
+    }
+    free(weights);
+    free(bands);
+    return status;
+}
+
+/* Steps from one exchange, so that its cost and that of cells which two bands
+ * work out are least together. Where a step takes long, exchanges are hidden
+ * behind it. */
+static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
+                           size_t count)
+{
+    const double exchange = 20e-6; /* H200s, 2026-11: queues wait for queues */
+    const hri_balance *b = grid->balance;
+    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
+    uint32_t best = 1;
+    int64_t reach = 0;
+    double pace = 0, least = 0;
+    if (step_of(b, grid->bands) > 4 * exchange) {
+        return 1;
+    }
+    hri_stages_need(grid, stages, count, 0, 1, need, room);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        reach = hri_max(reach,
+                        hri_max(need[f].of[HRI_BEFORE], need[f].of[HRI_AFTER]));
+    }
+    for (uint32_t i = 0; i < b->bands; i++) {
+        pace = b->pace[i] > pace ? b->pace[i] : pace;
+    }
+    for (uint32_t k = 1; k <= 16; k *= 2) {
+        const double cost =
+            exchange / k + pace * (double)reach * (double)(k - 1);
+        if (k == 1 || cost < least) {
+            least = cost;
+            best = k;
+        }
+    }
+    return best;
+}
+
+hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
+                             size_t count, int64_t left)
+{
+    hri_balance *b = grid->balance;
+    if (b == NULL) {
+        return HR_OK;
+    }
+    b->timing = false;
+    if (!b->pending || !is_done(b)) {
+        return HR_OK;
+    }
+    learn(b);
+    if (!is_known(grid)) {
+        return HR_OK;
+    }
+    hr_status status = move(grid, left);
+    if (status == HR_OK && grid->wanted == 0) {
+        status = hri_grid_deepen(grid, stages, count,
+                                 best_steps(grid, stages, count));
+    }
+    /* where there is no room, all stays as it is */
+    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
+}

@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "filter/piece.h"
 #include "filter/rate.h"
-#include "filter/shape.h"
 #include "runtime/links.h"
 #include "runtime/memory.h"
 
@@ -107,16 +106,17 @@ static int64_t rows_that_fit(const hri_filter_job *job,
                              const hri_accelerator *a, int64_t rows,
                              uint64_t room)
 {
-    int64_t low = 0, high = hri_ceil_div(rows, HRI_STRIP_BLOCK);
+    const int64_t block = hri_filter_block(job);
+    int64_t low = 0, high = hri_ceil_div(rows, block);
     while (low < high) {
         const int64_t middle = low + (high - low + 1) / 2;
-        if (hri_piece_bytes(job, a, middle * HRI_STRIP_BLOCK) <= room) {
+        if (hri_piece_bytes(job, a, middle * block) <= room) {
             low = middle;
         } else {
             high = middle - 1;
         }
     }
-    return low * HRI_STRIP_BLOCK;
+    return low * block;
 }
 
 /* How many rows at a time: a few pieces, so that they come while others are
@@ -144,7 +144,7 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
                           "%lld",
                           s->accelerator->path, (unsigned long long)room,
                           (unsigned long long)hri_piece_bytes(
-                              job, s->accelerator, HRI_STRIP_BLOCK),
+                              job, s->accelerator, hri_filter_block(job)),
                           (long long)job->in.cols,
                           (long long)job->window->reach);
 }
@@ -154,7 +154,8 @@ static hr_status cut(const hri_filter_job *job, hri_filter_plan *plan)
 {
     double speed = 0.0, before = 0.0;
     const int64_t rows = job->out.rows;
-    const int64_t blocks = hri_ceil_div(rows, HRI_STRIP_BLOCK);
+    const int64_t block = hri_filter_block(job);
+    const int64_t blocks = hri_ceil_div(rows, block);
     hr_status status = HR_OK;
     int64_t first = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
@@ -168,7 +169,7 @@ static hr_status cut(const hri_filter_job *job, hri_filter_plan *plan)
                 ? blocks
                 : (int64_t)((double)blocks * before / speed + 0.5);
         s->first = first;
-        s->last = hri_min(last * HRI_STRIP_BLOCK, rows);
+        s->last = hri_min(last * block, rows);
         first = s->last;
         if (s->last > s->first) {
             status = set_height(job, s);

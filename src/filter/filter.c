@@ -3,6 +3,7 @@
  * to a report. */
 #include <headrace/filter.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 #include <headrace/array.h>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "filter/cost.h"
+#include "filter/fft.h"
 #include "filter/piece.h"
 
 const char *hr_edges_name(hr_edges edges)
@@ -32,6 +34,7 @@ typedef struct call {
     uint64_t start_ns;
     hri_filter_job job;
     hri_accelerator **accelerators; /* [count] */
+    hri_accelerator **able;         /* those of them that transform */
     uint32_t count;
     hri_filter_plan plan;
 } call;
@@ -97,8 +100,9 @@ static hr_status choose_accelerators(call *c, hr_context *context)
                         wanted, all);
     }
     c->accelerators = calloc(wanted, sizeof(hri_accelerator *));
+    c->able = calloc(wanted, sizeof(hri_accelerator *));
     c->plan.shares = calloc(wanted, sizeof *c->plan.shares);
-    if (c->accelerators == NULL || c->plan.shares == NULL) {
+    if (c->accelerators == NULL || c->able == NULL || c->plan.shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
     }
     hr_status status = HR_OK;
@@ -128,36 +132,69 @@ static hr_status find_factors(hri_filter_job *job)
     return status;
 }
 
+/* Fourier transforms are for accelerators of the host. */
+static hr_status plan_fft(call *c)
+{
+    const hri_fftw *api;
+    uint32_t count = 0;
+    hr_status status = hri_fft_find(c->job.in.type, &api);
+    for (uint32_t i = 0; i < c->count && status == HR_OK; i++) {
+        hri_accelerator *a = c->accelerators[i];
+        if (hri_filter_strips(c->job.context, a)) {
+            c->able[count++] = a;
+        }
+    }
+    if (status == HR_OK && count == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "filter: none of the %u accelerators transforms: only "
+                        "the host does, unless HEADRACE_CHECK is set",
+                        c->count);
+    }
+    return status == HR_OK
+               ? hri_filter_plan_make(&c->job, c->able, count, &c->plan)
+               : status;
+}
+
 static hr_status plan_method(call *c, hr_filter_method method)
 {
     c->job.method = method;
-    return hri_filter_plan_make(&c->job, c->accelerators, c->count, &c->plan);
+    return method == HR_FILTER_FFT
+               ? plan_fft(c)
+               : hri_filter_plan_make(&c->job, c->accelerators, c->count,
+                                      &c->plan);
 }
 
-/* The faster one. */
+/* The fastest of those that are there and fit; the direct one is the last. */
+static hr_status find_fastest(call *c, hr_filter_method *fastest)
+{
+    double least = INFINITY;
+    hr_status status = HR_OK;
+    for (int i = HR_FILTER_FFT; i >= HR_FILTER_DIRECT; i--) {
+        const hr_filter_method method = (hr_filter_method)i;
+        if (method == HR_FILTER_SEPARABLE && c->job.factors.rank == 0) {
+            continue;
+        }
+        status = plan_method(c, method);
+        if (status == HR_OK && c->plan.seconds < least) {
+            least = c->plan.seconds;
+            *fastest = method;
+        } else if (status != HR_OK && status != HR_ERROR_UNSUPPORTED &&
+                   status != HR_ERROR_OUT_OF_MEMORY) {
+            return status;
+        }
+    }
+    return least < INFINITY ? HR_OK : status;
+}
+
 static hr_status choose_method(call *c)
 {
     hr_filter_method wanted = c->job.options.method;
     hr_status status = HR_OK;
-    if (wanted == HR_FILTER_FFT) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "filter: there is no library for Fourier transforms");
-    }
-    if (wanted != HR_FILTER_DIRECT) {
+    if (wanted == HR_FILTER_AUTO || wanted == HR_FILTER_SEPARABLE) {
         status = find_factors(&c->job);
     }
-    if (status == HR_OK && wanted == HR_FILTER_AUTO &&
-        c->job.factors.rank == 0) {
-        wanted = HR_FILTER_DIRECT;
-    }
     if (status == HR_OK && wanted == HR_FILTER_AUTO) {
-        status = plan_method(c, HR_FILTER_DIRECT);
-        const double direct = c->plan.seconds;
-        if (status == HR_OK) {
-            status = plan_method(c, HR_FILTER_SEPARABLE);
-        }
-        wanted =
-            direct < c->plan.seconds ? HR_FILTER_DIRECT : HR_FILTER_SEPARABLE;
+        status = find_fastest(c, &wanted);
     }
     return status == HR_OK ? plan_method(c, wanted) : status;
 }
@@ -286,17 +323,18 @@ static void finish(call *c)
 {
     hri_filter_job_finish(&c->job);
     free(c->accelerators);
+    free(c->able);
     free(c->plan.shares);
 }
 
 static void fill_report(const call *c, hr_filter_report *report)
 {
     const hri_filter_job *job = &c->job;
-    const bool direct = job->method == HR_FILTER_DIRECT;
+    const bool separable = job->method == HR_FILTER_SEPARABLE;
     hr_filter_report r = {.size = sizeof r,
                           .method = job->method,
-                          .rank = direct ? 0 : job->factors.rank,
-                          .window_error = direct ? 0.0 : job->factors.error,
+                          .rank = separable ? job->factors.rank : 0,
+                          .window_error = separable ? job->factors.error : 0.0,
                           .seconds = c->plan.seconds,
                           .predicted = c->plan.seconds,
                           .bound = c->plan.bound};

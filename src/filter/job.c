@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "filter/edge.h"
+#include "filter/fft.h"
 
 typedef long long ll; /* for %lld */
 
@@ -181,7 +182,21 @@ int64_t hri_filter_extent(const hri_filter_job *job)
 double hri_filter_products(const hri_filter_job *job)
 {
     const double n = (double)hri_filter_extent(job);
-    return job->method == HR_FILTER_DIRECT
-               ? n * n
-               : 2.0 * n * (double)job->factors.rank;
+    if (job->method == HR_FILTER_DIRECT) {
+        return n * n;
+    }
+    if (job->method == HR_FILTER_SEPARABLE) {
+        return 2.0 * n * (double)job->factors.rank;
+    }
+    const int64_t edge = hri_fft_edge(job);
+    const double area = (double)edge * (double)edge;
+    return hri_fft_blocks(job, edge) * 2.5 * area * log2(area) /
+           ((double)job->out.rows * (double)job->out.cols);
+}
+
+int64_t hri_filter_block(const hri_filter_job *job)
+{
+    return job->method == HR_FILTER_FFT
+               ? hri_fft_edge(job) - 2 * job->window->reach
+               : HRI_STRIP_BLOCK;
 }

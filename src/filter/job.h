@@ -35,8 +35,15 @@ hr_status hri_filter_job_turn(hri_filter_job *job);
 /* 2 reach + 1 */
 int64_t hri_filter_extent(const hri_filter_job *job);
 
-/* Multiplications and additions for an element of out. */
+/* Multiplications and additions for an element of out, or what makes up for
+ * them. */
 double hri_filter_products(const hri_filter_job *job);
+
+/* Bands begin at multiples of so many rows: what lies in one block of rows has
+ * one order of summation, however the picture is cut. */
+int64_t hri_filter_block(const hri_filter_job *job);
+
+typedef struct hri_fft hri_fft; /* fft.h */
 
 /* Numbers of the picture's type in host memory, and arrays over them. */
 typedef struct hri_table {
@@ -51,6 +58,7 @@ typedef struct hri_filter_tables {
     hri_table across, down; /* for kernels/dialect/filter.c; directly, across is
                                all weights */
     bool folded;            /* strip_across has half of symmetric filters */
+    hri_fft *fft;           /* of HR_FILTER_FFT alone */
 } hri_filter_tables;
 
 /* To be finished in any case. */

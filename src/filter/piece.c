@@ -5,6 +5,7 @@
 
 #include "arrays/event.h"
 #include "base/size.h"
+#include "filter/fft.h"
 #include "filter/kernels.h"
 #include "filter/shape.h"
 
@@ -115,6 +116,34 @@ static hr_status launch_strips(const hri_piece *piece,
         &one, arguments, 8);
 }
 
+/* Two items for each thread, which take the blocks in turns. */
+static hr_status launch_fft(const hri_piece *piece, const hri_filter_job *job,
+                            const hri_filter_tables *t, hr_queue *queue,
+                            hr_argument constant)
+{
+    enum { ITEMS_EACH = 2 };
+    const bool single = job->in.type == HR_F32;
+    const hri_filter_shape shape = shape_of(piece, job, false);
+    const int64_t valid = hri_filter_block(job);
+    const int64_t blocks = hri_ceil_div(piece->last - piece->first, valid) *
+                           hri_ceil_div(job->out.cols, valid);
+    const int64_t most =
+        ITEMS_EACH * (int64_t)queue->accelerator->device->info.compute_units;
+    const size_t scratch =
+        (size_t)hri_fft_scratch(t->fft->edge) * hr_type_size(job->in.type);
+    const hr_argument arguments[] = {hr_in(hr_view_of(piece->in)),
+                                     hr_in(hr_view_of(t->apron.array)),
+                                     hr_out(hr_view_of(piece->out)),
+                                     hr_value(&shape, sizeof shape),
+                                     constant,
+                                     hr_value(t->fft, sizeof *t->fft),
+                                     hr_tile_bytes(scratch)};
+    const hr_extent one = hr_extent1(1);
+    return hr_launch(queue,
+                     single ? &hri_filter_fft_float : &hri_filter_fft_double,
+                     hr_extent1(hri_min(blocks, most)), &one, arguments, 7);
+}
+
 static hr_status launch_direct(const hri_piece *piece,
                                const hri_filter_job *job,
                                const hri_filter_tables *t, hr_queue *queue,
@@ -170,6 +199,9 @@ hr_status hri_piece_launch(const hri_piece *piece, const hri_filter_job *job,
     const hr_argument constant = job->in.type == HR_F32
                                      ? hr_value(&narrow, sizeof narrow)
                                      : hr_value(&wide, sizeof wide);
+    if (job->method == HR_FILTER_FFT) {
+        return launch_fft(piece, job, tables, queue, constant);
+    }
     if (hri_filter_strips(job->context, queue->accelerator)) {
         return launch_strips(piece, job, tables, queue, constant);
     }
@@ -199,12 +231,12 @@ uint64_t hri_piece_bytes(const hri_filter_job *job,
     const uint64_t n = (uint64_t)hri_filter_extent(job);
     const uint64_t out_row = (uint64_t)job->out.cols * element + ROW_BYTES;
     const uint64_t seen = (uint64_t)rows + n - 1;
-    const bool direct = job->method == HR_FILTER_DIRECT;
+    const uint64_t rank =
+        job->method == HR_FILTER_SEPARABLE ? (uint64_t)job->factors.rank : 0;
     uint64_t piece = seen * in_row + (uint64_t)rows * out_row;
-    if (!direct && !hri_filter_strips(job->context, accelerator)) {
-        piece += (uint64_t)job->factors.rank * seen * out_row;
+    if (!hri_filter_strips(job->context, accelerator)) {
+        piece += rank * seen * out_row;
     }
-    const uint64_t weights =
-        n * (direct ? n : 2 * (uint64_t)job->factors.rank) * element;
+    const uint64_t weights = n * (rank > 0 ? 2 * rank : n) * element;
     return 2 * piece + n * in_row + weights + 8 * (uint64_t)SPARE_BYTES;
 }

@@ -23,15 +23,18 @@ static const double long_enough = 3e-3;
 /* Jobs of fewer products are planned with a rate that is known or guessed. */
 static const double small_products = 1e9, guessed_rate = 1e10;
 
-static uint32_t rate_index(const hri_filter_job *job)
-{
-    return (job->in.type == HR_F64 ? 2u : 0u) +
-           (job->method == HR_FILTER_SEPARABLE ? 1u : 0u);
-}
+/* Loading the library and making plans would take longer than such jobs. */
+static const double guessed_fft_rate = 1e8;
 
 static const char *const names[HRI_FILTER_RATES] = {
-    "filter-direct-f32", "filter-separable-f32", "filter-direct-f64",
-    "filter-separable-f64"};
+    "filter-direct-f32", "filter-separable-f32", "filter-fft-f32",
+    "filter-direct-f64", "filter-separable-f64", "filter-fft-f64"};
+
+static uint32_t rate_index(const hri_filter_job *job)
+{
+    return (job->in.type == HR_F64 ? HRI_FILTER_RATES / 2u : 0u) +
+           (uint32_t)job->method - (uint32_t)HR_FILTER_DIRECT;
+}
 
 /* A second launch of a piece whose data is there. */
 static hr_status time_launch(const hri_piece *piece, const hri_filter_job *job,
@@ -156,7 +159,7 @@ hr_status hri_filter_rate(const hri_filter_job *job,
     pthread_mutex_unlock(&context->lock);
     hr_status status = HR_OK;
     if (known == 0.0 && products < small_products) {
-        known = guessed_rate;
+        known = job->method == HR_FILTER_FFT ? guessed_fft_rate : guessed_rate;
     } else if (known == 0.0) {
         status = measure(job, accelerator, &known);
         if (status == HR_OK) {

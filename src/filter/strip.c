@@ -33,22 +33,22 @@ HR_KERNEL8(hri_filter_strip_float, (IN, float, 2, in), (IN, float, 2, apron),
     HR_EACH2(part, strip)
     {
         const hri_strip s = {
-            .shape = shape,
-            .in = &HR_AT2(in, 0, 0),
-            .apron = &HR_AT2(apron, 0, 0),
+            .rows = {.shape = shape,
+                     .in = &HR_AT2(in, 0, 0),
+                     .apron = &HR_AT2(apron, 0, 0),
+                     .in_stride = HR_STRIDE(in, 0),
+                     .apron_stride = HR_STRIDE(apron, 0),
+                     .constant = (double)constant},
             .across = &HR_AT1(across, 0),
             .down = &HR_AT1(down, 0),
             .out = &HR_AT2(out, 0, 0),
             .scratch = scratch,
-            .in_stride = HR_STRIDE(in, 0),
-            .apron_stride = HR_STRIDE(apron, 0),
-            .out_cols = HR_EXTENT(out, 1),
             .out_stride = HR_STRIDE(out, 0),
+            .out_cols = HR_EXTENT(out, 1),
             .first_row = part * shape.height,
             .last_row = hri_min((part + 1) * shape.height, HR_EXTENT(out, 0)),
             .first_strip = strip,
-            .step = HR_DOMAIN(1),
-            .constant = (double)constant};
+            .step = HR_DOMAIN(1)};
         variant()->f32(&s);
     }
 }
@@ -61,22 +61,22 @@ HR_KERNEL8(hri_filter_strip_double, (IN, double, 2, in), (IN, double, 2, apron),
     HR_EACH2(part, strip)
     {
         const hri_strip s = {
-            .shape = shape,
-            .in = &HR_AT2(in, 0, 0),
-            .apron = &HR_AT2(apron, 0, 0),
+            .rows = {.shape = shape,
+                     .in = &HR_AT2(in, 0, 0),
+                     .apron = &HR_AT2(apron, 0, 0),
+                     .in_stride = HR_STRIDE(in, 0),
+                     .apron_stride = HR_STRIDE(apron, 0),
+                     .constant = (double)constant},
             .across = &HR_AT1(across, 0),
             .down = &HR_AT1(down, 0),
             .out = &HR_AT2(out, 0, 0),
             .scratch = scratch,
-            .in_stride = HR_STRIDE(in, 0),
-            .apron_stride = HR_STRIDE(apron, 0),
-            .out_cols = HR_EXTENT(out, 1),
             .out_stride = HR_STRIDE(out, 0),
+            .out_cols = HR_EXTENT(out, 1),
             .first_row = part * shape.height,
             .last_row = hri_min((part + 1) * shape.height, HR_EXTENT(out, 0)),
             .first_strip = strip,
-            .step = HR_DOMAIN(1),
-            .constant = (double)constant};
+            .step = HR_DOMAIN(1)};
         variant()->f64(&s);
     }
 }

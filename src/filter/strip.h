@@ -12,18 +12,16 @@
 #ifndef HRI_FILTER_STRIP_H
 #define HRI_FILTER_STRIP_H
 
-#include "filter/shape.h"
+#include "filter/rows.h"
 
 /* A part of a strip kernel's domain, whatever the elements' type. */
 typedef struct hri_strip {
-    hri_filter_shape shape;
-    const void *in, *apron, *across, *down;
+    hri_rows rows;
+    const void *across, *down;
     void *out, *scratch;
-    int64_t in_stride, apron_stride, out_stride; /* elements */
-    int64_t out_cols;
-    int64_t first_row, last_row; /* of out */
-    int64_t first_strip, step;   /* every step-th strip from the first on */
-    double constant;
+    int64_t out_stride, out_cols; /* elements */
+    int64_t first_row, last_row;  /* of out */
+    int64_t first_strip, step;    /* every step-th strip from the first on */
 } hri_strip;
 
 /* What is compiled for an instruction set. */

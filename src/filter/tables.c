@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "filter/edge.h"
+#include "filter/fft.h"
 #include "filter/job.h"
 
 static void put(const hri_table *table, hr_type type, int64_t at, double value)
@@ -148,6 +149,12 @@ hr_status hri_filter_tables_init(hri_filter_tables *tables,
     if (status != HR_OK) {
         return status;
     }
+    if (job->method == HR_FILTER_FFT) {
+        tables->fft = calloc(1, sizeof *tables->fft);
+        return tables->fft != NULL
+                   ? hri_fft_init(tables->fft, job)
+                   : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
     return job->method == HR_FILTER_DIRECT ? make_direct(tables, job)
                                            : make_separable(tables, job);
 }
@@ -159,6 +166,10 @@ void hri_filter_tables_finish(hri_filter_tables *t)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         hr_array_destroy(all[i]->array);
         free(all[i]->data);
+    }
+    if (t->fft != NULL) {
+        hri_fft_finish(t->fft);
+        free(t->fft);
     }
     *t = (hri_filter_tables){0};
 }

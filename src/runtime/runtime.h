@@ -36,8 +36,8 @@ typedef struct hri_relay {
 /* Rates are by type, and one more for f32 multiplied as tf32. */
 enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
 
-/* Those of filters, by what src/filter/cost.c says. */
-enum { HRI_FILTER_RATES = 4 };
+/* Those of filters, by what src/filter/rate.c says. */
+enum { HRI_FILTER_RATES = 6 };
 
 /* What links carry, bytes/s; 0: not known. */
 typedef struct hri_link {

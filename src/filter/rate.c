@@ -36,23 +36,23 @@ static uint32_t rate_index(const hri_filter_job *job)
            (uint32_t)job->method - (uint32_t)HR_FILTER_DIRECT;
 }
 
-/* A second launch of a piece whose data is there. */
+/* The shortest of some launches of a piece after a first one, which brings its
+ * data. */
 static hr_status time_launch(const hri_piece *piece, const hri_filter_job *job,
                              const hri_filter_tables *tables, hr_queue *queue,
                              double *seconds)
 {
-    hr_status status = hri_piece_launch(piece, job, tables, queue);
-    if (status == HR_OK) {
-        status = hr_queue_finish(queue);
-    }
-    const uint64_t start = hri_clock_ns();
-    if (status == HR_OK) {
+    enum { TRIES = 4 };
+    hr_status status = HR_OK;
+    for (int i = 0; i < TRIES && status == HR_OK; i++) {
+        const uint64_t start = hri_clock_ns();
         status = hri_piece_launch(piece, job, tables, queue);
+        if (status == HR_OK) {
+            status = hr_queue_finish(queue);
+        }
+        const double own = (double)(hri_clock_ns() - start + 1) * 1e-9;
+        *seconds = i <= 1 || own < *seconds ? own : *seconds;
     }
-    if (status == HR_OK) {
-        status = hr_queue_finish(queue);
-    }
-    *seconds = (double)(hri_clock_ns() - start + 1) * 1e-9;
     return status;
 }
 

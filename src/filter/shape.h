@@ -21,10 +21,14 @@ typedef struct hri_filter_shape {
  * whole ones. */
 enum { HRI_STRIP_COLS = 64, HRI_STRIP_BLOCK = 12 };
 
+/* Between the rows of one filter and the next, so that they do not meet in one
+ * set of a cache. */
+enum { HRI_STRIP_GAP = 16 };
+
 /* Rows that are done between two moves of the ring: whole blocks. */
 static inline int64_t hri_strip_rows(int64_t reach)
 {
-    const int64_t rows = 2 * reach > 48 ? 2 * reach : 48;
+    const int64_t rows = 4 * reach > 48 ? 4 * reach : 48;
     return (rows + HRI_STRIP_BLOCK - 1) / HRI_STRIP_BLOCK * HRI_STRIP_BLOCK;
 }
 
@@ -38,7 +42,8 @@ static inline int64_t hri_strip_scratch(int64_t reach, int64_t rank)
 {
     const int64_t ring = hri_strip_rows(reach) + 2 * reach;
     const int64_t line = hri_strip_line(reach);
-    return rank == 0 ? ring * line : line + ring * rank * HRI_STRIP_COLS;
+    return rank == 0 ? ring * line
+                     : line + rank * (ring * HRI_STRIP_COLS + HRI_STRIP_GAP);
 }
 
 #endif

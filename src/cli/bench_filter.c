@@ -187,13 +187,13 @@ static int measure_list(contest *c)
         return status;
     }
     c->table = (cli_table){.align = "llrrrrrrrr"};
+    const long long n = 2 * (long long)hr_window_reach(c->filtered.window) + 1;
     const form last = hr_accelerator_count(c->context) > 1 ? THREAD_EACH : ONE;
     if (!c->bench->json) {
         printf("%s, %s: %s, %lldx%lld, window %lldx%lld\n", c->setting->name,
                c->setting->device, hr_type_name(c->filtered.in.type),
                (long long)c->filtered.in.rows, (long long)c->filtered.in.cols,
-               (long long)(2 * hr_window_reach(c->filtered.window) + 1),
-               (long long)(2 * hr_window_reach(c->filtered.window) + 1));
+               n, n);
         add_heading(&c->table);
     }
     for (int m = HR_FILTER_DIRECT; m <= HR_FILTER_FFT; m++) {

@@ -7,20 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/dialect.h>
-
 #include "base/library.h"
 #include "base/size.h"
 #include "filter/edge.h"
-#include "filter/kernels.h"
-
-/* Blocks that an item of a kernel does: every step-th from the first on. */
-typedef struct hri_block_work {
-    hri_rows rows;
-    void *out, *scratch;
-    int64_t out_rows, out_cols, out_stride;
-    int64_t first, step;
-} hri_block_work;
 
 #define REAL       float
 #define NAME(word) word##_f32
@@ -180,52 +169,14 @@ void hri_fft_finish(hri_fft *fft)
     *fft = (hri_fft){0};
 }
 
-/* ---- kernels */
+/* ---- running */
 
-HR_KERNEL7(hri_filter_fft_float, (IN, float, 2, in), (IN, float, 2, apron),
-           (OUT, float, 2, out), (VALUE, hri_filter_shape, 0, shape),
-           (VALUE, float, 0, constant), (VALUE, hri_fft, 0, fft),
-           (TILE, float, 0, scratch))
+void hri_fft_run_f32(const hri_fft *fft, const hri_block_work *work)
 {
-    HR_EACH1(item)
-    {
-        const hri_block_work s = {.rows = {.shape = shape,
-                                           .in = &HR_AT2(in, 0, 0),
-                                           .apron = &HR_AT2(apron, 0, 0),
-                                           .in_stride = HR_STRIDE(in, 0),
-                                           .apron_stride = HR_STRIDE(apron, 0),
-                                           .constant = (double)constant},
-                                  .out = &HR_AT2(out, 0, 0),
-                                  .scratch = scratch,
-                                  .out_rows = HR_EXTENT(out, 0),
-                                  .out_cols = HR_EXTENT(out, 1),
-                                  .out_stride = HR_STRIDE(out, 0),
-                                  .first = item,
-                                  .step = HR_DOMAIN(0)};
-        do_blocks_f32(&fft, &s);
-    }
+    do_blocks_f32(fft, work);
 }
 
-HR_KERNEL7(hri_filter_fft_double, (IN, double, 2, in), (IN, double, 2, apron),
-           (OUT, double, 2, out), (VALUE, hri_filter_shape, 0, shape),
-           (VALUE, double, 0, constant), (VALUE, hri_fft, 0, fft),
-           (TILE, double, 0, scratch))
+void hri_fft_run_f64(const hri_fft *fft, const hri_block_work *work)
 {
-    HR_EACH1(item)
-    {
-        const hri_block_work s = {.rows = {.shape = shape,
-                                           .in = &HR_AT2(in, 0, 0),
-                                           .apron = &HR_AT2(apron, 0, 0),
-                                           .in_stride = HR_STRIDE(in, 0),
-                                           .apron_stride = HR_STRIDE(apron, 0),
-                                           .constant = (double)constant},
-                                  .out = &HR_AT2(out, 0, 0),
-                                  .scratch = scratch,
-                                  .out_rows = HR_EXTENT(out, 0),
-                                  .out_cols = HR_EXTENT(out, 1),
-                                  .out_stride = HR_STRIDE(out, 0),
-                                  .first = item,
-                                  .step = HR_DOMAIN(0)};
-        do_blocks_f64(&fft, &s);
-    }
+    do_blocks_f64(fft, work);
 }

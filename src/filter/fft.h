@@ -23,6 +23,14 @@ struct hri_fft {
     void *spectrum; /* [edge][edge / 2 + 1], over edge^2 */
 };
 
+/* Blocks that an item of a kernel does: every step-th from the first on. */
+typedef struct hri_block_work {
+    hri_rows rows;
+    void *out, *scratch;
+    int64_t out_rows, out_cols, out_stride;
+    int64_t first, step;
+} hri_block_work;
+
 /* HR_ERROR_UNSUPPORTED, with the loader's words, where the library for this
  * type is not there. HEADRACE_FFTW=off: it is not. */
 hr_status hri_fft_find(hr_type type, const hri_fftw **api);
@@ -40,5 +48,9 @@ static inline int64_t hri_fft_scratch(int64_t edge)
 /* Make plans and spectrum for job. fft is to be finished in any case. */
 hr_status hri_fft_init(hri_fft *fft, const hri_filter_job *job);
 void hri_fft_finish(hri_fft *fft);
+
+/* Any thread. */
+void hri_fft_run_f32(const hri_fft *fft, const hri_block_work *work);
+void hri_fft_run_f64(const hri_fft *fft, const hri_block_work *work);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of filters: strip.c and fft.c, for the host, and
+/* The kernels of filters: kernels/host/filter.c, for the host, and
  * kernels/dialect/filter.c, which the build also compiles with double in the
  * place of float. */
 #ifndef HRI_FILTER_KERNELS_H

@@ -94,94 +94,129 @@ enum { ROWS = 6, COLS = 8 };
 
 static float in[ROWS * COLS], out[ROWS * COLS];
 
-static void rules(void)
+/* What the rules are tried on; each test breaks one thing of it. */
+typedef struct bed {
+    hr_context *context;
+    hr_window *window;
+    hr_matrix a, b;
+    hr_filter_report report;
+    hr_filter_options options;
+} bed;
+
+static bed make_bed(void)
 {
-    hr_context *context = open_context("2xhost", 0);
-    hr_window *w = NULL;
-    hr_filter_report report = HR_FILTER_REPORT_INIT;
-    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
-    const hr_matrix a = hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0);
-    const hr_matrix b = hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0);
-    hr_matrix x = b;
-    const uint32_t twice[] = {1, 1}, none[] = {2};
-    CHECK(hr_window_box(1, &w) == HR_OK);
-#define REFUSED(word)                                                          \
-    CHECK_FAILS(hr_filter(context, w, 1.0, a, x, &options), HR_ERROR_INVALID,  \
-                word)
+    bed t = {.context = open_context("2xhost", 0),
+             .a = hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0),
+             .b = hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0),
+             .report = HR_FILTER_REPORT_INIT,
+             .options = HR_FILTER_OPTIONS_INIT};
+    CHECK(hr_window_box(1, &t.window) == HR_OK);
+    return t;
+}
+
+static void free_bed(bed *t)
+{
+    hr_window_destroy(t->window);
+    hr_context_destroy(t->context);
+}
+
+#define REFUSED(status, word)                                                  \
+    CHECK_FAILS(hr_filter(t.context, t.window, 1.0, t.a, t.b, &t.options),     \
+                status, word)
+
+static void matrices(void)
+{
+    bed t = make_bed();
+    const hr_matrix b = t.b;
     TEST_CASE("matrices");
-    CHECK_FAILS(hr_filter(NULL, w, 1.0, a, b, NULL), HR_ERROR_INVALID,
+    CHECK_FAILS(hr_filter(NULL, t.window, 1.0, t.a, b, NULL), HR_ERROR_INVALID,
                 "context");
-    CHECK_FAILS(hr_filter(context, NULL, 1.0, a, b, NULL), HR_ERROR_INVALID,
+    CHECK_FAILS(hr_filter(t.context, NULL, 1.0, t.a, b, NULL), HR_ERROR_INVALID,
                 "window");
-    CHECK_FAILS(hr_filter(context, w, NAN, a, b, NULL), HR_ERROR_INVALID,
-                "scale");
-    x.type = HR_F64;
-    CHECK_FAILS(hr_filter(context, w, 1.0, a, x, NULL), HR_ERROR_UNSUPPORTED,
-                "f32 to f64");
-    x = b;
-    x.rows--;
-    REFUSED("5x8");
-    x = b;
-    x.row_stride = COLS - 1;
-    REFUSED("strides");
-    x = b;
-    x.data = NULL;
-    REFUSED("out is NULL");
-    x = a;
-    REFUSED("overlaps");
-    x = b;
+    CHECK_FAILS(hr_filter(t.context, t.window, NAN, t.a, b, NULL),
+                HR_ERROR_INVALID, "scale");
+    t.b.type = HR_F64;
+    REFUSED(HR_ERROR_UNSUPPORTED, "f32 to f64");
+    t.b = b;
+    t.b.rows--;
+    REFUSED(HR_ERROR_INVALID, "5x8");
+    t.b = b;
+    t.b.row_stride = COLS - 1;
+    REFUSED(HR_ERROR_INVALID, "strides");
+    t.b = b;
+    t.b.data = NULL;
+    REFUSED(HR_ERROR_INVALID, "out is NULL");
+    t.b = t.a;
+    REFUSED(HR_ERROR_INVALID, "overlaps");
+    free_bed(&t);
+}
+
+static void option_rules(void)
+{
+    static const uint32_t twice[] = {1, 1}, none[] = {2};
+    bed t = make_bed();
     TEST_CASE("options");
-    options.edges = (hr_edges)5;
-    REFUSED("edges 5");
-    options.edges = HR_EDGES_CLAMPED;
-    options.method = (hr_filter_method)4;
-    REFUSED("method 4");
-    options.method = HR_FILTER_AUTO;
-    options.tolerance = -1.0;
-    REFUSED("tolerance");
-    options.tolerance = 0.0;
-    options.constant = 1e300;
-    REFUSED("constant");
-    options.constant = 0.0;
-    options.accelerator_count = 1;
-    REFUSED("NULL");
-    options.accelerators = none;
-    REFUSED("accelerator 2");
-    options.accelerators = twice;
-    options.accelerator_count = 2;
-    REFUSED("twice");
-    options.accelerator_count = 3;
-    REFUSED("3 accelerators");
-    options.accelerators = NULL;
-    options.accelerator_count = 0;
-    options.size--;
-    REFUSED("size");
-    options.size++;
-    report.size--;
-    options.report = &report;
-    REFUSED("report");
-    CHECK_FAILS(hr_filter_plan(context, w, 1.0, a, b, NULL, &report),
-                HR_ERROR_INVALID, "report");
-    CHECK_FAILS(hr_filter_plan(context, w, 1.0, a, b, NULL, NULL),
+    t.options.edges = (hr_edges)5;
+    REFUSED(HR_ERROR_INVALID, "edges 5");
+    t.options.edges = HR_EDGES_CLAMPED;
+    t.options.method = (hr_filter_method)4;
+    REFUSED(HR_ERROR_INVALID, "method 4");
+    t.options.method = HR_FILTER_AUTO;
+    t.options.tolerance = -1.0;
+    REFUSED(HR_ERROR_INVALID, "tolerance");
+    t.options.tolerance = 0.0;
+    t.options.constant = 1e300;
+    REFUSED(HR_ERROR_INVALID, "constant");
+    t.options.constant = 0.0;
+    t.options.accelerator_count = 1;
+    REFUSED(HR_ERROR_INVALID, "NULL");
+    t.options.accelerators = none;
+    REFUSED(HR_ERROR_INVALID, "accelerator 2");
+    t.options.accelerators = twice;
+    t.options.accelerator_count = 2;
+    REFUSED(HR_ERROR_INVALID, "twice");
+    t.options.accelerator_count = 3;
+    REFUSED(HR_ERROR_INVALID, "3 accelerators");
+    free_bed(&t);
+}
+
+static void sizes(void)
+{
+    bed t = make_bed();
+    TEST_CASE("sizes of structs");
+    t.options.size--;
+    REFUSED(HR_ERROR_INVALID, "size");
+    t.options.size++;
+    t.report.size--;
+    t.options.report = &t.report;
+    REFUSED(HR_ERROR_INVALID, "report");
+    CHECK_FAILS(
+        hr_filter_plan(t.context, t.window, 1.0, t.a, t.b, NULL, &t.report),
+        HR_ERROR_INVALID, "report");
+    CHECK_FAILS(hr_filter_plan(t.context, t.window, 1.0, t.a, t.b, NULL, NULL),
                 HR_ERROR_INVALID, "NULL");
-    report.size++;
+    free_bed(&t);
+}
+
+static void little_to_do(void)
+{
+    bed t = make_bed();
+    hr_matrix p = t.a, q = t.b;
+    t.options.report = &t.report;
     TEST_CASE("a plan needs no data");
-    hr_matrix p = a, q = b;
     p.data = q.data = NULL;
-    CHECK(hr_filter_plan(context, w, 1.0, p, q, &options, &report) == HR_OK);
-    CHECK(report.method != HR_FILTER_AUTO && report.seconds > 0.0);
+    CHECK(hr_filter_plan(t.context, t.window, 1.0, p, q, &t.options,
+                         &t.report) == HR_OK);
+    CHECK(t.report.method != HR_FILTER_AUTO && t.report.seconds > 0.0);
     TEST_CASE("nothing to do");
     p.rows = q.rows = 0;
-    CHECK(hr_filter(context, w, 1.0, p, q, &options) == HR_OK);
-    CHECK(report.products == 0.0 && report.accelerators == 0);
-    hr_window_destroy(w);
-    CHECK(hr_window_box(3, &w) == HR_OK); /* larger than the picture */
-    options.edges = HR_EDGES_LEFT;
-    CHECK(hr_filter(context, w, 1.0, a, b, &options) == HR_OK);
-    CHECK(report.products == 0.0 && out[0] == 0.0f);
-    hr_window_destroy(w);
-    hr_context_destroy(context);
-#undef REFUSED
+    CHECK(hr_filter(t.context, t.window, 1.0, p, q, &t.options) == HR_OK);
+    CHECK(t.report.products == 0.0 && t.report.accelerators == 0);
+    hr_window_destroy(t.window);
+    CHECK(hr_window_box(3, &t.window) == HR_OK); /* larger than the picture */
+    CHECK(hr_filter(t.context, t.window, 1.0, t.a, t.b, &t.options) == HR_OK);
+    CHECK(t.report.products == 0.0 && out[0] == 0.0f);
+    free_bed(&t);
 }
 
 /* ---- any number of accelerators, threads and pieces */
@@ -301,7 +336,10 @@ int main(void)
     }
     windows();
     ranks();
-    rules();
+    matrices();
+    option_rules();
+    sizes();
+    little_to_do();
     same_bits();
     little_memory();
     TEST_CASE("faults, directly");

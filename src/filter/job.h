@@ -54,7 +54,7 @@ typedef struct hri_table {
 typedef struct hri_filter_tables {
     hri_table apron; /* the rows above and below the picture: 2 reach of them;
                         one element where none are read */
-    hri_table strip_across, strip_down; /* for strip.c */
+    hri_table strip_across, strip_down; /* for strips */
     hri_table across, down; /* for kernels/dialect/filter.c; directly, across is
                                all weights */
     bool folded;            /* strip_across has half of symmetric filters */

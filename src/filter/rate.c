@@ -13,12 +13,12 @@
 enum {
     REACH = 24, /* of what is measured */
     COLS = 1024,
-    LEAST_ROWS = 64, /* doubled until it takes long enough */
+    LEAST_ROWS = 256, /* four times as many until it takes long enough */
     MOST_ROWS = 16384
 };
 
 /* What takes at least so long is not ruled by latency. */
-static const double long_enough = 3e-3;
+static const double long_enough = 1e-2;
 
 /* Jobs of fewer products are planned with a rate that is known or guessed. */
 static const double small_products = 1e9, guessed_rate = 1e10;

@@ -33,7 +33,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_launch:${set} gpu "" test_launch ${set})
   test_again(gpu/test_launch_split:${set} gpu "" test_launch_split ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
-  foreach(name test_dialect test_text)
+  foreach(name test_dialect test_text test_filter)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
     test_again(conformance/${name}:fake_${set} conformance "${faked}"
       ${name} ${set})

@@ -12,8 +12,12 @@ _headrace_values() {
     --order) echo "row column" ;;
     --compute) echo "native tf32" ;;
     --accelerators) echo "all host 2xhost 4xhost opencl host,opencl" ;;
+    --edges) echo "left clamped mirrored periodic constant" ;;
+    --method) echo "auto direct separable fft" ;;
+    --weights) echo "radial box gaussian" ;;
     --memory-limit) echo "128MiB 512MiB 1GiB 4GiB 16GiB" ;;
-    --alpha | --beta | --seed | --shape | --size | --repeat) echo "" ;;
+    --alpha | --beta | --seed | --shape | --size | --repeat | --window | \
+        --sigma | --scale | --constant | --tolerance) echo "" ;;
     *) return 1 ;;
     esac
 }
@@ -28,9 +32,14 @@ _headrace_options() {
             "--conjugate-a --conjugate-b --type --accelerators" \
             "--memory-limit --compute --dry-run --verify --json --quiet"
         ;;
+    filter)
+        echo "-o --window --weights --sigma --scale --edges --constant" \
+            "--method --tolerance --accelerators --memory-limit --verify" \
+            "--json --quiet"
+        ;;
     bench)
         echo "--size --shape --types --memory --accelerators" \
-            "--memory-limit --peers --repeat --from-files --json"
+            "--memory-limit --peers --window --repeat --from-files --json"
         ;;
     esac
 }
@@ -40,14 +49,14 @@ _headrace() {
     local command=${COMP_WORDS[1]} words
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="devices generate matmul bench help --help --version"
+        words="devices generate matmul filter bench help --help --version"
     elif [ "$command" = help ]; then
-        words="devices generate matmul bench"
+        words="devices generate matmul filter bench"
     elif ! words=$(_headrace_values "$before"); then
         words=
         case $word in
         -*) words="$(_headrace_options "$command") --help" ;;
-        *) [ "$command" != bench ] || words="matmul kernels" ;;
+        *) [ "$command" != bench ] || words="matmul kernels filter" ;;
         esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** @file headrace.h
- *  All of Headrace. Read status.h, matrix.h, context.h, gemm.h, npy.h, and for
- *  kernels of your own queue.h, array.h, view.h, kernel.h, split.h, half.h,
- *  check.h, in that order, as its manual; dialect.h is the language of kernels.
+ *  All of Headrace. Read status.h, matrix.h, context.h, gemm.h, filter.h,
+ *  npy.h, and for kernels of your own queue.h, array.h, view.h, kernel.h,
+ *  split.h, half.h, check.h, in that order, as its manual; dialect.h is the
+ *  language of kernels.
  */
 #ifndef HEADRACE_H
 #define HEADRACE_H
@@ -10,6 +11,7 @@
 #include <headrace/array.h>
 #include <headrace/check.h>
 #include <headrace/context.h>
+#include <headrace/filter.h>
 #include <headrace/gemm.h>
 #include <headrace/grid.h>
 #include <headrace/half.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <headrace/matrix.h>
+#include "base/matrix.h"
 
 #include "base/size.h"
 #include "base/status.h"
+
+typedef long long ll; /* for %lld */
 
 /* Declared in headrace/matrix.h; rows of a table instead of two switches. */
 static const struct {
@@ -95,4 +97,88 @@ hr_status hr_matrix_section(hr_matrix m, int64_t row, int64_t col, int64_t rows,
     m.cols = cols;
     *section = m;
     return HR_OK;
+}
+
+hr_status hri_matrix_check(const char *who, const char *name,
+                           const hr_matrix *m)
+{
+    if (m->rows < 0 || m->cols < 0) {
+        return hri_fail(HR_ERROR_INVALID, "%s: %s is %lldx%lld", who, name,
+                        (ll)m->rows, (ll)m->cols);
+    }
+    bool row_major = m->col_stride == 1;
+    int64_t lines = row_major ? m->rows : m->cols;
+    int64_t width = row_major ? m->cols : m->rows;
+    int64_t stride = row_major ? m->row_stride : m->col_stride;
+    if ((!row_major && m->row_stride != 1) || stride < 0 ||
+        (lines > 1 && stride < width)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is %lldx%lld with strides %lld and %lld; one "
+                        "must be 1 and the other at least %lld",
+                        who, name, (ll)m->rows, (ll)m->cols, (ll)m->row_stride,
+                        (ll)m->col_stride, (ll)width);
+    }
+    uint64_t bytes;
+    if (lines > 0 &&
+        (!hri_mul((uint64_t)lines, (uint64_t)hri_max(stride, width), &bytes) ||
+         !hri_mul(bytes, hr_type_size(m->type), &bytes) || bytes > INT64_MAX)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s, %lld lines of stride %lld, is larger than "
+                        "an address space",
+                        who, name, (ll)lines, (ll)stride);
+    }
+    return HR_OK;
+}
+
+/* A matrix as lines of bytes: `count` of `width` bytes, `pitch` apart. */
+typedef struct lines {
+    uintptr_t start;
+    int64_t count, width, pitch;
+} lines;
+
+static lines lines_of(const hr_matrix *m)
+{
+    int64_t size = (int64_t)hr_type_size(m->type);
+    bool row_major = m->col_stride == 1;
+    lines l = {
+        .start = (uintptr_t)m->data,
+        .count = row_major ? m->rows : m->cols,
+        .width = (row_major ? m->cols : m->rows) * size,
+        .pitch = (row_major ? m->row_stride : m->col_stride) * size,
+    };
+    return l;
+}
+
+static uintptr_t end_of(const lines *l)
+{
+    return l->start + (uintptr_t)((l->count - 1) * l->pitch + l->width);
+}
+
+static bool share_a_byte(const lines *x, const lines *y)
+{
+    if (x->count == 0 || x->width == 0 || y->count == 0 || y->width == 0 ||
+        end_of(x) <= y->start || end_of(y) <= x->start) {
+        return false;
+    }
+    int64_t pitch = y->count > 1 ? y->pitch : INT64_MAX;
+    for (int64_t i = 0; i < x->count; i++) {
+        /* bytes [from, to) of line i, counted from the start of y */
+        int64_t from = (int64_t)(x->start - y->start) + i * x->pitch;
+        int64_t to = from + x->width;
+        if (to <= 0) {
+            continue;
+        }
+        /* the last line of y that starts before `to` is the one to look at */
+        int64_t j = hri_min((to - 1) / pitch, y->count - 1);
+        if (j * (y->count > 1 ? pitch : 0) + y->width > from) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hri_matrix_overlap(const hr_matrix *x, const hr_matrix *y)
+{
+    const lines lx = lines_of(x), ly = lines_of(y);
+    return share_a_byte(&lx, &ly);
 }

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "context.h"
+#include "filter_values.h"
 
 typedef struct options {
     cli_problems sizes, shapes;
@@ -16,13 +17,15 @@ typedef struct options {
     cli_peers_wish peers;
     const char *accelerators;
     uint64_t memory_limit;
+    cli_reach reach;
     int64_t repeat;
     bool from_files, json;
 } options;
 
 static const cli_option table[] = {
     {"--size", "LIST", &cli_sizes, offsetof(options, sizes),
-     "square matrices of these sizes (6144; kernels: 1024)"},
+     "square matrices of these sizes (6144; kernels: 1024;\n"
+     "filter: 2000)"},
     {"--shape", "LIST", &cli_shapes, offsetof(options, shapes),
      "or MxKxN: an MxK matrix times a KxN one"},
     {"--types", "LIST", &cli_number_list, offsetof(options, numbers),
@@ -41,6 +44,8 @@ static const cli_option table[] = {
     {"--peers", "LIST", &cli_peers_list, offsetof(options, peers),
      "cblas, openblas (both where a list is of the host\n"
      "alone), cublasxt (for lists of GPUs of CUDA), none"},
+    {"--window", "S", &cli_window, offsetof(options, reach),
+     "filter: how far windows reach (60)"},
     {"--repeat", "R", &cli_repeats, offsetof(options, repeat),
      "runs of each after the first one (5)"},
     {"--from-files", NULL, &cli_flag, offsetof(options, from_files),
@@ -67,18 +72,30 @@ static bool is_f32(const cli_numbers *n)
 
 static int check(const options *o, const char *subject)
 {
-    if (strcmp(subject, "kernels") == 0 &&
+    const bool kernels = strcmp(subject, "kernels") == 0;
+    const bool filter = strcmp(subject, "filter") == 0;
+    if ((kernels || filter) &&
         (o->from_files || o->peers.given || o->memories.pinned[0] ||
          o->memories.count > 1)) {
         return cli_wrong(&cli_bench_command,
-                         "kernels are measured from ordinary memory, without "
-                         "files and peers");
+                         "%s is measured from ordinary memory, without files "
+                         "and peers",
+                         subject);
     }
-    if (strcmp(subject, "kernels") == 0 && !is_default(&o->numbers) &&
-        !is_f32(&o->numbers)) {
+    if (kernels && !is_default(&o->numbers) && !is_f32(&o->numbers)) {
         return cli_wrong(&cli_bench_command, "kernels are measured in f32");
     }
-    if (strcmp(subject, "matmul") != 0 && strcmp(subject, "kernels") != 0) {
+    for (int i = 0; i < o->numbers.count && filter; i++) {
+        const cli_number *n = &o->numbers.list[i];
+        if (strcmp(n->name, "f32") != 0 && strcmp(n->name, "f64") != 0) {
+            return cli_wrong(&cli_bench_command,
+                             "filters are measured in f32 and f64");
+        }
+    }
+    if (o->reach.given && !filter) {
+        return cli_wrong(&cli_bench_command, "--window is for filter");
+    }
+    if (strcmp(subject, "matmul") != 0 && !kernels && !filter) {
         return cli_wrong(&cli_bench_command, "there is no benchmark '%s'",
                          subject);
     }
@@ -89,11 +106,14 @@ static int check(const options *o, const char *subject)
     return CLI_OK;
 }
 
-static void prepare(cli_bench *bench, const options *o, bool kernels)
+static void prepare(cli_bench *bench, const options *o, const char *subject)
 {
     static const cli_problems large = {{{{6144, 6144, 6144}}}, 1};
     static const cli_problems small = {{{{1024, 1024, 1024}}}, 1};
-    const cli_problems usual = kernels ? small : large;
+    static const cli_problems picture = {{{{2000, 2000, 2000}}}, 1};
+    const cli_problems usual = strcmp(subject, "kernels") == 0  ? small
+                               : strcmp(subject, "filter") == 0 ? picture
+                                                                : large;
     bench->problems = o->sizes.count > 0    ? o->sizes
                       : o->shapes.count > 0 ? o->shapes
                                             : usual;
@@ -204,6 +224,17 @@ static int measure_kernels(cli_bench *bench, const options *o)
     return status == CLI_OK ? cli_bench_kernels(bench) : status;
 }
 
+static int measure_filter(cli_bench *bench, const options *o)
+{
+    int status = choose_settings(bench, o, "host;2xhost");
+    if (is_default(&bench->numbers)) {
+        bench->numbers.count = 1; /* f32 */
+    }
+    return status == CLI_OK
+               ? cli_bench_filter(bench, o->reach.given ? o->reach.value : 60)
+               : status;
+}
+
 static void finish(cli_bench *bench)
 {
     cli_peers_stop(bench->peers, bench->peer_count);
@@ -226,16 +257,17 @@ static int run(int argc, char **argv)
     if (bench == NULL) {
         return cli_fail("out of memory");
     }
-    const bool kernels = strcmp(subject, "kernels") == 0;
-    prepare(bench, &o, kernels);
-    status = kernels ? measure_kernels(bench, &o) : measure(bench, &o);
+    prepare(bench, &o, subject);
+    status = strcmp(subject, "kernels") == 0  ? measure_kernels(bench, &o)
+             : strcmp(subject, "filter") == 0 ? measure_filter(bench, &o)
+                                              : measure(bench, &o);
     finish(bench);
     return status;
 }
 
 const cli_command cli_bench_command = {
     .name = "bench",
-    .usage = "matmul|kernels [options]",
+    .usage = "matmul|kernels|filter [options]",
     .summary = "measure products beside other libraries and the machine",
     .details =
         "Multiplies random matrices on each list of accelerators, each time "
@@ -256,16 +288,23 @@ const cli_command cli_bench_command = {
         "Results are verified. Lists of the host alone run in turns.\n"
         "kernels: six ways to write a product as a kernel, in float, on each\n"
         "accelerator of each list (host; --size 1024), beside the library's "
-        "rate.",
+        "rate.\n"
+        "filter: the weighted average over windows (host;2xhost; --size "
+        "2000),\n"
+        "by each method, on a list's first accelerator, on all from one "
+        "thread,\n"
+        "and with a thread for each, beside published times.",
     .examples =
         "  headrace bench matmul\n"
         "  headrace bench matmul --size 2048 --types f32 --repeat 9 --json\n"
         "  headrace bench matmul --size 16384,32768 --types f32,tf32 \\\n"
         "      --memory pinned --accelerators 'cuda:0;cuda'\n"
+        "  headrace bench filter --size 2000,16384 --accelerators "
+        "'cuda:0;cuda'\n"
         "  headrace bench matmul --shape 20000x500x20000 --from-files \\\n"
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
-    .operand_names = "1 word, what to measure (matmul or kernels)",
+    .operand_names = "1 word, what to measure (matmul, kernels or filter)",
     .run = run,
 };

@@ -99,6 +99,10 @@ int cli_bench_case(cli_bench *bench);
  * of the settings, for all problems. Returns an exit status. */
 int cli_bench_kernels(cli_bench *bench);
 
+/* bench_filter.c: filters by windows of this reach on every list of the
+ * settings, for pictures of MxN of all problems. Returns an exit status. */
+int cli_bench_filter(cli_bench *bench, int64_t reach);
+
 /* bench_entry.c: who takes part in the case; memory for their times. */
 void cli_bench_add_entries(cli_bench *bench);
 bool cli_bench_allocate(cli_bench *bench);

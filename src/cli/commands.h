@@ -5,7 +5,7 @@
 
 #include "args.h"
 
-extern const cli_command cli_devices, cli_generate, cli_matmul,
+extern const cli_command cli_devices, cli_generate, cli_matmul, cli_filter,
     cli_bench_command;
 
 /* The hidden one that bench starts: it multiplies with OpenBLAS, on request.

@@ -13,6 +13,7 @@ static const cli_command *const commands[] = {
     &cli_devices,
     &cli_generate,
     &cli_matmul,
+    &cli_filter,
     &cli_bench_command,
 };
 

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/matrix.h"
 #include "base/size.h"
 #include "base/status.h"
 
@@ -34,37 +35,6 @@ static hr_status check_types(const hr_matrix *a, const hr_matrix *b,
     return hri_fail(
         HR_ERROR_UNSUPPORTED, "gemm: %s times %s into %s is not offered",
         hr_type_name(a->type), hr_type_name(b->type), hr_type_name(c->type));
-}
-
-/* One matrix by itself. */
-static hr_status check_matrix(char name, const hr_matrix *m)
-{
-    if (m->rows < 0 || m->cols < 0) {
-        return hri_fail(HR_ERROR_INVALID, "gemm: %c is %lldx%lld", name,
-                        (ll)m->rows, (ll)m->cols);
-    }
-    bool row_major = m->col_stride == 1;
-    int64_t lines = row_major ? m->rows : m->cols;
-    int64_t width = row_major ? m->cols : m->rows;
-    int64_t stride = row_major ? m->row_stride : m->col_stride;
-    if ((!row_major && m->row_stride != 1) || stride < 0 ||
-        (lines > 1 && stride < width)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "gemm: %c is %lldx%lld with strides %lld and %lld; one "
-                        "must be 1 and the other at least %lld",
-                        name, (ll)m->rows, (ll)m->cols, (ll)m->row_stride,
-                        (ll)m->col_stride, (ll)width);
-    }
-    uint64_t bytes;
-    if (lines > 0 &&
-        (!hri_mul((uint64_t)lines, (uint64_t)hri_max(stride, width), &bytes) ||
-         !hri_mul(bytes, hr_type_size(m->type), &bytes) || bytes > INT64_MAX)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "gemm: %c, %lld lines of stride %lld, is larger than "
-                        "an address space",
-                        name, (ll)lines, (ll)stride);
-    }
-    return HR_OK;
 }
 
 static hr_status check_shapes(const hr_matrix *a, const hr_matrix *b,
@@ -127,13 +97,13 @@ hr_status hri_gemm_check(hr_scalar alpha, const hr_matrix *a,
 {
     hr_status status = check_types(a, b, c);
     if (status == HR_OK) {
-        status = check_matrix('A', a);
+        status = hri_matrix_check("gemm", "A", a);
     }
     if (status == HR_OK) {
-        status = check_matrix('B', b);
+        status = hri_matrix_check("gemm", "B", b);
     }
     if (status == HR_OK) {
-        status = check_matrix('C', c);
+        status = hri_matrix_check("gemm", "C", c);
     }
     if (status == HR_OK) {
         status = check_shapes(a, b, c);
@@ -145,54 +115,6 @@ hr_status hri_gemm_check(hr_scalar alpha, const hr_matrix *a,
         status = check_scalar("beta", beta, c->type);
     }
     return status;
-}
-
-/* A matrix as lines of bytes: `count` of `width` bytes, `pitch` apart. */
-typedef struct lines {
-    uintptr_t start;
-    int64_t count, width, pitch;
-} lines;
-
-static lines lines_of(const hr_matrix *m)
-{
-    int64_t size = (int64_t)hr_type_size(m->type);
-    bool row_major = m->col_stride == 1;
-    lines l = {
-        .start = (uintptr_t)m->data,
-        .count = row_major ? m->rows : m->cols,
-        .width = (row_major ? m->cols : m->rows) * size,
-        .pitch = (row_major ? m->row_stride : m->col_stride) * size,
-    };
-    return l;
-}
-
-static uintptr_t end_of(const lines *l)
-{
-    return l->start + (uintptr_t)((l->count - 1) * l->pitch + l->width);
-}
-
-/* Whether any line of x shares a byte with any line of y. */
-static bool overlap(const lines *x, const lines *y)
-{
-    if (x->count == 0 || x->width == 0 || y->count == 0 || y->width == 0 ||
-        end_of(x) <= y->start || end_of(y) <= x->start) {
-        return false;
-    }
-    int64_t pitch = y->count > 1 ? y->pitch : INT64_MAX;
-    for (int64_t i = 0; i < x->count; i++) {
-        /* bytes [from, to) of line i, counted from the start of y */
-        int64_t from = (int64_t)(x->start - y->start) + i * x->pitch;
-        int64_t to = from + x->width;
-        if (to <= 0) {
-            continue;
-        }
-        /* the last line of y that starts before `to` is the one to look at */
-        int64_t j = hri_min((to - 1) / pitch, y->count - 1);
-        if (j * (y->count > 1 ? pitch : 0) + y->width > from) {
-            return true;
-        }
-    }
-    return false;
 }
 
 hr_status hri_gemm_check_data(hr_scalar alpha, const hr_matrix *a,
@@ -211,10 +133,10 @@ hr_status hri_gemm_check_data(hr_scalar alpha, const hr_matrix *a,
         return hri_fail(HR_ERROR_INVALID, "gemm: %c is NULL",
                         a->data == NULL ? 'A' : 'B');
     }
-    lines la = lines_of(a), lb = lines_of(b), lc = lines_of(c);
-    if (overlap(&lc, &la) || overlap(&lc, &lb)) {
+    const bool with_a = hri_matrix_overlap(c, a);
+    if (with_a || hri_matrix_overlap(c, b)) {
         return hri_fail(HR_ERROR_INVALID, "gemm: C overlaps %c",
-                        overlap(&lc, &la) ? 'A' : 'B');
+                        with_a ? 'A' : 'B');
     }
     return HR_OK;
 }

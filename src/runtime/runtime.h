@@ -36,6 +36,9 @@ typedef struct hri_relay {
 /* Rates are by type, and one more for f32 multiplied as tf32. */
 enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
 
+/* Those of filters, by what src/filter/rate.c says. */
+enum { HRI_FILTER_RATES = 6 };
+
 /* What links carry, bytes/s; 0: not known. */
 typedef struct hri_link {
     double up, down, both; /* host to accelerators, back, the sum of the two at
@@ -71,7 +74,8 @@ typedef struct hri_accelerator {
     char key[384];        /* names the device in facts.h; "": not kept */
     double tile_rates[HRI_RATES][HRI_TILE_RATES]; /* likewise, on tiles.h's;
                                                      not on the host */
-    double rates[HRI_RATES];   /* flop/s by type of A, 0: not measured yet */
+    double rates[HRI_RATES]; /* flop/s by type of A, 0: not measured yet */
+    double filter_rates[HRI_FILTER_RATES]; /* products/s, 0: not measured */
     double up, down;           /* link, bytes/s, 0: not measured yet */
     hri_bandwidth bandwidth;   /* bandwidth.h */
     hri_link links[HRI_LINKS]; /* alone; only where info.staged */

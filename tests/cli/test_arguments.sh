@@ -25,7 +25,7 @@ expect 2 "there is no command 'x'" help x
 expect 2 "headrace devices takes no files, but 1 was given" devices A.npy
 expect 2 "takes 2 files, A.npy and B.npy, but 1 was given" matmul A.npy
 expect 2 "takes 2 files, A.npy and B.npy, but 3 were given" matmul A B C
-expect 2 "takes 1 word, what to measure (matmul or kernels), but 0 were given" bench
+expect 2 "takes 1 word, what to measure (matmul, kernels or filter), but 0 were given" bench
 expect 2 "--json takes no value" devices --json=yes
 expect 2 "--memory-limit needs a value, SIZE" devices --memory-limit
 expect 2 "--memory-limit needs a value, SIZE" devices --memory-limit --json
@@ -63,7 +63,7 @@ expect 2 "--compute: 'tf31' is not native or tf32" matmul A B -o C \
 expect 2 "--order: 'rows' is not row or column" generate --order rows
 expect 2 "--accelerators: '' is not a list" devices --accelerators ''
 expect 2 "-o: '' is not a file name" matmul A B -o ''
-expect 2 "there is no benchmark 'filter'" bench filter
+expect 2 "there is no benchmark 'grids'" bench grids
 expect 2 "--repeat: '0' is not" bench matmul --repeat 0
 expect 2 "--size: '99999999' is not" bench matmul --size 99999999
 expect 2 "--shape: '4x0x4' is not" bench matmul --shape 4x0x4

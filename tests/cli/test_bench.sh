@@ -77,7 +77,15 @@ expect 0 "of library" bench kernels --size 33 --repeat 1 --accelerators host
 check grep -q '^blocked ' "$out"
 expect 2 "without files and peers" bench kernels --peers none
 expect 2 "kernels are measured in f32" bench kernels --types f64
-expect 2 "no benchmark 'filter'" bench filter
+
+# Filters.
+expect 0 '"method": "separable"' bench filter --size 90 --window 7 --repeat 1 \
+    --json --accelerators '2xhost' --types f32,f64
+expect 0 "all, a thread each" bench filter --shape 50x1x70 --window 5 \
+    --repeat 1 --accelerators 'host;3xhost'
+expect 2 "--window is for filter" bench matmul --window 3
+expect 2 "in f32 and f64" bench filter --types c32
+expect 2 "no benchmark 'grids'" bench grids
 
 # Standard output that takes nothing.
 if [ -c /dev/full ]; then

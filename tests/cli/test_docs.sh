@@ -7,7 +7,7 @@
 : "${SOURCE:?}"
 manual=$SOURCE/docs/headrace.1
 completion=$SOURCE/tools/headrace.bash
-commands="devices generate matmul bench"
+commands="devices generate matmul filter bench"
 
 # The options that a subcommand's help lists.
 options() {

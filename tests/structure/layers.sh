@@ -21,6 +21,7 @@ BEGIN {
     may["src/runtime"] = "hal base"
     may["src/gemm"] = "runtime hal base"
     may["src/arrays"] = "runtime hal base"
+    may["src/filter"] = "arrays runtime hal base"
     may["src/grid"] = "arrays runtime hal base"
     may["src/npy"] = "base"
     may["src/cli"] = may["src/blas"] = may["src/mpi"] = ""
@@ -62,7 +63,7 @@ function allowed(name, local,    list, i, n) {
     }
     if (!local) {
         # The system and the public headers; never ours in disguise.
-        return name !~ /^(base|hal|backends|runtime|gemm|grid|npy|cli|blas|mpi)\//
+        return name !~ /^(base|hal|backends|runtime|gemm|arrays|filter|grid|npy|cli|blas|mpi)\//
     }
     if (layer == "include") {
         return 0

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/** @file filter.h
+ *  Weighted sums over windows, over every accelerator of a context:
+ *
+ *      out(r, c) = scale * sum of w(i, j) in(r + i, c + j), i, j = -s .. s
+ *
+ *  for any table w of (2s + 1) x (2s + 1) numbers. Three methods give the same
+ *  up to rounding and a tolerance: directly, (2s + 1)^2 products an element; as
+ *  a sum of as many separable filters as the table's numerical rank asks for,
+ *  2 rank (2s + 1) products; and by Fourier transforms, where a library for
+ *  them is found. */
+#ifndef HEADRACE_FILTER_H
+#define HEADRACE_FILTER_H
+
+#include <headrace/context.h>
+#include <headrace/gemm.h>
+#include <headrace/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A table of weights; never changes. */
+typedef struct hr_window hr_window;
+
+enum { HR_MOST_REACH = 1024 }; /**< of a window */
+
+/** A window of these weights, (2 reach + 1)^2 of them, row by row; the one in
+ *  the middle is w(0, 0).
+ *
+ * @shape   reach from 0 to HR_MOST_REACH.
+ * @owner   *window is the caller's, to be given to hr_window_destroy; values
+ *          are copied. Written only on success.
+ * @errors  HR_ERROR_INVALID for NULL, a reach out of range, or a weight that
+ *          is not finite; HR_ERROR_OUT_OF_MEMORY.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_window_create(int64_t reach,
+                                               const double *values,
+                                               hr_window **window);
+
+/** All weights 1. Otherwise as hr_window_create. */
+HR_API HR_NODISCARD hr_status hr_window_box(int64_t reach, hr_window **window);
+
+/** w(i, j) = exp(-(i^2 + j^2) / (2 sigma^2)); not normalised.
+ *
+ * @errors  HR_ERROR_INVALID when sigma is not finite and above 0. Otherwise as
+ *          hr_window_create. */
+HR_API HR_NODISCARD hr_status hr_window_gaussian(int64_t reach, double sigma,
+                                                 hr_window **window);
+
+/** w(i, j) = 1 - sqrt(i^2 + j^2) / (reach sqrt 2): 1 in the middle, 0 in the
+ *  corners. Otherwise as hr_window_create. */
+HR_API HR_NODISCARD hr_status hr_window_radial(int64_t reach,
+                                               hr_window **window);
+
+/** NULL is accepted.
+ * @threads Any thread, when no call uses the window. */
+HR_API void hr_window_destroy(hr_window *window);
+
+/** How far it reaches from its middle; -1 for NULL.
+ * @threads Any thread. */
+HR_API int64_t hr_window_reach(const hr_window *window);
+
+/** Its weights, as hr_window_create takes them; NULL for NULL.
+ * @owner   The window's.
+ * @threads Any thread. */
+HR_API const double *hr_window_values(const hr_window *window);
+
+/** The fewest separable filters u_k(i) v_k(j) whose sum is w with
+ *  sum |w - sum u_k v_k| <= tolerance * sum |w|, of those that the singular
+ *  value decomposition gives: what the result is wrong by is no more than
+ *  tolerance * |scale| * sum |w| * max |in|.
+ *
+ * @owner   *rank and *error, sum |w - sum u_k v_k| / sum |w| at that rank, are
+ *          written only on success; error may be NULL.
+ * @errors  HR_ERROR_INVALID for NULL or a tolerance below 0 or not finite;
+ *          HR_ERROR_OUT_OF_MEMORY.
+ * @threads Any thread.
+ * @source  One-sided Jacobi rotations [Hestenes1958]. */
+HR_API HR_NODISCARD hr_status hr_window_rank(const hr_window *window,
+                                             double tolerance, int64_t *rank,
+                                             double *error);
+
+/** What windows find beyond the edges of `in`. */
+typedef enum hr_edges {
+    HR_EDGES_LEFT = 0, /**< nothing: only elements whose window lies inside are
+                            written, the others are left as they are */
+    HR_EDGES_CLAMPED = 1,  /**< the nearest element: a a | a b c | c c */
+    HR_EDGES_MIRRORED = 2, /**< b a | a b c | c b */
+    HR_EDGES_PERIODIC = 3, /**< b c | a b c | a b */
+    HR_EDGES_CONSTANT = 4  /**< hr_filter_options.constant */
+} hr_edges;
+
+/** "left", "clamped", "mirrored", "periodic", "constant"; "?" for others.
+ * @owner   A constant string.
+ * @threads Any thread. */
+HR_API const char *hr_edges_name(hr_edges edges);
+
+/** How sums are formed. */
+typedef enum hr_filter_method {
+    HR_FILTER_AUTO = 0,      /**< whichever is thought to be the fastest */
+    HR_FILTER_DIRECT = 1,    /**< product by product */
+    HR_FILTER_SEPARABLE = 2, /**< as a sum of separable filters */
+    HR_FILTER_FFT = 3        /**< by Fourier transforms */
+} hr_filter_method;
+
+/** "auto", "direct", "separable", "fft"; "?" for others.
+ * @owner   A constant string.
+ * @threads Any thread. */
+HR_API const char *hr_filter_method_name(hr_filter_method method);
+
+/** What a filter will do (hr_filter_plan) or has done (hr_filter). */
+typedef struct hr_filter_report {
+    uint32_t size;           /**< sizeof(hr_filter_report) */
+    hr_filter_method method; /**< never HR_FILTER_AUTO */
+    int64_t rank;            /**< of HR_FILTER_SEPARABLE; else 0 */
+    double window_error;     /**< sum |w - w used| / sum |w| before rounding */
+    double seconds;          /**< of the whole call (plan: predicted) */
+    double predicted;        /**< seconds that were expected */
+    double products;         /**< multiplications and additions */
+    hr_bound bound;          /**< what took the time */
+    uint64_t host_to_device; /**< bytes, all accelerators */
+    uint64_t device_to_host;
+    uint32_t accelerators; /**< that took part */
+    int64_t pieces;        /**< bands of rows, each worked on at one time */
+} hr_filter_report;
+
+#define HR_FILTER_REPORT_INIT                                                  \
+    {                                                                          \
+        .size = sizeof(hr_filter_report)                                       \
+    }
+
+/** Options of hr_filter and hr_filter_plan; zero is the default of each. */
+typedef struct hr_filter_options {
+    uint32_t size;   /**< sizeof(hr_filter_options) */
+    hr_edges edges;  /**< what lies beyond the edges */
+    double constant; /**< for HR_EDGES_CONSTANT */
+    hr_filter_method method;
+    double tolerance;             /**< of HR_FILTER_AUTO and SEPARABLE, as in
+                                       hr_window_rank; 0: 1e-6 for f32, 1e-14 for f64 */
+    const uint32_t *accelerators; /**< indices into the context; NULL: all */
+    uint32_t accelerator_count;   /**< entries of accelerators */
+    bool one_thread; /**< the calling thread gives all accelerators their work;
+                          otherwise each has a thread */
+    hr_filter_report *report; /**< filled on success; NULL: none */
+} hr_filter_options;
+
+#define HR_FILTER_OPTIONS_INIT                                                 \
+    {                                                                          \
+        .size = sizeof(hr_filter_options)                                      \
+    }
+
+/** Filter a matrix over the accelerators of the context, in bands of rows.
+ *  Returns when `out` is complete in the caller's memory. For one method and
+ *  kind of accelerator the result does not depend on their number, bit for bit.
+ *
+ * @shape    in and out of one shape and type, f32 or f64, in any layout that
+ *           hr_matrix can say; rows and cols may be 0, and less than a window.
+ * @owner    Borrows all until it returns.
+ * @aliasing out must not overlap in. Elements that no window of an element of
+ *           `out` holds are not read.
+ * @errors   HR_ERROR_INVALID for shapes, strides, overlap or options that break
+ *           these rules; HR_ERROR_UNSUPPORTED for another type, or a method
+ *           that is not there; HR_ERROR_OUT_OF_MEMORY when a memory limit is
+ *           below the least working set, with the numbers: out untouched.
+ *           HR_ERROR_LOST or HR_ERROR_BACKEND while running: out then holds
+ *           old and new elements.
+ * @threads  Any thread.
+ * @source   Rounding as in [Higham2002]: with W = |scale| sum |w| max |in| over
+ *           the window, at most gamma_(n^2 + 1) W directly, n = 2s + 1, and
+ *           gamma_(n rank + n + 2) sum_k sum |u_k v_k| |scale| max |in| more
+ *           than the tolerance allows as a sum of separable filters. */
+HR_API HR_NODISCARD hr_status hr_filter(hr_context *context,
+                                        const hr_window *window, double scale,
+                                        hr_matrix in, hr_matrix out,
+                                        const hr_filter_options *options);
+
+/** What hr_filter would do with the same arguments, without doing it.
+ *
+ * @owner    *report is the caller's; its size must be set. data pointers of the
+ *           matrices may be NULL: only shapes are looked at.
+ * @errors   As hr_filter, as far as they do not need the elements.
+ * @threads  As hr_filter; what is not known of an accelerator yet is measured,
+ *           which takes tenths of a second. */
+HR_API HR_NODISCARD hr_status hr_filter_plan(
+    hr_context *context, const hr_window *window, double scale, hr_matrix in,
+    hr_matrix out, const hr_filter_options *options, hr_filter_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* Weighted sums over windows (headrace/filter.h), directly and as sums of
+ * separable filters. The build makes a second file of this one, with double in
+ * the place of float.
+ *
+ * Every item makes 16 neighbouring sums in its registers, of 8 weights at a
+ * time: 23 values and 8 weights come from memory of the tile for 128
+ * multiply-adds. With n = 2 reach + 1 an element takes n^2 of them directly,
+ * and is read about 71 * 63 / (64 * 32) * (n / 8) * (n / 32) times; as a sum of
+ * `rank` filters 2 rank n of them, while rank values go to memory and come back
+ * about (127 / 64) (n / 64) times. Sums of at most 256 products are added up,
+ * in an order that is the same for every element. */
+#include <headrace/dialect.h>
+
+enum {
+    HIGH = 4,  /* items of a tile, */
+    BROAD = 32 /* each way */
+};
+enum {
+    OWN = 16,  /* sums of an item, one below or beside the other */
+    TAPS = 8,  /* weights in registers */
+    WIDE = 32, /* weights in memory of the tile, from column to column */
+    DEEP = 64  /* and from row to row, of a filter down the columns */
+};
+
+/* src/filter/shape.h */
+typedef struct filter_shape {
+    hr_index reach, rank, rows, cols, first, top, left, edges, folded, height;
+} filter_shape;
+
+/* headrace/filter.h */
+enum { CLAMPED = 1, MIRRORED = 2, PERIODIC = 3 };
+
+typedef struct sums {
+    float of[OWN];
+} sums;
+
+/* Which of `count` elements stands for the one at i; -1: none of them. */
+HR_FUNCTION hr_index edge_index(hr_index i, hr_index count, hr_index edges)
+{
+    if (i >= 0 && i < count) {
+        return i;
+    }
+    if (edges == CLAMPED) {
+        return i < 0 ? 0 : count - 1;
+    }
+    if (edges == PERIODIC) {
+        return (i % count + count) % count;
+    }
+    if (edges == MIRRORED) {
+        i = (i % (2 * count) + 2 * count) % (2 * count);
+        return i < count ? i : 2 * count - 1 - i;
+    }
+    return -1;
+}
+
+/* The row of the apron that stands for a row beyond the picture's. */
+HR_FUNCTION hr_index apron_row(hr_index row, filter_shape p)
+{
+    return row < 0 ? row + p.reach : row - p.rows + p.reach;
+}
+
+HR_FUNCTION int least(hr_index a, hr_index b)
+{
+    return (int)(a < b ? a : b);
+}
+
+/* Where column c of a row lies in memory of the tile, so that items 16 columns
+ * apart do not meet in one bank. */
+HR_FUNCTION int skewed(int c)
+{
+    return c + c / OWN;
+}
+
+/* own[q] += weight[i] value[q + i] */
+HR_FUNCTION sums slide(sums own, const float *weight, const float *value)
+{
+    for (int i = 0; i < TAPS; i++) {
+        for (int q = 0; q < OWN; q++) {
+            own.of[q] += weight[i] * value[q + i];
+        }
+    }
+    return own;
+}
+
+HR_FUNCTION sums add(sums a, sums b)
+{
+    for (int q = 0; q < OWN; q++) {
+        a.of[q] += b.of[q];
+    }
+    return a;
+}
+
+HR_FUNCTION sums nothing(void)
+{
+    sums none;
+    for (int q = 0; q < OWN; q++) {
+        none.of[q] = 0;
+    }
+    return none;
+}
+
+/* Element (y, c) of the picture, or what stands for it. What lies beyond what a
+ * piece was given is used for sums that nobody stores. */
+#define PICTURE(y, c)                                                          \
+    (HR_INSIDE2(in, (y)-p.first, c) ? HR_AT2(in, (y)-p.first, c)               \
+     : HR_INSIDE2(apron, apron_row(y, p), c)                                   \
+         ? HR_AT2(apron, apron_row(y, p), c)                                   \
+         : beyond)
+
+/* All weights, weights[n][n]. Launched over ceil(rows / 16) x cols of out in
+ * tiles of 4 x 32. */
+HR_KERNEL6(hri_filter_direct_float, (IN, float, 2, in), (IN, float, 2, apron),
+           (IN, float, 2, weights), (OUT, float, 2, out),
+           (VALUE, filter_shape, 0, p), (VALUE, float, 0, beyond))
+{
+    HR_TILE_STATIC(float, x, [HIGH * OWN + TAPS - 1][BROAD + WIDE - 1]);
+    HR_TILE_STATIC(float, w, [WIDE][TAPS]);
+    HR_PRIVATE(sums, all);
+    const hr_index n = 2 * p.reach + 1;
+    HR_ITEMS2(row, col)
+    {
+        HR_P(all) = nothing();
+    }
+    for (hr_index i0 = 0; i0 < n; i0 += TAPS) {
+        const int taps = least(TAPS, n - i0);
+        for (hr_index j0 = 0; j0 < n; j0 += WIDE) {
+            const int wide = least(WIDE, n - j0);
+            HR_ITEMS2(row, col)
+            {
+                const int item = (int)(HR_LOCAL0 * BROAD + HR_LOCAL1);
+                const hr_index top =
+                    p.top - p.reach + (row - HR_LOCAL0) * OWN + i0;
+                const hr_index left = p.left - p.reach + j0 + col - HR_LOCAL1;
+                for (int c = (int)HR_LOCAL1; c < BROAD + wide - 1; c += BROAD) {
+                    const hr_index from = edge_index(left + c, p.cols, p.edges);
+                    for (int r = (int)HR_LOCAL0; r < HIGH * OWN + taps - 1;
+                         r += HIGH) {
+                        x[r][c] = PICTURE(top + r, from);
+                    }
+                }
+                for (int k = item; k < WIDE * TAPS; k += HIGH * BROAD) {
+                    const hr_index i = i0 + k / WIDE, j = j0 + k % WIDE;
+                    w[k % WIDE][k / WIDE] =
+                        HR_INSIDE2(weights, i, j) ? HR_AT2(weights, i, j) : 0;
+                }
+            }
+            HR_TILE_BARRIER;
+            HR_ITEMS2(row, col)
+            {
+                sums own = nothing();
+                for (int j = 0; j < wide; j++) {
+                    if (taps == TAPS) {
+                        float weight[TAPS], value[OWN + TAPS - 1];
+                        for (int i = 0; i < TAPS; i++) {
+                            weight[i] = w[j][i];
+                        }
+                        for (int k = 0; k < OWN + TAPS - 1; k++) {
+                            value[k] = x[HR_LOCAL0 * OWN + k][HR_LOCAL1 + j];
+                        }
+                        own = slide(own, weight, value);
+                    } else {
+                        for (int i = 0; i < taps; i++) {
+                            const float weight = w[j][i];
+                            for (int q = 0; q < OWN; q++) {
+                                own.of[q] +=
+                                    weight *
+                                    x[HR_LOCAL0 * OWN + q + i][HR_LOCAL1 + j];
+                            }
+                        }
+                    }
+                }
+                HR_P(all) = add(HR_P(all), own);
+            }
+            HR_TILE_BARRIER;
+        }
+    }
+    HR_ITEMS2(row, col)
+    {
+        for (int q = 0; q < OWN; q++) {
+            if (HR_INSIDE2(out, row * OWN + q, col)) {
+                HR_AT2(out, row * OWN + q, col) = HR_P(all).of[q];
+            }
+        }
+    }
+}
+
+/* What filter k along rows makes of the picture, for all k: across[rank][n].
+ * planes have reach rows more than out at either end. Launched over the rows
+ * of planes x ceil(cols / 16) in tiles of 4 x 32. */
+HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
+           (IN, float, 2, across), (OUT, float, 3, planes),
+           (VALUE, filter_shape, 0, p), (VALUE, float, 0, beyond))
+{
+    HR_TILE_STATIC(float, x, [HIGH][(BROAD * OWN + WIDE) / OWN * (OWN + 1)]);
+    HR_TILE_STATIC(float, w, [WIDE]);
+    HR_PRIVATE(sums, all);
+    const hr_index n = 2 * p.reach + 1;
+    for (hr_index k = 0; k < p.rank; k++) {
+        HR_ITEMS2(row, col)
+        {
+            HR_P(all) = nothing();
+        }
+        for (hr_index j0 = 0; j0 < n; j0 += WIDE) {
+            const int wide = least(WIDE, n - j0);
+            HR_ITEMS2(row, col)
+            {
+                const int item = (int)(HR_LOCAL0 * BROAD + HR_LOCAL1);
+                const hr_index y = p.top - p.reach + row;
+                const hr_index left =
+                    p.left - p.reach + j0 + (col - HR_LOCAL1) * OWN;
+                for (int c = (int)HR_LOCAL1; c < BROAD * OWN + wide - 1;
+                     c += BROAD) {
+                    const hr_index from = edge_index(left + c, p.cols, p.edges);
+                    x[HR_LOCAL0][skewed(c)] = PICTURE(y, from);
+                }
+                if (item < WIDE) {
+                    w[item] = item < wide ? HR_AT2(across, k, j0 + item) : 0;
+                }
+            }
+            HR_TILE_BARRIER;
+            HR_ITEMS2(row, col)
+            {
+                const int base = (int)HR_LOCAL1 * OWN;
+                sums own = nothing();
+                int j = 0;
+                for (; j + TAPS <= wide; j += TAPS) {
+                    float weight[TAPS], value[OWN + TAPS - 1];
+                    for (int i = 0; i < TAPS; i++) {
+                        weight[i] = w[j + i];
+                    }
+                    for (int m = 0; m < OWN + TAPS - 1; m++) {
+                        value[m] = x[HR_LOCAL0][skewed(base + j + m)];
+                    }
+                    own = slide(own, weight, value);
+                }
+                for (; j < wide; j++) {
+                    for (int q = 0; q < OWN; q++) {
+                        own.of[q] += w[j] * x[HR_LOCAL0][skewed(base + j + q)];
+                    }
+                }
+                HR_P(all) = add(HR_P(all), own);
+            }
+            HR_TILE_BARRIER;
+        }
+        HR_ITEMS2(row, col)
+        {
+            for (int q = 0; q < OWN; q++) {
+                x[HR_LOCAL0][skewed((int)HR_LOCAL1 * OWN + q)] =
+                    HR_P(all).of[q];
+            }
+        }
+        HR_TILE_BARRIER;
+        HR_ITEMS2(row, col)
+        {
+            const hr_index left = (col - HR_LOCAL1) * OWN;
+            for (int c = (int)HR_LOCAL1; c < BROAD * OWN; c += BROAD) {
+                if (HR_INSIDE3(planes, k, row, left + c)) {
+                    HR_AT3(planes, k, row, left + c) = x[HR_LOCAL0][skewed(c)];
+                }
+            }
+        }
+        HR_TILE_BARRIER;
+    }
+}
+
+/* The sum of what filter k makes down the columns of plane k: down[rank][n].
+ * Launched over ceil(rows / 16) x cols of out in tiles of 4 x 32. */
+HR_KERNEL4(hri_filter_down_float, (IN, float, 3, planes), (IN, float, 2, down),
+           (OUT, float, 2, out), (VALUE, filter_shape, 0, p))
+{
+    HR_TILE_STATIC(float, x, [HIGH * OWN + DEEP - 1][BROAD]);
+    HR_TILE_STATIC(float, w, [DEEP]);
+    HR_PRIVATE(sums, all);
+    const hr_index n = 2 * p.reach + 1;
+    HR_ITEMS2(row, col)
+    {
+        HR_P(all) = nothing();
+    }
+    for (hr_index k = 0; k < p.rank; k++) {
+        for (hr_index i0 = 0; i0 < n; i0 += DEEP) {
+            const int deep = least(DEEP, n - i0);
+            HR_ITEMS2(row, col)
+            {
+                const int item = (int)(HR_LOCAL0 * BROAD + HR_LOCAL1);
+                const hr_index top = (row - HR_LOCAL0) * OWN + i0;
+                for (int r = (int)HR_LOCAL0; r < HIGH * OWN + deep - 1;
+                     r += HIGH) {
+                    x[r][HR_LOCAL1] = HR_INSIDE3(planes, k, top + r, col)
+                                          ? HR_AT3(planes, k, top + r, col)
+                                          : 0;
+                }
+                if (item < DEEP) {
+                    w[item] = item < deep ? HR_AT2(down, k, i0 + item) : 0;
+                }
+            }
+            HR_TILE_BARRIER;
+            HR_ITEMS2(row, col)
+            {
+                const int base = (int)HR_LOCAL0 * OWN;
+                sums own = nothing();
+                int i = 0;
+                for (; i + TAPS <= deep; i += TAPS) {
+                    float weight[TAPS], value[OWN + TAPS - 1];
+                    for (int j = 0; j < TAPS; j++) {
+                        weight[j] = w[i + j];
+                    }
+                    for (int m = 0; m < OWN + TAPS - 1; m++) {
+                        value[m] = x[base + i + m][HR_LOCAL1];
+                    }
+                    own = slide(own, weight, value);
+                }
+                for (; i < deep; i++) {
+                    for (int q = 0; q < OWN; q++) {
+                        own.of[q] += w[i] * x[base + i + q][HR_LOCAL1];
+                    }
+                }
+                HR_P(all) = add(HR_P(all), own);
+            }
+            HR_TILE_BARRIER;
+        }
+    }
+    HR_ITEMS2(row, col)
+    {
+        for (int q = 0; q < OWN; q++) {
+            if (HR_INSIDE2(out, row * OWN + q, col)) {
+                HR_AT2(out, row * OWN + q, col) = HR_P(all).of[q];
+            }
+        }
+    }
+}

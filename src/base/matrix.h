@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules that all who take matrices have in common. */
+#ifndef HRI_BASE_MATRIX_H
+#define HRI_BASE_MATRIX_H
+
+#include <stdbool.h>
+
+#include <headrace/matrix.h>
+
+/* One matrix by itself: extents, strides and size; who and name are for the
+ * sentence. */
+hr_status hri_matrix_check(const char *who, const char *name,
+                           const hr_matrix *m);
+
+/* Whether any line of x shares a byte with any line of y; both are right by
+ * themselves. */
+bool hri_matrix_overlap(const hr_matrix *x, const hr_matrix *y);
+
+#endif

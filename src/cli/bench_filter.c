@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace bench filter: the weighted average of a window's radial weights, by
+ * each method, on one accelerator of a list, on all of them from one thread,
+ * and with a thread for each. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "commands.h"
+#include "context.h"
+#include "filter_check.h"
+#include "json.h"
+#include "random.h"
+#include "table.h"
+#include "text.h"
+
+typedef enum form { ONE, FROM_ONE_THREAD, THREAD_EACH, FORMS } form;
+
+/* Published for a picture of 2000 x 2000 and a reach of 60, on one GPU, and on
+ * two [C++ AMP, multiple accelerators]. */
+static const struct {
+    const char *name;
+    double published; /* seconds */
+} forms[FORMS] = {{"one", 1.19891},
+                  {"all, one thread", 0.65204},
+                  {"all, a thread each", 0.64992}};
+
+typedef struct row {
+    hr_filter_report report; /* of the last run */
+    double first, best;      /* seconds */
+    double error;
+} row;
+
+typedef struct contest {
+    const cli_bench *bench;
+    const cli_setting *setting;
+    hr_context *context;
+    cli_filtered filtered;
+    double direct[FORMS]; /* seconds; 0: not run */
+    cli_table table;
+} contest;
+
+static hr_status run_once(contest *c, hr_filter_method method, form how, row *r)
+{
+    static const uint32_t first = 0;
+    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+    r->report = (hr_filter_report)HR_FILTER_REPORT_INIT;
+    options.method = method;
+    options.report = &r->report;
+    options.one_thread = how == FROM_ONE_THREAD;
+    if (how == ONE) {
+        options.accelerators = &first;
+        options.accelerator_count = 1;
+    }
+    return hr_filter(c->context, c->filtered.window, c->filtered.scale,
+                     c->filtered.in, c->filtered.out, &options);
+}
+
+/* The first run, the best of the others, and whether the last is right. */
+static hr_status measure(contest *c, hr_filter_method method, form how, row *r)
+{
+    hr_status status = run_once(c, method, how, r);
+    r->first = r->report.seconds;
+    for (int64_t i = 0; i < c->bench->repeat && status == HR_OK; i++) {
+        status = run_once(c, method, how, r);
+        const double seconds = r->report.seconds;
+        r->best = i == 0 || seconds < r->best ? seconds : r->best;
+    }
+    return status;
+}
+
+static double published(const contest *c, form how)
+{
+    const hr_matrix *in = &c->filtered.in;
+    return in->rows == 2000 && in->cols == 2000 && in->type == HR_F32 &&
+                   hr_window_reach(c->filtered.window) == 60
+               ? forms[how].published
+               : 0.0;
+}
+
+static void write_json(const contest *c, form how, const row *r)
+{
+    cli_json json = {.out = stdout};
+    cli_json_begin(&json, NULL, '{');
+    cli_json_text(&json, "bench", "filter");
+    cli_json_text(&json, "accelerators", c->setting->name);
+    cli_json_text(&json, "device", c->setting->device);
+    cli_json_text(&json, "form", forms[how].name);
+    cli_json_text(&json, "method", hr_filter_method_name(r->report.method));
+    cli_json_text(&json, "type", hr_type_name(c->filtered.in.type));
+    cli_json_count(&json, "rows", (uint64_t)c->filtered.in.rows);
+    cli_json_count(&json, "cols", (uint64_t)c->filtered.in.cols);
+    cli_json_count(&json, "reach",
+                   (uint64_t)hr_window_reach(c->filtered.window));
+    cli_json_count(&json, "rank", (uint64_t)r->report.rank);
+    cli_json_count(&json, "used", r->report.accelerators);
+    cli_json_count(&json, "pieces", (uint64_t)r->report.pieces);
+    cli_json_number(&json, "first_seconds", r->first);
+    cli_json_number(&json, "min_seconds", r->best);
+    cli_json_number(&json, "predicted_seconds", r->report.predicted);
+    cli_json_number(&json, "gflops", 2e-9 * r->report.products / r->best);
+    cli_json_text(&json, "bound", hr_bound_name(r->report.bound));
+    cli_json_count(&json, "host_to_device", r->report.host_to_device);
+    cli_json_count(&json, "device_to_host", r->report.device_to_host);
+    cli_json_number(&json, "error", r->error);
+    if (c->direct[how] > 0.0) {
+        cli_json_number(&json, "over_direct", c->direct[how] / r->best);
+    } else {
+        cli_json_null(&json, "over_direct");
+    }
+    if (published(c, how) > 0.0) {
+        cli_json_number(&json, "published_seconds", published(c, how));
+    } else {
+        cli_json_null(&json, "published_seconds");
+    }
+    cli_json_end(&json, '}');
+    printf("\n");
+}
+
+static void add_row(contest *c, form how, const row *r)
+{
+    cli_table *t = &c->table;
+    cli_table_add(t, "%s", hr_filter_method_name(r->report.method));
+    cli_table_add(t, "%s", forms[how].name);
+    cli_table_add(t, "%u", r->report.accelerators);
+    cli_table_add(t, "%s", cli_seconds_text(r->first).text);
+    cli_table_add(t, "%s", cli_seconds_text(r->best).text);
+    cli_table_add(t, "%s", cli_seconds_text(r->report.predicted).text);
+    cli_table_add(t, "%s",
+                  cli_rate_text(2.0 * r->report.products / r->best).text);
+    cli_table_add(t, "%.2f",
+                  c->direct[how] > 0.0 ? c->direct[how] / r->best : NAN);
+    cli_table_add(t, "%.1e", r->error);
+    cli_table_add(t, "%s",
+                  published(c, how) > 0.0
+                      ? cli_seconds_text(published(c, how)).text
+                      : "-");
+}
+
+static void add_heading(cli_table *t)
+{
+    static const char *const heads[] = {
+        "method", "accelerators", "used",  "first", "best",
+        "plan",   "rate",         "speed", "error", "published"};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        cli_table_add(t, "%s", heads[i]);
+    }
+}
+
+/* One row; a method that is not there has none. */
+static int contend(contest *c, hr_filter_method method, form how)
+{
+    row r = {0};
+    hr_status status = measure(c, method, how, &r);
+    if (status == HR_ERROR_UNSUPPORTED) {
+        return CLI_OK;
+    }
+    if (status != HR_OK) {
+        return cli_fail("%s", hr_last_error());
+    }
+    const cli_filter_error e = cli_filter_check(&c->filtered, &r.report);
+    if (e.row >= 0) {
+        return cli_fail("%s: element (%lld, %lld) is wrong",
+                        hr_filter_method_name(method), (long long)e.row,
+                        (long long)e.col);
+    }
+    r.error = e.error;
+    r.best = r.best > 0.0 ? r.best : 1e-9;
+    if (method == HR_FILTER_DIRECT) {
+        c->direct[how] = r.best;
+    }
+    if (c->bench->json) {
+        write_json(c, how, &r);
+    } else {
+        add_row(c, how, &r);
+    }
+    return CLI_OK;
+}
+
+static int measure_list(contest *c)
+{
+    int status = cli_context(&cli_bench_command, c->setting->list,
+                             c->setting->memory_limit, &c->context);
+    if (status != CLI_OK) {
+        return status;
+    }
+    c->table = (cli_table){.align = "llrrrrrrrr"};
+    const long long n = 2 * (long long)hr_window_reach(c->filtered.window) + 1;
+    const form last = hr_accelerator_count(c->context) > 1 ? THREAD_EACH : ONE;
+    if (!c->bench->json) {
+        printf("%s, %s: %s, %lldx%lld, window %lldx%lld\n", c->setting->name,
+               c->setting->device, hr_type_name(c->filtered.in.type),
+               (long long)c->filtered.in.rows, (long long)c->filtered.in.cols,
+               n, n);
+        add_heading(&c->table);
+    }
+    for (int m = HR_FILTER_DIRECT; m <= HR_FILTER_FFT; m++) {
+        for (int f = ONE; f <= (int)last && status == CLI_OK; f++) {
+            status = contend(c, (hr_filter_method)m, (form)f);
+        }
+    }
+    if (status == CLI_OK && !c->bench->json) {
+        status = cli_table_print(&c->table);
+    }
+    hr_context_destroy(c->context);
+    return status == CLI_OK ? cli_flush() : status;
+}
+
+/* Numbers in [0, 1], as a picture has. */
+static bool fill(hr_matrix m)
+{
+    if (!cli_random_fill(m, 1, NULL)) {
+        return false;
+    }
+    for (int64_t i = 0; i < m.rows * m.cols; i++) {
+        if (m.type == HR_F32) {
+            ((float *)m.data)[i] = fabsf(((float *)m.data)[i]);
+        } else {
+            ((double *)m.data)[i] = fabs(((double *)m.data)[i]);
+        }
+    }
+    return true;
+}
+
+static int measure_picture(const cli_bench *bench, hr_window *window,
+                           hr_type type, int64_t rows, int64_t cols)
+{
+    const size_t bytes = (size_t)rows * (size_t)cols * hr_type_size(type);
+    const double n = 2.0 * (double)hr_window_reach(window) + 1.0;
+    void *in = malloc(bytes), *out = calloc(1, bytes);
+    int status = in != NULL && out != NULL ? CLI_OK : cli_fail("out of memory");
+    contest c = {
+        .bench = bench,
+        .filtered = {.window = window,
+                     .scale = 1.0 / (n * n),
+                     .in = hr_matrix_row_major(in, type, rows, cols, 0),
+                     .out = hr_matrix_row_major(out, type, rows, cols, 0)}};
+    if (status == CLI_OK && !fill(c.filtered.in)) {
+        status = cli_fail("cancelled");
+    }
+    for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
+        c.setting = &bench->settings[i];
+        memset(c.direct, 0, sizeof c.direct);
+        status = measure_list(&c);
+    }
+    free(in);
+    free(out);
+    return status;
+}
+
+int cli_bench_filter(cli_bench *bench, int64_t reach)
+{
+    hr_window *window = NULL;
+    int status = CLI_OK;
+    if (hr_window_radial(reach, &window) != HR_OK) {
+        return cli_fail("%s", hr_last_error());
+    }
+    for (int p = 0; p < bench->problems.count; p++) {
+        const int64_t *extents = bench->problems.list[p].extents;
+        for (int t = 0; t < bench->numbers.count && status == CLI_OK; t++) {
+            status = measure_picture(bench, window, bench->numbers.list[t].type,
+                                     extents[0], extents[2]);
+        }
+    }
+    hr_window_destroy(window);
+    return status;
+}

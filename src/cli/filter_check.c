@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter_check.h"
+
+#include <float.h>
+#include <math.h>
+
+/* A window at one place: the exact sum, and what its bounds are made of. */
+typedef struct sample {
+    double sum, sizes, most; /* sum of |w x|, and the largest |x| */
+    double weights, squares; /* sums of |w| and w^2 */
+} sample;
+
+static double get(const hr_matrix *m, int64_t row, int64_t col)
+{
+    const int64_t at = row * m->row_stride + col * m->col_stride;
+    return m->type == HR_F32 ? (double)((const float *)m->data)[at]
+                             : ((const double *)m->data)[at];
+}
+
+static int64_t stand_in(int64_t i, int64_t count, hr_edges edges)
+{
+    const int64_t twice = 2 * count;
+    if (i >= 0 && i < count) {
+        return i;
+    }
+    switch (edges) {
+    case HR_EDGES_CLAMPED:
+        return i < 0 ? 0 : count - 1;
+    case HR_EDGES_PERIODIC:
+        return (i % count + count) % count;
+    case HR_EDGES_MIRRORED:
+        i = (i % twice + twice) % twice;
+        return i < count ? i : twice - 1 - i;
+    default:
+        return -1;
+    }
+}
+
+static sample take(const cli_filtered *f, int64_t row, int64_t col)
+{
+    const int64_t reach = hr_window_reach(f->window);
+    const double *w = hr_window_values(f->window);
+    sample s = {0};
+    for (int64_t i = -reach; i <= reach; i++) {
+        const int64_t r = stand_in(row + i, f->in.rows, f->edges);
+        for (int64_t j = -reach; j <= reach; j++, w++) {
+            const int64_t c = stand_in(col + j, f->in.cols, f->edges);
+            const double x = r < 0 || c < 0 ? f->constant : get(&f->in, r, c);
+            const double weight = f->scale * *w;
+            s.sum += weight * x;
+            s.sizes += fabs(weight * x);
+            s.most = fmax(s.most, fabs(x));
+            s.weights += fabs(weight);
+            s.squares += weight * weight;
+        }
+    }
+    return s;
+}
+
+/* [Higham2002] for sums of n^2 products; for sums of separable filters that of
+ * sums of |u v|, which are at most n sqrt(rank) times the root of squares. */
+static double bound(const cli_filtered *f, const hr_filter_report *r,
+                    const sample *s)
+{
+    const double u = (f->in.type == HR_F32 ? FLT_EPSILON : DBL_EPSILON) / 2;
+    const double n = 2.0 * (double)hr_window_reach(f->window) + 1.0;
+    const double rank = (double)r->rank;
+    if (r->method == HR_FILTER_DIRECT) {
+        return 2.0 * (n * n + 3.0) * u * s->sizes + DBL_MIN;
+    }
+    const double terms = r->method == HR_FILTER_FFT ? 64.0 * log2(n + 2.0) * n
+                                                    : n * rank + n + 4.0;
+    return r->window_error * s->weights * s->most +
+           2.0 * terms * u * n * sqrt(fmax(rank, 1.0) * s->squares) * s->most +
+           DBL_MIN;
+}
+
+static uint64_t next_number(uint64_t *state) /* splitmix64 [Steele2014] */
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+cli_filter_error cli_filter_check(const cli_filtered *f,
+                                  const hr_filter_report *report)
+{
+    enum { MOST_SAMPLES = 2000, MOST_PRODUCTS = 100000000 };
+    const int64_t reach = hr_window_reach(f->window), n = 2 * reach + 1;
+    const int64_t margin = f->edges == HR_EDGES_LEFT ? reach : 0;
+    const int64_t rows = f->in.rows - 2 * margin,
+                  cols = f->in.cols - 2 * margin;
+    cli_filter_error e = {.row = -1, .col = -1};
+    double largest = 0.0;
+    uint64_t state = 1;
+    if (rows <= 0 || cols <= 0) {
+        return e;
+    }
+    const int64_t wanted = MOST_PRODUCTS / (n * n) + 1;
+    while (e.samples < MOST_SAMPLES && e.samples < wanted) {
+        const int64_t row =
+            margin + (int64_t)(next_number(&state) % (uint64_t)rows);
+        const int64_t col =
+            margin + (int64_t)(next_number(&state) % (uint64_t)cols);
+        const sample s = take(f, row, col);
+        const double off = fabs(get(&f->out, row, col) - s.sum);
+        if (isfinite(s.sum) && !(off <= bound(f, report, &s)) && e.row < 0) {
+            e.row = row;
+            e.col = col;
+        }
+        if (isfinite(off)) {
+            e.error = fmax(e.error, off);
+            largest = fmax(largest, fabs(s.sum));
+        }
+        e.samples++;
+    }
+    e.error = largest > 0.0 ? e.error / largest : e.error;
+    return e;
+}

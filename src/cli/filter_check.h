@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters on samples, in double. */
+#ifndef CLI_FILTER_CHECK_H
+#define CLI_FILTER_CHECK_H
+
+#include <headrace/headrace.h>
+
+/* What was asked of hr_filter. */
+typedef struct cli_filtered {
+    const hr_window *window;
+    double scale, constant;
+    hr_edges edges;
+    hr_matrix in, out;
+} cli_filtered;
+
+typedef struct cli_filter_error {
+    int64_t samples;
+    int64_t row, col; /* of the first wrong one; -1: none */
+    double error;     /* the largest, over the largest exact element */
+} cli_filter_error;
+
+/* Compare elements of out, spread over it by chance, with sums in double: each
+ * may be off by what rounding and the report's window error explain. */
+cli_filter_error cli_filter_check(const cli_filtered *filtered,
+                                  const hr_filter_report *report);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter_values.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "values.h"
+
+static bool take_finite(const char *text, void *field)
+{
+    cli_scalar number = {0};
+    if (!cli_factor.take(text, &number) || number.value.im != 0.0) {
+        return false;
+    }
+    *(cli_number_wish *)field =
+        (cli_number_wish){.given = true, .value = number.value.re};
+    return true;
+}
+
+static bool take_window(const char *text, void *field)
+{
+    uint64_t reach;
+    if (!cli_seed.take(text, &reach) || reach > HR_MOST_REACH) {
+        return false;
+    }
+    *(cli_reach *)field = (cli_reach){.given = true, .value = (int64_t)reach};
+    return true;
+}
+
+static bool take_edges(const char *text, void *field)
+{
+    for (int edges = HR_EDGES_LEFT; edges <= HR_EDGES_CONSTANT; edges++) {
+        if (strcmp(text, hr_edges_name((hr_edges)edges)) == 0) {
+            *(hr_edges *)field = (hr_edges)edges;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_method(const char *text, void *field)
+{
+    for (int i = HR_FILTER_AUTO; i <= HR_FILTER_FFT; i++) {
+        if (strcmp(text, hr_filter_method_name((hr_filter_method)i)) == 0) {
+            *(hr_filter_method *)field = (hr_filter_method)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const cli_kind cli_finite = {take_finite, "a finite number"};
+const cli_kind cli_window = {take_window, "a whole number from 0 to 1024"};
+const cli_kind cli_edges = {take_edges,
+                            "one of left clamped mirrored periodic constant"};
+const cli_kind cli_filter_method = {take_method,
+                                    "one of auto direct separable fft"};
+
+/* Weights out of the elements of a square matrix with a middle. */
+static int make_window(const char *path, cli_reach reach, hr_matrix m,
+                       hr_window **window)
+{
+    const int64_t n = m.rows;
+    if (n != m.cols || n % 2 == 0 || n / 2 > HR_MOST_REACH ||
+        (m.type != HR_F32 && m.type != HR_F64) ||
+        (reach.given && reach.value != n / 2)) {
+        return cli_fail("%s is %" PRId64 "x%" PRId64 " of %s, not %s", path,
+                        m.rows, m.cols, hr_type_name(m.type),
+                        reach.given ? "a window of that reach in f32 or f64"
+                                    : "a window: as many rows as columns, an "
+                                      "odd number up to 2049, of f32 or f64");
+    }
+    double *values = malloc((size_t)(n * n) * sizeof *values);
+    if (values == NULL) {
+        return cli_fail("out of memory");
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        const int64_t at = i / n * m.row_stride + i % n * m.col_stride;
+        values[i] = m.type == HR_F32 ? (double)((const float *)m.data)[at]
+                                     : ((const double *)m.data)[at];
+    }
+    hr_status status = hr_window_create(n / 2, values, window);
+    free(values);
+    return status == HR_OK ? CLI_OK : cli_failed_call();
+}
+
+static int read_window(const char *path, cli_reach reach, hr_window **window)
+{
+    hr_npy *file = NULL;
+    hr_matrix m;
+    if (hr_npy_open(path, &file, &m) != HR_OK) {
+        return cli_failed_call();
+    }
+    int status = make_window(path, reach, m, window);
+    hr_npy_close(file);
+    return status;
+}
+
+static double usual_scale(const char *weights, const hr_window *window)
+{
+    const int64_t reach = hr_window_reach(window);
+    const double n = 2.0 * (double)reach + 1.0;
+    const double *w = hr_window_values(window);
+    double sum = 0.0;
+    for (int64_t i = 0; i < (2 * reach + 1) * (2 * reach + 1); i++) {
+        sum += w[i];
+    }
+    return strcmp(weights, "gaussian") == 0 ? 1.0 / sum : 1.0 / (n * n);
+}
+
+int cli_window_create(const cli_command *command, const char *weights,
+                      cli_reach reach, cli_number_wish sigma,
+                      hr_window **window, double *scale)
+{
+    const bool round = strcmp(weights, "gaussian") == 0;
+    const bool made =
+        round || strcmp(weights, "radial") == 0 || strcmp(weights, "box") == 0;
+    if (made && !reach.given) {
+        return cli_wrong(command, "--window is missing");
+    }
+    if (sigma.given && (!round || sigma.value <= 0.0)) {
+        return cli_wrong(command, round ? "--sigma: it must be above 0"
+                                        : "--sigma is for gaussian windows");
+    }
+    *scale = 1.0;
+    if (!made) {
+        return read_window(weights, reach, window);
+    }
+    const double usual = fmax((double)reach.value / 3.0, 0.5);
+    hr_status status =
+        round                         ? hr_window_gaussian(reach.value,
+                                   sigma.given ? sigma.value : usual, window)
+        : strcmp(weights, "box") == 0 ? hr_window_box(reach.value, window)
+                                      : hr_window_radial(reach.value, window);
+    if (status != HR_OK) {
+        return cli_failed_call();
+    }
+    *scale = usual_scale(weights, *window);
+    return CLI_OK;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What filters cost, and who does which part. */
+#ifndef HRI_FILTER_COST_H
+#define HRI_FILTER_COST_H
+
+#include "filter/job.h"
+#include "runtime/runtime.h"
+
+/* Rows of out that an accelerator does, `height` at a time. */
+typedef struct hri_share {
+    hri_accelerator *accelerator;
+    double rate;    /* multiplications and additions a second */
+    double row;     /* seconds for a row, the more of the next two */
+    double compute; /* arithmetic */
+    double link;    /* bringing it, and taking it home */
+    int64_t first, last, height;
+} hri_share;
+
+/* The first `count` of shares do the job in so many seconds. */
+typedef struct hri_filter_plan {
+    hri_share *shares; /* [count]; the first ones take part, the others cannot
+                          make it faster */
+    uint32_t count;
+    double seconds;
+    hr_bound bound;
+} hri_filter_plan;
+
+/* Plan job's method on these accelerators: shares has room for all of them,
+ * whose memory limits count. HR_ERROR_OUT_OF_MEMORY, with the numbers, when
+ * none has enough. */
+hr_status hri_filter_plan_make(const hri_filter_job *job,
+                               hri_accelerator *const *accelerators,
+                               uint32_t count, hri_filter_plan *plan);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* A window as a sum of separable ones: columns of the table that span it, by
+ * Gram and Schmidt with pivoting (so that what follows works on as few of them
+ * as the rank is), then one-sided Jacobi rotations [Hestenes1958] of what the
+ * table is in their terms, and as many of the singular vectors as the tolerance
+ * asks for. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/status.h"
+#include "filter/window.h"
+
+/* The table T in pieces: T = basis^T core, rows of basis orthonormal. */
+typedef struct spans {
+    int64_t extent, count;
+    double *basis; /* [count][extent]: along i */
+    double *core;  /* [count][extent]: along j */
+    double *rest;  /* [extent][extent]: what is not spanned, transposed */
+} spans;
+
+static double dot(const double *x, const double *y, int64_t n)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+static void subtract(double *x, double factor, const double *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        x[i] -= factor * y[i];
+    }
+}
+
+/* The column that has most left of it; *square is its length squared. */
+static int64_t find_pivot(const spans *s, double *square)
+{
+    int64_t pivot = 0;
+    *square = -1.0;
+    for (int64_t j = 0; j < s->extent; j++) {
+        const double *x = s->rest + j * s->extent;
+        const double own = dot(x, x, s->extent);
+        if (own > *square) {
+            *square = own;
+            pivot = j;
+        }
+    }
+    return pivot;
+}
+
+/* One more row of the basis, out of a column; orthogonal to working precision
+ * after the second time. */
+static void add_row(spans *s, int64_t pivot)
+{
+    const int64_t n = s->extent;
+    double *row = s->basis + s->count * n;
+    memcpy(row, s->rest + pivot * n, (size_t)n * sizeof *row);
+    for (int64_t k = 0; k < s->count; k++) {
+        subtract(row, dot(row, s->basis + k * n, n), s->basis + k * n, n);
+    }
+    const double length = sqrt(dot(row, row, n));
+    for (int64_t i = 0; i < n; i++) {
+        row[i] /= length;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        double *x = s->rest + j * n;
+        s->core[s->count * n + j] = dot(row, x, n);
+        subtract(x, s->core[s->count * n + j], row, n);
+    }
+    s->count++;
+}
+
+/* Span the table, at most with `most` columns; what is smaller than rounding
+ * makes of the largest column counts as nothing. */
+static void span(spans *s, int64_t most)
+{
+    double square, first;
+    int64_t pivot = find_pivot(s, &first);
+    const double noise = (double)s->extent * DBL_EPSILON;
+    square = first;
+    while (s->count < most && square > noise * noise * first) {
+        add_row(s, pivot);
+        pivot = find_pivot(s, &square);
+    }
+}
+
+/* Rotate rows p and q of the core so that they are orthogonal, and those of the
+ * basis with them: what they span together stays. False: they were. */
+static bool rotate(spans *s, int64_t p, int64_t q)
+{
+    const int64_t n = s->extent;
+    double *x = s->core + p * n, *y = s->core + q * n;
+    double *bx = s->basis + p * n, *by = s->basis + q * n;
+    const double xx = dot(x, x, n), yy = dot(y, y, n), xy = dot(x, y, n);
+    if (fabs(xy) <= DBL_EPSILON * sqrt(xx * yy)) {
+        return false;
+    }
+    const double zeta = (yy - xx) / (2.0 * xy);
+    const double t = copysign(1.0, zeta) / (fabs(zeta) + hypot(1.0, zeta));
+    const double c = 1.0 / hypot(1.0, t), sine = c * t;
+    for (int64_t j = 0; j < n; j++) {
+        const double a = x[j], b = y[j], d = bx[j], e = by[j];
+        x[j] = c * a - sine * b;
+        y[j] = sine * a + c * b;
+        bx[j] = c * d - sine * e;
+        by[j] = sine * d + c * e;
+    }
+    return true;
+}
+
+static void diagonalise(spans *s)
+{
+    enum { MOST_SWEEPS = 60 }; /* six to ten do */
+    bool more = true;
+    for (int sweep = 0; sweep < MOST_SWEEPS && more; sweep++) {
+        more = false;
+        for (int64_t p = 0; p < s->count; p++) {
+            for (int64_t q = p + 1; q < s->count; q++) {
+                more = rotate(s, p, q) || more;
+            }
+        }
+    }
+}
+
+/* The row of the core that is the longest from `from` on, brought there. */
+static double bring_largest(spans *s, int64_t from)
+{
+    const int64_t n = s->extent;
+    int64_t largest = from;
+    double square = -1.0;
+    for (int64_t k = from; k < s->count; k++) {
+        const double own = dot(s->core + k * n, s->core + k * n, n);
+        largest = own > square ? k : largest;
+        square = fmax(own, square);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double *const pairs[] = {s->core, s->basis};
+        for (int a = 0; a < 2; a++) {
+            const double kept = pairs[a][from * n + i];
+            pairs[a][from * n + i] = pairs[a][largest * n + i];
+            pairs[a][largest * n + i] = kept;
+        }
+    }
+    return sqrt(square);
+}
+
+/* Take vectors, the largest first, until what is left of the table is within
+ * tolerance. Both of a pair get the root of its singular value. */
+static void choose(spans *s, const double *table, double tolerance,
+                   hri_factors *f)
+{
+    const int64_t n = s->extent;
+    double all = 0.0, left = 0.0;
+    memcpy(s->rest, table, (size_t)(n * n) * sizeof *table);
+    for (int64_t i = 0; i < n * n; i++) {
+        all += fabs(table[i]);
+    }
+    left = all;
+    while (f->rank < s->count && left > tolerance * all) {
+        const double root = sqrt(bring_largest(s, f->rank));
+        double *down = s->basis + f->rank * n, *across = s->core + f->rank * n;
+        for (int64_t i = 0; i < n; i++) {
+            down[i] *= root;
+            across[i] /= root;
+        }
+        left = 0.0;
+        for (int64_t i = 0; i < n; i++) {
+            subtract(s->rest + i * n, down[i], across, n);
+            for (int64_t j = 0; j < n; j++) {
+                left += fabs(s->rest[i * n + j]);
+            }
+        }
+        f->rank++;
+    }
+    f->error = all > 0.0 ? left / all : 0.0;
+    f->rank = hri_max(f->rank, 1); /* a table of zeros is one filter of zeros */
+}
+
+hr_status hri_factors_find(const hr_window *window, double tolerance,
+                           int64_t most, hri_factors *factors)
+{
+    const int64_t n = 2 * window->reach + 1;
+    const size_t bytes = (size_t)(n * n) * sizeof(double);
+    spans s = {.extent = n,
+               .basis = calloc((size_t)(n * n), sizeof(double)),
+               .core = calloc((size_t)(n * n), sizeof(double)),
+               .rest = malloc(bytes)};
+    *factors = (hri_factors){.extent = n, .down = s.basis, .across = s.core};
+    if (s.basis == NULL || s.core == NULL || s.rest == NULL) {
+        free(s.rest);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "window: no memory for factors of %lld x %lld weights",
+                        (long long)n, (long long)n);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            s.rest[j * n + i] = window->values[i * n + j];
+        }
+    }
+    span(&s, most);
+    diagonalise(&s);
+    choose(&s, window->values, tolerance, factors);
+    free(s.rest);
+    return HR_OK;
+}
+
+void hri_factors_free(hri_factors *factors)
+{
+    free(factors->down);
+    free(factors->across);
+    *factors = (hri_factors){0};
+}

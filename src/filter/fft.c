@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter/fft.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/library.h"
+#include "base/size.h"
+#include "filter/edge.h"
+
+#define REAL       float
+#define NAME(word) word##_f32
+#include "filter/fft.inc"
+#undef REAL
+#undef NAME
+
+#define REAL       double
+#define NAME(word) word##_f64
+#include "filter/fft.inc"
+#undef REAL
+#undef NAME
+
+/* ---- the library */
+
+static const struct {
+    const char *prefix, *names[2];
+} libraries[] = {{"fftwf_", {"libfftw3f.so.3", NULL}},
+                 {"fftw_", {"libfftw3.so.3", NULL}}};
+
+static const char *const symbols[] = {
+#define SYM(result, name, args) #name,
+#include "filter/fftw.inc"
+#undef SYM
+};
+
+static const size_t offsets[] = {
+#define SYM(result, name, args) offsetof(hri_fftw, name),
+#include "filter/fftw.inc"
+#undef SYM
+};
+
+enum { SYMBOLS = sizeof symbols / sizeof symbols[0], NAME_BYTES = 40 };
+
+/* Its planner is for one thread at a time; so is finding it. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
+static hr_status load(int which, hri_fftw *api)
+{
+    char names[SYMBOLS][NAME_BYTES];
+    hri_symbol table[SYMBOLS];
+    void *library = NULL;
+    const char *choice = getenv("HEADRACE_FFTW");
+    if (choice != NULL && strcmp(choice, "off") == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "filter: HEADRACE_FFTW is off, and transforms are by "
+                        "FFTW");
+    }
+    for (int i = 0; i < SYMBOLS; i++) {
+        snprintf(names[i], NAME_BYTES, "%s%s", libraries[which].prefix,
+                 symbols[i]);
+        table[i] = (hri_symbol){names[i], offsets[i], true};
+    }
+    hr_status status = hri_library_open(libraries[which].names, &library);
+    if (status == HR_OK) {
+        status = hri_library_resolve(library, libraries[which].names[0], table,
+                                     SYMBOLS, api);
+    }
+    return status == HR_OK ? HR_OK
+                           : hri_fail(HR_ERROR_UNSUPPORTED,
+                                      "filter: no library for Fourier "
+                                      "transforms: %s",
+                                      hr_last_error());
+}
+
+hr_status hri_fft_find(hr_type type, const hri_fftw **api)
+{
+    static hri_fftw found[2];
+    static bool known[2];
+    const int which = type == HR_F64;
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&planner);
+    if (!known[which]) {
+        status = load(which, &found[which]);
+        known[which] = status == HR_OK;
+    }
+    pthread_mutex_unlock(&planner);
+    *api = &found[which];
+    return status;
+}
+
+/* ---- blocks */
+
+double hri_fft_blocks(const hri_filter_job *job, int64_t edge)
+{
+    const int64_t valid = edge - 2 * job->window->reach;
+    return (double)hri_ceil_div(job->out.rows, valid) *
+           (double)hri_ceil_div(job->out.cols, valid);
+}
+
+/* Of powers of two, and one and a half times such, which are fast to transform,
+ * the one with the fewest operations; larger ones than MOST leave the cache. */
+int64_t hri_fft_edge(const hri_filter_job *job)
+{
+    enum { LEAST = 32, MOST = 2048 };
+    int64_t best = 0;
+    double least = INFINITY;
+    for (int64_t power = LEAST; best == 0 || power <= MOST; power *= 2) {
+        for (int64_t edge = power; edge <= power + power / 2;
+             edge += power / 2) {
+            if (edge <= 4 * job->window->reach) {
+                continue;
+            }
+            const double cost = hri_fft_blocks(job, edge) * (double)edge *
+                                (double)edge * log2((double)edge);
+            best = cost < least ? edge : best;
+            least = cost < least ? cost : least;
+        }
+    }
+    return best;
+}
+
+hr_status hri_fft_init(hri_fft *fft, const hri_filter_job *job)
+{
+    enum { ESTIMATE = 1 << 6 };
+    const int64_t edge = hri_fft_edge(job);
+    *fft = (hri_fft){.edge = edge};
+    hr_status status = hri_fft_find(job->in.type, &fft->api);
+    if (status != HR_OK) {
+        return status;
+    }
+    const size_t bytes =
+        (size_t)hri_fft_scratch(edge) * hr_type_size(job->in.type);
+    fft->spectrum = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (fft->spectrum != NULL) {
+        void *x = fft->spectrum;
+        const int n = (int)edge;
+        pthread_mutex_lock(&planner);
+        fft->forward = fft->api->plan_dft_r2c_2d(n, n, x, x, ESTIMATE);
+        fft->backward = fft->api->plan_dft_c2r_2d(n, n, x, x, ESTIMATE);
+        pthread_mutex_unlock(&planner);
+    }
+    if (fft->forward == NULL || fft->backward == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "filter: no memory to transform %lldx%lld elements",
+                        (long long)edge, (long long)edge);
+    }
+    if (job->in.type == HR_F32) {
+        make_spectrum_f32(fft, job);
+    } else {
+        make_spectrum_f64(fft, job);
+    }
+    return HR_OK;
+}
+
+void hri_fft_finish(hri_fft *fft)
+{
+    pthread_mutex_lock(&planner);
+    if (fft->forward != NULL) {
+        fft->api->destroy_plan(fft->forward);
+    }
+    if (fft->backward != NULL) {
+        fft->api->destroy_plan(fft->backward);
+    }
+    pthread_mutex_unlock(&planner);
+    free(fft->spectrum);
+    *fft = (hri_fft){0};
+}
+
+/* ---- running */
+
+void hri_fft_run_f32(const hri_fft *fft, const hri_block_work *work)
+{
+    do_blocks_f32(fft, work);
+}
+
+void hri_fft_run_f64(const hri_fft *fft, const hri_block_work *work)
+{
+    do_blocks_f64(fft, work);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* hr_filter and hr_filter_plan: from arguments to a method, to bands of rows,
+ * to a report. */
+#include <headrace/filter.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <headrace/array.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "filter/cost.h"
+#include "filter/fft.h"
+#include "filter/piece.h"
+
+const char *hr_edges_name(hr_edges edges)
+{
+    static const char *const names[] = {"left", "clamped", "mirrored",
+                                        "periodic", "constant"};
+    return edges >= HR_EDGES_LEFT && edges <= HR_EDGES_CONSTANT ? names[edges]
+                                                                : "?";
+}
+
+const char *hr_filter_method_name(hr_filter_method method)
+{
+    static const char *const names[] = {"auto", "direct", "separable", "fft"};
+    return method >= HR_FILTER_AUTO && method <= HR_FILTER_FFT ? names[method]
+                                                               : "?";
+}
+
+/* A call: its job, who may take part, and who does. */
+typedef struct call {
+    uint64_t start_ns;
+    hri_filter_job job;
+    hri_accelerator **accelerators; /* [count] */
+    hri_accelerator **able;         /* those of them that transform */
+    uint32_t count;
+    hri_filter_plan plan;
+} call;
+
+/* ---- arguments */
+
+static hr_status take_options(call *c, const hr_filter_options *options)
+{
+    c->job.options = (hr_filter_options)HR_FILTER_OPTIONS_INIT;
+    if (options == NULL) {
+        return HR_OK;
+    }
+    if (options->size != sizeof *options) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: the options' size field is %u, wants %zu",
+                        options->size, sizeof *options);
+    }
+    if (options->report != NULL &&
+        options->report->size != sizeof *options->report) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: the report's size field is %u, wants %zu",
+                        options->report->size, sizeof *options->report);
+    }
+    if (options->accelerators == NULL && options->accelerator_count != 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: %u accelerators are listed, but the list is "
+                        "NULL",
+                        options->accelerator_count);
+    }
+    c->job.options = *options;
+    return HR_OK;
+}
+
+static hr_status choose_one(call *c, hr_context *context, uint32_t index)
+{
+    if (index >= context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: accelerator %u is not there, the context has "
+                        "%u",
+                        index, context->accelerator_count);
+    }
+    hri_accelerator *a = &context->accelerators[index];
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (c->accelerators[i] == a) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "filter: accelerator %u is listed twice", index);
+        }
+    }
+    c->accelerators[c->count++] = a;
+    return HR_OK;
+}
+
+static hr_status choose_accelerators(call *c, hr_context *context)
+{
+    const hr_filter_options *o = &c->job.options;
+    const uint32_t all = context->accelerator_count;
+    const uint32_t wanted =
+        o->accelerators != NULL ? o->accelerator_count : all;
+    if (wanted == 0 || wanted > all) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: %u accelerators are listed, the context has "
+                        "%u",
+                        wanted, all);
+    }
+    c->accelerators = calloc(wanted, sizeof(hri_accelerator *));
+    c->able = calloc(wanted, sizeof(hri_accelerator *));
+    c->plan.shares = calloc(wanted, sizeof *c->plan.shares);
+    if (c->accelerators == NULL || c->able == NULL || c->plan.shares == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < wanted && status == HR_OK; i++) {
+        status = choose_one(c, context,
+                            o->accelerators != NULL ? o->accelerators[i] : i);
+    }
+    return status;
+}
+
+/* ---- the method */
+
+/* The factors of the window; within the tolerance unless so many would be more
+ * work than all weights. */
+static hr_status find_factors(hri_filter_job *job)
+{
+    const int64_t n = hri_filter_extent(job);
+    const double usual = job->in.type == HR_F32 ? 1e-6 : 1e-14;
+    const double tolerance =
+        job->options.tolerance > 0.0 ? job->options.tolerance : usual;
+    const bool open = job->options.method == HR_FILTER_AUTO;
+    hr_status status = hri_factors_find(job->window, tolerance,
+                                        open ? n / 2 : n, &job->factors);
+    if (status == HR_OK && open && job->factors.error > tolerance) {
+        job->factors.rank = 0;
+    }
+    return status;
+}
+
+/* Fourier transforms are for accelerators of the host. */
+static hr_status plan_fft(call *c)
+{
+    const hri_fftw *api;
+    uint32_t count = 0;
+    hr_status status = hri_fft_find(c->job.in.type, &api);
+    for (uint32_t i = 0; i < c->count && status == HR_OK; i++) {
+        hri_accelerator *a = c->accelerators[i];
+        if (hri_filter_strips(c->job.context, a)) {
+            c->able[count++] = a;
+        }
+    }
+    if (status == HR_OK && count == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "filter: none of the %u accelerators transforms: only "
+                        "the host does, unless HEADRACE_CHECK is set",
+                        c->count);
+    }
+    return status == HR_OK
+               ? hri_filter_plan_make(&c->job, c->able, count, &c->plan)
+               : status;
+}
+
+static hr_status plan_method(call *c, hr_filter_method method)
+{
+    c->job.method = method;
+    return method == HR_FILTER_FFT
+               ? plan_fft(c)
+               : hri_filter_plan_make(&c->job, c->accelerators, c->count,
+                                      &c->plan);
+}
+
+/* The fastest of those that are there and fit; the direct one is the last. */
+static hr_status find_fastest(call *c, hr_filter_method *fastest)
+{
+    double least = INFINITY;
+    hr_status status = HR_OK;
+    for (int i = HR_FILTER_FFT; i >= HR_FILTER_DIRECT; i--) {
+        const hr_filter_method method = (hr_filter_method)i;
+        if (method == HR_FILTER_SEPARABLE && c->job.factors.rank == 0) {
+            continue;
+        }
+        status = plan_method(c, method);
+        if (status == HR_OK && c->plan.seconds < least) {
+            least = c->plan.seconds;
+            *fastest = method;
+        } else if (status != HR_OK && status != HR_ERROR_UNSUPPORTED &&
+                   status != HR_ERROR_OUT_OF_MEMORY) {
+            return status;
+        }
+    }
+    return least < INFINITY ? HR_OK : status;
+}
+
+static hr_status choose_method(call *c)
+{
+    hr_filter_method wanted = c->job.options.method;
+    hr_status status = HR_OK;
+    if (wanted == HR_FILTER_AUTO || wanted == HR_FILTER_SEPARABLE) {
+        status = find_factors(&c->job);
+    }
+    if (status == HR_OK && wanted == HR_FILTER_AUTO) {
+        status = find_fastest(c, &wanted);
+    }
+    return status == HR_OK ? plan_method(c, wanted) : status;
+}
+
+/* ---- running */
+
+static void *run_lane(void *data)
+{
+    while (hri_lane_step(data)) {
+    }
+    return NULL;
+}
+
+/* A thread for each lane but the first, which has the caller's. */
+static void run_side_by_side(hri_lane *lanes, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        lanes[i].thread = hri_threads_start(&lanes[i].accelerator->threads,
+                                            run_lane, &lanes[i]);
+    }
+    run_lane(&lanes[0]);
+    for (uint32_t i = 1; i < count; i++) {
+        if (lanes[i].thread != NULL) {
+            hri_thread_join(lanes[i].thread);
+        } else {
+            run_lane(&lanes[i]);
+        }
+    }
+}
+
+static void run_in_turn(hri_lane *lanes, uint32_t count)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < count; i++) {
+            more = hri_lane_step(&lanes[i]) || more;
+        }
+    }
+}
+
+static hr_status run_lanes(const call *c, const hri_filter_tables *tables,
+                           hri_lane *lanes)
+{
+    const uint32_t count = c->plan.count;
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        const hri_share *s = &c->plan.shares[i];
+        lanes[i] = (hri_lane){.job = &c->job,
+                              .tables = tables,
+                              .accelerator = s->accelerator,
+                              .next = s->first,
+                              .last = s->last,
+                              .height = s->height};
+        status = hri_lane_open(&lanes[i]);
+    }
+    if (status == HR_OK && c->job.options.one_thread) {
+        run_in_turn(lanes, count);
+    } else if (status == HR_OK) {
+        run_side_by_side(lanes, count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        hri_lane_close(&lanes[i]);
+    }
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        status = hri_error_raise(&lanes[i].error);
+    }
+    return status;
+}
+
+static hr_status run(call *c)
+{
+    hri_filter_tables tables = {0};
+    hri_lane *lanes = calloc(c->plan.count, sizeof *lanes);
+    hr_status status = HR_OK;
+    if (lanes == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
+    if (status == HR_OK) {
+        status = hri_filter_job_turn(&c->job);
+    }
+    if (status == HR_OK) {
+        status = hri_filter_tables_init(&tables, &c->job);
+    }
+    if (status == HR_OK) {
+        status = run_lanes(c, &tables, lanes);
+    }
+    hri_filter_tables_finish(&tables);
+    free(lanes);
+    return status;
+}
+
+/* ---- calls */
+
+static bool is_empty(const call *c)
+{
+    return c->job.out.rows == 0 || c->job.out.cols == 0;
+}
+
+static hr_status prepare(call *c, hr_context *context, const hr_window *window,
+                         double scale, const hr_matrix pictures[2],
+                         const hr_filter_options *options, bool plan)
+{
+    if (context == NULL || window == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "filter: %s is NULL",
+                        context == NULL ? "the context" : "the window");
+    }
+    hr_status status = take_options(c, options);
+    if (status == HR_OK) {
+        status = hri_filter_job_init(&c->job, context, window, scale,
+                                     pictures[0], pictures[1], plan);
+    }
+    if (status == HR_OK) {
+        status = choose_accelerators(c, context);
+    }
+    if (status == HR_OK && is_empty(c)) {
+        const hr_filter_method wanted = c->job.options.method;
+        c->job.method = wanted == HR_FILTER_AUTO ? HR_FILTER_DIRECT : wanted;
+    } else if (status == HR_OK) {
+        status = choose_method(c);
+    }
+    return status;
+}
+
+static void finish(call *c)
+{
+    hri_filter_job_finish(&c->job);
+    free(c->accelerators);
+    free(c->able);
+    free(c->plan.shares);
+}
+
+static void fill_report(const call *c, hr_filter_report *report)
+{
+    const hri_filter_job *job = &c->job;
+    const bool separable = job->method == HR_FILTER_SEPARABLE;
+    hr_filter_report r = {.size = sizeof r,
+                          .method = job->method,
+                          .rank = separable ? job->factors.rank : 0,
+                          .window_error = separable ? job->factors.error : 0.0,
+                          .seconds = c->plan.seconds,
+                          .predicted = c->plan.seconds,
+                          .bound = c->plan.bound};
+    const double elements = (double)job->out.rows * (double)job->out.cols;
+    r.products = is_empty(c) ? 0.0 : elements * hri_filter_products(job);
+    const int64_t reach = job->window->reach;
+    const uint64_t element = hr_type_size(job->in.type);
+    for (uint32_t i = 0; i < c->plan.count; i++) {
+        const hri_share *s = &c->plan.shares[i];
+        const int64_t rows = s->last - s->first;
+        const int64_t pieces = rows > 0 ? hri_ceil_div(rows, s->height) : 0;
+        r.pieces += pieces;
+        r.accelerators += rows > 0;
+        if (!s->accelerator->in_place) {
+            r.host_to_device +=
+                (uint64_t)((rows + 2 * pieces * reach) * job->in.cols) *
+                element;
+            r.device_to_host += (uint64_t)(rows * job->out.cols) * element;
+        }
+    }
+    *report = r;
+}
+
+hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
+                    hr_matrix in, hr_matrix out,
+                    const hr_filter_options *options)
+{
+    call c = {.start_ns = hri_clock_ns()};
+    const hr_matrix pictures[] = {in, out};
+    const hr_traffic before = hr_context_traffic(context);
+    hr_status status =
+        prepare(&c, context, window, scale, pictures, options, false);
+    if (status == HR_OK && !is_empty(&c)) {
+        status = run(&c);
+    }
+    hr_filter_report *report = c.job.options.report;
+    if (status == HR_OK && report != NULL) {
+        const hr_traffic after = hr_context_traffic(context);
+        fill_report(&c, report);
+        report->seconds = (double)(hri_clock_ns() - c.start_ns) * 1e-9;
+        report->host_to_device = after.up - before.up;
+        report->device_to_host = after.down - before.down;
+    }
+    finish(&c);
+    return status;
+}
+
+hr_status hr_filter_plan(hr_context *context, const hr_window *window,
+                         double scale, hr_matrix in, hr_matrix out,
+                         const hr_filter_options *options,
+                         hr_filter_report *report)
+{
+    call c = {.start_ns = hri_clock_ns()};
+    const hr_matrix pictures[] = {in, out};
+    if (report == NULL || report->size != sizeof *report) {
+        return hri_fail(HR_ERROR_INVALID,
+                        report == NULL ? "filter plan: the report is NULL"
+                                       : "filter plan: the report's size field "
+                                         "is %u, wants %zu",
+                        report == NULL ? 0 : report->size, sizeof *report);
+    }
+    hr_status status =
+        prepare(&c, context, window, scale, pictures, options, true);
+    if (status == HR_OK) {
+        fill_report(&c, report);
+    }
+    finish(&c);
+    return status;
+}

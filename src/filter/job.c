@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules of the arguments, and the normal form. */
+#include "filter/job.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/matrix.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "filter/edge.h"
+#include "filter/fft.h"
+
+typedef long long ll; /* for %lld */
+
+static hr_status check_numbers(const hri_filter_job *job, hr_type type)
+{
+    const hr_filter_options *o = &job->options;
+    const bool single = type == HR_F32;
+    if (!isfinite(job->scale) || (single && fabs(job->scale) > FLT_MAX)) {
+        return hri_fail(HR_ERROR_INVALID, "filter: a scale of %g for %s",
+                        job->scale, hr_type_name(type));
+    }
+    if (!isfinite(o->tolerance) || o->tolerance < 0.0) {
+        return hri_fail(HR_ERROR_INVALID, "filter: a tolerance of %g",
+                        o->tolerance);
+    }
+    if (o->edges < HR_EDGES_LEFT || o->edges > HR_EDGES_CONSTANT) {
+        return hri_fail(HR_ERROR_INVALID, "filter: edges %d are none",
+                        (int)o->edges);
+    }
+    if (single && isfinite(o->constant) && fabs(o->constant) > FLT_MAX) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: a constant of %g, which f32 cannot hold",
+                        o->constant);
+    }
+    if (o->method < HR_FILTER_AUTO || o->method > HR_FILTER_FFT) {
+        return hri_fail(HR_ERROR_INVALID, "filter: method %d is none",
+                        (int)o->method);
+    }
+    return HR_OK;
+}
+
+static hr_status check_matrices(const hr_matrix *in, const hr_matrix *out,
+                                bool plan)
+{
+    if (in->type != out->type || (in->type != HR_F32 && in->type != HR_F64)) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "filter: from %s to %s is not offered",
+                        hr_type_name(in->type), hr_type_name(out->type));
+    }
+    hr_status status = hri_matrix_check("filter", "in", in);
+    if (status == HR_OK) {
+        status = hri_matrix_check("filter", "out", out);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    if (in->rows != out->rows || in->cols != out->cols) {
+        return hri_fail(
+            HR_ERROR_INVALID, "filter: in is %lldx%lld, but out %lldx%lld",
+            (ll)in->rows, (ll)in->cols, (ll)out->rows, (ll)out->cols);
+    }
+    if (plan || in->rows == 0 || in->cols == 0) {
+        return HR_OK;
+    }
+    if (in->data == NULL || out->data == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "filter: %s is NULL",
+                        in->data == NULL ? "in" : "out");
+    }
+    return hri_matrix_overlap(in, out)
+               ? hri_fail(HR_ERROR_INVALID, "filter: out overlaps in")
+               : HR_OK;
+}
+
+static hr_status copy_window(const hr_window *window, bool turned,
+                             hr_window **out)
+{
+    hr_status status = hr_window_create(window->reach, window->values, out);
+    const int64_t n = 2 * window->reach + 1;
+    for (int64_t i = 0; i < n && turned && status == HR_OK; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            (*out)->values[j * n + i] = window->values[i * n + j];
+        }
+    }
+    return status;
+}
+
+/* Where nothing is made up beyond the edges, what is written is smaller. */
+static void cut_out(hri_filter_job *job)
+{
+    if (job->options.edges != HR_EDGES_LEFT) {
+        return;
+    }
+    hr_matrix *out = &job->out;
+    const int64_t reach = job->window->reach;
+    const int64_t first = reach * (out->row_stride + 1);
+    job->top = job->left = reach;
+    out->rows = hri_max(out->rows - 2 * reach, 0);
+    out->cols = hri_max(out->cols - 2 * reach, 0);
+    if (out->data != NULL && out->rows > 0 && out->cols > 0) {
+        out->data = (char *)out->data + (size_t)first * hr_type_size(out->type);
+    }
+}
+
+hr_status hri_filter_job_init(hri_filter_job *job, hr_context *context,
+                              const hr_window *window, double scale,
+                              hr_matrix in, hr_matrix out, bool plan)
+{
+    job->context = context;
+    job->scale = scale;
+    hr_status status = check_matrices(&in, &out, plan);
+    if (status == HR_OK) {
+        status = check_numbers(job, in.type);
+    }
+    const bool turned = out.col_stride != 1;
+    if (status == HR_OK) {
+        status = copy_window(window, turned, &job->window);
+    }
+    if (status == HR_OK) {
+        job->in = turned ? hr_matrix_transpose(in) : in;
+        job->out = turned ? hr_matrix_transpose(out) : out;
+        cut_out(job);
+    }
+    return status;
+}
+
+/* By squares, whose lines stay in the first cache. */
+static void turn_square(const hr_matrix *m, int64_t row, int64_t col,
+                        int64_t edge, void *to)
+{
+    for (int64_t r = row; r < hri_min(row + edge, m->rows); r++) {
+        for (int64_t c = col; c < hri_min(col + edge, m->cols); c++) {
+            const int64_t at = r * m->row_stride + c * m->col_stride;
+            if (m->type == HR_F32) {
+                ((float *)to)[r * m->cols + c] = ((const float *)m->data)[at];
+            } else {
+                ((double *)to)[r * m->cols + c] = ((const double *)m->data)[at];
+            }
+        }
+    }
+}
+
+hr_status hri_filter_job_turn(hri_filter_job *job)
+{
+    enum { EDGE = 32 };
+    hr_matrix *m = &job->in;
+    if (m->col_stride == 1) {
+        return HR_OK;
+    }
+    const size_t bytes =
+        (size_t)m->rows * (size_t)m->cols * hr_type_size(m->type);
+    job->turned = malloc(bytes);
+    if (job->turned == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "filter: no memory to bring %lldx%lld elements about",
+                        (ll)m->rows, (ll)m->cols);
+    }
+    for (int64_t row = 0; row < m->rows; row += EDGE) {
+        for (int64_t col = 0; col < m->cols; col += EDGE) {
+            turn_square(m, row, col, EDGE, job->turned);
+        }
+    }
+    *m = hr_matrix_row_major(job->turned, m->type, m->rows, m->cols, 0);
+    return HR_OK;
+}
+
+void hri_filter_job_finish(hri_filter_job *job)
+{
+    hr_window_destroy(job->window);
+    hri_factors_free(&job->factors);
+    free(job->turned);
+    *job = (hri_filter_job){0};
+}
+
+int64_t hri_filter_extent(const hri_filter_job *job)
+{
+    return 2 * job->window->reach + 1;
+}
+
+double hri_filter_products(const hri_filter_job *job)
+{
+    const double n = (double)hri_filter_extent(job);
+    if (job->method == HR_FILTER_DIRECT) {
+        return n * n;
+    }
+    if (job->method == HR_FILTER_SEPARABLE) {
+        return 2.0 * n * (double)job->factors.rank;
+    }
+    const int64_t edge = hri_fft_edge(job);
+    const double area = (double)edge * (double)edge;
+    return hri_fft_blocks(job, edge) * 2.5 * area * log2(area) /
+           ((double)job->out.rows * (double)job->out.cols);
+}
+
+int64_t hri_filter_block(const hri_filter_job *job)
+{
+    return job->method == HR_FILTER_FFT
+               ? hri_fft_edge(job) - 2 * job->window->reach
+               : HRI_STRIP_BLOCK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* A filter to be done: what the caller asked for in a normal form, and what its
+ * kernels need beside the picture. */
+#ifndef HRI_FILTER_JOB_H
+#define HRI_FILTER_JOB_H
+
+#include <headrace/array.h>
+
+#include "filter/window.h"
+
+/* Both matrices are row-major; out is what is written, whose element (0, 0)
+ * lies at (top, left) of in. */
+typedef struct hri_filter_job {
+    hr_context *context;
+    hr_filter_options options;
+    double scale;
+    hr_matrix in, out;
+    int64_t top, left;
+    hr_window *window; /* the caller's, or its transpose */
+    hr_filter_method method;
+    hri_factors factors; /* none where method is direct */
+    void *turned;        /* in's elements, where they had to be brought about */
+} hri_filter_job;
+
+/* Check the arguments and make a job of them, without a method yet. plan: the
+ * matrices need no data. It is to be finished in any case. */
+hr_status hri_filter_job_init(hri_filter_job *job, hr_context *context,
+                              const hr_window *window, double scale,
+                              hr_matrix in, hr_matrix out, bool plan);
+void hri_filter_job_finish(hri_filter_job *job);
+
+/* Bring in's elements about where its rows lie by columns. */
+hr_status hri_filter_job_turn(hri_filter_job *job);
+
+/* 2 reach + 1 */
+int64_t hri_filter_extent(const hri_filter_job *job);
+
+/* Multiplications and additions for an element of out, or what makes up for
+ * them. */
+double hri_filter_products(const hri_filter_job *job);
+
+/* Bands begin at multiples of so many rows: what lies in one block of rows has
+ * one order of summation, however the picture is cut. */
+int64_t hri_filter_block(const hri_filter_job *job);
+
+typedef struct hri_fft hri_fft; /* fft.h */
+
+/* Numbers of the picture's type in host memory, and arrays over them. */
+typedef struct hri_table {
+    void *data;
+    hr_array *array;
+} hri_table;
+
+typedef struct hri_filter_tables {
+    hri_table apron; /* the rows above and below the picture: 2 reach of them;
+                        one element where none are read */
+    hri_table strip_across, strip_down; /* for strips */
+    hri_table across, down; /* for kernels/dialect/filter.c; directly, across is
+                               all weights */
+    bool folded;            /* strip_across has half of symmetric filters */
+    hri_fft *fft;           /* of HR_FILTER_FFT alone */
+} hri_filter_tables;
+
+/* To be finished in any case. */
+hr_status hri_filter_tables_init(hri_filter_tables *tables,
+                                 const hri_filter_job *job);
+void hri_filter_tables_finish(hri_filter_tables *tables);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter/piece.h"
+
+#include <headrace/kernel.h>
+
+#include "arrays/event.h"
+#include "base/size.h"
+#include "filter/fft.h"
+#include "filter/kernels.h"
+#include "filter/shape.h"
+
+/* A tile of kernels/dialect/filter.c, and the sums of an item. */
+enum { TILE_ROWS = 4, TILE_COLS = 32, OWN = 16 };
+
+/* What an allocation may need beyond its bytes, and rows beyond their length.
+ */
+enum { ROW_BYTES = 512, SPARE_BYTES = 4096 };
+
+bool hri_filter_strips(const hr_context *context,
+                       const hri_accelerator *accelerator)
+{
+    return accelerator->device->info.host && context->findings == NULL;
+}
+
+/* The rows of in that rows [first, last) of out see, without the apron. */
+static void find_rows(const hri_filter_job *job, int64_t first, int64_t last,
+                      int64_t *from, int64_t *to)
+{
+    const int64_t reach = job->window->reach;
+    *from = hri_max(job->top + first - reach, 0);
+    *to = hri_min(job->top + last + reach, job->in.rows);
+}
+
+static hr_status wrap(const hri_filter_job *job, const hr_matrix *m,
+                      int64_t first, int64_t last, hr_array **array)
+{
+    const size_t element = hr_type_size(m->type);
+    const size_t row = (size_t)m->row_stride * element;
+    return hr_array_wrap(job->context, (char *)m->data + (size_t)first * row,
+                         element, hr_extent2(last - first, m->cols),
+                         last - first > 1 ? row : 0, array);
+}
+
+hr_status hri_piece_init(hri_piece *piece, const hri_filter_job *job,
+                         const hri_accelerator *accelerator, int64_t first,
+                         int64_t last)
+{
+    int64_t from, to;
+    find_rows(job, first, last, &from, &to);
+    *piece = (hri_piece){.first = first, .last = last};
+    hr_status status = wrap(job, &job->in, from, to, &piece->in);
+    if (status == HR_OK) {
+        status = wrap(job, &job->out, first, last, &piece->out);
+    }
+    if (status == HR_OK && job->method == HR_FILTER_SEPARABLE &&
+        !hri_filter_strips(job->context, accelerator)) {
+        status = hr_array_create_anywhere(
+            job->context, hr_type_size(job->in.type),
+            hr_extent3(job->factors.rank, last - first + 2 * job->window->reach,
+                       job->out.cols),
+            &piece->planes);
+    }
+    return status;
+}
+
+static hri_filter_shape shape_of(const hri_piece *piece,
+                                 const hri_filter_job *job, bool folded)
+{
+    hri_filter_shape shape = {
+        .reach = job->window->reach,
+        .rank = job->method == HR_FILTER_SEPARABLE ? job->factors.rank : 0,
+        .rows = job->in.rows,
+        .cols = job->in.cols,
+        .top = job->top + piece->first,
+        .left = job->left,
+        .edges = job->options.edges,
+        .folded = folded};
+    int64_t to;
+    find_rows(job, piece->first, piece->last, &shape.first, &to);
+    return shape;
+}
+
+/* Items enough for all threads, strips side by side first; where there are few
+ * strips, each is cut into some of at least a window's height. */
+static hr_status launch_strips(const hri_piece *piece,
+                               const hri_filter_job *job,
+                               const hri_filter_tables *t, hr_queue *queue,
+                               hr_argument constant)
+{
+    enum { ITEMS_EACH = 8 };
+    const bool single = job->in.type == HR_F32;
+    hri_filter_shape shape = shape_of(piece, job, t->folded);
+    const int64_t rows = piece->last - piece->first;
+    const int64_t strips = hri_ceil_div(job->out.cols, HRI_STRIP_COLS);
+    const int64_t wanted =
+        ITEMS_EACH * (int64_t)queue->accelerator->device->info.compute_units;
+    const int64_t parts = hri_ceil_div(wanted, strips);
+    const int64_t least = hri_max(2 * shape.reach, HRI_STRIP_BLOCK);
+    shape.height = hri_ceil_div(hri_max(hri_ceil_div(rows, parts), least),
+                                HRI_STRIP_BLOCK) *
+                   HRI_STRIP_BLOCK;
+    const size_t scratch = (size_t)hri_strip_scratch(shape.reach, shape.rank) *
+                           hr_type_size(job->in.type);
+    const hr_argument arguments[] = {hr_in(hr_view_of(piece->in)),
+                                     hr_in(hr_view_of(t->apron.array)),
+                                     hr_in(hr_view_of(t->strip_across.array)),
+                                     hr_in(hr_view_of(t->strip_down.array)),
+                                     hr_out(hr_view_of(piece->out)),
+                                     hr_value(&shape, sizeof shape),
+                                     constant,
+                                     hr_tile_bytes(scratch)};
+    const hr_extent one = hr_extent2(1, 1);
+    return hr_launch(
+        queue, single ? &hri_filter_strip_float : &hri_filter_strip_double,
+        hr_extent2(hri_ceil_div(rows, shape.height), hri_min(strips, wanted)),
+        &one, arguments, 8);
+}
+
+/* Two items for each thread, which take the blocks in turns. */
+static hr_status launch_fft(const hri_piece *piece, const hri_filter_job *job,
+                            const hri_filter_tables *t, hr_queue *queue,
+                            hr_argument constant)
+{
+    enum { ITEMS_EACH = 2 };
+    const bool single = job->in.type == HR_F32;
+    const hri_filter_shape shape = shape_of(piece, job, false);
+    const int64_t valid = hri_filter_block(job);
+    const int64_t blocks = hri_ceil_div(piece->last - piece->first, valid) *
+                           hri_ceil_div(job->out.cols, valid);
+    const int64_t most =
+        ITEMS_EACH * (int64_t)queue->accelerator->device->info.compute_units;
+    const size_t scratch =
+        (size_t)hri_fft_scratch(t->fft->edge) * hr_type_size(job->in.type);
+    const hr_argument arguments[] = {hr_in(hr_view_of(piece->in)),
+                                     hr_in(hr_view_of(t->apron.array)),
+                                     hr_out(hr_view_of(piece->out)),
+                                     hr_value(&shape, sizeof shape),
+                                     constant,
+                                     hr_value(t->fft, sizeof *t->fft),
+                                     hr_tile_bytes(scratch)};
+    const hr_extent one = hr_extent1(1);
+    return hr_launch(queue,
+                     single ? &hri_filter_fft_float : &hri_filter_fft_double,
+                     hr_extent1(hri_min(blocks, most)), &one, arguments, 7);
+}
+
+static hr_status launch_direct(const hri_piece *piece,
+                               const hri_filter_job *job,
+                               const hri_filter_tables *t, hr_queue *queue,
+                               hr_argument constant)
+{
+    const bool single = job->in.type == HR_F32;
+    const hri_filter_shape shape = shape_of(piece, job, false);
+    const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(piece->in)),       hr_in(hr_view_of(t->apron.array)),
+        hr_in(hr_view_of(t->across.array)), hr_out(hr_view_of(piece->out)),
+        hr_value(&shape, sizeof shape),     constant};
+    return hr_launch(
+        queue, single ? &hri_filter_direct_float : &hri_filter_direct_double,
+        hr_extent2(hri_ceil_div(piece->last - piece->first, OWN),
+                   job->out.cols),
+        &tile, arguments, 6);
+}
+
+static hr_status launch_separable(const hri_piece *piece,
+                                  const hri_filter_job *job,
+                                  const hri_filter_tables *t, hr_queue *queue,
+                                  hr_argument constant)
+{
+    const bool single = job->in.type == HR_F32;
+    const hri_filter_shape shape = shape_of(piece, job, false);
+    const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
+    const int64_t rows = piece->last - piece->first;
+    const hr_argument across[] = {
+        hr_in(hr_view_of(piece->in)),       hr_in(hr_view_of(t->apron.array)),
+        hr_in(hr_view_of(t->across.array)), hr_out(hr_view_of(piece->planes)),
+        hr_value(&shape, sizeof shape),     constant};
+    const hr_argument down[] = {
+        hr_in(hr_view_of(piece->planes)), hr_in(hr_view_of(t->down.array)),
+        hr_out(hr_view_of(piece->out)), hr_value(&shape, sizeof shape)};
+    hr_status status = hr_launch(
+        queue, single ? &hri_filter_across_float : &hri_filter_across_double,
+        hr_extent2(rows + 2 * shape.reach, hri_ceil_div(job->out.cols, OWN)),
+        &tile, across, 6);
+    if (status == HR_OK) {
+        status = hr_launch(
+            queue, single ? &hri_filter_down_float : &hri_filter_down_double,
+            hr_extent2(hri_ceil_div(rows, OWN), job->out.cols), &tile, down, 4);
+    }
+    return status;
+}
+
+hr_status hri_piece_launch(const hri_piece *piece, const hri_filter_job *job,
+                           const hri_filter_tables *tables, hr_queue *queue)
+{
+    const double wide = job->options.constant;
+    const float narrow = (float)wide;
+    const hr_argument constant = job->in.type == HR_F32
+                                     ? hr_value(&narrow, sizeof narrow)
+                                     : hr_value(&wide, sizeof wide);
+    if (job->method == HR_FILTER_FFT) {
+        return launch_fft(piece, job, tables, queue, constant);
+    }
+    if (hri_filter_strips(job->context, queue->accelerator)) {
+        return launch_strips(piece, job, tables, queue, constant);
+    }
+    return job->method == HR_FILTER_DIRECT
+               ? launch_direct(piece, job, tables, queue, constant)
+               : launch_separable(piece, job, tables, queue, constant);
+}
+
+hr_status hri_piece_finish(hri_piece *piece)
+{
+    hr_status status = HR_OK;
+    if (piece->out != NULL) {
+        status = hr_synchronize(hr_view_of(piece->out));
+    }
+    hr_array_destroy(piece->planes);
+    hr_array_destroy(piece->out);
+    hr_array_destroy(piece->in);
+    *piece = (hri_piece){0};
+    return status;
+}
+
+uint64_t hri_piece_bytes(const hri_filter_job *job,
+                         const hri_accelerator *accelerator, int64_t rows)
+{
+    const uint64_t element = hr_type_size(job->in.type);
+    const uint64_t in_row = (uint64_t)job->in.cols * element + ROW_BYTES;
+    const uint64_t n = (uint64_t)hri_filter_extent(job);
+    const uint64_t out_row = (uint64_t)job->out.cols * element + ROW_BYTES;
+    const uint64_t seen = (uint64_t)rows + n - 1;
+    const uint64_t rank =
+        job->method == HR_FILTER_SEPARABLE ? (uint64_t)job->factors.rank : 0;
+    uint64_t piece = seen * in_row + (uint64_t)rows * out_row;
+    if (!hri_filter_strips(job->context, accelerator)) {
+        piece += rank * seen * out_row;
+    }
+    const uint64_t weights = n * (rank > 0 ? 2 * rank : n) * element;
+    return 2 * piece + n * in_row + weights + 8 * (uint64_t)SPARE_BYTES;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* How fast accelerators filter. */
+#ifndef HRI_FILTER_RATE_H
+#define HRI_FILTER_RATE_H
+
+#include "filter/job.h"
+#include "runtime/runtime.h"
+
+/* Multiplications and additions a second by job's method and type: measured on
+ * first use with a small picture, and kept, also for later processes; where
+ * that would take longer than a job of so many, it is guessed. Takes the
+ * context's lock. */
+hr_status hri_filter_rate(const hri_filter_job *job,
+                          hri_accelerator *accelerator, double products,
+                          double *rate);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Weights in the type of the picture, as the kernels want them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/array.h>
+
+#include "base/size.h"
+#include "base/status.h"
+#include "filter/edge.h"
+#include "filter/fft.h"
+#include "filter/job.h"
+
+static void put(const hri_table *table, hr_type type, int64_t at, double value)
+{
+    if (type == HR_F32) {
+        ((float *)table->data)[at] = (float)value;
+    } else {
+        ((double *)table->data)[at] = value;
+    }
+}
+
+static hr_status make(const hri_filter_job *job, hr_extent extent,
+                      hri_table *table)
+{
+    const size_t element = hr_type_size(job->in.type);
+    const size_t count = (size_t)hr_extent_count(extent);
+    table->data = calloc(count, element);
+    if (table->data == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "filter: no memory for a table of %zu numbers", count);
+    }
+    return hr_array_wrap(job->context, table->data, element, extent, 0,
+                         &table->array);
+}
+
+/* What windows find above and below the picture. */
+static hr_status make_apron(hri_filter_tables *t, const hri_filter_job *job)
+{
+    const hr_matrix *in = &job->in;
+    const int64_t reach = job->window->reach, edges = job->options.edges;
+    const bool read = edges != HR_EDGES_LEFT && reach > 0;
+    hr_status status =
+        make(job, read ? hr_extent2(2 * reach, in->cols) : hr_extent2(1, 1),
+             &t->apron);
+    for (int64_t i = 0; i < 2 * reach && read && status == HR_OK; i++) {
+        const int64_t row = hri_edge_index(
+            i < reach ? i - reach : in->rows + i - reach, in->rows, edges);
+        const size_t element = hr_type_size(in->type);
+        for (int64_t c = 0; c < in->cols && row < 0; c++) {
+            put(&t->apron, in->type, i * in->cols + c, job->options.constant);
+        }
+        if (row >= 0 && in->data != NULL) {
+            memcpy((char *)t->apron.data + (size_t)(i * in->cols) * element,
+                   (const char *)in->data +
+                       (size_t)(row * in->row_stride) * element,
+                   (size_t)in->cols * element);
+        }
+    }
+    return status;
+}
+
+/* All weights, for kernels by rows; for strips by columns, each backwards. */
+static hr_status make_direct(hri_filter_tables *t, const hri_filter_job *job)
+{
+    const int64_t n = hri_filter_extent(job);
+    const double *w = job->window->values;
+    const hr_type type = job->in.type;
+    hr_status status = make(job, hr_extent2(n, n), &t->across);
+    if (status == HR_OK) {
+        status = make(job, hr_extent1(n * n), &t->strip_down);
+    }
+    if (status == HR_OK) { /* kernels want something of each kind */
+        status = make(job, hr_extent1(1), &t->strip_across);
+    }
+    for (int64_t i = 0; i < n * n && status == HR_OK; i++) {
+        const double own = job->scale * w[i];
+        put(&t->across, type, i, own);
+        put(&t->strip_down, type, i % n * n + n - 1 - i / n, own);
+    }
+    return status;
+}
+
+/* Whether all filters along rows are symmetric, up to rounding. */
+static bool is_symmetric(const hri_factors *f)
+{
+    const double noise = 1e-13;
+    bool same = true;
+    for (int64_t k = 0; k < f->rank; k++) {
+        const double *x = f->across + k * f->extent;
+        double largest = 0.0, most = 0.0;
+        for (int64_t j = 0; j < f->extent; j++) {
+            largest = fmax(largest, fabs(x[j]));
+            most = fmax(most, fabs(x[j] - x[f->extent - 1 - j]));
+        }
+        same = same && most <= noise * largest;
+    }
+    return same;
+}
+
+static void fill_separable(const hri_filter_tables *t,
+                           const hri_filter_job *job)
+{
+    const hri_factors *f = &job->factors;
+    const int64_t n = f->extent, reach = job->window->reach;
+    const hr_type type = job->in.type;
+    for (int64_t k = 0; k < f->rank; k++) {
+        for (int64_t i = 0; i < n; i++) {
+            const double down = job->scale * f->down[k * n + i];
+            const double across = f->across[k * n + i];
+            put(&t->across, type, k * n + i, across);
+            put(&t->down, type, k * n + i, down);
+            put(&t->strip_down, type, k * n + n - 1 - i, down);
+            if (!t->folded) {
+                put(&t->strip_across, type, i * f->rank + k, across);
+            } else if (i >= reach) { /* the middle meets itself */
+                put(&t->strip_across, type, (i - reach) * f->rank + k,
+                    i > reach ? across : across / 2.0);
+            }
+        }
+    }
+}
+
+static hr_status make_separable(hri_filter_tables *t, const hri_filter_job *job)
+{
+    const hri_factors *f = &job->factors;
+    hr_status status = make(job, hr_extent2(f->rank, f->extent), &t->across);
+    if (status == HR_OK) {
+        status = make(job, hr_extent2(f->rank, f->extent), &t->down);
+    }
+    if (status == HR_OK) {
+        status = make(job, hr_extent1(f->rank * f->extent), &t->strip_across);
+    }
+    if (status == HR_OK) {
+        status = make(job, hr_extent1(f->rank * f->extent), &t->strip_down);
+    }
+    if (status == HR_OK) {
+        t->folded = is_symmetric(f);
+        fill_separable(t, job);
+    }
+    return status;
+}
+
+hr_status hri_filter_tables_init(hri_filter_tables *tables,
+                                 const hri_filter_job *job)
+{
+    hr_status status = make_apron(tables, job);
+    if (status != HR_OK) {
+        return status;
+    }
+    if (job->method == HR_FILTER_FFT) {
+        tables->fft = calloc(1, sizeof *tables->fft);
+        return tables->fft != NULL
+                   ? hri_fft_init(tables->fft, job)
+                   : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
+    return job->method == HR_FILTER_DIRECT ? make_direct(tables, job)
+                                           : make_separable(tables, job);
+}
+
+void hri_filter_tables_finish(hri_filter_tables *t)
+{
+    hri_table *const all[] = {&t->apron, &t->strip_across, &t->strip_down,
+                              &t->across, &t->down};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        hr_array_destroy(all[i]->array);
+        free(all[i]->data);
+    }
+    if (t->fft != NULL) {
+        hri_fft_finish(t->fft);
+        free(t->fft);
+    }
+    *t = (hri_filter_tables){0};
+}

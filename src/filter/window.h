@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Windows, and what they are made of. */
+#ifndef HRI_FILTER_WINDOW_H
+#define HRI_FILTER_WINDOW_H
+
+#include <headrace/filter.h>
+
+struct hr_window {
+    int64_t reach;
+    double values[]; /* [2 reach + 1][2 reach + 1] */
+};
+
+/* w(i, j) = sum over k < rank of down[k][i] across[k][j], i and j from 0 to
+ * extent - 1, but for error * sum |w| in all. */
+typedef struct hri_factors {
+    int64_t extent, rank; /* extent: 2 reach + 1 */
+    double *down, *across;
+    double error;
+} hri_factors;
+
+/* The fewest factors whose error is within tolerance; when rounding, or `most`,
+ * of which there may be no more, does not let any be, as many as bring it down.
+ * *factors is to be freed in any case. */
+hr_status hri_factors_find(const hr_window *window, double tolerance,
+                           int64_t most, hri_factors *factors);
+void hri_factors_free(hri_factors *factors);
+
+#endif

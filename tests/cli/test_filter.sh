@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# headrace filter: its methods and edges, its report, and every bad input with
+# its sentence and nothing written.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+
+generate() { # NAME SHAPE TYPE [ORDER]
+    "$HEADRACE" generate --shape "$2" --type "$3" --order "${4:-row}" \
+        --seed "$(echo "$1" | cksum | cut -d' ' -f1)" -o "$1" || exit 1
+}
+
+generate A.npy 97x130 f32
+generate D.npy 60x45 f64 column
+generate I.npy 30x30 i32
+generate W.npy 5x5 f64
+generate V.npy 5x7 f64
+generate E.npy 0x9 f32
+
+# Every method, kind of edges and maker of windows, of both types.
+for edges in left clamped mirrored periodic constant; do
+    for method in auto direct separable; do
+        expect 0 "verified    yes" filter A.npy -o B.npy --window 9 \
+            --edges $edges --method $method --verify --accelerators host
+    done
+    expect 0 "verified    yes" filter D.npy -o B.npy --weights W.npy \
+        --edges $edges --verify --accelerators 2xhost
+done
+equal "type of OUT" "f64 60x45 row" "$("$TOOLS/npy_check" describe B.npy)"
+for weights in radial box gaussian; do
+    expect 0 "= $weights of" filter A.npy -o B.npy --window 3 \
+        --weights $weights --verify --accelerators host
+done
+
+# Any number of accelerators gives the same bits.
+expect 0 "" filter A.npy -o B.npy --window 4 --edges periodic --quiet \
+    --method direct --accelerators host
+equal "quiet" "" "$(cat "$out")"
+for where in 1xhost 2xhost 5xhost; do
+    expect 0 "" filter A.npy -o C.npy --window 4 --edges periodic --quiet \
+        --method direct --accelerators $where --memory-limit 150KiB
+    check "$TOOLS/npy_check" same B.npy C.npy
+done
+
+# A window that does nothing, a factor, and a border that stays.
+expect 0 "" filter A.npy -o B.npy --window 0 --weights box --accelerators host
+check "$TOOLS/npy_check" same A.npy B.npy
+expect 0 "" filter A.npy -o B.npy --window 200 --accelerators host
+check "$TOOLS/npy_check" same A.npy B.npy
+expect 0 "" filter A.npy -o B.npy --window 2 --scale 0 --edges clamped \
+    --accelerators host
+check "$TOOLS/npy_check" within B.npy 0 0
+expect 0 "" filter E.npy -o B.npy --window 2 --accelerators host
+
+# The report.
+expect 0 "" filter A.npy -o B.npy --window 20 --json --verify --scale 1 \
+    --method separable --accelerators 2xhost --memory-limit 1MiB
+equal "rows" 97 "$(json rows)"
+equal "reach" 20 "$(json reach)"
+equal "method" separable "$(json method)"
+equal "rank" 8 "$(json rank)"
+equal "bytes home" $((57 * 90 * 4)) "$(json bytes.device_to_host)"
+equal "verified" true "$(json verified)"
+
+# What is wrong with the command line.
+expect 2 "-o is missing" filter A.npy --window 3
+expect 2 "--window is missing" filter A.npy -o X.npy
+expect 2 "'A.npy' is the same file" filter A.npy -o A.npy --window 3
+expect 2 "--window" filter A.npy -o X.npy --window 1025
+expect 2 "--edges" filter A.npy -o X.npy --window 3 --edges round
+expect 2 "--method" filter A.npy -o X.npy --window 3 --method slow
+expect 2 "needs --edges constant" filter A.npy -o X.npy --window 3 --constant 1
+expect 2 "for gaussian windows" filter A.npy -o X.npy --window 3 --sigma 2
+expect 2 "must be above 0" filter A.npy -o X.npy --window 3 --sigma 0 \
+    --weights gaussian
+expect 2 "must be above 0" filter A.npy -o X.npy --window 3 --tolerance 0
+
+# And with the work.
+expect 1 "not offered" filter I.npy -o X.npy --window 3 --accelerators host
+expect 1 "5x7" filter A.npy -o X.npy --weights V.npy --accelerators host
+expect 1 "of that reach" filter A.npy -o X.npy --weights W.npy --window 3
+expect 1 "No such file" filter A.npy -o X.npy --weights N.npy
+expect 1 "No such file" filter N.npy -o X.npy --window 3 --accelerators host
+expect 1 "bytes" filter A.npy -o X.npy --window 3 --accelerators 1xhost \
+    --memory-limit 10KiB
+finish

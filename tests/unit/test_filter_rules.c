@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* Windows and their ranks; what hr_filter refuses, with the word that its
+ * sentence must have; and what it must not depend on. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/random.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+static hr_context *open_context(const char *list, uint64_t limit)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    options.accelerators = list;
+    options.memory_limit = limit;
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    return context;
+}
+
+/* ---- windows */
+
+static void windows(void)
+{
+    TEST_CASE("windows");
+    hr_window *w = NULL;
+    const double one = 1.0, bad = INFINITY;
+    CHECK_FAILS(hr_window_create(0, NULL, &w), HR_ERROR_INVALID, "NULL");
+    CHECK_FAILS(hr_window_create(0, &one, NULL), HR_ERROR_INVALID, "nowhere");
+    CHECK_FAILS(hr_window_create(-1, &one, &w), HR_ERROR_INVALID, "-1");
+    CHECK_FAILS(hr_window_box(HR_MOST_REACH + 1, &w), HR_ERROR_INVALID, "1025");
+    CHECK_FAILS(hr_window_create(0, &bad, &w), HR_ERROR_INVALID, "w(0, 0)");
+    CHECK_FAILS(hr_window_gaussian(1, 0.0, &w), HR_ERROR_INVALID, "sigma");
+    CHECK(w == NULL && hr_window_reach(NULL) == -1 &&
+          hr_window_values(NULL) == NULL);
+    hr_window_destroy(NULL);
+    CHECK(hr_window_radial(2, &w) == HR_OK && hr_window_reach(w) == 2);
+    const double *x = hr_window_values(w);
+    CHECK(x[12] == 1.0 && fabs(x[0]) < 1e-15 && fabs(x[14] - x[10]) == 0.0);
+    CHECK(fabs(x[13] - (1.0 - 1.0 / sqrt(8.0))) < 1e-15);
+    hr_window_destroy(w);
+    CHECK(hr_window_gaussian(1, 1e-200, &w) == HR_OK);
+    CHECK(hr_window_values(w)[4] == 1.0 && hr_window_values(w)[3] == 0.0);
+    hr_window_destroy(w);
+}
+
+static int64_t rank_of(hr_window *window, double tolerance)
+{
+    int64_t rank = -1;
+    double error = 2.0;
+    CHECK(hr_window_rank(window, tolerance, &rank, &error) == HR_OK);
+    CHECK(error <= tolerance);
+    hr_window_destroy(window);
+    return rank;
+}
+
+static void ranks(void)
+{
+    TEST_CASE("ranks");
+    enum { S = 60, N = 2 * S + 1 };
+    hr_window *w = NULL;
+    int64_t rank;
+    CHECK_FAILS(hr_window_rank(NULL, 0.0, &rank, NULL), HR_ERROR_INVALID,
+                "window");
+    CHECK(hr_window_box(S, &w) == HR_OK && rank_of(w, 1e-14) == 1);
+    CHECK(hr_window_gaussian(S, 20.0, &w) == HR_OK && rank_of(w, 1e-14) == 1);
+    CHECK(hr_window_radial(S, &w) == HR_OK && rank_of(w, 1e-6) == 10);
+    CHECK(hr_window_radial(S, &w) == HR_OK);
+    CHECK_FAILS(hr_window_rank(w, -1.0, &rank, NULL), HR_ERROR_INVALID, "-1");
+    CHECK(rank_of(w, 1e-13) < 30);
+    static double table[N * N];
+    CHECK(hr_window_create(S, table, &w) == HR_OK && rank_of(w, 0.0) == 1);
+    for (int i = 0; i < N * N; i++) { /* of rank 3 */
+        const double y = i / N - S, x = i % N - S;
+        table[i] = 1.0 + 0.3 * x * y - 0.01 * x * x * y * y;
+    }
+    CHECK(hr_window_create(S, table, &w) == HR_OK && rank_of(w, 1e-13) == 3);
+    memset(table, 0, sizeof table);
+    for (int i = 0; i < N; i++) {
+        table[i * N + i] = 1.0;
+    }
+    CHECK(hr_window_create(S, table, &w) == HR_OK && rank_of(w, 1e-13) == N);
+}
+
+/* ---- rules */
+
+enum { ROWS = 6, COLS = 8 };
+
+static float in[ROWS * COLS], out[ROWS * COLS];
+
+/* What the rules are tried on; each test breaks one thing of it. */
+typedef struct bed {
+    hr_context *context;
+    hr_window *window;
+    hr_matrix a, b;
+    hr_filter_report report;
+    hr_filter_options options;
+} bed;
+
+static bed make_bed(void)
+{
+    bed t = {.context = open_context("2xhost", 0),
+             .a = hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0),
+             .b = hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0),
+             .report = HR_FILTER_REPORT_INIT,
+             .options = HR_FILTER_OPTIONS_INIT};
+    CHECK(hr_window_box(1, &t.window) == HR_OK);
+    return t;
+}
+
+static void free_bed(bed *t)
+{
+    hr_window_destroy(t->window);
+    hr_context_destroy(t->context);
+}
+
+#define REFUSED(status, word)                                                  \
+    CHECK_FAILS(hr_filter(t.context, t.window, 1.0, t.a, t.b, &t.options),     \
+                status, word)
+
+static void matrices(void)
+{
+    bed t = make_bed();
+    const hr_matrix b = t.b;
+    TEST_CASE("matrices");
+    CHECK_FAILS(hr_filter(NULL, t.window, 1.0, t.a, b, NULL), HR_ERROR_INVALID,
+                "context");
+    CHECK_FAILS(hr_filter(t.context, NULL, 1.0, t.a, b, NULL), HR_ERROR_INVALID,
+                "window");
+    CHECK_FAILS(hr_filter(t.context, t.window, NAN, t.a, b, NULL),
+                HR_ERROR_INVALID, "scale");
+    t.b.type = HR_F64;
+    REFUSED(HR_ERROR_UNSUPPORTED, "f32 to f64");
+    t.b = b;
+    t.b.rows--;
+    REFUSED(HR_ERROR_INVALID, "5x8");
+    t.b = b;
+    t.b.row_stride = COLS - 1;
+    REFUSED(HR_ERROR_INVALID, "strides");
+    t.b = b;
+    t.b.data = NULL;
+    REFUSED(HR_ERROR_INVALID, "out is NULL");
+    t.b = t.a;
+    REFUSED(HR_ERROR_INVALID, "overlaps");
+    free_bed(&t);
+}
+
+static void option_rules(void)
+{
+    static const uint32_t twice[] = {1, 1}, none[] = {2};
+    bed t = make_bed();
+    TEST_CASE("options");
+    t.options.edges = (hr_edges)5;
+    REFUSED(HR_ERROR_INVALID, "edges 5");
+    t.options.edges = HR_EDGES_CLAMPED;
+    t.options.method = (hr_filter_method)4;
+    REFUSED(HR_ERROR_INVALID, "method 4");
+    t.options.method = HR_FILTER_AUTO;
+    t.options.tolerance = -1.0;
+    REFUSED(HR_ERROR_INVALID, "tolerance");
+    t.options.tolerance = 0.0;
+    t.options.constant = 1e300;
+    REFUSED(HR_ERROR_INVALID, "constant");
+    t.options.constant = 0.0;
+    t.options.accelerator_count = 1;
+    REFUSED(HR_ERROR_INVALID, "NULL");
+    t.options.accelerators = none;
+    REFUSED(HR_ERROR_INVALID, "accelerator 2");
+    t.options.accelerators = twice;
+    t.options.accelerator_count = 2;
+    REFUSED(HR_ERROR_INVALID, "twice");
+    t.options.accelerator_count = 3;
+    REFUSED(HR_ERROR_INVALID, "3 accelerators");
+    free_bed(&t);
+}
+
+static void sizes(void)
+{
+    bed t = make_bed();
+    TEST_CASE("sizes of structs");
+    t.options.size--;
+    REFUSED(HR_ERROR_INVALID, "size");
+    t.options.size++;
+    t.report.size--;
+    t.options.report = &t.report;
+    REFUSED(HR_ERROR_INVALID, "report");
+    CHECK_FAILS(
+        hr_filter_plan(t.context, t.window, 1.0, t.a, t.b, NULL, &t.report),
+        HR_ERROR_INVALID, "report");
+    CHECK_FAILS(hr_filter_plan(t.context, t.window, 1.0, t.a, t.b, NULL, NULL),
+                HR_ERROR_INVALID, "NULL");
+    free_bed(&t);
+}
+
+static void little_to_do(void)
+{
+    bed t = make_bed();
+    hr_matrix p = t.a, q = t.b;
+    t.options.report = &t.report;
+    TEST_CASE("a plan needs no data");
+    p.data = q.data = NULL;
+    CHECK(hr_filter_plan(t.context, t.window, 1.0, p, q, &t.options,
+                         &t.report) == HR_OK);
+    CHECK(t.report.method != HR_FILTER_AUTO && t.report.seconds > 0.0);
+    TEST_CASE("nothing to do");
+    p.rows = q.rows = 0;
+    CHECK(hr_filter(t.context, t.window, 1.0, p, q, &t.options) == HR_OK);
+    CHECK(t.report.products == 0.0 && t.report.accelerators == 0);
+    hr_window_destroy(t.window);
+    CHECK(hr_window_box(3, &t.window) == HR_OK); /* larger than the picture */
+    CHECK(hr_filter(t.context, t.window, 1.0, t.a, t.b, &t.options) == HR_OK);
+    CHECK(t.report.products == 0.0 && out[0] == 0.0f);
+    free_bed(&t);
+}
+
+/* ---- any number of accelerators, threads and pieces */
+
+enum { EDGE = 301, REACH = 7 };
+
+static float picture[EDGE * EDGE], want[EDGE * EDGE], got[EDGE * EDGE];
+
+static hr_status filter(hr_context *context, hr_filter_options *options,
+                        float *to)
+{
+    hr_window *w = NULL;
+    hr_status status = hr_window_radial(REACH, &w);
+    if (status == HR_OK) {
+        status =
+            hr_filter(context, w, 0.01,
+                      hr_matrix_row_major(picture, HR_F32, EDGE, EDGE, 0),
+                      hr_matrix_row_major(to, HR_F32, EDGE, EDGE, 0), options);
+    }
+    hr_window_destroy(w);
+    return status;
+}
+
+static void same_bits(void)
+{
+    static const struct {
+        const char *list;
+        uint64_t limit;
+    } sets[] = {{"1xhost", 0},      {"2xhost", 0},       {"3xhost", 0},
+                {"5xhost", 0},      {"7xhost", 0},       {"1xhost", 200000},
+                {"3xhost", 200000}, {"7xhost", 1 << 18}, {"host", 0}};
+    TEST_CASE("the same bits");
+    hr_context *host = open_context("host", 0);
+    for (int i = 0; i < 15; i++) {
+        hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+        hr_filter_report report = HR_FILTER_REPORT_INIT;
+        options.edges = (hr_edges)(i % 5);
+        options.method = i % 2 > 0 ? HR_FILTER_DIRECT : HR_FILTER_SEPARABLE;
+        if (i % 3 == 2) {
+            options.method = HR_FILTER_FFT;
+        }
+        memset(want, 0, sizeof want);
+        hr_status status = filter(host, &options, want);
+        if (status == HR_ERROR_UNSUPPORTED) { /* no FFTW here */
+            continue;
+        }
+        CHECK(status == HR_OK);
+        options.report = &report;
+        for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+            if (options.method == HR_FILTER_FFT && sets[k].limit > 0) {
+                continue; /* whole blocks have no room */
+            }
+            hr_context *context = open_context(sets[k].list, sets[k].limit);
+            options.one_thread = (i + (int)k) % 2 > 0;
+            memset(got, 0, sizeof got);
+            CHECK(filter(context, &options, got) == HR_OK);
+            CHECK(memcmp(got, want, sizeof got) == 0);
+            CHECK(sets[k].limit == 0 || report.pieces > 1);
+            hr_context_destroy(context);
+        }
+    }
+    hr_context_destroy(host);
+}
+
+static void little_memory(void)
+{
+    TEST_CASE("too little memory");
+    hr_context *context = open_context("1xhost", 20000);
+    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+    memset(got, 0, sizeof got);
+    CHECK_FAILS(filter(context, &options, got), HR_ERROR_OUT_OF_MEMORY,
+                "20000 bytes");
+    CHECK(got[EDGE * EDGE / 2] == 0.0f);
+    hr_context_destroy(context);
+}
+
+/* Every call in turn fails: an error, or the right result, and nothing is left
+ * behind. */
+static void faults(hr_filter_method method)
+{
+    static const hri_backend *list[2];
+    list[0] = fault_backend_wrap(&hri_backend_host);
+    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+    options.method = method;
+    options.edges = HR_EDGES_PERIODIC;
+    options.one_thread = true;
+    hr_context *host = open_context("host", 0);
+    CHECK(filter(host, &options, want) == HR_OK);
+    hr_context_destroy(host);
+    bool more = true;
+    int failed = 0;
+    for (uint64_t n = 1; more && test_state.failures == 0; n++) {
+        hr_context_options wish = HR_CONTEXT_OPTIONS_INIT;
+        hr_context *context = NULL;
+        wish.accelerators = "2xhost";
+        wish.memory_limit = 1 << 18;
+        fault_backend_reset();
+        fault_backend_fail_call(n, HR_ERROR_BACKEND);
+        hr_status status = hri_context_create_from(list, &wish, &context);
+        if (status == HR_OK) {
+            status = filter(context, &options, got);
+        }
+        CHECK(status != HR_OK || memcmp(got, want, sizeof got) == 0);
+        failed += status != HR_OK;
+        more = fault_backend_calls() >= n;
+        hr_context_destroy(context);
+        CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    }
+    CHECK(failed > 0);
+}
+
+int main(void)
+{
+    random_source random = {60};
+    for (int i = 0; i < EDGE * EDGE; i++) {
+        picture[i] = (float)random_unit(&random);
+    }
+    windows();
+    ranks();
+    matrices();
+    option_rules();
+    sizes();
+    little_to_do();
+    same_bits();
+    little_memory();
+    TEST_CASE("faults, directly");
+    faults(HR_FILTER_DIRECT);
+    TEST_CASE("faults, as a sum of separable filters");
+    faults(HR_FILTER_SEPARABLE);
+    return test_end();
+}

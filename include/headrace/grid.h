@@ -92,7 +92,8 @@ typedef struct hr_grid_options {
                                        their bands; NULL: all */
     const double *weights; /**< of bands, as many: shares of dimension 0 that
                                 stay. NULL: measured while stepping, and moved
-                                when that pays */
+                                when that pays; to fewer accelerators, too,
+                                when more would be slower */
     uint32_t steps_per_exchange; /**< cells of a halo that are worked out twice
                                       save an exchange: so many steps are made
                                       from one. 0: as measured */

@@ -145,37 +145,6 @@ HR_FUNCTION float heated(float mid, float rate, float before, float after,
            rate * (before + after + (up + down + left + right) - 6.0f * mid);
 }
 
-/* An item's `lines` rows through its slices; a number that is known makes
- * registers of what is kept. */
-#define GO_THROUGH(lines)                                                      \
-    for (int u = 0; u < lines; u++) {                                          \
-        before[u] = from[u * row - slice];                                     \
-        mid[u] = from[u * row];                                                \
-    }                                                                          \
-    for (hr_index i = first; i < end; i++) {                                   \
-        float after[LINES], left[LINES], right[LINES];                         \
-        float up = from[-row];                                                 \
-        const float below = from[lines * row];                                 \
-        for (int u = 0; u < lines; u++) {                                      \
-            after[u] = from[u * row + slice];                                  \
-            left[u] = from[u * row - 1];                                       \
-            right[u] = from[u * row + 1];                                      \
-        }                                                                      \
-        for (int u = 0; u < lines; u++) {                                      \
-            const float down = u + 1 < lines ? mid[u + 1] : below;             \
-            to[u * HR_STRIDE(next, 1)] =                                       \
-                heated(mid[u], rate, before[u], after[u], up, down, left[u],   \
-                       right[u]);                                              \
-            up = mid[u];                                                       \
-        }                                                                      \
-        for (int u = 0; u < lines; u++) {                                      \
-            before[u] = mid[u];                                                \
-            mid[u] = after[u];                                                 \
-        }                                                                      \
-        from += slice;                                                         \
-        to += HR_STRIDE(next, 0);                                              \
-    }
-
 HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
            (VALUE, float, 0, rate))
 {
@@ -196,12 +165,37 @@ HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
         const hr_index slice = HR_STRIDE(now, 0), row = HR_STRIDE(now, 1);
         HR_MEMORY const float *from = &HR_AT3(now, first, j, k);
         HR_MEMORY float *to = &HR_AT3(next, first, j, k);
-        const int some = (int)(HR_END(1) - j < LINES ? HR_END(1) - j : LINES);
-        float before[LINES], mid[LINES + 1];
-        if (some == LINES) {
-            GO_THROUGH(LINES)
-        } else {
-            GO_THROUGH(some)
+        const int lines = (int)(HR_END(1) - j < LINES ? HR_END(1) - j : LINES);
+        float before[LINES], mid[LINES];
+        for (int u = 0; u < LINES; u++) {
+            before[u] = u < lines ? from[u * row - slice] : 0.0f;
+            mid[u] = u < lines ? from[u * row] : 0.0f;
+        }
+        for (hr_index i = first; i < end; i++) {
+            float after[LINES], left[LINES], right[LINES];
+            float up = from[-row];
+            const float below = from[lines * row];
+            for (int u = 0; u < LINES; u++) {
+                after[u] = u < lines ? from[u * row + slice] : 0.0f;
+                left[u] = u < lines ? from[u * row - 1] : 0.0f;
+                right[u] = u < lines ? from[u * row + 1] : 0.0f;
+            }
+            for (int u = 0; u < LINES; u++) {
+                const float down =
+                    u + 1 < lines ? mid[u + 1 < LINES ? u + 1 : u] : below;
+                if (u < lines) {
+                    to[u * HR_STRIDE(next, 1)] =
+                        heated(mid[u], rate, before[u], after[u], up, down,
+                               left[u], right[u]);
+                }
+                up = mid[u];
+            }
+            for (int u = 0; u < LINES; u++) {
+                before[u] = mid[u];
+                mid[u] = after[u];
+            }
+            from += slice;
+            to += HR_STRIDE(next, 0);
         }
     }
 }

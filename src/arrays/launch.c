@@ -369,20 +369,20 @@ static hr_status enqueue(launching *l)
     if (status == HR_OK) {
         status = hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && !l->part->kept) {
         status = begin_views(l);
     }
     if (status == HR_OK) {
         status = pass_arguments(l);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && !l->part->kept) {
         status = set_before(l);
     }
     if (status == HR_OK) {
         l->launch.arguments = l->passed;
         status = run(l);
     }
-    return status == HR_OK ? end_views(l) : status;
+    return status == HR_OK && !l->part->kept ? end_views(l) : status;
 }
 
 hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,

@@ -23,6 +23,8 @@ typedef struct hri_part {
     const hr_extent *tile;      /* of items; NULL: a usual one */
     const hri_window *windows;  /* of each argument; NULL: views are whole */
     hri_event *start; /* recorded right before the kernel, unless it is NULL */
+    bool kept; /* in a graph: its views are there already, and whoever runs the
+                  graph tells others of it */
 } hri_part;
 
 /* All of a domain. */

@@ -194,16 +194,20 @@ static bool is_known(const hr_grid *grid)
     return known;
 }
 
-/* Seconds that a step of these bands takes. */
+/* Seconds that a step of these bands takes: the slowest one's, or what it takes
+ * to enqueue the work of several. */
 static double step_of(const hri_balance *b, const hri_band *bands)
 {
+    const double enqueueing = 35e-6; /* a band's: 2 H200s, 2026-11 */
+    uint32_t busy = 0;
     double most = 0;
     for (uint32_t i = 0; i < b->bands; i++) {
         const double seconds =
             (double)(bands[i].end - bands[i].first) * b->pace[i];
         most = seconds > most ? seconds : most;
+        busy += !hri_band_is_empty(&bands[i]);
     }
-    return most;
+    return busy > 1 && most < enqueueing * busy ? enqueueing * busy : most;
 }
 
 /* Seconds that moving is taken to cost, at the least. */
@@ -218,31 +222,52 @@ static double cost_of(const hr_grid *grid)
     return beginning + bytes / rate;
 }
 
-/* Give the bands rows by their pace, when a step is to be a tenth faster and
- * those to come make up for it: at least as many as were made. */
+/* Bands for the `most` fastest accelerators by their pace. */
+static hr_status lay_out(const hr_grid *grid, uint32_t most, double *weights,
+                         hri_band *bands)
+{
+    const hri_balance *b = grid->balance;
+    for (uint32_t i = 0; i < b->bands; i++) {
+        uint32_t faster = 0;
+        for (uint32_t j = 0; j < b->bands; j++) {
+            faster += b->pace[j] > 0 && (b->pace[j] < b->pace[i] ||
+                                         (b->pace[j] == b->pace[i] && j < i));
+        }
+        weights[i] = b->pace[i] > 0 && faster < most ? 1 / b->pace[i] : 0;
+    }
+    memcpy(bands, grid->bands, b->bands * sizeof *bands);
+    pthread_mutex_lock(&grid->context->lock);
+    hr_status status = hri_grid_lay_out(grid, weights, bands);
+    pthread_mutex_unlock(&grid->context->lock);
+    return status;
+}
+
+/* Give the bands rows by their pace, or all rows to fewer of them, when a step
+ * is to be a tenth faster and those to come make up for it: at least as many as
+ * were made. */
 static hr_status move(hr_grid *grid, int64_t left)
 {
     const hri_balance *b = grid->balance;
-    const double least = 0.9;
+    const double least = 0.9, now = step_of(b, grid->bands);
+    const double steps = (double)left + (double)grid->state.steps;
     double *weights = calloc(b->bands, sizeof *weights);
     hri_band *bands = calloc(b->bands, sizeof *bands);
+    double best = least * now;
+    uint32_t used = 0;
     hr_status status = HR_OK;
     if (weights == NULL || bands == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
-    for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
-        weights[i] = b->pace[i] > 0 ? 1 / b->pace[i] : 0;
+    for (uint32_t n = 1; n <= b->bands && status == HR_OK; n++) {
+        if (lay_out(grid, n, weights, bands) == HR_OK && /* else it is full */
+            step_of(b, bands) < best) {
+            best = step_of(b, bands);
+            used = n;
+        }
     }
-    if (status == HR_OK) {
-        memcpy(bands, grid->bands, b->bands * sizeof *bands);
-        pthread_mutex_lock(&grid->context->lock);
-        status = hri_grid_lay_out(grid, weights, bands);
-        pthread_mutex_unlock(&grid->context->lock);
-    }
-    if (status == HR_OK) {
-        const double now = step_of(b, grid->bands), then = step_of(b, bands);
-        const double steps = (double)left + (double)grid->state.steps;
-        if (then < least * now && (now - then) * steps > cost_of(grid)) {
+    if (status == HR_OK && used > 0 && (now - best) * steps > cost_of(grid)) {
+        status = lay_out(grid, used, weights, bands);
+        if (status == HR_OK) {
             status = hr_grid_rebalance(grid, weights);
         }
     }

@@ -149,6 +149,7 @@ static hr_status fill(const hr_grid *grid, uint32_t field, uint32_t band,
         hr_value(s, sizeof *s)};
     hri_part part = hri_part_of(hr_extent1(count));
     part.windows = windows;
+    part.kept = grid->keeping;
     return hri_launch_part(queue, kernels[unit_of(f->element_bytes)], &part,
                            arguments, 2);
 }
@@ -183,7 +184,10 @@ hr_status hri_boundary_fill_end(hr_grid *grid, uint32_t field, uint32_t band,
     s.lo[a] = first;
     s.hi[a] = end;
     s.in[a] = s.out[a] = first; /* nothing is inside */
-    return fill(grid, field, band, grid->bands[band].edge, &s, lo, hi);
+    /* alone, all work is in one queue (replay.c) */
+    hr_queue *queue = hri_grid_busy(grid) > 1 ? grid->bands[band].edge
+                                              : grid->bands[band].inner;
+    return fill(grid, field, band, queue, &s, lo, hi);
 }
 
 /* ---- values that stay */

@@ -71,6 +71,7 @@ struct hr_grid {
     hr_grid_state state;
     struct hri_replay *replay;   /* replay.h; NULL: nothing is kept */
     struct hri_balance *balance; /* balance.h; NULL: bands stay */
+    bool keeping;                /* what is enqueued becomes a graph */
     hri_error error;             /* of work whose values are lost */
 };
 

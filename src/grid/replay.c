@@ -11,7 +11,7 @@
 enum {
     LEAST_STEPS = 16,       /* of a graph, so that running it is worth while */
     MOST_STEPS = 256,       /* graphs are not longer */
-    MOST_CELLS = 1 << 22,   /* of a band: from here on launches are in time */
+    MOST_CELLS = 1 << 22,   /* with more of them launches are in time */
     MOST_VALUE_BYTES = 4096 /* of all arguments, to be compared */
 };
 
@@ -20,7 +20,6 @@ struct hri_replay {
     hri_graph *graph; /* NULL: there is none for these stages */
     hri_device *device;
     int64_t steps;
-    uint64_t exchanges, halo_bytes, peer_bytes; /* of a run */
     unsigned char key[MOST_VALUE_BYTES];
     size_t key_bytes;
 };
@@ -70,18 +69,16 @@ static bool add_stage(hri_replay *r, const hr_stage *s)
 
 /* ---- when it can be done */
 
-/* Steps until swaps have brought every field back, and halos are as fresh as
- * they were. */
+/* Steps until swaps have brought every field back. */
 static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
                          size_t count)
 {
-    const int64_t cycle = grid->state.steps_per_exchange;
     uint32_t at[HR_MOST_FIELDS];
     for (uint32_t f = 0; f < grid->field_count; f++) {
         at[f] = f;
     }
     for (int64_t steps = 1; steps <= MOST_STEPS; steps++) {
-        bool home = steps % cycle == 0;
+        bool home = true;
         for (size_t i = 0; i < count; i++) {
             const uint32_t *s = stages[i].swap;
             if (stages[i].kernel == NULL) {
@@ -100,111 +97,40 @@ static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
     return 0;
 }
 
-/* All bands are narrow, and on devices that may share a graph. */
-static bool is_offered(const hr_grid *grid)
-{
-    const int64_t n = grid->extent.size[0];
-    const int64_t row = hr_extent_count(grid->extent) / n;
-    hri_device *first = NULL;
-    bool offered = grid->context->findings == NULL;
-    for (uint32_t b = 0; b < grid->band_count && offered; b++) {
-        const hri_band *band = &grid->bands[b];
-        if (hri_band_is_empty(band)) {
-            continue;
-        }
-        hri_device *device = band->inner->accelerator->device;
-        first = first != NULL ? first : device;
-        offered = (band->end - band->first) <= MOST_CELLS / row &&
-                  (device == first || first->ops->is_peer(first, device)) &&
-                  !device->info.host;
-    }
-    return offered;
-}
-
-/* ---- keeping */
-
 static hr_queue *origin_of(const hr_grid *grid)
 {
     return grid->bands[hri_grid_owner(grid, 0)].inner;
 }
 
-/* Let one queue wait for another, within a graph. */
-static hr_status join(hr_queue *from, hr_queue *to)
+/* There is one band, so that one queue does it all, and it is small. */
+static bool is_offered(const hr_grid *grid)
 {
-    hri_mark *mark = NULL;
-    hr_status status =
-        from->queue == to->queue
-            ? HR_OK
-            : hri_mark_record(from->accelerator, from->queue, &mark);
-    if (status == HR_OK && mark != NULL) {
-        status = hri_mark_order(to->queue, mark);
-    }
-    hri_mark_drop(mark);
-    return status;
+    return grid->context->findings == NULL && hri_grid_busy(grid) == 1 &&
+           hr_extent_count(grid->extent) <= MOST_CELLS &&
+           !origin_of(grid)->accelerator->device->info.host;
 }
 
-/* Let all queues become part of the graph, or come back to where it began. */
-static hr_status join_all(const hr_grid *grid, bool back)
-{
-    hr_queue *origin = origin_of(grid);
-    hr_status status = HR_OK;
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        const hri_band *band = &grid->bands[b];
-        hr_queue *queues[] = {band->inner, band->edge, band->link};
-        for (int q = 0; q < 3 && !hri_band_is_empty(band) && status == HR_OK;
-             q++) {
-            status = back ? join(queues[q], origin) : join(origin, queues[q]);
-        }
-    }
-    return status;
-}
+/* ---- keeping */
 
 static hri_box all_of(const hr_array *a)
 {
     return (hri_box){{0, 0, 0}, {a->size[0], a->size[1], a->size[2]}};
 }
 
-/* Forget who used the slabs, or note that all of it was used until a mark. */
-static hr_status set_uses(const hr_grid *grid, hri_mark *mark)
+/* Note that all of the slabs is used until a mark. */
+static hr_status add_uses(const hr_grid *grid, hri_mark *mark)
 {
-    hr_status status = HR_OK;
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-            hr_array *a = grid->fields[f].slabs[b].array;
-            if (a == NULL) {
-                continue;
-            }
-            const int place = a->home;
-            const hri_box all = all_of(a);
-            hri_uses_drop(a, place);
-            if (mark != NULL) {
-                status = hri_uses_add(a, place, &all, mark, true);
-            }
-        }
-    }
-    return status;
-}
-
-/* Wait for all work on the slabs, and forget it. */
-static hr_status settle(const hr_grid *grid)
-{
-    hri_marks marks = {0};
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
             hr_array *a = grid->fields[f].slabs[b].array;
             if (a != NULL) {
                 const hri_box all = all_of(a);
-                const hri_boxes region = hri_boxes_of(&all);
-                status = hri_uses_collect(a, a->home, &region, false, &marks);
+                status = hri_uses_add(a, a->home, &all, mark, true);
             }
         }
     }
-    if (status == HR_OK) {
-        status = hri_marks_wait(&marks);
-    }
-    hri_marks_finish(&marks);
-    return status == HR_OK ? set_uses(grid, NULL) : status;
+    return status;
 }
 
 /* Let the origin wait for all that still uses the slabs. */
@@ -241,31 +167,22 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
 static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
                             hri_replay *r)
 {
-    hr_context *context = grid->context;
     hri_queue *queue = origin_of(grid)->queue;
-    const hr_grid_state state = grid->state;
-    const uint64_t peer = context->moved_peer;
+    const uint64_t steps = grid->state.steps;
     hri_field before[HR_MOST_FIELDS];
     memcpy(before, grid->fields, grid->field_count * sizeof *before);
     hr_status status = queue->ops->begin_graph(queue);
     if (status != HR_OK) {
         return status;
     }
-    status = join_all(grid, false);
+    grid->keeping = true;
     for (int64_t n = 0; n < r->steps && status == HR_OK; n++) {
         status = hri_grid_run_step(grid, stages, count);
     }
-    if (status == HR_OK) {
-        status = join_all(grid, true);
-    }
+    grid->keeping = false;
     hr_status ended = queue->ops->end_graph(queue, &r->graph);
     status = status == HR_OK ? ended : status;
-    (void)set_uses(grid, NULL); /* those of the graph never come */
-    r->exchanges = grid->state.exchanges - state.exchanges;
-    r->halo_bytes = grid->state.halo_bytes - state.halo_bytes;
-    r->peer_bytes = context->moved_peer - peer;
-    grid->state = state;
-    context->moved_peer = peer;
+    grid->state.steps = steps;
     if (status == HR_OK && !is_as_before(grid, before)) {
         status = hri_fail(HR_ERROR_UNSUPPORTED, "grid: steps are not alike");
     }
@@ -284,10 +201,7 @@ static void make(hr_grid *grid, const hr_stage *stages, size_t count,
     r->steps = (LEAST_STEPS + period - 1) / period * period;
     r->device = origin_of(grid)->accelerator->device;
     pthread_mutex_lock(&grid->context->lock);
-    hr_status status = settle(grid);
-    if (status == HR_OK) {
-        status = hri_queue_set(origin_of(grid)->queue);
-    }
+    hr_status status = hri_queue_set(origin_of(grid)->queue);
     if (status == HR_OK) {
         status = keep_steps(grid, stages, count, r);
     }
@@ -313,14 +227,11 @@ static hr_status run(hr_grid *grid, const hri_replay *r)
         status = hri_mark_promise(origin->accelerator, origin->queue, &mark);
     }
     if (status == HR_OK) {
-        status = set_uses(grid, mark);
+        status = add_uses(grid, mark);
     }
     hri_mark_drop(mark);
     if (status == HR_OK) {
         grid->state.steps += (uint64_t)r->steps;
-        grid->state.exchanges += r->exchanges;
-        grid->state.halo_bytes += r->halo_bytes;
-        grid->context->moved_peer += r->peer_bytes;
     }
     return status;
 }

@@ -172,6 +172,7 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
     hri_part part = hri_part_of(grid->extent);
     part.windows = windows;
     part.start = start;
+    part.kept = grid->keeping;
     part.tile = stage->tile.rank > 0 ? &stage->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         part.first[d] = cells->lo[d];

@@ -96,6 +96,7 @@ uint32_t hri_grid_busy(const hr_grid *grid);
 hr_status hri_slabs_create(hr_grid *grid, const hri_field *field,
                            const hri_band *bands, hri_slab **slabs);
 void hri_slabs_destroy(hri_slab *slabs, uint32_t count);
+/* Of a row with all that lies beyond its ends; UINT64_MAX: as many or more. */
 uint64_t hri_slab_row_bytes(const hr_grid *grid, const hri_field *field);
 
 /* The view of cells that a slab holds, and of the same as an extent of rank 3

@@ -69,7 +69,9 @@ static uint64_t bytes_of_row(const hr_grid *grid, int64_t *others)
         for (int s = 0; s < HRI_SIDES; s++) {
             rows += hri_max(field->depth[s], field->sides[s][0].halo);
         }
-        row += hri_slab_row_bytes(grid, field);
+        if (!hri_add(row, hri_slab_row_bytes(grid, field), &row)) {
+            row = UINT64_MAX;
+        }
         *others = hri_max(*others, rows);
     }
     return row;

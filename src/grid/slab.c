@@ -62,14 +62,17 @@ uint64_t hri_slab_row_bytes(const hr_grid *grid, const hri_field *field)
 {
     const uint32_t rank = grid->extent.rank;
     const hri_cells cells = hri_field_rows(grid, field, 0, 1);
-    uint64_t bytes = field->element_bytes;
-    int64_t lead, pitch;
+    int64_t lead, pitch = 1;
+    uint64_t bytes = 0;
     if (rank > 1) {
         measure_row(grid, field, cells.hi[rank - 1] - cells.lo[rank - 1], &lead,
                     &pitch);
-        bytes *= (uint64_t)pitch;
     }
-    return rank > 2 ? bytes * (uint64_t)(cells.hi[1] - cells.lo[1]) : bytes;
+    const int64_t lines = rank > 2 ? cells.hi[1] - cells.lo[1] : 1;
+    return hri_mul(field->element_bytes, (uint64_t)pitch, &bytes) &&
+                   hri_mul(bytes, (uint64_t)lines, &bytes)
+               ? bytes
+               : UINT64_MAX;
 }
 
 /* The rows that a band's slab has: its own, those of others, and no more beyond

@@ -17,6 +17,9 @@ enum { HRI_BEFORE, HRI_AFTER, HRI_SIDES };
 /* Cells of rank 1 are dealt, and reduced, in blocks of so many. */
 enum { HRI_BLOCK = 64 };
 
+/* Of a cache, that rows should start with. */
+enum { HRI_LINE_BYTES = 128 };
+
 /* Cells from lo to before hi, in the indices of the grid. */
 typedef struct hri_cells {
     int64_t lo[HR_MOST_RANK], hi[HR_MOST_RANK];

@@ -5,8 +5,6 @@
 #include "base/size.h"
 #include "grid/grid.h"
 
-enum { LINE_BYTES = 128 }; /* of a cache, that rows should start with */
-
 static int64_t divisor(int64_t a, int64_t b)
 {
     while (b != 0) {
@@ -23,7 +21,7 @@ static int64_t divisor(int64_t a, int64_t b)
 static int64_t grain_of(const hri_field *field, int64_t cells)
 {
     const int64_t bytes = (int64_t)field->element_bytes;
-    int64_t grain = LINE_BYTES / divisor(LINE_BYTES, bytes);
+    int64_t grain = HRI_LINE_BYTES / divisor(HRI_LINE_BYTES, bytes);
     while (grain > 1 && 2 * grain > cells / 8) {
         grain /= 2;
     }

@@ -94,18 +94,20 @@ hr_status hri_exchange(hr_grid *grid, uint32_t field, hri_rows depth)
 {
     hri_field *f = &grid->fields[field];
     const int64_t n = grid->extent.size[0];
+    const bool before = depth.of[HRI_BEFORE] > f->fresh[HRI_BEFORE];
+    const bool after = depth.of[HRI_AFTER] > f->fresh[HRI_AFTER];
     hr_status status = HR_OK;
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         const hri_band *band = &grid->bands[b];
         if (hri_band_is_empty(band)) {
             continue;
         }
-        if (depth.of[HRI_BEFORE] > f->fresh[HRI_BEFORE]) {
+        if (before) {
             status = fetch(grid, field, b,
                            hri_max(0, band->first - depth.of[HRI_BEFORE]),
                            band->first, 0);
         }
-        if (depth.of[HRI_AFTER] > f->fresh[HRI_AFTER] && status == HR_OK) {
+        if (after && status == HR_OK) {
             status = fetch(grid, field, b, band->end,
                            hri_min(n, band->end + depth.of[HRI_AFTER]), 0);
         }
@@ -113,7 +115,7 @@ hr_status hri_exchange(hr_grid *grid, uint32_t field, hri_rows depth)
     for (int s = 0; s < HRI_SIDES; s++) {
         f->fresh[s] = hri_max(f->fresh[s], depth.of[s]);
     }
-    grid->state.exchanges += hri_grid_busy(grid) > 1;
+    grid->state.exchanges += (before || after) && hri_grid_busy(grid) > 1;
     return status;
 }
 

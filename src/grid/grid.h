@@ -17,6 +17,9 @@ enum { HRI_BEFORE, HRI_AFTER, HRI_SIDES };
 /* Cells of rank 1 are dealt, and reduced, in blocks of so many. */
 enum { HRI_BLOCK = 64 };
 
+/* Of a cache, that rows should start with. */
+enum { HRI_LINE_BYTES = 128 };
+
 /* Cells from lo to before hi, in the indices of the grid. */
 typedef struct hri_cells {
     int64_t lo[HR_MOST_RANK], hi[HR_MOST_RANK];
@@ -97,6 +100,7 @@ uint32_t hri_grid_busy(const hr_grid *grid);
 hr_status hri_slabs_create(hr_grid *grid, const hri_field *field,
                            const hri_band *bands, hri_slab **slabs);
 void hri_slabs_destroy(hri_slab *slabs, uint32_t count);
+/* Of a row with all that lies beyond its ends; UINT64_MAX: as many or more. */
 uint64_t hri_slab_row_bytes(const hr_grid *grid, const hri_field *field);
 
 /* The view of cells that a slab holds, and of the same as an extent of rank 3

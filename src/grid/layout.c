@@ -46,33 +46,41 @@ static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
     return a->memory_limit > held ? a->memory_limit - held : 0;
 }
 
-/* Rows of a band that fit: each takes `row` bytes, and so do `others` rows of
- * its neighbours and the ends. */
-static int64_t rows_that_fit(uint64_t capacity, uint64_t row, int64_t others)
-{
-    const uint64_t rows = capacity / row;
-    return rows > (uint64_t)others
-               ? (int64_t)(rows - (uint64_t)others < (uint64_t)1 << 62
-                               ? rows - (uint64_t)others
-                               : (uint64_t)1 << 62)
-               : 0;
-}
+/* What bands hold, of all fields. */
+typedef struct weighing {
+    uint64_t row;   /* bytes of a row */
+    uint64_t spare; /* bytes that are no rows: the rest of a line in rank 1, and
+                       a value that cells are set to */
+    int64_t others; /* the most rows beside a band's own */
+} weighing;
 
-/* Bytes of a row of all fields, and the most rows beside a band's own. */
-static uint64_t bytes_of_row(const hr_grid *grid, int64_t *others)
+static weighing weigh(const hr_grid *grid)
 {
-    uint64_t row = 0;
-    *others = 0;
+    weighing w = {0};
     for (uint32_t f = 0; f < grid->field_count; f++) {
         const hri_field *field = &grid->fields[f];
         int64_t rows = 0;
         for (int s = 0; s < HRI_SIDES; s++) {
             rows += hri_max(field->depth[s], field->sides[s][0].halo);
         }
-        row += hri_slab_row_bytes(grid, field);
-        *others = hri_max(*others, rows);
+        if (!hri_add(w.row, hri_slab_row_bytes(grid, field), &w.row)) {
+            w.row = UINT64_MAX;
+        }
+        w.spare += field->element_bytes + HRI_LINE_BYTES;
+        w.others = hri_max(w.others, rows);
     }
-    return row;
+    return w;
+}
+
+/* Rows of a band that fit beside those of its neighbours and the ends. */
+static int64_t rows_that_fit(uint64_t capacity, const weighing *w)
+{
+    const uint64_t most = (uint64_t)1 << 62, others = (uint64_t)w->others;
+    const uint64_t rows =
+        capacity > w->spare ? (capacity - w->spare) / w->row : 0;
+    return rows <= others         ? 0
+           : rows - others < most ? (int64_t)(rows - others)
+                                  : (int64_t)most;
 }
 
 typedef struct dealing {
@@ -107,13 +115,13 @@ static bool deal(dealing *d, uint32_t count)
     return true;
 }
 
-static hr_status refuse(const hr_grid *grid, uint64_t row, int64_t others)
+static hr_status refuse(const hr_grid *grid, const weighing *w)
 {
     uint64_t capacity = 0, all = 0;
     for (uint32_t b = 0; b < grid->band_count; b++) {
         capacity += capacity_of(grid, b);
     }
-    if (!hri_mul((uint64_t)grid->extent.size[0], row, &all)) {
+    if (!hri_mul((uint64_t)grid->extent.size[0], w->row, &all)) {
         all = UINT64_MAX;
     }
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -121,7 +129,7 @@ static hr_status refuse(const hr_grid *grid, uint64_t row, int64_t others)
                     "bytes more on each accelerator, but %u accelerators have "
                     "%llu bytes together",
                     grid->field_count, (unsigned long long)all,
-                    (long long)others, (unsigned long long)row,
+                    (long long)w->others, (unsigned long long)w->row,
                     grid->band_count, (unsigned long long)capacity);
 }
 
@@ -148,8 +156,7 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
                            hri_band *bands)
 {
     const uint32_t count = grid->band_count;
-    int64_t others = 0;
-    const uint64_t row = bytes_of_row(grid, &others);
+    const weighing w = weigh(grid);
     const int64_t grain = grain_of(grid);
     dealing d = {.rows = hri_ceil_div(grid->extent.size[0], grain),
                  .weights = calloc(count, sizeof *d.weights),
@@ -165,10 +172,10 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
     }
     for (uint32_t b = 0; b < count && status == HR_OK; b++) {
         d.weights[b] = weights[b];
-        d.most[b] = rows_that_fit(capacity_of(grid, b), row, others) / grain;
+        d.most[b] = rows_that_fit(capacity_of(grid, b), &w) / grain;
     }
     if (status == HR_OK) {
-        status = deal(&d, count) ? HR_OK : refuse(grid, row, others);
+        status = deal(&d, count) ? HR_OK : refuse(grid, &w);
     }
     if (status == HR_OK) {
         set_bands(grid, d.count, bands);

@@ -39,19 +39,25 @@ static void swap(hri_rows *need, const uint32_t *pair)
     need[pair[1]] = old;
 }
 
-/* Fields that change places have the same room. */
-static void find_room(const hr_grid *grid, const hr_stage *stage,
-                      const hri_rows *need, hri_rows *room)
+static void find_room(const hr_grid *grid, const hri_rows *need, hri_rows *room)
 {
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (int s = 0; s < HRI_SIDES; s++) {
             room[f].of[s] = hri_max(room[f].of[s], need[f].of[s]);
         }
     }
-    for (int s = 0; s < HRI_SIDES && stage->kernel == NULL; s++) {
-        int64_t *a = &room[stage->swap[0]].of[s];
-        int64_t *b = &room[stage->swap[1]].of[s];
-        *a = *b = hri_max(*a, *b);
+}
+
+/* Fields that change places have the same room. */
+static void share_room(const hr_stage *stages, size_t count, hri_rows *room)
+{
+    for (size_t i = 0; i < count * count; i++) { /* over chains of swaps, too */
+        const hr_stage *stage = &stages[i % count];
+        for (int s = 0; s < HRI_SIDES && stage->kernel == NULL; s++) {
+            int64_t *a = &room[stage->swap[0]].of[s];
+            int64_t *b = &room[stage->swap[1]].of[s];
+            *a = *b = hri_max(*a, *b);
+        }
     }
 }
 
@@ -63,12 +69,13 @@ void hri_stages_need(const hr_grid *grid, const hr_stage *stages, size_t count,
     memset(room, 0, grid->field_count * sizeof *room);
     for (size_t n = steps * count; n-- > 0;) {
         const hr_stage *s = &stages[(first + n) % count];
-        find_room(grid, s, need, room);
+        find_room(grid, need, room);
         if (s->kernel != NULL) {
             go_back(grid, s, need);
         } else {
             swap(need, s->swap);
         }
-        find_room(grid, s, need, room);
     }
+    find_room(grid, need, room);
+    share_room(stages, count, room);
 }

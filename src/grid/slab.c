@@ -5,8 +5,6 @@
 #include "base/size.h"
 #include "grid/grid.h"
 
-enum { LINE_BYTES = 128 }; /* of a cache, that rows should start with */
-
 static int64_t divisor(int64_t a, int64_t b)
 {
     while (b != 0) {
@@ -23,7 +21,7 @@ static int64_t divisor(int64_t a, int64_t b)
 static int64_t grain_of(const hri_field *field, int64_t cells)
 {
     const int64_t bytes = (int64_t)field->element_bytes;
-    int64_t grain = LINE_BYTES / divisor(LINE_BYTES, bytes);
+    int64_t grain = HRI_LINE_BYTES / divisor(HRI_LINE_BYTES, bytes);
     while (grain > 1 && 2 * grain > cells / 8) {
         grain /= 2;
     }
@@ -62,14 +60,17 @@ uint64_t hri_slab_row_bytes(const hr_grid *grid, const hri_field *field)
 {
     const uint32_t rank = grid->extent.rank;
     const hri_cells cells = hri_field_rows(grid, field, 0, 1);
-    uint64_t bytes = field->element_bytes;
-    int64_t lead, pitch;
+    int64_t lead, pitch = 1;
+    uint64_t bytes = 0;
     if (rank > 1) {
         measure_row(grid, field, cells.hi[rank - 1] - cells.lo[rank - 1], &lead,
                     &pitch);
-        bytes *= (uint64_t)pitch;
     }
-    return rank > 2 ? bytes * (uint64_t)(cells.hi[1] - cells.lo[1]) : bytes;
+    const int64_t lines = rank > 2 ? cells.hi[1] - cells.lo[1] : 1;
+    return hri_mul(field->element_bytes, (uint64_t)pitch, &bytes) &&
+                   hri_mul(bytes, (uint64_t)lines, &bytes)
+               ? bytes
+               : UINT64_MAX;
 }
 
 /* The rows that a band's slab has: its own, those of others, and no more beyond

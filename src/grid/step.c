@@ -210,7 +210,6 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
                           int64_t lo, int64_t hi)
 {
     hr_grid *grid = s->grid;
-    const int64_t n = grid->extent.size[0];
     const size_t index = (size_t)(s->stage - s->stages);
     hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
     hri_event *start = NULL;
@@ -231,8 +230,7 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
         const hr_argument *a = &s->stage->arguments[i];
         if (a->field > 0 && is_written(a)) {
             status = hri_boundary_fill(grid, a->field - 1, band, queue,
-                                       hri_max(cells.lo[0], 0),
-                                       hri_min(cells.hi[0], n));
+                                       cells.lo[0], cells.hi[0]);
         }
     }
     return status;

@@ -25,6 +25,7 @@ typedef struct bed {
     hr_context *context;
     random_source random;
     uint64_t seed;
+    int wide; /* the dimension of rank 2 with wide halos; -1: none */
     hr_extent extent;
     hr_field fields[FIELDS];
     uint32_t values[FIELDS][2][3];
@@ -168,8 +169,10 @@ static hr_status step(bed *b, int64_t steps)
 
 static void make_extent(bed *b)
 {
-    b->extent.rank = (uint32_t)any(b, 1, 3);
-    const int64_t most = b->extent.rank == 1   ? 700
+    b->wide = b->seed % 100 == 0 ? (int)any(b, 0, 1) : -1;
+    b->extent.rank = b->wide < 0 ? (uint32_t)any(b, 1, 3) : 2;
+    const int64_t most = b->wide >= 0          ? 170
+                         : b->extent.rank == 1 ? 700
                          : b->extent.rank == 2 ? 40
                                                : 14;
     b->cells = 1;
@@ -198,8 +201,10 @@ static void make_fields(bed *b)
         b->fields[f] = (hr_field){.element_bytes = sizeof(uint32_t)};
         b->reach[f] = (reach){.place = {3, 5, 7}};
         for (uint32_t d = 0; d < b->extent.rank; d++) {
-            const int halo =
-                d == 0 && any(b, 0, 9) == 0 ? 20 : most[b->extent.rank - 1];
+            const int halo = b->wide >= 0 ? (int)d == b->wide ? 60 : 1
+                             : d == 0 && any(b, 0, 9) == 0
+                                 ? 20
+                                 : most[b->extent.rank - 1];
             b->fields[f].before[d] = make_side(b, &b->values[f][0][d], halo);
             b->fields[f].after[d] = make_side(b, &b->values[f][1][d], halo);
             b->reach[f].before[d] = (int)b->fields[f].before[d].halo;

@@ -252,7 +252,7 @@ int main(void)
     TEST_CASE("an operation fails later");
     fail_later(operations);
     TEST_CASE("a call fails after an operation");
-    for (uint64_t n = 1; n <= operations; n += operations / 7) {
+    for (uint64_t n = 1; n <= operations; n += operations / 4) {
         (void)fail_each(n);
     }
     TEST_CASE("a device is lost");

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+/* What grids refuse, a row for each rule: the status, a word of the sentence,
+ * nothing written, and the grid as it was. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "test.h"
+
+extern const hr_kernel stir2_4;
+
+enum { ROWS = 6, COLS = 5, CELLS = ROWS * COLS };
+
+/* ---- making grids */
+
+typedef struct making {
+    hr_context *context;
+    hr_extent extent;
+    hr_field fields[2];
+    const hr_field *list;
+    uint32_t count;
+    hr_grid_options options;
+    uint32_t accelerators[3];
+    double weights[3];
+} making;
+
+static making good_making(hr_context *context)
+{
+    making m = {.context = context,
+                .extent = hr_extent2(ROWS, COLS),
+                .count = 2,
+                .options = HR_GRID_OPTIONS_INIT,
+                .accelerators = {0, 1, 0},
+                .weights = {1, 1, 1}};
+    for (int f = 0; f < 2; f++) {
+        m.fields[f] = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL);
+    }
+    return m;
+}
+
+static void no_context(making *m)
+{
+    m->context = NULL;
+}
+static void no_extent(making *m)
+{
+    m->extent.size[1] = 0;
+}
+static void rank_4(making *m)
+{
+    m->extent.rank = 4;
+}
+static void no_fields(making *m)
+{
+    m->list = NULL;
+}
+static void count_0(making *m)
+{
+    m->count = 0;
+}
+static void count_65(making *m)
+{
+    m->count = HR_MOST_FIELDS + 1;
+}
+static void no_bytes(making *m)
+{
+    m->fields[1].element_bytes = 0;
+}
+static void many_bytes(making *m)
+{
+    m->fields[1].element_bytes = (size_t)1 << 31;
+}
+static void negative_halo(making *m)
+{
+    m->fields[1].after[1].halo = -1;
+}
+static void large_halo(making *m)
+{
+    m->fields[0].before[0].halo = (int64_t)1 << 31;
+}
+static void strange_boundary(making *m)
+{
+    m->fields[0].before[1].boundary = (hr_boundary)5;
+}
+static void options_size(making *m)
+{
+    m->options.size--;
+}
+static void no_list(making *m)
+{
+    m->options.accelerator_count = 1;
+}
+static void empty_list(making *m)
+{
+    m->options.accelerators = m->accelerators;
+}
+static void strange_accelerator(making *m)
+{
+    m->options.accelerators = m->accelerators;
+    m->options.accelerator_count = 2;
+    m->accelerators[1] = 2;
+}
+static void negative_weight(making *m)
+{
+    m->options.weights = m->weights;
+    m->weights[1] = -1;
+}
+static void nan_weight(making *m)
+{
+    m->options.weights = m->weights;
+    m->weights[0] = NAN;
+}
+static void zero_weights(making *m)
+{
+    m->options.weights = m->weights;
+    m->weights[0] = m->weights[1] = 0;
+}
+static void too_large(making *m)
+{
+    m->extent = hr_extent2((int64_t)1 << 40, 1000);
+}
+static void row_too_large(making *m)
+{
+    m->extent = hr_extent3(2, (int64_t)1 << 20, (int64_t)1 << 20);
+    m->fields[0].element_bytes = m->fields[1].element_bytes = (size_t)1 << 30;
+}
+static void row_of_2_to_64(making *m)
+{
+    m->extent = hr_extent2(2, (int64_t)1 << 40);
+    m->fields[0] = hr_field_of((size_t)1 << 24, 0, HR_BOUNDARY_CLAMP, NULL);
+    m->fields[1] = m->fields[0];
+}
+static void halos_too_large(making *m)
+{
+    m->fields[0].before[0].halo = m->fields[0].after[1].halo = INT32_MAX;
+}
+
+static const struct {
+    void (*spoil)(making *m);
+    hr_status status;
+    const char *word;
+} makings[] = {
+    {no_context, HR_ERROR_INVALID, "the context is NULL"},
+    {no_extent, HR_ERROR_INVALID, "6 x 0 x 0 of rank 2 is no extent"},
+    {rank_4, HR_ERROR_INVALID, "of rank 4 is no extent"},
+    {no_fields, HR_ERROR_INVALID, "0 fields, not 1 to 64"},
+    {count_0, HR_ERROR_INVALID, "0 fields, not 1 to 64"},
+    {count_65, HR_ERROR_INVALID, "65 fields, not 1 to 64"},
+    {no_bytes, HR_ERROR_INVALID, "field 1 has elements of 0 bytes"},
+    {many_bytes, HR_ERROR_INVALID, "field 1 has elements of 2147483648 bytes"},
+    {negative_halo, HR_ERROR_INVALID, "field 1 has a halo of -1"},
+    {large_halo, HR_ERROR_INVALID, "field 0 has a halo of 2147483648"},
+    {strange_boundary, HR_ERROR_INVALID, "field 0 has boundary 5"},
+    {options_size, HR_ERROR_INVALID, "start with HR_GRID_OPTIONS_INIT"},
+    {no_list, HR_ERROR_INVALID, "1 accelerators, but no list"},
+    {empty_list, HR_ERROR_INVALID, "a list of 0 accelerators"},
+    {strange_accelerator, HR_ERROR_INVALID, "accelerator 2, but there are 2"},
+    {negative_weight, HR_ERROR_INVALID, "weight 1 is -1"},
+    {nan_weight, HR_ERROR_INVALID, "weight 0 is "},
+    {zero_weights, HR_ERROR_INVALID, "weights are 0"},
+    {too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152 bytes"},
+    {row_too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
+    {row_of_2_to_64, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
+    {halos_too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
+};
+
+static void refuse_making(hr_context *context)
+{
+    TEST_CASE("grids that are none");
+    hr_grid *const untouched = (hr_grid *)context;
+    for (size_t i = 0; i < sizeof makings / sizeof makings[0]; i++) {
+        making m = good_making(context);
+        hr_grid *grid = untouched;
+        m.list = m.fields;
+        makings[i].spoil(&m);
+        CHECK_FAILS(hr_grid_create(m.context, m.extent, m.list, m.count,
+                                   &m.options, &grid),
+                    makings[i].status, makings[i].word);
+        CHECK(grid == untouched);
+    }
+    const making m = good_making(context);
+    CHECK_FAILS(
+        hr_grid_create(context, m.extent, m.fields, m.count, NULL, NULL),
+        HR_ERROR_INVALID, "grid is NULL");
+    hr_grid_destroy(NULL);
+}
+
+/* ---- stages */
+
+enum { NEAR, HERE, WALLED, WIDE, LARGE, FIELDS };
+
+/* Read with halos, without, written by the user beyond the ends, with wider
+ * halos, and of 8 bytes. */
+static hr_grid *make_grid(hr_context *context)
+{
+    const hr_field fields[FIELDS] = {
+        hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL),
+        hr_field_of(4, 0, HR_BOUNDARY_CLAMP, NULL),
+        hr_field_of(4, 2, HR_BOUNDARY_USER, NULL),
+        hr_field_of(4, 3, HR_BOUNDARY_MIRROR, NULL),
+        hr_field_of(8, 1, HR_BOUNDARY_CLAMP, NULL)};
+    static const double weights[] = {1, 2};
+    hr_grid_options options = HR_GRID_OPTIONS_INIT;
+    hr_grid *grid = NULL;
+    options.weights = weights;
+    CHECK(hr_grid_create(context, hr_extent2(ROWS, COLS), fields, FIELDS,
+                         &options, &grid) == HR_OK);
+    return grid;
+}
+
+static const struct {
+    const char *name;
+    uint32_t from, to;
+    hr_extent extent;
+    int64_t origin[2], step[2];
+    const char *word; /* NULL: it runs */
+} stages[] = {
+    {"all", NEAR, HERE, {0}, {0}, {0}, NULL},
+    {"a box", NEAR, HERE, {2, {2, 2}}, {4, 3}, {0}, NULL},
+    {"beyond the end", WIDE, WALLED, {2, {1, 5}}, {-2, 0}, {0}, NULL},
+    {"a corner beyond", WIDE, WALLED, {2, {2, 2}}, {6, 5}, {0}, NULL},
+    {"and all around", WIDE, WALLED, {2, {10, 9}}, {-2, -2}, {0}, NULL},
+    {"as far as what is read", NEAR, WALLED, {2, {8, 7}}, {-1, -1}, {0}, NULL},
+    {"other rank", NEAR, HERE, {1, {2}}, {0}, {0}, "cells of rank 1 in a grid"},
+    {"no cells", NEAR, HERE, {2, {2, 0}}, {0}, {0}, "0 cells from 0 on in"},
+    {"negative cells", NEAR, HERE, {2, {2, -1}}, {0}, {0}, "-1 cells from 0"},
+    {"before the start",
+     NEAR,
+     HERE,
+     {2, {2, 2}},
+     {-1, 0},
+     {0},
+     "2 cells from -1 on in dimension 0, which has 6"},
+    {"beyond the last",
+     NEAR,
+     HERE,
+     {2, {2, 2}},
+     {0, 4},
+     {0},
+     "2 cells from 4 on in dimension 1, which has 5"},
+    {"far away", NEAR, HERE, {2, {1, 1}}, {0, INT64_MAX}, {0}, "not inside"},
+    {"far before", NEAR, HERE, {2, {1, 1}}, {INT64_MIN, 0}, {0}, "not inside"},
+    {"very many", NEAR, HERE, {2, {1, INT64_MAX}}, {0, 1}, {0}, "not inside"},
+    {"beyond the user's",
+     WIDE,
+     WALLED,
+     {2, {1, 1}},
+     {-3, 0},
+     {0},
+     "1 cells from -3 on"},
+    {"beyond what is read",
+     NEAR,
+     WALLED,
+     {2, {1, 1}},
+     {0, -2},
+     {0},
+     "1 cells from -2 on"},
+    {"beyond what has no halo",
+     HERE,
+     WALLED,
+     {2, {1, 1}},
+     {6, 0},
+     {0},
+     "1 cells from 6 on"},
+    {"negative items", NEAR, HERE, {0}, {0}, {-1, 0}, "items of -1 cells"},
+    {"items of the last",
+     NEAR,
+     HERE,
+     {0},
+     {0},
+     {0, 2},
+     "items of 2 cells in dimension 1 of 2"},
+    {"no such field", 9, HERE, {0}, {0}, {0}, "argument 0 is field 9"},
+    {"no such field, in a box",
+     9,
+     HERE,
+     {2, {1, 1}},
+     {-1, 0},
+     {0},
+     "argument 0 is field 9, but there are 5"},
+    {"itself", NEAR, NEAR, {0}, {0}, {0}, "field 0 is written, and is two"},
+};
+
+typedef struct reach {
+    int before[3], after[3];
+    int place[3];
+} reach;
+
+static const reach none;
+
+static void refuse_stages(hr_grid *grid)
+{
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        const hr_argument arguments[] = {hr_field_in(stages[i].from),
+                                         hr_field_out(stages[i].to),
+                                         hr_value(&none, sizeof none)};
+        hr_stage stage = hr_stage_of(&stir2_4, arguments, 3);
+        TEST_CASE(stages[i].name);
+        stage.extent = stages[i].extent;
+        memcpy(stage.origin, stages[i].origin, sizeof stages[i].origin);
+        memcpy(stage.step, stages[i].step, sizeof stages[i].step);
+        if (stages[i].word == NULL) {
+            CHECK(hr_grid_step(grid, &stage, 1, 2) == HR_OK);
+        } else {
+            CHECK_FAILS(hr_grid_step(grid, &stage, 1, 2), HR_ERROR_INVALID,
+                        stages[i].word);
+        }
+        CHECK(hr_grid_finish(grid) == HR_OK); /* it is as it was */
+    }
+}
+
+static void refuse_lists(hr_context *context, hr_grid *grid)
+{
+    TEST_CASE("lists of stages");
+    int data[CELLS] = {0};
+    hr_array *array = NULL;
+    CHECK(hr_array_wrap(context, data, sizeof data[0], hr_extent2(ROWS, COLS),
+                        0, &array) == HR_OK);
+    const hr_argument good[] = {hr_field_in(NEAR), hr_field_out(HERE),
+                                hr_value(&none, sizeof none)};
+    hr_argument written[] = {good[0], hr_out(hr_view_of(array)), good[2]};
+    const hr_stage stage = hr_stage_of(&stir2_4, good, 3);
+    const hr_stage unlike = hr_stage_swap(NEAR, WIDE);
+    const hr_stage strange = hr_stage_swap(NEAR, 5);
+    const hr_stage few = hr_stage_of(&stir2_4, good, 2);
+    const hr_stage no_arguments = hr_stage_of(&stir2_4, NULL, 3);
+    const hr_stage view = hr_stage_of(&stir2_4, written, 3);
+    CHECK_FAILS(hr_grid_step(NULL, &stage, 1, 1), HR_ERROR_INVALID,
+                "the grid is NULL");
+    CHECK_FAILS(hr_grid_step(grid, NULL, 1, 1), HR_ERROR_INVALID,
+                "list of stages is NULL");
+    CHECK_FAILS(hr_grid_step(grid, &stage, 1, -1), HR_ERROR_INVALID,
+                "-1 steps");
+    CHECK_FAILS(hr_grid_step(grid, &unlike, 1, 1), HR_ERROR_INVALID,
+                "fields 0 and 3 are swapped, but have not the same");
+    CHECK_FAILS(hr_grid_step(grid, &strange, 1, 1), HR_ERROR_INVALID,
+                "fields 0 and 5 are swapped, but there are 5");
+    CHECK_FAILS(hr_grid_step(grid, &few, 1, 1), HR_ERROR_INVALID,
+                "stir2_4: 3 parameters, but 2 arguments");
+    CHECK_FAILS(hr_grid_step(grid, &no_arguments, 1, 1), HR_ERROR_INVALID,
+                "stir2_4: 3 parameters, but 0 arguments");
+    CHECK_FAILS(hr_grid_step(grid, &view, 1, 1), HR_ERROR_INVALID,
+                "argument 1 is a view that is written");
+    CHECK(hr_grid_step(grid, NULL, 0, 3) == HR_OK);
+    CHECK(hr_grid_step(grid, &stage, 1, 0) == HR_OK);
+    hr_array_destroy(array);
+}
+
+static bool never(void *data, hr_grid *grid, int64_t steps)
+{
+    (void)grid;
+    (void)steps;
+    ++*(int *)data;
+    return true;
+}
+
+static void refuse_runs(hr_grid *grid)
+{
+    TEST_CASE("runs");
+    const hr_stage stage = hr_stage_swap(NEAR, NEAR);
+    int calls = 0;
+    CHECK_FAILS(hr_grid_run(grid, &stage, 1, 4, 0, never, &calls),
+                HR_ERROR_INVALID, "a call after every 0 steps");
+    CHECK_FAILS(hr_grid_run(grid, &stage, 1, 4, 1, NULL, &calls),
+                HR_ERROR_INVALID, "the function is NULL");
+    CHECK_FAILS(hr_grid_run(NULL, &stage, 1, 4, 1, never, &calls),
+                HR_ERROR_INVALID, "the grid is NULL");
+    CHECK_FAILS(hr_grid_run(grid, &stage, 1, -4, 1, never, &calls),
+                HR_ERROR_INVALID, "-4 steps");
+    CHECK(calls == 0);
+}
+
+/* What the accelerators' own rules refuse stops the grid, in the middle of a
+ * step, until new values come. */
+static void stop(hr_grid *grid)
+{
+    TEST_CASE("arguments that do not suit the kernel");
+    static const uint32_t data[CELLS] = {7};
+    uint32_t seen[CELLS] = {0};
+    const hr_argument unlike[] = {hr_field_in(LARGE), hr_field_out(HERE),
+                                  hr_value(&none, sizeof none)};
+    const hr_argument good[] = {hr_field_in(NEAR), hr_field_out(HERE),
+                                hr_value(&none, sizeof none)};
+    const hr_stage bad = hr_stage_of(&stir2_4, unlike, 3);
+    const hr_stage stage = hr_stage_of(&stir2_4, good, 3);
+    CHECK_FAILS(hr_grid_step(grid, &bad, 1, 1), HR_ERROR_INVALID, "bytes");
+    char sentence[256];
+    snprintf(sentence, sizeof sentence, "%s", hr_last_error());
+    CHECK_FAILS(hr_grid_step(grid, &stage, 1, 1), HR_ERROR_INVALID, sentence);
+    CHECK_FAILS(hr_grid_gather(grid, NEAR, seen), HR_ERROR_INVALID, sentence);
+    CHECK_FAILS(hr_grid_finish(grid), HR_ERROR_INVALID, sentence);
+    CHECK_FAILS(hr_grid_rebalance(grid, (double[]){1, 1}), HR_ERROR_INVALID,
+                sentence);
+    CHECK(hr_grid_scatter(grid, NEAR, data) == HR_OK);
+    CHECK(hr_grid_step(grid, &stage, 1, 1) == HR_OK);
+    CHECK(hr_grid_gather(grid, NEAR, seen) == HR_OK);
+    CHECK(memcmp(seen, data, sizeof data) == 0);
+}
+
+/* ---- sections */
+
+static void refuse_sections(hr_context *context, hr_context *other,
+                            hr_grid *grid)
+{
+    TEST_CASE("sections");
+    uint32_t data[CELLS], first[CELLS];
+    hr_array *array = NULL, *strange = NULL;
+    for (uint32_t i = 0; i < CELLS; i++) {
+        data[i] = first[i] = i;
+    }
+    CHECK(hr_grid_scatter(grid, NEAR, data) == HR_OK);
+    CHECK(hr_array_wrap(context, data, 4, hr_extent2(ROWS, COLS), 0, &array) ==
+          HR_OK);
+    CHECK(hr_array_wrap(other, data, 4, hr_extent2(ROWS, COLS), 0, &strange) ==
+          HR_OK);
+    const hr_view view = hr_view_of(array);
+    hr_view flat = view, wide = view, nothing = view;
+    flat.extent = hr_extent1(CELLS);
+    wide.element_bytes = 8;
+    nothing.array = NULL;
+    const int64_t right[] = {0, 1}, below[] = {-1, 0}, far[] = {INT64_MAX, 0};
+    const struct {
+        uint32_t field;
+        const int64_t *origin;
+        hr_view view;
+        const char *word;
+    } rows[] = {
+        {5, NULL, view, "field 5, but there are 5"},
+        {NEAR, NULL, flat, "a view of rank 1"},
+        {NEAR, NULL, wide, "with elements of 8 bytes"},
+        {NEAR, right, view, "5 cells from 1 on in dimension 1, which has 5"},
+        {NEAR, below, view, "6 cells from -1 on in dimension 0"},
+        {NEAR, far, view, "on in dimension 0, which has 6"},
+        {NEAR, NULL, nothing, ""},
+        {NEAR, NULL, hr_view_of(strange), ""},
+    };
+    memset(data, 0xee, sizeof data);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CHECK_FAILS(
+            hr_grid_write(grid, rows[i].field, rows[i].origin, rows[i].view),
+            HR_ERROR_INVALID, rows[i].word);
+        CHECK_FAILS(
+            hr_grid_read(grid, rows[i].field, rows[i].origin, rows[i].view),
+            HR_ERROR_INVALID, rows[i].word);
+    }
+    CHECK_FAILS(hr_grid_write(NULL, 0, NULL, view), HR_ERROR_INVALID,
+                "the grid is NULL");
+    CHECK_FAILS(hr_grid_read(NULL, 0, NULL, view), HR_ERROR_INVALID,
+                "the grid is NULL");
+    CHECK_FAILS(hr_grid_scatter(NULL, 0, data), HR_ERROR_INVALID, "NULL");
+    CHECK_FAILS(hr_grid_gather(NULL, 0, data), HR_ERROR_INVALID, "NULL");
+    CHECK_FAILS(hr_grid_scatter(grid, 5, data), HR_ERROR_INVALID, "field 5");
+    CHECK_FAILS(hr_grid_gather(grid, 5, data), HR_ERROR_INVALID, "field 5");
+    CHECK_FAILS(hr_grid_scatter(grid, 0, NULL), HR_ERROR_INVALID, "data");
+    CHECK_FAILS(hr_grid_gather(grid, 0, NULL), HR_ERROR_INVALID, "data");
+    CHECK(data[0] == 0xeeeeeeee && data[CELLS - 1] == 0xeeeeeeee);
+    CHECK(hr_grid_gather(grid, NEAR, data) == HR_OK);
+    CHECK(memcmp(data, first, sizeof data) == 0);
+    hr_array_destroy(array);
+    hr_array_destroy(strange);
+}
+
+/* ---- the rest */
+
+static void refuse_moves(hr_grid *grid)
+{
+    TEST_CASE("moves");
+    hr_grid_state before, state;
+    hr_band bands[2], band = {.accelerator = 77};
+    CHECK(hr_grid_describe(grid, &before, NULL, 0) == HR_OK);
+    CHECK_FAILS(hr_grid_rebalance(NULL, (double[]){1, 1}), HR_ERROR_INVALID,
+                "the grid is NULL");
+    CHECK_FAILS(hr_grid_rebalance(grid, NULL), HR_ERROR_INVALID, "weights");
+    CHECK_FAILS(hr_grid_rebalance(grid, (double[]){1, -2}), HR_ERROR_INVALID,
+                "weight 1 is -2");
+    CHECK_FAILS(hr_grid_rebalance(grid, (double[]){0, 0}), HR_ERROR_INVALID,
+                "0");
+    CHECK_FAILS(hr_grid_rebalance(grid, (double[]){1, INFINITY}),
+                HR_ERROR_INVALID, "weight 1 is inf");
+    CHECK_FAILS(hr_grid_describe(NULL, &state, bands, 2), HR_ERROR_INVALID,
+                "the grid is NULL");
+    CHECK_FAILS(hr_grid_describe(grid, NULL, bands, 2), HR_ERROR_INVALID,
+                "state is NULL");
+    CHECK_FAILS(hr_grid_describe(grid, &state, NULL, 2), HR_ERROR_INVALID,
+                "bands is NULL");
+    CHECK_FAILS(hr_grid_finish(NULL), HR_ERROR_INVALID, "the grid is NULL");
+    CHECK(hr_grid_describe(grid, &state, &band, 1) == HR_OK);
+    CHECK(state.band_count == 2 && state.moves == before.moves);
+    CHECK(band.accelerator == 0 && band.first == 0 && band.count == 2);
+}
+
+static void refuse_reductions(hr_grid *grid)
+{
+    TEST_CASE("reductions");
+    hr_reducing *const untouched = (hr_reducing *)grid;
+    hr_reducing *reducing = untouched;
+    const struct {
+        hr_reduction reduction;
+        hr_type type;
+        uint32_t a, b;
+        hr_status status;
+        const char *word;
+    } rows[] = {
+        {(hr_reduction)0, HR_F32, 0, 1, HR_ERROR_INVALID, "0 is none"},
+        {(hr_reduction)7, HR_F32, 0, 1, HR_ERROR_INVALID, "7 is none"},
+        {HR_REDUCE_SUM, HR_F16, 0, 1, HR_ERROR_UNSUPPORTED, "f32, f64 and i32"},
+        {HR_REDUCE_SUM, (hr_type)99, 0, 1, HR_ERROR_UNSUPPORTED, "type 99"},
+        {HR_REDUCE_SUM, HR_F32, 5, 1, HR_ERROR_INVALID, "field 5"},
+        {HR_REDUCE_DOT, HR_F32, 0, 5, HR_ERROR_INVALID, "field 5"},
+        {HR_REDUCE_SUM, HR_F64, 0, 0, HR_ERROR_INVALID,
+         "field 0 has elements of 4 bytes, not 8"},
+        {HR_REDUCE_MOST, HR_F32, 0, LARGE, HR_ERROR_INVALID,
+         "field 4 has elements of 8 bytes, not 4"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CHECK_FAILS(hr_grid_reduce(grid, rows[i].reduction, rows[i].type,
+                                   rows[i].a, rows[i].b, &reducing),
+                    rows[i].status, rows[i].word);
+        CHECK(reducing == untouched);
+    }
+    CHECK_FAILS(hr_grid_reduce(NULL, HR_REDUCE_SUM, HR_F32, 0, 0, &reducing),
+                HR_ERROR_INVALID, "the grid is NULL");
+    CHECK_FAILS(hr_grid_reduce(grid, HR_REDUCE_SUM, HR_F32, 0, 0, NULL),
+                HR_ERROR_INVALID, "reducing is NULL");
+    CHECK_FAILS(hr_grid_reduced(NULL, NULL), HR_ERROR_INVALID, "NULL");
+    CHECK(hr_grid_reduce(grid, HR_REDUCE_SUM, HR_F32, 0, 99, &reducing) ==
+          HR_OK); /* it is not looked at */
+    CHECK(hr_grid_reduced(reducing, NULL) == HR_OK);
+}
+
+int main(void)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL, *other = NULL;
+    options.accelerators = "2xhost";
+    options.memory_limit = 1 << 20;
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    CHECK(hr_context_create(&options, &other) == HR_OK);
+    refuse_making(context);
+    hr_grid *grid = make_grid(context);
+    refuse_stages(grid);
+    refuse_lists(context, grid);
+    refuse_runs(grid);
+    refuse_sections(context, other, grid);
+    refuse_moves(grid);
+    refuse_reductions(grid);
+    stop(grid);
+    hr_grid_destroy(grid);
+    hr_context_destroy(other);
+    hr_context_destroy(context);
+    return test_end();
+}

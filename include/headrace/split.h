@@ -99,7 +99,7 @@ HR_API hr_argument hr_whole(hr_argument argument);
  *
  *  Without weights, accelerators and shares are those that promise to end
  *  first, by what the views lack there, by links, and by the kernel's earlier
- *  launches of this kind; before the first, by the accelerators' memory. Fewer
+ *  launches of this kind; before the second, by the accelerators' memory. Fewer
  *  of them are used when more would not be faster.
  *
  * @shape   A view has as many rows as the domain, and a point writes only its

@@ -48,7 +48,7 @@ static hr_status rank(const hri_splitting *s, candidate *all)
         if (status != HR_OK) {
             return status;
         }
-        const double sum = c.link + c.held + c.run + c.home + c.home_held;
+        const double sum = c.link[HRI_PINNED] + c.link[HRI_STAGED] + c.run;
         all[i] = (candidate){.index = i,
                              .alone = sum,
                              .whole = c.whole,

@@ -4,6 +4,7 @@
 #include "arrays/array.h"
 #include "grid/split.h"
 #include "runtime/bandwidth.h"
+#include "runtime/links.h"
 #include "runtime/worker.h"
 
 /* Launching and waiting for one more accelerator: 4 us through CUDA, 40 through
@@ -29,6 +30,18 @@ static double row_bytes(const hri_splitting *s)
     return bytes;
 }
 
+/* Memory and links. */
+static hr_status know(hr_context *context, hri_accelerator *a)
+{
+    hr_status status = hri_bandwidth_know(context, a);
+    if (status == HR_OK) {
+        status = hri_accelerator_link(a);
+    }
+    return status == HR_OK && a->device->info.staged && !a->in_place
+               ? hri_links_know(context)
+               : status;
+}
+
 /* What has not been measured is as much slower or faster than what has been as
  * its memory is; when nothing has been, memory is all that counts. */
 hr_status hri_split_learn(const hri_splitting *s)
@@ -37,8 +50,8 @@ hr_status hri_split_learn(const hri_splitting *s)
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
         hri_runner *r = &s->runners[i];
-        status = hri_bandwidth_know(s->context, r->accelerator);
-        r->memory = row_bytes(s) / r->accelerator->bandwidth.memory;
+        status = know(s->context, r->accelerator);
+        r->memory = row_bytes(s) / r->accelerator->memory_rate;
         r->pace = hri_accelerator_pace(r->accelerator, s->kernel,
                                        hri_split_points(s));
         known = known == NULL && r->pace > 0 ? r : known;
@@ -57,43 +70,42 @@ hr_status hri_split_learn(const hri_splitting *s)
 
 /* How an array's host memory is reached from an accelerator. */
 typedef struct route {
-    double up, down, peer; /* bytes/s */
-    bool held;
+    double up, down; /* bytes/s */
+    int kind;        /* HRI_PINNED or HRI_STAGED */
 } route;
 
+/* Where accelerators are fast with any memory, all of it counts as pinned. In
+ * place what others have is what comes, over their links: an order of magnitude
+ * does. */
 static route route_of(const hri_accelerator *a, const hr_array *array)
 {
+    const double usual = 1e10;
     hri_device *device = a->device;
     const size_t bytes = (size_t)array->size[0] * array->stores[HRI_HOST].slice;
-    const bool pinned = !a->in_place && array->host != NULL &&
+    const bool pinned = a->in_place || !device->info.staged ||
+                        array->host == NULL ||
                         device->ops->is_pinned(device, array->host, bytes);
-    return (route){
-        .up = pinned ? a->up : a->bandwidth.up,
-        .down = pinned ? a->down : a->bandwidth.down,
-        .peer = a->in_place ? a->bandwidth.up : a->up,
-        .held = device->info.staged && !pinned,
-    };
+    const hri_link *staged = &a->links[HRI_STAGED];
+    route r = {a->up, a->down, pinned ? HRI_PINNED : HRI_STAGED};
+    if (!pinned && staged->up > 0) {
+        r.up = staged->up;
+        r.down = staged->down;
+    }
+    r.up = r.up > 0 ? r.up : usual;
+    r.down = r.down > 0 ? r.down : usual;
+    return r;
 }
 
-static void add_home(hri_cost *c, const route *r, uint64_t bytes)
+/* Peers' links are taken to be no slower than the host's. */
+static void add(hri_cost *c, const route *r, const hr_traffic *t, bool whole)
 {
-    const double seconds = (double)bytes / r->down;
-    c->traffic.down += bytes;
-    c->home += r->held ? 0 : seconds;
-    c->home_held += r->held ? seconds : 0;
-}
-
-static void add_fetch(hri_cost *c, const route *r, const hr_traffic *t,
-                      bool whole)
-{
-    const double seconds = (double)t->up / r->up + (double)t->down / r->down;
-    const double peer = (double)t->peer / r->peer;
+    const double seconds =
+        (double)(t->up + t->peer) / r->up + (double)t->down / r->down;
     c->traffic.up += t->up;
     c->traffic.down += t->down;
     c->traffic.peer += t->peer;
-    c->link += peer + (r->held ? 0 : seconds);
-    c->held += r->held ? seconds : 0;
-    c->whole += whole ? seconds + peer : 0;
+    c->link[r->kind] += seconds;
+    c->whole += whole ? seconds : 0;
 }
 
 static hr_status add_view(const hri_splitting *s, uint32_t i,
@@ -106,7 +118,7 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
     const route r = route_of(a, array);
     hri_boxes region = {0};
     hr_traffic t = {0};
-    hr_view view;
+    hr_view view = argument->view;
     int64_t first;
     bool linear;
     hr_status status = hri_split_argument(s, i, band, &view, &first);
@@ -116,14 +128,12 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
     if (status == HR_OK && (argument->access & HR_IN) != 0) {
         status = hri_array_foresee(array, place, &region, &t);
     }
+    if ((argument->access & HR_OUT) != 0 && array->home == HRI_HOST &&
+        place != HRI_HOST) {
+        t.down += (uint64_t)hr_extent_count(view.extent) * view.element_bytes;
+    }
     if (status == HR_OK) {
-        add_fetch(cost, &r, &t, argument->whole);
-        if ((argument->access & HR_OUT) != 0 && array->home == HRI_HOST &&
-            place != HRI_HOST) {
-            add_home(cost, &r,
-                     (uint64_t)hr_extent_count(view.extent) *
-                         view.element_bytes);
-        }
+        add(cost, &r, &t, argument->whole);
     }
     hri_boxes_finish(&region);
     return status;
@@ -148,13 +158,13 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
 
 /* How much slower links are when all devices with rows use theirs; 1 when that
  * was not measured. */
-static double crowd(const hri_splitting *s)
+static double crowd(const hri_splitting *s, int kind)
 {
-    const hri_link *all = &s->context->links[HRI_PINNED];
+    const hri_link *all = &s->context->links[kind];
     double sum = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->bands[i].count > 0) {
-            sum += s->runners[i].accelerator->links[HRI_PINNED].up /
+            sum += s->runners[i].accelerator->links[kind].up /
                    hri_split_sharers(s, i);
         }
     }
@@ -174,12 +184,14 @@ static hr_bound bound_of(const hri_runner *slowest, double run, double moving)
 hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
                             hr_bound *bound)
 {
-    const double slower = crowd(s);
-    double held = 0, home_held = 0, last = 0, moving = 0;
-    const hri_runner *slowest = &s->runners[0];
+    const double pinned = crowd(s, HRI_PINNED), staged = crowd(s, HRI_STAGED);
+    double begin = 0;
+    *seconds = 0;
+    *bound = HR_BOUND_COMPUTE;
     for (uint32_t i = 0; i < s->count; i++) {
         hri_runner *r = &s->runners[i];
-        hr_status status = hri_split_cost(s, i, &s->bands[i], &r->cost);
+        hri_cost *c = &r->cost;
+        hr_status status = hri_split_cost(s, i, &s->bands[i], c);
         if (status != HR_OK) {
             return status;
         }
@@ -187,16 +199,14 @@ hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
             continue;
         }
         const double sharers = hri_split_sharers(s, i);
-        const double link = (r->cost.link + r->cost.home) * sharers * slower;
-        held += r->cost.held + enqueueing;
-        home_held += r->cost.home_held;
-        if (held + link + r->cost.run * sharers > last) {
-            last = held + link + r->cost.run * sharers;
-            moving = held - enqueueing + link;
-            slowest = r;
+        const double moving = sharers * (c->link[HRI_PINNED] * pinned +
+                                         c->link[HRI_STAGED] * staged);
+        const double run = sharers * c->run;
+        begin += enqueueing;
+        if (begin + moving + run > *seconds) {
+            *seconds = begin + moving + run;
+            *bound = bound_of(r, run, moving);
         }
     }
-    *seconds = last + home_held;
-    *bound = bound_of(slowest, last - moving, moving + home_held);
     return HR_OK;
 }

@@ -10,12 +10,10 @@
 /* What a band costs its accelerator, in seconds. */
 typedef struct hri_cost {
     hr_traffic traffic;
-    double link; /* bringing what it lacks, beside others */
-    double held; /* the same, while the caller is held and nobody else is
-                    served: ordinary memory, where copies of it are slow */
-    double run;  /* with the device to itself */
-    double home, home_held; /* what it wrote, brought home */
-    double whole;           /* of link and held: views that are given whole */
+    double link[HRI_LINKS]; /* bringing what it lacks, and results home, from
+                               and to pinned memory and ordinary one */
+    double whole;           /* of that: views that are given whole */
+    double run;             /* with the device to itself */
 } hri_cost;
 
 /* An accelerator that could be used. */

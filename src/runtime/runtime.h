@@ -48,12 +48,6 @@ typedef struct hri_link {
 /* Links from pinned memory, and from ordinary memory through crews. */
 enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
 
-/* What kernels read and write of an accelerator's memory, and what is copied
- * between it and ordinary host memory, bytes/s; 0: not known. */
-typedef struct hri_bandwidth {
-    double memory, up, down;
-} hri_bandwidth;
-
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
@@ -77,7 +71,7 @@ typedef struct hri_accelerator {
     double rates[HRI_RATES]; /* flop/s by type of A, 0: not measured yet */
     double filter_rates[HRI_FILTER_RATES]; /* products/s, 0: not measured */
     double up, down;           /* link, bytes/s, 0: not measured yet */
-    hri_bandwidth bandwidth;   /* bandwidth.h */
+    double memory_rate;        /* bandwidth.h, bytes/s, 0: not measured yet */
     hri_link links[HRI_LINKS]; /* alone; only where info.staged */
     hri_block *blocks;         /* buffers and pinned areas, in use or cached */
     /* Others and urgent ones: the first queues_taken of each are in use. */

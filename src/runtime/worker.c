@@ -84,11 +84,23 @@ static hri_pace *find(const hri_worker *w, const hr_kernel *kernel,
     return pace;
 }
 
-/* Take note of the launch that is timed, if it is done. Small differences are
- * none: with every other pace bands would move, and their rows with them. */
-static void learn(hri_worker *w)
+/* One launch may meet new pages, cold caches or other programs, so two count.
+ * Small differences are none: with every other pace bands would move, and their
+ * rows with them. */
+static void note(hri_pace *pace, double seconds)
 {
     const double least_difference = 0.1;
+    const double lesser = fmin(seconds, pace->last);
+    if (pace->last > 0 &&
+        fabs(lesser - pace->seconds) > least_difference * pace->seconds) {
+        pace->seconds = lesser;
+    }
+    pace->last = seconds;
+}
+
+/* Take note of the launch that is timed, if it is done. */
+static void learn(hri_worker *w)
+{
     uint64_t ns = 0;
     bool done = false;
     if (w->timed == NULL || w->last == NULL ||
@@ -97,11 +109,7 @@ static void learn(hri_worker *w)
     }
     hri_event *end = w->last->event;
     if (w->start->ops->elapsed(w->start, end, &ns) == HR_OK && ns > 0) {
-        const double seconds = (double)ns * 1e-9 / w->rows;
-        const double known = w->timed->seconds;
-        if (fabs(seconds - known) > least_difference * known) {
-            w->timed->seconds = seconds;
-        }
+        note(w->timed, (double)ns * 1e-9 / w->rows);
     }
     w->timed = NULL;
 }
@@ -130,7 +138,7 @@ hr_status hri_worker_time(hri_accelerator *accelerator, const hr_kernel *kernel,
             return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for a pace",
                             accelerator->path);
         }
-        *pace = (hri_pace){kernel, points, 0, w->paces};
+        *pace = (hri_pace){kernel, points, 0, 0, w->paces};
         w->paces = pace;
     }
     w->timed = pace;

@@ -12,7 +12,8 @@
 typedef struct hri_pace {
     const hr_kernel *kernel;
     int64_t points;
-    double seconds;
+    double seconds; /* the lesser of the last two times */
+    double last;
     struct hri_pace *next;
 } hri_pace;
 

@@ -34,7 +34,7 @@ static void tell(hri_accelerator *a, uint32_t physical, const machine *m)
     a->physical = physical;
     a->device->info.host = false; /* as far as plans are concerned */
     a->up = a->down = m->link;
-    a->bandwidth = (hri_bandwidth){m->memory, m->link, m->link};
+    a->memory_rate = m->memory;
     if (m->pace > 0) {
         hri_event *start = NULL;
         CHECK(hri_accelerator_worker(a) == HR_OK);
@@ -144,7 +144,7 @@ static const struct {
      {667, 333},
      HR_BOUND_COMPUTE},
     {"work that is too little for two",
-     {{1e12, 1e12, 1e-9}, {1e12, 1e12, 1e-9}},
+     {{1e12, 1e15, 1e-9}, {1e12, 1e15, 1e-9}},
      2,
      false,
      1,
@@ -201,20 +201,11 @@ static void random_choices(bed *b, int count)
     }
 }
 
-/* Results that lie in bands stay where they are: nothing but what rows need of
- * their neighbours is moved. */
-static void stays(bed *b)
+/* Launch on both halves, and bring one of the results home. */
+static void launch(bed *b)
 {
-    static const machine equal[2] = {{1e12, 1e6, 1e-3}, {1e12, 1e6, 1e-3}};
     const double halves[] = {1, 1};
     const reach r = {1, 1};
-    hr_band bands[MOST];
-    hr_split_report report;
-    TEST_CASE("bands stay where they are");
-    open_bed(b, equal, 2, false);
-    for (uint32_t i = 0; i < 2; i++) { /* there is a launch to be done */
-        b->context->accelerators[i].device->info.host = true;
-    }
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
     options.weights = halves;
     const hr_argument arguments[] = {
@@ -222,15 +213,45 @@ static void stays(bed *b)
         hr_whole(hr_in(hr_view_of(b->arrays[3]))),
         hr_inout(hr_view_of(b->arrays[1])), hr_out(hr_view_of(b->arrays[2])),
         hr_value(&r, sizeof r)};
+    for (uint32_t i = 0; i < 2; i++) { /* what tell says of it is for plans */
+        b->context->accelerators[i].device->info.host = true;
+    }
     CHECK(hr_launch_split(b->context, &split2, hr_extent2(ROWS, COLS),
                           arguments, 5, &options) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_OK);
+}
+
+/* Results that lie in bands stay where they are: nothing but what rows need of
+ * their neighbours is moved. */
+static void stays(bed *b)
+{
+    static const machine equal[2] = {{1e12, 1e6, 1e-3}, {1e12, 1e6, 1e-3}};
+    hr_band bands[MOST];
+    hr_split_report report;
+    TEST_CASE("bands stay where they are");
+    open_bed(b, equal, 2, false);
+    launch(b);
     for (uint32_t i = 0; i < 2; i++) { /* not what it took just now */
         tell(&b->context->accelerators[i], i, &equal[i]);
     }
     plan(b, NULL, bands, &report);
     CHECK(report.used == 2 && bands[0].count == ROWS / 2);
     CHECK(report.traffic.up == 0 && report.traffic.peer == 0);
+    close_bed(b);
+}
+
+static void paces(bed *b)
+{
+    static const machine equal[2] = {{1e12, 1e6, 0}, {1e12, 1e6, 0}};
+    TEST_CASE("a pace is known when two launches have been timed");
+    open_bed(b, equal, 2, false);
+    hri_accelerator *a = &b->context->accelerators[0];
+    CHECK(hri_accelerator_pace(a, &split2, COLS) == 0);
+    launch(b);
+    CHECK(hri_accelerator_pace(a, &split2, COLS) == 0);
+    launch(b);
+    CHECK(hri_accelerator_pace(a, &split2, COLS) > 0);
+    CHECK(hri_accelerator_pace(a, &split2, COLS + 1) == 0);
     close_bed(b);
 }
 
@@ -242,6 +263,7 @@ int main(void)
         known_choices(b);
         random_choices(b, 100);
         stays(b);
+        paces(b);
     }
     free(b);
     return test_end();

@@ -189,24 +189,20 @@ typedef struct hri_queue_ops {
     hr_status (*finish)(hri_queue *queue);
     /* Optional, as are the next two: hri_no_begin_graph and its like decline.
      * Begin a graph: what is enqueued on this queue from now on is kept and
-     * does not run. That is copies between buffers, fills, and launches, with
-     * their arguments as they are now. An event that is recorded then is one
-     * of the graph, and a queue, of this device or of a peer, that waits for it
-     * becomes part of the graph, with the same rules; in the end this queue
-     * must have waited for all that was enqueued on the others. Queues of a
-     * graph wait for no other events and are not finished: that fails. Nobody
-     * else waits for its events, which count as never recorded when it has
-     * ended. Calls on all its queues come one at a time.
-     * HR_ERROR_UNSUPPORTED where there are no graphs. */
+     * does not run. That is copies between buffers of its device, fills, and
+     * launches, with their arguments as they are now. Whatever else is asked of
+     * the queue meanwhile fails with HR_ERROR_INVALID: nothing is recorded on
+     * it, it waits for nothing, and is not finished. Other queues, and events,
+     * go on as always. HR_ERROR_UNSUPPORTED where there are no graphs. */
     hr_status (*begin_graph)(hri_queue *queue);
-    /* End what was begun on this queue. All queues of the graph go on as if
-     * nothing had been enqueued. An error of any of those calls is this one's
-     * too, and then there is no graph. */
+    /* End what was begun. The queue goes on as if nothing had been enqueued. An
+     * error of any call between is this one's too, and then there is no graph.
+     */
     hr_status (*end_graph)(hri_queue *queue, hri_graph **graph);
     /* Enqueue all of a graph once, on any queue of its device: behind what is
      * there already, and before what comes next. Runs of one graph follow each
-     * other. Its buffers and modules are still there; queues and events that it
-     * was made with may be gone. */
+     * other. Its buffers and modules are still there; the queue that it was
+     * begun on may be gone. */
     hr_status (*run_graph)(hri_queue *queue, hri_graph *graph);
 } hri_queue_ops;
 

@@ -70,10 +70,6 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
     if (status == HR_OK) {
         status = fault_check_copy(base->device, copy);
     }
-    if (status == HR_OK && queue->graph &&
-        (copy->to.buffer == NULL || copy->from.buffer == NULL)) {
-        status = fault_breach("a copy of host memory in a graph");
-    }
     if (status != HR_OK) {
         return refuse(queue, status);
     }
@@ -110,11 +106,10 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     hri_gemm inner = *gemm;
     hr_status status = fault_enter(FAULT_GEMM);
     if (status == HR_OK) {
-        status = queue->graph ? fault_breach("a product in a graph")
-                              : fault_check_gemm(base->device, gemm);
+        status = fault_check_gemm(base->device, gemm);
     }
     if (status != HR_OK) {
-        return refuse(queue, status);
+        return status;
     }
     fault_product((fault_device *)base->device);
     unwrap(&inner.a.place);
@@ -131,11 +126,10 @@ static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
     hri_turn inner = *turn;
     hr_status status = fault_enter(FAULT_TURN);
     if (status == HR_OK) {
-        status = queue->graph ? fault_breach("turning about in a graph")
-                              : fault_check_turn(base->device, turn);
+        status = fault_check_turn(base->device, turn);
     }
     if (status != HR_OK) {
-        return refuse(queue, status);
+        return status;
     }
     unwrap(&inner.to);
     unwrap(&inner.from);
@@ -181,12 +175,9 @@ static hr_status queue_record(hri_queue *base, hri_event *event_base)
     if (status == HR_OK) {
         pthread_mutex_lock(&fault_lock);
         event->error = queue->error;
-        if (queue->graph) {
-            event->error.status = HR_OK; /* it is the graph's */
-        }
         pthread_mutex_unlock(&fault_lock);
     }
-    return refuse(queue, status);
+    return status;
 }
 
 static hr_status queue_wait(hri_queue *base, hri_event *event_base)
@@ -205,7 +196,7 @@ static hr_status queue_wait(hri_queue *base, hri_event *event_base)
         queue->error = event->error; /* it would work on what never came */
         pthread_mutex_unlock(&fault_lock);
     }
-    return refuse(queue, status);
+    return status;
 }
 
 /* Waits even when it is to fail: a caller that is told of a failure here may

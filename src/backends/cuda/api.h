@@ -73,12 +73,11 @@ enum {
 enum {
     CU_MEMORY_HOST = 1,
     CU_MEMORY_DEVICE = 2,
-    CU_POINTER_MEMORY_TYPE = 2,  /* asked of cuPointerGetAttribute */
-    CU_HOST_PORTABLE = 1,        /* pinned for every context */
-    CU_STREAM_NON_BLOCKING = 1,  /* beside the caller's default stream */
-    CU_EVENT_BLOCKING = 1,       /* threads that wait sleep */
-    CU_CAPTURE_RELAXED = 2,      /* whatever other calls are made meanwhile */
-    CU_GRAPH_NODE_PRIORITIES = 8 /* kernels keep those of their streams */
+    CU_POINTER_MEMORY_TYPE = 2, /* asked of cuPointerGetAttribute */
+    CU_HOST_PORTABLE = 1,       /* pinned for every context */
+    CU_STREAM_NON_BLOCKING = 1, /* beside the caller's default stream */
+    CU_EVENT_BLOCKING = 1,      /* threads that wait sleep */
+    CU_CAPTURE_RELAXED = 2      /* whatever other calls are made meanwhile */
 };
 
 /* One end of a 2-D copy. */

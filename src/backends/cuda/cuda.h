@@ -61,14 +61,10 @@ typedef struct hri_cuda_buffer {
 } hri_cuda_buffer;
 
 /* The first error of a queue. Events recorded there outlive the queue and
- * answer for it, so it is counted: by the queue and by its events. A graph that
- * is being made has one of its own, for its queues and their events: who has
- * it belongs to the graph, until it ends. */
+ * answer for it, so it is counted: by the queue and by its events. */
 typedef struct hri_cuda_fate {
-    bool graph;
     pthread_mutex_t lock; /* guards what follows */
     uint32_t users;
-    bool ended; /* the graph */
     hri_error error;
 } hri_cuda_fate;
 
@@ -76,9 +72,10 @@ typedef struct hri_cuda_queue {
     hri_queue base;
     hri_cuda_unit *unit;
     cu_stream stream;
-    hri_cuda_fate *fate;  /* its own */
-    hri_cuda_fate *graph; /* of the last graph it was part of; NULL: none */
-    hri_cublas *blas;     /* from the first product that wants it on */
+    hri_cuda_fate *fate;
+    bool capturing;        /* between begin_graph and end_graph */
+    hri_error graph_error; /* then: what ends with the graph, not with fate */
+    hri_cublas *blas;      /* from the first product that wants it on */
 } hri_cuda_queue;
 
 typedef struct hri_cuda_event {
@@ -122,9 +119,6 @@ void hri_cuda_fate_drop(hri_cuda_fate *fate); /* accepts NULL */
 hr_status hri_cuda_fate_keep(hri_cuda_fate *fate, hr_status status);
 /* Raise the error that was kept; accepts NULL, which is HR_OK. */
 hr_status hri_cuda_fate_raise(hri_cuda_fate *fate);
-/* The graph has ended; and whether it is of one that has, NULL is accepted. */
-void hri_cuda_fate_end(hri_cuda_fate *fate);
-bool hri_cuda_fate_ended(hri_cuda_fate *fate);
 
 /* event.c */
 hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
@@ -138,16 +132,17 @@ hr_status hri_cuda_graph_begin(hri_queue *queue);
 hr_status hri_cuda_graph_end(hri_queue *queue, hri_graph **graph);
 hr_status hri_cuda_graph_run(hri_queue *queue, hri_graph *graph);
 void hri_cuda_graph_destroy(hri_graph *graph);
-/* The fate of what is enqueued now: the graph's that the queue is part of, else
- * its own. */
-hri_cuda_fate *hri_cuda_queue_fate(hri_cuda_queue *queue);
-/* The queue waits for an event of this fate, which may be NULL: it joins the
- * graph if that is one. */
-void hri_cuda_graph_join(hri_cuda_queue *queue, hri_cuda_fate *fate);
 
 /* queue.c */
 hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
+/* The first error of what is enqueued now, the graph's while one is made; and
+ * keep status as that unless there is one, which forwards it. */
+hr_status hri_cuda_queue_error(hri_cuda_queue *queue);
+hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status);
+/* The same for what no graph takes: HR_ERROR_INVALID, which is kept, while one
+ * is made. */
+hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what);
 
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
  * kept in the queue's fate. */

@@ -8,8 +8,7 @@
  * for is often nearly done, and waking up takes longer than asking. */
 enum { QUESTIONS = 50 };
 
-/* What the last record left; the fate, which may be NULL, is held. A record in
- * a graph that has ended left nothing. */
+/* What the last record left; the fate, which may be NULL, is held. */
 typedef struct snapshot {
     bool recorded;
     hri_cuda_fate *fate;
@@ -19,9 +18,6 @@ static snapshot take(hri_cuda_event *event)
 {
     pthread_mutex_lock(&event->lock);
     snapshot s = {event->recorded, event->fate};
-    if (hri_cuda_fate_ended(s.fate)) {
-        s = (snapshot){false, NULL};
-    }
     if (s.fate != NULL) {
         hri_cuda_fate_hold(s.fate);
     }
@@ -166,8 +162,7 @@ hr_status hri_cuda_event_create(hri_device *device, hri_event **out)
 
 hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
 {
-    hri_cuda_fate *fate = hri_cuda_queue_fate(queue);
-    hri_cuda_fate_hold(fate);
+    hri_cuda_fate_hold(queue->fate);
     pthread_mutex_lock(&event->lock);
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
@@ -176,18 +171,17 @@ hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
     }
     hri_cuda_fate *old = event->fate;
     event->recorded = error == CU_SUCCESS; /* else done, with the error */
-    event->fate = fate;
+    event->fate = queue->fate;
     pthread_mutex_unlock(&event->lock);
     hri_cuda_fate_drop(old);
     return hri_cuda_fate_keep(
-        fate, hri_cuda_check(queue->unit->path, error, "cuEventRecord"));
+        queue->fate, hri_cuda_check(queue->unit->path, error, "cuEventRecord"));
 }
 
 hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue)
 {
     cu_result error = CU_SUCCESS;
     snapshot s = take(event);
-    hri_cuda_graph_join(queue, s.fate);
     if (s.recorded) {
         error = hri_cuda_enter(queue->unit);
         if (error == CU_SUCCESS) {
@@ -200,10 +194,10 @@ hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue)
     hr_status status = hri_cuda_fate_raise(s.fate);
     hri_cuda_fate_drop(s.fate);
     if (status != HR_OK) {
-        hri_cuda_fate_keep(hri_cuda_queue_fate(queue), status);
+        hri_cuda_fate_keep(queue->fate, status);
         return HR_OK;
     }
     return hri_cuda_fate_keep(
-        hri_cuda_queue_fate(queue),
+        queue->fate,
         hri_cuda_check(queue->unit->path, error, "cuStreamWaitEvent"));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first error of a queue, or of a graph that is being made, for the queues
- * and the events recorded there. */
+/* The first error of a queue, for it and for the events recorded there. */
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
@@ -46,24 +45,6 @@ hr_status hri_cuda_fate_keep(hri_cuda_fate *fate, hr_status status)
         pthread_mutex_unlock(&fate->lock);
     }
     return status;
-}
-
-void hri_cuda_fate_end(hri_cuda_fate *fate)
-{
-    pthread_mutex_lock(&fate->lock);
-    fate->ended = true;
-    pthread_mutex_unlock(&fate->lock);
-}
-
-bool hri_cuda_fate_ended(hri_cuda_fate *fate)
-{
-    bool ended = false;
-    if (fate != NULL && fate->graph) {
-        pthread_mutex_lock(&fate->lock);
-        ended = fate->ended;
-        pthread_mutex_unlock(&fate->lock);
-    }
-    return ended;
 }
 
 hr_status hri_cuda_fate_raise(hri_cuda_fate *fate)

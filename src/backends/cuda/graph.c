@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs: what the driver captures of a stream, and of those that wait for its
- * events. Their fate is the graph's until it ends, so that an error leaves the
- * queues as they were. */
+/* Graphs: what the driver captures of a stream. Errors are the graph's until it
+ * ends, so that the queue stays as it was. */
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
@@ -21,53 +20,32 @@ static bool offered(void)
            hri_cuda.cuGraphDestroy != NULL;
 }
 
-hri_cuda_fate *hri_cuda_queue_fate(hri_cuda_queue *queue)
-{
-    if (hri_cuda_fate_ended(queue->graph)) {
-        hri_cuda_fate_drop(queue->graph);
-        queue->graph = NULL;
-    }
-    return queue->graph != NULL ? queue->graph : queue->fate;
-}
-
-void hri_cuda_graph_join(hri_cuda_queue *queue, hri_cuda_fate *fate)
-{
-    if (fate != NULL && fate->graph &&
-        hri_cuda_queue_fate(queue) == queue->fate) {
-        hri_cuda_fate_keep(fate, hri_cuda_fate_raise(queue->fate));
-        hri_cuda_fate_hold(fate);
-        queue->graph = fate;
-    }
-}
-
+/* The capture is a relaxed one. Any other mode refuses calls such as cuMemAlloc
+ * or cuEventQuery while it lasts, and spoils the capture with them: the global
+ * mode to every thread of the process, also to those that know nothing of us;
+ * the thread-local one to this thread, which then has to end the capture too,
+ * where we are called from any. What they guard against does not come up: calls
+ * on other streams are no part of the capture, since no event is recorded on
+ * this one, and none of our streams waits for the default one. */
 hr_status hri_cuda_graph_begin(hri_queue *base)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hri_cuda_fate *fate = NULL;
-    const char *path = queue->unit->path;
     if (!offered()) {
         return hri_no_begin_graph(base);
     }
-    hr_status status = hri_cuda_fate_raise(hri_cuda_queue_fate(queue));
-    if (status == HR_OK) {
-        status = hri_cuda_fate_create(path, &fate);
-    }
+    hr_status status = hri_cuda_queue_error_outside(queue, "a graph is begun");
     if (status != HR_OK) {
         return status;
     }
-    fate->graph = true;
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
         error =
             hri_cuda.cuStreamBeginCapture_v2(queue->stream, CU_CAPTURE_RELAXED);
         hri_cuda_leave();
     }
-    if (error != CU_SUCCESS) {
-        hri_cuda_fate_drop(fate);
-        return hri_cuda_check(path, error, "cuStreamBeginCapture");
-    }
-    queue->graph = fate;
-    return HR_OK;
+    queue->capturing = error == CU_SUCCESS;
+    queue->graph_error = (hri_error){.status = HR_OK};
+    return hri_cuda_check(queue->unit->path, error, "cuStreamBeginCapture");
 }
 
 /* What the first run would wait for is done now. The unit's context is
@@ -81,11 +59,8 @@ static hr_status instantiate(hri_cuda_queue *queue, cu_graph captured,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory", path);
     }
     graph->base.device = queue->base.device;
-    cu_result error = hri_cuda.cuGraphInstantiateWithFlags(
-        &graph->exec, captured, CU_GRAPH_NODE_PRIORITIES);
-    if (error == CU_INVALID_VALUE) { /* drivers before CUDA 11.7 */
-        error = hri_cuda.cuGraphInstantiateWithFlags(&graph->exec, captured, 0);
-    }
+    cu_result error =
+        hri_cuda.cuGraphInstantiateWithFlags(&graph->exec, captured, 0);
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuGraphUpload(graph->exec, queue->stream);
     }
@@ -102,10 +77,10 @@ static hr_status end(hri_cuda_queue *queue, hri_graph **out)
 {
     cu_graph captured = NULL;
     cu_result error = hri_cuda.cuStreamEndCapture(queue->stream, &captured);
-    hri_cuda_fate_keep(queue->graph, hri_cuda_check(queue->unit->path, error,
-                                                    "cuStreamEndCapture"));
+    hri_cuda_queue_keep(
+        queue, hri_cuda_check(queue->unit->path, error, "cuStreamEndCapture"));
     /* a call that was refused need not have told the driver's capture */
-    hr_status status = hri_cuda_fate_raise(queue->graph);
+    hr_status status = hri_cuda_queue_error(queue);
     if (status == HR_OK) {
         status = instantiate(queue, captured, out);
     }
@@ -118,7 +93,7 @@ static hr_status end(hri_cuda_queue *queue, hri_graph **out)
 hr_status hri_cuda_graph_end(hri_queue *base, hri_graph **out)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    if (hri_cuda_queue_fate(queue) == queue->fate) {
+    if (!queue->capturing) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: a graph is ended that was not begun",
                         queue->unit->path);
@@ -129,15 +104,14 @@ hr_status hri_cuda_graph_end(hri_queue *base, hri_graph **out)
         status = end(queue, out);
         hri_cuda_leave();
     }
-    hri_cuda_fate_end(queue->graph);
+    queue->capturing = false;
     return status;
 }
 
 hr_status hri_cuda_graph_run(hri_queue *base, hri_graph *graph)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hri_cuda_fate *fate = hri_cuda_queue_fate(queue);
-    hr_status status = hri_cuda_fate_raise(fate);
+    hr_status status = hri_cuda_queue_error_outside(queue, "a graph is run");
     if (status != HR_OK) {
         return status;
     }
@@ -147,8 +121,8 @@ hr_status hri_cuda_graph_run(hri_queue *base, hri_graph *graph)
                                        queue->stream);
         hri_cuda_leave();
     }
-    return hri_cuda_fate_keep(
-        fate, hri_cuda_check(queue->unit->path, error, "cuGraphLaunch"));
+    return hri_cuda_queue_keep(
+        queue, hri_cuda_check(queue->unit->path, error, "cuGraphLaunch"));
 }
 
 void hri_cuda_graph_destroy(hri_graph *base)

@@ -6,15 +6,34 @@
 
 #include "backends/cuda/cuda.h"
 
-/* The error of what is enqueued now; and keep one, which it forwards. */
-static hr_status error_of(hri_cuda_queue *queue)
+hr_status hri_cuda_queue_error(hri_cuda_queue *queue)
 {
-    return hri_cuda_fate_raise(hri_cuda_queue_fate(queue));
+    return queue->capturing ? hri_error_raise(&queue->graph_error)
+                            : hri_cuda_fate_raise(queue->fate);
 }
 
-static hr_status keep(hri_cuda_queue *queue, hr_status status)
+hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status)
 {
-    return hri_cuda_fate_keep(hri_cuda_queue_fate(queue), status);
+    if (!queue->capturing) {
+        return hri_cuda_fate_keep(queue->fate, status);
+    }
+    if (status != HR_OK) {
+        hri_error_keep(&queue->graph_error, status);
+    }
+    return status;
+}
+
+/* The driver is not asked: its capture would be spoilt, or take more than can
+ * be run again. */
+hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what)
+{
+    if (!queue->capturing) {
+        return hri_cuda_fate_raise(queue->fate);
+    }
+    return hri_cuda_queue_keep(
+        queue,
+        hri_fail(HR_ERROR_INVALID, "%s: %s between begin and end of a graph",
+                 queue->unit->path, what));
 }
 
 static void queue_destroy(hri_queue *base)
@@ -29,7 +48,6 @@ static void queue_destroy(hri_queue *base)
         hri_cuda_leave();
     }
     hri_cublas_give_back(queue);
-    hri_cuda_fate_drop(queue->graph);
     hri_cuda_fate_drop(queue->fate);
     free(queue);
 }
@@ -37,11 +55,17 @@ static void queue_destroy(hri_queue *base)
 static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = error_of(queue);
+    const hri_buffer *to = copy->to.buffer, *from = copy->from.buffer;
+    const bool local = to != NULL && to->device == base->device &&
+                       from != NULL && from->device == base->device;
+    hr_status status =
+        local ? hri_cuda_queue_error(queue)
+              : hri_cuda_queue_error_outside(
+                    queue, "a copy from or to memory not of the device");
     if (status != HR_OK) {
         return status;
     }
-    return keep(queue, hri_cuda_copy(queue, copy));
+    return hri_cuda_queue_keep(queue, hri_cuda_copy(queue, copy));
 }
 
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
@@ -49,7 +73,7 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     const hri_place place = hri_at(buffer, offset);
-    hr_status status = error_of(queue);
+    hr_status status = hri_cuda_queue_error(queue);
     if (status != HR_OK || bytes == 0) {
         return status;
     }
@@ -59,24 +83,25 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                                          queue->stream);
         hri_cuda_leave();
     }
-    return keep(queue,
-                hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
+    return hri_cuda_queue_keep(
+        queue, hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
 }
 
 static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = error_of(queue);
+    hr_status status = hri_cuda_queue_error_outside(queue, "a product");
     if (status != HR_OK) {
         return status;
     }
-    return keep(queue, hri_cuda_gemm(queue, gemm));
+    return hri_cuda_queue_keep(queue, hri_cuda_gemm(queue, gemm));
 }
 
 static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = error_of(queue);
+    hr_status status =
+        hri_cuda_queue_error_outside(queue, "a matrix is turned about");
     if (status != HR_OK) {
         return status;
     }
@@ -86,44 +111,53 @@ static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
         status = hri_cublas_turn(queue, turn);
         hri_cuda_leave();
     }
-    return keep(queue, status);
+    return hri_cuda_queue_keep(queue, status);
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = error_of(queue);
+    hr_status status = hri_cuda_queue_error(queue);
     if (status == HR_OK) {
         status = hri_cuda_launch(queue, launch);
     }
     /* what is refused has not been enqueued: the queue goes on, but a graph
      * would lack it */
-    return queue->graph != NULL ? keep(queue, status) : status;
+    return queue->capturing ? hri_cuda_queue_keep(queue, status) : status;
 }
 
-static hr_status queue_record(hri_queue *queue, hri_event *event)
+static hr_status queue_record(hri_queue *base, hri_event *event)
 {
-    return hri_cuda_event_record((hri_cuda_event *)event,
-                                 (hri_cuda_queue *)queue);
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (queue->capturing) {
+        return hri_cuda_queue_error_outside(queue, "an event is recorded");
+    }
+    return hri_cuda_event_record((hri_cuda_event *)event, queue);
 }
 
-static hr_status queue_wait(hri_queue *queue, hri_event *event)
+static hr_status queue_wait(hri_queue *base, hri_event *event)
 {
-    return hri_cuda_event_await((hri_cuda_event *)event,
-                                (hri_cuda_queue *)queue);
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (queue->capturing) {
+        return hri_cuda_queue_error_outside(queue, "an event is waited for");
+    }
+    return hri_cuda_event_await((hri_cuda_event *)event, queue);
 }
 
 static hr_status queue_finish(hri_queue *base)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (queue->capturing) {
+        return hri_cuda_queue_error_outside(queue, "the queue is finished");
+    }
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuStreamSynchronize(queue->stream);
         hri_cuda_leave();
     }
-    keep(queue,
-         hri_cuda_check(queue->unit->path, error, "cuStreamSynchronize"));
-    return error_of(queue);
+    hri_cuda_fate_keep(queue->fate, hri_cuda_check(queue->unit->path, error,
+                                                   "cuStreamSynchronize"));
+    return hri_cuda_fate_raise(queue->fate);
 }
 
 static const hri_queue_ops queue_ops = {

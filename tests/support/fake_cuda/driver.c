@@ -10,7 +10,6 @@
 #include "driver.h"
 
 enum { INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
-enum { CAPTURED_EVENT = 907 };
 enum { MOST_CONTEXTS = 16 };
 enum { STREAM_BYTES = 1 << 17 }; /* of free memory, to create one */
 enum { URGENT = -5 };            /* the greatest priority of a stream */
@@ -95,9 +94,7 @@ cu_result cuGetErrorName(cu_result error, const char **name)
                  {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
                  {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
                  {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
-                 {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
-                 {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"},
-                 {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"}};
+                 {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (names[i].error == error) {
             *name = names[i].name;
@@ -322,9 +319,10 @@ cu_result cuStreamQuery(cu_stream stream)
 
 cu_result cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags)
 {
+    (void)event;
     (void)flags;
     cu_result error = fake_enter_stream("cuStreamWaitEvent", stream);
-    return error == CU_SUCCESS ? fake_await(stream, event) : error;
+    return error == CU_SUCCESS ? fake_refuse(stream) : error;
 }
 
 cu_result cuEventCreate(cu_event *event, unsigned flags)
@@ -356,12 +354,12 @@ cu_result cuEventRecord(cu_event event, cu_stream stream)
         error = INVALID_HANDLE;
     }
     if (error == CU_SUCCESS) {
-        error = fake_record(stream, event);
+        error = fake_refuse(stream);
     }
     if (error == CU_SUCCESS) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         state.records++;
-        event->recorded = event->point.capture == 0;
+        event->recorded = true;
         event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     }
     return error;
@@ -369,16 +367,14 @@ cu_result cuEventRecord(cu_event event, cu_stream stream)
 
 cu_result cuEventQuery(cu_event event)
 {
-    cu_result error = fake_enter_context("cuEventQuery");
-    return error == CU_SUCCESS && event->point.capture != 0 ? CAPTURED_EVENT
-                                                            : error;
+    (void)event;
+    return fake_enter_context("cuEventQuery");
 }
 
 cu_result cuEventSynchronize(cu_event event)
 {
-    cu_result error = fake_enter_context("cuEventSynchronize");
-    return error == CU_SUCCESS && event->point.capture != 0 ? CAPTURED_EVENT
-                                                            : error;
+    (void)event;
+    return fake_enter_context("cuEventSynchronize");
 }
 
 cu_result cuEventElapsedTime(float *ms, cu_event from, cu_event to)

@@ -18,22 +18,13 @@ struct cu_context_object {
 
 struct cu_stream_object {
     cu_context context;
-    int capture, member; /* graph.c: what it is part of, 0: nothing; as what */
+    cu_graph capture; /* graph.c: what it becomes; NULL: it is not captured */
 };
-
-enum { FAKE_MEMBERS = 8 }; /* streams of a capture */
-
-/* A point in a capture: how much of each of its streams lies before. */
-typedef struct fake_point {
-    int capture; /* 0: it is in none */
-    unsigned seen[FAKE_MEMBERS];
-} fake_point;
 
 struct cu_event_object {
     cu_context context;
     bool recorded;
     double ms;
-    fake_point point;
 };
 
 /* The current context; only after a call below that succeeded. */
@@ -55,12 +46,8 @@ cu_result fake_launch(cu_stream stream, const void *found, unsigned blocks,
 typedef void (*fake_work)(const void *arguments);
 cu_result fake_do(cu_stream stream, fake_work work, const void *arguments,
                   size_t bytes);
-/* What nobody captures: an error, and the end of the capture, where the stream
- * is part of one. */
+/* What is not captured: an error that spoils the capture, where there is one.
+ */
 cu_result fake_refuse(cu_stream stream);
-/* Note where in a capture an event is recorded, and let a stream wait for
- * it. */
-cu_result fake_record(cu_stream stream, cu_event event);
-cu_result fake_await(cu_stream stream, cu_event event);
 
 #endif

@@ -348,6 +348,35 @@ static void refuse_lists(hr_context *context, hr_grid *grid)
     hr_array_destroy(array);
 }
 
+/* Fields change places only when nothing is unlike. */
+static void refuse_swaps(hr_context *context)
+{
+    TEST_CASE("swaps");
+    static const uint32_t one = 1, same = 1, two = 2;
+    hr_field fields[6];
+    for (int f = 0; f < 6; f++) {
+        fields[f] = hr_field_of(4, 1, HR_BOUNDARY_CONSTANT, &one);
+    }
+    fields[1].after[1].value = &same;
+    fields[2].after[1].value = &two;
+    fields[3].before[0].halo = 2;
+    fields[4].before[1].boundary = HR_BOUNDARY_CLAMP;
+    fields[5].element_bytes = 1;
+    hr_grid *grid = NULL;
+    CHECK(hr_grid_create(context, hr_extent2(ROWS, COLS), fields, 6, NULL,
+                         &grid) == HR_OK);
+    for (uint32_t f = 1; f < 6; f++) {
+        const hr_stage stage = hr_stage_swap(f, 0);
+        if (f == 1) {
+            CHECK(hr_grid_step(grid, &stage, 1, 1) == HR_OK);
+        } else {
+            CHECK_FAILS(hr_grid_step(grid, &stage, 1, 1), HR_ERROR_INVALID,
+                        "are swapped, but have not the same");
+        }
+    }
+    hr_grid_destroy(grid);
+}
+
 static bool never(void *data, hr_grid *grid, int64_t steps)
 {
     (void)grid;
@@ -542,6 +571,7 @@ int main(void)
     hr_grid *grid = make_grid(context);
     refuse_stages(grid);
     refuse_lists(context, grid);
+    refuse_swaps(context);
     refuse_runs(grid);
     refuse_sections(context, other, grid);
     refuse_moves(grid);

@@ -128,24 +128,21 @@ static hr_status cool(hr_context *context, const hr_grid_options *options,
 }
 
 /* One width: on all accelerators, and on the first alone. */
-static bool solve(hr_context *context, int intervals, double *error)
+static hr_status solve(hr_context *context, int intervals, double *error)
 {
     const uint32_t first = 0;
     const int count = (intervals - 1) * (intervals - 1);
     const size_t bytes = (size_t)count * sizeof(double);
-    double *u = malloc(bytes), *alone = malloc(bytes), *want = malloc(bytes);
+    double *u = example_memory(bytes), *alone = example_memory(bytes);
+    double *want = example_memory(bytes);
     hr_grid_options one = HR_GRID_OPTIONS_INIT;
     watch w = {0}, w_alone = {0};
-    hr_status status = HR_ERROR_OUT_OF_MEMORY;
-    bool ok = false;
     one.accelerators = &first;
     one.accelerator_count = 1;
-    if (u != NULL && alone != NULL && want != NULL) {
-        fill(u, intervals, 0);
-        fill(alone, intervals, 0);
-        fill(want, intervals, UNTIL);
-        status = cool(context, NULL, intervals, u, &w);
-    }
+    fill(u, intervals, 0);
+    fill(alone, intervals, 0);
+    fill(want, intervals, UNTIL);
+    hr_status status = cool(context, NULL, intervals, u, &w);
     if (status == HR_OK) {
         status = cool(context, &one, intervals, alone, &w_alone);
     }
@@ -153,20 +150,17 @@ static bool solve(hr_context *context, int intervals, double *error)
         *error = largest_difference(u, want, count);
         printf("h = 1/%d: error %.3e, the last step changed %.3e\n", intervals,
                *error, w.change);
-        ok = example_check(w.rises == 0 && w.reports >= 8, "  it cools");
-        if (example_alike(context)) {
-            ok = example_check(memcmp(u, alone, bytes) == 0,
-                               "  the same bits on 1 accelerator and on %u",
-                               hr_accelerator_count(context)) &&
-                 ok;
-        }
-    } else {
-        fprintf(stderr, "%s\n", hr_last_error());
+        example_check(w.rises == 0 && w.reports >= 8, "  it cools");
+    }
+    if (status == HR_OK && example_alike(context)) {
+        example_check(memcmp(u, alone, bytes) == 0,
+                      "  the same bits on 1 accelerator and on %u",
+                      hr_accelerator_count(context));
     }
     free(u);
     free(alone);
     free(want);
-    return ok;
+    return status;
 }
 
 int main(int count, char **words)
@@ -176,26 +170,22 @@ int main(int count, char **words)
     hr_context *context = NULL;
     if (count > 3 ||
         (count > 1 &&
-         !example_number("COARSEST", words[1], 16, 4096, &intervals)) ||
+         !example_number("COARSEST", words[1], 16, 512, &intervals)) ||
         (count > 2 && !example_number("LEVELS", words[2], 2, 6, &levels))) {
         fprintf(stderr, "usage: heat [COARSEST [LEVELS]]\n");
         return 2;
     }
-    if (hr_context_create(NULL, &context) != HR_OK) {
-        fprintf(stderr, "%s\n", hr_last_error());
-        return 1;
-    }
-    bool ok = true;
-    for (int level = 0; level < levels && ok; level++, intervals *= 2) {
-        ok = solve(context, intervals, &error);
-        if (ok && level > 0) { /* what is left of it is of order 4 */
+    hr_status status = hr_context_create(NULL, &context);
+    for (int level = 0; level < levels && status == HR_OK; level++) {
+        status = solve(context, intervals, &error);
+        if (status == HR_OK && level > 0) { /* what is left is of order 4 */
             const double order = log2(before / error);
             const double h = 2 * PI * 2 / intervals;
-            ok = example_check(fabs(order - 2) <= h * h, "  order %.3f is 2",
-                               order);
+            example_check(fabs(order - 2) <= h * h, "  order %.3f is 2", order);
         }
         before = error;
+        intervals *= 2;
     }
     hr_context_destroy(context);
-    return !ok;
+    return example_end(status);
 }

@@ -20,6 +20,16 @@ bool example_number(const char *name, const char *text, int low, int high,
     return true;
 }
 
+void *example_memory(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory == NULL) {
+        fprintf(stderr, "there are not %zu bytes of memory\n", bytes);
+        exit(1);
+    }
+    return memory;
+}
+
 bool example_alike(const hr_context *context)
 {
     hr_accelerator_info first = HR_ACCELERATOR_INFO_INIT, other = first;
@@ -31,12 +41,22 @@ bool example_alike(const hr_context *context)
     return alike;
 }
 
-bool example_check(bool ok, const char *format, ...)
+static bool failed;
+
+void example_check(bool ok, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vprintf(format, arguments);
     va_end(arguments);
     printf(": %s\n", ok ? "yes" : "NO");
-    return ok;
+    failed = failed || !ok;
+}
+
+int example_end(hr_status status)
+{
+    if (status != HR_OK) {
+        fprintf(stderr, "%s\n", hr_last_error());
+    }
+    return failed || status != HR_OK;
 }

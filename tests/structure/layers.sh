@@ -26,7 +26,7 @@ BEGIN {
     may["src/npy"] = "base"
     may["src/cli"] = may["src/blas"] = may["src/mpi"] = ""
     may["include"] = may["bench"] = ""
-    may["examples"] = "support" # examples/support
+    may["examples"] = "support fdtd cartoonizer" # folders in examples
     may["bench/dialect"] = "backends base" # their tables of symbols
     may["tests/cli"] = "support" # tests/support
     may["tests/install"] = ""

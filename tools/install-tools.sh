@@ -5,7 +5,8 @@
 
 # purpose, command or file (a pattern; "-": ask dpkg for the package), package.
 #   build  both need it to build
-#   run    both work without it, with fewer accelerators or slower
+#   run    both work without it, with fewer accelerators, slower, or with fewer
+#          examples
 #   check  ./check alone needs it
 #   tests  ./check works without it, and tests less
 tools_table() {
@@ -17,6 +18,7 @@ build ninja ninja-build
 run - libopenblas0-pthread
 run - ocl-icd-libopencl1
 run - pocl-opencl-icd
+run /usr/include/png.h libpng-dev
 check git git
 check clang clang
 check - libclang-rt-dev

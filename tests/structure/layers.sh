@@ -25,7 +25,8 @@ BEGIN {
     may["src/grid"] = "arrays runtime hal base"
     may["src/npy"] = "base"
     may["src/cli"] = may["src/blas"] = may["src/mpi"] = ""
-    may["include"] = may["examples"] = may["bench"] = ""
+    may["include"] = may["bench"] = ""
+    may["examples"] = "support fdtd cartoonizer" # folders in examples
     may["bench/dialect"] = "backends base" # their tables of symbols
     may["tests/cli"] = "support" # tests/support
     may["tests/install"] = ""

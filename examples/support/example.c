@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "example.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool example_number(const char *name, const char *text, int low, int high,
+                    int *number)
+{
+    char *end = NULL;
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || value < low || value > high) {
+        fprintf(stderr, "%s is \"%s\", not a number from %d to %d\n", name,
+                text, low, high);
+        return false;
+    }
+    *number = (int)value;
+    return true;
+}
+
+void *example_memory(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory == NULL) {
+        fprintf(stderr, "there are not %zu bytes of memory\n", bytes);
+        exit(1);
+    }
+    return memory;
+}
+
+bool example_alike(const hr_context *context)
+{
+    hr_accelerator_info first = HR_ACCELERATOR_INFO_INIT, other = first;
+    bool alike = hr_accelerator_describe(context, 0, &first) == HR_OK;
+    for (uint32_t i = 1; i < hr_accelerator_count(context) && alike; i++) {
+        alike = hr_accelerator_describe(context, i, &other) == HR_OK &&
+                strcmp(first.name, other.name) == 0;
+    }
+    return alike;
+}
+
+static bool failed;
+
+void example_check(bool ok, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf(": %s\n", ok ? "yes" : "NO");
+    failed = failed || !ok;
+}
+
+int example_end(hr_status status)
+{
+    if (status != HR_OK) {
+        fprintf(stderr, "%s\n", hr_last_error());
+    }
+    return failed || status != HR_OK;
+}

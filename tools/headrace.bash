@@ -13,6 +13,8 @@ _headrace_values() {
     --compute) echo "native tf32" ;;
     --accelerators) echo "all host 2xhost 4xhost opencl host,opencl" ;;
     --memory-limit) echo "128MiB 512MiB 1GiB 4GiB 16GiB" ;;
+    --workload) echo "jacobi jacobi2 jacobi4 jacobi8 heat fdtd" ;;
+    --steps | --residual) echo "" ;;
     --alpha | --beta | --seed | --shape | --size | --repeat) echo "" ;;
     *) return 1 ;;
     esac
@@ -30,7 +32,8 @@ _headrace_options() {
         ;;
     bench)
         echo "--size --shape --types --memory --accelerators" \
-            "--memory-limit --peers --repeat --from-files --json"
+            "--memory-limit --peers --repeat --from-files --json" \
+            "--workload --steps --residual --weak"
         ;;
     esac
 }
@@ -47,7 +50,7 @@ _headrace() {
         words=
         case $word in
         -*) words="$(_headrace_options "$command") --help" ;;
-        *) [ "$command" != bench ] || words="matmul kernels" ;;
+        *) [ "$command" != bench ] || words="matmul kernels grid" ;;
         esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -16,6 +16,8 @@ _headrace_values() {
     --method) echo "auto direct separable fft" ;;
     --weights) echo "radial box gaussian" ;;
     --memory-limit) echo "128MiB 512MiB 1GiB 4GiB 16GiB" ;;
+    --workload) echo "jacobi jacobi2 jacobi4 jacobi8 heat fdtd" ;;
+    --steps | --residual) echo "" ;;
     --alpha | --beta | --seed | --shape | --size | --repeat | --window | \
         --sigma | --scale | --constant | --tolerance) echo "" ;;
     *) return 1 ;;
@@ -39,7 +41,8 @@ _headrace_options() {
         ;;
     bench)
         echo "--size --shape --types --memory --accelerators" \
-            "--memory-limit --peers --window --repeat --from-files --json"
+            "--memory-limit --peers --window --repeat --from-files --json" \
+            "--workload --steps --residual --weak"
         ;;
     esac
 }
@@ -56,7 +59,7 @@ _headrace() {
         words=
         case $word in
         -*) words="$(_headrace_options "$command") --help" ;;
-        *) [ "$command" != bench ] || words="matmul kernels filter" ;;
+        *) [ "$command" != bench ] || words="matmul kernels filter grid" ;;
         esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_grid.h"
 #include "commands.h"
 #include "context.h"
 #include "filter_values.h"
@@ -18,6 +19,7 @@ typedef struct options {
     const char *accelerators;
     uint64_t memory_limit;
     cli_reach reach;
+    cli_grid_wish grid;
     int64_t repeat;
     bool from_files, json;
 } options;
@@ -25,7 +27,9 @@ typedef struct options {
 static const cli_option table[] = {
     {"--size", "LIST", &cli_sizes, offsetof(options, sizes),
      "square matrices of these sizes (6144; kernels: 1024;\n"
-     "filter: 2000)"},
+     "filter: 2000); grid: of each dimension (2048, heat\n"
+     "256; where all accelerators are GPUs 16384, heat\n"
+     "1024)"},
     {"--shape", "LIST", &cli_shapes, offsetof(options, shapes),
      "or MxKxN: an MxK matrix times a KxN one"},
     {"--types", "LIST", &cli_number_list, offsetof(options, numbers),
@@ -46,6 +50,18 @@ static const cli_option table[] = {
      "alone), cublasxt (for lists of GPUs of CUDA), none"},
     {"--window", "S", &cli_window, offsetof(options, reach),
      "filter: how far windows reach (60)"},
+    {"--workload", "LIST", &cli_workload_list,
+     offsetof(options, grid.workloads),
+     "grid: of jacobi, jacobi2, jacobi4, jacobi8 (so many\n"
+     "steps at once), heat and fdtd\n"
+     "(jacobi,jacobi8,heat,fdtd)"},
+    {"--steps", "S", &cli_steps, offsetof(options, grid.steps),
+     "grid: time steps of a run (100; GPUs: 1000)"},
+    {"--residual", "R", &cli_period, offsetof(options, grid.residual),
+     "grid: time steps from one residual of jacobi to the\n"
+     "next; 0: none (100)"},
+    {"--weak", NULL, &cli_flag, offsetof(options, grid.weak),
+     "grid: as many rows for each accelerator"},
     {"--repeat", "R", &cli_repeats, offsetof(options, repeat),
      "runs of each after the first one (5)"},
     {"--from-files", NULL, &cli_flag, offsetof(options, from_files),
@@ -70,10 +86,37 @@ static bool is_f32(const cli_numbers *n)
     return n->count == 1 && strcmp(n->list[0].name, "f32") == 0;
 }
 
+static bool has_grid_options(const options *o)
+{
+    return o->grid.workloads.count > 0 || o->grid.steps > 0 ||
+           o->grid.residual >= 0 || o->grid.weak;
+}
+
+static int check_grid(const options *o)
+{
+    if (o->from_files || o->peers.given || o->memories.pinned[0] ||
+        o->memories.count > 1 || o->shapes.count > 0) {
+        return cli_wrong(&cli_bench_command,
+                         "grids are measured without shapes, kinds of memory, "
+                         "files and peers");
+    }
+    return is_default(&o->numbers) || is_f32(&o->numbers)
+               ? CLI_OK
+               : cli_wrong(&cli_bench_command, "grids are measured in f32");
+}
+
 static int check(const options *o, const char *subject)
 {
     const bool kernels = strcmp(subject, "kernels") == 0;
     const bool filter = strcmp(subject, "filter") == 0;
+    if (strcmp(subject, "grid") == 0) {
+        return check_grid(o);
+    }
+    if (has_grid_options(o)) {
+        return cli_wrong(&cli_bench_command,
+                         "--workload, --steps, --residual and --weak are for "
+                         "grid");
+    }
     if ((kernels || filter) &&
         (o->from_files || o->peers.given || o->memories.pinned[0] ||
          o->memories.count > 1)) {
@@ -235,6 +278,20 @@ static int measure_filter(cli_bench *bench, const options *o)
                : status;
 }
 
+static int measure_grid(cli_bench *bench, const options *o)
+{
+    cli_grid_wish wish = o->grid;
+    int status = choose_settings(bench, o, "host;2xhost");
+    bench->problems = o->sizes; /* or none: the usual ones of workloads */
+    if (wish.workloads.count == 0) {
+        wish.workloads = cli_default_workloads;
+    }
+    if (wish.residual < 0) {
+        wish.residual = 100;
+    }
+    return status == CLI_OK ? cli_bench_grid(bench, &wish) : status;
+}
+
 static void finish(cli_bench *bench)
 {
     cli_peers_stop(bench->peers, bench->peer_count);
@@ -245,7 +302,8 @@ static void finish(cli_bench *bench)
 
 static int run(int argc, char **argv)
 {
-    options o = {.repeat = 5, .memories = {.count = 1}};
+    options o = {
+        .repeat = 5, .memories = {.count = 1}, .grid = {.residual = -1}};
     o.numbers = cli_default_numbers;
     const char *subject;
     int status = cli_parse(&cli_bench_command, argc, argv, &o, &subject);
@@ -260,6 +318,7 @@ static int run(int argc, char **argv)
     prepare(bench, &o, subject);
     status = strcmp(subject, "kernels") == 0  ? measure_kernels(bench, &o)
              : strcmp(subject, "filter") == 0 ? measure_filter(bench, &o)
+             : strcmp(subject, "grid") == 0   ? measure_grid(bench, &o)
                                               : measure(bench, &o);
     finish(bench);
     return status;
@@ -267,7 +326,7 @@ static int run(int argc, char **argv)
 
 const cli_command cli_bench_command = {
     .name = "bench",
-    .usage = "matmul|kernels|filter [options]",
+    .usage = "matmul|kernels|filter|grid [options]",
     .summary = "measure products beside other libraries and the machine",
     .details =
         "Multiplies random matrices on each list of accelerators, each time "
@@ -293,7 +352,11 @@ const cli_command cli_bench_command = {
         "2000),\n"
         "by each method, on a list's first accelerator, on all from one "
         "thread,\n"
-        "and with a thread for each, beside published times.",
+        "and with a thread for each, beside published times.\n"
+        "grid: grids of float step on each list (host;2xhost), beside what "
+        "its\n"
+        "accelerators copy, and the first list: cells and bytes a second, how\n"
+        "much of the exchange of halos takes no time, speed-up and efficiency.",
     .examples =
         "  headrace bench matmul\n"
         "  headrace bench matmul --size 2048 --types f32 --repeat 9 --json\n"
@@ -301,10 +364,12 @@ const cli_command cli_bench_command = {
         "      --memory pinned --accelerators 'cuda:0;cuda'\n"
         "  headrace bench filter --size 2000,16384 --accelerators "
         "'cuda:0;cuda'\n"
+        "  headrace bench grid --workload jacobi,heat --size 512\n"
         "  headrace bench matmul --shape 20000x500x20000 --from-files \\\n"
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
-    .operand_names = "1 word, what to measure (matmul, kernels or filter)",
+    .operand_names =
+        "1 word, what to measure (matmul, kernels, filter or grid)",
     .run = run,
 };

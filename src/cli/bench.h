@@ -33,6 +33,8 @@ typedef struct cli_setting {
     char device[128]; /* the first one's name */
     char gpus[256];   /* "0,1" when all are GPUs of CUDA, else "" */
     bool host_only;
+    bool all_gpus; /* of CUDA or OpenCL */
+    bool alike;    /* all accelerators are of the same name */
 } cli_setting;
 
 /* A contestant and its times, in seconds. */

@@ -33,7 +33,7 @@ static void describe(cli_setting *setting, const hr_context *context)
 {
     bool others = false;
     setting->count = hr_accelerator_count(context);
-    setting->host_only = true;
+    setting->host_only = setting->all_gpus = setting->alike = true;
     for (uint32_t i = 0; i < setting->count; i++) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
         if (hr_accelerator_describe(context, i, &info) != HR_OK) {
@@ -46,6 +46,9 @@ static void describe(cli_setting *setting, const hr_context *context)
         bool host = strncmp(info.path, "host", 4) == 0;
         others = others || (gpu < 0 && !host);
         setting->host_only = setting->host_only && host;
+        setting->all_gpus = setting->all_gpus && !host && !info.emulated;
+        setting->alike =
+            setting->alike && strcmp(setting->device, info.name) == 0;
         if (gpu >= 0) {
             add_gpu(setting, gpu);
         }

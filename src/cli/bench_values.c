@@ -19,10 +19,8 @@ const cli_numbers cli_default_numbers = {
      {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE}},
     2};
 
-/* Hand each word of a list to `take`; false when one is refused, is empty or
- * too long. */
-static bool take_words(const char *text, bool (*take)(const char *, void *),
-                       void *field)
+bool cli_take_words(const char *text, bool (*take)(const char *, void *),
+                    void *field)
 {
     for (;;) {
         char word[96];
@@ -58,7 +56,7 @@ static bool take_number(const char *word, void *field)
 static bool take_numbers(const char *text, void *field)
 {
     ((cli_numbers *)field)->count = 0;
-    return take_words(text, take_number, field);
+    return cli_take_words(text, take_number, field);
 }
 
 static bool take_size(const char *word, void *field)
@@ -83,13 +81,13 @@ static bool take_shape(const char *word, void *field)
 static bool take_sizes(const char *text, void *field)
 {
     ((cli_problems *)field)->count = 0;
-    return take_words(text, take_size, field);
+    return cli_take_words(text, take_size, field);
 }
 
 static bool take_shapes(const char *text, void *field)
 {
     ((cli_problems *)field)->count = 0;
-    return take_words(text, take_shape, field);
+    return cli_take_words(text, take_shape, field);
 }
 
 static bool take_memory(const char *word, void *field)
@@ -106,7 +104,7 @@ static bool take_memory(const char *word, void *field)
 static bool take_memories(const char *text, void *field)
 {
     ((cli_memories *)field)->count = 0;
-    return take_words(text, take_memory, field);
+    return cli_take_words(text, take_memory, field);
 }
 
 static bool take_peer(const char *word, void *field)
@@ -132,12 +130,27 @@ static bool take_peer(const char *word, void *field)
 static bool take_peers(const char *text, void *field)
 {
     *(cli_peers_wish *)field = (cli_peers_wish){.given = true};
-    return take_words(text, take_peer, field);
+    return cli_take_words(text, take_peer, field);
 }
 
 static bool take_repeats(const char *text, void *field)
 {
     return cli_count.take(text, field) && *(int64_t *)field <= 10000;
+}
+
+static bool take_period(const char *text, void *field)
+{
+    uint64_t period;
+    if (!cli_seed.take(text, &period) || period > 1000000000) {
+        return false;
+    }
+    *(int64_t *)field = (int64_t)period;
+    return true;
+}
+
+static bool take_steps(const char *text, void *field)
+{
+    return take_period(text, field) && *(int64_t *)field > 0;
 }
 
 const cli_kind cli_number_list = {
@@ -152,3 +165,5 @@ const cli_kind cli_memory_list = {take_memories,
 const cli_kind cli_peers_list = {
     take_peers, "a list of cblas, openblas and cublasxt, or none"};
 const cli_kind cli_repeats = {take_repeats, "a whole number from 1 to 10000"};
+const cli_kind cli_steps = {take_steps, "a whole number from 1 to 10^9"};
+const cli_kind cli_period = {take_period, "a whole number up to 10^9"};

@@ -45,6 +45,13 @@ extern const cli_kind cli_number_list; /* cli_numbers: "f32,tf32" */
 extern const cli_kind cli_memory_list; /* cli_memories */
 extern const cli_kind cli_peers_list;  /* cli_peers_wish */
 extern const cli_kind cli_repeats;     /* int64_t: from 1 to 10000 */
+extern const cli_kind cli_steps;       /* int64_t: from 1 to 10^9 */
+extern const cli_kind cli_period;      /* int64_t: from 0 to 10^9 */
+
+/* Hand each word of a list to `take`; false when one is refused, is empty or
+ * too long. */
+bool cli_take_words(const char *text, bool (*take)(const char *, void *),
+                    void *field);
 
 /* f32 and f64. */
 extern const cli_numbers cli_default_numbers;

@@ -87,6 +87,37 @@ expect 2 "--window is for filter" bench matmul --window 3
 expect 2 "in f32 and f64" bench filter --types c32
 expect 2 "no benchmark 'grids'" bench grids
 
+# Grids: every workload, beside plain C and beside the first list.
+expect 0 '"bench": "grid"' bench grid --size 37 --steps 17 --residual 3 \
+    --workload jacobi,jacobi2,jacobi4,jacobi8,heat,fdtd --repeat 2 --json \
+    --accelerators 'host;3xhost'
+equal "rows" 12 "$(wc -l <"$out" | tr -d ' ')"
+equal "verified" true "$(field verified | sort -u)"
+equal "identical" "null true" \
+    "$(field identical | sort -u | tr '\n' ' ' | sed 's/ $//')"
+equal "steps" "17 17 18 18 20 20 24 24 17 17 17 17" \
+    "$(field steps | tr '\n' ' ' | sed 's/ $//')"
+equal "residuals" "3 4 4 8 0 0" \
+    "$(field residual_every | sed -n 'n;p' | tr '\n' ' ' | sed 's/ $//')"
+equal "hidden of one" null "$(grep '"host"' "$out" |
+    "$TOOLS/json_check" -l hidden | sort -u)"
+check field 'copy_bytes_per_second' >/dev/null
+expect 0 "efficiency" bench grid --size 9 --steps 2 --repeat 1 --residual 0 \
+    --workload heat,jacobi --accelerators '2xhost@1MiB;host' --weak
+check grep -q '^heat  *18x9x9  2xhost@1MiB .*100 %$' "$out"
+check grep -q '^jacobi  *9x9  host ' "$out"
+"$HEADRACE" bench grid --size 400 --steps 1 --repeat 1 --workload fdtd \
+    --accelerators '1xhost@500KiB;host' >"$out" 2>"$err"
+equal "status" 1 $?
+check grep -q '^fdtd .* host .*1.00' "$out"
+check is_sentence "have 512000 bytes together"
+expect 2 "grids are measured in f32" bench grid --types f64
+expect 2 "grids are measured without shapes" bench grid --shape 8x8x8
+expect 2 "are for grid" bench matmul --residual 0
+expect 2 "--workload: 'jacobi3' is not" bench grid --workload jacobi3
+expect 2 "--steps: '0' is not" bench grid --steps 0
+expect 2 "--residual: '-1' is not" bench grid --residual=-1
+
 # Standard output that takes nothing.
 if [ -c /dev/full ]; then
     for form in --peers=none --json; do

@@ -136,8 +136,8 @@ JACOBI_STEPS(jacobi8, 8)
 
 /* Heat in space, 7 points: 8 bytes and 8 operations a cell. An item goes
  * through HR_STEP(0) slices, in each of which it has LINES rows (HR_STEP(1)),
- * so that most of what it reads twice is in its hands; or it has one cell,
- * which is better for processors. */
+ * so that most of what it reads twice is in its hands; or it has one cell
+ * (both are 1), which is better for processors. */
 HR_FUNCTION float heated(float mid, float rate, float before, float after,
                          float up, float down, float left, float right)
 {
@@ -150,18 +150,16 @@ HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
 {
     HR_EACH3(first, j, k)
     {
-        const hr_index stop = first + HR_STEP(0);
-        const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
-        if (HR_STEP(1) != LINES) {
-            for (hr_index i = first; i < end; i++) {
-                HR_AT3(next, i, j, k) =
-                    heated(HR_AT3(now, i, j, k), rate, HR_AT3(now, i - 1, j, k),
-                           HR_AT3(now, i + 1, j, k), HR_AT3(now, i, j - 1, k),
-                           HR_AT3(now, i, j + 1, k), HR_AT3(now, i, j, k - 1),
-                           HR_AT3(now, i, j, k + 1));
-            }
+        if (HR_STEP(1) == 1) {
+            HR_AT3(next, first, j, k) = heated(
+                HR_AT3(now, first, j, k), rate, HR_AT3(now, first - 1, j, k),
+                HR_AT3(now, first + 1, j, k), HR_AT3(now, first, j - 1, k),
+                HR_AT3(now, first, j + 1, k), HR_AT3(now, first, j, k - 1),
+                HR_AT3(now, first, j, k + 1));
             continue;
         }
+        const hr_index stop = first + HR_STEP(0);
+        const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
         const hr_index slice = HR_STRIDE(now, 0), row = HR_STRIDE(now, 1);
         HR_MEMORY const float *from = &HR_AT3(now, first, j, k);
         HR_MEMORY float *to = &HR_AT3(next, first, j, k);

@@ -447,9 +447,13 @@ hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
         status = hr_grid_step(grid, stages, count, now);
         done += now;
         if (status == HR_OK && now == every && !function(data, grid, done)) {
-            status = hri_fail(HR_ERROR_CANCELLED,
-                              "grid: ended by the caller after %lld steps",
-                              (long long)done);
+            status = hri_grid_check(grid); /* which may be why */
+            status =
+                status != HR_OK
+                    ? status
+                    : hri_fail(HR_ERROR_CANCELLED,
+                               "grid: ended by the caller after %lld steps",
+                               (long long)done);
         }
     }
     return status;

@@ -95,10 +95,10 @@ static bool has_grid_options(const options *o)
 static int check_grid(const options *o)
 {
     if (o->from_files || o->peers.given || o->memories.pinned[0] ||
-        o->memories.count > 1 || o->shapes.count > 0) {
+        o->memories.count > 1 || o->shapes.count > 0 || o->reach.given) {
         return cli_wrong(&cli_bench_command,
-                         "grids are measured without shapes, kinds of memory, "
-                         "files and peers");
+                         "grids are measured without shapes, windows, kinds of "
+                         "memory, files and peers");
     }
     return is_default(&o->numbers) || is_f32(&o->numbers)
                ? CLI_OK

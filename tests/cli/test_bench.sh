@@ -112,7 +112,7 @@ equal "status" 1 $?
 check grep -q '^fdtd .* host .*1.00' "$out"
 check is_sentence "have 512000 bytes together"
 expect 2 "grids are measured in f32" bench grid --types f64
-expect 2 "grids are measured without shapes" bench grid --shape 8x8x8
+expect 2 "grids are measured without shapes, windows" bench grid --shape 8x8x8
 expect 2 "are for grid" bench matmul --residual 0
 expect 2 "--workload: 'jacobi3' is not" bench grid --workload jacobi3
 expect 2 "--steps: '0' is not" bench grid --steps 0

@@ -135,7 +135,7 @@ JACOBI_STEPS(jacobi4, 4)
 JACOBI_STEPS(jacobi8, 8)
 
 /* Heat in space, 7 points: 8 bytes and 8 operations a cell. An item goes
- * through HR_STEP(0) slices, in each of which it has LINES rows (HR_STEP(1)),
+ * through HR_STEP(0) slices, in each of which it has up to LINES rows,
  * so that most of what it reads twice is in its hands; or it has one cell
  * (both are 1), which is better for processors. */
 HR_FUNCTION float heated(float mid, float rate, float before, float after,
@@ -150,7 +150,7 @@ HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
 {
     HR_EACH3(first, j, k)
     {
-        if (HR_STEP(1) == 1) {
+        if (HR_STEP(0) == 1 && HR_STEP(1) == 1) {
             HR_AT3(next, first, j, k) = heated(
                 HR_AT3(now, first, j, k), rate, HR_AT3(now, first - 1, j, k),
                 HR_AT3(now, first + 1, j, k), HR_AT3(now, first, j - 1, k),
@@ -163,7 +163,8 @@ HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
         const hr_index slice = HR_STRIDE(now, 0), row = HR_STRIDE(now, 1);
         HR_MEMORY const float *from = &HR_AT3(now, first, j, k);
         HR_MEMORY float *to = &HR_AT3(next, first, j, k);
-        const int lines = (int)(HR_END(1) - j < LINES ? HR_END(1) - j : LINES);
+        const int lines =
+            (int)(HR_END(1) - j < HR_STEP(1) ? HR_END(1) - j : HR_STEP(1));
         float before[LINES], mid[LINES];
         for (int u = 0; u < LINES; u++) {
             before[u] = u < lines ? from[u * row - slice] : 0.0f;

@@ -181,6 +181,29 @@ static hr_bound bound_of(const hri_runner *slowest, double run, double moving)
                : HR_BOUND_COMPUTE;
 }
 
+/* What host memory takes for all that the host does in it, and that copies of
+ * the others read and write there meanwhile: those of crews three times. 0
+ * where the host has no rows. */
+static double host_memory(const hri_splitting *s)
+{
+    double rate = 0, bytes = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const hri_runner *r = &s->runners[i];
+        const hr_traffic *t = &r->cost.traffic;
+        if (s->bands[i].count == 0) {
+            continue;
+        }
+        if (r->accelerator->in_place) {
+            rate = r->accelerator->memory_rate;
+            bytes += row_bytes(s) * (double)s->bands[i].count;
+        } else {
+            bytes += (double)(t->up + t->down) *
+                     (r->cost.link[HRI_STAGED] > 0 ? 3 : 1);
+        }
+    }
+    return rate > 0 ? bytes / rate : 0;
+}
+
 hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
                             hr_bound *bound)
 {
@@ -207,6 +230,11 @@ hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
             *seconds = begin + moving + run;
             *bound = bound_of(r, run, moving);
         }
+    }
+    const double shared = host_memory(s);
+    if (shared > *seconds) {
+        *seconds = shared;
+        *bound = HR_BOUND_HOST_MEMORY;
     }
     return HR_OK;
 }

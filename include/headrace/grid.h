@@ -96,7 +96,7 @@ typedef struct hr_grid_options {
                                 when more would be slower */
     uint32_t steps_per_exchange; /**< cells of a halo that are worked out twice
                                       save an exchange: so many steps are made
-                                      from one. 0: as measured */
+                                      from one, at most 1024. 0: as measured */
 } hr_grid_options;
 
 #define HR_GRID_OPTIONS_INIT                                                   \

@@ -231,7 +231,7 @@ static hr_status lay_out(const hr_grid *grid, uint32_t most, double *weights,
         uint32_t faster = 0;
         for (uint32_t j = 0; j < b->bands; j++) {
             faster += b->pace[j] > 0 && (b->pace[j] < b->pace[i] ||
-                                         (b->pace[j] == b->pace[i] && j < i));
+                                         (j < i && b->pace[j] == b->pace[i]));
         }
         weights[i] = b->pace[i] > 0 && faster < most ? 1 / b->pace[i] : 0;
     }

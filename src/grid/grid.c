@@ -8,6 +8,8 @@
 #include "grid/balance.h"
 #include "grid/replay.h"
 
+enum { MOST_STEPS = 1024 }; /* from one exchange */
+
 hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
                      const void *value)
 {
@@ -91,6 +93,11 @@ static hr_status check(const hr_context *context, hr_extent extent,
                         "grid: options of %u bytes, not %zu: start with "
                         "HR_GRID_OPTIONS_INIT",
                         options->size, sizeof *options);
+    }
+    if (options->steps_per_exchange > MOST_STEPS) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: %u steps from one exchange, not 0 to %d",
+                        options->steps_per_exchange, MOST_STEPS);
     }
     if (options->accelerators == NULL && options->accelerator_count != 0 &&
         options->accelerator_count != context->accelerator_count) {

@@ -81,7 +81,8 @@ struct hr_grid {
 /* ---- layout.c: which band has which rows */
 
 /* Set first and end of bands by these weights, so that every band's slabs fit
- * into its memory beside what is there now: who cannot hold its share has less.
+ * into its memory in place of those that it has: who cannot hold its share has
+ * less.
  * HR_ERROR_OUT_OF_MEMORY with the numbers. */
 hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
                            hri_band *bands);

@@ -94,6 +94,10 @@ static void *give(void *data)
     if (status == HR_OK) {
         hri_error_keep(&g->error, launch_band(g->split, g->index));
         status = hri_worker_mark(a); /* copies may go on all the same */
+        if (status == HR_OK && g->error.status != HR_OK) {
+            /* so that the next launch knows of a queue that failed */
+            (void)hri_mark_wait(a->worker->last);
+        }
     }
     hri_error_keep(&g->error, status);
     pthread_mutex_unlock(&context->lock);

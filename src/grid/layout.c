@@ -42,7 +42,12 @@ static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
     if (a->in_place) {
         return a->device->info.free_bytes;
     }
-    const uint64_t held = hri_accelerator_held(a);
+    uint64_t held = hri_accelerator_held(a);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        const hri_slab *slabs = grid->fields[f].slabs;
+        const hr_array *own = slabs != NULL ? slabs[band].array : NULL;
+        held -= own != NULL ? own->stores[own->home].buffer->bytes : 0;
+    }
     return a->memory_limit > held ? a->memory_limit - held : 0;
 }
 

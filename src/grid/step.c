@@ -380,6 +380,10 @@ hr_status hri_grid_deepen(hr_grid *grid, const hr_stage *stages, size_t count,
     }
     hr_status status =
         fits && more ? hri_grid_move(grid, grid->bands, room) : HR_OK;
+    if (status == HR_ERROR_OUT_OF_MEMORY) { /* there is no room for more */
+        status = HR_OK;
+        fits = false;
+    }
     if (status == HR_OK) {
         grid->state.steps_per_exchange = fits ? steps : 1;
     }

@@ -10,11 +10,7 @@
 #include "signals.h"
 
 static const cli_command *const commands[] = {
-    &cli_devices,
-    &cli_generate,
-    &cli_matmul,
-    &cli_filter,
-    &cli_bench_command,
+    &cli_devices, &cli_generate, &cli_matmul, &cli_filter, &cli_bench_command,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/balance.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,10 @@
 #include "runtime/relay.h"
 
 enum {
-    STAGES = 4, /* that are timed, from the first on */
-    SOON = 8,   /* the first steps that are timed are 1 and 1 + SOON ... */
-    PERIOD = 64 /* ... and then every so many */
+    STAGES = 4,     /* that are timed, from the first on */
+    SOON = 8,       /* the first steps that are timed are 1 and 1 + SOON ... */
+    PERIOD = 64,    /* ... and then every so many */
+    MOST_STEPS = 16 /* from one exchange, of our choice */
 };
 
 /* A kernel on the inner rows of a band. */
@@ -194,11 +196,20 @@ static bool is_known(const hr_grid *grid)
     return known;
 }
 
+/* What enqueueing a step takes when so many are made from one exchange: on 2
+ * H200s 79 us with one and 45 with eight (2026-11). One band needs no more than
+ * a launch. */
+static double enqueueing(uint32_t busy, uint32_t steps)
+{
+    const double launches = 20e-6, exchange = 20e-6; /* of a band */
+    return busy > 1 ? busy * (launches + exchange / steps) : 0;
+}
+
 /* Seconds that a step of these bands takes: the slowest one's, or what it takes
  * to enqueue the work of several. */
-static double step_of(const hri_balance *b, const hri_band *bands)
+static double step_of(const hri_balance *b, const hri_band *bands,
+                      uint32_t steps)
 {
-    const double enqueueing = 35e-6; /* a band's: 2 H200s, 2026-11 */
     uint32_t busy = 0;
     double most = 0;
     for (uint32_t i = 0; i < b->bands; i++) {
@@ -207,7 +218,8 @@ static double step_of(const hri_balance *b, const hri_band *bands)
         most = seconds > most ? seconds : most;
         busy += !hri_band_is_empty(&bands[i]);
     }
-    return busy > 1 && most < enqueueing * busy ? enqueueing * busy : most;
+    const double least = enqueueing(busy, steps);
+    return most > least ? most : least;
 }
 
 /* Seconds that moving is taken to cost, at the least. */
@@ -248,7 +260,8 @@ static hr_status lay_out(const hr_grid *grid, uint32_t most, double *weights,
 static hr_status move(hr_grid *grid, int64_t left)
 {
     const hri_balance *b = grid->balance;
-    const double least = 0.9, now = step_of(b, grid->bands);
+    const uint32_t deep = grid->wanted > 0 ? grid->wanted : MOST_STEPS;
+    const double least = 0.9, now = step_of(b, grid->bands, deep);
     const double steps = (double)left + (double)grid->state.steps;
     double *weights = calloc(b->bands, sizeof *weights);
     hri_band *bands = calloc(b->bands, sizeof *bands);
@@ -260,8 +273,8 @@ static hr_status move(hr_grid *grid, int64_t left)
     }
     for (uint32_t n = 1; n <= b->bands && status == HR_OK; n++) {
         if (lay_out(grid, n, weights, bands) == HR_OK && /* else it is full */
-            step_of(b, bands) < best) {
-            best = step_of(b, bands);
+            step_of(b, bands, deep) < best) {
+            best = step_of(b, bands, deep);
             used = n;
         }
     }
@@ -276,21 +289,18 @@ static hr_status move(hr_grid *grid, int64_t left)
     return status;
 }
 
-/* Steps from one exchange, so that its cost and that of cells which two bands
- * work out are least together. Where a step takes long, exchanges are hidden
- * behind it. */
+/* Steps from one exchange, so that a step takes least: what is exchanged, less
+ * often, and cells that two bands work out. Where a step takes long, exchanges
+ * are hidden behind it. */
 static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
                            size_t count)
 {
-    const double exchange = 20e-6; /* H200s, 2026-11: queues wait for queues */
+    const double exchange = 20e-6, clearly_less = 0.98;
     const hri_balance *b = grid->balance;
     hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
     uint32_t best = 1;
     int64_t reach = 0;
-    double pace = 0, least = 0;
-    if (step_of(b, grid->bands) > 4 * exchange) {
-        return 1;
-    }
+    double pace = 0, least = INFINITY;
     hri_stages_need(grid, stages, count, 0, 1, need, room);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         reach = hri_max(reach,
@@ -299,10 +309,11 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
     for (uint32_t i = 0; i < b->bands; i++) {
         pace = b->pace[i] > pace ? b->pace[i] : pace;
     }
-    for (uint32_t k = 1; k <= 16; k *= 2) {
-        const double cost =
-            exchange / k + pace * (double)reach * (double)(k - 1);
-        if (k == 1 || cost < least) {
+    for (uint32_t k = 1; k <= MOST_STEPS; k *= 2) {
+        double cost = step_of(b, grid->bands, k);
+        cost += cost < 4 * exchange ? exchange / k : 0;
+        cost += pace * (double)reach * (double)(k - 1);
+        if (cost < clearly_less * least) {
             least = cost;
             best = k;
         }

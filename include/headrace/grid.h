@@ -281,6 +281,7 @@ HR_API HR_NODISCARD hr_status hr_grid_reduced(hr_reducing *reducing,
 
 /** How a grid is spread out, and what it has done. */
 typedef struct hr_grid_state {
+    uint32_t size; /**< sizeof(hr_grid_state) */
     uint32_t band_count;
     uint32_t steps_per_exchange;
     uint64_t steps;       /**< made so far */
@@ -290,11 +291,16 @@ typedef struct hr_grid_state {
     uint64_t moved_bytes; /**< for that, between accelerators */
 } hr_grid_state;
 
+#define HR_GRID_STATE_INIT                                                     \
+    {                                                                          \
+        .size = sizeof(hr_grid_state)                                          \
+    }
+
 /** Tell it, and the bands, of which there are at most as many as accelerators.
  *
  * @owner   *state and bands[0 .. room - 1] are written; bands may be NULL when
  *          room is 0.
- * @errors  HR_ERROR_INVALID for NULL.
+ * @errors  HR_ERROR_INVALID for NULL or a state without its size.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_describe(const hr_grid *grid,
                                                hr_grid_state *state,

@@ -99,6 +99,7 @@ static hr_status measure_whole(measuring *m)
         r->residual = m->grids.residual;
         status = sum(m);
     }
+    r->state.size = sizeof r->state;
     return status == HR_OK ? hr_grid_describe(m->grids.grids[0], &r->state,
                                               r->bands, r->setting->count)
                            : status;

@@ -2,11 +2,13 @@
 /* Grids: making, describing and freeing them. */
 #include "grid/grid.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "grid/balance.h"
 #include "grid/replay.h"
+#include "runtime/structs.h"
 
 enum { MOST_STEPS = 1024 }; /* from one exchange */
 
@@ -75,6 +77,24 @@ static hr_status check_fields(hr_extent extent, const hr_field *fields,
     return status;
 }
 
+/* The caller's options, which may be NULL, into *read, which holds the
+ * defaults. */
+static hr_status read_options(const hr_grid_options *options,
+                              hr_grid_options *read)
+{
+    if (options == NULL) {
+        return HR_OK;
+    }
+    if (options->size < offsetof(hr_grid_options, accelerators)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: options of %u bytes, not %zu; start with "
+                        "HR_GRID_OPTIONS_INIT",
+                        options->size, sizeof *options);
+    }
+    hri_struct_read(read, sizeof *read, options, options->size);
+    return HR_OK;
+}
+
 static hr_status check(const hr_context *context, hr_extent extent,
                        const hr_field *fields, uint32_t count,
                        const hr_grid_options *options)
@@ -87,12 +107,6 @@ static hr_status check(const hr_context *context, hr_extent extent,
                         "grid: %lld x %lld x %lld of rank %u is no extent",
                         (long long)extent.size[0], (long long)extent.size[1],
                         (long long)extent.size[2], extent.rank);
-    }
-    if (options->size != sizeof *options) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: options of %u bytes, not %zu: start with "
-                        "HR_GRID_OPTIONS_INIT",
-                        options->size, sizeof *options);
     }
     if (options->steps_per_exchange > MOST_STEPS) {
         return hri_fail(HR_ERROR_INVALID,
@@ -254,16 +268,18 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
                          const hr_field *fields, uint32_t count,
                          const hr_grid_options *options, hr_grid **grid)
 {
-    const hr_grid_options usual = HR_GRID_OPTIONS_INIT;
-    options = options != NULL ? options : &usual;
+    hr_grid_options read = HR_GRID_OPTIONS_INIT;
     hr_status status = grid == NULL
                            ? hri_fail(HR_ERROR_INVALID, "grid: grid is NULL")
-                           : check(context, extent, fields, count, options);
+                           : read_options(options, &read);
+    if (status == HR_OK) {
+        status = check(context, extent, fields, count, &read);
+    }
     if (status != HR_OK) {
         return status;
     }
-    const uint32_t bands = options->accelerators != NULL
-                               ? options->accelerator_count
+    const uint32_t bands = read.accelerators != NULL
+                               ? read.accelerator_count
                                : context->accelerator_count;
     hr_grid *g = calloc(1, sizeof *g);
     if (g != NULL) {
@@ -279,7 +295,7 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
         g->weights == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     } else {
-        status = set_up(g, fields, options);
+        status = set_up(g, fields, &read);
     }
     if (status != HR_OK) {
         hr_grid_destroy(g);
@@ -335,22 +351,29 @@ hr_status hr_grid_describe(const hr_grid *grid, hr_grid_state *state,
                         : state == NULL ? "state"
                                         : "bands");
     }
-    *state = grid->state;
-    state->band_count = 0;
+    if (state->size < offsetof(hr_grid_state, steps)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: a state of %u bytes, not %zu; start with "
+                        "HR_GRID_STATE_INIT",
+                        state->size, sizeof *state);
+    }
+    hr_grid_state now = grid->state;
+    now.band_count = 0;
     for (uint32_t b = 0; b < grid->band_count; b++) {
         const hri_band *band = &grid->bands[b];
         if (hri_band_is_empty(band)) {
             continue;
         }
-        if (state->band_count < room) {
-            bands[state->band_count] =
+        if (now.band_count < room) {
+            bands[now.band_count] =
                 (hr_band){.accelerator = band->accelerator,
                           .first = band->first,
                           .count = band->end - band->first,
                           .read_first = band->first,
                           .read_count = band->end - band->first};
         }
-        state->band_count++;
+        now.band_count++;
     }
+    hri_struct_write(state, state->size, &now, sizeof now);
     return HR_OK;
 }

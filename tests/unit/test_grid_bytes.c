@@ -199,7 +199,7 @@ static int64_t source_of(hr_boundary rule, int64_t row, int64_t n)
 static uint64_t rows_of_others(const bed *b, int64_t before, int64_t after)
 {
     hr_band bands[BANDS];
-    hr_grid_state state;
+    hr_grid_state state = HR_GRID_STATE_INIT;
     uint64_t rows = 0;
     const int64_t n = b->extent.size[0];
     CHECK(hr_grid_describe(b->grid, &state, bands, BANDS) == HR_OK);
@@ -234,7 +234,7 @@ static void count_steps(bed *b, uint32_t together)
         rows_of_others(b, (int64_t)together * b->field.before[0].halo,
                        (int64_t)together * b->field.after[0].halo);
     const uint64_t bytes = rows * row_bytes(b);
-    hr_grid_state old, now;
+    hr_grid_state old = HR_GRID_STATE_INIT, now = HR_GRID_STATE_INIT;
     step(b, 0); /* makes room for halos of several steps */
     CHECK(hr_grid_finish(b->grid) == HR_OK);
     CHECK(hr_grid_describe(b->grid, &old, NULL, 0) == HR_OK);
@@ -279,7 +279,7 @@ static void count_halos(void)
         fill(&b);
         const bool thin = strstr(cases[i].name, "since") != NULL;
         count_steps(&b, thin ? 1 : cases[i].together);
-        hr_grid_state state;
+        hr_grid_state state = HR_GRID_STATE_INIT;
         CHECK(hr_grid_describe(b.grid, &state, NULL, 0) == HR_OK);
         CHECK(state.steps_per_exchange == (thin ? 1 : cases[i].together));
         CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
@@ -295,7 +295,7 @@ static void count_moves(void)
     static const double thirds[] = {1, 1, 1}, others[] = {2, 1, 3};
     bed b = {.extent = hr_extent2(30, 9),
              .field = hr_field_of(4, 2, HR_BOUNDARY_CLAMP, NULL)};
-    hr_grid_state state;
+    hr_grid_state state = HR_GRID_STATE_INIT;
     if (!open_context(&b, 0)) {
         return;
     }
@@ -398,7 +398,7 @@ static void shrink(void)
     bed b = {.extent = hr_extent2(90, 30),
              .field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL)};
     hr_band bands[BANDS];
-    hr_grid_state state;
+    hr_grid_state state = HR_GRID_STATE_INIT;
     if (!open_context(&b, 1 << 20)) {
         return;
     }

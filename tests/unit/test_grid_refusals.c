@@ -86,7 +86,7 @@ static void strange_boundary(making *m)
 }
 static void options_size(making *m)
 {
-    m->options.size--;
+    m->options.size = 4;
 }
 static void no_list(making *m)
 {
@@ -496,7 +496,7 @@ static void refuse_sections(hr_context *context, hr_context *other,
 static void refuse_moves(hr_grid *grid)
 {
     TEST_CASE("moves");
-    hr_grid_state before, state;
+    hr_grid_state before = HR_GRID_STATE_INIT, state = HR_GRID_STATE_INIT;
     hr_band bands[2], band = {.accelerator = 77};
     CHECK(hr_grid_describe(grid, &before, NULL, 0) == HR_OK);
     CHECK_FAILS(hr_grid_rebalance(NULL, (double[]){1, 1}), HR_ERROR_INVALID,
@@ -512,6 +512,8 @@ static void refuse_moves(hr_grid *grid)
                 "the grid is NULL");
     CHECK_FAILS(hr_grid_describe(grid, NULL, bands, 2), HR_ERROR_INVALID,
                 "state is NULL");
+    CHECK_FAILS(hr_grid_describe(grid, &(hr_grid_state){0}, bands, 2),
+                HR_ERROR_INVALID, "start with HR_GRID_STATE_INIT");
     CHECK_FAILS(hr_grid_describe(grid, &state, NULL, 2), HR_ERROR_INVALID,
                 "bands is NULL");
     CHECK_FAILS(hr_grid_finish(NULL), HR_ERROR_INVALID, "the grid is NULL");

@@ -130,7 +130,7 @@ static void run(bed *b)
         const bool ended = runs[i].end_at < MOST_CALLS;
         const int64_t done =
             ended ? runs[i].calls * runs[i].every : runs[i].steps;
-        hr_grid_state state;
+        hr_grid_state state = HR_GRID_STATE_INIT;
         create(b, runs[i].together);
         b->gathers = runs[i].gathers;
         b->end_at = runs[i].end_at;

@@ -29,6 +29,8 @@ check pkg-config pkg-config
 check python3 python3
 check - python3-numpy
 tests - libclblast1
+tests - libfftw3-single3
+tests - libfftw3-double3
 TABLE
 }
 

@@ -11,8 +11,7 @@ enum {
 
 /* Jacobi's iteration for Laplace's equation in the plane: 8 bytes and 4
  * operations a cell. An item goes down HR_STEP(0) rows of a column, of which it
- * keeps what it has read; processors do better with one row, along which their
- * loops become vectors. */
+ * keeps what it has read; or it has one cell. */
 HR_FUNCTION float mean_of_4(float up, float down, float left, float right)
 {
     return 0.25f * (up + down + left + right);
@@ -137,7 +136,7 @@ JACOBI_STEPS(jacobi8, 8)
 /* Heat in space, 7 points: 8 bytes and 8 operations a cell. An item goes
  * through HR_STEP(0) slices, in each of which it has up to LINES rows,
  * so that most of what it reads twice is in its hands; or it has one cell
- * (both are 1), which is better for processors. */
+ * (both are 1). */
 HR_FUNCTION float heated(float mid, float rate, float before, float after,
                          float up, float down, float left, float right)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Filters on the host alone: their items are strips (src/filter/strip.h), or
- * blocks for Fourier transforms (src/filter/fft.h). */
+ * blocks for Fourier transforms (src/filter/fft.h). The build makes a second
+ * file of this one, with double for float. */
 #include <headrace/dialect.h>
 
 #include "base/size.h"
@@ -33,35 +34,7 @@ HR_KERNEL8(hri_filter_strip_float, (IN, float, 2, in), (IN, float, 2, apron),
             .last_row = hri_min((part + 1) * shape.height, HR_EXTENT(out, 0)),
             .first_strip = strip,
             .step = HR_DOMAIN(1)};
-        hri_strip_run_f32(&s);
-    }
-}
-
-HR_KERNEL8(hri_filter_strip_double, (IN, double, 2, in), (IN, double, 2, apron),
-           (IN, double, 1, across), (IN, double, 1, down),
-           (OUT, double, 2, out), (VALUE, hri_filter_shape, 0, shape),
-           (VALUE, double, 0, constant), (TILE, double, 0, scratch))
-{
-    HR_EACH2(part, strip)
-    {
-        const hri_strip s = {
-            .rows = {.shape = shape,
-                     .in = &HR_AT2(in, 0, 0),
-                     .apron = &HR_AT2(apron, 0, 0),
-                     .in_stride = HR_STRIDE(in, 0),
-                     .apron_stride = HR_STRIDE(apron, 0),
-                     .constant = (double)constant},
-            .across = &HR_AT1(across, 0),
-            .down = &HR_AT1(down, 0),
-            .out = &HR_AT2(out, 0, 0),
-            .scratch = scratch,
-            .out_stride = HR_STRIDE(out, 0),
-            .out_cols = HR_EXTENT(out, 1),
-            .first_row = part * shape.height,
-            .last_row = hri_min((part + 1) * shape.height, HR_EXTENT(out, 0)),
-            .first_strip = strip,
-            .step = HR_DOMAIN(1)};
-        hri_strip_run_f64(&s);
+        hri_strip_run_float(&s);
     }
 }
 
@@ -86,30 +59,6 @@ HR_KERNEL7(hri_filter_fft_float, (IN, float, 2, in), (IN, float, 2, apron),
                                   .out_stride = HR_STRIDE(out, 0),
                                   .first = item,
                                   .step = HR_DOMAIN(0)};
-        hri_fft_run_f32(&fft, &s);
-    }
-}
-
-HR_KERNEL7(hri_filter_fft_double, (IN, double, 2, in), (IN, double, 2, apron),
-           (OUT, double, 2, out), (VALUE, hri_filter_shape, 0, shape),
-           (VALUE, double, 0, constant), (VALUE, hri_fft, 0, fft),
-           (TILE, double, 0, scratch))
-{
-    HR_EACH1(item)
-    {
-        const hri_block_work s = {.rows = {.shape = shape,
-                                           .in = &HR_AT2(in, 0, 0),
-                                           .apron = &HR_AT2(apron, 0, 0),
-                                           .in_stride = HR_STRIDE(in, 0),
-                                           .apron_stride = HR_STRIDE(apron, 0),
-                                           .constant = (double)constant},
-                                  .out = &HR_AT2(out, 0, 0),
-                                  .scratch = scratch,
-                                  .out_rows = HR_EXTENT(out, 0),
-                                  .out_cols = HR_EXTENT(out, 1),
-                                  .out_stride = HR_STRIDE(out, 0),
-                                  .first = item,
-                                  .step = HR_DOMAIN(0)};
-        hri_fft_run_f64(&fft, &s);
+        hri_fft_run_float(&fft, &s);
     }
 }

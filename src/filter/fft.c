@@ -171,12 +171,12 @@ void hri_fft_finish(hri_fft *fft)
 
 /* ---- running */
 
-void hri_fft_run_f32(const hri_fft *fft, const hri_block_work *work)
+void hri_fft_run_float(const hri_fft *fft, const hri_block_work *work)
 {
     do_blocks_f32(fft, work);
 }
 
-void hri_fft_run_f64(const hri_fft *fft, const hri_block_work *work)
+void hri_fft_run_double(const hri_fft *fft, const hri_block_work *work)
 {
     do_blocks_f64(fft, work);
 }

@@ -50,7 +50,7 @@ hr_status hri_fft_init(hri_fft *fft, const hri_filter_job *job);
 void hri_fft_finish(hri_fft *fft);
 
 /* Any thread. */
-void hri_fft_run_f32(const hri_fft *fft, const hri_block_work *work);
-void hri_fft_run_f64(const hri_fft *fft, const hri_block_work *work);
+void hri_fft_run_float(const hri_fft *fft, const hri_block_work *work);
+void hri_fft_run_double(const hri_fft *fft, const hri_block_work *work);
 
 #endif

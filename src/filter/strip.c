@@ -22,12 +22,12 @@ static const hri_strip_variant *variant(void)
     return &hri_strip_plain;
 }
 
-void hri_strip_run_f32(const hri_strip *strip)
+void hri_strip_run_float(const hri_strip *strip)
 {
     variant()->f32(strip);
 }
 
-void hri_strip_run_f64(const hri_strip *strip)
+void hri_strip_run_double(const hri_strip *strip)
 {
     variant()->f64(strip);
 }

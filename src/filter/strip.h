@@ -34,7 +34,7 @@ extern const hri_strip_variant hri_strip_avx512, hri_strip_avx2,
     hri_strip_plain;
 
 /* With the best of those that this CPU can run. */
-void hri_strip_run_f32(const hri_strip *strip);
-void hri_strip_run_f64(const hri_strip *strip);
+void hri_strip_run_float(const hri_strip *strip);
+void hri_strip_run_double(const hri_strip *strip);
 
 #endif

@@ -129,10 +129,6 @@ hri_event *hri_balance_start(hr_grid *grid, size_t stage, uint32_t band,
 hr_status hri_balance_end(hr_grid *grid, size_t stage, uint32_t band)
 {
     hri_balance *b = grid->balance;
-    if (b == NULL || !b->timing || stage >= STAGES ||
-        timing_of(b, band, stage)->rows == 0) {
-        return HR_OK;
-    }
     hri_queue *queue = grid->bands[band].inner->queue;
     b->pending = true;
     return queue->ops->record(queue, timing_of(b, band, stage)->end);

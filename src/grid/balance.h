@@ -18,7 +18,7 @@ void hri_balance_begin(hr_grid *grid);
  * on a band's inner rows, of which there are so many; NULL: it is not timed. */
 hri_event *hri_balance_start(hr_grid *grid, size_t stage, uint32_t band,
                              int64_t rows);
-/* And behind it. */
+/* And behind a kernel that is. */
 hr_status hri_balance_end(hr_grid *grid, size_t stage, uint32_t band);
 
 /* After a step, of which so many follow: move the bands and change the steps

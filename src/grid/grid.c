@@ -243,7 +243,6 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
     for (uint32_t b = 0; b < grid->band_count; b++) {
         grid->bands[b].accelerator =
             options->accelerators != NULL ? options->accelerators[b] : b;
-        grid->weights[b] = options->weights != NULL ? options->weights[b] : 1;
     }
     grid->fixed = options->weights != NULL;
     grid->wanted = options->steps_per_exchange;
@@ -255,7 +254,7 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
     }
     if (status == HR_OK) {
         pthread_mutex_lock(&grid->context->lock);
-        status = hri_grid_lay_out(grid, grid->weights, grid->bands);
+        status = hri_grid_lay_out(grid, options->weights, grid->bands);
         pthread_mutex_unlock(&grid->context->lock);
     }
     if (status == HR_OK) {
@@ -288,11 +287,9 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
                        .field_count = count,
                        .band_count = bands,
                        .fields = calloc(count, sizeof *g->fields),
-                       .bands = calloc(bands, sizeof *g->bands),
-                       .weights = calloc(bands, sizeof *g->weights)};
+                       .bands = calloc(bands, sizeof *g->bands)};
     }
-    if (g == NULL || g->fields == NULL || g->bands == NULL ||
-        g->weights == NULL) {
+    if (g == NULL || g->fields == NULL || g->bands == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     } else {
         status = set_up(g, fields, &read);
@@ -321,7 +318,6 @@ void hr_grid_destroy(hr_grid *grid)
     }
     free(grid->fields);
     free(grid->bands);
-    free(grid->weights);
     free(grid);
 }
 

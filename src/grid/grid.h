@@ -68,8 +68,7 @@ struct hr_grid {
     uint32_t field_count, band_count;
     hri_field *fields;
     hri_band *bands;
-    double *weights; /* of bands */
-    bool fixed;      /* they stay */
+    bool fixed;      /* bands stay */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;
     struct hri_replay *replay;   /* replay.h; NULL: nothing is kept */
@@ -80,10 +79,9 @@ struct hr_grid {
 
 /* ---- layout.c: which band has which rows */
 
-/* Set first and end of bands by these weights, so that every band's slabs fit
- * into its memory in place of those that it has: who cannot hold its share has
- * less.
- * HR_ERROR_OUT_OF_MEMORY with the numbers. */
+/* Set first and end of bands by these weights (NULL: all alike), so that every
+ * band's slabs fit into its memory in place of those that it has: who cannot
+ * hold its share has less. HR_ERROR_OUT_OF_MEMORY with the numbers. */
 hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
                            hri_band *bands);
 
@@ -104,8 +102,7 @@ void hri_slabs_destroy(hri_slab *slabs, uint32_t count);
 /* Of a row with all that lies beyond its ends; UINT64_MAX: as many or more. */
 uint64_t hri_slab_row_bytes(const hr_grid *grid, const hri_field *field);
 
-/* The view of cells that a slab holds, and of the same as an extent of rank 3
- * whose elements are units, of which a cell has several. */
+/* The view of cells that a slab holds. */
 hr_view hri_slab_view(const hr_grid *grid, const hri_field *field,
                       const hri_slab *slab, const hri_cells *cells);
 

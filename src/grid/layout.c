@@ -176,7 +176,7 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
         status = hr_split(d.rows, weights, count, 0, 0, d.bands);
     }
     for (uint32_t b = 0; b < count && status == HR_OK; b++) {
-        d.weights[b] = weights[b];
+        d.weights[b] = weights != NULL ? weights[b] : 1;
         d.most[b] = rows_that_fit(capacity_of(grid, b), &w) / grain;
     }
     if (status == HR_OK) {

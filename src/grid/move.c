@@ -138,8 +138,6 @@ hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
         grid->state.moves += status == HR_OK;
     }
     if (status == HR_OK) {
-        memcpy(grid->weights, weights,
-               grid->band_count * sizeof *grid->weights);
         grid->state.steps_per_exchange = 1; /* deepened anew, if bands allow */
     }
     free(bands);

@@ -112,40 +112,23 @@ static bool is_offered(const hr_grid *grid)
 
 /* ---- keeping */
 
-static hri_box all_of(const hr_array *a)
-{
-    return (hri_box){{0, 0, 0}, {a->size[0], a->size[1], a->size[2]}};
-}
-
-/* Note that all of the slabs is used until a mark. */
-static hr_status add_uses(const hr_grid *grid, hri_mark *mark)
+/* Let the origin wait for all that uses the slabs, or, when there is a mark,
+ * note that all of them is used until then. */
+static hr_status use_slabs(const hr_grid *grid, hri_mark *mark)
 {
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
             hr_array *a = grid->fields[f].slabs[b].array;
-            if (a != NULL) {
-                const hri_box all = all_of(a);
-                status = hri_uses_add(a, a->home, &all, mark, true);
+            if (a == NULL) {
+                continue;
             }
-        }
-    }
-    return status;
-}
-
-/* Let the origin wait for all that still uses the slabs. */
-static hr_status order(const hr_grid *grid)
-{
-    hr_status status = HR_OK;
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-            hr_array *a = grid->fields[f].slabs[b].array;
-            if (a != NULL) {
-                const hri_box all = all_of(a);
-                const hri_boxes region = hri_boxes_of(&all);
-                status = hri_uses_order(a, a->home, &region, true,
-                                        origin_of(grid)->queue);
-            }
+            const hri_box all = {{0, 0, 0},
+                                 {a->size[0], a->size[1], a->size[2]}};
+            const hri_boxes region = hri_boxes_of(&all);
+            status = mark != NULL ? hri_uses_add(a, a->home, &all, mark, true)
+                                  : hri_uses_order(a, a->home, &region, true,
+                                                   origin_of(grid)->queue);
         }
     }
     return status;
@@ -216,7 +199,7 @@ static hr_status run(hr_grid *grid, const hri_replay *r)
 {
     hr_queue *origin = origin_of(grid);
     hri_mark *mark = NULL;
-    hr_status status = order(grid);
+    hr_status status = use_slabs(grid, NULL);
     if (status == HR_OK) {
         status = hri_queue_set(origin->queue);
     }
@@ -227,7 +210,7 @@ static hr_status run(hr_grid *grid, const hri_replay *r)
         status = hri_mark_promise(origin->accelerator, origin->queue, &mark);
     }
     if (status == HR_OK) {
-        status = add_uses(grid, mark);
+        status = use_slabs(grid, mark);
     }
     hri_mark_drop(mark);
     if (status == HR_OK) {

@@ -183,20 +183,16 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
         const hr_argument *a = &stage->arguments[i];
         const hri_field *f = field_of(grid, a);
         arguments[i] = *a;
+        for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
+            windows[i].extent[d] = a->view.extent.size[d];
+        }
         if (f != NULL) {
             const hri_slab *slab = &f->slabs[band];
             const hri_cells c = cells_for(s, a, slab, cells);
             arguments[i].view = hri_slab_view(grid, f, slab, &c);
-        }
-        for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
-            const bool ours = f != NULL && d < grid->extent.rank;
-            windows[i].extent[d] =
-                ours ? grid->extent.size[d] : arguments[i].view.extent.size[d];
-        }
-        if (f != NULL) {
-            const hri_cells c = cells_for(s, a, &f->slabs[band], cells);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];
+                windows[i].extent[d] = grid->extent.size[d];
             }
         }
     }
@@ -263,31 +259,31 @@ static void inner_of(const staging *s, const hri_band *band, int64_t lo,
     }
 }
 
+/* The edges of a band, or its inner part. */
+static hr_status run_part(const staging *s, uint32_t band, bool inner)
+{
+    const hri_band *b = &s->grid->bands[band];
+    int64_t lo, hi, first, end;
+    rows_of(s, b, &lo, &hi);
+    inner_of(s, b, lo, hi, &first, &end);
+    if (inner) {
+        return run_rows(s, band, true, first, end);
+    }
+    hr_status status = run_rows(s, band, false, lo, first);
+    return status == HR_OK ? run_rows(s, band, false, end, hi) : status;
+}
+
+/* The edges of all bands come first. */
 static hr_status run_bands(const staging *s)
 {
-    hr_grid *grid = s->grid;
-    int64_t lo, hi, first, end;
+    const hr_grid *grid = s->grid;
     hr_status status = HR_OK;
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        const hri_band *band = &grid->bands[b];
-        if (hri_band_is_empty(band)) {
-            continue;
+    for (int inner = 0; inner < 2; inner++) {
+        for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+            if (!hri_band_is_empty(&grid->bands[b])) {
+                status = run_part(s, b, inner == 1);
+            }
         }
-        rows_of(s, band, &lo, &hi);
-        inner_of(s, band, lo, hi, &first, &end);
-        status = run_rows(s, b, false, lo, first);
-        if (status == HR_OK) {
-            status = run_rows(s, b, false, end, hi);
-        }
-    }
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        const hri_band *band = &grid->bands[b];
-        if (hri_band_is_empty(band)) {
-            continue;
-        }
-        rows_of(s, band, &lo, &hi);
-        inner_of(s, band, lo, hi, &first, &end);
-        status = run_rows(s, b, true, first, end);
     }
     return status;
 }

@@ -81,6 +81,7 @@ static hr_status take_options(call *c, const hr_gemm_options *options)
     return check_report(options->report);
 }
 
+/* Whatever the order of the list, that of the context is kept. */
 static hr_status choose_one(call *c, uint32_t index)
 {
     const hri_product *p = &c->product;
@@ -95,12 +96,14 @@ static hr_status choose_one(call *c, uint32_t index)
                             "gemm: accelerator %u is listed twice", index);
         }
     }
-    hri_accelerator *a = &c->context->accelerators[index];
+    const hri_accelerator *a = &c->context->accelerators[index];
     if (a->device->ops->gemm_offered(a->device, p->a.type, p->c.type,
                                      p->compute)) {
-        c->indices[c->count] = index;
-        c->limits[c->count] = a->memory_limit;
-        c->accelerators[c->count++] = a;
+        uint32_t at = c->count++;
+        for (; at > 0 && c->indices[at - 1] > index; at--) {
+            c->indices[at] = c->indices[at - 1];
+        }
+        c->indices[at] = index;
     }
     return HR_OK;
 }
@@ -130,6 +133,10 @@ static hr_status choose_accelerators(call *c)
         if (status != HR_OK) {
             return status;
         }
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        c->accelerators[i] = &c->context->accelerators[c->indices[i]];
+        c->limits[i] = c->accelerators[i]->memory_limit;
     }
     if (c->count == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,

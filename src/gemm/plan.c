@@ -141,6 +141,12 @@ static uint32_t list_candidates(const hri_plan_shape *shape,
  * host's arithmetic is worth less beside accelerators whose data it moves. */
 static const double clearly = 0.98, clearly_with_host = 0.9;
 
+static int lowest_first(const void *x, const void *y)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b;
+}
+
 /* The fastest team of the candidates: all, or fewer when those with little
  * memory, or with little to do, would hold the others up. *best is kept unless
  * one is better by the factor. */
@@ -166,6 +172,7 @@ static hr_status improve(const hri_plan_shape *shape,
             t.members[i] = candidates[i].index;
         }
         if (status == HR_OK) {
+            qsort(t.members, n, sizeof *t.members, lowest_first);
             status = team_choose(&t, shape, all);
         }
         if (status == HR_OK &&

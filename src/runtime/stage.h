@@ -98,9 +98,10 @@ void hri_staging_close(hri_accelerator *accelerator);
 
 /* Make it ready; threads have not started. HR_ERROR_OUT_OF_MEMORY. Waits for
  * another crew of the accelerator and direction, unless it is direct: then it
- * wants the context's lock. hri_crew_finish, on the same thread and when
- * no copies are under way, also takes what a failed init left, and one that is
- * all zero. */
+ * wants the context's lock. Who has several takes them in the order of the
+ * context's accelerators, and up before down. hri_crew_finish, on the same
+ * thread and when no copies are under way, also takes what a failed init left,
+ * and one that is all zero. */
 hr_status hri_crew_init(hri_crew *crew);
 void hri_crew_finish(hri_crew *crew);
 

@@ -19,14 +19,17 @@ HR_FUNCTION float mean_of_4(float up, float down, float left, float right)
 
 HR_KERNEL2(jacobi, (IN, float, 2, now), (OUT, float, 2, next))
 {
+    if (HR_STEP(0) == 1) {
+        HR_EACH2(row, col)
+        {
+            HR_AT2(next, row, col) =
+                mean_of_4(HR_AT2(now, row - 1, col), HR_AT2(now, row + 1, col),
+                          HR_AT2(now, row, col - 1), HR_AT2(now, row, col + 1));
+        }
+        return;
+    }
     HR_EACH2(top, col)
     {
-        if (HR_STEP(0) == 1) {
-            HR_AT2(next, top, col) =
-                mean_of_4(HR_AT2(now, top - 1, col), HR_AT2(now, top + 1, col),
-                          HR_AT2(now, top, col - 1), HR_AT2(now, top, col + 1));
-            continue;
-        }
         const hr_index stop = top + HR_STEP(0);
         const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
         const hr_index line = HR_STRIDE(now, 0);
@@ -147,16 +150,19 @@ HR_FUNCTION float heated(float mid, float rate, float before, float after,
 HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
            (VALUE, float, 0, rate))
 {
+    if (HR_STEP(0) == 1 && HR_STEP(1) == 1) {
+        HR_EACH3(i, j, k)
+        {
+            HR_AT3(next, i, j, k) =
+                heated(HR_AT3(now, i, j, k), rate, HR_AT3(now, i - 1, j, k),
+                       HR_AT3(now, i + 1, j, k), HR_AT3(now, i, j - 1, k),
+                       HR_AT3(now, i, j + 1, k), HR_AT3(now, i, j, k - 1),
+                       HR_AT3(now, i, j, k + 1));
+        }
+        return;
+    }
     HR_EACH3(first, j, k)
     {
-        if (HR_STEP(0) == 1 && HR_STEP(1) == 1) {
-            HR_AT3(next, first, j, k) = heated(
-                HR_AT3(now, first, j, k), rate, HR_AT3(now, first - 1, j, k),
-                HR_AT3(now, first + 1, j, k), HR_AT3(now, first, j - 1, k),
-                HR_AT3(now, first, j + 1, k), HR_AT3(now, first, j, k - 1),
-                HR_AT3(now, first, j, k + 1));
-            continue;
-        }
         const hr_index stop = first + HR_STEP(0);
         const hr_index end = stop < HR_END(0) ? stop : HR_END(0);
         const hr_index slice = HR_STRIDE(now, 0), row = HR_STRIDE(now, 1);

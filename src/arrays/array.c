@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "base/size.h"
 
 hr_extent hr_extent1(int64_t size)
@@ -245,7 +246,7 @@ void hr_array_destroy(hr_array *array)
     }
     pthread_mutex_unlock(&context->lock);
     if (array->memory == HRI_MEMORY_PAGES) {
-        free(array->host);
+        hri_scattered_free(array->host);
     } else if (array->memory == HRI_MEMORY_PINNED) {
         array->pinned_by->ops->release_pinned(array->pinned_by, array->host);
     }

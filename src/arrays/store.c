@@ -97,7 +97,7 @@ static hr_status hold_on_host(hr_array *array)
     }
     size_t bytes = (size_t)array->size[0] * (size_t)array->size[1] *
                    (size_t)array->size[2];
-    array->host = hri_pages(bytes);
+    array->host = hri_scattered_pages(bytes);
     if (array->host == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "array: no %zu bytes of host memory", bytes);

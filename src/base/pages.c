@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/pages.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,4 +28,22 @@ void *hri_pages(size_t bytes)
         (void)madvise(memory, bytes - bytes % LARGE, MADV_HUGEPAGE);
     }
     return memory;
+}
+
+/* All multiples of 128 bytes take their turn, neighbours far from each other.
+ */
+void *hri_scattered_pages(size_t bytes)
+{
+    enum { STEP = 9 * 128 };
+    static atomic_uint calls;
+    const size_t start = atomic_fetch_add(&calls, 1) * STEP % LEAST;
+    char *memory = bytes <= SIZE_MAX - start ? hri_pages(start + bytes) : NULL;
+    return memory != NULL ? memory + start : NULL;
+}
+
+void hri_scattered_free(void *memory)
+{
+    if (memory != NULL) {
+        free((char *)memory - (uintptr_t)memory % LEAST);
+    }
 }

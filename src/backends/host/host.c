@@ -6,6 +6,7 @@
 
 #include "backends/host/arithmetic.h"
 #include "base/cpus.h"
+#include "base/pages.h"
 #include "base/pool.h"
 
 extern const hri_backend hri_backend_host;
@@ -101,6 +102,23 @@ static void host_close(hri_device *device)
     }
 }
 
+static hr_status take_memory(const hri_device *device, size_t bytes,
+                             void *(*pages)(size_t bytes), void **out)
+{
+    unsigned long long most = device->info.allocation_bytes;
+    if (bytes > most) { /* the system would promise more than it has */
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "host: %zu bytes are more than the memory, %llu bytes",
+                        bytes, most);
+    }
+    *out = pages(bytes > 0 ? bytes : 1);
+    if (*out == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "host: the system refused %zu bytes of memory", bytes);
+    }
+    return HR_OK;
+}
+
 static hr_status host_allocate(hri_device *device, size_t bytes,
                                hri_buffer **out)
 {
@@ -109,7 +127,7 @@ static hr_status host_allocate(hri_device *device, size_t bytes,
     if (buffer == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host buffer: out of memory");
     }
-    hr_status status = hri_host_memory(device, bytes, &data);
+    hr_status status = take_memory(device, bytes, hri_scattered_pages, &data);
     if (status != HR_OK) {
         free(buffer);
         return status;
@@ -123,7 +141,7 @@ static hr_status host_allocate(hri_device *device, size_t bytes,
 static void host_release(hri_buffer *buffer)
 {
     if (buffer != NULL) {
-        free(((host_buffer *)buffer)->data);
+        hri_scattered_free(((host_buffer *)buffer)->data);
         free(buffer);
     }
 }
@@ -131,7 +149,7 @@ static void host_release(hri_buffer *buffer)
 static hr_status host_allocate_pinned(hri_device *device, size_t bytes,
                                       void **host)
 {
-    return hri_host_memory(device, bytes, host);
+    return take_memory(device, bytes, hri_pages, host);
 }
 
 static void host_release_pinned(hri_device *device, void *host)

@@ -22,10 +22,6 @@ typedef struct host_launch host_launch;
 /* machine.c: describe this machine; cannot fail. */
 void hri_host_describe(hri_device_info *info);
 
-/* memory.c: memory aligned for vector loads, to be given to free. */
-hr_status hri_host_memory(const hri_device *device, size_t bytes,
-                          void **memory);
-
 /* The address of a place in host memory or in a buffer of the host. */
 static inline unsigned char *hri_host_address(const hri_place *place)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace bench filter: the weighted average of a window's radial weights, by
- * each method, on one accelerator of a list, on all of them from one thread,
- * and with a thread for each. */
+ * each method and by the one that the library chooses, on one accelerator of a
+ * list, on all of them from one thread, and with a thread for each; all in
+ * turns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,13 @@ static const struct {
                   {"all, one thread", 0.65204},
                   {"all, a thread each", 0.64992}};
 
+/* In this order, so that the others have the direct one beside them. */
+static const hr_filter_method methods[] = {
+    HR_FILTER_DIRECT, HR_FILTER_SEPARABLE, HR_FILTER_FFT, HR_FILTER_AUTO};
+enum { METHODS = sizeof methods / sizeof methods[0] };
+
 typedef struct row {
+    bool absent;             /* there is no such method */
     hr_filter_report report; /* of the last run */
     double first, best;      /* seconds */
     double error;
@@ -38,7 +45,7 @@ typedef struct contest {
     const cli_setting *setting;
     hr_context *context;
     cli_filtered filtered;
-    double direct[FORMS]; /* seconds; 0: not run */
+    row rows[METHODS][FORMS];
     cli_table table;
 } contest;
 
@@ -58,19 +65,6 @@ static hr_status run_once(contest *c, hr_filter_method method, form how, row *r)
                      c->filtered.in, c->filtered.out, &options);
 }
 
-/* The first run, the best of the others, and whether the last is right. */
-static hr_status measure(contest *c, hr_filter_method method, form how, row *r)
-{
-    hr_status status = run_once(c, method, how, r);
-    r->first = r->report.seconds;
-    for (int64_t i = 0; i < c->bench->repeat && status == HR_OK; i++) {
-        status = run_once(c, method, how, r);
-        const double seconds = r->report.seconds;
-        r->best = i == 0 || seconds < r->best ? seconds : r->best;
-    }
-    return status;
-}
-
 static double published(const contest *c, form how)
 {
     const hr_matrix *in = &c->filtered.in;
@@ -80,14 +74,22 @@ static double published(const contest *c, form how)
                : 0.0;
 }
 
-static void write_json(const contest *c, form how, const row *r)
+/* How much faster than the direct one. */
+static double over_direct(const contest *c, form how, const row *r)
 {
+    return c->rows[0][how].best / r->best;
+}
+
+static void write_json(const contest *c, int method, form how)
+{
+    const row *r = &c->rows[method][how];
     cli_json json = {.out = stdout};
     cli_json_begin(&json, NULL, '{');
     cli_json_text(&json, "bench", "filter");
     cli_json_text(&json, "accelerators", c->setting->name);
     cli_json_text(&json, "device", c->setting->device);
     cli_json_text(&json, "form", forms[how].name);
+    cli_json_text(&json, "wanted", hr_filter_method_name(methods[method]));
     cli_json_text(&json, "method", hr_filter_method_name(r->report.method));
     cli_json_text(&json, "type", hr_type_name(c->filtered.in.type));
     cli_json_count(&json, "rows", (uint64_t)c->filtered.in.rows);
@@ -105,11 +107,7 @@ static void write_json(const contest *c, form how, const row *r)
     cli_json_count(&json, "host_to_device", r->report.host_to_device);
     cli_json_count(&json, "device_to_host", r->report.device_to_host);
     cli_json_number(&json, "error", r->error);
-    if (c->direct[how] > 0.0) {
-        cli_json_number(&json, "over_direct", c->direct[how] / r->best);
-    } else {
-        cli_json_null(&json, "over_direct");
-    }
+    cli_json_number(&json, "over_direct", over_direct(c, how, r));
     if (published(c, how) > 0.0) {
         cli_json_number(&json, "published_seconds", published(c, how));
     } else {
@@ -119,10 +117,12 @@ static void write_json(const contest *c, form how, const row *r)
     printf("\n");
 }
 
-static void add_row(contest *c, form how, const row *r)
+static void add_row(contest *c, int method, form how)
 {
+    const row *r = &c->rows[method][how];
     cli_table *t = &c->table;
-    cli_table_add(t, "%s", hr_filter_method_name(r->report.method));
+    cli_table_add(t, methods[method] == HR_FILTER_AUTO ? "auto: %s" : "%s",
+                  hr_filter_method_name(r->report.method));
     cli_table_add(t, "%s", forms[how].name);
     cli_table_add(t, "%u", r->report.accelerators);
     cli_table_add(t, "%s", cli_seconds_text(r->first).text);
@@ -130,8 +130,7 @@ static void add_row(contest *c, form how, const row *r)
     cli_table_add(t, "%s", cli_seconds_text(r->report.predicted).text);
     cli_table_add(t, "%s",
                   cli_rate_text(2.0 * r->report.products / r->best).text);
-    cli_table_add(t, "%.2f",
-                  c->direct[how] > 0.0 ? c->direct[how] / r->best : NAN);
+    cli_table_add(t, "%.2f", over_direct(c, how, r));
     cli_table_add(t, "%.1e", r->error);
     cli_table_add(t, "%s",
                   published(c, how) > 0.0
@@ -149,34 +148,61 @@ static void add_heading(cli_table *t)
     }
 }
 
-/* One row; a method that is not there has none. */
-static int contend(contest *c, hr_filter_method method, form how)
+/* One run of one row: the first one, or one of those after it. After the last
+ * the result is looked at. */
+static int run_turn(contest *c, int method, form how, int64_t turn)
 {
-    row r = {0};
-    hr_status status = measure(c, method, how, &r);
-    if (status == HR_ERROR_UNSUPPORTED) {
+    row *r = &c->rows[method][how];
+    hr_status status = r->absent ? HR_OK : run_once(c, methods[method], how, r);
+    r->absent = r->absent || status == HR_ERROR_UNSUPPORTED;
+    if (r->absent) {
         return CLI_OK;
     }
     if (status != HR_OK) {
         return cli_fail("%s", hr_last_error());
     }
-    const cli_filter_error e = cli_filter_check(&c->filtered, &r.report);
-    if (e.row >= 0) {
-        return cli_fail("%s: element (%lld, %lld) is wrong",
-                        hr_filter_method_name(method), (long long)e.row,
-                        (long long)e.col);
+    if (turn == 0) {
+        r->first = r->report.seconds;
+    } else if (turn == 1 || r->report.seconds < r->best) {
+        r->best = fmax(r->report.seconds, 1e-9);
     }
-    r.error = e.error;
-    r.best = r.best > 0.0 ? r.best : 1e-9;
-    if (method == HR_FILTER_DIRECT) {
-        c->direct[how] = r.best;
-    }
-    if (c->bench->json) {
-        write_json(c, how, &r);
-    } else {
-        add_row(c, how, &r);
+    if (turn == c->bench->repeat) {
+        const cli_filter_error e = cli_filter_check(&c->filtered, &r->report);
+        r->error = e.error;
+        if (e.row >= 0) {
+            return cli_fail("%s: element (%lld, %lld) is wrong",
+                            hr_filter_method_name(methods[method]),
+                            (long long)e.row, (long long)e.col);
+        }
     }
     return CLI_OK;
+}
+
+static int run_all(contest *c)
+{
+    const int forms_here =
+        hr_accelerator_count(c->context) > 1 ? FORMS : ONE + 1;
+    int status = CLI_OK;
+    for (int64_t turn = 0; turn <= c->bench->repeat; turn++) {
+        for (int m = 0; m < METHODS; m++) {
+            for (int f = 0; f < forms_here && status == CLI_OK; f++) {
+                status = run_turn(c, m, (form)f, turn);
+            }
+        }
+    }
+    for (int m = 0; m < METHODS && status == CLI_OK; m++) {
+        for (int f = 0; f < forms_here; f++) {
+            if (c->rows[m][f].absent) {
+                continue;
+            }
+            if (c->bench->json) {
+                write_json(c, m, (form)f);
+            } else {
+                add_row(c, m, (form)f);
+            }
+        }
+    }
+    return status;
 }
 
 static int measure_list(contest *c)
@@ -188,7 +214,6 @@ static int measure_list(contest *c)
     }
     c->table = (cli_table){.align = "llrrrrrrrr"};
     const long long n = 2 * (long long)hr_window_reach(c->filtered.window) + 1;
-    const form last = hr_accelerator_count(c->context) > 1 ? THREAD_EACH : ONE;
     if (!c->bench->json) {
         printf("%s, %s: %s, %lldx%lld, window %lldx%lld\n", c->setting->name,
                c->setting->device, hr_type_name(c->filtered.in.type),
@@ -196,11 +221,7 @@ static int measure_list(contest *c)
                n, n);
         add_heading(&c->table);
     }
-    for (int m = HR_FILTER_DIRECT; m <= HR_FILTER_FFT; m++) {
-        for (int f = ONE; f <= (int)last && status == CLI_OK; f++) {
-            status = contend(c, (hr_filter_method)m, (form)f);
-        }
-    }
+    status = run_all(c);
     if (status == CLI_OK && !c->bench->json) {
         status = cli_table_print(&c->table);
     }
@@ -242,7 +263,7 @@ static int measure_picture(const cli_bench *bench, hr_window *window,
     }
     for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
         c.setting = &bench->settings[i];
-        memset(c.direct, 0, sizeof c.direct);
+        memset(c.rows, 0, sizeof c.rows);
         status = measure_list(&c);
     }
     free(in);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/library.h"
 #include "base/size.h"
 #include "filter/edge.h"
@@ -101,10 +102,12 @@ double hri_fft_blocks(const hri_filter_job *job, int64_t edge)
 }
 
 /* Of powers of two, and one and a half times such, which are fast to transform,
- * the one with the fewest operations; larger ones than MOST leave the cache. */
+ * the one with the fewest operations for each of the processors, which take
+ * blocks in turns; larger ones than MOST leave the cache. */
 int64_t hri_fft_edge(const hri_filter_job *job)
 {
     enum { LEAST = 32, MOST = 2048 };
+    const double processors = hri_cpu_count();
     int64_t best = 0;
     double least = INFINITY;
     for (int64_t power = LEAST; best == 0 || power <= MOST; power *= 2) {
@@ -113,8 +116,9 @@ int64_t hri_fft_edge(const hri_filter_job *job)
             if (edge <= 4 * job->window->reach) {
                 continue;
             }
-            const double cost = hri_fft_blocks(job, edge) * (double)edge *
-                                (double)edge * log2((double)edge);
+            const double turns = ceil(hri_fft_blocks(job, edge) / processors);
+            const double cost =
+                turns * (double)edge * (double)edge * log2((double)edge);
             best = cost < least ? edge : best;
             least = cost < least ? cost : least;
         }

@@ -20,11 +20,11 @@ enum {
 /* What takes at least so long is not ruled by latency. */
 static const double long_enough = 1e-2;
 
-/* Jobs of fewer products are planned with a rate that is known or guessed. */
+/* Jobs of fewer products are planned with a rate that is known or guessed: they
+ * take less time than measuring. For transforms it is guessed so low that they
+ * are left alone. */
 static const double small_products = 1e9, guessed_rate = 1e10;
-
-/* Loading the library and making plans would take longer than such jobs. */
-static const double guessed_fft_rate = 1e8;
+static const double small_transforms = 5e7, guessed_transform_rate = 1e8;
 
 static const char *const names[HRI_FILTER_RATES] = {
     "filter-direct-f32", "filter-separable-f32", "filter-fft-f32",
@@ -157,9 +157,11 @@ hr_status hri_filter_rate(const hri_filter_job *job,
         set_rate(accelerator, index, known);
     }
     pthread_mutex_unlock(&context->lock);
+    const bool transforms = job->method == HR_FILTER_FFT;
     hr_status status = HR_OK;
-    if (known == 0.0 && products < small_products) {
-        known = job->method == HR_FILTER_FFT ? guessed_fft_rate : guessed_rate;
+    if (known == 0.0 &&
+        products < (transforms ? small_transforms : small_products)) {
+        known = transforms ? guessed_transform_rate : guessed_rate;
     } else if (known == 0.0) {
         status = measure(job, accelerator, &known);
         if (status == HR_OK) {

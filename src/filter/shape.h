@@ -28,7 +28,7 @@ enum { HRI_STRIP_GAP = 16 };
 /* Rows that are done between two moves of the ring: whole blocks. */
 static inline int64_t hri_strip_rows(int64_t reach)
 {
-    const int64_t rows = 4 * reach > 48 ? 4 * reach : 48;
+    const int64_t rows = 8 * reach > 48 ? 8 * reach : 48;
     return (rows + HRI_STRIP_BLOCK - 1) / HRI_STRIP_BLOCK * HRI_STRIP_BLOCK;
 }
 

@@ -8,7 +8,14 @@
  *  up to rounding and a tolerance: directly, (2s + 1)^2 products an element; as
  *  a sum of as many separable filters as the table's numerical rank asks for,
  *  2 rank (2s + 1) products; and by Fourier transforms, where a library for
- *  them is found. */
+ *  them is found.
+ *
+ *  They differ where elements are near the largest number of the type, or not
+ *  finite. Directly, no sum is larger than the parts of the result; separable
+ *  filters add elements of up to two rows and columns before any weight makes
+ *  them smaller, and transforms add those of a whole block of up to 4096 x
+ *  4096, so their sums must be in range, too. What is not finite reaches the
+ *  elements whose windows hold it, but by transforms all of its block. */
 #ifndef HEADRACE_FILTER_H
 #define HEADRACE_FILTER_H
 
@@ -68,8 +75,9 @@ HR_API const double *hr_window_values(const hr_window *window);
 
 /** The fewest separable filters u_k(i) v_k(j) whose sum is w with
  *  sum |w - sum u_k v_k| <= tolerance * sum |w|, of those that the singular
- *  value decomposition gives: what the result is wrong by is no more than
- *  tolerance * |scale| * sum |w| * max |in|.
+ *  value decomposition gives, or as near to it as rounding lets them come: what
+ *  the result is wrong by is no more than tolerance * |scale| * sum |w| *
+ *  max |in|. At least one, whatever the tolerance.
  *
  * @owner   *rank and *error, sum |w - sum u_k v_k| / sum |w| at that rank, are
  *          written only on success; error may be NULL.
@@ -119,7 +127,7 @@ typedef struct hr_filter_report {
     double predicted;        /**< seconds that were expected */
     double products;         /**< multiplications and additions */
     hr_bound bound;          /**< what took the time */
-    uint64_t host_to_device; /**< bytes, all accelerators */
+    uint64_t host_to_device; /**< bytes of the context's arrays meanwhile */
     uint64_t device_to_host;
     uint32_t accelerators; /**< that took part */
     int64_t pieces;        /**< bands of rows, each worked on at one time */
@@ -161,11 +169,15 @@ typedef struct hr_filter_options {
  *           `out` holds are not read.
  * @errors   HR_ERROR_INVALID for shapes, strides, overlap or options that break
  *           these rules; HR_ERROR_UNSUPPORTED for another type, or a method
- *           that is not there; HR_ERROR_OUT_OF_MEMORY when a memory limit is
- *           below the least working set, with the numbers: out untouched.
- *           HR_ERROR_LOST or HR_ERROR_BACKEND while running: out then holds
- *           old and new elements.
- * @threads  Any thread.
+ *           that is not there, or not for a window so large;
+ *           HR_ERROR_OUT_OF_MEMORY when a memory limit is below the least
+ *           working set, with the numbers: out untouched. HR_ERROR_LOST or
+ *           HR_ERROR_BACKEND while running, or HR_ERROR_OUT_OF_MEMORY when
+ *           other calls take the memory meanwhile: out then holds old and new
+ *           elements.
+ * @threads  Any thread, while nobody changes the environment; filters of one
+ *           context run one after another. No other thread may make plans with
+ *           FFTW itself meanwhile.
  * @source   Rounding as in [Higham2002]: with W = |scale| sum |w| max |in| over
  *           the window, at most gamma_(n^2 + 1) W directly, n = 2s + 1, and
  *           gamma_(n rank + n + 2) sum_k sum |u_k v_k| |scale| max |in| more

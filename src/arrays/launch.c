@@ -38,10 +38,6 @@ hr_argument hr_tile_bytes(size_t bytes)
     return (hr_argument){.kind = HR_PARAMETER_TILE, .bytes = bytes};
 }
 
-/* Of a TILE argument. More than any device has; the sum of all is kept in 32
- * bits (CUDA), and once for each thread's share of the tiles (host). */
-enum { MOST_TILE_BYTES = 1 << 28 };
-
 /* A launch that is being checked and enqueued. */
 typedef struct launching {
     hr_context *context;
@@ -122,9 +118,10 @@ static hr_status check_argument(const launching *l, uint32_t i)
                         a->value == NULL ? 0 : a->bytes);
     }
     if (p->kind == HR_PARAMETER_TILE &&
-        (a->bytes == 0 || a->bytes > MOST_TILE_BYTES)) {
+        (a->bytes == 0 || a->bytes > HRI_MOST_TILE_BYTES)) {
         return hri_fail(HR_ERROR_INVALID, "%s: %s has %zu bytes, not 1 to %d",
-                        l->kernel->name, p->name, a->bytes, MOST_TILE_BYTES);
+                        l->kernel->name, p->name, a->bytes,
+                        HRI_MOST_TILE_BYTES);
     }
     return HR_OK;
 }

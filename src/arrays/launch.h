@@ -7,6 +7,10 @@
 
 #include "hal/hal.h"
 
+/* Of a TILE argument. More than any device has; the sum of all is kept in 32
+ * bits (CUDA), and once for each thread (host). */
+enum { HRI_MOST_TILE_BYTES = 1 << 28 };
+
 /* What a kernel is told of a view: that it is the elements from `first` on of
  * something larger, all of which indices count. */
 typedef struct hri_window {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arrays/launch.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "filter/piece.h"
@@ -35,14 +36,21 @@ static double sharers(hri_accelerator *const *accelerators, uint32_t count,
     return same;
 }
 
-static hr_status know_link(hri_accelerator *a, hr_context *context)
+/* Bytes a second to the accelerator and back, as pictures travel: through crews
+ * where ordinary memory does. What is not known is measured. */
+static hr_status know_link(const hri_filter_job *job, hri_accelerator *a,
+                           double *up, double *down)
 {
-    hr_status status = HR_OK;
-    if (!a->in_place && a->up == 0.0) {
-        pthread_mutex_lock(&context->lock);
-        status = hri_link_measure(a);
-        pthread_mutex_unlock(&context->lock);
+    pthread_mutex_lock(&job->context->lock);
+    hr_status status = hri_accelerator_link(a);
+    if (status == HR_OK && a->device->info.staged) {
+        status = hri_links_know(job->context);
     }
+    const hri_link *staged = &a->links[HRI_STAGED];
+    const bool crews = a->device->info.staged && staged->up > 0.0;
+    *up = crews ? staged->up : a->up;
+    *down = crews ? staged->down : a->down;
+    pthread_mutex_unlock(&job->context->lock);
     return status;
 }
 
@@ -50,24 +58,19 @@ static hr_status know_share(const hri_filter_job *job, double same,
                             hri_share *share)
 {
     hri_accelerator *a = share->accelerator;
-    const double elements = (double)job->out.rows * (double)job->out.cols;
-    hr_status status = hri_filter_rate(
-        job, a, elements * hri_filter_products(job), &share->rate);
-    if (status == HR_OK) {
-        status = know_link(a, job->context);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
+    const double products = (double)job->out.cols * hri_filter_products(job);
     const double bytes =
         (double)job->in.cols * (double)hr_type_size(job->in.type);
+    double up, down;
+    hr_status status = hri_filter_rate(job, a, &share->rate);
     share->rate /= same;
-    share->compute =
-        (double)job->out.cols * hri_filter_products(job) / share->rate;
-    share->link =
-        a->in_place ? 0.0 : same * bytes / (a->up < a->down ? a->up : a->down);
+    share->compute = products / share->rate;
+    if (status == HR_OK && !a->in_place) {
+        status = know_link(job, a, &up, &down);
+        share->link = same * bytes / (up < down ? up : down);
+    }
     share->row = share->compute > share->link ? share->compute : share->link;
-    return HR_OK;
+    return status;
 }
 
 /* The fastest first. */
@@ -110,7 +113,7 @@ static int64_t rows_that_fit(const hri_filter_job *job,
     int64_t low = 0, high = hri_ceil_div(rows, block);
     while (low < high) {
         const int64_t middle = low + (high - low + 1) / 2;
-        if (hri_piece_bytes(job, a, middle * block) <= room) {
+        if (hri_filter_piece_bytes(job, a, middle * block) <= room) {
             low = middle;
         } else {
             high = middle - 1;
@@ -121,47 +124,30 @@ static int64_t rows_that_fit(const hri_filter_job *job,
 
 /* How many rows at a time: a few pieces, so that they come while others are
  * worked on, but not so low that most of each is what neighbours have too. */
-static hr_status set_height(const hri_filter_job *job, hri_share *s)
+static void set_height(const hri_filter_job *job, hri_share *s)
 {
     const int64_t rows = s->last - s->first;
     s->height = rows;
-    if (in_place(s)) {
-        return HR_OK;
+    if (!in_place(s)) {
+        const int64_t least = hri_max(8 * job->window->reach, 256);
+        const int64_t wanted =
+            hri_min(hri_max(hri_ceil_div(rows, PIECES), least), rows);
+        s->height = rows_that_fit(job, s->accelerator, wanted, s->room);
     }
-    const int64_t least = hri_max(8 * job->window->reach, 256);
-    const int64_t wanted =
-        hri_min(hri_max(hri_ceil_div(rows, PIECES), least), rows);
-    hr_context *context = job->context;
-    pthread_mutex_lock(&context->lock);
-    const uint64_t room = hri_accelerator_room(s->accelerator);
-    pthread_mutex_unlock(&context->lock);
-    s->height = rows_that_fit(job, s->accelerator, wanted, room);
-    return s->height > 0
-               ? HR_OK
-               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "filter: %s may hold %llu bytes more, but %llu are "
-                          "the least for rows of %lld elements and a reach of "
-                          "%lld",
-                          s->accelerator->path, (unsigned long long)room,
-                          (unsigned long long)hri_piece_bytes(
-                              job, s->accelerator, hri_filter_block(job)),
-                          (long long)job->in.cols,
-                          (long long)job->window->reach);
 }
 
 /* Give the first `count` their rows, in whole blocks. */
-static hr_status cut(const hri_filter_job *job, hri_filter_plan *plan)
+static void cut(const hri_filter_job *job, hri_filter_plan *plan)
 {
     double speed = 0.0, before = 0.0;
     const int64_t rows = job->out.rows;
     const int64_t block = hri_filter_block(job);
     const int64_t blocks = hri_ceil_div(rows, block);
-    hr_status status = HR_OK;
     int64_t first = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
         speed += 1.0 / plan->shares[i].row;
     }
-    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < plan->count; i++) {
         hri_share *s = &plan->shares[i];
         before += 1.0 / s->row;
         const int64_t last =
@@ -172,22 +158,71 @@ static hr_status cut(const hri_filter_job *job, hri_filter_plan *plan)
         s->last = hri_min(last * block, rows);
         first = s->last;
         if (s->last > s->first) {
-            status = set_height(job, s);
+            set_height(job, s);
         }
     }
-    return status;
+}
+
+/* Whether the accelerator can do any of it: there must be room for a block of
+ * rows, and for what a strip works in. */
+static hr_status check_room(const hri_filter_job *job, hri_share *s)
+{
+    const hri_accelerator *a = s->accelerator;
+    const uint64_t scratch = hri_filter_piece_scratch(job, a);
+    if (scratch > HRI_MOST_TILE_BYTES) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "filter: %lld separable filters of %lld weights would "
+                        "work in %llu bytes, more than %d",
+                        (long long)job->factors.rank,
+                        (long long)hri_filter_extent(job),
+                        (unsigned long long)scratch, HRI_MOST_TILE_BYTES);
+    }
+    if (in_place(s)) {
+        return HR_OK;
+    }
+    const uint64_t least =
+        hri_filter_piece_bytes(job, a, hri_filter_block(job));
+    pthread_mutex_lock(&job->context->lock);
+    s->room = hri_accelerator_room(a);
+    pthread_mutex_unlock(&job->context->lock);
+    return least <= s->room
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "filter: %s may hold %llu bytes more, but %llu are "
+                          "the least for rows of %lld elements and a reach of "
+                          "%lld",
+                          a->path, (unsigned long long)s->room,
+                          (unsigned long long)least, (long long)job->in.cols,
+                          (long long)job->window->reach);
+}
+
+/* Those that can take part: plan->shares. Returns how many. */
+static hr_status list_shares(const hri_filter_job *job,
+                             hri_accelerator *const *accelerators,
+                             uint32_t count, hri_filter_plan *plan,
+                             uint32_t *found)
+{
+    hr_status status = HR_OK, refused = HR_OK;
+    *found = 0;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        hri_share *s = &plan->shares[*found];
+        *s = (hri_share){.accelerator = accelerators[i]};
+        const hr_status fits = check_room(job, s);
+        if (fits == HR_OK) {
+            status = know_share(
+                job, sharers(accelerators, count, accelerators[i]), s);
+            ++*found;
+        }
+        refused = fits != HR_OK ? fits : refused;
+    }
+    return status != HR_OK || *found > 0 ? status : refused;
 }
 
 hr_status hri_filter_plan_make(const hri_filter_job *job,
                                hri_accelerator *const *accelerators,
                                uint32_t count, hri_filter_plan *plan)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        plan->shares[i] = (hri_share){.accelerator = accelerators[i]};
-        status = know_share(job, sharers(accelerators, count, accelerators[i]),
-                            &plan->shares[i]);
-    }
+    hr_status status = list_shares(job, accelerators, count, plan, &count);
     if (status != HR_OK) {
         return status;
     }
@@ -203,5 +238,6 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
     }
     const hri_share *s = &plan->shares[0];
     plan->bound = s->link > s->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
-    return cut(job, plan);
+    cut(job, plan);
+    return HR_OK;
 }

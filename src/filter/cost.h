@@ -9,6 +9,7 @@
 /* Rows of out that an accelerator does, `height` at a time. */
 typedef struct hri_share {
     hri_accelerator *accelerator;
+    uint64_t room;  /* bytes of its memory */
     double rate;    /* multiplications and additions a second */
     double row;     /* seconds for a row, the more of the next two */
     double compute; /* arithmetic */
@@ -27,7 +28,7 @@ typedef struct hri_filter_plan {
 
 /* Plan job's method on these accelerators: shares has room for all of them,
  * whose memory limits count. HR_ERROR_OUT_OF_MEMORY, with the numbers, when
- * none has enough. */
+ * none has enough; HR_ERROR_UNSUPPORTED when the window is too much for all. */
 hr_status hri_filter_plan_make(const hri_filter_job *job,
                                hri_accelerator *const *accelerators,
                                uint32_t count, hri_filter_plan *plan);

@@ -156,12 +156,12 @@ static void choose(spans *s, const double *table, double tolerance,
 {
     const int64_t n = s->extent;
     double all = 0.0, left = 0.0;
-    memcpy(s->rest, table, (size_t)(n * n) * sizeof *table);
     for (int64_t i = 0; i < n * n; i++) {
-        all += fabs(table[i]);
+        s->rest[i] = ldexp(table[i], -f->exponent);
+        all += fabs(s->rest[i]);
     }
     left = all;
-    while (f->rank < s->count && left > tolerance * all) {
+    while (f->rank < s->count && (f->rank == 0 || left > tolerance * all)) {
         const double root = sqrt(bring_largest(s, f->rank));
         double *down = s->basis + f->rank * n, *across = s->core + f->rank * n;
         for (int64_t i = 0; i < n; i++) {
@@ -181,6 +181,19 @@ static void choose(spans *s, const double *table, double tolerance,
     f->rank = hri_max(f->rank, 1); /* a table of zeros is one filter of zeros */
 }
 
+/* That of the largest weight, whose squares may be out of range. */
+static int exponent_of(const hr_window *window)
+{
+    const int64_t n = 2 * window->reach + 1;
+    double largest = 0.0;
+    int exponent = 0;
+    for (int64_t i = 0; i < n * n; i++) {
+        largest = fmax(largest, fabs(window->values[i]));
+    }
+    (void)frexp(largest, &exponent);
+    return exponent;
+}
+
 hr_status hri_factors_find(const hr_window *window, double tolerance,
                            int64_t most, hri_factors *factors)
 {
@@ -190,7 +203,10 @@ hr_status hri_factors_find(const hr_window *window, double tolerance,
                .basis = calloc((size_t)(n * n), sizeof(double)),
                .core = calloc((size_t)(n * n), sizeof(double)),
                .rest = malloc(bytes)};
-    *factors = (hri_factors){.extent = n, .down = s.basis, .across = s.core};
+    *factors = (hri_factors){.extent = n,
+                             .exponent = exponent_of(window),
+                             .down = s.basis,
+                             .across = s.core};
     if (s.basis == NULL || s.core == NULL || s.rest == NULL) {
         free(s.rest);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -199,7 +215,8 @@ hr_status hri_factors_find(const hr_window *window, double tolerance,
     }
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
-            s.rest[j * n + i] = window->values[i * n + j];
+            s.rest[j * n + i] =
+                ldexp(window->values[i * n + j], -factors->exponent);
         }
     }
     span(&s, most);

@@ -113,7 +113,7 @@ int64_t hri_fft_edge(const hri_filter_job *job)
     for (int64_t power = LEAST; best == 0 || power <= MOST; power *= 2) {
         for (int64_t edge = power; edge <= power + power / 2;
              edge += power / 2) {
-            if (edge <= 4 * job->window->reach) {
+            if (edge < 4 * job->window->reach) {
                 continue;
             }
             const double turns = ceil(hri_fft_blocks(job, edge) / processors);

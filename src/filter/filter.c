@@ -167,7 +167,8 @@ static hr_status plan_method(call *c, hr_filter_method method)
 /* The fastest of those that are there and fit; the direct one is the last. */
 static hr_status find_fastest(call *c, hr_filter_method *fastest)
 {
-    double least = INFINITY;
+    double least = 0.0;
+    bool found = false;
     hr_status status = HR_OK;
     for (int i = HR_FILTER_FFT; i >= HR_FILTER_DIRECT; i--) {
         const hr_filter_method method = (hr_filter_method)i;
@@ -175,15 +176,16 @@ static hr_status find_fastest(call *c, hr_filter_method *fastest)
             continue;
         }
         status = plan_method(c, method);
-        if (status == HR_OK && c->plan.seconds < least) {
+        if (status == HR_OK && (!found || c->plan.seconds < least)) {
             least = c->plan.seconds;
             *fastest = method;
+            found = true;
         } else if (status != HR_OK && status != HR_ERROR_UNSUPPORTED &&
                    status != HR_ERROR_OUT_OF_MEMORY) {
             return status;
         }
     }
-    return least < INFINITY ? HR_OK : status;
+    return found ? HR_OK : status;
 }
 
 static hr_status choose_method(call *c)
@@ -203,13 +205,13 @@ static hr_status choose_method(call *c)
 
 static void *run_lane(void *data)
 {
-    while (hri_lane_step(data)) {
+    while (hri_filter_lane_step(data)) {
     }
     return NULL;
 }
 
 /* A thread for each lane but the first, which has the caller's. */
-static void run_side_by_side(hri_lane *lanes, uint32_t count)
+static void run_side_by_side(hri_filter_lane *lanes, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         lanes[i].thread = hri_threads_start(&lanes[i].accelerator->threads,
@@ -225,31 +227,31 @@ static void run_side_by_side(hri_lane *lanes, uint32_t count)
     }
 }
 
-static void run_in_turn(hri_lane *lanes, uint32_t count)
+static void run_in_turn(hri_filter_lane *lanes, uint32_t count)
 {
     bool more = true;
     while (more) {
         more = false;
         for (uint32_t i = 0; i < count; i++) {
-            more = hri_lane_step(&lanes[i]) || more;
+            more = hri_filter_lane_step(&lanes[i]) || more;
         }
     }
 }
 
 static hr_status run_lanes(const call *c, const hri_filter_tables *tables,
-                           hri_lane *lanes)
+                           hri_filter_lane *lanes)
 {
     const uint32_t count = c->plan.count;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         const hri_share *s = &c->plan.shares[i];
-        lanes[i] = (hri_lane){.job = &c->job,
-                              .tables = tables,
-                              .accelerator = s->accelerator,
-                              .next = s->first,
-                              .last = s->last,
-                              .height = s->height};
-        status = hri_lane_open(&lanes[i]);
+        lanes[i] = (hri_filter_lane){.job = &c->job,
+                                     .tables = tables,
+                                     .accelerator = s->accelerator,
+                                     .next = s->first,
+                                     .last = s->last,
+                                     .height = s->height};
+        status = hri_filter_lane_open(&lanes[i]);
     }
     if (status == HR_OK && c->job.options.one_thread) {
         run_in_turn(lanes, count);
@@ -257,7 +259,7 @@ static hr_status run_lanes(const call *c, const hri_filter_tables *tables,
         run_side_by_side(lanes, count);
     }
     for (uint32_t i = 0; i < count; i++) {
-        hri_lane_close(&lanes[i]);
+        hri_filter_lane_close(&lanes[i]);
     }
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         status = hri_error_raise(&lanes[i].error);
@@ -268,7 +270,7 @@ static hr_status run_lanes(const call *c, const hri_filter_tables *tables,
 static hr_status run(call *c)
 {
     hri_filter_tables tables = {0};
-    hri_lane *lanes = calloc(c->plan.count, sizeof *lanes);
+    hri_filter_lane *lanes = calloc(c->plan.count, sizeof *lanes);
     hr_status status = HR_OK;
     if (lanes == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
@@ -294,21 +296,25 @@ static bool is_empty(const call *c)
     return c->job.out.rows == 0 || c->job.out.cols == 0;
 }
 
-static hr_status prepare(call *c, hr_context *context, const hr_window *window,
-                         double scale, const hr_matrix pictures[2],
-                         const hr_filter_options *options, bool plan)
+/* What a caller passes. */
+typedef struct arguments {
+    hr_context *context;
+    const hr_window *window;
+    double scale;
+    hr_matrix in, out;
+    const hr_filter_options *options;
+    hr_filter_report *report; /* of a plan */
+} arguments;
+
+static hr_status prepare(call *c, const arguments *a, bool plan)
 {
-    if (context == NULL || window == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "filter: %s is NULL",
-                        context == NULL ? "the context" : "the window");
-    }
-    hr_status status = take_options(c, options);
+    hr_status status = take_options(c, a->options);
     if (status == HR_OK) {
-        status = hri_filter_job_init(&c->job, context, window, scale,
-                                     pictures[0], pictures[1], plan);
+        status = hri_filter_job_init(&c->job, a->context, a->window, a->scale,
+                                     a->in, a->out, plan);
     }
     if (status == HR_OK) {
-        status = choose_accelerators(c, context);
+        status = choose_accelerators(c, a->context);
     }
     if (status == HR_OK && is_empty(c)) {
         const hr_filter_method wanted = c->job.options.method;
@@ -330,11 +336,11 @@ static void finish(call *c)
 static void fill_report(const call *c, hr_filter_report *report)
 {
     const hri_filter_job *job = &c->job;
-    const bool separable = job->method == HR_FILTER_SEPARABLE;
+    const int64_t rank = hri_filter_rank(job);
     hr_filter_report r = {.size = sizeof r,
                           .method = job->method,
-                          .rank = separable ? job->factors.rank : 0,
-                          .window_error = separable ? job->factors.error : 0.0,
+                          .rank = rank,
+                          .window_error = rank > 0 ? job->factors.error : 0.0,
                           .seconds = c->plan.seconds,
                           .predicted = c->plan.seconds,
                           .bound = c->plan.bound};
@@ -358,21 +364,32 @@ static void fill_report(const call *c, hr_filter_report *report)
     *report = r;
 }
 
-hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
-                    hr_matrix in, hr_matrix out,
-                    const hr_filter_options *options)
+/* One filter at a time has a context: what there is room for is planned with
+ * what accelerators hold. */
+static hr_status do_one(const arguments *a,
+                        hr_status (*function)(const arguments *))
+{
+    if (a->context == NULL || a->window == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "filter: %s is NULL",
+                        a->context == NULL ? "the context" : "the window");
+    }
+    pthread_mutex_lock(&a->context->filters);
+    hr_status status = function(a);
+    pthread_mutex_unlock(&a->context->filters);
+    return status;
+}
+
+static hr_status filter_now(const arguments *a)
 {
     call c = {.start_ns = hri_clock_ns()};
-    const hr_matrix pictures[] = {in, out};
-    const hr_traffic before = hr_context_traffic(context);
-    hr_status status =
-        prepare(&c, context, window, scale, pictures, options, false);
+    hr_status status = prepare(&c, a, false);
+    const hr_traffic before = hr_context_traffic(a->context);
     if (status == HR_OK && !is_empty(&c)) {
         status = run(&c);
     }
     hr_filter_report *report = c.job.options.report;
     if (status == HR_OK && report != NULL) {
-        const hr_traffic after = hr_context_traffic(context);
+        const hr_traffic after = hr_context_traffic(a->context);
         fill_report(&c, report);
         report->seconds = (double)(hri_clock_ns() - c.start_ns) * 1e-9;
         report->host_to_device = after.up - before.up;
@@ -382,13 +399,31 @@ hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
     return status;
 }
 
+static hr_status plan_only(const arguments *a)
+{
+    call c = {.start_ns = hri_clock_ns()};
+    hr_status status = prepare(&c, a, true);
+    if (status == HR_OK) {
+        fill_report(&c, a->report);
+    }
+    finish(&c);
+    return status;
+}
+
+hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
+                    hr_matrix in, hr_matrix out,
+                    const hr_filter_options *options)
+{
+    const arguments a = {context, window, scale, in, out, options, NULL};
+    return do_one(&a, filter_now);
+}
+
 hr_status hr_filter_plan(hr_context *context, const hr_window *window,
                          double scale, hr_matrix in, hr_matrix out,
                          const hr_filter_options *options,
                          hr_filter_report *report)
 {
-    call c = {.start_ns = hri_clock_ns()};
-    const hr_matrix pictures[] = {in, out};
+    const arguments a = {context, window, scale, in, out, options, report};
     if (report == NULL || report->size != sizeof *report) {
         return hri_fail(HR_ERROR_INVALID,
                         report == NULL ? "filter plan: the report is NULL"
@@ -396,11 +431,5 @@ hr_status hr_filter_plan(hr_context *context, const hr_window *window,
                                          "is %u, wants %zu",
                         report == NULL ? 0 : report->size, sizeof *report);
     }
-    hr_status status =
-        prepare(&c, context, window, scale, pictures, options, true);
-    if (status == HR_OK) {
-        fill_report(&c, report);
-    }
-    finish(&c);
-    return status;
+    return do_one(&a, plan_only);
 }

@@ -42,6 +42,25 @@ static hr_status check_numbers(const hri_filter_job *job, hr_type type)
     return HR_OK;
 }
 
+/* Products with the scale are what sums are made with. */
+static hr_status check_weights(const hr_window *window, double scale,
+                               hr_type type)
+{
+    const double most = type == HR_F32 ? FLT_MAX : DBL_MAX;
+    const int64_t n = 2 * window->reach + 1;
+    for (int64_t i = 0; i < n * n; i++) {
+        if (fabs(scale * window->values[i]) > most) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "filter: the scale %g times w(%lld, %lld) = %g is "
+                            "more than %s can hold",
+                            scale, (ll)(i / n - window->reach),
+                            (ll)(i % n - window->reach), window->values[i],
+                            hr_type_name(type));
+        }
+    }
+    return HR_OK;
+}
+
 static hr_status check_matrices(const hr_matrix *in, const hr_matrix *out,
                                 bool plan)
 {
@@ -95,12 +114,12 @@ static void cut_out(hri_filter_job *job)
     }
     hr_matrix *out = &job->out;
     const int64_t reach = job->window->reach;
-    const int64_t first = reach * (out->row_stride + 1);
     job->top = job->left = reach;
     out->rows = hri_max(out->rows - 2 * reach, 0);
     out->cols = hri_max(out->cols - 2 * reach, 0);
     if (out->data != NULL && out->rows > 0 && out->cols > 0) {
-        out->data = (char *)out->data + (size_t)first * hr_type_size(out->type);
+        const size_t first = (size_t)(reach * (out->row_stride + 1));
+        out->data = (char *)out->data + first * hr_type_size(out->type);
     }
 }
 
@@ -113,6 +132,9 @@ hr_status hri_filter_job_init(hri_filter_job *job, hr_context *context,
     hr_status status = check_matrices(&in, &out, plan);
     if (status == HR_OK) {
         status = check_numbers(job, in.type);
+    }
+    if (status == HR_OK) {
+        status = check_weights(window, scale, in.type);
     }
     const bool turned = out.col_stride != 1;
     if (status == HR_OK) {
@@ -177,6 +199,11 @@ void hri_filter_job_finish(hri_filter_job *job)
 int64_t hri_filter_extent(const hri_filter_job *job)
 {
     return 2 * job->window->reach + 1;
+}
+
+int64_t hri_filter_rank(const hri_filter_job *job)
+{
+    return job->method == HR_FILTER_SEPARABLE ? job->factors.rank : 0;
 }
 
 double hri_filter_products(const hri_filter_job *job)

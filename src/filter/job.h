@@ -35,6 +35,9 @@ hr_status hri_filter_job_turn(hri_filter_job *job);
 /* 2 reach + 1 */
 int64_t hri_filter_extent(const hri_filter_job *job);
 
+/* How many separable filters; 0: another method. */
+int64_t hri_filter_rank(const hri_filter_job *job);
+
 /* Multiplications and additions for an element of out, or what makes up for
  * them. */
 double hri_filter_products(const hri_filter_job *job);

@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 
-hr_status hri_lane_open(hri_lane *lane)
+hr_status hri_filter_lane_open(hri_filter_lane *lane)
 {
     hr_context *context = lane->job->context;
     const uint32_t index =
@@ -18,16 +18,17 @@ hr_status hri_lane_open(hri_lane *lane)
     return status;
 }
 
-static hr_status begin(hri_lane *lane, hri_piece *piece, hr_queue *queue)
+static hr_status begin(hri_filter_lane *lane, hri_filter_piece *piece,
+                       hr_queue *queue)
 {
     const int64_t last = hri_min(lane->next + lane->height, lane->last);
-    hr_status status = hri_piece_finish(piece);
+    hr_status status = hri_filter_piece_finish(piece);
     if (status == HR_OK) {
-        status = hri_piece_init(piece, lane->job, lane->accelerator, lane->next,
-                                last);
+        status = hri_filter_piece_init(piece, lane->job, lane->accelerator,
+                                       lane->next, last);
     }
     if (status == HR_OK) {
-        status = hri_piece_launch(piece, lane->job, lane->tables, queue);
+        status = hri_filter_piece_launch(piece, lane->job, lane->tables, queue);
     }
     if (status == HR_OK) { /* it goes home as soon as it is there */
         status = hr_synchronize_async(hr_view_of(piece->out), NULL);
@@ -36,7 +37,7 @@ static hr_status begin(hri_lane *lane, hri_piece *piece, hr_queue *queue)
     return status;
 }
 
-bool hri_lane_step(hri_lane *lane)
+bool hri_filter_lane_step(hri_filter_lane *lane)
 {
     if (lane->next >= lane->last || lane->error.status != HR_OK) {
         return false;
@@ -48,11 +49,11 @@ bool hri_lane_step(hri_lane *lane)
     return true;
 }
 
-void hri_lane_close(hri_lane *lane)
+void hri_filter_lane_close(hri_filter_lane *lane)
 {
     for (uint64_t i = 0; i < 2; i++) { /* the older one first */
-        hri_error_keep(&lane->error,
-                       hri_piece_finish(&lane->pieces[(lane->count + i) % 2]));
+        hri_error_keep(&lane->error, hri_filter_piece_finish(
+                                         &lane->pieces[(lane->count + i) % 2]));
     }
     for (int i = 0; i < 2; i++) {
         hr_queue_destroy(lane->queues[i]);

@@ -41,13 +41,14 @@ static hr_status wrap(const hri_filter_job *job, const hr_matrix *m,
                          last - first > 1 ? row : 0, array);
 }
 
-hr_status hri_piece_init(hri_piece *piece, const hri_filter_job *job,
-                         const hri_accelerator *accelerator, int64_t first,
-                         int64_t last)
+hr_status hri_filter_piece_init(hri_filter_piece *piece,
+                                const hri_filter_job *job,
+                                const hri_accelerator *accelerator,
+                                int64_t first, int64_t last)
 {
     int64_t from, to;
     find_rows(job, first, last, &from, &to);
-    *piece = (hri_piece){.first = first, .last = last};
+    *piece = (hri_filter_piece){.first = first, .last = last};
     hr_status status = wrap(job, &job->in, from, to, &piece->in);
     if (status == HR_OK) {
         status = wrap(job, &job->out, first, last, &piece->out);
@@ -63,26 +64,43 @@ hr_status hri_piece_init(hri_piece *piece, const hri_filter_job *job,
     return status;
 }
 
-static hri_filter_shape shape_of(const hri_piece *piece,
+static hri_filter_shape shape_of(const hri_filter_piece *piece,
                                  const hri_filter_job *job, bool folded)
 {
-    hri_filter_shape shape = {
-        .reach = job->window->reach,
-        .rank = job->method == HR_FILTER_SEPARABLE ? job->factors.rank : 0,
-        .rows = job->in.rows,
-        .cols = job->in.cols,
-        .top = job->top + piece->first,
-        .left = job->left,
-        .edges = job->options.edges,
-        .folded = folded};
+    hri_filter_shape shape = {.reach = job->window->reach,
+                              .rank = hri_filter_rank(job),
+                              .rows = job->in.rows,
+                              .cols = job->in.cols,
+                              .top = job->top + piece->first,
+                              .left = job->left,
+                              .edges = job->options.edges,
+                              .folded = folded};
     int64_t to;
     find_rows(job, piece->first, piece->last, &shape.first, &to);
     return shape;
 }
 
+uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
+                                  const hri_accelerator *accelerator)
+{
+    int64_t elements = 0;
+    if (job->method == HR_FILTER_FFT) {
+        elements = hri_fft_scratch(hri_fft_edge(job));
+    } else if (hri_filter_strips(job->context, accelerator)) {
+        elements = hri_strip_scratch(job->window->reach, hri_filter_rank(job));
+    }
+    return (uint64_t)elements * hr_type_size(job->in.type);
+}
+
+static hr_argument scratch_of(const hri_filter_job *job, const hr_queue *queue)
+{
+    return hr_tile_bytes(
+        (size_t)hri_filter_piece_scratch(job, queue->accelerator));
+}
+
 /* Items enough for all threads, strips side by side first; where there are few
  * strips, each is cut into some of at least a window's height. */
-static hr_status launch_strips(const hri_piece *piece,
+static hr_status launch_strips(const hri_filter_piece *piece,
                                const hri_filter_job *job,
                                const hri_filter_tables *t, hr_queue *queue,
                                hr_argument constant)
@@ -99,8 +117,6 @@ static hr_status launch_strips(const hri_piece *piece,
     shape.height = hri_ceil_div(hri_max(hri_ceil_div(rows, parts), least),
                                 HRI_STRIP_BLOCK) *
                    HRI_STRIP_BLOCK;
-    const size_t scratch = (size_t)hri_strip_scratch(shape.reach, shape.rank) *
-                           hr_type_size(job->in.type);
     const hr_argument arguments[] = {hr_in(hr_view_of(piece->in)),
                                      hr_in(hr_view_of(t->apron.array)),
                                      hr_in(hr_view_of(t->strip_across.array)),
@@ -108,7 +124,7 @@ static hr_status launch_strips(const hri_piece *piece,
                                      hr_out(hr_view_of(piece->out)),
                                      hr_value(&shape, sizeof shape),
                                      constant,
-                                     hr_tile_bytes(scratch)};
+                                     scratch_of(job, queue)};
     const hr_extent one = hr_extent2(1, 1);
     return hr_launch(
         queue, single ? &hri_filter_strip_float : &hri_filter_strip_double,
@@ -117,7 +133,8 @@ static hr_status launch_strips(const hri_piece *piece,
 }
 
 /* Two items for each thread, which take the blocks in turns. */
-static hr_status launch_fft(const hri_piece *piece, const hri_filter_job *job,
+static hr_status launch_fft(const hri_filter_piece *piece,
+                            const hri_filter_job *job,
                             const hri_filter_tables *t, hr_queue *queue,
                             hr_argument constant)
 {
@@ -129,22 +146,20 @@ static hr_status launch_fft(const hri_piece *piece, const hri_filter_job *job,
                            hri_ceil_div(job->out.cols, valid);
     const int64_t most =
         ITEMS_EACH * (int64_t)queue->accelerator->device->info.compute_units;
-    const size_t scratch =
-        (size_t)hri_fft_scratch(t->fft->edge) * hr_type_size(job->in.type);
     const hr_argument arguments[] = {hr_in(hr_view_of(piece->in)),
                                      hr_in(hr_view_of(t->apron.array)),
                                      hr_out(hr_view_of(piece->out)),
                                      hr_value(&shape, sizeof shape),
                                      constant,
                                      hr_value(t->fft, sizeof *t->fft),
-                                     hr_tile_bytes(scratch)};
+                                     scratch_of(job, queue)};
     const hr_extent one = hr_extent1(1);
     return hr_launch(queue,
                      single ? &hri_filter_fft_float : &hri_filter_fft_double,
                      hr_extent1(hri_min(blocks, most)), &one, arguments, 7);
 }
 
-static hr_status launch_direct(const hri_piece *piece,
+static hr_status launch_direct(const hri_filter_piece *piece,
                                const hri_filter_job *job,
                                const hri_filter_tables *t, hr_queue *queue,
                                hr_argument constant)
@@ -163,7 +178,7 @@ static hr_status launch_direct(const hri_piece *piece,
         &tile, arguments, 6);
 }
 
-static hr_status launch_separable(const hri_piece *piece,
+static hr_status launch_separable(const hri_filter_piece *piece,
                                   const hri_filter_job *job,
                                   const hri_filter_tables *t, hr_queue *queue,
                                   hr_argument constant)
@@ -191,8 +206,10 @@ static hr_status launch_separable(const hri_piece *piece,
     return status;
 }
 
-hr_status hri_piece_launch(const hri_piece *piece, const hri_filter_job *job,
-                           const hri_filter_tables *tables, hr_queue *queue)
+hr_status hri_filter_piece_launch(const hri_filter_piece *piece,
+                                  const hri_filter_job *job,
+                                  const hri_filter_tables *tables,
+                                  hr_queue *queue)
 {
     const double wide = job->options.constant;
     const float narrow = (float)wide;
@@ -210,7 +227,7 @@ hr_status hri_piece_launch(const hri_piece *piece, const hri_filter_job *job,
                : launch_separable(piece, job, tables, queue, constant);
 }
 
-hr_status hri_piece_finish(hri_piece *piece)
+hr_status hri_filter_piece_finish(hri_filter_piece *piece)
 {
     hr_status status = HR_OK;
     if (piece->out != NULL) {
@@ -219,24 +236,27 @@ hr_status hri_piece_finish(hri_piece *piece)
     hr_array_destroy(piece->planes);
     hr_array_destroy(piece->out);
     hr_array_destroy(piece->in);
-    *piece = (hri_piece){0};
+    *piece = (hri_filter_piece){0};
     return status;
 }
 
-uint64_t hri_piece_bytes(const hri_filter_job *job,
-                         const hri_accelerator *accelerator, int64_t rows)
+uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
+                                const hri_accelerator *accelerator,
+                                int64_t rows)
 {
     const uint64_t element = hr_type_size(job->in.type);
     const uint64_t in_row = (uint64_t)job->in.cols * element + ROW_BYTES;
-    const uint64_t n = (uint64_t)hri_filter_extent(job);
     const uint64_t out_row = (uint64_t)job->out.cols * element + ROW_BYTES;
-    const uint64_t seen = (uint64_t)rows + n - 1;
-    const uint64_t rank =
-        job->method == HR_FILTER_SEPARABLE ? (uint64_t)job->factors.rank : 0;
-    uint64_t piece = seen * in_row + (uint64_t)rows * out_row;
+    const int64_t n = hri_filter_extent(job), rank = hri_filter_rank(job);
+    rows = hri_min(rows, job->out.rows);
+    const int64_t between = rows + n - 1;
+    const int64_t seen = hri_min(between, job->in.rows);
+    uint64_t piece = (uint64_t)seen * in_row + (uint64_t)rows * out_row;
     if (!hri_filter_strips(job->context, accelerator)) {
-        piece += rank * seen * out_row;
+        piece += (uint64_t)(rank * between) * out_row;
     }
-    const uint64_t weights = n * (rank > 0 ? 2 * rank : n) * element;
-    return 2 * piece + n * in_row + weights + 8 * (uint64_t)SPARE_BYTES;
+    const uint64_t weights =
+        (uint64_t)(n * (rank > 0 ? 2 * rank : n)) * element;
+    return 2 * piece + (uint64_t)n * in_row + weights +
+           8 * (uint64_t)SPARE_BYTES;
 }

@@ -11,10 +11,10 @@
 #include "runtime/runtime.h"
 
 /* Rows [first, last) of out, what they need of in, and what is between. */
-typedef struct hri_piece {
+typedef struct hri_filter_piece {
     int64_t first, last;
     hr_array *in, *out, *planes;
-} hri_piece;
+} hri_filter_piece;
 
 /* Whether the accelerator filters in strips (strip.h) or by the kernels of
  * kernels/dialect/filter.c, which is all that can be checked. */
@@ -23,39 +23,47 @@ bool hri_filter_strips(const hr_context *context,
 
 /* Make the arrays of rows [first, last); enqueue the kernels; wait and forget.
  * finish accepts a piece that is made in part, or not at all. */
-hr_status hri_piece_init(hri_piece *piece, const hri_filter_job *job,
-                         const hri_accelerator *accelerator, int64_t first,
-                         int64_t last);
-hr_status hri_piece_launch(const hri_piece *piece, const hri_filter_job *job,
-                           const hri_filter_tables *tables, hr_queue *queue);
-hr_status hri_piece_finish(hri_piece *piece);
+hr_status hri_filter_piece_init(hri_filter_piece *piece,
+                                const hri_filter_job *job,
+                                const hri_accelerator *accelerator,
+                                int64_t first, int64_t last);
+hr_status hri_filter_piece_launch(const hri_filter_piece *piece,
+                                  const hri_filter_job *job,
+                                  const hri_filter_tables *tables,
+                                  hr_queue *queue);
+hr_status hri_filter_piece_finish(hri_filter_piece *piece);
+
+/* Bytes that each thread works in; 0: there is nothing of the kind. */
+uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
+                                  const hri_accelerator *accelerator);
 
 /* Bytes that an accelerator with memory of its own needs for pieces of `rows`
  * rows, two of them, and the tables. */
-uint64_t hri_piece_bytes(const hri_filter_job *job,
-                         const hri_accelerator *accelerator, int64_t rows);
+uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
+                                const hri_accelerator *accelerator,
+                                int64_t rows);
 
 /* An accelerator at work on rows [next, last) of out, `height` at a time, in
  * two queues: one piece moves while the other is worked on. */
-typedef struct hri_lane {
+typedef struct hri_filter_lane {
     const hri_filter_job *job;
     const hri_filter_tables *tables;
     hri_accelerator *accelerator;
     hr_queue *queues[2];
-    hri_piece pieces[2];
+    hri_filter_piece pieces[2];
     int64_t next, last, height;
     uint64_t count; /* pieces begun */
     hri_error error;
     hri_thread *thread;
-} hri_lane;
+} hri_filter_lane;
 
-hr_status hri_lane_open(hri_lane *lane);
+hr_status hri_filter_lane_open(hri_filter_lane *lane);
 
 /* Begin one more piece, when the one before the last is done; false when there
  * was nothing left, or something failed. */
-bool hri_lane_step(hri_lane *lane);
+bool hri_filter_lane_step(hri_filter_lane *lane);
 
 /* Wait for all, and free what the lane has. */
-void hri_lane_close(hri_lane *lane);
+void hri_filter_lane_close(hri_filter_lane *lane);
 
 #endif

@@ -20,11 +20,11 @@ enum {
 /* What takes at least so long is not ruled by latency. */
 static const double long_enough = 1e-2;
 
-/* Jobs of fewer products are planned with a rate that is known or guessed: they
- * take less time than measuring. For transforms it is guessed so low that they
- * are left alone. */
-static const double small_products = 1e9, guessed_rate = 1e10;
-static const double small_transforms = 5e7, guessed_transform_rate = 1e8;
+/* Jobs of fewer products, directly, are planned with a rate that is known or
+ * guessed: they take less time than measuring. For transforms it is guessed so
+ * low that their library is not even loaded. */
+static const double small_products = 1e9, guessed_rate = 1e10,
+                    guessed_transform_rate = 1e8;
 
 static const char *const names[HRI_FILTER_RATES] = {
     "filter-direct-f32", "filter-separable-f32", "filter-fft-f32",
@@ -38,7 +38,8 @@ static uint32_t rate_index(const hri_filter_job *job)
 
 /* The shortest of some launches of a piece after a first one, which brings its
  * data. */
-static hr_status time_launch(const hri_piece *piece, const hri_filter_job *job,
+static hr_status time_launch(const hri_filter_piece *piece,
+                             const hri_filter_job *job,
                              const hri_filter_tables *tables, hr_queue *queue,
                              double *seconds)
 {
@@ -46,7 +47,7 @@ static hr_status time_launch(const hri_piece *piece, const hri_filter_job *job,
     hr_status status = HR_OK;
     for (int i = 0; i < TRIES && status == HR_OK; i++) {
         const uint64_t start = hri_clock_ns();
-        status = hri_piece_launch(piece, job, tables, queue);
+        status = hri_filter_piece_launch(piece, job, tables, queue);
         if (status == HR_OK) {
             status = hr_queue_finish(queue);
         }
@@ -63,16 +64,16 @@ static hr_status measure_rows(hri_filter_job *job,
                               double *seconds)
 {
     hri_filter_tables tables = {0};
-    hri_piece piece = {0};
+    hri_filter_piece piece = {0};
     job->in.rows = job->out.rows = rows;
     hr_status status = hri_filter_tables_init(&tables, job);
     if (status == HR_OK) {
-        status = hri_piece_init(&piece, job, accelerator, 0, rows);
+        status = hri_filter_piece_init(&piece, job, accelerator, 0, rows);
     }
     if (status == HR_OK) {
         status = time_launch(&piece, job, &tables, queue, seconds);
     }
-    hr_status finished = hri_piece_finish(&piece);
+    hr_status finished = hri_filter_piece_finish(&piece);
     hri_filter_tables_finish(&tables);
     status = status == HR_OK ? finished : status;
     if (status == HR_OK) {
@@ -82,9 +83,10 @@ static hr_status measure_rows(hri_filter_job *job,
     return status;
 }
 
-/* Larger and larger pictures; one that does not fit ends it. */
+/* Larger and larger pictures; one that does not fit ends it. *settled: what was
+ * found will be true of others, too. */
 static hr_status measure_pictures(hri_filter_job *job, hri_accelerator *a,
-                                  double *rate)
+                                  double *rate, bool *settled)
 {
     hr_queue *queue = NULL;
     double seconds = 0.0;
@@ -97,6 +99,7 @@ static hr_status measure_pictures(hri_filter_job *job, hri_accelerator *a,
         status = measure_rows(job, a, queue, rows, rate, &seconds);
     }
     hr_queue_destroy(queue);
+    *settled = status == HR_OK && job->context->findings == NULL;
     if (status == HR_ERROR_OUT_OF_MEMORY) {
         *rate = *rate > 0.0 ? *rate : guessed_rate;
         status = HR_OK;
@@ -105,7 +108,7 @@ static hr_status measure_pictures(hri_filter_job *job, hri_accelerator *a,
 }
 
 static hr_status measure(const hri_filter_job *like, hri_accelerator *a,
-                         double *rate)
+                         double *rate, bool *settled)
 {
     const hr_type type = like->in.type;
     const size_t count = (size_t)MOST_ROWS * COLS;
@@ -126,7 +129,7 @@ static hr_status measure(const hri_filter_job *like, hri_accelerator *a,
     if (status == HR_OK) {
         job.in = hr_matrix_row_major(in, type, MOST_ROWS, COLS, 0);
         job.out = hr_matrix_row_major(out, type, MOST_ROWS, COLS, 0);
-        status = measure_pictures(&job, a, rate);
+        status = measure_pictures(&job, a, rate, settled);
     }
     hri_filter_job_finish(&job);
     free(in);
@@ -144,12 +147,20 @@ static void set_rate(hri_accelerator *accelerator, uint32_t index, double rate)
     } while (a != NULL && a != accelerator);
 }
 
+/* Weights times elements. */
+static bool is_small(const hri_filter_job *job)
+{
+    const double n = (double)hri_filter_extent(job);
+    return n * n * (double)job->out.rows * (double)job->out.cols <
+           small_products;
+}
+
 hr_status hri_filter_rate(const hri_filter_job *job,
-                          hri_accelerator *accelerator, double products,
-                          double *rate)
+                          hri_accelerator *accelerator, double *rate)
 {
     const uint32_t index = rate_index(job);
     hr_context *context = job->context;
+    bool settled = false;
     pthread_mutex_lock(&context->lock);
     double known = accelerator->filter_rates[index];
     if (known == 0.0 &&
@@ -157,17 +168,18 @@ hr_status hri_filter_rate(const hri_filter_job *job,
         set_rate(accelerator, index, known);
     }
     pthread_mutex_unlock(&context->lock);
-    const bool transforms = job->method == HR_FILTER_FFT;
     hr_status status = HR_OK;
-    if (known == 0.0 &&
-        products < (transforms ? small_transforms : small_products)) {
-        known = transforms ? guessed_transform_rate : guessed_rate;
+    if (known == 0.0 && is_small(job)) {
+        known = job->method == HR_FILTER_FFT ? guessed_transform_rate
+                                             : guessed_rate;
     } else if (known == 0.0) {
-        status = measure(job, accelerator, &known);
+        status = measure(job, accelerator, &known, &settled);
         if (status == HR_OK) {
             pthread_mutex_lock(&context->lock);
             set_rate(accelerator, index, known);
-            hri_facts_keep(names[index], accelerator->key, known);
+            if (settled) {
+                hri_facts_keep(names[index], accelerator->key, known);
+            }
             pthread_mutex_unlock(&context->lock);
         }
     }

@@ -7,11 +7,10 @@
 #include "runtime/runtime.h"
 
 /* Multiplications and additions a second by job's method and type: measured on
- * first use with a small picture, and kept, also for later processes; where
- * that would take longer than a job of so many, it is guessed. Takes the
- * context's lock. */
+ * first use with a small picture, and kept, also for later processes. Guessed,
+ * and not kept for those, where measuring would take longer than the job or
+ * finds no memory. Takes the context's lock. */
 hr_status hri_filter_rate(const hri_filter_job *job,
-                          hri_accelerator *accelerator, double products,
-                          double *rate);
+                          hri_accelerator *accelerator, double *rate);
 
 #endif

@@ -8,6 +8,7 @@
 typedef struct hri_rows {
     hri_filter_shape shape;
     const void *in, *apron;
+    int64_t in_rows;
     int64_t in_stride, apron_stride; /* elements */
     double constant;
 } hri_rows;

@@ -25,22 +25,32 @@ enum { HRI_STRIP_COLS = 64, HRI_STRIP_BLOCK = 12 };
  * set of a cache. */
 enum { HRI_STRIP_GAP = 16 };
 
-/* Rows that are done between two moves of the ring: whole blocks. */
-static inline int64_t hri_strip_rows(int64_t reach)
-{
-    const int64_t rows = 8 * reach > 48 ? 8 * reach : 48;
-    return (rows + HRI_STRIP_BLOCK - 1) / HRI_STRIP_BLOCK * HRI_STRIP_BLOCK;
-}
-
 /* A row of a strip with what windows reach on both sides. */
 static inline int64_t hri_strip_line(int64_t reach)
 {
     return (HRI_STRIP_COLS + 2 * reach + 15) / 16 * 16;
 }
 
+/* Rows that are done between two moves of the ring, whole blocks: as many as
+ * let it stay in the second cache, up to four times what moves; never less than
+ * that. */
+static inline int64_t hri_strip_rows(int64_t reach, int64_t rank)
+{
+    enum { CACHED = 1 << 19 }; /* elements */
+    const int64_t seen = 2 * reach;
+    const int64_t row =
+        rank == 0 ? hri_strip_line(reach) : rank * HRI_STRIP_COLS;
+    int64_t rows = CACHED / row - seen;
+    rows = rows > 4 * seen ? 4 * seen : rows;
+    rows = rows < seen ? seen : rows;
+    rows = rows < 4 * HRI_STRIP_BLOCK ? 4 * HRI_STRIP_BLOCK : rows;
+    return (rows + HRI_STRIP_BLOCK - 1) / HRI_STRIP_BLOCK * HRI_STRIP_BLOCK;
+}
+
+/* Elements that a strip works in. */
 static inline int64_t hri_strip_scratch(int64_t reach, int64_t rank)
 {
-    const int64_t ring = hri_strip_rows(reach) + 2 * reach;
+    const int64_t ring = hri_strip_rows(reach, rank) + 2 * reach;
     const int64_t line = hri_strip_line(reach);
     return rank == 0 ? ring * line
                      : line + rank * (ring * HRI_STRIP_COLS + HRI_STRIP_GAP);

@@ -82,19 +82,17 @@ static hr_status make_direct(hri_filter_tables *t, const hri_filter_job *job)
     return status;
 }
 
-/* Whether all filters along rows are symmetric, up to rounding. */
-static bool is_symmetric(const hri_factors *f)
+/* Whether all rows of weights are symmetric: filters along them then are, but
+ * for rounding. */
+static bool is_symmetric(const hr_window *window)
 {
-    const double noise = 1e-13;
+    const int64_t n = 2 * window->reach + 1;
     bool same = true;
-    for (int64_t k = 0; k < f->rank; k++) {
-        const double *x = f->across + k * f->extent;
-        double largest = 0.0, most = 0.0;
-        for (int64_t j = 0; j < f->extent; j++) {
-            largest = fmax(largest, fabs(x[j]));
-            most = fmax(most, fabs(x[j] - x[f->extent - 1 - j]));
+    for (int64_t i = 0; i < n && same; i++) {
+        const double *row = window->values + i * n;
+        for (int64_t j = 0; j < window->reach; j++) {
+            same = same && row[j] == row[n - 1 - j];
         }
-        same = same && most <= noise * largest;
     }
     return same;
 }
@@ -105,16 +103,18 @@ static void fill_separable(const hri_filter_tables *t,
     const hri_factors *f = &job->factors;
     const int64_t n = f->extent, reach = job->window->reach;
     const hr_type type = job->in.type;
+    const double scale = ldexp(job->scale, f->exponent);
     for (int64_t k = 0; k < f->rank; k++) {
         for (int64_t i = 0; i < n; i++) {
-            const double down = job->scale * f->down[k * n + i];
-            const double across = f->across[k * n + i];
+            const double down = scale * f->down[k * n + i];
+            double across = f->across[k * n + i];
             put(&t->across, type, k * n + i, across);
             put(&t->down, type, k * n + i, down);
             put(&t->strip_down, type, k * n + n - 1 - i, down);
             if (!t->folded) {
                 put(&t->strip_across, type, i * f->rank + k, across);
             } else if (i >= reach) { /* the middle meets itself */
+                across = (across + f->across[k * n + n - 1 - i]) / 2.0;
                 put(&t->strip_across, type, (i - reach) * f->rank + k,
                     i > reach ? across : across / 2.0);
             }
@@ -136,7 +136,7 @@ static hr_status make_separable(hri_filter_tables *t, const hri_filter_job *job)
         status = make(job, hr_extent1(f->rank * f->extent), &t->strip_down);
     }
     if (status == HR_OK) {
-        t->folded = is_symmetric(f);
+        t->folded = is_symmetric(job->window);
         fill_separable(t, job);
     }
     return status;

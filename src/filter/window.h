@@ -10,10 +10,11 @@ struct hr_window {
     double values[]; /* [2 reach + 1][2 reach + 1] */
 };
 
-/* w(i, j) = sum over k < rank of down[k][i] across[k][j], i and j from 0 to
- * extent - 1, but for error * sum |w| in all. */
+/* w(i, j) = 2^exponent times the sum over k < rank of down[k][i] across[k][j],
+ * i and j from 0 to extent - 1, but for error * sum |w| in all. */
 typedef struct hri_factors {
     int64_t extent, rank; /* extent: 2 reach + 1 */
+    int exponent;
     double *down, *across;
     double error;
 } hri_factors;

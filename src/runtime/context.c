@@ -174,6 +174,7 @@ static hr_status make_context(hri_machine *machine,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
     }
     pthread_mutex_init(&context->lock, NULL);
+    pthread_mutex_init(&context->filters, NULL);
     pthread_mutex_init(&context->log_lock, NULL);
     context->log = options->log;
     context->log_data = options->log_data;
@@ -246,6 +247,7 @@ void hr_context_destroy(hr_context *context)
     hri_pool_destroy(context->pool);
     free(context->machine);
     pthread_mutex_destroy(&context->log_lock);
+    pthread_mutex_destroy(&context->filters);
     pthread_mutex_destroy(&context->lock);
     free(context);
 }

@@ -88,7 +88,8 @@ typedef struct hri_accelerator {
 } hri_accelerator;
 
 struct hr_context {
-    pthread_mutex_t lock; /* one engine call at a time */
+    pthread_mutex_t lock;    /* one engine call at a time */
+    pthread_mutex_t filters; /* one of hr_filter; before lock */
     hri_accelerator *accelerators;
     uint32_t accelerator_count; /* at least 1, unless: */
     bool may_be_empty;

@@ -65,6 +65,11 @@ hr_status hri_host_multiply(const hri_gemm *gemm)
     return status;
 }
 
+uint32_t hri_host_thread_count(void)
+{
+    return hri_pool_threads(pool);
+}
+
 void hri_host_share_out(int64_t count, void (*function)(void *, int64_t),
                         void *data)
 {

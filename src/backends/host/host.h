@@ -47,7 +47,8 @@ hr_status hri_host_event_create(hri_device *device, hri_event **event);
 
 /* host.c: multiply now, one product at a time in the whole process. */
 hr_status hri_host_multiply(const hri_gemm *gemm);
-/* host.c: call function(data, 0 .. count - 1) by all threads. */
+/* host.c: call function(data, 0 .. count - 1) by all threads, so many. */
+uint32_t hri_host_thread_count(void);
 void hri_host_share_out(int64_t count, void (*function)(void *, int64_t),
                         void *data);
 

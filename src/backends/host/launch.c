@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of the caller's, compiled into the program: a call does a tile, and
  * the threads of the pool share them out. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "backends/host/host.h"
@@ -13,8 +14,11 @@ struct host_launch {
     const hr_kernel *kernel;
     hr_domain domain;
     int64_t tiles, batch; /* all, and how many a thread takes at once */
-    size_t stride;        /* bytes of arguments and tile memory of a batch */
+    uint32_t copies;      /* of the arguments: one, or with memory of tiles one
+                             for each thread */
+    size_t stride;        /* bytes of each */
     unsigned char *arguments;
+    atomic_bool taken[]; /* [copies]: a batch has it */
 };
 
 static bool has_tile_memory(const hr_kernel *kernel)
@@ -45,11 +49,12 @@ hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
     int64_t tiles = count[0] * count[1] * count[2];
     int64_t batch = hri_ceil_div(tiles, BATCHES);
     int64_t batches = hri_ceil_div(tiles, batch);
-    const bool own = has_tile_memory(l->kernel);
     size_t stride = hri_arguments_bytes(l->kernel, l->arguments);
-    host_launch *launch = calloc(1, sizeof *launch);
-    /* without memory of tiles all batches share one struct */
-    size_t copies = own ? (size_t)batches : 1;
+    uint32_t copies = has_tile_memory(l->kernel)
+                          ? (uint32_t)hri_min(batches, hri_host_thread_count())
+                          : 1;
+    host_launch *launch =
+        calloc(1, sizeof *launch + copies * sizeof launch->taken[0]);
     unsigned char *arguments =
         aligned_alloc(HRI_ARGUMENTS_ALIGNMENT, copies * stride);
     if (launch == NULL || arguments == NULL) {
@@ -62,25 +67,38 @@ hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
                             .domain = l->domain,
                             .tiles = tiles,
                             .batch = batch,
-                            .stride = own ? stride : 0,
+                            .copies = copies,
+                            .stride = stride,
                             .arguments = arguments};
-    for (size_t i = 0; i < copies; i++) {
+    for (uint32_t i = 0; i < copies; i++) {
         fill(l, arguments + i * stride);
     }
     *out = launch;
     return HR_OK;
 }
 
+/* A copy that no other batch has: there are as many as threads. */
+static uint32_t take_copy(host_launch *l)
+{
+    uint32_t i = 0;
+    while (l->copies > 1 && atomic_exchange(&l->taken[i], true)) {
+        i = (i + 1) % l->copies;
+    }
+    return i;
+}
+
 static void run_batch(void *data, int64_t index)
 {
-    const host_launch *l = data;
-    const void *arguments = l->arguments + (size_t)index * l->stride;
+    host_launch *l = data;
+    const uint32_t copy = take_copy(l);
+    const void *arguments = l->arguments + copy * l->stride;
     int64_t last = hri_min((index + 1) * l->batch, l->tiles);
     hr_domain domain = l->domain;
     for (int64_t i = index * l->batch; i < last; i++) {
         hri_domain_go(&domain, i);
         l->kernel->host(&domain, arguments);
     }
+    atomic_store(&l->taken[copy], false);
 }
 
 void hri_host_launch_run(host_launch *l)

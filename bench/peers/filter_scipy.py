@@ -75,8 +75,8 @@ def main():
         print(json.dumps({"bench": "filter", "peer": name, "rows": size,
                           "reach": reach, "min_seconds": seconds,
                           "scipy": scipy.__version__}))
-    for method in sorted({row["method"] for row in ours}):
-        rows = [row for row in ours if row["method"] == method]
+    for method in sorted({row["wanted"] for row in ours}):
+        rows = [row for row in ours if row["wanted"] == method]
         print(json.dumps(min(rows, key=lambda row: row["min_seconds"])))
 
 

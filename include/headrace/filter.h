@@ -22,6 +22,7 @@
 #include <headrace/context.h>
 #include <headrace/gemm.h>
 #include <headrace/matrix.h>
+#include <headrace/view.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -186,6 +187,26 @@ HR_API HR_NODISCARD hr_status hr_filter(hr_context *context,
                                         const hr_window *window, double scale,
                                         hr_matrix in, hr_matrix out,
                                         const hr_filter_options *options);
+
+/** hr_filter of pictures in arrays: elements are brought to where they are
+ *  filtered, as for a launch, and stay there. The bands are the same from call
+ *  to call, so what one filter leaves on an accelerator is there for the next,
+ *  and only rows move that windows of another's band hold, and the first and
+ *  last `reach` rows, for what lies beyond them. Returns when all is done.
+ *
+ * @shape    in and out are rectangles of two arrays of the context, of one
+ *           shape, with elements of `type` next to each other in rows. The
+ *           least working set are the rows of both that an accelerator has, as
+ *           many as its part is, and what is between.
+ * @errors   As hr_filter, and HR_ERROR_INVALID for views of no array, of one
+ *           array, of another context, rank or size of elements. Where memory
+ *           lacks for rows, some of out may hold new elements.
+ * @threads  As hr_filter. */
+HR_API HR_NODISCARD hr_status hr_filter_views(hr_context *context,
+                                              const hr_window *window,
+                                              double scale, hr_type type,
+                                              hr_view in, hr_view out,
+                                              const hr_filter_options *options);
 
 /** What hr_filter would do with the same arguments, without doing it.
  *

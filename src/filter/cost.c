@@ -65,7 +65,7 @@ static hr_status know_share(const hri_filter_job *job, double same,
     hr_status status = hri_filter_rate(job, a, &share->rate);
     share->rate /= same;
     share->compute = products / share->rate;
-    if (status == HR_OK && !a->in_place) {
+    if (status == HR_OK && !a->in_place && job->views[0].array == NULL) {
         status = know_link(job, a, &up, &down);
         share->link = same * bytes / (up < down ? up : down);
     }
@@ -130,8 +130,9 @@ static void set_height(const hri_filter_job *job, hri_share *s)
     s->height = rows;
     if (!in_place(s)) {
         const int64_t least = hri_max(8 * job->window->reach, 256);
+        const int64_t pieces = job->views[0].array == NULL ? PIECES : 1;
         const int64_t wanted =
-            hri_min(hri_max(hri_ceil_div(rows, PIECES), least), rows);
+            hri_min(hri_max(hri_ceil_div(rows, pieces), least), rows);
         s->height = rows_that_fit(job, s->accelerator, wanted, s->room);
     }
 }

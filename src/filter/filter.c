@@ -296,22 +296,29 @@ static bool is_empty(const call *c)
     return c->job.out.rows == 0 || c->job.out.cols == 0;
 }
 
-/* What a caller passes. */
+/* What a caller passes: matrices, or views of this type. */
 typedef struct arguments {
     hr_context *context;
     const hr_window *window;
     double scale;
-    hr_matrix in, out;
+    hr_matrix pictures[2];
+    const hr_view *views; /* NULL: matrices */
+    hr_type type;
     const hr_filter_options *options;
-    hr_filter_report *report; /* of a plan */
+    hr_filter_report *report; /* of a plan; NULL: it is to be done */
 } arguments;
 
-static hr_status prepare(call *c, const arguments *a, bool plan)
+static hr_status prepare(call *c, arguments *a)
 {
     hr_status status = take_options(c, a->options);
+    if (status == HR_OK && a->views != NULL) {
+        status = hri_filter_job_views(&c->job, a->context, a->type, a->views,
+                                      a->pictures);
+    }
     if (status == HR_OK) {
         status = hri_filter_job_init(&c->job, a->context, a->window, a->scale,
-                                     a->in, a->out, plan);
+                                     a->pictures[0], a->pictures[1],
+                                     a->views != NULL || a->report != NULL);
     }
     if (status == HR_OK) {
         status = choose_accelerators(c, a->context);
@@ -364,49 +371,39 @@ static void fill_report(const call *c, hr_filter_report *report)
     *report = r;
 }
 
-/* One filter at a time has a context: what there is room for is planned with
+static hr_status run_and_report(call *c, hr_context *context)
+{
+    const hr_traffic before = hr_context_traffic(context);
+    hr_status status = is_empty(c) ? HR_OK : run(c);
+    hr_filter_report *report = c->job.options.report;
+    if (status == HR_OK && report != NULL) {
+        const hr_traffic after = hr_context_traffic(context);
+        fill_report(c, report);
+        report->seconds = (double)(hri_clock_ns() - c->start_ns) * 1e-9;
+        report->host_to_device = after.up - before.up;
+        report->device_to_host = after.down - before.down;
+    }
+    return status;
+}
+
+/* A context has one filter at a time: what there is room for is planned with
  * what accelerators hold. */
-static hr_status do_one(const arguments *a,
-                        hr_status (*function)(const arguments *))
+static hr_status filter(arguments *a)
 {
     if (a->context == NULL || a->window == NULL) {
         return hri_fail(HR_ERROR_INVALID, "filter: %s is NULL",
                         a->context == NULL ? "the context" : "the window");
     }
     pthread_mutex_lock(&a->context->filters);
-    hr_status status = function(a);
-    pthread_mutex_unlock(&a->context->filters);
-    return status;
-}
-
-static hr_status filter_now(const arguments *a)
-{
     call c = {.start_ns = hri_clock_ns()};
-    hr_status status = prepare(&c, a, false);
-    const hr_traffic before = hr_context_traffic(a->context);
-    if (status == HR_OK && !is_empty(&c)) {
-        status = run(&c);
-    }
-    hr_filter_report *report = c.job.options.report;
-    if (status == HR_OK && report != NULL) {
-        const hr_traffic after = hr_context_traffic(a->context);
-        fill_report(&c, report);
-        report->seconds = (double)(hri_clock_ns() - c.start_ns) * 1e-9;
-        report->host_to_device = after.up - before.up;
-        report->device_to_host = after.down - before.down;
-    }
-    finish(&c);
-    return status;
-}
-
-static hr_status plan_only(const arguments *a)
-{
-    call c = {.start_ns = hri_clock_ns()};
-    hr_status status = prepare(&c, a, true);
-    if (status == HR_OK) {
+    hr_status status = prepare(&c, a);
+    if (status == HR_OK && a->report != NULL) {
         fill_report(&c, a->report);
+    } else if (status == HR_OK) {
+        status = run_and_report(&c, a->context);
     }
     finish(&c);
+    pthread_mutex_unlock(&a->context->filters);
     return status;
 }
 
@@ -414,8 +411,26 @@ hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
                     hr_matrix in, hr_matrix out,
                     const hr_filter_options *options)
 {
-    const arguments a = {context, window, scale, in, out, options, NULL};
-    return do_one(&a, filter_now);
+    arguments a = {.context = context,
+                   .window = window,
+                   .scale = scale,
+                   .pictures = {in, out},
+                   .options = options};
+    return filter(&a);
+}
+
+hr_status hr_filter_views(hr_context *context, const hr_window *window,
+                          double scale, hr_type type, hr_view in, hr_view out,
+                          const hr_filter_options *options)
+{
+    const hr_view views[] = {in, out};
+    arguments a = {.context = context,
+                   .window = window,
+                   .scale = scale,
+                   .views = views,
+                   .type = type,
+                   .options = options};
+    return filter(&a);
 }
 
 hr_status hr_filter_plan(hr_context *context, const hr_window *window,
@@ -423,7 +438,6 @@ hr_status hr_filter_plan(hr_context *context, const hr_window *window,
                          const hr_filter_options *options,
                          hr_filter_report *report)
 {
-    const arguments a = {context, window, scale, in, out, options, report};
     if (report == NULL || report->size != sizeof *report) {
         return hri_fail(HR_ERROR_INVALID,
                         report == NULL ? "filter plan: the report is NULL"
@@ -431,5 +445,11 @@ hr_status hr_filter_plan(hr_context *context, const hr_window *window,
                                          "is %u, wants %zu",
                         report == NULL ? 0 : report->size, sizeof *report);
     }
-    return do_one(&a, plan_only);
+    arguments a = {.context = context,
+                   .window = window,
+                   .scale = scale,
+                   .pictures = {in, out},
+                   .options = options,
+                   .report = report};
+    return filter(&a);
 }

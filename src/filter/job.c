@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "arrays/array.h"
 #include "base/matrix.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -121,6 +122,59 @@ static void cut_out(hri_filter_job *job)
         const size_t first = (size_t)(reach * (out->row_stride + 1));
         out->data = (char *)out->data + first * hr_type_size(out->type);
     }
+    job->views[1].offset_bytes +=
+        reach * (job->views[1].stride_bytes[0] + job->views[1].stride_bytes[1]);
+    job->views[1].extent.size[1] = out->cols;
+}
+
+static hr_status check_view(const hr_view *view, const hr_context *context,
+                            hr_type type, const char *name)
+{
+    const size_t element = hr_type_size(type);
+    if (view->array == NULL || view->array->context != context) {
+        return hri_fail(HR_ERROR_INVALID, "filter: %s is a view of %s", name,
+                        view->array == NULL ? "no array" : "another context");
+    }
+    if (view->extent.rank != 2) {
+        return hri_fail(HR_ERROR_INVALID, "filter: %s has rank %u, not 2", name,
+                        view->extent.rank);
+    }
+    if (view->element_bytes != element ||
+        view->stride_bytes[1] != (int64_t)element) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: the elements of %s have %zu bytes, %lld "
+                        "apart, not %zu and as many, for %s",
+                        name, view->element_bytes, (ll)view->stride_bytes[1],
+                        element, hr_type_name(type));
+    }
+    return HR_OK;
+}
+
+hr_status hri_filter_job_views(hri_filter_job *job, const hr_context *context,
+                               hr_type type, const hr_view views[2],
+                               hr_matrix matrices[2])
+{
+    static const char *const names[] = {"in", "out"};
+    hr_status status = HR_OK;
+    for (int i = 0; i < 2 && status == HR_OK; i++) {
+        status = check_view(&views[i], context, type, names[i]);
+        job->views[i] = views[i];
+        matrices[i] = hr_matrix_row_major(NULL, type, views[i].extent.size[0],
+                                          views[i].extent.size[1], 0);
+    }
+    return status != HR_OK || views[0].array != views[1].array
+               ? status
+               : hri_fail(HR_ERROR_INVALID,
+                          "filter: in and out are views of one array");
+}
+
+hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
+                             int64_t first, int64_t count)
+{
+    hr_view view = job->views[which];
+    view.offset_bytes += first * view.stride_bytes[0];
+    view.extent.size[0] = count;
+    return view;
 }
 
 hr_status hri_filter_job_init(hri_filter_job *job, hr_context *context,

@@ -4,23 +4,31 @@
 #ifndef HRI_FILTER_JOB_H
 #define HRI_FILTER_JOB_H
 
-#include <headrace/array.h>
+#include <headrace/view.h>
 
 #include "filter/window.h"
 
 /* Both matrices are row-major; out is what is written, whose element (0, 0)
- * lies at (top, left) of in. */
+ * lies at (top, left) of in. Where the pictures are views of arrays, matrices
+ * have their shapes alone, and views[0] and views[1] are what in and out are;
+ * else their array is NULL. */
 typedef struct hri_filter_job {
     hr_context *context;
     hr_filter_options options;
     double scale;
     hr_matrix in, out;
+    hr_view views[2];
     int64_t top, left;
     hr_window *window; /* the caller's, or its transpose */
     hr_filter_method method;
     hri_factors factors; /* none where method is direct */
     void *turned;        /* in's elements, where they had to be brought about */
 } hri_filter_job;
+
+/* Let the pictures be these views: job->views, and matrices of their shapes. */
+hr_status hri_filter_job_views(hri_filter_job *job, const hr_context *context,
+                               hr_type type, const hr_view views[2],
+                               hr_matrix matrices[2]);
 
 /* Check the arguments and make a job of them, without a method yet. plan: the
  * matrices need no data. It is to be finished in any case. */
@@ -34,6 +42,10 @@ hr_status hri_filter_job_turn(hri_filter_job *job);
 
 /* 2 reach + 1 */
 int64_t hri_filter_extent(const hri_filter_job *job);
+
+/* Rows [first, first + count) of in or out (0, 1), which is a view. */
+hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
+                             int64_t first, int64_t count);
 
 /* How many separable filters; 0: another method. */
 int64_t hri_filter_rank(const hri_filter_job *job);

@@ -30,8 +30,9 @@ static hr_status begin(hri_filter_lane *lane, hri_filter_piece *piece,
     if (status == HR_OK) {
         status = hri_filter_piece_launch(piece, lane->job, lane->tables, queue);
     }
-    if (status == HR_OK) { /* it goes home as soon as it is there */
-        status = hr_synchronize_async(hr_view_of(piece->out), NULL);
+    if (status == HR_OK && piece->own[1] != NULL) {
+        /* it goes home as soon as it is there */
+        status = hr_synchronize_async(piece->out, NULL);
     }
     lane->next = last;
     return status;

@@ -31,14 +31,26 @@ static void find_rows(const hri_filter_job *job, int64_t first, int64_t last,
     *to = hri_min(job->top + last + reach, job->in.rows);
 }
 
-static hr_status wrap(const hri_filter_job *job, const hr_matrix *m,
-                      int64_t first, int64_t last, hr_array **array)
+/* A view of rows [first, last) of in or out (0, 1). */
+static hr_status take_rows(hri_filter_piece *piece, const hri_filter_job *job,
+                           int which, int64_t first, int64_t last)
 {
+    const hr_matrix *m = which == 0 ? &job->in : &job->out;
+    hr_view *view = which == 0 ? &piece->in : &piece->out;
+    if (job->views[which].array != NULL) {
+        *view = hri_filter_view_rows(job, which, first, last - first);
+        return HR_OK;
+    }
     const size_t element = hr_type_size(m->type);
     const size_t row = (size_t)m->row_stride * element;
-    return hr_array_wrap(job->context, (char *)m->data + (size_t)first * row,
-                         element, hr_extent2(last - first, m->cols),
-                         last - first > 1 ? row : 0, array);
+    hr_status status =
+        hr_array_wrap(job->context, (char *)m->data + (size_t)first * row,
+                      element, hr_extent2(last - first, m->cols),
+                      last - first > 1 ? row : 0, &piece->own[which]);
+    if (status == HR_OK) {
+        *view = hr_view_of(piece->own[which]);
+    }
+    return status;
 }
 
 hr_status hri_filter_piece_init(hri_filter_piece *piece,
@@ -49,11 +61,11 @@ hr_status hri_filter_piece_init(hri_filter_piece *piece,
     int64_t from, to;
     find_rows(job, first, last, &from, &to);
     *piece = (hri_filter_piece){.first = first, .last = last};
-    hr_status status = wrap(job, &job->in, from, to, &piece->in);
+    hr_status status = take_rows(piece, job, 0, from, to);
     if (status == HR_OK) {
-        status = wrap(job, &job->out, first, last, &piece->out);
+        status = take_rows(piece, job, 1, first, last);
     }
-    if (status == HR_OK && job->method == HR_FILTER_SEPARABLE &&
+    if (status == HR_OK && hri_filter_rank(job) > 0 &&
         !hri_filter_strips(job->context, accelerator)) {
         status = hr_array_create_anywhere(
             job->context, hr_type_size(job->in.type),
@@ -117,11 +129,11 @@ static hr_status launch_strips(const hri_filter_piece *piece,
     shape.height = hri_ceil_div(hri_max(hri_ceil_div(rows, parts), least),
                                 HRI_STRIP_BLOCK) *
                    HRI_STRIP_BLOCK;
-    const hr_argument arguments[] = {hr_in(hr_view_of(piece->in)),
+    const hr_argument arguments[] = {hr_in(piece->in),
                                      hr_in(hr_view_of(t->apron.array)),
                                      hr_in(hr_view_of(t->strip_across.array)),
                                      hr_in(hr_view_of(t->strip_down.array)),
-                                     hr_out(hr_view_of(piece->out)),
+                                     hr_out(piece->out),
                                      hr_value(&shape, sizeof shape),
                                      constant,
                                      scratch_of(job, queue)};
@@ -146,9 +158,9 @@ static hr_status launch_fft(const hri_filter_piece *piece,
                            hri_ceil_div(job->out.cols, valid);
     const int64_t most =
         ITEMS_EACH * (int64_t)queue->accelerator->device->info.compute_units;
-    const hr_argument arguments[] = {hr_in(hr_view_of(piece->in)),
+    const hr_argument arguments[] = {hr_in(piece->in),
                                      hr_in(hr_view_of(t->apron.array)),
-                                     hr_out(hr_view_of(piece->out)),
+                                     hr_out(piece->out),
                                      hr_value(&shape, sizeof shape),
                                      constant,
                                      hr_value(t->fft, sizeof *t->fft),
@@ -167,10 +179,12 @@ static hr_status launch_direct(const hri_filter_piece *piece,
     const bool single = job->in.type == HR_F32;
     const hri_filter_shape shape = shape_of(piece, job, false);
     const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
-    const hr_argument arguments[] = {
-        hr_in(hr_view_of(piece->in)),       hr_in(hr_view_of(t->apron.array)),
-        hr_in(hr_view_of(t->across.array)), hr_out(hr_view_of(piece->out)),
-        hr_value(&shape, sizeof shape),     constant};
+    const hr_argument arguments[] = {hr_in(piece->in),
+                                     hr_in(hr_view_of(t->apron.array)),
+                                     hr_in(hr_view_of(t->across.array)),
+                                     hr_out(piece->out),
+                                     hr_value(&shape, sizeof shape),
+                                     constant};
     return hr_launch(
         queue, single ? &hri_filter_direct_float : &hri_filter_direct_double,
         hr_extent2(hri_ceil_div(piece->last - piece->first, OWN),
@@ -187,13 +201,15 @@ static hr_status launch_separable(const hri_filter_piece *piece,
     const hri_filter_shape shape = shape_of(piece, job, false);
     const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
     const int64_t rows = piece->last - piece->first;
-    const hr_argument across[] = {
-        hr_in(hr_view_of(piece->in)),       hr_in(hr_view_of(t->apron.array)),
-        hr_in(hr_view_of(t->across.array)), hr_out(hr_view_of(piece->planes)),
-        hr_value(&shape, sizeof shape),     constant};
+    const hr_argument across[] = {hr_in(piece->in),
+                                  hr_in(hr_view_of(t->apron.array)),
+                                  hr_in(hr_view_of(t->across.array)),
+                                  hr_out(hr_view_of(piece->planes)),
+                                  hr_value(&shape, sizeof shape),
+                                  constant};
     const hr_argument down[] = {
         hr_in(hr_view_of(piece->planes)), hr_in(hr_view_of(t->down.array)),
-        hr_out(hr_view_of(piece->out)), hr_value(&shape, sizeof shape)};
+        hr_out(piece->out), hr_value(&shape, sizeof shape)};
     hr_status status = hr_launch(
         queue, single ? &hri_filter_across_float : &hri_filter_across_double,
         hr_extent2(rows + 2 * shape.reach, hri_ceil_div(job->out.cols, OWN)),
@@ -206,10 +222,9 @@ static hr_status launch_separable(const hri_filter_piece *piece,
     return status;
 }
 
-hr_status hri_filter_piece_launch(const hri_filter_piece *piece,
-                                  const hri_filter_job *job,
-                                  const hri_filter_tables *tables,
-                                  hr_queue *queue)
+static hr_status launch(const hri_filter_piece *piece,
+                        const hri_filter_job *job,
+                        const hri_filter_tables *tables, hr_queue *queue)
 {
     const double wide = job->options.constant;
     const float narrow = (float)wide;
@@ -227,15 +242,26 @@ hr_status hri_filter_piece_launch(const hri_filter_piece *piece,
                : launch_separable(piece, job, tables, queue, constant);
 }
 
+hr_status hri_filter_piece_launch(hri_filter_piece *piece,
+                                  const hri_filter_job *job,
+                                  const hri_filter_tables *tables,
+                                  hr_queue *queue)
+{
+    piece->queue = queue;
+    return launch(piece, job, tables, queue);
+}
+
 hr_status hri_filter_piece_finish(hri_filter_piece *piece)
 {
     hr_status status = HR_OK;
-    if (piece->out != NULL) {
-        status = hr_synchronize(hr_view_of(piece->out));
+    if (piece->own[1] != NULL) {
+        status = hr_synchronize(piece->out);
+    } else if (piece->queue != NULL) {
+        status = hr_queue_finish(piece->queue);
     }
     hr_array_destroy(piece->planes);
-    hr_array_destroy(piece->out);
-    hr_array_destroy(piece->in);
+    hr_array_destroy(piece->own[1]);
+    hr_array_destroy(piece->own[0]);
     *piece = (hri_filter_piece){0};
     return status;
 }
@@ -251,7 +277,10 @@ uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
     rows = hri_min(rows, job->out.rows);
     const int64_t between = rows + n - 1;
     const int64_t seen = hri_min(between, job->in.rows);
-    uint64_t piece = (uint64_t)seen * in_row + (uint64_t)rows * out_row;
+    uint64_t piece = 0;
+    if (job->views[0].array == NULL) { /* else it is there already */
+        piece = (uint64_t)seen * in_row + (uint64_t)rows * out_row;
+    }
     if (!hri_filter_strips(job->context, accelerator)) {
         piece += (uint64_t)(rank * between) * out_row;
     }

@@ -10,10 +10,13 @@
 #include "filter/job.h"
 #include "runtime/runtime.h"
 
-/* Rows [first, last) of out, what they need of in, and what is between. */
+/* Rows [first, last) of out, what they need of in, and what is between. Arrays
+ * over the caller's matrices are the piece's own. */
 typedef struct hri_filter_piece {
     int64_t first, last;
-    hr_array *in, *out, *planes;
+    hr_view in, out;
+    hr_array *own[2], *planes;
+    hr_queue *queue; /* of its kernels; NULL: none yet */
 } hri_filter_piece;
 
 /* Whether the accelerator filters in strips (strip.h) or by the kernels of
@@ -27,7 +30,7 @@ hr_status hri_filter_piece_init(hri_filter_piece *piece,
                                 const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t first, int64_t last);
-hr_status hri_filter_piece_launch(const hri_filter_piece *piece,
+hr_status hri_filter_piece_launch(hri_filter_piece *piece,
                                   const hri_filter_job *job,
                                   const hri_filter_tables *tables,
                                   hr_queue *queue);

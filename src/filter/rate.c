@@ -38,7 +38,7 @@ static uint32_t rate_index(const hri_filter_job *job)
 
 /* The shortest of some launches of a piece after a first one, which brings its
  * data. */
-static hr_status time_launch(const hri_filter_piece *piece,
+static hr_status time_launch(hri_filter_piece *piece,
                              const hri_filter_job *job,
                              const hri_filter_tables *tables, hr_queue *queue,
                              double *seconds)

@@ -35,29 +35,100 @@ static hr_status make(const hri_filter_job *job, hr_extent extent,
                          &table->array);
 }
 
-/* What windows find above and below the picture. */
-static hr_status make_apron(hri_filter_tables *t, const hri_filter_job *job)
+/* Rows of the picture in host memory: its first and its last ones. */
+typedef struct ends {
+    int64_t count, last; /* rows of each; the first of the last ones */
+    const char *top, *bottom;
+    size_t row_bytes;
+    void *fetched; /* those of a view; NULL: they are the caller's */
+} ends;
+
+/* Bring rows of in, which is a view. */
+static hr_status fetch(const hri_filter_job *job, int64_t first, int64_t count,
+                       void *to)
+{
+    hr_array *array = NULL;
+    hr_status status =
+        hr_array_wrap(job->context, to, hr_type_size(job->in.type),
+                      hr_extent2(count, job->in.cols), 0, &array);
+    if (status == HR_OK) {
+        status = hr_copy(hri_filter_view_rows(job, 0, first, count),
+                         hr_view_of(array));
+    }
+    if (status == HR_OK) {
+        status = hr_synchronize(hr_view_of(array));
+    }
+    hr_array_destroy(array);
+    return status;
+}
+
+static hr_status find_ends(const hri_filter_job *job, ends *e)
 {
     const hr_matrix *in = &job->in;
-    const int64_t reach = job->window->reach, edges = job->options.edges;
-    const bool read = edges != HR_EDGES_LEFT && reach > 0;
-    hr_status status =
-        make(job, read ? hr_extent2(2 * reach, in->cols) : hr_extent2(1, 1),
-             &t->apron);
-    for (int64_t i = 0; i < 2 * reach && read && status == HR_OK; i++) {
-        const int64_t row = hri_edge_index(
-            i < reach ? i - reach : in->rows + i - reach, in->rows, edges);
-        const size_t element = hr_type_size(in->type);
+    const size_t element = hr_type_size(in->type);
+    e->count = hri_min(job->window->reach, in->rows);
+    e->last = in->rows - e->count;
+    if (job->views[0].array == NULL) {
+        e->row_bytes = (size_t)in->row_stride * element;
+        e->top = in->data;
+        e->bottom = e->top + (size_t)e->last * e->row_bytes;
+        return HR_OK;
+    }
+    e->row_bytes = (size_t)in->cols * element;
+    const size_t bytes = (size_t)e->count * e->row_bytes;
+    e->fetched = malloc(2 * bytes);
+    if (e->fetched == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "filter: no memory for %zu bytes of rows", 2 * bytes);
+    }
+    e->top = e->fetched;
+    e->bottom = e->top + bytes;
+    hr_status status = fetch(job, 0, e->count, e->fetched);
+    return status == HR_OK
+               ? fetch(job, e->last, e->count, (char *)e->fetched + bytes)
+               : status;
+}
+
+/* What windows find above and below the picture. */
+static void fill_apron(const hri_filter_job *job, const ends *e,
+                       const hri_table *apron)
+{
+    const hr_matrix *in = &job->in;
+    const int64_t reach = job->window->reach;
+    const size_t bytes = (size_t)in->cols * hr_type_size(in->type);
+    for (int64_t i = 0; i < 2 * reach; i++) {
+        char *to = (char *)apron->data + (size_t)i * bytes;
+        const int64_t row =
+            hri_edge_index(i < reach ? i - reach : in->rows + i - reach,
+                           in->rows, job->options.edges);
         for (int64_t c = 0; c < in->cols && row < 0; c++) {
-            put(&t->apron, in->type, i * in->cols + c, job->options.constant);
+            put(apron, in->type, i * in->cols + c, job->options.constant);
         }
-        if (row >= 0 && in->data != NULL) {
-            memcpy((char *)t->apron.data + (size_t)(i * in->cols) * element,
-                   (const char *)in->data +
-                       (size_t)(row * in->row_stride) * element,
-                   (size_t)in->cols * element);
+        if (row >= 0 && row < e->count) {
+            memcpy(to, e->top + (size_t)row * e->row_bytes, bytes);
+        } else if (row >= 0) {
+            memcpy(to, e->bottom + (size_t)(row - e->last) * e->row_bytes,
+                   bytes);
         }
     }
+}
+
+static hr_status make_apron(hri_filter_tables *t, const hri_filter_job *job)
+{
+    const int64_t reach = job->window->reach;
+    if (job->options.edges == HR_EDGES_LEFT || reach == 0) {
+        return make(job, hr_extent2(1, 1), &t->apron);
+    }
+    ends e = {0};
+    hr_status status =
+        make(job, hr_extent2(2 * reach, job->in.cols), &t->apron);
+    if (status == HR_OK && job->options.edges != HR_EDGES_CONSTANT) {
+        status = find_ends(job, &e);
+    }
+    if (status == HR_OK) {
+        fill_apron(job, &e, &t->apron);
+    }
+    free(e.fetched);
     return status;
 }
 

@@ -84,6 +84,23 @@ typedef struct work {
 
 /* ---- reports */
 
+/* Nothing is wrong; and there was something that could have been. */
+static bool is_verified(const cli_filter_error *e)
+{
+    return e->compared > 0 || e->samples == 0;
+}
+
+static void print_check(const cli_filter_error *e)
+{
+    printf("%-11s %s, on %" PRId64, "verified", is_verified(e) ? "yes" : "no",
+           e->compared);
+    if (e->compared < e->samples) {
+        printf(" of %" PRId64, e->samples);
+    }
+    printf(" elements%s: error %.1e\n",
+           e->compared < e->samples ? ", others are not finite" : "", e->error);
+}
+
 static int report_json(const options *o, const outcome *x)
 {
     const hr_filter_report *r = &x->report;
@@ -108,7 +125,8 @@ static int report_json(const options *o, const outcome *x)
     cli_json_count(&json, "accelerators", r->accelerators);
     cli_json_count(&json, "pieces", (uint64_t)r->pieces);
     if (o->verify) {
-        cli_json_bool(&json, "verified", true);
+        cli_json_bool(&json, "verified", is_verified(&x->check));
+        cli_json_count(&json, "compared", (uint64_t)x->check.compared);
         cli_json_number(&json, "error", x->check.error);
     } else {
         cli_json_null(&json, "verified");
@@ -144,8 +162,7 @@ static int report_table(const options *o, const outcome *x)
            cli_bytes_text(r->host_to_device).text,
            cli_bytes_text(r->device_to_host).text, r->accelerators);
     if (o->verify) {
-        printf("%-11s yes, on %" PRId64 " elements: error %.1e\n", "verified",
-               x->check.samples, x->check.error);
+        print_check(&x->check);
     }
     return cli_flush();
 }

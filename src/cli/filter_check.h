@@ -14,13 +14,16 @@ typedef struct cli_filtered {
 } cli_filtered;
 
 typedef struct cli_filter_error {
-    int64_t samples;
+    int64_t samples;  /* elements looked at */
+    int64_t compared; /* of them; the others are not finite, and may be so */
     int64_t row, col; /* of the first wrong one; -1: none */
     double error;     /* the largest, over the largest exact element */
 } cli_filter_error;
 
 /* Compare elements of out, spread over it by chance, with sums in double: each
- * may be off by what rounding and the report's window error explain. */
+ * may be off by what rounding and the report's window error explain. Whether
+ * one that transforms made of finite elements alone may be infinite or NaN,
+ * because another of its block is, cannot be told. */
 cli_filter_error cli_filter_check(const cli_filtered *filtered,
                                   const hr_filter_report *report);
 

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commands.h"
 #include "context.h"
@@ -257,26 +256,12 @@ static int run_work(work *w, outcome *x)
 
 /* ---- the command */
 
-static bool same_file(const char *one, const char *other)
-{
-    struct stat a, b;
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
 static int check(const options *o)
 {
+    const bool has_file = o->weights != NULL && !cli_window_made(o->weights);
+    const char *const inputs[] = {o->input, has_file ? o->weights : NULL};
     if (o->output == NULL) {
         return cli_wrong(&cli_filter, "-o is missing");
-    }
-    if (same_file(o->input, o->output)) {
-        return cli_wrong(&cli_filter,
-                         "-o: '%s' is the same file as the input '%s'",
-                         o->output, o->input);
-    }
-    if (!cli_output_allowed(o->output)) {
-        return cli_wrong(&cli_filter, "-o: '%s' is not a regular file",
-                         o->output);
     }
     if (o->constant.given && o->edges != HR_EDGES_CONSTANT) {
         return cli_wrong(&cli_filter, "--constant needs --edges constant");
@@ -284,7 +269,7 @@ static int check(const options *o)
     if (o->tolerance.given && o->tolerance.value <= 0.0) {
         return cli_wrong(&cli_filter, "--tolerance: it must be above 0");
     }
-    return CLI_OK;
+    return cli_output_check(&cli_filter, o->output, inputs, 2);
 }
 
 static int run(int argc, char **argv)

@@ -111,13 +111,18 @@ static double usual_scale(const char *weights, const hr_window *window)
     return strcmp(weights, "gaussian") == 0 ? 1.0 / sum : 1.0 / (n * n);
 }
 
+bool cli_window_made(const char *weights)
+{
+    return strcmp(weights, "radial") == 0 || strcmp(weights, "box") == 0 ||
+           strcmp(weights, "gaussian") == 0;
+}
+
 int cli_window_create(const cli_command *command, const char *weights,
                       cli_reach reach, cli_number_wish sigma,
                       hr_window **window, double *scale)
 {
     const bool round = strcmp(weights, "gaussian") == 0;
-    const bool made =
-        round || strcmp(weights, "radial") == 0 || strcmp(weights, "box") == 0;
+    const bool made = cli_window_made(weights);
     if (made && !reach.given) {
         return cli_wrong(command, "--window is missing");
     }

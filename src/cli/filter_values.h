@@ -24,6 +24,10 @@ extern const cli_kind cli_window;        /* cli_reach */
 extern const cli_kind cli_edges;         /* hr_edges */
 extern const cli_kind cli_filter_method; /* hr_filter_method */
 
+/* Whether weights is the name of a window that is made here, and not that of a
+ * file. */
+bool cli_window_made(const char *weights);
+
 /* A window by name (radial, box, gaussian), or out of a .npy file, and what
  * sums are multiplied by unless the caller says otherwise: 1 / (2 reach + 1)^2
  * for radial and box, 1 / the sum of weights for gaussian, 1 for a file.

@@ -43,11 +43,7 @@ static int check(const options *o)
     if (o->output == NULL) {
         return cli_wrong(&cli_generate, "-o is missing");
     }
-    if (!cli_output_allowed(o->output)) {
-        return cli_wrong(&cli_generate, "-o: '%s' is not a regular file",
-                         o->output);
-    }
-    return CLI_OK;
+    return cli_output_check(&cli_generate, o->output, NULL, 0);
 }
 
 static int fill(const cli_output *output, const options *o)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace matmul: C := alpha A B + beta C0, from files into a file. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commands.h"
 #include "context.h"
@@ -60,35 +59,11 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
-/* Whether both names lead to one file, through links too. */
-static bool same_file(const char *one, const char *other)
-{
-    struct stat a, b;
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
-static int check_output(const cli_product *p)
-{
-    const char *const inputs[] = {p->a, p->b, p->add};
-    for (int i = 0; i < 3; i++) {
-        if (inputs[i] != NULL && same_file(inputs[i], p->output)) {
-            return cli_wrong(&cli_matmul,
-                             "-o: '%s' is the same file as the input '%s'",
-                             p->output, inputs[i]);
-        }
-    }
-    if (!cli_output_allowed(p->output)) {
-        return cli_wrong(&cli_matmul, "-o: '%s' is not a regular file",
-                         p->output);
-    }
-    return CLI_OK;
-}
-
 /* What no single option can tell, and defaults that depend on others. */
 static int check(options *o)
 {
     cli_product *p = &o->product;
+    const char *const inputs[] = {p->a, p->b, p->add};
     if (o->beta.given && p->add == NULL) {
         return cli_wrong(&cli_matmul, "--beta needs --add: there is no matrix "
                                       "to multiply with it");
@@ -103,7 +78,9 @@ static int check(options *o)
         return cli_wrong(&cli_matmul,
                          "--dry-run makes nothing that --verify could check");
     }
-    return p->output != NULL ? check_output(p) : CLI_OK;
+    return p->output != NULL
+               ? cli_output_check(&cli_matmul, p->output, inputs, 3)
+               : CLI_OK;
 }
 
 static int report(const hr_context *context, const options *o,

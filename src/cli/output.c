@@ -11,10 +11,24 @@ int cli_failed_call(void)
                            : cli_fail("%s", hr_last_error());
 }
 
-bool cli_output_allowed(const char *path)
+int cli_output_check(const cli_command *command, const char *path,
+                     const char *const *inputs, int input_count)
 {
-    struct stat info;
-    return stat(path, &info) != 0 || S_ISREG(info.st_mode);
+    struct stat old, in;
+    if (stat(path, &old) != 0) {
+        return CLI_OK;
+    }
+    for (int i = 0; i < input_count; i++) {
+        if (inputs[i] != NULL && stat(inputs[i], &in) == 0 &&
+            in.st_dev == old.st_dev && in.st_ino == old.st_ino) {
+            return cli_wrong(command,
+                             "-o: '%s' is the same file as the input '%s'",
+                             path, inputs[i]);
+        }
+    }
+    return S_ISREG(old.st_mode)
+               ? CLI_OK
+               : cli_wrong(command, "-o: '%s' is not a regular file", path);
 }
 
 /* The file is there: let signals know of it. */

@@ -3,8 +3,6 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
-#include <stdbool.h>
-
 #include <headrace/headrace.h>
 
 #include "args.h"
@@ -15,9 +13,11 @@ typedef struct cli_output {
     hr_matrix matrix;
 } cli_output;
 
-/* Whether path may be an output: absent, or a regular file, which will be
- * replaced (and not a device, which the new file would take the place of). */
-bool cli_output_allowed(const char *path);
+/* What -o names is absent, or a regular file, which will be replaced (and not a
+ * device, which the new file would take the place of); and none of the inputs,
+ * through links either. Some of these may be NULL. Returns an exit status. */
+int cli_output_check(const cli_command *command, const char *path,
+                     const char *const *inputs, int input_count);
 
 /* Make the file under its temporary name, and see to it that a signal or a full
  * disk removes it. Returns an exit status. */

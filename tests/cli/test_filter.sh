@@ -96,6 +96,9 @@ equal "compared" 2000 "$(json compared)"
 expect 2 "-o is missing" filter A.npy --window 3
 expect 2 "--window is missing" filter A.npy -o X.npy
 expect 2 "'A.npy' is the same file" filter A.npy -o A.npy --window 3
+ln -s W.npy link.npy
+expect 2 "'link.npy' is the same file as the input 'W.npy'" filter A.npy \
+    -o link.npy --weights W.npy
 expect 2 "--window" filter A.npy -o X.npy --window 1025
 expect 2 "--edges" filter A.npy -o X.npy --window 3 --edges round
 expect 2 "--method" filter A.npy -o X.npy --window 3 --method slow

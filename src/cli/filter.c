@@ -48,7 +48,8 @@ static const cli_option table[] = {
      "direct, separable, fft, or whichever is the fastest (auto)"},
     {"--tolerance", "X", &cli_finite, FIELD(tolerance),
      "of sums of separable filters, over the sum of all\n"
-     "weights (f32 1e-6, f64 1e-14)"},
+     "weights; for --method separable or auto (f32 1e-6,\n"
+     "f64 1e-14)"},
     {"--accelerators", "LIST", &cli_list, FIELD(accelerators),
      "such as host,opencl:0:0 or 4xhost\n"
      "(HEADRACE_ACCELERATORS, else all that are not emulated)"},
@@ -268,6 +269,11 @@ static int check(const options *o)
     }
     if (o->tolerance.given && o->tolerance.value <= 0.0) {
         return cli_wrong(&cli_filter, "--tolerance: it must be above 0");
+    }
+    if (o->tolerance.given && o->method != HR_FILTER_AUTO &&
+        o->method != HR_FILTER_SEPARABLE) {
+        return cli_wrong(&cli_filter,
+                         "--tolerance needs --method separable or auto");
     }
     return cli_output_check(&cli_filter, o->output, inputs, 2);
 }

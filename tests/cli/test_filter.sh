@@ -107,6 +107,10 @@ expect 2 "for gaussian windows" filter A.npy -o X.npy --window 3 --sigma 2
 expect 2 "must be above 0" filter A.npy -o X.npy --window 3 --sigma 0 \
     --weights gaussian
 expect 2 "must be above 0" filter A.npy -o X.npy --window 3 --tolerance 0
+for method in direct fft; do
+    expect 2 "--tolerance needs --method separable or auto" filter A.npy \
+        -o X.npy --window 3 --tolerance 1e-3 --method $method
+done
 
 # And with the work.
 expect 1 "not offered" filter I.npy -o X.npy --window 3 --accelerators host

@@ -271,10 +271,30 @@ static int measure_picture(const cli_bench *bench, hr_window *window,
     return status;
 }
 
+/* Where no window lies inside a picture there is nothing to measure. */
+static int check_sizes(const cli_bench *bench, int64_t reach)
+{
+    const int64_t n = 2 * reach + 1;
+    for (int p = 0; p < bench->problems.count; p++) {
+        const int64_t *extents = bench->problems.list[p].extents;
+        if (extents[0] < n || extents[2] < n) {
+            return cli_wrong(&cli_bench_command,
+                             "a picture of %lldx%lld holds no window of "
+                             "%lldx%lld",
+                             (long long)extents[0], (long long)extents[2],
+                             (long long)n, (long long)n);
+        }
+    }
+    return CLI_OK;
+}
+
 int cli_bench_filter(cli_bench *bench, int64_t reach)
 {
     hr_window *window = NULL;
-    int status = CLI_OK;
+    int status = check_sizes(bench, reach);
+    if (status != CLI_OK) {
+        return status;
+    }
     if (hr_window_radial(reach, &window) != HR_OK) {
         return cli_fail("%s", hr_last_error());
     }

@@ -83,6 +83,10 @@ expect 0 '"method": "separable"' bench filter --size 90 --window 7 --repeat 1 \
     --json --accelerators '2xhost' --types f32,f64
 expect 0 "all, a thread each" bench filter --shape 50x1x70 --window 5 \
     --repeat 1 --accelerators 'host;3xhost'
+expect 2 "50x60 holds no window of 51x51" bench filter --shape 50x1x60 \
+    --window 25 --accelerators host
+expect 0 "separable" bench filter --size 51 --window 25 --repeat 1 \
+    --accelerators host
 expect 2 "--window is for filter" bench matmul --window 3
 expect 2 "in f32 and f64" bench filter --types c32
 expect 2 "no benchmark 'grids'" bench grids

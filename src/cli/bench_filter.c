@@ -14,6 +14,7 @@
 #include "filter_check.h"
 #include "json.h"
 #include "random.h"
+#include "signals.h"
 #include "table.h"
 #include "text.h"
 
@@ -35,13 +36,14 @@ enum { METHODS = sizeof methods / sizeof methods[0] };
 
 typedef struct row {
     bool absent;             /* there is no such method */
+    bool done;               /* all runs, and the result is right */
     hr_filter_report report; /* of the last run */
     double first, best;      /* seconds */
     double error;
 } row;
 
 typedef struct contest {
-    const cli_bench *bench;
+    cli_bench *bench;
     const cli_setting *setting;
     hr_context *context;
     cli_filtered filtered;
@@ -117,10 +119,23 @@ static void write_json(const contest *c, int method, form how)
     printf("\n");
 }
 
+static void add_heading(cli_table *t)
+{
+    static const char *const heads[] = {
+        "method", "accelerators", "used",  "first", "best",
+        "plan",   "rate",         "speed", "error", "published"};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        cli_table_add(t, "%s", heads[i]);
+    }
+}
+
 static void add_row(contest *c, int method, form how)
 {
     const row *r = &c->rows[method][how];
     cli_table *t = &c->table;
+    if (t->count == 0) {
+        add_heading(t);
+    }
     cli_table_add(t, methods[method] == HR_FILTER_AUTO ? "auto: %s" : "%s",
                   hr_filter_method_name(r->report.method));
     cli_table_add(t, "%s", forms[how].name);
@@ -136,16 +151,6 @@ static void add_row(contest *c, int method, form how)
                   published(c, how) > 0.0
                       ? cli_seconds_text(published(c, how)).text
                       : "-");
-}
-
-static void add_heading(cli_table *t)
-{
-    static const char *const heads[] = {
-        "method", "accelerators", "used",  "first", "best",
-        "plan",   "rate",         "speed", "error", "published"};
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
-        cli_table_add(t, "%s", heads[i]);
-    }
 }
 
 /* One run of one row: the first one, or one of those after it. After the last
@@ -174,6 +179,7 @@ static int run_turn(contest *c, int method, form how, int64_t turn)
                             hr_filter_method_name(methods[method]),
                             (long long)e.row, (long long)e.col);
         }
+        r->done = true;
     }
     return CLI_OK;
 }
@@ -183,6 +189,7 @@ static int run_all(contest *c)
     const int forms_here =
         hr_accelerator_count(c->context) > 1 ? FORMS : ONE + 1;
     int status = CLI_OK;
+    memset(c->rows, 0, sizeof c->rows);
     for (int64_t turn = 0; turn <= c->bench->repeat; turn++) {
         for (int m = 0; m < METHODS; m++) {
             for (int f = 0; f < forms_here && status == CLI_OK; f++) {
@@ -190,19 +197,22 @@ static int run_all(contest *c)
             }
         }
     }
-    for (int m = 0; m < METHODS && status == CLI_OK; m++) {
-        for (int f = 0; f < forms_here; f++) {
-            if (c->rows[m][f].absent) {
-                continue;
-            }
-            if (c->bench->json) {
-                write_json(c, m, (form)f);
-            } else {
-                add_row(c, m, (form)f);
-            }
+    return status;
+}
+
+/* Rows that are done: all of them, unless the list has failed. */
+static int print_rows(contest *c)
+{
+    c->table = (cli_table){.align = "llrrrrrrrr"};
+    for (int i = 0; i < METHODS * FORMS; i++) {
+        const int method = i / FORMS, how = i % FORMS;
+        if (c->rows[method][how].done && c->bench->json) {
+            write_json(c, method, (form)how);
+        } else if (c->rows[method][how].done) {
+            add_row(c, method, (form)how);
         }
     }
-    return status;
+    return cli_table_print(&c->table);
 }
 
 static int measure_list(contest *c)
@@ -212,21 +222,17 @@ static int measure_list(contest *c)
     if (status != CLI_OK) {
         return status;
     }
-    c->table = (cli_table){.align = "llrrrrrrrr"};
     const long long n = 2 * (long long)hr_window_reach(c->filtered.window) + 1;
     if (!c->bench->json) {
         printf("%s, %s: %s, %lldx%lld, window %lldx%lld\n", c->setting->name,
                c->setting->device, hr_type_name(c->filtered.in.type),
                (long long)c->filtered.in.rows, (long long)c->filtered.in.cols,
                n, n);
-        add_heading(&c->table);
     }
     status = run_all(c);
-    if (status == CLI_OK && !c->bench->json) {
-        status = cli_table_print(&c->table);
-    }
+    const int printed = print_rows(c);
     hr_context_destroy(c->context);
-    return status == CLI_OK ? cli_flush() : status;
+    return status == CLI_OK ? printed : status;
 }
 
 /* Numbers in [0, 1], as a picture has. */
@@ -245,8 +251,9 @@ static bool fill(hr_matrix m)
     return true;
 }
 
-static int measure_picture(const cli_bench *bench, hr_window *window,
-                           hr_type type, int64_t rows, int64_t cols)
+/* A list that fails is no reason to give up the others. */
+static int measure_picture(cli_bench *bench, hr_window *window, hr_type type,
+                           int64_t rows, int64_t cols)
 {
     const size_t bytes = (size_t)rows * (size_t)cols * hr_type_size(type);
     const double n = 2.0 * (double)hr_window_reach(window) + 1.0;
@@ -263,8 +270,10 @@ static int measure_picture(const cli_bench *bench, hr_window *window,
     }
     for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
         c.setting = &bench->settings[i];
-        memset(c.rows, 0, sizeof c.rows);
-        status = measure_list(&c);
+        if (measure_list(&c) != CLI_OK) {
+            bench->failed = true;
+        }
+        status = cli_cancelled() ? CLI_FAILED : cli_flush();
     }
     free(in);
     free(out);
@@ -306,5 +315,5 @@ int cli_bench_filter(cli_bench *bench, int64_t reach)
         }
     }
     hr_window_destroy(window);
-    return status;
+    return status == CLI_OK && bench->failed ? CLI_FAILED : status;
 }

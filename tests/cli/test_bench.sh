@@ -83,6 +83,11 @@ expect 0 '"method": "separable"' bench filter --size 90 --window 7 --repeat 1 \
     --json --accelerators '2xhost' --types f32,f64
 expect 0 "all, a thread each" bench filter --shape 50x1x70 --window 5 \
     --repeat 1 --accelerators 'host;3xhost'
+"$HEADRACE" bench filter --size 60 --window 5 --repeat 1 \
+    --accelerators '1xhost@1KiB;host' >"$out" 2>"$err"
+equal "status" 1 $?
+equal "rows of the other list" 1 "$(grep -c '^direct ' "$out")"
+check is_sentence "may hold 1024 bytes"
 expect 2 "50x60 holds no window of 51x51" bench filter --shape 50x1x60 \
     --window 25 --accelerators host
 expect 0 "separable" bench filter --size 51 --window 25 --repeat 1 \

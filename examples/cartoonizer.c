@@ -59,8 +59,8 @@ static hr_status make_files(hr_context *context, style s, int count,
 {
     album a = {.count = count,
                .names = names,
-               .from = calloc((size_t)count, sizeof(picture)),
-               .to = calloc((size_t)count, sizeof(picture))};
+               .from = example_zeros((size_t)count, sizeof(picture)),
+               .to = example_zeros((size_t)count, sizeof(picture))};
     hr_status status = HR_OK;
     bool ok = load(&a);
     if (ok && count == 1) {

@@ -6,10 +6,11 @@
  * Adding takes no time beside moving: what bounds it, and how many accelerators
  * are worth it, is in the report. With arguments times are printed; 16384 16384
  * are matrices of 1 GiB. */
-#include <headrace/headrace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "support/example.h"
 
 extern const hr_kernel matrix_addition;
 
@@ -122,29 +123,24 @@ int main(int count, char **arguments)
                                       count == 3 ? atoll(arguments[2]) : 200),
                  .with_times = count == 3};
     const int64_t elements = hr_extent_count(p.extent);
-    hr_status status = HR_ERROR_OUT_OF_MEMORY;
     if (elements < 1) {
         fputs("matrix_addition [ROWS COLS]\n", stderr);
         return 2;
     }
-    int there = 1;
-    for (int i = 0; i < 3 && there; i++) {
-        there = (p.data[i] = calloc((size_t)elements, sizeof(int))) != NULL;
+    for (int i = 0; i < 3; i++) {
+        p.data[i] = example_zeros((size_t)elements, sizeof(int));
     }
-    for (int64_t i = 0; i < elements && there; i++) {
+    for (int64_t i = 0; i < elements; i++) {
         p.data[0][i] = (int)(i % 1000003);
         p.data[1][i] = (int)(i % 999983) * 2;
     }
-    if (there) {
-        status = hr_context_create(NULL, &p.context);
-    }
+    hr_status status = hr_context_create(NULL, &p.context);
     if (status == HR_OK) {
         status = run(&p);
     }
-    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
     hr_context_destroy(p.context);
     for (int i = 0; i < 3; i++) {
         free(p.data[i]);
     }
-    return status != HR_OK;
+    return example_end(status);
 }

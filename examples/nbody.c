@@ -6,16 +6,15 @@
  *
  * Forces are equal and opposite, so that without damping (1) the sum of all
  * momenta stays 0 but for rounding. With arguments the time is printed. */
-#include <headrace/headrace.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-extern const hr_kernel nbody_step;
+#include "support/example.h"
 
-enum { MOST_ACCELERATORS = 64 };
+extern const hr_kernel nbody_step;
 
 typedef struct place {
     float x, y, z, spare;
@@ -120,10 +119,10 @@ static hr_status simulate(cloud *c, const double *weights, double *seconds)
     return status;
 }
 
-/* The sum of all momenta over what rounding may make of it: each sum of n
- * forces is off by at most about n * 2^-24 of their sizes, each velocity by two
- * roundings a step, and is no larger than all that has pulled. */
-static double drift(const cloud *c)
+/* The sum of all momenta, and the most that rounding may make of it: each sum
+ * of n forces is off by at most about n * 2^-24 of their sizes, each velocity
+ * by two roundings a step, and is no larger than all that has pulled. */
+static double drift(const cloud *c, double *most)
 {
     double sum[3] = {0}, pull = 0;
     for (int i = 0; i < c->bodies; i++) {
@@ -133,41 +132,39 @@ static double drift(const cloud *c)
         sum[2] += m->z;
         pull += m->pull;
     }
-    const double most = fmax(fabs(sum[0]), fmax(fabs(sum[1]), fabs(sum[2])));
-    return most / (pull * (c->bodies + 2 * c->steps + 8) * 0x1p-24);
+    *most = pull * (c->bodies + 2.0 * c->steps + 8) * 0x1p-24;
+    return fmax(fabs(sum[0]), fmax(fabs(sum[1]), fabs(sum[2])));
 }
 
 static hr_status run(cloud *c, int with_times)
 {
     const size_t bytes = (size_t)c->bodies * sizeof *c->motions;
-    double equal[MOST_ACCELERATORS], seconds, far = 0;
-    motion *first = malloc(bytes);
-    hr_status status = first != NULL ? HR_OK : HR_ERROR_OUT_OF_MEMORY;
+    double *equal = example_equal_weights(c->context);
+    motion *first = example_memory(bytes);
+    double seconds, far = 0, most = 0;
     int same = 0;
-    for (int i = 0; i < MOST_ACCELERATORS; i++) {
-        equal[i] = 1;
-    }
-    if (status == HR_OK) { /* accelerators as they are worth it */
-        status = simulate(c, NULL, &seconds);
-    }
+    /* accelerators as they are worth it */
+    hr_status status = simulate(c, NULL, &seconds);
     if (status == HR_OK) {
-        far = drift(c);
+        far = drift(c, &most);
         memcpy(first, c->motions, bytes);
         status = simulate(c, equal, &seconds);
         same = memcmp(first, c->motions, bytes) == 0;
     }
     if (status == HR_OK && with_times) {
-        printf("%.3f s, momentum is off by %.2g of what rounding allows\n",
-               seconds, far);
+        printf("%.3f s, momentum is off by %.2g, rounding allows %.2g\n",
+               seconds, far, most);
     }
     if (status == HR_OK) {
-        printf("momentum is %s\n",
-               c->law.damping < 1 || far <= 1 ? "conserved" : "not conserved");
+        printf("momentum is %s\n", c->law.damping < 1 || far <= most
+                                       ? "conserved"
+                                       : "not conserved");
         printf("whatever the bands, bodies move %s\n",
                same ? "the same to the bit"
                     : "the same but for how unlike accelerators round");
     }
     free(first);
+    free(equal);
     return status;
 }
 
@@ -184,18 +181,14 @@ int main(int count, char **arguments)
         fputs("nbody [BODIES STEPS DAMPING]\n", stderr);
         return 2;
     }
-    c.places = malloc((size_t)c.bodies * sizeof *c.places);
-    c.motions = malloc((size_t)c.bodies * sizeof *c.motions);
-    hr_status status = HR_ERROR_OUT_OF_MEMORY;
-    if (c.places != NULL && c.motions != NULL) {
-        status = hr_context_create(NULL, &c.context);
-    }
+    c.places = example_memory((size_t)c.bodies * sizeof *c.places);
+    c.motions = example_memory((size_t)c.bodies * sizeof *c.motions);
+    hr_status status = hr_context_create(NULL, &c.context);
     if (status == HR_OK) {
         status = run(&c, given);
     }
-    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
     hr_context_destroy(c.context);
     free(c.places);
     free(c.motions);
-    return status != HR_OK;
+    return example_end(status);
 }

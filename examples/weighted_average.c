@@ -8,16 +8,17 @@
  * SHIFT elements far; the border of the picture is read, and never written.
  * With arguments times are printed too; those published beside them are for
  * 2000 60, on GPUs of 2012. */
-#include <headrace/headrace.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "support/example.h"
+
 extern const hr_kernel weighted_average;
 
-enum { FORMS = 3, TRIES = 3, MOST_ACCELERATORS = 64 };
+enum { FORMS = 3, TRIES = 3 };
 
 typedef struct picture {
     hr_context *context;
@@ -135,7 +136,8 @@ static int is_right(const picture *p, const float *to)
 static hr_status run(picture *p, int with_times)
 {
     const size_t bytes = (size_t)p->extent * (size_t)p->extent * sizeof(float);
-    double equal[MOST_ACCELERATORS], best, seconds;
+    double *equal = example_equal_weights(p->context);
+    double best, seconds;
     hr_status status = HR_OK;
     for (int f = 0; f < FORMS && status == HR_OK; f++) {
         best = INFINITY;
@@ -147,9 +149,6 @@ static hr_status run(picture *p, int with_times)
             printf("%-24s%10.2f ms, published %8.2f ms\n", forms[f].name,
                    best * 1e3, forms[f].published);
         }
-    }
-    for (int i = 0; i < MOST_ACCELERATORS; i++) {
-        equal[i] = 1;
     }
     if (status == HR_OK) { /* whether that is fast or not */
         status = average(p, 1, equal, p->to[FORMS], &seconds);
@@ -165,6 +164,7 @@ static hr_status run(picture *p, int with_times)
                same ? "the same to the bit"
                     : "the same but for how unlike accelerators round");
     }
+    free(equal);
     return status;
 }
 
@@ -172,29 +172,25 @@ int main(int count, char **arguments)
 {
     picture p = {.extent = count == 3 ? atoi(arguments[1]) : 100,
                  .shift = count == 3 ? atoi(arguments[2]) : 6};
-    if (p.shift < 1 || p.extent <= 2 * p.shift || p.extent > 40000) {
+    if (p.shift < 1 || p.extent <= 2 * (int64_t)p.shift || p.extent > 40000) {
         fputs("weighted_average [EXTENT SHIFT], EXTENT > 2 SHIFT\n", stderr);
         return 2;
     }
     const size_t pixels = (size_t)p.extent * (size_t)p.extent;
     const size_t edge = 2 * (size_t)p.shift + 1;
-    int there = (p.from = malloc(pixels * sizeof(float))) != NULL &&
-                (p.window = malloc(edge * edge * sizeof(float))) != NULL;
-    for (int i = 0; i <= FORMS && there; i++) {
-        there = (p.to[i] = calloc(pixels, sizeof(float))) != NULL;
+    p.from = example_memory(pixels * sizeof(float));
+    p.window = example_memory(edge * edge * sizeof(float));
+    for (int i = 0; i <= FORMS; i++) {
+        p.to[i] = example_zeros(pixels, sizeof(float));
     }
-    hr_status status = HR_ERROR_OUT_OF_MEMORY;
-    if (there) {
-        fill(&p);
-        status = hr_context_create(NULL, &p.context);
-    }
+    fill(&p);
+    hr_status status = hr_context_create(NULL, &p.context);
     if (status == HR_OK) {
         status = hr_queue_create(p.context, 0, &p.queue);
     }
     if (status == HR_OK) {
         status = run(&p, count == 3);
     }
-    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
     hr_queue_destroy(p.queue);
     hr_context_destroy(p.context);
     for (int i = 0; i <= FORMS; i++) {
@@ -202,5 +198,5 @@ int main(int count, char **arguments)
     }
     free(p.window);
     free(p.from);
-    return status != HR_OK;
+    return example_end(status);
 }

@@ -30,6 +30,27 @@ void *example_memory(size_t bytes)
     return memory;
 }
 
+void *example_zeros(size_t count, size_t bytes)
+{
+    void *memory = calloc(count, bytes);
+    if (memory == NULL) {
+        fprintf(stderr, "there are not %zu times %zu bytes of memory\n", count,
+                bytes);
+        exit(1);
+    }
+    return memory;
+}
+
+double *example_equal_weights(const hr_context *context)
+{
+    const uint32_t count = hr_accelerator_count(context);
+    double *weights = example_memory(count * sizeof *weights);
+    for (uint32_t i = 0; i < count; i++) {
+        weights[i] = 1;
+    }
+    return weights;
+}
+
 bool example_alike(const hr_context *context)
 {
     hr_accelerator_info first = HR_ACCELERATOR_INFO_INIT, other = first;

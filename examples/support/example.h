@@ -13,6 +13,12 @@ bool example_number(const char *name, const char *text, int low, int high,
 
 /* So many bytes, to be given to free(); without them the program ends. */
 void *example_memory(size_t bytes);
+/* The same, so many times, of zeros. */
+void *example_zeros(size_t count, size_t bytes);
+
+/* For hr_launch_split: as much for each accelerator of the context, whether
+ * that is fast or not. To be given to free(). */
+double *example_equal_weights(const hr_context *context);
 
 /* Whether all accelerators of the context are of one name, so that results are
  * the same to the bit: compilers for others round otherwise. */

@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# refuses.sh STATUS WORDS PROGRAM ARGUMENTS: with at most 8 GB of memory it ends
+# with STATUS and says why in one line with WORDS.
+set -u
+status=$1
+words=$2
+shift 2
+# shellcheck disable=SC3045 # in dash, bash and ksh
+ulimit -v 8000000 || exit 1
+error=$("$@" 2>&1 >/dev/null)
+got=$?
+printf '%s\n' "$error"
+[ "$got" -eq "$status" ] && [ "$(printf '%s\n' "$error" | wc -l)" -eq 1 ] &&
+    printf '%s' "$error" | grep -qF -e "$words"

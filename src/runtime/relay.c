@@ -15,15 +15,16 @@ enum {
 
 typedef struct note note;
 
+/* As long as there are notes, inner and error belong to the thread, else to the
+ * caller. */
 typedef struct relay_queue {
     hri_queue base; /* first: see hri_queue */
     hri_accelerator *accelerator;
     hri_queue *inner;
+    hri_error error;    /* of what was noted */
     hri_thread *thread; /* NULL: nothing has been noted yet */
-    note *first, *last; /* the thread's, as long as there are any, is also
-                           inner; guarded by relay.lock */
+    note *first, *last; /* guarded by relay.lock */
     bool closed;        /* likewise: no more is noted */
-    hri_error error;    /* of what was noted; whose inner is */
 } relay_queue;
 
 /* What has yet to be handed on. */
@@ -338,28 +339,31 @@ static hr_status queue_wait(hri_queue *base, hri_event *event)
     return status;
 }
 
-/* ---- what arrays have no use for: it waits until its turn */
+/* ---- what no array asks for */
 
-static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
-                            size_t bytes, uint8_t value)
+static hr_status decline(const hri_queue *queue, const char *what)
 {
-    hri_queue *inner = ((relay_queue *)base)->inner;
-    drain((relay_queue *)base);
-    return inner->ops->fill(inner, buffer, offset, bytes, value);
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s: queues of arrays do not %s",
+                    queue->device->info.path, what);
 }
 
-static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
+static hr_status no_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
+                         size_t bytes, uint8_t value)
 {
-    hri_queue *inner = ((relay_queue *)base)->inner;
-    drain((relay_queue *)base);
-    return inner->ops->gemm(inner, gemm);
+    (void)buffer, (void)offset, (void)bytes, (void)value;
+    return decline(queue, "fill");
 }
 
-static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
+static hr_status no_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
-    hri_queue *inner = ((relay_queue *)base)->inner;
-    drain((relay_queue *)base);
-    return inner->ops->turn(inner, turn);
+    (void)gemm;
+    return decline(queue, "multiply");
+}
+
+static hr_status no_turn(hri_queue *queue, const hri_turn *turn)
+{
+    (void)turn;
+    return decline(queue, "turn");
 }
 
 /* ---- the queue */
@@ -417,9 +421,9 @@ static hr_status queue_run_graph(hri_queue *base, hri_graph *graph)
 static const hri_queue_ops queue_ops = {
     .destroy = queue_destroy,
     .copy = queue_copy,
-    .fill = queue_fill,
-    .gemm = queue_gemm,
-    .turn = queue_turn,
+    .fill = no_fill,
+    .gemm = no_gemm,
+    .turn = no_turn,
     .launch = queue_launch,
     .begin_graph = queue_begin_graph,
     .end_graph = queue_end_graph,

@@ -5,7 +5,8 @@
  * (stage.h); that, and all behind it, is noted, and a thread of the queue's
  * works through it.
  *
- * They keep to the contract of hal.h and may be told to wait for each other's
+ * They keep to the contract of hal.h, except that they decline fill, gemm and
+ * turn, which no array asks for; and may be told to wait for each other's
  * events, whatever has been handed on yet. Events of relays are for relays. No
  * call waits for the context's lock. */
 #ifndef HRI_RUNTIME_RELAY_H

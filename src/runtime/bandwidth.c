@@ -112,11 +112,10 @@ static hr_status device_memory(hri_accelerator *a, double *rate, bool *settled)
 /* The same for all virtual accelerators of the device. */
 static void set(hri_accelerator *accelerator, double rate)
 {
-    hri_accelerator *a = accelerator;
-    do {
+    for (hri_accelerator *a = accelerator; a != NULL;
+         a = hri_next_sibling(a, accelerator)) {
         a->memory_rate = rate;
-        a = a->sibling;
-    } while (a != NULL && a != accelerator);
+    }
 }
 
 hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *accelerator)

@@ -79,12 +79,11 @@ static hr_status link_on_bench(const hri_bench *b, double *up, double *down,
 
 static void set_link(hri_accelerator *accelerator, double up, double down)
 {
-    hri_accelerator *a = accelerator;
-    do {
+    for (hri_accelerator *a = accelerator; a != NULL;
+         a = hri_next_sibling(a, accelerator)) {
         a->up = up;
         a->down = down;
-        a = a->sibling;
-    } while (a != NULL && a != accelerator);
+    }
 }
 
 hr_status hri_link_measure(hri_accelerator *accelerator)

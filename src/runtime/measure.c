@@ -230,23 +230,22 @@ static const char *rate_name(const product_kind *kind)
 static void set_rate(hri_accelerator *accelerator, const product_kind *kind,
                      double rate)
 {
-    hri_accelerator *a = accelerator;
-    do { /* all on this device are alike */
+    /* all on this device are alike */
+    for (hri_accelerator *a = accelerator; a != NULL;
+         a = hri_next_sibling(a, accelerator)) {
         a->rates[rate_index(kind)] = rate;
-        a = a->sibling;
-    } while (a != NULL && a != accelerator);
+    }
 }
 
 static void set_tile_rates(hri_accelerator *accelerator,
                            const product_kind *kind,
                            const double rates[HRI_TILE_RATES])
 {
-    hri_accelerator *a = accelerator;
-    do {
+    for (hri_accelerator *a = accelerator; a != NULL;
+         a = hri_next_sibling(a, accelerator)) {
         memcpy(a->tile_rates[rate_index(kind)], rates,
                HRI_TILE_RATES * sizeof rates[0]);
-        a = a->sibling;
-    } while (a != NULL && a != accelerator);
+    }
 }
 
 /* Which rates to measure. */

@@ -87,6 +87,14 @@ typedef struct hri_accelerator {
     hri_loaded *loaded; /* kernels of the caller's */
 } hri_accelerator;
 
+/* Of those on one device, the one after `a`; NULL when all have been seen from
+ * `first` on. */
+static inline hri_accelerator *hri_next_sibling(const hri_accelerator *a,
+                                                const hri_accelerator *first)
+{
+    return a->sibling != first ? a->sibling : NULL;
+}
+
 struct hr_context {
     pthread_mutex_t lock;    /* one engine call at a time */
     pthread_mutex_t filters; /* one of hr_filter; before lock */

@@ -46,17 +46,16 @@ static double time_host(hr_context *context, const pieces *p)
     return 2.0 * MOST_BYTES / best;
 }
 
-static double host_memory(hr_context *context)
+static void host_memory(hr_context *context, double *rate, bool *settled)
 {
     pieces p = {malloc(MOST_BYTES), malloc(MOST_BYTES)};
-    double rate = usual;
-    if (p.to != NULL && p.from != NULL) {
+    *settled = p.to != NULL && p.from != NULL;
+    if (*settled) {
         memset(p.from, 1, MOST_BYTES);
-        rate = time_host(context, &p);
+        *rate = time_host(context, &p);
     }
     free(p.to);
     free(p.from);
-    return rate;
 }
 
 /* ---- a device's */
@@ -122,14 +121,14 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *accelerator)
 {
     static const char *const kind = "memory"; /* in facts.h */
     double rate = usual;
-    bool settled = accelerator->device->info.host;
+    bool settled = false; /* not a guess, which is not kept */
     hr_status status = HR_OK;
     if (accelerator->memory_rate > 0) {
         return HR_OK;
     }
     if (!hri_facts_find(kind, accelerator->key, &rate)) {
-        if (settled) {
-            rate = host_memory(context);
+        if (accelerator->device->info.host) {
+            host_memory(context, &rate, &settled);
         } else {
             status = device_memory(accelerator, &rate, &settled);
         }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The speed of memory: measured once, for all of a device, and kept between
+ * processes unless it is a guess. Linked so that the library's calls of malloc
+ * arrive here (tests/CMakeLists.txt). */
+#include "test.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "runtime/bandwidth.h"
+#include "runtime/facts.h"
+#include "support/files.h"
+
+/* What the linker's --wrap calls malloc. */
+void *real_malloc(size_t bytes) __asm__("__real_malloc");
+void *wrap_malloc(size_t bytes) __asm__("__wrap_malloc");
+
+static atomic_bool refuse; /* whatever is large */
+
+void *wrap_malloc(size_t bytes)
+{
+    return atomic_load(&refuse) && bytes > 1 << 20 ? NULL : real_malloc(bytes);
+}
+
+static hr_context *create(void)
+{
+    hr_context *context = NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "2xhost";
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    return context;
+}
+
+/* What the second accelerator's is once the first one's is known. */
+static double know(hr_context *context)
+{
+    CHECK(hri_bandwidth_know(context, &context->accelerators[0]) == HR_OK);
+    CHECK(context->accelerators[0].memory_rate ==
+          context->accelerators[1].memory_rate);
+    return context->accelerators[1].memory_rate;
+}
+
+int main(void)
+{
+    char folder[64];
+    double kept = 7.0;
+    files_make_folder(folder, sizeof folder);
+    CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
+    unsetenv("HEADRACE_ACCELERATORS");
+    unsetenv("HEADRACE_MEMORY_LIMIT");
+
+    TEST_CASE("a guess, where there is no memory to measure with: not kept");
+    hr_context *context = create();
+    const char *key = context->accelerators[0].key;
+    atomic_store(&refuse, true);
+    CHECK(know(context) == 2e10);
+    atomic_store(&refuse, false);
+    CHECK(!hri_facts_find("memory", key, &kept) && kept == 7.0);
+    hr_context_destroy(context);
+
+    TEST_CASE("what was measured is kept");
+    context = create();
+    key = context->accelerators[0].key;
+    const double rate = know(context);
+    CHECK(hri_facts_find("memory", key, &kept) && kept > 0.99 * rate &&
+          kept < 1.01 * rate);
+
+    TEST_CASE("and taken by others");
+    hri_facts_keep("memory", key, 3e9);
+    CHECK(know(context) == rate);
+    hr_context_destroy(context);
+    context = create();
+    CHECK(know(context) == 3e9);
+    hr_context_destroy(context);
+    files_remove_folder(folder);
+    return test_end();
+}

@@ -38,8 +38,7 @@ static uint32_t rate_index(const hri_filter_job *job)
 
 /* The shortest of some launches of a piece after a first one, which brings its
  * data. */
-static hr_status time_launch(hri_filter_piece *piece,
-                             const hri_filter_job *job,
+static hr_status time_launch(hri_filter_piece *piece, const hri_filter_job *job,
                              const hri_filter_tables *tables, hr_queue *queue,
                              double *seconds)
 {
@@ -140,11 +139,10 @@ static hr_status measure(const hri_filter_job *like, hri_accelerator *a,
 /* All on one device are alike. */
 static void set_rate(hri_accelerator *accelerator, uint32_t index, double rate)
 {
-    hri_accelerator *a = accelerator;
-    do {
+    for (hri_accelerator *a = accelerator; a != NULL;
+         a = hri_next_sibling(a, accelerator)) {
         a->filter_rates[index] = rate;
-        a = a->sibling;
-    } while (a != NULL && a != accelerator);
+    }
 }
 
 /* Weights times elements. */

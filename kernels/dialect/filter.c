@@ -6,10 +6,13 @@
  * Every item makes 16 neighbouring sums in its registers, of 8 weights at a
  * time: 23 values and 8 weights come from memory of the tile for 128
  * multiply-adds. With n = 2 reach + 1 an element takes n^2 of them directly,
- * and is read about 71 * 63 / (64 * 32) * (n / 8) * (n / 32) times; as a sum of
- * `rank` filters 2 rank n of them, while rank values go to memory and come back
- * about (127 / 64) (n / 64) times. Sums of at most 256 products are added up,
- * in an order that is the same for every element. */
+ * and is read about 71 * 63 / (64 * 32) * (n / 8) * (n / 32) times. As a sum of
+ * `rank` filters it takes rank n of them down the columns; and along rows as
+ * many, or half, where filters are symmetric and the two values on either side
+ * are added first, for five filters at once. Meanwhile rank values go to memory
+ * and come back about (127 / 64) (n / 64) times. Sums of at most 256 products
+ * are added up, in an order that is the same for every element.
+ * (src/filter/piece.c knows the extents of tiles and of items' sums.) */
 #include <headrace/dialect.h>
 
 enum {
@@ -63,13 +66,6 @@ HR_FUNCTION hr_index apron_row(hr_index row, filter_shape p)
 HR_FUNCTION int least(hr_index a, hr_index b)
 {
     return (int)(a < b ? a : b);
-}
-
-/* Where column c of a row lies in memory of the tile, so that items 16 columns
- * apart do not meet in one bank. */
-HR_FUNCTION int skewed(int c)
-{
-    return c + c / OWN;
 }
 
 /* own[q] += weight[i] value[q + i] */
@@ -185,82 +181,159 @@ HR_KERNEL6(hri_filter_direct_float, (IN, float, 2, in), (IN, float, 2, apron),
     }
 }
 
-/* What filter k along rows makes of the picture, for all k: across[rank][n].
- * planes have reach rows more than out at either end. Launched over the rows
- * of planes x ceil(cols / 16) in tiles of 4 x 32. */
+enum {
+    SIDE = 8,    /* an item's sums of a filter, beside each other, */
+    FILTERS = 5, /* of so many filters, for which it reads values once */
+    PADDED = 8   /* weights in memory of the tile, for each distance */
+};
+
+typedef struct many {
+    float of[FILTERS][SIDE];
+} many;
+
+HR_FUNCTION many no_sums(void)
+{
+    many none;
+    for (int f = 0; f < FILTERS; f++) {
+        for (int q = 0; q < SIDE; q++) {
+            none.of[f][q] = 0;
+        }
+    }
+    return none;
+}
+
+/* Where column c lies, so that items SIDE columns apart do not meet. */
+HR_FUNCTION int spread(int c)
+{
+    return c + c / SIDE;
+}
+
+/* own[f][q] += the sum of w[j][f] value[q] over `count` distances from j on, of
+ * at most TAPS, for `filters` filters. Folded, value is the sum of those on
+ * either side. All arguments but j are constants where it is used. */
+#define GATHER(own, count, filters, folded, j)                                 \
+    {                                                                          \
+        float ahead[SIDE + TAPS - 1], back[SIDE + TAPS - 1];                   \
+        for (int m = 0; m < SIDE + count - 1; m++) {                           \
+            ahead[m] = x[0][HR_LOCAL0][spread(base + j + m)];                  \
+            if (folded) {                                                      \
+                back[m] =                                                      \
+                    x[1][HR_LOCAL0][spread(base + near - j - count + m)];      \
+            }                                                                  \
+        }                                                                      \
+        for (int i = 0; i < count; i++) {                                      \
+            for (int q = 0; q < SIDE; q++) {                                   \
+                const float value =                                            \
+                    folded ? ahead[q + i] + back[q + count - 1 - i]            \
+                           : ahead[q + i];                                     \
+                for (int f = 0; f < filters; f++) {                            \
+                    own.of[f][q] += w[j + i][f] * value;                       \
+                }                                                              \
+            }                                                                  \
+        }                                                                      \
+    }
+
+#define GATHER_ALL(own, filters, folded)                                       \
+    {                                                                          \
+        int j = 0;                                                             \
+        for (; j + TAPS <= near; j += TAPS) {                                  \
+            GATHER(own, TAPS, filters, folded, j)                              \
+        }                                                                      \
+        for (; j < near; j++) {                                                \
+            GATHER(own, 1, filters, folded, j)                                 \
+        }                                                                      \
+    }
+
+/* What filter k along rows makes of the picture, for all k: across[.][rank], by
+ * columns from the left; where filters are folded, by distance from the middle,
+ * which has half its weight. planes have reach rows more than out at either
+ * end. Launched over the rows of planes x ceil(cols / 8) in tiles of 4 x 32. */
 HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
-           (IN, float, 2, across), (OUT, float, 3, planes),
+           (IN, float, 1, across), (OUT, float, 3, planes),
            (VALUE, filter_shape, 0, p), (VALUE, float, 0, beyond))
 {
-    HR_TILE_STATIC(float, x, [HIGH][(BROAD * OWN + WIDE) / OWN * (OWN + 1)]);
-    HR_TILE_STATIC(float, w, [WIDE]);
-    HR_PRIVATE(sums, all);
-    const hr_index n = 2 * p.reach + 1;
-    for (hr_index k = 0; k < p.rank; k++) {
+    HR_TILE_STATIC(float,
+                   x, [2][HIGH][(BROAD * SIDE + WIDE) / SIDE * (SIDE + 1)]);
+    HR_TILE_STATIC(float, w, [WIDE][PADDED]);
+    HR_PRIVATE(many, all);
+    const int folded = p.folded != 0;
+    const hr_index taps = folded ? p.reach + 1 : 2 * p.reach + 1;
+    for (hr_index k0 = 0; k0 < p.rank; k0 += FILTERS) {
+        const int filters = least(FILTERS, p.rank - k0);
         HR_ITEMS2(row, col)
         {
-            HR_P(all) = nothing();
+            HR_P(all) = no_sums();
         }
-        for (hr_index j0 = 0; j0 < n; j0 += WIDE) {
-            const int wide = least(WIDE, n - j0);
+        for (hr_index j0 = 0; j0 < taps; j0 += WIDE) {
+            const int near = least(WIDE, taps - j0);
             HR_ITEMS2(row, col)
             {
                 const int item = (int)(HR_LOCAL0 * BROAD + HR_LOCAL1);
                 const hr_index y = p.top - p.reach + row;
-                const hr_index left =
-                    p.left - p.reach + j0 + (col - HR_LOCAL1) * OWN;
-                for (int c = (int)HR_LOCAL1; c < BROAD * OWN + wide - 1;
+                const hr_index middle = p.left + (col - HR_LOCAL1) * SIDE;
+                const hr_index first =
+                    folded ? middle + j0 : middle - p.reach + j0;
+                const hr_index last = middle - j0 - (near - 1);
+                for (int c = (int)HR_LOCAL1; c < BROAD * SIDE + near - 1;
                      c += BROAD) {
-                    const hr_index from = edge_index(left + c, p.cols, p.edges);
-                    x[HR_LOCAL0][skewed(c)] = PICTURE(y, from);
+                    hr_index from = edge_index(first + c, p.cols, p.edges);
+                    x[0][HR_LOCAL0][spread(c)] = PICTURE(y, from);
+                    if (folded) {
+                        from = edge_index(last + c, p.cols, p.edges);
+                        x[1][HR_LOCAL0][spread(c)] = PICTURE(y, from);
+                    }
                 }
-                if (item < WIDE) {
-                    w[item] = item < wide ? HR_AT2(across, k, j0 + item) : 0;
+                for (int i = item; i < WIDE * PADDED; i += HIGH * BROAD) {
+                    const int j = i / PADDED, f = i % PADDED;
+                    w[j][f] = j < near && f < filters
+                                  ? HR_AT1(across, (j0 + j) * p.rank + k0 + f)
+                                  : 0;
                 }
             }
             HR_TILE_BARRIER;
             HR_ITEMS2(row, col)
             {
-                const int base = (int)HR_LOCAL1 * OWN;
-                sums own = nothing();
-                int j = 0;
-                for (; j + TAPS <= wide; j += TAPS) {
-                    float weight[TAPS], value[OWN + TAPS - 1];
-                    for (int i = 0; i < TAPS; i++) {
-                        weight[i] = w[j + i];
-                    }
-                    for (int m = 0; m < OWN + TAPS - 1; m++) {
-                        value[m] = x[HR_LOCAL0][skewed(base + j + m)];
-                    }
-                    own = slide(own, weight, value);
+                const int base = (int)HR_LOCAL1 * SIDE;
+                many own = no_sums();
+                if (folded && filters == 1) {
+                    GATHER_ALL(own, 1, 1)
+                } else if (folded) {
+                    GATHER_ALL(own, FILTERS, 1)
+                } else if (filters == 1) {
+                    GATHER_ALL(own, 1, 0)
+                } else {
+                    GATHER_ALL(own, FILTERS, 0)
                 }
-                for (; j < wide; j++) {
-                    for (int q = 0; q < OWN; q++) {
-                        own.of[q] += w[j] * x[HR_LOCAL0][skewed(base + j + q)];
+                for (int f = 0; f < FILTERS; f++) {
+                    for (int q = 0; q < SIDE; q++) {
+                        HR_P(all).of[f][q] += own.of[f][q];
                     }
                 }
-                HR_P(all) = add(HR_P(all), own);
             }
             HR_TILE_BARRIER;
         }
-        HR_ITEMS2(row, col)
-        {
-            for (int q = 0; q < OWN; q++) {
-                x[HR_LOCAL0][skewed((int)HR_LOCAL1 * OWN + q)] =
-                    HR_P(all).of[q];
-            }
-        }
-        HR_TILE_BARRIER;
-        HR_ITEMS2(row, col)
-        {
-            const hr_index left = (col - HR_LOCAL1) * OWN;
-            for (int c = (int)HR_LOCAL1; c < BROAD * OWN; c += BROAD) {
-                if (HR_INSIDE3(planes, k, row, left + c)) {
-                    HR_AT3(planes, k, row, left + c) = x[HR_LOCAL0][skewed(c)];
+        for (int f = 0; f < FILTERS; f++) {
+            HR_ITEMS2(row, col)
+            {
+                for (int q = 0; q < SIDE && f < filters; q++) {
+                    x[0][HR_LOCAL0][spread((int)HR_LOCAL1 * SIDE + q)] =
+                        HR_P(all).of[f][q];
                 }
             }
+            HR_TILE_BARRIER;
+            HR_ITEMS2(row, col)
+            {
+                const hr_index left = (col - HR_LOCAL1) * SIDE;
+                for (int c = (int)HR_LOCAL1; c < BROAD * SIDE && f < filters;
+                     c += BROAD) {
+                    if (HR_INSIDE3(planes, k0 + f, row, left + c)) {
+                        HR_AT3(planes, k0 + f, row, left + c) =
+                            x[0][HR_LOCAL0][spread(c)];
+                    }
+                }
+            }
+            HR_TILE_BARRIER;
         }
-        HR_TILE_BARRIER;
     }
 }
 

@@ -67,13 +67,16 @@ typedef struct hri_table {
 } hri_table;
 
 typedef struct hri_filter_tables {
-    hri_table apron; /* the rows above and below the picture: 2 reach of them;
-                        one element where none are read */
-    hri_table strip_across, strip_down; /* for strips */
-    hri_table across, down; /* for kernels/dialect/filter.c; directly, across is
-                               all weights */
-    bool folded;            /* strip_across has half of symmetric filters */
-    hri_fft *fft;           /* of HR_FILTER_FFT alone */
+    hri_table apron;  /* the rows above and below the picture: 2 reach of them;
+                         one element where none are read */
+    hri_table across; /* of separable filters, the weights of all for a
+                         column, and then for the next one */
+    bool folded;      /* across has half of symmetric filters: from the
+                         middle on, whose own are halved */
+    hri_table down;   /* filter by filter; for kernels/dialect/filter.c */
+    hri_table strip_down; /* the same backwards, or all weights; for strips */
+    hri_table weights;    /* all; for kernels/dialect/filter.c */
+    hri_fft *fft;         /* of HR_FILTER_FFT alone */
 } hri_filter_tables;
 
 /* To be finished in any case. */

@@ -9,8 +9,9 @@
 #include "filter/kernels.h"
 #include "filter/shape.h"
 
-/* A tile of kernels/dialect/filter.c, and the sums of an item. */
-enum { TILE_ROWS = 4, TILE_COLS = 32, OWN = 16 };
+/* A tile of kernels/dialect/filter.c (HIGH and BROAD there), and the sums of an
+ * item, one below the other and side by side. */
+enum { TILE_ROWS = 4, TILE_COLS = 32, OWN = 16, SIDE = 8 };
 
 /* What an allocation may need beyond its bytes, and rows beyond their length.
  */
@@ -131,7 +132,7 @@ static hr_status launch_strips(const hri_filter_piece *piece,
                    HRI_STRIP_BLOCK;
     const hr_argument arguments[] = {hr_in(piece->in),
                                      hr_in(hr_view_of(t->apron.array)),
-                                     hr_in(hr_view_of(t->strip_across.array)),
+                                     hr_in(hr_view_of(t->across.array)),
                                      hr_in(hr_view_of(t->strip_down.array)),
                                      hr_out(piece->out),
                                      hr_value(&shape, sizeof shape),
@@ -181,7 +182,7 @@ static hr_status launch_direct(const hri_filter_piece *piece,
     const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
     const hr_argument arguments[] = {hr_in(piece->in),
                                      hr_in(hr_view_of(t->apron.array)),
-                                     hr_in(hr_view_of(t->across.array)),
+                                     hr_in(hr_view_of(t->weights.array)),
                                      hr_out(piece->out),
                                      hr_value(&shape, sizeof shape),
                                      constant};
@@ -198,7 +199,7 @@ static hr_status launch_separable(const hri_filter_piece *piece,
                                   hr_argument constant)
 {
     const bool single = job->in.type == HR_F32;
-    const hri_filter_shape shape = shape_of(piece, job, false);
+    const hri_filter_shape shape = shape_of(piece, job, t->folded);
     const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
     const int64_t rows = piece->last - piece->first;
     const hr_argument across[] = {hr_in(piece->in),
@@ -212,7 +213,7 @@ static hr_status launch_separable(const hri_filter_piece *piece,
         hr_out(piece->out), hr_value(&shape, sizeof shape)};
     hr_status status = hr_launch(
         queue, single ? &hri_filter_across_float : &hri_filter_across_double,
-        hr_extent2(rows + 2 * shape.reach, hri_ceil_div(job->out.cols, OWN)),
+        hr_extent2(rows + 2 * shape.reach, hri_ceil_div(job->out.cols, SIDE)),
         &tile, across, 6);
     if (status == HR_OK) {
         status = hr_launch(

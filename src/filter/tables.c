@@ -138,16 +138,16 @@ static hr_status make_direct(hri_filter_tables *t, const hri_filter_job *job)
     const int64_t n = hri_filter_extent(job);
     const double *w = job->window->values;
     const hr_type type = job->in.type;
-    hr_status status = make(job, hr_extent2(n, n), &t->across);
+    hr_status status = make(job, hr_extent2(n, n), &t->weights);
     if (status == HR_OK) {
         status = make(job, hr_extent1(n * n), &t->strip_down);
     }
     if (status == HR_OK) { /* kernels want something of each kind */
-        status = make(job, hr_extent1(1), &t->strip_across);
+        status = make(job, hr_extent1(1), &t->across);
     }
     for (int64_t i = 0; i < n * n && status == HR_OK; i++) {
         const double own = job->scale * w[i];
-        put(&t->across, type, i, own);
+        put(&t->weights, type, i, own);
         put(&t->strip_down, type, i % n * n + n - 1 - i / n, own);
     }
     return status;
@@ -179,14 +179,13 @@ static void fill_separable(const hri_filter_tables *t,
         for (int64_t i = 0; i < n; i++) {
             const double down = scale * f->down[k * n + i];
             double across = f->across[k * n + i];
-            put(&t->across, type, k * n + i, across);
             put(&t->down, type, k * n + i, down);
             put(&t->strip_down, type, k * n + n - 1 - i, down);
             if (!t->folded) {
-                put(&t->strip_across, type, i * f->rank + k, across);
+                put(&t->across, type, i * f->rank + k, across);
             } else if (i >= reach) { /* the middle meets itself */
                 across = (across + f->across[k * n + n - 1 - i]) / 2.0;
-                put(&t->strip_across, type, (i - reach) * f->rank + k,
+                put(&t->across, type, (i - reach) * f->rank + k,
                     i > reach ? across : across / 2.0);
             }
         }
@@ -196,12 +195,9 @@ static void fill_separable(const hri_filter_tables *t,
 static hr_status make_separable(hri_filter_tables *t, const hri_filter_job *job)
 {
     const hri_factors *f = &job->factors;
-    hr_status status = make(job, hr_extent2(f->rank, f->extent), &t->across);
+    hr_status status = make(job, hr_extent1(f->rank * f->extent), &t->across);
     if (status == HR_OK) {
         status = make(job, hr_extent2(f->rank, f->extent), &t->down);
-    }
-    if (status == HR_OK) {
-        status = make(job, hr_extent1(f->rank * f->extent), &t->strip_across);
     }
     if (status == HR_OK) {
         status = make(job, hr_extent1(f->rank * f->extent), &t->strip_down);
@@ -232,8 +228,8 @@ hr_status hri_filter_tables_init(hri_filter_tables *tables,
 
 void hri_filter_tables_finish(hri_filter_tables *t)
 {
-    hri_table *const all[] = {&t->apron, &t->strip_across, &t->strip_down,
-                              &t->across, &t->down};
+    hri_table *const all[] = {&t->apron, &t->across, &t->down, &t->strip_down,
+                              &t->weights};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         hr_array_destroy(all[i]->array);
         free(all[i]->data);

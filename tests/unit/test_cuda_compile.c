@@ -6,6 +6,7 @@
 
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/nvrtc.h"
+#include "filter/kernels.h"
 #include "runtime/module.h"
 #include "test.h"
 
@@ -26,8 +27,12 @@ static void compiles(const char *source)
 
 static void dialect(void)
 {
-    const hr_kernel *good[] = {&axpy, &integers, &matmul_blocked,
-                               &transpose_blocked};
+    const hr_kernel *good[] = {&axpy,
+                               &integers,
+                               &matmul_blocked,
+                               &transpose_blocked,
+                               &hri_filter_across_float,
+                               &hri_filter_across_double};
     const char *none[] = {NULL};
     char *source = NULL, *image = NULL;
     size_t bytes = 0;

@@ -13,6 +13,7 @@
 #include "context.h"
 #include "filter_check.h"
 #include "json.h"
+#include "machine.h"
 #include "random.h"
 #include "signals.h"
 #include "table.h"
@@ -93,8 +94,10 @@ static void write_json(const contest *c, int method, form how)
     const row *r = &c->rows[method][how];
     cli_json json = {.out = stdout};
     cli_json_begin(&json, NULL, '{');
-    cli_json_text(&json, "bench", "filter");
-    cli_json_text(&json, "accelerators", c->setting->name);
+    cli_machine_json(&json, "filter");
+    cli_json_text(&json, "name", c->setting->name);
+    cli_json_text(&json, "list", c->setting->list);
+    cli_json_count(&json, "accelerator_count", c->setting->count);
     cli_json_text(&json, "device", c->setting->device);
     cli_json_text(&json, "form", forms[how].name);
     cli_json_text(&json, "wanted", hr_filter_method_name(methods[method]));

@@ -100,12 +100,7 @@ static void write_some(cli_json *json, const char *key, bool there,
 
 static void write_case(cli_json *json, const cli_grid_row *r, bool weak)
 {
-    char cpu[128];
-    cli_cpu_name(cpu, sizeof cpu);
-    cli_json_text(json, "bench", "grid");
-    cli_json_text(json, "commit", cli_build_commit());
-    cli_json_text(json, "compiler", cli_build_compiler());
-    cli_json_text(json, "cpu", cpu);
+    cli_machine_json(json, "grid");
     cli_json_text(json, "workload", r->work->name);
     cli_json_text(json, "type", "f32");
     cli_json_begin(json, "extent", '[');

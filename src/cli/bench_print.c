@@ -222,12 +222,7 @@ static void write_peer(cli_json *json, const char *key, const cli_entry *entry,
 
 static void write_case(cli_json *json, const cli_bench *bench)
 {
-    char cpu[128];
-    cli_cpu_name(cpu, sizeof cpu);
-    cli_json_text(json, "bench", "matmul");
-    cli_json_text(json, "commit", cli_build_commit());
-    cli_json_text(json, "compiler", cli_build_compiler());
-    cli_json_text(json, "cpu", cpu);
+    cli_machine_json(json, "matmul");
     cli_json_text(json, "type", bench->number.name);
     cli_json_text(json, "memory", bench->pinned ? "pinned" : "ordinary");
     cli_json_count(json, "m", (uint64_t)bench->m);

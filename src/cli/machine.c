@@ -63,3 +63,13 @@ const char *cli_build_compiler(void)
     return "gcc " __VERSION__;
 #endif
 }
+
+void cli_machine_json(cli_json *json, const char *bench)
+{
+    char cpu[128];
+    cli_cpu_name(cpu, sizeof cpu);
+    cli_json_text(json, "bench", bench);
+    cli_json_text(json, "commit", cli_build_commit());
+    cli_json_text(json, "compiler", cli_build_compiler());
+    cli_json_text(json, "cpu", cpu);
+}

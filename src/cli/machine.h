@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "json.h"
+
 /* Whether /proc/cpuinfo lists this flag. */
 bool cli_cpu_has(const char *flag);
 
@@ -16,5 +18,9 @@ void cli_cpu_name(char *name, size_t size);
  * and its compiler. Constant strings. */
 const char *cli_build_commit(void);
 const char *cli_build_compiler(void);
+
+/* The fields of a result that tell of what it was measured with: by `headrace
+ * bench BENCH`. */
+void cli_machine_json(cli_json *json, const char *bench);
 
 #endif

@@ -321,6 +321,25 @@ void hr_grid_destroy(hr_grid *grid)
     free(grid);
 }
 
+/* Wait for all that uses a slab: copies from and to outside are in no queue of
+ * the grid's. */
+static hr_status finish_slab(const hri_slab *slab)
+{
+    hri_marks marks = {0};
+    if (slab->array == NULL) {
+        return HR_OK;
+    }
+    const hri_box all = hri_array_box(slab->array);
+    const hri_boxes region = hri_boxes_of(&all);
+    hr_status status =
+        hri_uses_collect_everywhere(slab->array, &region, false, &marks);
+    if (status == HR_OK) {
+        status = hri_array_wait(slab->array, NULL, &marks);
+    }
+    hri_marks_finish(&marks);
+    return status;
+}
+
 hr_status hr_grid_finish(hr_grid *grid)
 {
     if (grid == NULL) {
@@ -335,6 +354,13 @@ hr_status hr_grid_finish(hr_grid *grid)
             first = first == HR_OK ? hri_grid_keep(grid, status) : first;
         }
     }
+    pthread_mutex_lock(&grid->context->lock);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (uint32_t b = 0; b < grid->band_count && first == HR_OK; b++) {
+            first = hri_grid_keep(grid, finish_slab(&grid->fields[f].slabs[b]));
+        }
+    }
+    pthread_mutex_unlock(&grid->context->lock);
     return first == HR_OK ? HR_OK : hri_grid_check(grid);
 }
 

@@ -125,8 +125,7 @@ static hr_status use_slabs(const hr_grid *grid, hri_mark *mark)
             if (a == NULL) {
                 continue;
             }
-            const hri_box all = {{0, 0, 0},
-                                 {a->size[0], a->size[1], a->size[2]}};
+            const hri_box all = hri_array_box(a);
             const hri_boxes region = hri_boxes_of(&all);
             status = mark != NULL
                          ? hri_array_end(a, a->home, &region, HR_OUT, mark)

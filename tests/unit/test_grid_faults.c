@@ -57,18 +57,23 @@ static void clear(bed *b)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-static hr_status create(bed *b)
+static hr_status open_context(bed *b)
 {
     static const hri_backend *list[2];
-    static const double weights[] = {4, 3};
-    const hr_field fields[] = {field_of(0), field_of(1)};
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_grid_options grid = HR_GRID_OPTIONS_INIT;
     list[0] = fault_backend_wrap(&hri_backend_host);
     options.accelerators = "2xhost";
     options.memory_limit = 1 << 20;
+    return hri_context_create_from(list, &options, &b->context);
+}
+
+static hr_status create(bed *b)
+{
+    static const double weights[] = {4, 3};
+    const hr_field fields[] = {field_of(0), field_of(1)};
+    hr_grid_options grid = HR_GRID_OPTIONS_INIT;
     grid.weights = weights;
-    hr_status status = hri_context_create_from(list, &options, &b->context);
+    hr_status status = open_context(b);
     return status == HR_OK ? hr_grid_create(b->context, hr_extent2(ROWS, COLS),
                                             fields, FIELDS, &grid, &b->grid)
                            : status;
@@ -245,8 +250,43 @@ static void lose_each(void)
     }
 }
 
+/* Of a field whose boundaries ask for no launch behind the copies. */
+static void fail_copies(bool async)
+{
+    uint32_t data[CELLS] = {1};
+    for (uint64_t n = 1; n <= 2; n++) {
+        const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CONSTANT, NULL);
+        hr_array *array = NULL;
+        bed b = {0};
+        fault_backend_reset();
+        CHECK(open_context(&b) == HR_OK);
+        CHECK(hr_grid_create(b.context, hr_extent2(ROWS, COLS), &field, 1, NULL,
+                             &b.grid) == HR_OK);
+        CHECK(hr_array_wrap(b.context, data, 4, hr_extent2(ROWS, COLS), 0,
+                            &array) == HR_OK);
+        fault_backend_fail_operation(fault_backend_operations() + n,
+                                     HR_ERROR_BACKEND);
+        if (async) {
+            CHECK(hr_grid_write(b.grid, 0, NULL, hr_view_of(array)) == HR_OK);
+            CHECK(hr_grid_finish(b.grid) == HR_ERROR_BACKEND);
+        } else {
+            CHECK(hr_grid_scatter(b.grid, 0, data) == HR_ERROR_BACKEND);
+        }
+        CHECK(hr_grid_finish(b.grid) == HR_ERROR_BACKEND);
+        CHECK(hr_grid_gather(b.grid, 0, data) == HR_ERROR_BACKEND);
+        fault_backend_fail_operation(0, HR_OK);
+        CHECK(hr_grid_scatter(b.grid, 0, data) == HR_OK);
+        hr_array_destroy(array);
+        clear(&b);
+    }
+}
+
 int main(void)
 {
+    TEST_CASE("a copy of a scatter fails");
+    fail_copies(false);
+    TEST_CASE("a copy of a write fails");
+    fail_copies(true);
     TEST_CASE("a call fails");
     const uint64_t operations = fail_each(0);
     TEST_CASE("an operation fails later");

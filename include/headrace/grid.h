@@ -188,7 +188,8 @@ typedef struct hr_stage {
     hr_extent extent; /**< of the cells that it runs for; of rank 0: the grid's
                            own. They may lie beyond the grid as far as all
                            fields of the stage have halos, those written with
-                           HR_BOUNDARY_USER */
+                           HR_BOUNDARY_USER. Neighbours are read there no
+                           further out than their field's halo goes */
     int64_t origin[HR_MOST_RANK]; /**< where those start */
     hr_extent tile;               /**< of rank 0: the library chooses */
     int64_t step[HR_MOST_RANK];   /**< cells of an item (HR_STEP); 0: 1. The

@@ -90,7 +90,8 @@ static hr_status check_swap(const hr_grid *grid, const hr_stage *stage)
 }
 
 /* How far beyond the extent the cells of a stage may lie: what it writes there
- * is the caller's, and what it reads is there. */
+ * is the caller's, and what it reads of the cell itself is there. Of neighbours
+ * those that the halo has are; kernels read no others. */
 static int64_t room_of(const hr_grid *grid, const hr_stage *stage, int side,
                        uint32_t d)
 {

@@ -71,6 +71,17 @@ static hr_status exchange_deep(staging *s)
     return status;
 }
 
+/* Whether the stage reads rows beyond the ends that do not follow from those
+ * inside. */
+static bool lacks_ends(const staging *s, const hr_argument *a)
+{
+    const hri_field *f = field_of(s->grid, a);
+    const bool beyond =
+        s->cells.lo[0] < 0 || s->cells.hi[0] > s->grid->extent.size[0];
+    return f != NULL && f->ends_stale &&
+           (a->near || (beyond && (a->access & HR_IN) != 0));
+}
+
 /* Fetch what the stage reads. */
 static hr_status refresh(staging *s, bool *exchanged)
 {
@@ -90,7 +101,7 @@ static hr_status refresh(staging *s, bool *exchanged)
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        if (a->field > 0 && a->near && field_of(grid, a)->ends_stale) {
+        if (lacks_ends(s, a)) {
             status = hri_exchange_ends(grid, a->field - 1);
         }
     }

@@ -213,6 +213,7 @@ hr_status hri_grid_renew(hr_grid *grid)
 {
     hr_status status = HR_OK;
     hri_replay_forget(grid);
+    hri_balance_forget(grid);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_field *field = &grid->fields[f];
         hri_slabs_destroy(field->slabs, grid->band_count);

@@ -14,7 +14,8 @@ typedef struct staging {
     hr_grid *grid;
     const hr_stage *stages, *stage; /* the list, and which of it */
     size_t count;
-    hri_cells cells;          /* that it runs for */
+    size_t number;   /* of the kernels that run for all rows; SIZE_MAX: none */
+    hri_cells cells; /* that it runs for */
     int64_t extra[HRI_SIDES]; /* rows of other bands that it works out, too */
     int64_t edge[HRI_SIDES];  /* rows that wait for neighbours, or they for
                                  them; 0: nobody does */
@@ -217,7 +218,6 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
                           int64_t lo, int64_t hi)
 {
     hr_grid *grid = s->grid;
-    const size_t index = (size_t)(s->stage - s->stages);
     hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
     hri_event *start = NULL;
     hri_cells cells = s->cells;
@@ -227,11 +227,12 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
         return HR_OK;
     }
     if (inner) {
-        start = hri_balance_start(grid, index, band, cells.hi[0] - cells.lo[0]);
+        start =
+            hri_balance_start(grid, s->number, band, cells.hi[0] - cells.lo[0]);
     }
     hr_status status = launch(s, band, queue, &cells, start);
     if (status == HR_OK && start != NULL) {
-        status = hri_balance_end(grid, index, band);
+        status = hri_balance_end(grid, s->number, band);
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
@@ -325,6 +326,22 @@ static void swap(hr_grid *grid, const uint32_t *pair)
     *b = old;
 }
 
+static bool has_all_rows(const hr_grid *grid, const hr_stage *stage)
+{
+    const hri_cells cells = hri_stage_cells(grid, stage);
+    return stage->kernel != NULL && cells.lo[0] <= 0 &&
+           cells.hi[0] >= grid->extent.size[0];
+}
+
+static size_t number_of(const staging *s)
+{
+    size_t number = 0;
+    for (const hr_stage *x = s->stages; x < s->stage; x++) {
+        number += has_all_rows(s->grid, x);
+    }
+    return has_all_rows(s->grid, s->stage) ? number : SIZE_MAX;
+}
+
 static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
                            size_t index)
 {
@@ -337,6 +354,7 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
         return HR_OK;
     }
     s.cells = hri_stage_cells(grid, stage);
+    s.number = number_of(&s);
     hr_status status = refresh(&s, &exchanged);
     if (status == HR_OK) {
         find_extra(&s);

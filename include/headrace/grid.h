@@ -96,7 +96,12 @@ typedef struct hr_grid_options {
                                 when more would be slower */
     uint32_t steps_per_exchange; /**< cells of a halo that are worked out twice
                                       save an exchange: so many steps are made
-                                      from one, at most 1024. 0: as measured */
+                                      from one, at most 1024. 0: as measured,
+                                      which with weights is 1. It is 1, too,
+                                      while bands are thinner than what that
+                                      asks for, deeper halos do not fit beside
+                                      the old ones, or a field is periodic in
+                                      dimension 0 with a halo there */
 } hr_grid_options;
 
 #define HR_GRID_OPTIONS_INIT                                                   \
@@ -307,13 +312,16 @@ HR_API HR_NODISCARD hr_status hr_grid_describe(const hr_grid *grid,
                                                hr_grid_state *state,
                                                hr_band *bands, uint32_t room);
 
-/** Move the bands: band i gets weights[i] of the whole. Values stay as they
- *  are.
+/** Move the bands: band i gets weights[i] of the whole, but no more than fits
+ *  beside what it has now, which stays until the new bands have their values.
+ *  Values stay as they are. Where the grid was made without weights, the next
+ *  step that is timed may move the bands again.
  *
  * @shape   As many weights as the grid was given accelerators.
  * @errors  HR_ERROR_INVALID for NULL or weights that are none;
- *          HR_ERROR_OUT_OF_MEMORY, when the grid is as it was; whatever the
- *          accelerators report.
+ *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators do
+ *          not hold old and new bands at once: the grid is as it was; whatever
+ *          the accelerators report.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_rebalance(hr_grid *grid,
                                                 const double *weights);

@@ -390,24 +390,27 @@ hr_status hri_grid_deepen(hr_grid *grid, const hr_stage *stages, size_t count,
     hri_stages_need(grid, stages, count, 0, steps, need, room);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (int s = 0; s < HRI_SIDES; s++) {
-            const hr_side *side = &grid->fields[f].sides[s][0];
-            int64_t *rows = &room[f].of[s];
-            *rows = hri_max(*rows, side->halo);
-            more = more || *rows != grid->fields[f].depth[s];
+            const hri_field *field = &grid->fields[f];
+            const hr_side *side = &field->sides[s][0];
+            const int64_t rows = hri_max(room[f].of[s], side->halo);
+            more = more || rows > field->depth[s];
             fits = fits &&
                    (side->halo == 0 || side->boundary != HR_BOUNDARY_PERIODIC);
             for (uint32_t b = 0; b < grid->band_count; b++) {
                 const hri_band *band = &grid->bands[b];
                 fits = fits && (hri_band_is_empty(band) ||
-                                band->end - band->first >= *rows);
+                                band->end - band->first >= rows);
             }
+            room[f].of[s] = hri_max(rows, field->depth[s]);
         }
     }
+    fits = fits && !(more && grid->full);
     hr_status status =
         fits && more ? hri_grid_move(grid, grid->bands, room) : HR_OK;
-    if (status == HR_ERROR_OUT_OF_MEMORY) { /* there is no room for more */
+    if (status == HR_ERROR_OUT_OF_MEMORY) {
         status = HR_OK;
         fits = false;
+        grid->full = true;
     }
     if (status == HR_OK) {
         grid->state.steps_per_exchange = fits ? steps : 1;

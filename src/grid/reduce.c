@@ -212,7 +212,6 @@ hr_status hr_grid_reduced(hr_reducing *reducing, double *value)
             *value = result;
         }
     }
-    hri_grid_keep(reducing->grid, status);
     hr_array_destroy(reducing->rows);
     free(reducing);
     return status;

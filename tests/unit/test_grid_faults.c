@@ -208,7 +208,7 @@ static void fail_later(uint64_t operations)
 {
     for (uint64_t n = 1; n <= operations && test_state.failures == 0; n++) {
         bed b;
-        char sentence[512];
+        char sentence[512] = "";
         fault_backend_reset();
         set_up(&b);
         fault_backend_fail_operation(n, HR_ERROR_BACKEND);
@@ -218,6 +218,11 @@ static void fail_later(uint64_t operations)
         if (fault_backend_operations() >= n && CHECK(status != HR_OK)) {
             status = hr_grid_finish(b.grid);
             snprintf(sentence, sizeof sentence, "%s", hr_last_error());
+        }
+        if (status == HR_OK) { /* nothing failed, or the copy of a sum alone */
+            fault_backend_fail_operation(0, HR_OK);
+            CHECK(gather(&b) == 0);
+        } else {
             CHECK_FAILS(step(&b, 1), status, sentence);
             CHECK_FAILS(reduce(&b), status, sentence);
             CHECK_FAILS(hr_grid_finish(b.grid), status, sentence);
@@ -281,8 +286,35 @@ static void fail_copies(bool async)
     }
 }
 
+/* A reduction that failed is of no concern to values that came after it. */
+static void fail_reduction(void)
+{
+    for (uint64_t n = 1; n <= 3; n++) { /* a launch for each band, and a copy */
+        hr_reducing *reducing = NULL;
+        bed b;
+        fault_backend_reset();
+        set_up(&b);
+        CHECK(create(&b) == HR_OK && scatter(&b) == HR_OK);
+        CHECK(hr_grid_finish(b.grid) == HR_OK);
+        fault_backend_fail_operation(fault_backend_operations() + n,
+                                     HR_ERROR_BACKEND);
+        const hr_status status =
+            hr_grid_reduce(b.grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing);
+        CHECK(hr_grid_finish(b.grid) == (n < 3 ? HR_ERROR_BACKEND : HR_OK));
+        fault_backend_fail_operation(0, HR_OK);
+        CHECK(scatter(&b) == HR_OK);
+        CHECK(status == HR_ERROR_BACKEND || /* it is known at once */
+              hr_grid_reduced(reducing, NULL) == HR_ERROR_BACKEND);
+        CHECK(step(&b, 2) == HR_OK);
+        CHECK(gather(&b) == 0);
+        clear(&b);
+    }
+}
+
 int main(void)
 {
+    TEST_CASE("a reduction fails");
+    fail_reduction();
     TEST_CASE("a copy of a scatter fails");
     fail_copies(false);
     TEST_CASE("a copy of a write fails");

@@ -20,7 +20,7 @@ static struct {
     uint64_t hold_others; /* 0: nothing is held */
     uint32_t hold_device, devices;
     uint64_t products;
-    bool staged;
+    bool staged, no_double;
     uint32_t turned;
     uint64_t free_bytes, allocation_bytes; /* 0: as it is */
     uint64_t times[TIMED];                 /* 0: as it is */
@@ -191,6 +191,21 @@ void fault_backend_pretend_staged(bool staged)
     pthread_mutex_lock(&fault_lock);
     state.staged = staged;
     pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_pretend_no_double(bool none)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.no_double = none;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+bool fault_has_no_double(void)
+{
+    pthread_mutex_lock(&fault_lock);
+    const bool none = state.no_double;
+    pthread_mutex_unlock(&fault_lock);
+    return none;
 }
 
 void fault_backend_pretend_time(uint32_t device, uint64_t time_ns)

@@ -311,8 +311,28 @@ static void fail_reduction(void)
     }
 }
 
+static void lack_double(void)
+{
+    bed b;
+    hr_reducing *const untouched = (hr_reducing *)&b;
+    hr_reducing *reducing = untouched;
+    fault_backend_reset();
+    set_up(&b);
+    CHECK(create(&b) == HR_OK && scatter(&b) == HR_OK);
+    fault_backend_pretend_no_double(true);
+    const uint64_t before = fault_backend_count(FAULT_LAUNCH);
+    CHECK_FAILS(hr_grid_reduce(b.grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing),
+                HR_ERROR_UNSUPPORTED, "reduce: host#0 has no double");
+    CHECK(reducing == untouched);
+    CHECK(fault_backend_count(FAULT_LAUNCH) == before);
+    CHECK(step(&b, 2) == HR_OK && gather(&b) == 0);
+    clear(&b);
+}
+
 int main(void)
 {
+    TEST_CASE("accelerators without double");
+    lack_double();
     TEST_CASE("a reduction fails");
     fail_reduction();
     TEST_CASE("a copy of a scatter fails");

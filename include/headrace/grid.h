@@ -89,7 +89,7 @@ typedef struct hr_grid_options {
     uint32_t size; /**< sizeof(hr_grid_options) */
     uint32_t accelerator_count;
     const uint32_t *accelerators; /**< indices in the context, in the order of
-                                       their bands; NULL: all */
+                                       their bands, each once; NULL: all */
     const double *weights; /**< of bands, as many: shares of dimension 0 that
                                 stay. NULL: measured while stepping, and moved
                                 when that pays; to fewer accelerators, too,

@@ -95,6 +95,35 @@ static hr_status read_options(const hr_grid_options *options,
     return HR_OK;
 }
 
+static hr_status check_accelerators(const hr_context *context,
+                                    const hr_grid_options *options)
+{
+    const uint32_t *list = options->accelerators;
+    const uint32_t count = options->accelerator_count;
+    if (list == NULL && count != 0 && count != context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: %u accelerators, but no list of them", count);
+    }
+    if (list != NULL && count == 0) {
+        return hri_fail(HR_ERROR_INVALID, "grid: a list of 0 accelerators");
+    }
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        if (list[i] >= context->accelerator_count) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "grid: accelerator %u, but there are %u", list[i],
+                            context->accelerator_count);
+        }
+        for (uint32_t j = 0; j < i; j++) {
+            if (list[j] == list[i]) {
+                return hri_fail(HR_ERROR_INVALID,
+                                "grid: accelerator %u is listed twice",
+                                list[i]);
+            }
+        }
+    }
+    return HR_OK;
+}
+
 static hr_status check(const hr_context *context, hr_extent extent,
                        const hr_field *fields, uint32_t count,
                        const hr_grid_options *options)
@@ -113,24 +142,8 @@ static hr_status check(const hr_context *context, hr_extent extent,
                         "grid: %u steps from one exchange, not 0 to %d",
                         options->steps_per_exchange, MOST_STEPS);
     }
-    if (options->accelerators == NULL && options->accelerator_count != 0 &&
-        options->accelerator_count != context->accelerator_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: %u accelerators, but no list of them",
-                        options->accelerator_count);
-    }
-    if (options->accelerators != NULL && options->accelerator_count == 0) {
-        return hri_fail(HR_ERROR_INVALID, "grid: a list of 0 accelerators");
-    }
-    for (uint32_t i = 0;
-         options->accelerators != NULL && i < options->accelerator_count; i++) {
-        if (options->accelerators[i] >= context->accelerator_count) {
-            return hri_fail(
-                HR_ERROR_INVALID, "grid: accelerator %u, but there are %u",
-                options->accelerators[i], context->accelerator_count);
-        }
-    }
-    return check_fields(extent, fields, count);
+    hr_status status = check_accelerators(context, options);
+    return status == HR_OK ? check_fields(extent, fields, count) : status;
 }
 
 /* ---- fields */

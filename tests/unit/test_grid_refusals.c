@@ -102,6 +102,11 @@ static void strange_accelerator(making *m)
     m->options.accelerator_count = 2;
     m->accelerators[1] = 2;
 }
+static void twice(making *m)
+{
+    m->options.accelerators = m->accelerators;
+    m->options.accelerator_count = 3;
+}
 static void negative_weight(making *m)
 {
     m->options.weights = m->weights;
@@ -157,6 +162,7 @@ static const struct {
     {no_list, HR_ERROR_INVALID, "1 accelerators, but no list"},
     {empty_list, HR_ERROR_INVALID, "a list of 0 accelerators"},
     {strange_accelerator, HR_ERROR_INVALID, "accelerator 2, but there are 2"},
+    {twice, HR_ERROR_INVALID, "accelerator 0 is listed twice"},
     {negative_weight, HR_ERROR_INVALID, "weight 1 is -1"},
     {nan_weight, HR_ERROR_INVALID, "weight 0 is "},
     {zero_weights, HR_ERROR_INVALID, "weights are 0"},

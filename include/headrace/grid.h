@@ -216,7 +216,8 @@ HR_API hr_stage hr_stage_swap(uint32_t a, uint32_t b);
  *          arguments do until the steps have run.
  * @errors  HR_ERROR_INVALID for NULL, a field that is none, cells outside,
  *          arguments that do not suit the kernel, a view that is written, or
- *          swapped fields that are unlike; those of hr_launch.
+ *          swapped fields that are unlike, all of which leave the grid as it
+ *          was; those of hr_launch.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_step(hr_grid *grid,
                                            const hr_stage *stages, size_t count,

@@ -2,6 +2,7 @@
 /* Stages, and the rules that they follow. */
 #include <string.h>
 
+#include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/grid.h"
 
@@ -172,6 +173,27 @@ static hr_status check_argument(const hr_grid *grid, const hr_stage *stage,
     return HR_OK;
 }
 
+/* What a launch would refuse, so that none does in the middle of a step: the
+ * bands' launches differ in their boxes alone. */
+static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
+{
+    const uint32_t band = hri_grid_owner(grid, 0);
+    hr_argument arguments[HR_MOST_PARAMETERS];
+    hri_part part = hri_part_of(grid->extent);
+    part.tile = stage->tile.rank > 0 ? &stage->tile : NULL;
+    for (size_t i = 0; i < stage->argument_count; i++) {
+        const hr_argument *a = &stage->arguments[i];
+        arguments[i] = *a;
+        if (is_field(a)) {
+            const hri_field *f = &grid->fields[a->field - 1];
+            const hri_slab *slab = &f->slabs[band];
+            arguments[i].view = hri_slab_view(grid, f, slab, &slab->cells);
+        }
+    }
+    return hri_launch_check(grid->context, stage->kernel, &part, arguments,
+                            stage->argument_count);
+}
+
 static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)
 {
     if (stage->kernel == NULL) {
@@ -189,15 +211,20 @@ static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)
     for (size_t i = 0; i < stage->argument_count && status == HR_OK; i++) {
         status = check_argument(grid, stage, i);
     }
-    return status == HR_OK ? check_cells(grid, stage) : status;
+    if (status == HR_OK) {
+        status = check_cells(grid, stage);
+    }
+    return status == HR_OK ? check_launch(grid, stage) : status;
 }
 
 hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,
                            size_t count)
 {
     hr_status status = HR_OK;
+    pthread_mutex_lock(&grid->context->lock);
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         status = check_stage(grid, &stages[i]);
     }
+    pthread_mutex_unlock(&grid->context->lock);
     return status;
 }

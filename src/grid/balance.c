@@ -9,10 +9,10 @@
 #include "runtime/relay.h"
 
 enum {
-    KERNELS = 4,    /* that are timed, from the first on */
-    SOON = 8,       /* the first steps that are timed are 1 and 1 + SOON ... */
-    PERIOD = 64,    /* ... and then every so many */
-    MOST_STEPS = 16 /* from one exchange, of our choice */
+    KERNELS = 4, /* that are timed, from the first on */
+    SOON = 8,    /* the first steps that are timed are 1 and 1 + SOON ... */
+    PERIOD = 64, /* ... and then every so many */
+    MOST_STEPS_CHOSEN = 16 /* from one exchange, of our choice */
 };
 
 /* A kernel on the inner rows of a band. */
@@ -263,7 +263,7 @@ static hr_status lay_out(const hr_grid *grid, uint32_t most, double *weights,
 static hr_status move(hr_grid *grid, int64_t left)
 {
     const hri_balance *b = grid->balance;
-    const uint32_t deep = grid->wanted > 0 ? grid->wanted : MOST_STEPS;
+    const uint32_t deep = grid->wanted > 0 ? grid->wanted : MOST_STEPS_CHOSEN;
     const double least = 0.9, now = step_of(b, grid->bands, deep);
     const double steps = (double)left + (double)grid->state.steps;
     double *weights = calloc(b->bands, sizeof *weights);
@@ -312,7 +312,7 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
     for (uint32_t i = 0; i < b->bands; i++) {
         pace = b->pace[i] > pace ? b->pace[i] : pace;
     }
-    for (uint32_t k = 1; k <= MOST_STEPS; k *= 2) {
+    for (uint32_t k = 1; k <= MOST_STEPS_CHOSEN; k *= 2) {
         double cost = step_of(b, grid->bands, k);
         cost += cost < 4 * exchange ? exchange / k : 0;
         cost += pace * (double)reach * (double)(k - 1);

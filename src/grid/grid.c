@@ -10,7 +10,7 @@
 #include "grid/replay.h"
 #include "runtime/structs.h"
 
-enum { MOST_STEPS = 1024 }; /* from one exchange */
+enum { MOST_STEPS_ASKED = 1024 }; /* from one exchange */
 
 hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
                      const void *value)
@@ -137,10 +137,10 @@ static hr_status check(const hr_context *context, hr_extent extent,
                         (long long)extent.size[0], (long long)extent.size[1],
                         (long long)extent.size[2], extent.rank);
     }
-    if (options->steps_per_exchange > MOST_STEPS) {
+    if (options->steps_per_exchange > MOST_STEPS_ASKED) {
         return hri_fail(HR_ERROR_INVALID,
                         "grid: %u steps from one exchange, not 0 to %d",
-                        options->steps_per_exchange, MOST_STEPS);
+                        options->steps_per_exchange, MOST_STEPS_ASKED);
     }
     hr_status status = check_accelerators(context, options);
     return status == HR_OK ? check_fields(extent, fields, count) : status;

@@ -78,6 +78,20 @@ struct hr_grid {
     hri_error error;             /* of work whose values are lost */
 };
 
+/* The field that an argument of a stage is; NULL: it is none. */
+static inline hri_field *hri_argument_field(const hr_grid *grid,
+                                            const hr_argument *argument)
+{
+    return argument->kind == HR_PARAMETER_VIEW && argument->field > 0
+               ? &grid->fields[argument->field - 1]
+               : NULL;
+}
+
+static inline bool hri_argument_writes(const hr_argument *argument)
+{
+    return (argument->access & HR_OUT) != 0;
+}
+
 /* ---- layout.c: which band has which rows */
 
 /* Set first and end of bands by these weights (NULL: all alike), so that every

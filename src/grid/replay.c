@@ -10,7 +10,7 @@
 
 enum {
     LEAST_STEPS = 16,       /* of a graph, so that running it is worth while */
-    MOST_STEPS = 256,       /* graphs are not longer */
+    MOST_PERIOD = 256,      /* graphs are not longer */
     MOST_CELLS = 1 << 22,   /* with more of them launches are in time */
     MOST_VALUE_BYTES = 4096 /* of all arguments, to be compared */
 };
@@ -79,7 +79,7 @@ static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
     for (uint32_t f = 0; f < grid->field_count; f++) {
         at[f] = f;
     }
-    for (int64_t steps = 1; steps <= MOST_STEPS; steps++) {
+    for (int64_t steps = 1; steps <= MOST_PERIOD; steps++) {
         bool home = true;
         for (size_t i = 0; i < count; i++) {
             const uint32_t *s = stages[i].swap;

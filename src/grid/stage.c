@@ -56,16 +56,6 @@ hri_cells hri_stage_cells(const hr_grid *grid, const hr_stage *stage)
     return cells;
 }
 
-static bool is_field(const hr_argument *argument)
-{
-    return argument->kind == HR_PARAMETER_VIEW && argument->field > 0;
-}
-
-static bool is_written(const hr_argument *argument)
-{
-    return (argument->access & HR_OUT) != 0;
-}
-
 static hr_status check_swap(const hr_grid *grid, const hr_stage *stage)
 {
     const uint32_t a = stage->swap[0], b = stage->swap[1];
@@ -99,9 +89,11 @@ static int64_t room_of(const hr_grid *grid, const hr_stage *stage, int side,
     int64_t room = INT64_MAX;
     for (size_t i = 0; i < stage->argument_count; i++) {
         const hr_argument *a = &stage->arguments[i];
-        if (is_field(a)) {
-            const hr_side *s = &grid->fields[a->field - 1].sides[side][d];
-            const bool any = !is_written(a) || s->boundary == HR_BOUNDARY_USER;
+        const hri_field *f = hri_argument_field(grid, a);
+        if (f != NULL) {
+            const hr_side *s = &f->sides[side][d];
+            const bool any =
+                !hri_argument_writes(a) || s->boundary == HR_BOUNDARY_USER;
             room = hri_min(room, any ? s->halo : 0);
         }
     }
@@ -163,8 +155,8 @@ static hr_status check_argument(const hr_grid *grid, const hr_stage *stage,
     }
     for (size_t j = 0; j < i; j++) {
         const hr_argument *b = &stage->arguments[j];
-        if (is_field(b) && b->field == a->field &&
-            (is_written(a) || is_written(b))) {
+        if (hri_argument_field(grid, b) == hri_argument_field(grid, a) &&
+            (hri_argument_writes(a) || hri_argument_writes(b))) {
             return hri_fail(HR_ERROR_INVALID,
                             "%s: field %u is written, and is two arguments",
                             name, a->field - 1);
@@ -184,8 +176,8 @@ static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
     for (size_t i = 0; i < stage->argument_count; i++) {
         const hr_argument *a = &stage->arguments[i];
         arguments[i] = *a;
-        if (is_field(a)) {
-            const hri_field *f = &grid->fields[a->field - 1];
+        const hri_field *f = hri_argument_field(grid, a);
+        if (f != NULL) {
             const hri_slab *slab = &f->slabs[band];
             arguments[i].view = hri_slab_view(grid, f, slab, &slab->cells);
         }

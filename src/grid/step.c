@@ -22,22 +22,12 @@ typedef struct staging {
     bool ring;                /* the first and the last band are neighbours */
 } staging;
 
-static hri_field *field_of(const hr_grid *grid, const hr_argument *argument)
-{
-    return argument->field > 0 ? &grid->fields[argument->field - 1] : NULL;
-}
-
-static bool is_written(const hr_argument *argument)
-{
-    return (argument->access & HR_OUT) != 0;
-}
-
 /* ---- halos */
 
 /* Whether the stage reads more rows of neighbours than are fresh. */
 static bool lacks_rows(const hr_grid *grid, const hr_argument *a)
 {
-    const hri_field *f = field_of(grid, a);
+    const hri_field *f = hri_argument_field(grid, a);
     return f != NULL && a->near &&
            (f->fresh[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
             f->fresh[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
@@ -76,7 +66,7 @@ static hr_status exchange_deep(staging *s)
  * inside. */
 static bool lacks_ends(const staging *s, const hr_argument *a)
 {
-    const hri_field *f = field_of(s->grid, a);
+    const hri_field *f = hri_argument_field(s->grid, a);
     const bool beyond =
         s->cells.lo[0] < 0 || s->cells.hi[0] > s->grid->extent.size[0];
     return f != NULL && f->ends_stale &&
@@ -93,7 +83,7 @@ static hr_status refresh(staging *s, bool *exchanged)
         if (!lacks_rows(grid, a)) {
             continue;
         }
-        const hri_field *f = field_of(grid, a);
+        const hri_field *f = hri_argument_field(grid, a);
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
@@ -117,7 +107,7 @@ static void find_extra(staging *s)
         int64_t extra = INT64_MAX;
         for (size_t i = 0; i < s->stage->argument_count; i++) {
             const hr_argument *a = &s->stage->arguments[i];
-            const hri_field *f = field_of(s->grid, a);
+            const hri_field *f = hri_argument_field(s->grid, a);
             if (f == NULL) {
                 continue;
             }
@@ -142,13 +132,14 @@ static void find_edges(staging *s, bool exchanged)
     s->edge[HRI_BEFORE] = s->edge[HRI_AFTER] = 0;
     for (size_t i = 0; !alone && i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        const hri_field *f = field_of(s->grid, a);
+        const hri_field *f = hri_argument_field(s->grid, a);
         for (int side = 0; side < HRI_SIDES && f != NULL; side++) {
             int64_t *edge = &s->edge[side];
             if (a->near && exchanged) {
                 *edge = hri_max(*edge, f->sides[side][0].halo);
             }
-            if (is_written(a) && soon) { /* what the other side reads of it */
+            /* what the other side reads of it */
+            if (hri_argument_writes(a) && soon) {
                 *edge = hri_max(*edge, reach_of(s->grid, f, HRI_AFTER - side));
             }
             s->ring =
@@ -163,7 +154,7 @@ static void find_edges(staging *s, bool exchanged)
 static hri_cells cells_for(const staging *s, const hr_argument *a,
                            const hri_slab *slab, const hri_cells *cells)
 {
-    const hri_field *f = field_of(s->grid, a);
+    const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
     for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
         c.lo[d] =
@@ -193,7 +184,7 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
     }
     for (size_t i = 0; i < stage->argument_count; i++) {
         const hr_argument *a = &stage->arguments[i];
-        const hri_field *f = field_of(grid, a);
+        const hri_field *f = hri_argument_field(grid, a);
         arguments[i] = *a;
         for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
             windows[i].extent[d] = a->view.extent.size[d];
@@ -236,7 +227,7 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        if (a->field > 0 && is_written(a)) {
+        if (hri_argument_field(grid, a) != NULL && hri_argument_writes(a)) {
             status = hri_boundary_fill(grid, a->field - 1, band, queue,
                                        cells.lo[0], cells.hi[0]);
         }
@@ -305,8 +296,8 @@ static void settle(const staging *s)
 {
     for (size_t i = 0; i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        hri_field *f = field_of(s->grid, a);
-        if (f == NULL || !is_written(a)) {
+        hri_field *f = hri_argument_field(s->grid, a);
+        if (f == NULL || !hri_argument_writes(a)) {
             continue;
         }
         const bool all = s->stage->extent.rank == 0;

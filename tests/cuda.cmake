@@ -55,7 +55,7 @@ endforeach()
 test_again(gpu/test_module_files:cuda gpu "" test_module_files cuda)
 test_again(conformance/test_module_files:fake_cuda conformance "${faked}"
   test_module_files cuda)
-foreach(name test_cuda_peers test_cuda_full)
+foreach(name test_cuda_peers test_cuda_full test_cuda_grid)
   test_again(conformance/${name}:fake_cuda conformance "${faked}" ${name})
 endforeach()
 foreach(set cuda 2xcuda:0)

@@ -89,14 +89,19 @@ typedef struct hr_grid_options {
     uint32_t size; /**< sizeof(hr_grid_options) */
     uint32_t accelerator_count;
     const uint32_t *accelerators; /**< indices in the context, in the order of
-                                       their bands; NULL: all */
+                                       their bands, each once; NULL: all */
     const double *weights; /**< of bands, as many: shares of dimension 0 that
                                 stay. NULL: measured while stepping, and moved
                                 when that pays; to fewer accelerators, too,
                                 when more would be slower */
     uint32_t steps_per_exchange; /**< cells of a halo that are worked out twice
                                       save an exchange: so many steps are made
-                                      from one, at most 1024. 0: as measured */
+                                      from one, at most 1024. 0: as measured,
+                                      which with weights is 1. It is 1, too,
+                                      while bands are thinner than what that
+                                      asks for, deeper halos do not fit beside
+                                      the old ones, or a field is periodic in
+                                      dimension 0 with a halo there */
 } hr_grid_options;
 
 #define HR_GRID_OPTIONS_INIT                                                   \
@@ -188,7 +193,8 @@ typedef struct hr_stage {
     hr_extent extent; /**< of the cells that it runs for; of rank 0: the grid's
                            own. They may lie beyond the grid as far as all
                            fields of the stage have halos, those written with
-                           HR_BOUNDARY_USER */
+                           HR_BOUNDARY_USER. Neighbours are read there no
+                           further out than their field's halo goes */
     int64_t origin[HR_MOST_RANK]; /**< where those start */
     hr_extent tile;               /**< of rank 0: the library chooses */
     int64_t step[HR_MOST_RANK];   /**< cells of an item (HR_STEP); 0: 1. The
@@ -210,7 +216,8 @@ HR_API hr_stage hr_stage_swap(uint32_t a, uint32_t b);
  *          arguments do until the steps have run.
  * @errors  HR_ERROR_INVALID for NULL, a field that is none, cells outside,
  *          arguments that do not suit the kernel, a view that is written, or
- *          swapped fields that are unlike; those of hr_launch.
+ *          swapped fields that are unlike, all of which leave the grid as it
+ *          was; those of hr_launch.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_step(hr_grid *grid,
                                            const hr_stage *stages, size_t count,
@@ -306,13 +313,16 @@ HR_API HR_NODISCARD hr_status hr_grid_describe(const hr_grid *grid,
                                                hr_grid_state *state,
                                                hr_band *bands, uint32_t room);
 
-/** Move the bands: band i gets weights[i] of the whole. Values stay as they
- *  are.
+/** Move the bands: band i gets weights[i] of the whole, but no more than fits
+ *  beside what it has now, which stays until the new bands have their values.
+ *  Values stay as they are. Where the grid was made without weights, the next
+ *  step that is timed may move the bands again.
  *
  * @shape   As many weights as the grid was given accelerators.
  * @errors  HR_ERROR_INVALID for NULL or weights that are none;
- *          HR_ERROR_OUT_OF_MEMORY, when the grid is as it was; whatever the
- *          accelerators report.
+ *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators do
+ *          not hold old and new bands at once: the grid is as it was; whatever
+ *          the accelerators report.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_rebalance(hr_grid *grid,
                                                 const double *weights);

@@ -104,10 +104,10 @@ static hr_status make(hr_context *context, size_t element_bytes,
     return HR_OK;
 }
 
-/* The box of all elements. */
-static hri_box all_of(const hr_array *a)
+hri_box hri_array_box(const hr_array *array)
 {
-    return (hri_box){{0, 0, 0}, {a->size[0], a->size[1], a->size[2]}};
+    const int64_t *size = array->size;
+    return (hri_box){{0, 0, 0}, {size[0], size[1], size[2]}};
 }
 
 static uint64_t bytes_of(const hr_array *a)
@@ -117,7 +117,7 @@ static uint64_t bytes_of(const hr_array *a)
 
 static hr_status hold_at_home(hr_array *a)
 {
-    const hri_box box = all_of(a);
+    const hri_box box = hri_array_box(a);
     const hri_boxes all = hri_boxes_of(&box);
     pthread_mutex_lock(&a->context->lock);
     hr_status status = hri_store_hold(a, a->home, &all, true);
@@ -190,7 +190,7 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
                           (size_t)a->size[2], row_bytes);
     }
     if (status == HR_OK) {
-        hri_box box = all_of(a);
+        hri_box box = hri_array_box(a);
         a->host = (char *)(uintptr_t)data;
         a->memory = HRI_MEMORY_CALLERS;
         if (row_bytes != 0) {
@@ -223,7 +223,7 @@ void hr_array_destroy(hr_array *array)
         return;
     }
     hr_context *context = array->context;
-    const hri_box box = all_of(array);
+    const hri_box box = hri_array_box(array);
     const hri_boxes all = hri_boxes_of(&box);
     hri_marks marks = {0};
     const int places = 1 + (int)context->accelerator_count;

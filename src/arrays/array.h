@@ -57,6 +57,9 @@ struct hr_array {
 /* Where work of an accelerator finds and leaves data. */
 int hri_place_of(const hr_context *context, const hri_accelerator *accelerator);
 
+/* The box of all elements. */
+hri_box hri_array_box(const hr_array *array);
+
 /* region.c: the boxes of a view; *linear is set when its rows are not rows of
  * the array, so that a place must hold whole rows without gaps. */
 hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);

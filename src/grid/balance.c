@@ -9,10 +9,10 @@
 #include "runtime/relay.h"
 
 enum {
-    STAGES = 4,     /* that are timed, from the first on */
-    SOON = 8,       /* the first steps that are timed are 1 and 1 + SOON ... */
-    PERIOD = 64,    /* ... and then every so many */
-    MOST_STEPS = 16 /* from one exchange, of our choice */
+    KERNELS = 4, /* that are timed, from the first on */
+    SOON = 8,    /* the first steps that are timed are 1 and 1 + SOON ... */
+    PERIOD = 64, /* ... and then every so many */
+    MOST_STEPS_CHOSEN = 16 /* from one exchange, of our choice */
 };
 
 /* A kernel on the inner rows of a band. */
@@ -26,12 +26,12 @@ struct hri_balance {
     bool timing, pending; /* this step is timed; one is that is not done */
     int64_t next;         /* the step to be timed */
     double *pace;         /* seconds for a row, of each band; 0: not known */
-    timing *timings;      /* [band][stage] */
+    timing *timings;      /* [band][kernel] */
 };
 
-static timing *timing_of(const hri_balance *b, uint32_t band, size_t stage)
+static timing *timing_of(const hri_balance *b, uint32_t band, size_t kernel)
 {
-    return &b->timings[band * STAGES + stage];
+    return &b->timings[band * KERNELS + kernel];
 }
 
 void hri_balance_destroy(hri_balance *balance)
@@ -40,7 +40,7 @@ void hri_balance_destroy(hri_balance *balance)
         return;
     }
     for (uint32_t i = 0;
-         balance->timings != NULL && i < balance->bands * STAGES; i++) {
+         balance->timings != NULL && i < balance->bands * KERNELS; i++) {
         timing *t = &balance->timings[i];
         if (t->start != NULL) {
             t->start->ops->destroy(t->start);
@@ -60,8 +60,8 @@ static hr_status create_events(const hr_grid *grid, hri_balance *b)
     for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
         hri_accelerator *a =
             &grid->context->accelerators[grid->bands[i].accelerator];
-        for (size_t s = 0; s < STAGES && status == HR_OK; s++) {
-            timing *t = timing_of(b, i, s);
+        for (size_t k = 0; k < KERNELS && status == HR_OK; k++) {
+            timing *t = timing_of(b, i, k);
             status = hri_relay_event_create(a, &t->start);
             if (status == HR_OK) {
                 status = hri_relay_event_create(a, &t->end);
@@ -84,7 +84,7 @@ hr_status hri_balance_create(const hr_grid *grid, hri_balance **balance)
             .bands = bands,
             .next = 1,
             .pace = calloc(bands, sizeof *b->pace),
-            .timings = calloc((size_t)bands * STAGES, sizeof *b->timings)};
+            .timings = calloc((size_t)bands * KERNELS, sizeof *b->timings)};
     }
     hr_status status = HR_OK;
     if (b == NULL || b->pace == NULL || b->timings == NULL) {
@@ -109,29 +109,36 @@ void hri_balance_begin(hr_grid *grid)
         return;
     }
     b->timing = !b->pending && (int64_t)grid->state.steps >= b->next;
-    for (uint32_t i = 0; b->timing && i < b->bands * STAGES; i++) {
+    for (uint32_t i = 0; b->timing && i < b->bands * KERNELS; i++) {
         b->timings[i].rows = 0;
     }
 }
 
-hri_event *hri_balance_start(hr_grid *grid, size_t stage, uint32_t band,
+void hri_balance_forget(hr_grid *grid)
+{
+    if (grid->balance != NULL) {
+        grid->balance->timing = grid->balance->pending = false;
+    }
+}
+
+hri_event *hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
                              int64_t rows)
 {
     const hri_balance *b = grid->balance;
-    if (b == NULL || !b->timing || stage >= STAGES || rows < 1) {
+    if (b == NULL || !b->timing || kernel >= KERNELS || rows < 1) {
         return NULL;
     }
-    timing *t = timing_of(b, band, stage);
+    timing *t = timing_of(b, band, kernel);
     t->rows = (double)rows;
     return t->start;
 }
 
-hr_status hri_balance_end(hr_grid *grid, size_t stage, uint32_t band)
+hr_status hri_balance_end(hr_grid *grid, size_t kernel, uint32_t band)
 {
     hri_balance *b = grid->balance;
     hri_queue *queue = grid->bands[band].inner->queue;
     b->pending = true;
-    return queue->ops->record(queue, timing_of(b, band, stage)->end);
+    return queue->ops->record(queue, timing_of(b, band, kernel)->end);
 }
 
 /* Whether all that was timed has run; the first time it is waited for, since
@@ -139,7 +146,7 @@ hr_status hri_balance_end(hr_grid *grid, size_t stage, uint32_t band)
 static bool is_done(const hri_balance *b)
 {
     bool done = true;
-    for (uint32_t i = 0; i < b->bands * STAGES && done; i++) {
+    for (uint32_t i = 0; i < b->bands * KERNELS && done; i++) {
         hri_event *end = b->timings[i].end;
         if (b->timings[i].rows == 0) {
             continue;
@@ -151,12 +158,12 @@ static bool is_done(const hri_balance *b)
     return done;
 }
 
-/* Seconds for a row of all stages that were timed; 0: none was. */
+/* Seconds for a row of all kernels that were timed; 0: none was. */
 static double pace_of(const hri_balance *b, uint32_t band)
 {
     double pace = 0;
-    for (size_t s = 0; s < STAGES; s++) {
-        const timing *t = timing_of(b, band, s);
+    for (size_t k = 0; k < KERNELS; k++) {
+        const timing *t = timing_of(b, band, k);
         uint64_t ns = 0;
         if (t->rows > 0 &&
             t->start->ops->elapsed(t->start, t->end, &ns) == HR_OK) {
@@ -256,7 +263,7 @@ static hr_status lay_out(const hr_grid *grid, uint32_t most, double *weights,
 static hr_status move(hr_grid *grid, int64_t left)
 {
     const hri_balance *b = grid->balance;
-    const uint32_t deep = grid->wanted > 0 ? grid->wanted : MOST_STEPS;
+    const uint32_t deep = grid->wanted > 0 ? grid->wanted : MOST_STEPS_CHOSEN;
     const double least = 0.9, now = step_of(b, grid->bands, deep);
     const double steps = (double)left + (double)grid->state.steps;
     double *weights = calloc(b->bands, sizeof *weights);
@@ -305,7 +312,7 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
     for (uint32_t i = 0; i < b->bands; i++) {
         pace = b->pace[i] > pace ? b->pace[i] : pace;
     }
-    for (uint32_t k = 1; k <= MOST_STEPS; k *= 2) {
+    for (uint32_t k = 1; k <= MOST_STEPS_CHOSEN; k *= 2) {
         double cost = step_of(b, grid->bands, k);
         cost += cost < 4 * exchange ? exchange / k : 0;
         cost += pace * (double)reach * (double)(k - 1);
@@ -333,9 +340,10 @@ hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
         return HR_OK;
     }
     hr_status status = move(grid, left);
-    if (status == HR_OK && grid->wanted == 0) {
-        status = hri_grid_deepen(grid, stages, count,
-                                 best_steps(grid, stages, count));
+    if (status == HR_OK) { /* a move has set them to one */
+        const uint32_t steps =
+            grid->wanted > 0 ? grid->wanted : best_steps(grid, stages, count);
+        status = hri_grid_deepen(grid, stages, count, steps);
     }
     /* where there is no room, all stays as it is */
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;

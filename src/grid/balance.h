@@ -14,12 +14,15 @@ void hri_balance_destroy(hri_balance *balance); /* NULL is accepted */
 
 /* Before a step: whether it is one that is timed. */
 void hri_balance_begin(hr_grid *grid);
-/* In such a step, the event to be recorded right before the kernel of a stage
- * on a band's inner rows, of which there are so many; NULL: it is not timed. */
-hri_event *hri_balance_start(hr_grid *grid, size_t stage, uint32_t band,
+/* In such a step, the event to be recorded right before a kernel on a band's
+ * inner rows, of which there are so many; NULL: it is not timed. Kernels are
+ * numbered that run for all rows, so that all bands say something. */
+hri_event *hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
                              int64_t rows);
 /* And behind a kernel that is. */
-hr_status hri_balance_end(hr_grid *grid, size_t stage, uint32_t band);
+hr_status hri_balance_end(hr_grid *grid, size_t kernel, uint32_t band);
+/* What was timed has failed. */
+void hri_balance_forget(hr_grid *grid);
 
 /* After a step, of which so many follow: move the bands and change the steps
  * of an exchange if that pays, by what is known by now. The context's lock is

@@ -10,7 +10,7 @@
 #include "grid/replay.h"
 #include "runtime/structs.h"
 
-enum { MOST_STEPS = 1024 }; /* from one exchange */
+enum { MOST_STEPS_ASKED = 1024 }; /* from one exchange */
 
 hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
                      const void *value)
@@ -95,6 +95,35 @@ static hr_status read_options(const hr_grid_options *options,
     return HR_OK;
 }
 
+static hr_status check_accelerators(const hr_context *context,
+                                    const hr_grid_options *options)
+{
+    const uint32_t *list = options->accelerators;
+    const uint32_t count = options->accelerator_count;
+    if (list == NULL && count != 0 && count != context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: %u accelerators, but no list of them", count);
+    }
+    if (list != NULL && count == 0) {
+        return hri_fail(HR_ERROR_INVALID, "grid: a list of 0 accelerators");
+    }
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        if (list[i] >= context->accelerator_count) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "grid: accelerator %u, but there are %u", list[i],
+                            context->accelerator_count);
+        }
+        for (uint32_t j = 0; j < i; j++) {
+            if (list[j] == list[i]) {
+                return hri_fail(HR_ERROR_INVALID,
+                                "grid: accelerator %u is listed twice",
+                                list[i]);
+            }
+        }
+    }
+    return HR_OK;
+}
+
 static hr_status check(const hr_context *context, hr_extent extent,
                        const hr_field *fields, uint32_t count,
                        const hr_grid_options *options)
@@ -108,29 +137,13 @@ static hr_status check(const hr_context *context, hr_extent extent,
                         (long long)extent.size[0], (long long)extent.size[1],
                         (long long)extent.size[2], extent.rank);
     }
-    if (options->steps_per_exchange > MOST_STEPS) {
+    if (options->steps_per_exchange > MOST_STEPS_ASKED) {
         return hri_fail(HR_ERROR_INVALID,
                         "grid: %u steps from one exchange, not 0 to %d",
-                        options->steps_per_exchange, MOST_STEPS);
+                        options->steps_per_exchange, MOST_STEPS_ASKED);
     }
-    if (options->accelerators == NULL && options->accelerator_count != 0 &&
-        options->accelerator_count != context->accelerator_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: %u accelerators, but no list of them",
-                        options->accelerator_count);
-    }
-    if (options->accelerators != NULL && options->accelerator_count == 0) {
-        return hri_fail(HR_ERROR_INVALID, "grid: a list of 0 accelerators");
-    }
-    for (uint32_t i = 0;
-         options->accelerators != NULL && i < options->accelerator_count; i++) {
-        if (options->accelerators[i] >= context->accelerator_count) {
-            return hri_fail(
-                HR_ERROR_INVALID, "grid: accelerator %u, but there are %u",
-                options->accelerators[i], context->accelerator_count);
-        }
-    }
-    return check_fields(extent, fields, count);
+    hr_status status = check_accelerators(context, options);
+    return status == HR_OK ? check_fields(extent, fields, count) : status;
 }
 
 /* ---- fields */
@@ -213,6 +226,7 @@ hr_status hri_grid_renew(hr_grid *grid)
 {
     hr_status status = HR_OK;
     hri_replay_forget(grid);
+    hri_balance_forget(grid);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_field *field = &grid->fields[f];
         hri_slabs_destroy(field->slabs, grid->band_count);
@@ -321,6 +335,25 @@ void hr_grid_destroy(hr_grid *grid)
     free(grid);
 }
 
+/* Wait for all that uses a slab: copies from and to outside are in no queue of
+ * the grid's. */
+static hr_status finish_slab(const hri_slab *slab)
+{
+    hri_marks marks = {0};
+    if (slab->array == NULL) {
+        return HR_OK;
+    }
+    const hri_box all = hri_array_box(slab->array);
+    const hri_boxes region = hri_boxes_of(&all);
+    hr_status status =
+        hri_uses_collect_everywhere(slab->array, &region, false, &marks);
+    if (status == HR_OK) {
+        status = hri_array_wait(slab->array, NULL, &marks);
+    }
+    hri_marks_finish(&marks);
+    return status;
+}
+
 hr_status hr_grid_finish(hr_grid *grid)
 {
     if (grid == NULL) {
@@ -335,6 +368,13 @@ hr_status hr_grid_finish(hr_grid *grid)
             first = first == HR_OK ? hri_grid_keep(grid, status) : first;
         }
     }
+    pthread_mutex_lock(&grid->context->lock);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (uint32_t b = 0; b < grid->band_count && first == HR_OK; b++) {
+            first = hri_grid_keep(grid, finish_slab(&grid->fields[f].slabs[b]));
+        }
+    }
+    pthread_mutex_unlock(&grid->context->lock);
     return first == HR_OK ? HR_OK : hri_grid_check(grid);
 }
 

@@ -69,6 +69,7 @@ struct hr_grid {
     hri_field *fields;
     hri_band *bands;
     bool fixed;      /* bands stay */
+    bool full;       /* deeper slabs had no room beside these */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;
     struct hri_replay *replay;   /* replay.h; NULL: nothing is kept */
@@ -77,11 +78,26 @@ struct hr_grid {
     hri_error error;             /* of work whose values are lost */
 };
 
+/* The field that an argument of a stage is; NULL: it is none. */
+static inline hri_field *hri_argument_field(const hr_grid *grid,
+                                            const hr_argument *argument)
+{
+    return argument->kind == HR_PARAMETER_VIEW && argument->field > 0
+               ? &grid->fields[argument->field - 1]
+               : NULL;
+}
+
+static inline bool hri_argument_writes(const hr_argument *argument)
+{
+    return (argument->access & HR_OUT) != 0;
+}
+
 /* ---- layout.c: which band has which rows */
 
 /* Set first and end of bands by these weights (NULL: all alike), so that every
- * band's slabs fit into its memory in place of those that it has: who cannot
- * hold its share has less. HR_ERROR_OUT_OF_MEMORY with the numbers. */
+ * band's slabs fit into its memory beside those that it has, which stay until
+ * the new ones have their values: who cannot hold its share has less.
+ * HR_ERROR_OUT_OF_MEMORY with the numbers. */
 hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
                            hri_band *bands);
 
@@ -145,9 +161,9 @@ hr_status hri_copy_cells(hr_grid *grid, const hri_field *field,
 hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages,
                             size_t count);
 
-/* Give slabs the room that so many steps from one exchange ask for; one step,
- * when bands are not as wide, or rows come from the other end of the grid. The
- * lock is not held. */
+/* Give slabs the room that so many steps from one exchange ask for, if they
+ * have less; one step, when bands are not as wide, rows come from the other end
+ * of the grid, or memory is short. The lock is not held. */
 hr_status hri_grid_deepen(hr_grid *grid, const hr_stage *stages, size_t count,
                           uint32_t steps);
 

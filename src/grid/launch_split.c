@@ -147,7 +147,7 @@ static hr_status plan(hri_splitting *s, hr_split_report *r)
         s->runners[i].accelerator =
             &s->context->accelerators[hri_split_index(s, i)];
     }
-    if (status == HR_OK && (choose || s->options.report != NULL)) {
+    if (choose || s->options.report != NULL) {
         status = hri_split_learn(s);
     }
     if (status == HR_OK) {

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "grid/grid.h"
+#include "runtime/memory.h"
 
 bool hri_band_is_empty(const hri_band *band)
 {
@@ -34,21 +35,12 @@ uint32_t hri_grid_owner(const hr_grid *grid, int64_t row)
     return owner;
 }
 
-/* Bytes that an accelerator has for slabs, those that it holds now included. */
+/* Bytes that an accelerator has left for slabs. */
 static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
 {
     const hri_accelerator *a =
         &grid->context->accelerators[grid->bands[band].accelerator];
-    if (a->in_place) {
-        return a->device->info.free_bytes;
-    }
-    uint64_t held = hri_accelerator_held(a);
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        const hri_slab *slabs = grid->fields[f].slabs;
-        const hr_array *own = slabs != NULL ? slabs[band].array : NULL;
-        held -= own != NULL ? own->stores[own->home].buffer->bytes : 0;
-    }
-    return a->memory_limit > held ? a->memory_limit - held : 0;
+    return a->in_place ? a->device->info.free_bytes : hri_accelerator_room(a);
 }
 
 /* What bands hold, of all fields. */

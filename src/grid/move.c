@@ -70,6 +70,7 @@ static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
         }
         field->ends_stale = true;
     }
+    grid->full = false;
     for (uint32_t b = 0; b < grid->band_count; b++) {
         grid->bands[b].first = bands[b].first;
         grid->bands[b].end = bands[b].end;

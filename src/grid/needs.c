@@ -12,21 +12,22 @@ static void go_back(const hr_grid *grid, const hr_stage *stage, hri_rows *need)
     int64_t made[HRI_SIDES] = {0, 0}; /* rows that the stage works out */
     for (size_t i = 0; i < stage->argument_count; i++) {
         const hr_argument *a = &stage->arguments[i];
-        for (int s = 0; s < HRI_SIDES && a->field > 0; s++) {
-            if ((a->access & HR_OUT) != 0) {
+        const hri_field *f = hri_argument_field(grid, a);
+        for (int s = 0; s < HRI_SIDES && f != NULL; s++) {
+            if (hri_argument_writes(a)) {
                 made[s] = hri_max(made[s], need[a->field - 1].of[s]);
             }
         }
     }
     for (size_t i = 0; i < stage->argument_count; i++) {
         const hr_argument *a = &stage->arguments[i];
-        for (int s = 0; s < HRI_SIDES && a->field > 0; s++) {
+        const hri_field *f = hri_argument_field(grid, a);
+        for (int s = 0; s < HRI_SIDES && f != NULL; s++) {
             int64_t *n = &need[a->field - 1].of[s];
-            const hr_side *side = &grid->fields[a->field - 1].sides[s][0];
             if (a->access == HR_OUT && stage->extent.rank == 0) {
                 *n = 0;
             } else {
-                *n = hri_max(*n, made[s] + (a->near ? side->halo : 0));
+                *n = hri_max(*n, made[s] + (a->near ? f->sides[s][0].halo : 0));
             }
         }
     }

@@ -71,6 +71,22 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
     return HR_OK;
 }
 
+static hr_status check_accelerators(const hr_grid *grid)
+{
+    for (uint32_t i = 0; i < grid->band_count; i++) {
+        const hri_band *band = &grid->bands[i];
+        const hri_accelerator *x =
+            &grid->context->accelerators[band->accelerator];
+        if (!hri_band_is_empty(band) &&
+            !x->device->ops->gemm_offered(x->device, HR_F64, HR_F64,
+                                          HR_COMPUTE_NATIVE)) {
+            return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: %s has no double",
+                            x->path);
+        }
+    }
+    return HR_OK;
+}
+
 /* Rows first to before end of a field inside, as rank 3 in rank 2. */
 static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
                          int64_t first, int64_t end, hri_window *window)
@@ -143,6 +159,9 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
     }
     hr_status status = check(grid, reduction, type, a, b);
     if (status == HR_OK) {
+        status = check_accelerators(grid);
+    }
+    if (status == HR_OK) {
         status = hri_grid_check(grid);
     }
     if (status != HR_OK) {
@@ -212,7 +231,6 @@ hr_status hr_grid_reduced(hr_reducing *reducing, double *value)
             *value = result;
         }
     }
-    hri_grid_keep(reducing->grid, status);
     hr_array_destroy(reducing->rows);
     free(reducing);
     return status;

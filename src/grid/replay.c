@@ -10,16 +10,18 @@
 
 enum {
     LEAST_STEPS = 16,       /* of a graph, so that running it is worth while */
-    MOST_STEPS = 256,       /* graphs are not longer */
+    MOST_PERIOD = 256,      /* graphs are not longer */
     MOST_CELLS = 1 << 22,   /* with more of them launches are in time */
     MOST_VALUE_BYTES = 4096 /* of all arguments, to be compared */
 };
 
-/* What was kept: that these stages would be kept again is the same graph. */
+/* What was kept: that these stages would be kept again is the same graph, when
+ * the fields lie as they did. */
 struct hri_replay {
     hri_graph *graph; /* NULL: there is none for these stages */
     hri_device *device;
-    int64_t steps;
+    int64_t steps, period;
+    hri_field fields[HR_MOST_FIELDS]; /* as they were when it was made */
     unsigned char key[MOST_VALUE_BYTES];
     size_t key_bytes;
 };
@@ -77,7 +79,7 @@ static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
     for (uint32_t f = 0; f < grid->field_count; f++) {
         at[f] = f;
     }
-    for (int64_t steps = 1; steps <= MOST_STEPS; steps++) {
+    for (int64_t steps = 1; steps <= MOST_PERIOD; steps++) {
         bool home = true;
         for (size_t i = 0; i < count; i++) {
             const uint32_t *s = stages[i].swap;
@@ -113,7 +115,7 @@ static bool is_offered(const hr_grid *grid)
 /* ---- keeping */
 
 /* Let the origin wait for all that uses the slabs, or, when there is a mark,
- * note that all of them is used until then. */
+ * note that all of them is written until then. */
 static hr_status use_slabs(const hr_grid *grid, hri_mark *mark)
 {
     hr_status status = HR_OK;
@@ -123,19 +125,18 @@ static hr_status use_slabs(const hr_grid *grid, hri_mark *mark)
             if (a == NULL) {
                 continue;
             }
-            const hri_box all = {{0, 0, 0},
-                                 {a->size[0], a->size[1], a->size[2]}};
+            const hri_box all = hri_array_box(a);
             const hri_boxes region = hri_boxes_of(&all);
-            status = mark != NULL ? hri_uses_add(a, a->home, &all, mark, true)
-                                  : hri_uses_order(a, a->home, &region, true,
-                                                   origin_of(grid)->queue);
+            status = mark != NULL
+                         ? hri_array_end(a, a->home, &region, HR_OUT, mark)
+                         : hri_uses_order(a, a->home, &region, true,
+                                          origin_of(grid)->queue);
         }
     }
     return status;
 }
 
-/* What is known of the fields, which a run of the graph must leave as it was.
- */
+/* Whether the fields lie, and all that is known of them is, as it was. */
 static bool is_as_before(const hr_grid *grid, const hri_field *before)
 {
     bool same = true;
@@ -152,8 +153,6 @@ static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
 {
     hri_queue *queue = origin_of(grid)->queue;
     const uint64_t steps = grid->state.steps;
-    hri_field before[HR_MOST_FIELDS];
-    memcpy(before, grid->fields, grid->field_count * sizeof *before);
     hr_status status = queue->ops->begin_graph(queue);
     if (status != HR_OK) {
         return status;
@@ -166,33 +165,85 @@ static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
     hr_status ended = queue->ops->end_graph(queue, &r->graph);
     status = status == HR_OK ? ended : status;
     grid->state.steps = steps;
-    if (status == HR_OK && !is_as_before(grid, before)) {
+    if (status == HR_OK && !is_as_before(grid, r->fields)) {
         status = hri_fail(HR_ERROR_UNSUPPORTED, "grid: steps are not alike");
     }
-    memcpy(grid->fields, before, grid->field_count * sizeof *before);
+    memcpy(grid->fields, r->fields, grid->field_count * sizeof *grid->fields);
     return status;
+}
+
+static void drop_graph(const hr_grid *grid, hri_replay *r)
+{
+    if (r->graph != NULL) {
+        hri_queue *queue = origin_of(grid)->queue;
+        (void)queue->ops->finish(queue); /* whatever its error is */
+        r->device->ops->destroy_graph(r->graph);
+        r->graph = NULL;
+    }
 }
 
 /* A graph of as many steps as suits, or a note that there is none. */
 static void make(hr_grid *grid, const hr_stage *stages, size_t count,
                  hri_replay *r)
 {
-    const int64_t period = period_of(grid, stages, count);
-    if (period == 0 || period > MOST_STEPS) {
+    drop_graph(grid, r);
+    r->period = period_of(grid, stages, count);
+    if (r->period == 0) {
         return;
     }
-    r->steps = (LEAST_STEPS + period - 1) / period * period;
+    r->steps = (LEAST_STEPS + r->period - 1) / r->period * r->period;
     r->device = origin_of(grid)->accelerator->device;
+    memcpy(r->fields, grid->fields, grid->field_count * sizeof *r->fields);
     pthread_mutex_lock(&grid->context->lock);
     hr_status status = hri_queue_set(origin_of(grid)->queue);
     if (status == HR_OK) {
         status = keep_steps(grid, stages, count, r);
     }
-    if (status != HR_OK && r->graph != NULL) {
-        r->device->ops->destroy_graph(r->graph);
-        r->graph = NULL;
+    if (status != HR_OK) {
+        drop_graph(grid, r);
     }
     pthread_mutex_unlock(&grid->context->lock);
+}
+
+/* What is kept for these stages; NULL: nothing can be. */
+static hri_replay *find(hr_grid *grid, const hr_stage *stages, size_t count)
+{
+    const hri_replay *old = grid->replay;
+    hri_replay *r = calloc(1, sizeof *r);
+    bool fits = r != NULL;
+    for (size_t i = 0; i < count && fits; i++) {
+        fits = add_stage(r, &stages[i]);
+    }
+    if (!fits || (old != NULL && old->key_bytes == r->key_bytes &&
+                  memcmp(old->key, r->key, r->key_bytes) == 0)) {
+        free(r);
+        return fits ? grid->replay : NULL;
+    }
+    hri_replay_forget(grid);
+    grid->replay = r;
+    make(grid, stages, count, r);
+    return r;
+}
+
+/* ---- running */
+
+/* Swaps may have left the fields otherwise than the graph wants them: steps
+ * bring them back, or if they do not it is made anew. */
+static hr_status align(hr_grid *grid, const hr_stage *stages, size_t count,
+                       hri_replay *r, int64_t *done)
+{
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&grid->context->lock);
+    while (*done + 1 < r->period && status == HR_OK &&
+           !is_as_before(grid, r->fields)) {
+        status = hri_grid_run_step(grid, stages, count);
+        ++*done;
+    }
+    pthread_mutex_unlock(&grid->context->lock);
+    if (status == HR_OK && !is_as_before(grid, r->fields)) {
+        make(grid, stages, count, r);
+    }
+    return status;
 }
 
 static hr_status run(hr_grid *grid, const hri_replay *r)
@@ -225,10 +276,8 @@ void hri_replay_forget(hr_grid *grid)
 {
     hri_replay *r = grid->replay;
     grid->replay = NULL;
-    if (r != NULL && r->graph != NULL) {
-        hri_queue *queue = origin_of(grid)->queue;
-        (void)queue->ops->finish(queue); /* whatever its error is */
-        r->device->ops->destroy_graph(r->graph);
+    if (r != NULL) {
+        drop_graph(grid, r);
     }
     free(r);
 }
@@ -236,30 +285,15 @@ void hri_replay_forget(hr_grid *grid)
 hr_status hri_replay_steps(hr_grid *grid, const hr_stage *stages, size_t count,
                            int64_t steps, int64_t *done)
 {
-    bool fits = true;
-    hr_status status = HR_OK;
     *done = 0;
     if (steps < 2 * (int64_t)LEAST_STEPS || !is_offered(grid)) {
         return HR_OK;
     }
-    hri_replay *r = calloc(1, sizeof *r);
-    for (size_t i = 0; i < count && r != NULL && fits; i++) {
-        fits = add_stage(r, &stages[i]);
-    }
-    if (r == NULL || !fits) {
-        free(r);
+    hri_replay *r = find(grid, stages, count);
+    if (r == NULL || r->graph == NULL) {
         return HR_OK; /* without */
     }
-    const hri_replay *old = grid->replay;
-    if (old != NULL && old->key_bytes == r->key_bytes &&
-        memcmp(old->key, r->key, r->key_bytes) == 0) {
-        free(r);
-    } else {
-        hri_replay_forget(grid);
-        grid->replay = r;
-        make(grid, stages, count, r);
-    }
-    r = grid->replay;
+    hr_status status = align(grid, stages, count, r, done);
     for (; r->graph != NULL && steps - *done >= r->steps && status == HR_OK;
          *done += r->steps) {
         pthread_mutex_lock(&grid->context->lock);

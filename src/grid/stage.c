@@ -2,6 +2,7 @@
 /* Stages, and the rules that they follow. */
 #include <string.h>
 
+#include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/grid.h"
 
@@ -55,16 +56,6 @@ hri_cells hri_stage_cells(const hr_grid *grid, const hr_stage *stage)
     return cells;
 }
 
-static bool is_field(const hr_argument *argument)
-{
-    return argument->kind == HR_PARAMETER_VIEW && argument->field > 0;
-}
-
-static bool is_written(const hr_argument *argument)
-{
-    return (argument->access & HR_OUT) != 0;
-}
-
 static hr_status check_swap(const hr_grid *grid, const hr_stage *stage)
 {
     const uint32_t a = stage->swap[0], b = stage->swap[1];
@@ -90,16 +81,19 @@ static hr_status check_swap(const hr_grid *grid, const hr_stage *stage)
 }
 
 /* How far beyond the extent the cells of a stage may lie: what it writes there
- * is the caller's, and what it reads is there. */
+ * is the caller's, and what it reads of the cell itself is there. Of neighbours
+ * those that the halo has are; kernels read no others. */
 static int64_t room_of(const hr_grid *grid, const hr_stage *stage, int side,
                        uint32_t d)
 {
     int64_t room = INT64_MAX;
     for (size_t i = 0; i < stage->argument_count; i++) {
         const hr_argument *a = &stage->arguments[i];
-        if (is_field(a)) {
-            const hr_side *s = &grid->fields[a->field - 1].sides[side][d];
-            const bool any = !is_written(a) || s->boundary == HR_BOUNDARY_USER;
+        const hri_field *f = hri_argument_field(grid, a);
+        if (f != NULL) {
+            const hr_side *s = &f->sides[side][d];
+            const bool any =
+                !hri_argument_writes(a) || s->boundary == HR_BOUNDARY_USER;
             room = hri_min(room, any ? s->halo : 0);
         }
     }
@@ -161,14 +155,35 @@ static hr_status check_argument(const hr_grid *grid, const hr_stage *stage,
     }
     for (size_t j = 0; j < i; j++) {
         const hr_argument *b = &stage->arguments[j];
-        if (is_field(b) && b->field == a->field &&
-            (is_written(a) || is_written(b))) {
+        if (hri_argument_field(grid, b) == hri_argument_field(grid, a) &&
+            (hri_argument_writes(a) || hri_argument_writes(b))) {
             return hri_fail(HR_ERROR_INVALID,
                             "%s: field %u is written, and is two arguments",
                             name, a->field - 1);
         }
     }
     return HR_OK;
+}
+
+/* What a launch would refuse, so that none does in the middle of a step: the
+ * bands' launches differ in their boxes alone. */
+static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
+{
+    const uint32_t band = hri_grid_owner(grid, 0);
+    hr_argument arguments[HR_MOST_PARAMETERS];
+    hri_part part = hri_part_of(grid->extent);
+    part.tile = stage->tile.rank > 0 ? &stage->tile : NULL;
+    for (size_t i = 0; i < stage->argument_count; i++) {
+        const hr_argument *a = &stage->arguments[i];
+        arguments[i] = *a;
+        const hri_field *f = hri_argument_field(grid, a);
+        if (f != NULL) {
+            const hri_slab *slab = &f->slabs[band];
+            arguments[i].view = hri_slab_view(grid, f, slab, &slab->cells);
+        }
+    }
+    return hri_launch_check(grid->context, stage->kernel, &part, arguments,
+                            stage->argument_count);
 }
 
 static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)
@@ -188,15 +203,20 @@ static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)
     for (size_t i = 0; i < stage->argument_count && status == HR_OK; i++) {
         status = check_argument(grid, stage, i);
     }
-    return status == HR_OK ? check_cells(grid, stage) : status;
+    if (status == HR_OK) {
+        status = check_cells(grid, stage);
+    }
+    return status == HR_OK ? check_launch(grid, stage) : status;
 }
 
 hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,
                            size_t count)
 {
     hr_status status = HR_OK;
+    pthread_mutex_lock(&grid->context->lock);
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         status = check_stage(grid, &stages[i]);
     }
+    pthread_mutex_unlock(&grid->context->lock);
     return status;
 }

@@ -14,29 +14,20 @@ typedef struct staging {
     hr_grid *grid;
     const hr_stage *stages, *stage; /* the list, and which of it */
     size_t count;
-    hri_cells cells;          /* that it runs for */
+    size_t number;   /* of the kernels that run for all rows; SIZE_MAX: none */
+    hri_cells cells; /* that it runs for */
     int64_t extra[HRI_SIDES]; /* rows of other bands that it works out, too */
     int64_t edge[HRI_SIDES];  /* rows that wait for neighbours, or they for
                                  them; 0: nobody does */
     bool ring;                /* the first and the last band are neighbours */
 } staging;
 
-static hri_field *field_of(const hr_grid *grid, const hr_argument *argument)
-{
-    return argument->field > 0 ? &grid->fields[argument->field - 1] : NULL;
-}
-
-static bool is_written(const hr_argument *argument)
-{
-    return (argument->access & HR_OUT) != 0;
-}
-
 /* ---- halos */
 
 /* Whether the stage reads more rows of neighbours than are fresh. */
 static bool lacks_rows(const hr_grid *grid, const hr_argument *a)
 {
-    const hri_field *f = field_of(grid, a);
+    const hri_field *f = hri_argument_field(grid, a);
     return f != NULL && a->near &&
            (f->fresh[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
             f->fresh[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
@@ -71,6 +62,17 @@ static hr_status exchange_deep(staging *s)
     return status;
 }
 
+/* Whether the stage reads rows beyond the ends that do not follow from those
+ * inside. */
+static bool lacks_ends(const staging *s, const hr_argument *a)
+{
+    const hri_field *f = hri_argument_field(s->grid, a);
+    const bool beyond =
+        s->cells.lo[0] < 0 || s->cells.hi[0] > s->grid->extent.size[0];
+    return f != NULL && f->ends_stale &&
+           (a->near || (beyond && (a->access & HR_IN) != 0));
+}
+
 /* Fetch what the stage reads. */
 static hr_status refresh(staging *s, bool *exchanged)
 {
@@ -81,7 +83,7 @@ static hr_status refresh(staging *s, bool *exchanged)
         if (!lacks_rows(grid, a)) {
             continue;
         }
-        const hri_field *f = field_of(grid, a);
+        const hri_field *f = hri_argument_field(grid, a);
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
@@ -90,7 +92,7 @@ static hr_status refresh(staging *s, bool *exchanged)
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        if (a->field > 0 && a->near && field_of(grid, a)->ends_stale) {
+        if (lacks_ends(s, a)) {
             status = hri_exchange_ends(grid, a->field - 1);
         }
     }
@@ -105,7 +107,7 @@ static void find_extra(staging *s)
         int64_t extra = INT64_MAX;
         for (size_t i = 0; i < s->stage->argument_count; i++) {
             const hr_argument *a = &s->stage->arguments[i];
-            const hri_field *f = field_of(s->grid, a);
+            const hri_field *f = hri_argument_field(s->grid, a);
             if (f == NULL) {
                 continue;
             }
@@ -130,13 +132,14 @@ static void find_edges(staging *s, bool exchanged)
     s->edge[HRI_BEFORE] = s->edge[HRI_AFTER] = 0;
     for (size_t i = 0; !alone && i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        const hri_field *f = field_of(s->grid, a);
+        const hri_field *f = hri_argument_field(s->grid, a);
         for (int side = 0; side < HRI_SIDES && f != NULL; side++) {
             int64_t *edge = &s->edge[side];
             if (a->near && exchanged) {
                 *edge = hri_max(*edge, f->sides[side][0].halo);
             }
-            if (is_written(a) && soon) { /* what the other side reads of it */
+            /* what the other side reads of it */
+            if (hri_argument_writes(a) && soon) {
                 *edge = hri_max(*edge, reach_of(s->grid, f, HRI_AFTER - side));
             }
             s->ring =
@@ -151,7 +154,7 @@ static void find_edges(staging *s, bool exchanged)
 static hri_cells cells_for(const staging *s, const hr_argument *a,
                            const hri_slab *slab, const hri_cells *cells)
 {
-    const hri_field *f = field_of(s->grid, a);
+    const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
     for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
         c.lo[d] =
@@ -181,7 +184,7 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
     }
     for (size_t i = 0; i < stage->argument_count; i++) {
         const hr_argument *a = &stage->arguments[i];
-        const hri_field *f = field_of(grid, a);
+        const hri_field *f = hri_argument_field(grid, a);
         arguments[i] = *a;
         for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
             windows[i].extent[d] = a->view.extent.size[d];
@@ -206,7 +209,6 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
                           int64_t lo, int64_t hi)
 {
     hr_grid *grid = s->grid;
-    const size_t index = (size_t)(s->stage - s->stages);
     hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
     hri_event *start = NULL;
     hri_cells cells = s->cells;
@@ -216,15 +218,16 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
         return HR_OK;
     }
     if (inner) {
-        start = hri_balance_start(grid, index, band, cells.hi[0] - cells.lo[0]);
+        start =
+            hri_balance_start(grid, s->number, band, cells.hi[0] - cells.lo[0]);
     }
     hr_status status = launch(s, band, queue, &cells, start);
     if (status == HR_OK && start != NULL) {
-        status = hri_balance_end(grid, index, band);
+        status = hri_balance_end(grid, s->number, band);
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        if (a->field > 0 && is_written(a)) {
+        if (hri_argument_field(grid, a) != NULL && hri_argument_writes(a)) {
             status = hri_boundary_fill(grid, a->field - 1, band, queue,
                                        cells.lo[0], cells.hi[0]);
         }
@@ -293,8 +296,8 @@ static void settle(const staging *s)
 {
     for (size_t i = 0; i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        hri_field *f = field_of(s->grid, a);
-        if (f == NULL || !is_written(a)) {
+        hri_field *f = hri_argument_field(s->grid, a);
+        if (f == NULL || !hri_argument_writes(a)) {
             continue;
         }
         const bool all = s->stage->extent.rank == 0;
@@ -314,6 +317,22 @@ static void swap(hr_grid *grid, const uint32_t *pair)
     *b = old;
 }
 
+static bool has_all_rows(const hr_grid *grid, const hr_stage *stage)
+{
+    const hri_cells cells = hri_stage_cells(grid, stage);
+    return stage->kernel != NULL && cells.lo[0] <= 0 &&
+           cells.hi[0] >= grid->extent.size[0];
+}
+
+static size_t number_of(const staging *s)
+{
+    size_t number = 0;
+    for (const hr_stage *x = s->stages; x < s->stage; x++) {
+        number += has_all_rows(s->grid, x);
+    }
+    return has_all_rows(s->grid, s->stage) ? number : SIZE_MAX;
+}
+
 static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
                            size_t index)
 {
@@ -326,6 +345,7 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
         return HR_OK;
     }
     s.cells = hri_stage_cells(grid, stage);
+    s.number = number_of(&s);
     hr_status status = refresh(&s, &exchanged);
     if (status == HR_OK) {
         find_extra(&s);
@@ -361,24 +381,27 @@ hr_status hri_grid_deepen(hr_grid *grid, const hr_stage *stages, size_t count,
     hri_stages_need(grid, stages, count, 0, steps, need, room);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (int s = 0; s < HRI_SIDES; s++) {
-            const hr_side *side = &grid->fields[f].sides[s][0];
-            int64_t *rows = &room[f].of[s];
-            *rows = hri_max(*rows, side->halo);
-            more = more || *rows != grid->fields[f].depth[s];
+            const hri_field *field = &grid->fields[f];
+            const hr_side *side = &field->sides[s][0];
+            const int64_t rows = hri_max(room[f].of[s], side->halo);
+            more = more || rows > field->depth[s];
             fits = fits &&
                    (side->halo == 0 || side->boundary != HR_BOUNDARY_PERIODIC);
             for (uint32_t b = 0; b < grid->band_count; b++) {
                 const hri_band *band = &grid->bands[b];
                 fits = fits && (hri_band_is_empty(band) ||
-                                band->end - band->first >= *rows);
+                                band->end - band->first >= rows);
             }
+            room[f].of[s] = hri_max(rows, field->depth[s]);
         }
     }
+    fits = fits && !(more && grid->full);
     hr_status status =
         fits && more ? hri_grid_move(grid, grid->bands, room) : HR_OK;
-    if (status == HR_ERROR_OUT_OF_MEMORY) { /* there is no room for more */
+    if (status == HR_ERROR_OUT_OF_MEMORY) {
         status = HR_OK;
         fits = false;
+        grid->full = true;
     }
     if (status == HR_OK) {
         grid->state.steps_per_exchange = fits ? steps : 1;

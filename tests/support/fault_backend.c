@@ -264,7 +264,8 @@ static bool device_gemm_offered(hri_device *base, hr_type type, hr_type c_type,
 {
     hri_device *inner = fault_inner_device(base);
     fault_note(FAULT_GEMM_OFFERED);
-    return inner->ops->gemm_offered(inner, type, c_type, compute);
+    return !(type == HR_F64 && fault_has_no_double()) &&
+           inner->ops->gemm_offered(inner, type, c_type, compute);
 }
 
 static const hri_device_ops device_ops = {

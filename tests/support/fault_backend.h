@@ -104,6 +104,13 @@ void fault_backend_pretend_staged(bool staged);
  * about. */
 void fault_backend_pretend_turned(uint32_t types);
 
+/* And that they have no double: f64 is not multiplied. */
+void fault_backend_pretend_no_double(bool none);
+
+/* Events of the device that was opened as number `device`, 0 to 3, say that so
+ * much time went by between any two. 0: as it is. */
+void fault_backend_pretend_time(uint32_t device, uint64_t time_ns);
+
 /* Devices described or opened from now on have this much memory free, and take
  * no larger buffer; both limits are enforced. 0: as it is. */
 void fault_backend_limit(uint64_t free_bytes, uint64_t allocation_bytes);

@@ -60,6 +60,10 @@ void fault_count_bytes(fault_direction direction, uint64_t bytes);
 void fault_count_object(fault_device *device, int change);
 /* A breach of the contract: tell, count, and return HR_ERROR_INVALID. */
 hr_status fault_breach(const char *what);
+/* Whether devices pretend to have no double. */
+bool fault_has_no_double(void);
+/* What is pretended to go by between events of this device; 0: nothing is. */
+uint64_t fault_time(const fault_device *device);
 /* Change *info to what is pretended. */
 void fault_pretend(hri_device_info *info, uint64_t *free_bytes);
 

@@ -308,7 +308,14 @@ static hr_status event_elapsed(hri_event *from_base, hri_event *to_base,
     if (status == HR_OK && from_base->device != to_base->device) {
         status = fault_breach("a time between events of two devices");
     }
-    return status != HR_OK ? status : from->ops->elapsed(from, to, ns);
+    if (status == HR_OK) {
+        status = from->ops->elapsed(from, to, ns);
+    }
+    const uint64_t time = fault_time((fault_device *)from_base->device);
+    if (status == HR_OK && time > 0) {
+        *ns = time;
+    }
+    return status;
 }
 
 static void event_destroy(hri_event *base)

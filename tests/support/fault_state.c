@@ -9,6 +9,8 @@
 
 pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
 
+enum { TIMED = 4 }; /* devices whose events can be made to say something */
+
 static struct {
     uint64_t fail_call, lose_call, fail_operation; /* 0: none */
     hr_status call_status, operation_status;
@@ -18,9 +20,10 @@ static struct {
     uint64_t hold_others; /* 0: nothing is held */
     uint32_t hold_device, devices;
     uint64_t products;
-    bool staged;
+    bool staged, no_double;
     uint32_t turned;
     uint64_t free_bytes, allocation_bytes; /* 0: as it is */
+    uint64_t times[TIMED];                 /* 0: as it is */
     uint64_t calls, operations, breaches;
     uint64_t counts[FAULT_SLOTS];
     uint64_t bytes[FAULT_DIRECTIONS], largest_ordinary;
@@ -188,6 +191,37 @@ void fault_backend_pretend_staged(bool staged)
     pthread_mutex_lock(&fault_lock);
     state.staged = staged;
     pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_pretend_no_double(bool none)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.no_double = none;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+bool fault_has_no_double(void)
+{
+    pthread_mutex_lock(&fault_lock);
+    const bool none = state.no_double;
+    pthread_mutex_unlock(&fault_lock);
+    return none;
+}
+
+void fault_backend_pretend_time(uint32_t device, uint64_t time_ns)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.times[device] = time_ns;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+uint64_t fault_time(const fault_device *device)
+{
+    pthread_mutex_lock(&fault_lock);
+    const uint64_t time =
+        device->number < TIMED ? state.times[device->number] : 0;
+    pthread_mutex_unlock(&fault_lock);
+    return time;
 }
 
 void fault_backend_limit(uint64_t free_bytes, uint64_t allocation_bytes)

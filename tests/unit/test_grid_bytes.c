@@ -6,10 +6,13 @@
 
 #include <headrace/headrace.h>
 
+#include "grid/grid.h"
 #include "runtime/runtime.h"
+#include "support/fault_backend.h"
 #include "support/grid_model.h"
 #include "test.h"
 
+extern const hri_backend hri_backend_host;
 extern const hr_kernel stir1_4, stir2_4, stir3_4;
 
 static const hr_kernel *const kernels[] = {&stir1_4, &stir2_4, &stir3_4};
@@ -65,11 +68,13 @@ static void destroy(bed *b)
     b->grid = NULL;
 }
 
-static void step(bed *b, int64_t steps)
+/* With all neighbours, or with none. */
+static void step_as(bed *b, bool near, int64_t steps)
 {
-    const reach r = grid_model_reach(&b->field, b->extent.rank);
-    const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1),
-                                     hr_value(&r, sizeof r)};
+    const reach alone = {.place = {3, 5, 7}};
+    const reach r = near ? grid_model_reach(&b->field, b->extent.rank) : alone;
+    const hr_argument arguments[] = {near ? hr_field_in(0) : hr_field_here(0),
+                                     hr_field_out(1), hr_value(&r, sizeof r)};
     const hr_stage stages[] = {
         hr_stage_of(kernels[b->extent.rank - 1], arguments, 3),
         hr_stage_swap(0, 1)};
@@ -80,6 +85,11 @@ static void step(bed *b, int64_t steps)
         b->models[1] = old;
     }
     CHECK(hr_grid_step(b->grid, stages, 2, steps) == HR_OK);
+}
+
+static void step(bed *b, int64_t steps)
+{
+    step_as(b, true, steps);
 }
 
 /* ---- halos */
@@ -351,6 +361,78 @@ static void allocate_nothing(void)
     }
 }
 
+/* What needs less room leaves it to what needs more. */
+static void take_turns(void)
+{
+    TEST_CASE("lists of stages in turn");
+    static const double weights[] = {3, 2, 3};
+    bed b = {.extent = hr_extent2(40, 9),
+             .field = hr_field_of(4, 1, HR_BOUNDARY_MIRROR, NULL)};
+    hr_grid_state state = HR_GRID_STATE_INIT;
+    if (!open_context(&b, 0)) {
+        return;
+    }
+    CHECK(create(&b, weights, 4) == HR_OK);
+    fill(&b);
+    step(&b, 4);
+    const hri_slab *slabs = b.grid->fields[0].slabs;
+    for (int i = 0; i < 10; i++) {
+        step_as(&b, i % 2 == 1, 4);
+        CHECK(hr_grid_describe(b.grid, &state, NULL, 0) == HR_OK);
+        CHECK(state.steps_per_exchange == 4);
+        CHECK(b.grid->fields[0].slabs == slabs);
+    }
+    CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
+    destroy(&b);
+    hr_context_destroy(b.context);
+}
+
+/* Launches of some steps, each in a call of its own. */
+static uint64_t count_launches(bed *b)
+{
+    CHECK(hr_grid_finish(b->grid) == HR_OK);
+    const uint64_t before = fault_backend_count(FAULT_LAUNCH);
+    for (int i = 0; i < 4; i++) {
+        step(b, 1);
+    }
+    CHECK(grid_model_agrees(&b->models[0], b->grid, 0));
+    return fault_backend_count(FAULT_LAUNCH) - before;
+}
+
+/* Where deeper slabs have no room beside the old ones that is tried once. */
+static void try_once(void)
+{
+    TEST_CASE("no room for the halos of several steps");
+    int refused = 0, taken = 0;
+    for (uint64_t limit = 1 << 12; limit < 1 << 15; limit += 512) {
+        const hri_backend *list[] = {fault_backend_wrap(&hri_backend_host),
+                                     NULL};
+        bed b = {.extent = hr_extent2(60, 20),
+                 .field = hr_field_of(4, 1, HR_BOUNDARY_CLAMP, NULL)};
+        hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+        uint64_t launches[2] = {0};
+        uint32_t together = 0;
+        fault_backend_reset();
+        options.accelerators = "3xhost";
+        options.memory_limit = limit;
+        CHECK(hri_context_create_from(list, &options, &b.context) == HR_OK);
+        for (int i = 0; i < 2; i++) {
+            if (create(&b, (double[]){1, 1, 1}, i == 0 ? 4 : 1) == HR_OK) {
+                fill(&b);
+                step(&b, 2);
+                launches[i] = count_launches(&b);
+                together = i == 0 ? b.grid->state.steps_per_exchange : together;
+                destroy(&b);
+            }
+        }
+        CHECK(together != 1 || launches[0] == launches[1]);
+        refused += together == 1;
+        taken += together == 4;
+        hr_context_destroy(b.context);
+    }
+    CHECK(refused > 0 && taken > 0);
+}
+
 static void check_peaks(const bed *b)
 {
     for (uint32_t i = 0; i < b->context->accelerator_count; i++) {
@@ -391,7 +473,8 @@ static void keep_limits(hr_extent extent, hr_boundary rule)
     CHECK(fits);
 }
 
-/* Who holds less has less, and who is full does not grow. */
+/* Who holds less has less, and who is full does not grow, nor hold up others.
+ */
 static void shrink(void)
 {
     TEST_CASE("an accelerator with less memory");
@@ -415,6 +498,9 @@ static void shrink(void)
     CHECK(hr_grid_rebalance(b.grid, (double[]){1, 80, 1}) == HR_OK);
     step(&b, 3);
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
+    CHECK(hr_grid_rebalance(b.grid, (double[]){1, 1, 3}) == HR_OK);
+    step(&b, 3);
+    CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
     check_peaks(&b);
     destroy(&b);
     hr_context_destroy(b.context);
@@ -425,6 +511,8 @@ int main(void)
     count_halos();
     count_moves();
     allocate_nothing();
+    take_turns();
+    try_once();
     TEST_CASE("limits in rank 1");
     keep_limits(hr_extent1(1500), HR_BOUNDARY_CLAMP);
     TEST_CASE("limits in rank 2");

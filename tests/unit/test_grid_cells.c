@@ -30,12 +30,14 @@ static const hr_kernel *const kernels[3][SIZES] = {REFERRED(1), REFERRED(2),
                                                    REFERRED(3)};
 
 /* Field 0 is stirred into field 1 with all its halos, and field 1 back, in
- * boxes that lie beyond the ends where field 0 is the user's. */
+ * boxes that lie beyond the ends where field 0 is the user's; some read field 1
+ * at the cell itself alone. */
 typedef struct bed {
     hr_context *context;
     random_source random;
     hr_extent extent;
     int size;
+    bool here;
     hr_field fields[2];
     unsigned char values[2][2][3][MOST_BYTES];
     reach wide, near;
@@ -75,6 +77,7 @@ static hr_side make_side(bed *b, unsigned char *value, int64_t least)
 static void make_fields(bed *b)
 {
     b->size = (int)any(b, 0, SIZES - 1);
+    b->here = any(b, 0, 3) == 0;
     b->near = (reach){.place = {3, 5, 7}};
     for (int f = 0; f < 2; f++) {
         b->fields[f] = (hr_field){.element_bytes = sizes[b->size]};
@@ -82,8 +85,8 @@ static void make_fields(bed *b)
     for (uint32_t d = 0; d < b->extent.rank; d++) {
         hr_side *before[] = {&b->fields[0].before[d], &b->fields[1].before[d]};
         hr_side *after[] = {&b->fields[0].after[d], &b->fields[1].after[d]};
-        b->near.before[d] = (int)any(b, 0, 1);
-        b->near.after[d] = (int)any(b, 0, 1);
+        b->near.before[d] = b->here ? 0 : (int)any(b, 0, 1);
+        b->near.after[d] = b->here ? 0 : (int)any(b, 0, 1);
         *before[0] = make_side(b, b->values[0][0][d], 0);
         *after[0] = make_side(b, b->values[0][1][d], 0);
         *before[1] = make_side(b, b->values[1][0][d],
@@ -123,7 +126,8 @@ static hr_status step(bed *b, int64_t steps)
     const hr_kernel *kernel = kernels[b->extent.rank - 1][b->size];
     const hr_argument wide[] = {hr_field_in(0), hr_field_out(1),
                                 hr_value(&b->wide, sizeof b->wide)};
-    const hr_argument near[] = {hr_field_in(1), hr_field_out(0),
+    const hr_argument near[] = {b->here ? hr_field_here(1) : hr_field_in(1),
+                                hr_field_out(0),
                                 hr_value(&b->near, sizeof b->near)};
     hr_stage stages[1 + BOXES];
     stages[0] = hr_stage_of(kernel, wide, 3);

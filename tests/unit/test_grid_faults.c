@@ -57,18 +57,23 @@ static void clear(bed *b)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-static hr_status create(bed *b)
+static hr_status open_context(bed *b)
 {
     static const hri_backend *list[2];
-    static const double weights[] = {4, 3};
-    const hr_field fields[] = {field_of(0), field_of(1)};
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    hr_grid_options grid = HR_GRID_OPTIONS_INIT;
     list[0] = fault_backend_wrap(&hri_backend_host);
     options.accelerators = "2xhost";
     options.memory_limit = 1 << 20;
+    return hri_context_create_from(list, &options, &b->context);
+}
+
+static hr_status create(bed *b)
+{
+    static const double weights[] = {4, 3};
+    const hr_field fields[] = {field_of(0), field_of(1)};
+    hr_grid_options grid = HR_GRID_OPTIONS_INIT;
     grid.weights = weights;
-    hr_status status = hri_context_create_from(list, &options, &b->context);
+    hr_status status = open_context(b);
     return status == HR_OK ? hr_grid_create(b->context, hr_extent2(ROWS, COLS),
                                             fields, FIELDS, &grid, &b->grid)
                            : status;
@@ -203,7 +208,7 @@ static void fail_later(uint64_t operations)
 {
     for (uint64_t n = 1; n <= operations && test_state.failures == 0; n++) {
         bed b;
-        char sentence[512];
+        char sentence[512] = "";
         fault_backend_reset();
         set_up(&b);
         fault_backend_fail_operation(n, HR_ERROR_BACKEND);
@@ -213,6 +218,11 @@ static void fail_later(uint64_t operations)
         if (fault_backend_operations() >= n && CHECK(status != HR_OK)) {
             status = hr_grid_finish(b.grid);
             snprintf(sentence, sizeof sentence, "%s", hr_last_error());
+        }
+        if (status == HR_OK) { /* nothing failed, or the copy of a sum alone */
+            fault_backend_fail_operation(0, HR_OK);
+            CHECK(gather(&b) == 0);
+        } else {
             CHECK_FAILS(step(&b, 1), status, sentence);
             CHECK_FAILS(reduce(&b), status, sentence);
             CHECK_FAILS(hr_grid_finish(b.grid), status, sentence);
@@ -245,8 +255,90 @@ static void lose_each(void)
     }
 }
 
+/* Of a field whose boundaries ask for no launch behind the copies. */
+static void fail_copies(bool async)
+{
+    uint32_t data[CELLS] = {1};
+    for (uint64_t n = 1; n <= 2; n++) {
+        const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CONSTANT, NULL);
+        hr_array *array = NULL;
+        bed b = {0};
+        fault_backend_reset();
+        CHECK(open_context(&b) == HR_OK);
+        CHECK(hr_grid_create(b.context, hr_extent2(ROWS, COLS), &field, 1, NULL,
+                             &b.grid) == HR_OK);
+        CHECK(hr_array_wrap(b.context, data, 4, hr_extent2(ROWS, COLS), 0,
+                            &array) == HR_OK);
+        fault_backend_fail_operation(fault_backend_operations() + n,
+                                     HR_ERROR_BACKEND);
+        if (async) {
+            CHECK(hr_grid_write(b.grid, 0, NULL, hr_view_of(array)) == HR_OK);
+            CHECK(hr_grid_finish(b.grid) == HR_ERROR_BACKEND);
+        } else {
+            CHECK(hr_grid_scatter(b.grid, 0, data) == HR_ERROR_BACKEND);
+        }
+        CHECK(hr_grid_finish(b.grid) == HR_ERROR_BACKEND);
+        CHECK(hr_grid_gather(b.grid, 0, data) == HR_ERROR_BACKEND);
+        fault_backend_fail_operation(0, HR_OK);
+        CHECK(hr_grid_scatter(b.grid, 0, data) == HR_OK);
+        hr_array_destroy(array);
+        clear(&b);
+    }
+}
+
+/* A reduction that failed is of no concern to values that came after it. */
+static void fail_reduction(void)
+{
+    for (uint64_t n = 1; n <= 3; n++) { /* a launch for each band, and a copy */
+        hr_reducing *reducing = NULL;
+        bed b;
+        fault_backend_reset();
+        set_up(&b);
+        CHECK(create(&b) == HR_OK && scatter(&b) == HR_OK);
+        CHECK(hr_grid_finish(b.grid) == HR_OK);
+        fault_backend_fail_operation(fault_backend_operations() + n,
+                                     HR_ERROR_BACKEND);
+        const hr_status status =
+            hr_grid_reduce(b.grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing);
+        CHECK(hr_grid_finish(b.grid) == (n < 3 ? HR_ERROR_BACKEND : HR_OK));
+        fault_backend_fail_operation(0, HR_OK);
+        CHECK(scatter(&b) == HR_OK);
+        CHECK(status == HR_ERROR_BACKEND || /* it is known at once */
+              hr_grid_reduced(reducing, NULL) == HR_ERROR_BACKEND);
+        CHECK(step(&b, 2) == HR_OK);
+        CHECK(gather(&b) == 0);
+        clear(&b);
+    }
+}
+
+static void lack_double(void)
+{
+    bed b;
+    hr_reducing *const untouched = (hr_reducing *)&b;
+    hr_reducing *reducing = untouched;
+    fault_backend_reset();
+    set_up(&b);
+    CHECK(create(&b) == HR_OK && scatter(&b) == HR_OK);
+    fault_backend_pretend_no_double(true);
+    const uint64_t before = fault_backend_count(FAULT_LAUNCH);
+    CHECK_FAILS(hr_grid_reduce(b.grid, HR_REDUCE_SUM, HR_I32, 0, 0, &reducing),
+                HR_ERROR_UNSUPPORTED, "reduce: host#0 has no double");
+    CHECK(reducing == untouched);
+    CHECK(fault_backend_count(FAULT_LAUNCH) == before);
+    CHECK(step(&b, 2) == HR_OK && gather(&b) == 0);
+    clear(&b);
+}
+
 int main(void)
 {
+    TEST_CASE("accelerators without double");
+    lack_double();
+    TEST_CASE("a reduction fails");
+    fail_reduction();
+    TEST_CASE("a copy of a scatter fails");
+    fail_copies(false);
+    TEST_CASE("a copy of a write fails");
+    fail_copies(true);
     TEST_CASE("a call fails");
     const uint64_t operations = fail_each(0);
     TEST_CASE("an operation fails later");

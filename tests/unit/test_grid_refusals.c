@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-extern const hr_kernel stir2_4;
+extern const hr_kernel stir1_4, stir2_4;
 
 enum { ROWS = 6, COLS = 5, CELLS = ROWS * COLS };
 
@@ -102,6 +102,11 @@ static void strange_accelerator(making *m)
     m->options.accelerator_count = 2;
     m->accelerators[1] = 2;
 }
+static void twice(making *m)
+{
+    m->options.accelerators = m->accelerators;
+    m->options.accelerator_count = 3;
+}
 static void negative_weight(making *m)
 {
     m->options.weights = m->weights;
@@ -157,6 +162,7 @@ static const struct {
     {no_list, HR_ERROR_INVALID, "1 accelerators, but no list"},
     {empty_list, HR_ERROR_INVALID, "a list of 0 accelerators"},
     {strange_accelerator, HR_ERROR_INVALID, "accelerator 2, but there are 2"},
+    {twice, HR_ERROR_INVALID, "accelerator 0 is listed twice"},
     {negative_weight, HR_ERROR_INVALID, "weight 1 is -1"},
     {nan_weight, HR_ERROR_INVALID, "weight 0 is "},
     {zero_weights, HR_ERROR_INVALID, "weights are 0"},
@@ -401,31 +407,62 @@ static void refuse_runs(hr_grid *grid)
     CHECK(calls == 0);
 }
 
-/* What the accelerators' own rules refuse stops the grid, in the middle of a
- * step, until new values come. */
-static void stop(hr_grid *grid)
+/* The list is refused before any of it runs. */
+static void refuse_second(hr_grid *grid, const hr_kernel *kernel,
+                          const hr_argument *arguments, const char *word)
 {
-    TEST_CASE("arguments that do not suit the kernel");
-    static const uint32_t data[CELLS] = {7};
-    uint32_t seen[CELLS] = {0};
-    const hr_argument unlike[] = {hr_field_in(LARGE), hr_field_out(HERE),
-                                  hr_value(&none, sizeof none)};
     const hr_argument good[] = {hr_field_in(NEAR), hr_field_out(HERE),
                                 hr_value(&none, sizeof none)};
-    const hr_stage bad = hr_stage_of(&stir2_4, unlike, 3);
-    const hr_stage stage = hr_stage_of(&stir2_4, good, 3);
-    CHECK_FAILS(hr_grid_step(grid, &bad, 1, 1), HR_ERROR_INVALID, "bytes");
-    char sentence[256];
-    snprintf(sentence, sizeof sentence, "%s", hr_last_error());
-    CHECK_FAILS(hr_grid_step(grid, &stage, 1, 1), HR_ERROR_INVALID, sentence);
-    CHECK_FAILS(hr_grid_gather(grid, NEAR, seen), HR_ERROR_INVALID, sentence);
-    CHECK_FAILS(hr_grid_finish(grid), HR_ERROR_INVALID, sentence);
-    CHECK_FAILS(hr_grid_rebalance(grid, (double[]){1, 1}), HR_ERROR_INVALID,
-                sentence);
-    CHECK(hr_grid_scatter(grid, NEAR, data) == HR_OK);
-    CHECK(hr_grid_step(grid, &stage, 1, 1) == HR_OK);
-    CHECK(hr_grid_gather(grid, NEAR, seen) == HR_OK);
+    const hr_stage list[] = {hr_stage_of(&stir2_4, good, 3),
+                             hr_stage_of(kernel, arguments, 3)};
+    uint32_t data[CELLS], seen[CELLS] = {0};
+    for (uint32_t i = 0; i < CELLS; i++) {
+        data[i] = i;
+    }
+    CHECK(hr_grid_scatter(grid, HERE, data) == HR_OK);
+    CHECK_FAILS(hr_grid_step(grid, list, 2, 1), HR_ERROR_INVALID, word);
+    CHECK(hr_grid_gather(grid, HERE, seen) == HR_OK);
     CHECK(memcmp(seen, data, sizeof data) == 0);
+    CHECK(hr_grid_step(grid, list, 1, 1) == HR_OK);
+    CHECK(hr_grid_finish(grid) == HR_OK);
+}
+
+static void refuse_arguments(hr_context *context, hr_grid *grid)
+{
+    TEST_CASE("arguments that do not suit the kernel");
+    static const uint64_t data[15];
+    hr_array *array = NULL;
+    CHECK(hr_array_wrap(context, data, 8, hr_extent2(3, 5), 0, &array) ==
+          HR_OK);
+    const hr_argument in = hr_field_in(NEAR), out = hr_field_out(HERE);
+    const hr_argument value = hr_value(&none, sizeof none);
+    const struct {
+        const hr_kernel *kernel;
+        hr_argument arguments[3];
+        const char *word;
+    } rows[] = {
+        {&stir2_4,
+         {hr_field_in(LARGE), out, value},
+         "elements of type cell4, 4 bytes, but the view's have 8"},
+        {&stir2_4,
+         {hr_in(hr_view_of(array)), out, value},
+         "elements of type cell4, 4 bytes, but the view's have 8"},
+        {&stir2_4,
+         {hr_field_inout(NEAR), out, value},
+         "from is IN, but given as INOUT"},
+        {&stir2_4,
+         {in, hr_field_here(HERE), value},
+         "to is OUT, but given as IN"},
+        {&stir1_4, {in, out, value}, "from has rank 1, but the view has 2"},
+        {&stir2_4,
+         {in, out, hr_value(&none, 1)},
+         "r is a reach of 36 bytes, but 1 were given"},
+        {&stir2_4, {in, value, out}, "to is a view, but a value was given"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        refuse_second(grid, rows[i].kernel, rows[i].arguments, rows[i].word);
+    }
+    hr_array_destroy(array);
 }
 
 /* ---- sections */
@@ -575,10 +612,10 @@ int main(void)
     refuse_lists(context, grid);
     refuse_swaps(context);
     refuse_runs(grid);
+    refuse_arguments(context, grid);
     refuse_sections(context, other, grid);
     refuse_moves(grid);
     refuse_reductions(grid);
-    stop(grid);
     hr_grid_destroy(grid);
     hr_context_destroy(other);
     hr_context_destroy(context);

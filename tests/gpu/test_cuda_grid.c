@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Grids that are enqueued as graphs: whatever the fields have changed places
+ * for, and whoever has read them before, their values are those of single
+ * steps, and a graph is made once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/headrace.h>
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/grid_model.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_cuda;
+extern const hr_kernel stir2_4;
+
+enum { ROWS = 20, COLS = 13, CELLS = ROWS * COLS, FIELDS = 3, MOST_STAGES = 3 };
+
+/* Field 0 is stirred into the last of them, which then all move up. */
+typedef struct bed {
+    hr_context *context;
+    hr_grid *grid;
+    uint32_t count;
+    grid_model models[FIELDS];
+    reach reach;
+    hr_argument arguments[3];
+    hr_stage stages[MOST_STAGES];
+} bed;
+
+static void create(bed *b, uint32_t count)
+{
+    random_source random = {5};
+    uint32_t data[CELLS];
+    const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_MIRROR, NULL);
+    const hr_field fields[] = {field, field, field};
+    b->count = count;
+    CHECK(hr_grid_create(b->context, hr_extent2(ROWS, COLS), fields, count,
+                         NULL, &b->grid) == HR_OK);
+    for (uint32_t f = 0; f < count; f++) {
+        CHECK(grid_model_create(&b->models[f], hr_extent2(ROWS, COLS), &field));
+        grid_model_fill(&b->models[f], &random);
+        grid_model_pack(&b->models[f], data);
+        CHECK(hr_grid_scatter(b->grid, f, data) == HR_OK);
+    }
+    b->reach = grid_model_reach(&field, 2);
+    b->arguments[0] = hr_field_in(0);
+    b->arguments[1] = hr_field_out(count - 1);
+    b->arguments[2] = hr_value(&b->reach, sizeof b->reach);
+    b->stages[0] = hr_stage_of(&stir2_4, b->arguments, 3);
+    for (uint32_t f = 1; f < count; f++) {
+        b->stages[f] = hr_stage_swap(f - 1, f);
+    }
+}
+
+static void destroy(bed *b)
+{
+    for (uint32_t f = 0; f < b->count; f++) {
+        grid_model_destroy(&b->models[f]);
+    }
+    hr_grid_destroy(b->grid);
+}
+
+static void swap_models(bed *b, uint32_t f, uint32_t g)
+{
+    const grid_model old = b->models[f];
+    b->models[f] = b->models[g];
+    b->models[g] = old;
+}
+
+static void follow(bed *b, int64_t steps)
+{
+    for (int64_t i = 0; i < steps; i++) {
+        grid_model_stir_all(&b->models[0], &b->models[b->count - 1], &b->reach);
+        for (uint32_t f = 1; f < b->count; f++) {
+            swap_models(b, f - 1, f);
+        }
+    }
+}
+
+static void step(bed *b, int64_t steps)
+{
+    CHECK(hr_grid_step(b->grid, b->stages, b->count, steps) == HR_OK);
+    follow(b, steps);
+}
+
+static void compare(bed *b)
+{
+    hr_grid_state state = HR_GRID_STATE_INIT;
+    for (uint32_t f = 0; f < b->count; f++) {
+        CHECK(grid_model_agrees(&b->models[f], b->grid, f));
+    }
+    CHECK(hr_grid_describe(b->grid, &state, NULL, 0) == HR_OK);
+    CHECK(state.band_count == 1);
+}
+
+/* ---- fields that lie otherwise than when the graph was made */
+
+static const struct {
+    uint32_t fields;
+    int64_t steps[3];
+    uint64_t runs; /* of the one graph */
+} cases[] = {
+    {2, {40, 40, 40}, 6}, {2, {41, 40, 1}, 4},  {2, {35, 35, 35}, 6},
+    {2, {34, 35, 34}, 5}, {3, {38, 38, 38}, 4}, {3, {39, 57, 40}, 7},
+};
+
+static void lie_otherwise(bed *b)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        TEST_CASE("several calls");
+        create(b, cases[i].fields);
+        fault_backend_reset();
+        for (int call = 0; call < 3; call++) {
+            step(b, cases[i].steps[call]);
+            compare(b);
+        }
+        CHECK(fault_backend_count(FAULT_BEGIN_GRAPH) == 1);
+        if (!CHECK(fault_backend_count(FAULT_RUN_GRAPH) == cases[i].runs)) {
+            fprintf(stderr, "  case %zu: %llu runs\n", i,
+                    (unsigned long long)fault_backend_count(FAULT_RUN_GRAPH));
+        }
+        destroy(b);
+    }
+    TEST_CASE("a change of places that steps do not undo");
+    create(b, 3);
+    fault_backend_reset();
+    step(b, 40);
+    const hr_stage stage = hr_stage_swap(0, 1);
+    CHECK(hr_grid_step(b->grid, &stage, 1, 1) == HR_OK);
+    swap_models(b, 0, 1);
+    step(b, 40);
+    compare(b);
+    CHECK(fault_backend_count(FAULT_BEGIN_GRAPH) == 2);
+    destroy(b);
+}
+
+typedef struct watch {
+    bed *bed;
+    int64_t seen;
+} watch;
+
+static bool look(void *data, hr_grid *grid, int64_t steps)
+{
+    watch *w = data;
+    (void)grid;
+    follow(w->bed, steps - w->seen);
+    w->seen = steps;
+    compare(w->bed);
+    return true;
+}
+
+static void run(bed *b)
+{
+    TEST_CASE("a call after every 35 steps");
+    watch w = {b, 0};
+    create(b, 2);
+    CHECK(hr_grid_run(b->grid, b->stages, 2, 140, 35, look, &w) == HR_OK);
+    CHECK(w.seen == 140);
+    destroy(b);
+}
+
+/* ---- what others hold of the fields */
+
+/* A reshaped view has no boxes in common with a field, so that all of it goes
+ * over the host. */
+static void read_reshaped(bed *b)
+{
+    for (uint32_t f = 0; f < b->count; f++) {
+        uint32_t seen[CELLS] = {0}, want[CELLS];
+        hr_array *array = NULL;
+        hr_view view;
+        CHECK(hr_array_wrap(b->context, seen, 4, hr_extent1(CELLS), 0,
+                            &array) == HR_OK);
+        CHECK(hr_view_reshape(hr_view_of(array), hr_extent2(ROWS, COLS),
+                              &view) == HR_OK);
+        CHECK(hr_grid_read(b->grid, f, NULL, view) == HR_OK);
+        CHECK(hr_synchronize(view) == HR_OK);
+        grid_model_pack(&b->models[f], want);
+        CHECK(memcmp(seen, want, sizeof want) == 0);
+        hr_array_destroy(array);
+    }
+}
+
+static void read_before(bed *b)
+{
+    TEST_CASE("fields that were read through reshaped views");
+    create(b, 3);
+    read_reshaped(b);
+    step(b, 38);
+    read_reshaped(b);
+    destroy(b);
+}
+
+int main(void)
+{
+    const hri_backend *list[] = {fault_backend_wrap(&hri_backend_cuda), NULL};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    static bed b;
+    options.accelerators = "cuda:0";
+    if (hri_context_create_from(list, &options, &b.context) != HR_OK) {
+        return test_skip(hr_last_error());
+    }
+    lie_otherwise(&b);
+    run(&b);
+    read_before(&b);
+    hr_context_destroy(b.context);
+    return test_end();
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Bands that are moved by what events say of their kernels: the events say what
+ * each test wants. */
+#include <headrace/headrace.h>
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/grid_model.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+extern const hr_kernel stir2_4;
+
+enum { ROWS = 400, COLS = 8, CELLS = ROWS * COLS, MOST_STAGES = 8 };
+
+/* Field 0 is stirred into field 1, and both change places. */
+typedef struct bed {
+    hr_context *context;
+    hr_grid *grid;
+    reach reach;
+    hr_argument arguments[3], cell[3];
+    hr_stage stages[MOST_STAGES];
+    size_t count;
+} bed;
+
+static void create(bed *b, uint32_t together, uint64_t first_ns,
+                   uint64_t second_ns)
+{
+    static const hri_backend *list[2];
+    const hr_field field = hr_field_of(4, 1, HR_BOUNDARY_CONSTANT, NULL);
+    const hr_field fields[] = {field, field, field};
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_grid_options grid = HR_GRID_OPTIONS_INIT;
+    *b = (bed){.reach = grid_model_reach(&field, 2)};
+    list[0] = fault_backend_wrap(&hri_backend_host);
+    fault_backend_reset();
+    fault_backend_pretend_time(0, first_ns);
+    fault_backend_pretend_time(1, second_ns);
+    options.accelerators = "2xhost";
+    options.memory_limit = 1 << 20;
+    grid.steps_per_exchange = together;
+    CHECK(hri_context_create_from(list, &options, &b->context) == HR_OK);
+    CHECK(hr_grid_create(b->context, hr_extent2(ROWS, COLS), fields, 3, &grid,
+                         &b->grid) == HR_OK);
+    const hr_argument value = hr_value(&b->reach, sizeof b->reach);
+    b->arguments[0] = hr_field_in(0);
+    b->arguments[1] = hr_field_out(1);
+    b->cell[0] = hr_field_in(1);
+    b->cell[1] = hr_field_out(2);
+    b->arguments[2] = b->cell[2] = value;
+}
+
+static void add(bed *b, hr_stage stage)
+{
+    b->stages[b->count++] = stage;
+}
+
+static void add_main(bed *b)
+{
+    add(b, hr_stage_of(&stir2_4, b->arguments, 3));
+    add(b, hr_stage_swap(0, 1));
+}
+
+/* A stage of one cell, in a row. */
+static void add_cell(bed *b, int64_t row)
+{
+    hr_stage stage = hr_stage_of(&stir2_4, b->cell, 3);
+    stage.extent = hr_extent2(1, 1);
+    stage.origin[0] = row;
+    add(b, stage);
+}
+
+static void step(bed *b, int64_t steps)
+{
+    CHECK(hr_grid_step(b->grid, b->stages, b->count, steps) == HR_OK);
+}
+
+/* The bands, and how often they moved. */
+static hr_grid_state check_bands(const bed *b, int64_t first, uint64_t moves)
+{
+    hr_grid_state state = HR_GRID_STATE_INIT;
+    hr_band bands[2] = {{0}};
+    CHECK(hr_grid_describe(b->grid, &state, bands, 2) == HR_OK);
+    CHECK(state.band_count == 2 && state.moves == moves);
+    if (!CHECK(bands[0].count == first && bands[1].count == ROWS - first)) {
+        fprintf(stderr, "  %lld and %lld rows\n", (long long)bands[0].count,
+                (long long)bands[1].count);
+    }
+    return state;
+}
+
+static void destroy(bed *b)
+{
+    hr_grid_destroy(b->grid);
+    hr_context_destroy(b->context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+static const uint64_t ms = 1000000;
+
+/* A band whose rows take nine times as long has a ninth as many. */
+static void by_pace(void)
+{
+    bed b;
+    TEST_CASE("one kernel");
+    create(&b, 0, ms, 9 * ms);
+    add_main(&b);
+    step(&b, 8);
+    check_bands(&b, 360, 1);
+    destroy(&b);
+    TEST_CASE("as fast as each other");
+    create(&b, 0, ms, ms);
+    add_main(&b);
+    step(&b, 8);
+    check_bands(&b, 200, 0);
+    destroy(&b);
+}
+
+/* Kernels are timed that run for all rows, wherever in the list they are. */
+static void by_kernels_of_all_rows(void)
+{
+    bed b;
+    TEST_CASE("stages of few rows in front, on one band");
+    create(&b, 0, ms, 9 * ms);
+    for (int64_t row = 0; row < 5; row++) {
+        add_cell(&b, row);
+    }
+    add_main(&b);
+    step(&b, 8);
+    check_bands(&b, 360, 1);
+    destroy(&b);
+    TEST_CASE("swaps in front");
+    create(&b, 0, ms, 9 * ms);
+    for (int i = 0; i < 6; i++) {
+        add(&b, hr_stage_swap(0, 1));
+    }
+    add_main(&b);
+    step(&b, 8);
+    check_bands(&b, 360, 1);
+    destroy(&b);
+    TEST_CASE("a cell takes as long as all rows");
+    create(&b, 0, ms, ms);
+    add_main(&b);
+    add_cell(&b, 0);
+    step(&b, 8);
+    check_bands(&b, 200, 0);
+    destroy(&b);
+}
+
+static void keep_steps(void)
+{
+    bed b;
+    TEST_CASE("steps from one exchange that the caller wants");
+    create(&b, 4, ms, 9 * ms);
+    add_main(&b);
+    step(&b, 8);
+    CHECK(check_bands(&b, 360, 1).steps_per_exchange == 4);
+    destroy(&b);
+}
+
+/* Whatever fails in the step that is timed. */
+static void after_faults(void)
+{
+    TEST_CASE("a timed step that failed");
+    bool more = true;
+    for (uint64_t n = 1; more; n++) {
+        static const uint32_t data[CELLS];
+        bed b;
+        create(&b, 0, ms, 9 * ms);
+        add_main(&b);
+        step(&b, 1);
+        CHECK(hr_grid_finish(b.grid) == HR_OK);
+        const uint64_t fail = fault_backend_operations() + n;
+        fault_backend_fail_operation(fail, HR_ERROR_BACKEND);
+        hr_status status = hr_grid_step(b.grid, b.stages, b.count, 1);
+        status = status == HR_OK ? hr_grid_finish(b.grid) : status;
+        more = fault_backend_operations() >= fail;
+        CHECK(!more || status == HR_ERROR_BACKEND);
+        fault_backend_fail_operation(0, HR_OK);
+        CHECK(hr_grid_scatter(b.grid, 0, data) == HR_OK);
+        step(&b, 5);
+        check_bands(&b, 360, 1);
+        destroy(&b);
+    }
+    fault_backend_reset();
+}
+
+int main(void)
+{
+    by_pace();
+    by_kernels_of_all_rows();
+    keep_steps();
+    after_faults();
+    return test_end();
+}

@@ -252,7 +252,7 @@ static hr_status lay_out(const hr_grid *grid, uint32_t most, double *weights,
     }
     memcpy(bands, grid->bands, b->bands * sizeof *bands);
     pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_grid_lay_out(grid, weights, bands);
+    hr_status status = hri_grid_lay_out(grid, weights, false, bands);
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }

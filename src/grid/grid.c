@@ -268,7 +268,7 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
     }
     if (status == HR_OK) {
         pthread_mutex_lock(&grid->context->lock);
-        status = hri_grid_lay_out(grid, options->weights, grid->bands);
+        status = hri_grid_lay_out(grid, options->weights, false, grid->bands);
         pthread_mutex_unlock(&grid->context->lock);
     }
     if (status == HR_OK) {

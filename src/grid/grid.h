@@ -96,10 +96,11 @@ static inline bool hri_argument_writes(const hr_argument *argument)
 
 /* Set first and end of bands by these weights (NULL: all alike), so that every
  * band's slabs fit into its memory beside those that it has, which stay until
- * the new ones have their values: who cannot hold its share has less.
- * HR_ERROR_OUT_OF_MEMORY with the numbers. */
+ * the new ones have their values: who cannot hold its share has less. stay:
+ * what a band has already counts as fitting, for who asks whether all can stay
+ * as it is. HR_ERROR_OUT_OF_MEMORY with the numbers. */
 hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
-                           hri_band *bands);
+                           bool stay, hri_band *bands);
 
 /* The band that has a row; rows beyond the ends are of the first and the last
  * one. */

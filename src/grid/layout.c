@@ -150,7 +150,7 @@ static void set_bands(const hr_grid *grid, const int64_t *count,
 }
 
 hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
-                           hri_band *bands)
+                           bool stay, hri_band *bands)
 {
     const uint32_t count = grid->band_count;
     const weighing w = weigh(grid);
@@ -169,7 +169,10 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
     }
     for (uint32_t b = 0; b < count && status == HR_OK; b++) {
         d.weights[b] = weights != NULL ? weights[b] : 1;
-        d.most[b] = rows_that_fit(capacity_of(grid, b), &w) / grain;
+        const int64_t has =
+            stay ? grid->bands[b].end - grid->bands[b].first : 0;
+        d.most[b] = hri_max(rows_that_fit(capacity_of(grid, b), &w) / grain,
+                            hri_ceil_div(has, grain));
     }
     if (status == HR_OK) {
         status = deal(&d, count) ? HR_OK : refuse(grid, &w);

@@ -126,7 +126,10 @@ hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
     if (status == HR_OK) {
         memcpy(bands, grid->bands, grid->band_count * sizeof *bands);
         pthread_mutex_lock(&grid->context->lock);
-        status = hri_grid_lay_out(grid, weights, bands);
+        status = hri_grid_lay_out(grid, weights, true, bands);
+        if (status == HR_OK && !are_alike(grid, bands)) {
+            status = hri_grid_lay_out(grid, weights, false, bands);
+        }
         pthread_mutex_unlock(&grid->context->lock);
     }
     for (uint32_t f = 0; f < grid->field_count; f++) {

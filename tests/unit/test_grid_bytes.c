@@ -495,6 +495,10 @@ static void shrink(void)
     CHECK(bands[0].count - bands[2].count <= 1);
     step(&b, 3);
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
+    TEST_CASE("weights that leave all as it is want no memory");
+    CHECK(hr_grid_rebalance(b.grid, (double[]){1, 1, 1}) == HR_OK);
+    CHECK(hr_grid_describe(b.grid, &state, bands, BANDS) == HR_OK);
+    CHECK(state.moves == 0 && bands[1].count >= 8);
     CHECK(hr_grid_rebalance(b.grid, (double[]){1, 80, 1}) == HR_OK);
     step(&b, 3);
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));

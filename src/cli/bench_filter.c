@@ -188,9 +188,7 @@ static int run_turn(contest *c, int method, form how, int64_t turn)
         const cli_filter_error e = cli_filter_check(&c->filtered, &r->report);
         r->error = e.error;
         if (e.row >= 0) {
-            return cli_fail("%s: element (%lld, %lld) is wrong",
-                            hr_filter_method_name(methods[method]),
-                            (long long)e.row, (long long)e.col);
+            return cli_filter_wrong(&e, &r->report);
         }
         r->done = true;
     }

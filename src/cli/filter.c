@@ -192,10 +192,20 @@ static hr_filter_options filter_options(const work *w, outcome *x)
                                .report = &x->report};
 }
 
-/* The plan finds all that is wrong before a byte is written. */
+/* The plan finds all that is wrong before a byte is written; that nothing would
+ * change is surely not what was meant. */
 static int filter_into(work *w, outcome *x)
 {
     cli_filtered *f = &w->filtered;
+    const long long n = 2 * (long long)hr_window_reach(f->window) + 1;
+    if (f->edges == HR_EDGES_LEFT && f->in.rows > 0 && f->in.cols > 0 &&
+        (f->in.rows < n || f->in.cols < n)) {
+        return cli_wrong(&cli_filter,
+                         "a picture of %" PRId64 "x%" PRId64
+                         " holds no window of %lldx%lld; there are other "
+                         "--edges than left",
+                         f->in.rows, f->in.cols, n, n);
+    }
     const hr_filter_options wish = filter_options(w, x);
     hr_matrix none =
         hr_matrix_row_major(NULL, f->in.type, f->in.rows, f->in.cols, 0);
@@ -228,10 +238,7 @@ static int verify(const work *w, outcome *x)
         return CLI_OK;
     }
     x->check = cli_filter_check(&w->filtered, &x->report);
-    return x->check.row < 0
-               ? CLI_OK
-               : cli_fail("element (%" PRId64 ", %" PRId64 ") is wrong",
-                          x->check.row, x->check.col);
+    return x->check.row < 0 ? CLI_OK : cli_filter_wrong(&x->check, &x->report);
 }
 
 static int run_work(work *w, outcome *x)

@@ -4,6 +4,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "args.h"
+
 /* A window at one place: the exact sum, and what its bounds are made of. */
 typedef struct sample {
     double sum, sizes, most; /* sum of |w x|, and the largest |x| */
@@ -85,9 +87,10 @@ static range find_range(const cli_filtered *f)
 }
 
 /* [Higham2002] for sums of n^2 products; for sums of separable filters that of
- * sums of |u v|, which are at most n sqrt(rank) times the root of squares. The
- * error of transforms goes with the norm of their blocks, wherever in them that
- * comes from. */
+ * sums of |u v|, which are at most n sqrt(rank) times the root of squares. What
+ * transforms of e x e elements are off by is about u log2(e^2) of the norm of
+ * all that they give, no more than sum |w| times that of their block, and is
+ * spread over it: so much of each element, times what chance may do. */
 static double bound(const cli_filtered *f, const hr_filter_report *r,
                     const range *all, const sample *s)
 {
@@ -97,11 +100,13 @@ static double bound(const cli_filtered *f, const hr_filter_report *r,
     if (r->method == HR_FILTER_DIRECT) {
         return 2.0 * (n * n + 3.0) * u * s->sizes + DBL_MIN;
     }
-    const bool blocks = r->method == HR_FILTER_FFT;
-    const double terms = blocks ? 64.0 * log2(n + 2.0) * n : n * rank + n + 4.0;
-    const double most = blocks ? all->most : s->most;
-    return r->window_error * s->weights * most +
-           2.0 * terms * u * n * sqrt(fmax(rank, 1.0) * s->squares) * most +
+    if (r->method == HR_FILTER_FFT) {
+        const double chance = 32.0, logarithm = 24.0; /* e is 4096 at most */
+        return chance * logarithm * u * s->weights * all->most + DBL_MIN;
+    }
+    const double terms = n * rank + n + 4.0;
+    return r->window_error * s->weights * s->most +
+           2.0 * terms * u * n * sqrt(fmax(rank, 1.0) * s->squares) * s->most +
            DBL_MIN;
 }
 
@@ -156,6 +161,9 @@ cli_filter_error cli_filter_check(const cli_filtered *f,
         if (v == WRONG && e.row < 0) {
             e.row = row;
             e.col = col;
+            e.value = value;
+            e.exact = s.sum;
+            e.allowed = bound(f, report, &all, &s);
         }
         if (isfinite(off)) {
             e.error = fmax(e.error, off);
@@ -166,4 +174,11 @@ cli_filter_error cli_filter_check(const cli_filtered *f,
     }
     e.error = largest > 0.0 ? e.error / largest : e.error;
     return e;
+}
+
+int cli_filter_wrong(const cli_filter_error *e, const hr_filter_report *report)
+{
+    return cli_fail("%s: element (%lld, %lld) is %.9g, not %.9g within %.2g",
+                    hr_filter_method_name(report->method), (long long)e->row,
+                    (long long)e->col, e->value, e->exact, e->allowed);
 }

@@ -17,7 +17,9 @@ typedef struct cli_filter_error {
     int64_t samples;  /* elements looked at */
     int64_t compared; /* of them; the others are not finite, and may be so */
     int64_t row, col; /* of the first wrong one; -1: none */
-    double error;     /* the largest, over the largest exact element */
+    double value, exact, allowed; /* it, what it should be, and by how much it
+                                     may be off */
+    double error; /* the largest, over the largest exact element */
 } cli_filter_error;
 
 /* Compare elements of out, spread over it by chance, with sums in double: each
@@ -26,5 +28,9 @@ typedef struct cli_filter_error {
  * because another of its block is, cannot be told. */
 cli_filter_error cli_filter_check(const cli_filtered *filtered,
                                   const hr_filter_report *report);
+
+/* Say which element is wrong. Returns CLI_FAILED. */
+int cli_filter_wrong(const cli_filter_error *error,
+                     const hr_filter_report *report);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arrays/array.h"
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -122,33 +123,81 @@ static int64_t rows_that_fit(const hri_filter_job *job,
     return low * block;
 }
 
+/* Bytes that an array asks for, for rows [first, last) of a view, unless they
+ * are held already. */
+static uint64_t bytes_to_come(const hri_filter_job *job, int which,
+                              const hri_accelerator *a, int64_t first,
+                              int64_t last)
+{
+    const hr_view *view = &job->views[which];
+    const hr_array *array = view->array;
+    const hri_box *held = &array->stores[hri_place_of(job->context, a)].held;
+    const int64_t row = array->size[2], top = view->offset_bytes / row;
+    return held->lo[1] <= top + first && top + last <= held->hi[1]
+               ? 0
+               : (uint64_t)(last - first) * (uint64_t)row;
+}
+
+/* What pictures in arrays take of a share's room: all of its rows stay. */
+static uint64_t bytes_that_stay(const hri_filter_job *job, const hri_share *s)
+{
+    const int64_t reach = job->window->reach;
+    uint64_t bytes = 0;
+    if (job->views[0].array != NULL) {
+        pthread_mutex_lock(&job->context->lock);
+        bytes =
+            bytes_to_come(job, 0, s->accelerator,
+                          hri_max(job->top + s->first - reach, 0),
+                          hri_min(job->top + s->last + reach, job->in.rows)) +
+            bytes_to_come(job, 1, s->accelerator, s->first, s->last);
+        pthread_mutex_unlock(&job->context->lock);
+    }
+    return bytes;
+}
+
 /* How many rows at a time: a few pieces, so that they come while others are
  * worked on, but not so low that most of each is what neighbours have too. */
-static void set_height(const hri_filter_job *job, hri_share *s)
+static hr_status set_height(const hri_filter_job *job, hri_share *s)
 {
     const int64_t rows = s->last - s->first;
     s->height = rows;
-    if (!in_place(s)) {
-        const int64_t least = hri_max(8 * job->window->reach, 256);
-        const int64_t pieces = job->views[0].array == NULL ? PIECES : 1;
-        const int64_t wanted =
-            hri_min(hri_max(hri_ceil_div(rows, pieces), least), rows);
-        s->height = rows_that_fit(job, s->accelerator, wanted, s->room);
+    if (in_place(s)) {
+        return HR_OK;
     }
+    const uint64_t stay = bytes_that_stay(job, s);
+    const int64_t least = hri_max(8 * job->window->reach, 256);
+    const int64_t pieces = job->views[0].array == NULL ? PIECES : 1;
+    const int64_t wanted =
+        hri_min(hri_max(hri_ceil_div(rows, pieces), least), rows);
+    s->height = rows_that_fit(job, s->accelerator, wanted,
+                              s->room > stay ? s->room - stay : 0);
+    return s->height > 0
+               ? HR_OK
+               : hri_fail(
+                     HR_ERROR_OUT_OF_MEMORY,
+                     "filter: %s may hold %llu bytes more, but %lld rows "
+                     "of pictures in arrays, and what it works with, take "
+                     "%llu",
+                     s->accelerator->path, (unsigned long long)s->room,
+                     (long long)rows,
+                     (unsigned long long)(stay + hri_filter_piece_bytes(
+                                                     job, s->accelerator,
+                                                     hri_filter_block(job))));
 }
 
 /* Give the first `count` their rows, in whole blocks. */
-static void cut(const hri_filter_job *job, hri_filter_plan *plan)
+static hr_status cut(const hri_filter_job *job, hri_filter_plan *plan)
 {
     double speed = 0.0, before = 0.0;
     const int64_t rows = job->out.rows;
     const int64_t block = hri_filter_block(job);
     const int64_t blocks = hri_ceil_div(rows, block);
+    hr_status status = HR_OK;
     int64_t first = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
         speed += 1.0 / plan->shares[i].row;
     }
-    for (uint32_t i = 0; i < plan->count; i++) {
+    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
         hri_share *s = &plan->shares[i];
         before += 1.0 / s->row;
         const int64_t last =
@@ -159,9 +208,10 @@ static void cut(const hri_filter_job *job, hri_filter_plan *plan)
         s->last = hri_min(last * block, rows);
         first = s->last;
         if (s->last > s->first) {
-            set_height(job, s);
+            status = set_height(job, s);
         }
     }
+    return status;
 }
 
 /* Whether the accelerator can do any of it: there must be room for a block of
@@ -239,6 +289,5 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
     }
     const hri_share *s = &plan->shares[0];
     plan->bound = s->link > s->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
-    cut(job, plan);
-    return HR_OK;
+    return cut(job, plan);
 }

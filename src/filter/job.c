@@ -267,7 +267,9 @@ double hri_filter_products(const hri_filter_job *job)
         return n * n;
     }
     if (job->method == HR_FILTER_SEPARABLE) {
-        return 2.0 * n * (double)job->factors.rank;
+        const double rows = fmax((double)job->out.rows, 1.0);
+        const double beside = 2.0 * (double)job->window->reach;
+        return n * (double)job->factors.rank * (1.0 + (rows + beside) / rows);
     }
     const int64_t edge = hri_fft_edge(job);
     const double area = (double)edge * (double)edge;

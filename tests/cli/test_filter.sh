@@ -74,8 +74,6 @@ done
 # A window that does nothing, a factor, and a border that stays.
 expect 0 "" filter A.npy -o B.npy --window 0 --weights box --accelerators host
 check "$TOOLS/npy_check" same A.npy B.npy
-expect 0 "" filter A.npy -o B.npy --window 200 --accelerators host
-check "$TOOLS/npy_check" same A.npy B.npy
 expect 0 "" filter A.npy -o B.npy --window 2 --scale 0 --edges clamped \
     --accelerators host
 check "$TOOLS/npy_check" within B.npy 0 0
@@ -93,6 +91,10 @@ equal "verified" true "$(json verified)"
 equal "compared" 2000 "$(json compared)"
 
 # What is wrong with the command line.
+expect 2 "97x130 holds no window of 401x401" filter A.npy -o N.npy \
+    --window 200 --accelerators host
+expect 0 "" filter A.npy -o B.npy --window 200 --edges mirrored \
+    --accelerators host
 expect 2 "-o is missing" filter A.npy --window 3
 expect 2 "--window is missing" filter A.npy -o X.npy
 expect 2 "'A.npy' is the same file" filter A.npy -o A.npy --window 3

@@ -33,7 +33,9 @@ int main(void)
     for (int i = 0; i < 5 && status == HR_OK; i++) {
         printf("%g%c", c[i], i == 4 ? '\n' : ' ');
     }
-    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
+    if (status != HR_OK) {
+        fprintf(stderr, "%s\n", hr_last_error());
+    }
     for (int i = 0; i < 3; i++) {
         hr_array_destroy(arrays[i]);
     }

@@ -16,7 +16,9 @@ int main(void)
     for (int i = 0; status == HR_OK && i < 9; i++) {
         printf("%g%c", c[i], i % 3 == 2 ? '\n' : ' ');
     }
-    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
+    if (status != HR_OK) {
+        fprintf(stderr, "%s\n", hr_last_error());
+    }
     hr_context_destroy(context);
     return status != HR_OK;
 }

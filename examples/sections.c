@@ -64,7 +64,9 @@ int main(void)
         hr_traffic moved = hr_context_traffic(context);
         printf("%d bytes up, %d bytes down\n", (int)moved.up, (int)moved.down);
     }
-    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
+    if (status != HR_OK) {
+        fprintf(stderr, "%s\n", hr_last_error());
+    }
     for (int i = 0; i < ACCELERATORS; i++) {
         hr_queue_destroy(queues[i]);
     }

@@ -50,7 +50,9 @@ int main(void)
         }
         printf("the sum is %g\n", sum);
     }
-    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
+    if (status != HR_OK) {
+        fprintf(stderr, "%s\n", hr_last_error());
+    }
     hr_event_destroy(arrived);
     hr_array_destroy(in);
     hr_array_destroy(there);

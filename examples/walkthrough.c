@@ -89,7 +89,9 @@ int main(void)
     if (status == HR_OK) {
         print("in tiles of 2 x 2", c, 4, 4);
     }
-    fputs(status == HR_OK ? "" : hr_last_error(), stderr);
+    if (status != HR_OK) {
+        fprintf(stderr, "%s\n", hr_last_error());
+    }
     hr_queue_destroy(queue);
     hr_context_destroy(context);
     return status != HR_OK;

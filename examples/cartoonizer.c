@@ -95,6 +95,7 @@ int main(int count, char **words)
     hr_context *context = NULL;
     bool right = true;
     int option;
+    opterr = 0; /* the usage tells enough */
     while ((option = getopt(count, words, "p:w:")) != -1) {
         right = right &&
                 (option == 'p'

@@ -6,6 +6,7 @@
  * Adding takes no time beside moving: what bounds it, and how many accelerators
  * are worth it, is in the report. With arguments times are printed; 16384 16384
  * are matrices of 1 GiB. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -119,14 +120,16 @@ static hr_status run(const problem *p)
 
 int main(int count, char **arguments)
 {
-    problem p = {.extent = hr_extent2(count == 3 ? atoll(arguments[1]) : 300,
-                                      count == 3 ? atoll(arguments[2]) : 200),
-                 .with_times = count == 3};
-    const int64_t elements = hr_extent_count(p.extent);
-    if (elements < 1) {
-        fputs("matrix_addition [ROWS COLS]\n", stderr);
+    int rows = 300, cols = 200;
+    if ((count != 1 && count != 3) ||
+        (count == 3 &&
+         (!example_number("ROWS", arguments[1], 1, INT_MAX, &rows) ||
+          !example_number("COLS", arguments[2], 1, INT_MAX, &cols)))) {
+        fputs("usage: matrix_addition [ROWS COLS]\n", stderr);
         return 2;
     }
+    problem p = {.extent = hr_extent2(rows, cols), .with_times = count == 3};
+    const int64_t elements = hr_extent_count(p.extent);
     for (int i = 0; i < 3; i++) {
         p.data[i] = example_zeros((size_t)elements, sizeof(int));
     }

@@ -6,6 +6,7 @@
  *
  * Forces are equal and opposite, so that without damping (1) the sum of all
  * momenta stays 0 but for rounding. With arguments the time is printed. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,16 +172,19 @@ static hr_status run(cloud *c, int with_times)
 int main(int count, char **arguments)
 {
     const int given = count == 4;
-    cloud c = {.bodies = given ? atoi(arguments[1]) : 300,
-               .steps = given ? atoi(arguments[2]) : 9,
-               .law = {.mass = 66.73f,
-                       .softening = 1.5625e-6f,
-                       .step = 0.1f,
-                       .damping = given ? (float)atof(arguments[3]) : 1.0f}};
-    if (c.bodies < 1 || c.steps < 1) {
-        fputs("nbody [BODIES STEPS DAMPING]\n", stderr);
+    double damping = 1;
+    cloud c = {.bodies = 300,
+               .steps = 9,
+               .law = {.mass = 66.73f, .softening = 1.5625e-6f, .step = 0.1f}};
+    if ((count != 1 && !given) ||
+        (given &&
+         (!example_number("BODIES", arguments[1], 1, INT_MAX, &c.bodies) ||
+          !example_number("STEPS", arguments[2], 1, INT_MAX, &c.steps) ||
+          !example_real("DAMPING", arguments[3], 0, 1, &damping)))) {
+        fputs("usage: nbody [BODIES STEPS DAMPING]\n", stderr);
         return 2;
     }
+    c.law.damping = (float)damping;
     c.places = example_memory((size_t)c.bodies * sizeof *c.places);
     c.motions = example_memory((size_t)c.bodies * sizeof *c.motions);
     hr_status status = hr_context_create(NULL, &c.context);

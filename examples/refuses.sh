@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# refuses.sh STATUS WORDS PROGRAM ARGUMENTS: with at most 8 GB of memory it ends
-# with STATUS and says why in one line with WORDS.
+# refuses.sh STATUS WORDS PROGRAM ARGUMENTS: it ends with STATUS and says why in
+# one line with WORDS; with KILOBYTES of memory, where that is set.
 set -u
 status=$1
 words=$2
 shift 2
 # shellcheck disable=SC3045 # in dash, bash and ksh
-ulimit -v 8000000 || exit 1
+[ -z "${KILOBYTES:-}" ] || ulimit -v "$KILOBYTES" || exit 1
 error=$("$@" 2>&1 >/dev/null)
 got=$?
 printf '%s\n' "$error"

@@ -170,10 +170,14 @@ static hr_status run(picture *p, int with_times)
 
 int main(int count, char **arguments)
 {
-    picture p = {.extent = count == 3 ? atoi(arguments[1]) : 100,
-                 .shift = count == 3 ? atoi(arguments[2]) : 6};
-    if (p.shift < 1 || p.extent <= 2 * (int64_t)p.shift || p.extent > 40000) {
-        fputs("weighted_average [EXTENT SHIFT], EXTENT > 2 SHIFT\n", stderr);
+    picture p = {.extent = 100, .shift = 6};
+    if ((count != 1 && count != 3) ||
+        (count == 3 &&
+         (!example_number("EXTENT", arguments[1], 3, 40000, &p.extent) ||
+          !example_number("SHIFT", arguments[2], 1, (p.extent - 1) / 2,
+                          &p.shift)))) {
+        fputs("usage: weighted_average [EXTENT SHIFT], EXTENT > 2 SHIFT\n",
+              stderr);
         return 2;
     }
     const size_t pixels = (size_t)p.extent * (size_t)p.extent;

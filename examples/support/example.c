@@ -12,11 +12,25 @@ bool example_number(const char *name, const char *text, int low, int high,
     char *end = NULL;
     const long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || value < low || value > high) {
-        fprintf(stderr, "%s is \"%s\", not a number from %d to %d\n", name,
-                text, low, high);
+        fprintf(stderr, "%s is \"%s\", not a whole number from %d to %d; ",
+                name, text, low, high);
         return false;
     }
     *number = (int)value;
+    return true;
+}
+
+bool example_real(const char *name, const char *text, double low, double high,
+                  double *number)
+{
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= low && value <= high)) {
+        fprintf(stderr, "%s is \"%s\", not a number from %g to %g; ", name,
+                text, low, high);
+        return false;
+    }
+    *number = value;
     return true;
 }
 

@@ -7,9 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Reads text, a whole number from low to high, or tells what is wrong. */
+/* Reads text, a whole number from low to high, or tells what is wrong, in a
+ * line that the program ends with its usage. */
 bool example_number(const char *name, const char *text, int low, int high,
                     int *number);
+/* The same, of any number. */
+bool example_real(const char *name, const char *text, double low, double high,
+                  double *number);
 
 /* So many bytes, to be given to free(); without them the program ends. */
 void *example_memory(size_t bytes);

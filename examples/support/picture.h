@@ -13,7 +13,7 @@ typedef struct picture {
 
 extern const char picture_suffix[]; /* of names of files: ".png" or ".ppm" */
 
-/* Write a file, or tell why not. */
+/* Write a file, or tell why not; an earlier one then stays: see output.h. */
 bool picture_write(const char *path, const picture *p);
 
 /* Read a PNG file of any kind, or tell why not. Only where there is libpng. */

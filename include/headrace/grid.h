@@ -300,7 +300,7 @@ typedef struct hr_grid_state {
 
 #define HR_GRID_STATE_INIT                                                     \
     {                                                                          \
-        .size = sizeof(hr_grid_state)                                          \
+        sizeof(hr_grid_state), 0, 0, 0, 0, 0, 0, 0                             \
     }
 
 /** Tell it, and the bands, of which there are at most as many as accelerators.

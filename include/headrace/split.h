@@ -56,7 +56,7 @@ typedef struct hr_split_report {
 
 #define HR_SPLIT_REPORT_INIT                                                   \
     {                                                                          \
-        .size = sizeof(hr_split_report)                                        \
+        sizeof(hr_split_report), 0, 0, 0, NULL, 0, {0, 0, 0}, HR_BOUND_COMPUTE \
     }
 
 /** Options of hr_launch_split; zero is the default of each. */
@@ -76,7 +76,7 @@ typedef struct hr_split_options {
 
 #define HR_SPLIT_OPTIONS_INIT                                                  \
     {                                                                          \
-        .size = sizeof(hr_split_options)                                       \
+        sizeof(hr_split_options), NULL, 0, NULL, NULL, false, false, NULL      \
     }
 
 /** A view that the kernel reads, up to so many rows before and after that of

@@ -34,6 +34,11 @@
  *  that was there before, and one that the program installs after its first
  *  hr_map takes its place. The last 1,024 mappings are watched.
  *
+ *  Of a grid each band's launch is checked so: what reads further than a halo
+ * or writes another cell than its own is found, and the step fails. Not seen
+ * are neighbours that a kernel reads of a field given by hr_field_here where
+ * the band has them, and cells of HR_BOUNDARY_USER that nobody has written.
+ *
  *  Not seen: what is written over an INOUT element with the bits it has, memory
  *  of tiles, pointers that a kernel makes from HR_AT and steps on, and views
  *  whose pointer a kernel has moved. An element whose address is taken and that

@@ -67,7 +67,8 @@ typedef struct hr_accelerator_info {
 
 #define HR_ACCELERATOR_INFO_INIT                                               \
     {                                                                          \
-        .size = sizeof(hr_accelerator_info)                                    \
+        sizeof(hr_accelerator_info), "", "", "", 0, 0, 0, false, false, false, \
+            ""                                                                 \
     }
 
 /** Look for accelerators, open those chosen and get ready to work on them.

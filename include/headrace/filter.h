@@ -136,7 +136,8 @@ typedef struct hr_filter_report {
 
 #define HR_FILTER_REPORT_INIT                                                  \
     {                                                                          \
-        .size = sizeof(hr_filter_report)                                       \
+        sizeof(hr_filter_report), HR_FILTER_AUTO, 0, 0, 0, 0, 0,               \
+            HR_BOUND_COMPUTE, 0, 0, 0, 0                                       \
     }
 
 /** Options of hr_filter and hr_filter_plan; zero is the default of each. */
@@ -156,7 +157,8 @@ typedef struct hr_filter_options {
 
 #define HR_FILTER_OPTIONS_INIT                                                 \
     {                                                                          \
-        .size = sizeof(hr_filter_options)                                      \
+        sizeof(hr_filter_options), HR_EDGES_LEFT, 0, HR_FILTER_AUTO, 0, NULL,  \
+            0, false, NULL                                                     \
     }
 
 /** Filter a matrix over the accelerators of the context, in bands of rows.

@@ -97,7 +97,8 @@ typedef struct hr_gemm_report {
 
 #define HR_GEMM_REPORT_INIT                                                    \
     {                                                                          \
-        .size = sizeof(hr_gemm_report)                                         \
+        sizeof(hr_gemm_report), 0, 0, NULL, 0, 0, HR_BOUND_COMPUTE, 0, 0, 0,   \
+            0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
     }
 
 /** Options of hr_gemm and hr_gemm_plan; zero is the default of each. */
@@ -115,7 +116,8 @@ typedef struct hr_gemm_options {
 
 #define HR_GEMM_OPTIONS_INIT                                                   \
     {                                                                          \
-        .size = sizeof(hr_gemm_options)                                        \
+        sizeof(hr_gemm_options), HR_COMPUTE_NATIVE, NULL, 0, 0, NULL, NULL,    \
+            NULL                                                               \
     }
 
 /** C := alpha A B + beta C, over the accelerators of the context. Returns when
@@ -181,7 +183,10 @@ typedef struct hr_gemm_limits {
 
 #define HR_GEMM_LIMITS_INIT                                                    \
     {                                                                          \
-        .size = sizeof(hr_gemm_limits)                                         \
+        sizeof(hr_gemm_limits), 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0},         \
+        {                                                                      \
+            0, 0, 0                                                            \
+        }                                                                      \
     }
 
 /** Measure now what bounds products of these types: no product is faster than
@@ -216,7 +221,7 @@ typedef struct hr_verify_report {
 
 #define HR_VERIFY_REPORT_INIT                                                  \
     {                                                                          \
-        .size = sizeof(hr_verify_report)                                       \
+        sizeof(hr_verify_report), 0, 0, 0, 0, 0, 0, 0, 0                       \
     }
 
 /** Check that C = alpha A B + beta C0 up to rounding, in O(mn + mk + kn) work:

@@ -32,6 +32,11 @@
  *  fields have no values any more, and all that follows fails with the same
  *  sentence, until new values are scattered.
  *
+ *  With HEADRACE_CHECK=1 (headrace/check.h) a kernel is found that reads
+ *  beyond the halo of its field or writes another cell than its own. Not found
+ *  are neighbours that it reads of a field given by hr_field_here, where the
+ *  band has them, and cells of HR_BOUNDARY_USER that nobody has written.
+ *
  *  A grid is used by one thread at a time. Grids are destroyed before their
  *  context. */
 #ifndef HEADRACE_GRID_H
@@ -63,8 +68,8 @@ typedef enum hr_boundary {
 
 /** One side of a field in one dimension. */
 typedef struct hr_side {
-    int64_t halo;         /**< so many cells are read beyond one's own; 0 or
-                               more */
+    int64_t halo;         /**< so many cells are read beyond one's own; 0 to
+                               2147483647 */
     hr_boundary boundary; /**< beyond the end of the grid */
     const void *value;    /**< of a constant boundary, one cell; NULL: zeros */
 } hr_side;
@@ -74,7 +79,7 @@ typedef struct hr_side {
  *  of them is the user's, they follow the other from what he has written, and
  *  where both are, he writes them too. */
 typedef struct hr_field {
-    size_t element_bytes;
+    size_t element_bytes;         /**< 1 to 2147483647 */
     hr_side before[HR_MOST_RANK]; /**< lower indices, of each dimension */
     hr_side after[HR_MOST_RANK];  /**< higher indices */
 } hr_field;
@@ -116,10 +121,11 @@ typedef struct hr_grid_options {
  *          weights are 0.
  * @owner   *grid is the caller's, to be given to hr_grid_destroy. Written only
  *          on success. options may be NULL.
- * @errors  HR_ERROR_INVALID for NULL, an extent that is none, no field, a field
- *          without bytes or with a negative halo, more than HR_MOST_FIELDS, or
- *          options that are not valid; HR_ERROR_OUT_OF_MEMORY, with the
- *          numbers, when the accelerators together do not hold the fields.
+ * @errors  HR_ERROR_INVALID for NULL, an extent without cells or with more than
+ *          2^63 - 1, no field or more than HR_MOST_FIELDS, an element_bytes or
+ *          a halo beyond its limits, or options that are not valid;
+ *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators
+ *          together do not hold the fields.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status
 hr_grid_create(hr_context *context, hr_extent extent, const hr_field *fields,
@@ -214,10 +220,13 @@ HR_API hr_stage hr_stage_swap(uint32_t a, uint32_t b);
  *
  * @owner   The list and what it points to need not outlive the call; views of
  *          arguments do until the steps have run.
- * @errors  HR_ERROR_INVALID for NULL, a field that is none, cells outside,
+ * @errors  Found before anything runs, so that the grid is as it was:
+ *          HR_ERROR_INVALID for NULL, a field that is none, cells outside,
  *          arguments that do not suit the kernel, a view that is written, or
- *          swapped fields that are unlike, all of which leave the grid as it
- *          was; those of hr_launch.
+ *          swapped fields that are unlike; HR_ERROR_COMPUTE_DOMAIN for a tile
+ *          that cannot run. Found while steps are enqueued or run, and told by
+ *          this call or a later one: the other errors of hr_launch, and what
+ *          the checker finds; the fields have no values then.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_step(hr_grid *grid,
                                            const hr_stage *stages, size_t count,
@@ -300,10 +309,12 @@ typedef struct hr_grid_state {
 
 #define HR_GRID_STATE_INIT                                                     \
     {                                                                          \
-        .size = sizeof(hr_grid_state)                                          \
+        sizeof(hr_grid_state), 0, 0, 0, 0, 0, 0, 0                             \
     }
 
-/** Tell it, and the bands, of which there are at most as many as accelerators.
+/** Tell it, and the bands that have rows, of which there are at most as many as
+ *  accelerators. What is read is told as the band's own rows (read_first is
+ *  first, read_count is count): how far halos reach depends on the field.
  *
  * @owner   *state and bands[0 .. room - 1] are written; bands may be NULL when
  *          room is 0.

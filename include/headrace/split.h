@@ -19,7 +19,8 @@ extern "C" {
 typedef struct hr_band {
     uint32_t accelerator;
     int64_t first, count;           /**< rows that it writes */
-    int64_t read_first, read_count; /**< and reads: some more on either side */
+    int64_t read_first, read_count; /**< and reads: some more on either side;
+                                         of grids no more (hr_grid_describe) */
 } hr_band;
 
 /** Cut `size` rows into `count` bands in order, bands[i] for accelerator i.
@@ -56,7 +57,7 @@ typedef struct hr_split_report {
 
 #define HR_SPLIT_REPORT_INIT                                                   \
     {                                                                          \
-        .size = sizeof(hr_split_report)                                        \
+        sizeof(hr_split_report), 0, 0, 0, NULL, 0, {0, 0, 0}, HR_BOUND_COMPUTE \
     }
 
 /** Options of hr_launch_split; zero is the default of each. */
@@ -76,7 +77,7 @@ typedef struct hr_split_options {
 
 #define HR_SPLIT_OPTIONS_INIT                                                  \
     {                                                                          \
-        .size = sizeof(hr_split_options)                                       \
+        sizeof(hr_split_options), NULL, 0, NULL, NULL, false, false, NULL      \
     }
 
 /** A view that the kernel reads, up to so many rows before and after that of
@@ -99,8 +100,11 @@ HR_API hr_argument hr_whole(hr_argument argument);
  *
  *  Without weights, accelerators and shares are those that promise to end
  *  first, by what the views lack there, by links, and by the kernel's earlier
- *  launches of this kind; before the second, by the accelerators' memory. Fewer
- *  of them are used when more would not be faster.
+ *  launches of this kind; before the second, by the speed of the accelerators'
+ *  memory. Fewer of them are used when more would not be faster: of virtual
+ *  ones of one device a second is added only where the first has no memory for
+ *  all. None gets more rows than fit into what its memory limit leaves, while
+ *  others can have the rest. Weights are obeyed, whatever fits.
  *
  * @shape   A view has as many rows as the domain, and a point writes only its
  *          own row of it; of views that it reads it uses its own row and what

@@ -67,6 +67,10 @@ hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);
 /* store.c: let a place hold all of these boxes, without gaps if linear. */
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
                          bool linear);
+/* The bytes of a buffer that hri_store_hold would allocate for that, and of the
+ * one that it would free afterwards; 0: none. */
+uint64_t hri_store_lack(const hr_array *array, int place,
+                        const hri_boxes *region, bool linear, uint64_t *freed);
 void hri_store_release(hr_array *array, int place);
 /* The copy of a box of what a place holds to a box, of the same size, of what
  * another place holds, or that of another array. */

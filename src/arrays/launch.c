@@ -109,13 +109,16 @@ static hr_status check_argument(const launching *l, uint32_t i)
     if (p->kind == HR_PARAMETER_VIEW) {
         return check_view(l, i);
     }
+    if (p->kind == HR_PARAMETER_VALUE && a->value == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is a %s, but its pointer is NULL",
+                        l->kernel->name, p->name, p->type);
+    }
     if (p->kind == HR_PARAMETER_VALUE &&
-        ((a->bytes != p->bytes && p->bytes != 0) || a->bytes == 0 ||
-         a->value == NULL)) {
+        ((a->bytes != p->bytes && p->bytes != 0) || a->bytes == 0)) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s is a %s of %zu bytes, but %zu were given",
-                        l->kernel->name, p->name, p->type, p->bytes,
-                        a->value == NULL ? 0 : a->bytes);
+                        l->kernel->name, p->name, p->type, p->bytes, a->bytes);
     }
     if (p->kind == HR_PARAMETER_TILE &&
         (a->bytes == 0 || a->bytes > HRI_MOST_TILE_BYTES)) {

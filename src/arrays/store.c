@@ -201,15 +201,21 @@ static uint64_t bytes_of(const hri_box *box, size_t pitch)
                : UINT64_MAX;
 }
 
+/* From row to row of what a place holds. */
+static size_t pitch_of(const hr_array *array, const hri_box *held)
+{
+    const size_t width = (size_t)(held->hi[2] - held->lo[2]);
+    const bool whole = held->lo[2] == 0 && held->hi[2] == array->size[2];
+    const size_t grain = (size_t)grain_of(array);
+    return whole ? width : (width + grain - 1) / grain * grain;
+}
+
 /* Other memory for a place, with what is valid there. Rare. */
 static hr_status move_store(hr_array *array, int place, hri_box held)
 {
     hri_accelerator *a = accelerator_of(array, place);
     hri_store *s = &array->stores[place];
-    size_t width = (size_t)(held.hi[2] - held.lo[2]);
-    bool whole = held.lo[2] == 0 && held.hi[2] == array->size[2];
-    const size_t grain = (size_t)grain_of(array);
-    size_t pitch = whole ? width : (width + grain - 1) / grain * grain;
+    const size_t pitch = pitch_of(array, &held);
     hri_buffer *buffer = NULL;
     hr_status status = s->buffer != NULL ? settle(array, place) : HR_OK;
     if (status == HR_OK) {
@@ -233,6 +239,26 @@ static hr_status move_store(hr_array *array, int place, hri_box held)
     return status;
 }
 
+static bool is_held(const hr_array *array, int place, const hri_boxes *region,
+                    bool linear)
+{
+    const hri_store *s = &array->stores[place];
+    return holds(s, region) && (!linear || is_linear(array, s));
+}
+
+uint64_t hri_store_lack(const hr_array *array, int place,
+                        const hri_boxes *region, bool linear, uint64_t *freed)
+{
+    const hri_store *s = &array->stores[place];
+    *freed = 0;
+    if (place == HRI_HOST || is_held(array, place, region, linear)) {
+        return 0;
+    }
+    const hri_box held = widen(array, s, region, linear);
+    *freed = s->buffer != NULL ? bytes_of(&s->held, s->pitch) : 0;
+    return bytes_of(&held, pitch_of(array, &held));
+}
+
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
                          bool linear)
 {
@@ -240,7 +266,7 @@ hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
     if (place == HRI_HOST) {
         return hold_on_host(array);
     }
-    if (holds(s, region) && (!linear || is_linear(array, s))) {
+    if (is_held(array, place, region, linear)) {
         return HR_OK;
     }
     return move_store(array, place, widen(array, s, region, linear));

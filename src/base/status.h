@@ -3,6 +3,8 @@
 #ifndef HRI_BASE_STATUS_H
 #define HRI_BASE_STATUS_H
 
+#include <stdint.h>
+
 #include <headrace/status.h>
 
 enum { HRI_MESSAGE_BYTES = 512 };
@@ -11,6 +13,12 @@ enum { HRI_MESSAGE_BYTES = 512 };
  * finds an error calls this; callers forward. */
 hr_status hri_fail(hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The ending of a noun that a sentence counts. */
+static inline const char *hri_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
 
 /* An error kept for another thread: the first one wins. */
 typedef struct hri_error {

@@ -72,10 +72,9 @@ static hr_status take_options(call *c, const hr_gemm_options *options)
                         (int)options->compute);
     }
     if (options->accelerators == NULL && options->accelerator_count != 0) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "gemm: %u accelerators are listed, but the list is "
-                        "NULL",
-                        options->accelerator_count);
+        return hri_fail(
+            HR_ERROR_INVALID, "gemm: the list of %u accelerator%s is NULL",
+            options->accelerator_count, hri_plural(options->accelerator_count));
     }
     c->options = *options;
     return check_report(options->report);
@@ -139,13 +138,12 @@ static hr_status choose_accelerators(call *c)
         c->limits[i] = c->accelerators[i]->memory_limit;
     }
     if (c->count == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "gemm: none of the %u accelerators multiplies %s into "
-                        "%s%s",
-                        wanted, hr_type_name(c->product.a.type),
-                        hr_type_name(c->product.c.type),
-                        c->product.compute == HR_COMPUTE_TF32 ? " by tf32"
-                                                              : "");
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "gemm: none of %u accelerator%s multiplies %s into %s%s",
+            wanted, hri_plural(wanted), hr_type_name(c->product.a.type),
+            hr_type_name(c->product.c.type),
+            c->product.compute == HR_COMPUTE_TF32 ? " by tf32" : "");
     }
     return HR_OK;
 }

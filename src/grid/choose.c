@@ -112,33 +112,57 @@ static void keep(const hri_splitting *s, const double *weights)
     }
 }
 
-/* Try sets of one, two, ...; the runners' weights are those of the best. */
-static hr_status grow(hri_splitting *s, const candidate *all, double *weights)
+/* What a set would take; INFINITY when it has not the memory for it and that
+ * matters. */
+static hr_status try_set(hri_splitting *s, const candidate *all, uint32_t count,
+                         bool in_place, bool limited, double *weights,
+                         double *seconds)
 {
-    double least = INFINITY;
+    hr_bound bound;
+    bool fits = true;
+    *seconds = INFINITY;
+    weigh(s, all, count, in_place, weights);
+    hr_status status =
+        limited ? hri_split_fit(s, weights, &fits) : hri_split_cut(s, weights);
+    return status == HR_OK && fits ? hri_split_foresee(s, seconds, &bound)
+                                   : status;
+}
+
+/* Try sets of one, two, ...; the runners' weights are those of the best, which
+ * takes *least. */
+static hr_status grow(hri_splitting *s, const candidate *all, bool limited,
+                      double *weights, double *least)
+{
     for (uint32_t count = 1; count <= s->count; count++) {
-        double before = least;
+        double before = *least;
         for (int in_place = 0; in_place < 2; in_place++) {
-            double seconds = 0;
-            hr_bound bound;
-            weigh(s, all, count, in_place != 0, weights);
-            hr_status status = hri_split_cut(s, weights);
-            if (status == HR_OK) {
-                status = hri_split_foresee(s, &seconds, &bound);
-            }
+            double seconds;
+            hr_status status = try_set(s, all, count, in_place != 0, limited,
+                                       weights, &seconds);
             if (status != HR_OK) {
                 return status;
             }
-            if (seconds < least && seconds < clearly_less * before) {
-                least = seconds;
+            if (seconds < *least && seconds < clearly_less * before) {
+                *least = seconds;
                 keep(s, weights);
             }
         }
     }
+    return HR_OK;
+}
+
+/* Where no set has the memory, launching will tell who has not. */
+static hr_status choose(hri_splitting *s, const candidate *all, double *weights)
+{
+    double least = INFINITY;
+    hr_status status = grow(s, all, true, weights, &least);
+    if (status == HR_OK && isinf(least)) {
+        status = grow(s, all, false, weights, &least);
+    }
     for (uint32_t i = 0; i < s->count; i++) {
         weights[i] = s->runners[i].weight;
     }
-    return hri_split_cut(s, weights);
+    return status == HR_OK ? hri_split_cut(s, weights) : status;
 }
 
 hr_status hri_split_choose(hri_splitting *s)
@@ -155,7 +179,7 @@ hr_status hri_split_choose(hri_splitting *s)
         status = rank(s, all);
     }
     if (status == HR_OK) {
-        status = grow(s, all, weights);
+        status = choose(s, all, weights);
     }
     free(all);
     free(weights);

@@ -3,6 +3,7 @@
 #include "grid/grid.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,20 +54,46 @@ static hr_status check_side(uint32_t field, const hr_side *side)
     return HR_OK;
 }
 
+/* Why an extent has no cells that can be counted. */
+static hr_status refuse_extent(const hr_extent *extent)
+{
+    char text[3 * 24] = "";
+    size_t length = 0;
+    if (extent->rank < 1 || extent->rank > HR_MOST_RANK) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: an extent of rank %u, not 1 to %d", extent->rank,
+                        HR_MOST_RANK);
+    }
+    bool empty = false;
+    for (uint32_t d = 0; d < extent->rank; d++) {
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   d > 0 ? " x %lld" : "%lld",
+                                   (long long)extent->size[d]);
+        empty = empty || extent->size[d] < 1;
+    }
+    return hri_fail(HR_ERROR_INVALID, "grid: an extent of %s, %s", text,
+                    empty ? "but each dimension has 1 cell or more"
+                          : "which is more than 2^63 - 1 cells");
+}
+
 static hr_status check_fields(hr_extent extent, const hr_field *fields,
                               uint32_t count)
 {
     hr_status status = HR_OK;
-    if (fields == NULL || count < 1 || count > HR_MOST_FIELDS) {
-        return hri_fail(HR_ERROR_INVALID, "grid: %u fields, not 1 to %d",
-                        fields == NULL ? 0 : count, HR_MOST_FIELDS);
+    if (fields == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: the list of fields is NULL");
+    }
+    if (count < 1 || count > HR_MOST_FIELDS) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %u fields, not 1 to %d", count,
+                        HR_MOST_FIELDS);
     }
     for (uint32_t f = 0; f < count && status == HR_OK; f++) {
         if (fields[f].element_bytes == 0 ||
             fields[f].element_bytes > INT32_MAX) {
             status = hri_fail(HR_ERROR_INVALID,
-                              "grid: field %u has elements of %zu bytes", f,
-                              fields[f].element_bytes);
+                              "grid: field %u has elements of %zu bytes, not "
+                              "1 to %d",
+                              f, fields[f].element_bytes, INT32_MAX);
         }
         for (uint32_t d = 0; d < extent.rank && status == HR_OK; d++) {
             status = check_side(f, &fields[f].before[d]);
@@ -102,7 +129,8 @@ static hr_status check_accelerators(const hr_context *context,
     const uint32_t count = options->accelerator_count;
     if (list == NULL && count != 0 && count != context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
-                        "grid: %u accelerators, but no list of them", count);
+                        "grid: %u accelerator%s, but no list of them", count,
+                        hri_plural(count));
     }
     if (list != NULL && count == 0) {
         return hri_fail(HR_ERROR_INVALID, "grid: a list of 0 accelerators");
@@ -132,10 +160,7 @@ static hr_status check(const hr_context *context, hr_extent extent,
         return hri_fail(HR_ERROR_INVALID, "grid: the context is NULL");
     }
     if (hr_extent_count(extent) == 0) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: %lld x %lld x %lld of rank %u is no extent",
-                        (long long)extent.size[0], (long long)extent.size[1],
-                        (long long)extent.size[2], extent.rank);
+        return refuse_extent(&extent);
     }
     if (options->steps_per_exchange > MOST_STEPS_ASKED) {
         return hri_fail(HR_ERROR_INVALID,

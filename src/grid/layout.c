@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,22 +113,36 @@ static bool deal(dealing *d, uint32_t count)
     return true;
 }
 
+/* UINT64_MAX stands for all that 64 bits do not hold. */
+static const char *bytes_text(char *text, size_t room, uint64_t bytes)
+{
+    if (bytes == UINT64_MAX) {
+        return "2^64 bytes or more";
+    }
+    snprintf(text, room, "%llu bytes", (unsigned long long)bytes);
+    return text;
+}
+
 static hr_status refuse(const hr_grid *grid, const weighing *w)
 {
     uint64_t capacity = 0, all = 0;
+    char whole[40], row[40];
+    const uint32_t bands = grid->band_count, fields = grid->field_count;
     for (uint32_t b = 0; b < grid->band_count; b++) {
         capacity += capacity_of(grid, b);
     }
     if (!hri_mul((uint64_t)grid->extent.size[0], w->row, &all)) {
         all = UINT64_MAX;
     }
-    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                    "grid: %u fields of %llu bytes, and %lld rows of %llu "
-                    "bytes more on each accelerator, but %u accelerators have "
-                    "%llu bytes together",
-                    grid->field_count, (unsigned long long)all,
-                    (long long)w->others, (unsigned long long)w->row,
-                    grid->band_count, (unsigned long long)capacity);
+    return hri_fail(
+        HR_ERROR_OUT_OF_MEMORY,
+        "grid: %u field%s of %s%s, and %lld row%s of %s more on each "
+        "accelerator, but %u accelerator%s %llu bytes%s",
+        fields, hri_plural(fields), bytes_text(whole, sizeof whole, all),
+        fields == 1 ? "" : " together", (long long)w->others,
+        hri_plural((uint64_t)w->others), bytes_text(row, sizeof row, w->row),
+        bands, bands == 1 ? " has" : "s have", (unsigned long long)capacity,
+        bands == 1 ? "" : " together");
 }
 
 /* Rows of dimension 0 are dealt in grains: blocks in rank 1. */

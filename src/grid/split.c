@@ -42,7 +42,7 @@ static hr_status find_largest(const double *weights, uint32_t count,
         if (!(weights[i] >= 0) || isinf(weights[i])) {
             return hri_fail(HR_ERROR_INVALID,
                             "split: weight %u is %g, not finite and 0 or more",
-                            i, weights[i]);
+                            i, isnan(weights[i]) ? NAN : weights[i]);
         }
         most = fmax(most, weights[i]);
     }

@@ -23,6 +23,7 @@ typedef struct hri_runner {
     double memory; /* and for what a row moves in its memory */
     hri_cost cost; /* of its band */
     double weight;
+    int64_t most; /* tiles of rows, when its memory is full; else -1 */
 } hri_runner;
 
 /* A launch that is split: what hr_launch_split was given. */
@@ -84,6 +85,11 @@ hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
 /* The cost of a band for accelerator i. */
 hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
                          const hr_band *band, hri_cost *cost);
+
+/* fit.c: cut by these weights, where an accelerator gets no more than it has
+ * memory for, and others the rest; the weights are those bands' then. Not
+ * *fits: those with a weight do not hold the views together. */
+hr_status hri_split_fit(hri_splitting *s, double *weights, bool *fits);
 
 /* choose.c: the accelerators and weights whose bands promise to be done first,
  * after hri_split_learn; they are in s->bands then. */

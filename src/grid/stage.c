@@ -192,12 +192,14 @@ static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)
         return check_swap(grid, stage);
     }
     const char *name = stage->kernel->name;
-    if (stage->argument_count != stage->kernel->parameter_count ||
-        stage->arguments == NULL) {
+    if (stage->arguments == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "%s: the list of arguments is NULL",
+                        name);
+    }
+    if (stage->argument_count != stage->kernel->parameter_count) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %u parameters, but %zu arguments", name,
-                        stage->kernel->parameter_count,
-                        stage->arguments == NULL ? 0 : stage->argument_count);
+                        stage->kernel->parameter_count, stage->argument_count);
     }
     hr_status status = HR_OK;
     for (size_t i = 0; i < stage->argument_count && status == HR_OK; i++) {

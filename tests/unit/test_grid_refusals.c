@@ -52,6 +52,10 @@ static void rank_4(making *m)
 {
     m->extent.rank = 4;
 }
+static void many_cells(making *m)
+{
+    m->extent = hr_extent2((int64_t)1 << 40, (int64_t)1 << 40);
+}
 static void no_fields(making *m)
 {
     m->list = NULL;
@@ -115,7 +119,7 @@ static void negative_weight(making *m)
 static void nan_weight(making *m)
 {
     m->options.weights = m->weights;
-    m->weights[0] = NAN;
+    m->weights[0] = -NAN;
 }
 static void zero_weights(making *m)
 {
@@ -148,27 +152,30 @@ static const struct {
     const char *word;
 } makings[] = {
     {no_context, HR_ERROR_INVALID, "the context is NULL"},
-    {no_extent, HR_ERROR_INVALID, "6 x 0 x 0 of rank 2 is no extent"},
-    {rank_4, HR_ERROR_INVALID, "of rank 4 is no extent"},
-    {no_fields, HR_ERROR_INVALID, "0 fields, not 1 to 64"},
+    {no_extent, HR_ERROR_INVALID, "an extent of 6 x 0, but each"},
+    {rank_4, HR_ERROR_INVALID, "rank 4, not 1 to 3"},
+    {many_cells, HR_ERROR_INVALID,
+     "1099511627776 x 1099511627776, which is more than 2^63 - 1 cells"},
+    {no_fields, HR_ERROR_INVALID, "the list of fields is NULL"},
     {count_0, HR_ERROR_INVALID, "0 fields, not 1 to 64"},
     {count_65, HR_ERROR_INVALID, "65 fields, not 1 to 64"},
-    {no_bytes, HR_ERROR_INVALID, "field 1 has elements of 0 bytes"},
+    {no_bytes, HR_ERROR_INVALID, "field 1 has elements of 0 bytes, not 1 to"},
     {many_bytes, HR_ERROR_INVALID, "field 1 has elements of 2147483648 bytes"},
     {negative_halo, HR_ERROR_INVALID, "field 1 has a halo of -1"},
     {large_halo, HR_ERROR_INVALID, "field 0 has a halo of 2147483648"},
     {strange_boundary, HR_ERROR_INVALID, "field 0 has boundary 5"},
     {options_size, HR_ERROR_INVALID, "start with HR_GRID_OPTIONS_INIT"},
-    {no_list, HR_ERROR_INVALID, "1 accelerators, but no list"},
+    {no_list, HR_ERROR_INVALID, "1 accelerator, but no list"},
     {empty_list, HR_ERROR_INVALID, "a list of 0 accelerators"},
     {strange_accelerator, HR_ERROR_INVALID, "accelerator 2, but there are 2"},
     {twice, HR_ERROR_INVALID, "accelerator 0 is listed twice"},
     {negative_weight, HR_ERROR_INVALID, "weight 1 is -1"},
-    {nan_weight, HR_ERROR_INVALID, "weight 0 is "},
+    {nan_weight, HR_ERROR_INVALID, "weight 0 is nan"},
     {zero_weights, HR_ERROR_INVALID, "weights are 0"},
     {too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152 bytes"},
     {row_too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
-    {row_of_2_to_64, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
+    {row_of_2_to_64, HR_ERROR_OUT_OF_MEMORY,
+     "2 fields of 2^64 bytes or more together"},
     {halos_too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
 };
 
@@ -346,7 +353,7 @@ static void refuse_lists(hr_context *context, hr_grid *grid)
     CHECK_FAILS(hr_grid_step(grid, &few, 1, 1), HR_ERROR_INVALID,
                 "stir2_4: 3 parameters, but 2 arguments");
     CHECK_FAILS(hr_grid_step(grid, &no_arguments, 1, 1), HR_ERROR_INVALID,
-                "stir2_4: 3 parameters, but 0 arguments");
+                "stir2_4: the list of arguments is NULL");
     CHECK_FAILS(hr_grid_step(grid, &view, 1, 1), HR_ERROR_INVALID,
                 "argument 1 is a view that is written");
     CHECK(hr_grid_step(grid, NULL, 0, 3) == HR_OK);

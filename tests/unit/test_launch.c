@@ -298,6 +298,8 @@ static void refused(bed *b)
                                  hr_value(&p, sizeof p)};
     const hr_argument no_memory[] = {
         hr_in(hr_view_of(line)), hr_out(hr_view_of(line)), hr_tile_bytes(0)};
+    const hr_argument missing[] = {sized[0], sized[1], hr_value(NULL, 4),
+                                   sized[3]};
     const hr_argument wrapping[] = {hr_in(hr_view_of(line)),
                                     hr_out(hr_view_of(line)),
                                     hr_tile_bytes((size_t)-8)};
@@ -323,6 +325,8 @@ static void refused(bed *b)
                 HR_ERROR_INVALID, "from is a view, but a value was given");
     CHECK_FAILS(hr_launch(q, &axpy, flat, NULL, sized, 4), HR_ERROR_INVALID,
                 "a is a float of 4 bytes, but 8 were given");
+    CHECK_FAILS(hr_launch(q, &axpy, flat, NULL, missing, 4), HR_ERROR_INVALID,
+                "a is a float, but its pointer is NULL");
     CHECK_FAILS(hr_launch(q, &tile_sums, flat, NULL, no_memory, 3),
                 HR_ERROR_INVALID, "scratch has 0 bytes");
     CHECK_FAILS(hr_launch(q, &tile_sums, flat, NULL, wrapping, 3),

@@ -154,7 +154,8 @@ static void refusals(void)
                 "weight 1 is -2");
     CHECK_FAILS(hr_split(5, infinite, 2, 0, 0, b), HR_ERROR_INVALID,
                 "weight 1 is inf");
-    CHECK_FAILS(hr_split(5, nan, 2, 0, 0, b), HR_ERROR_INVALID, "weight 0 is");
+    CHECK_FAILS(hr_split(5, nan, 2, 0, 0, b), HR_ERROR_INVALID,
+                "weight 0 is nan");
     CHECK_FAILS(hr_split(5, none, 2, 0, 0, b), HR_ERROR_INVALID,
                 "all 2 weights are 0");
 }

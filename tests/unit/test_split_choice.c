@@ -201,24 +201,29 @@ static void random_choices(bed *b, int count)
     }
 }
 
-/* Launch on both halves, and bring one of the results home. */
-static void launch(bed *b)
+/* Launch, and bring one of the results home; weights may be NULL. */
+static hr_status launch_with(const bed *b, const double *weights)
 {
-    const double halves[] = {1, 1};
     const reach r = {1, 1};
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
-    options.weights = halves;
+    options.weights = weights;
     const hr_argument arguments[] = {
         hr_near(hr_in(hr_view_of(b->arrays[0])), 1, 1),
         hr_whole(hr_in(hr_view_of(b->arrays[3]))),
         hr_inout(hr_view_of(b->arrays[1])), hr_out(hr_view_of(b->arrays[2])),
         hr_value(&r, sizeof r)};
+    hr_status status = hr_launch_split(
+        b->context, &split2, hr_extent2(ROWS, COLS), arguments, 5, &options);
+    return status == HR_OK ? hr_synchronize(hr_view_of(b->arrays[1])) : status;
+}
+
+static void launch(bed *b)
+{
+    const double halves[] = {1, 1};
     for (uint32_t i = 0; i < 2; i++) { /* what tell says of it is for plans */
         b->context->accelerators[i].device->info.host = true;
     }
-    CHECK(hr_launch_split(b->context, &split2, hr_extent2(ROWS, COLS),
-                          arguments, 5, &options) == HR_OK);
-    CHECK(hr_synchronize(hr_view_of(b->arrays[1])) == HR_OK);
+    CHECK(launch_with(b, halves) == HR_OK);
 }
 
 /* Results that lie in bands stay where they are: nothing but what rows need of
@@ -238,6 +243,61 @@ static void stays(bed *b)
     CHECK(report.used == 2 && bands[0].count == ROWS / 2);
     CHECK(report.traffic.up == 0 && report.traffic.peer == 0);
     close_bed(b);
+}
+
+/* Bytes of a row: those of three views. */
+enum { ROW_BYTES = 3 * COLS * (int)sizeof(int) };
+
+static const struct {
+    const char *name;
+    int rows[3]; /* that fit into memory, with a few for neighbours */
+    int64_t want[3];
+    bool fits;
+} limits[] = {
+    {"one has the memory for all", {1010, 1010, 1010}, {1000, 0, 0}, true},
+    {"one has not, so that two share", {610, 610, 610}, {500, 500, 0}, true},
+    {"one has little, and the others the rest",
+     {110, 510, 410},
+     {107, 486, 407},
+     true},
+    {"nobody has it together, so that the launch tells",
+     {110, 110, 110},
+     {1000, 0, 0},
+     false},
+};
+
+/* Virtual ones of one device, which would be no faster together. */
+static void limited_choices(bed *b)
+{
+    static const machine equal[3] = {
+        {1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        int64_t all = 0;
+        hr_band bands[MOST];
+        hr_split_report report;
+        TEST_CASE(limits[i].name);
+        open_bed(b, equal, 3, true);
+        for (uint32_t k = 0; k < 3; k++) {
+            hri_accelerator *a = &b->context->accelerators[k];
+            a->memory_limit = a->device->info.gemm_bytes +
+                              (uint64_t)(limits[i].rows[k] * ROW_BYTES);
+        }
+        plan(b, NULL, bands, &report);
+        for (uint32_t k = 0; k < 3; k++) {
+            const int64_t off = bands[k].count - limits[i].want[k];
+            CHECK(off >= -10 && off <= 10);
+            all += bands[k].count;
+            b->context->accelerators[k].device->info.host = true;
+        }
+        CHECK(all == ROWS);
+        if (limits[i].fits) {
+            CHECK(launch_with(b, NULL) == HR_OK);
+        } else {
+            CHECK_FAILS(launch_with(b, NULL), HR_ERROR_OUT_OF_MEMORY,
+                        "does not fit");
+        }
+        close_bed(b);
+    }
 }
 
 static void paces(bed *b)
@@ -262,6 +322,7 @@ int main(void)
     if (b != NULL) {
         known_choices(b);
         random_choices(b, 100);
+        limited_choices(b);
         stays(b);
         paces(b);
     }

@@ -119,7 +119,7 @@ check grep -q '^jacobi  *9x9  host ' "$out"
     --accelerators '1xhost@500KiB;host' >"$out" 2>"$err"
 equal "status" 1 $?
 check grep -q '^fdtd .* host .*1.00' "$out"
-check is_sentence "have 512000 bytes together"
+check is_sentence "has 512000 bytes"
 expect 2 "grids are measured in f32" bench grid --types f64
 expect 2 "grids are measured without shapes, windows" bench grid --shape 8x8x8
 expect 2 "are for grid" bench matmul --residual 0

@@ -161,7 +161,7 @@ static const struct {
     {"accelerator twice", listed_twice, HR_ERROR_INVALID, "listed twice"},
     {"accelerator beyond", not_there, HR_ERROR_INVALID, "accelerator 7"},
     {"empty list", none, HR_ERROR_INVALID, "0 accelerators"},
-    {"a count and no list", no_list, HR_ERROR_INVALID, "list is NULL"},
+    {"a count and no list", no_list, HR_ERROR_INVALID, "accelerators is NULL"},
     {"report of another size", old_report, HR_ERROR_INVALID, "size field"},
     {"too little memory", too_little, HR_ERROR_OUT_OF_MEMORY, "least working"},
     {"larger than addresses", too_large, HR_ERROR_INVALID, "address space"},

@@ -140,8 +140,8 @@ static hr_status choose_accelerators(call *c)
     if (c->count == 0) {
         return hri_fail(
             HR_ERROR_UNSUPPORTED,
-            "gemm: none of %u accelerator%s multiplies %s into %s%s",
-            wanted, hri_plural(wanted), hr_type_name(c->product.a.type),
+            "gemm: none of %u accelerator%s multiplies %s into %s%s", wanted,
+            hri_plural(wanted), hr_type_name(c->product.a.type),
             hr_type_name(c->product.c.type),
             c->product.compute == HR_COMPUTE_TF32 ? " by tf32" : "");
     }

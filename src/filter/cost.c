@@ -171,18 +171,17 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
         hri_min(hri_max(hri_ceil_div(rows, pieces), least), rows);
     s->height = rows_that_fit(job, s->accelerator, wanted,
                               s->room > stay ? s->room - stay : 0);
+    const uint64_t needed =
+        stay +
+        hri_filter_piece_bytes(job, s->accelerator, hri_filter_block(job));
     return s->height > 0
                ? HR_OK
-               : hri_fail(
-                     HR_ERROR_OUT_OF_MEMORY,
-                     "filter: %s may hold %llu bytes more, but %lld rows "
-                     "of pictures in arrays, and what it works with, take "
-                     "%llu",
-                     s->accelerator->path, (unsigned long long)s->room,
-                     (long long)rows,
-                     (unsigned long long)(stay + hri_filter_piece_bytes(
-                                                     job, s->accelerator,
-                                                     hri_filter_block(job))));
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "filter: %s may hold %llu bytes more, but %lld rows "
+                          "of pictures in arrays, and what it works with, take "
+                          "%llu",
+                          s->accelerator->path, (unsigned long long)s->room,
+                          (long long)rows, (unsigned long long)needed);
 }
 
 /* Give the first `count` their rows, in whole blocks. */

@@ -16,14 +16,16 @@
 #include <headrace/dialect.h>
 
 enum {
-    HIGH = 4,  /* items of a tile, */
-    BROAD = 32 /* each way */
+    HIGH = 4,                  /* items of a tile, */
+    BROAD = 32,                /* each way, */
+    TALL = 32 / sizeof(float), /* and down the columns of planes */
+    OWN = 16,                  /* sums of an item, one below the other */
+    TAPS = 8                   /* weights at a time */
 };
-enum {
-    OWN = 16,  /* sums of an item, one below or beside the other */
-    TAPS = 8,  /* weights in registers */
-    WIDE = 32, /* weights in memory of the tile, from column to column */
-    DEEP = 64  /* and from row to row, of a filter down the columns */
+enum { /* weights in memory of the tile, which has at least 32 KiB: */
+       WIDE = 32,                      /* of all, from column to column */
+       DEEP = 512 / sizeof(float) - 4, /* of a filter down the columns */
+       FAR = 256 / sizeof(float)       /* of filters along rows */
 };
 
 /* src/filter/shape.h */
@@ -104,6 +106,21 @@ HR_FUNCTION sums nothing(void)
          ? HR_AT2(apron, apron_row(y, p), c)                                   \
          : beyond)
 
+/* Row y of the picture, or what stands for it, and how many elements it has. */
+#define PICTURE_ROW(y, line, width)                                            \
+    {                                                                          \
+        const hr_index beside = apron_row(y, p);                               \
+        line = &HR_AT2(apron, 0, 0);                                           \
+        width = 0;                                                             \
+        if (HR_INSIDE2(in, (y)-p.first, 0)) {                                  \
+            line = &HR_AT2(in, (y)-p.first, 0);                                \
+            width = HR_EXTENT(in, 1);                                          \
+        } else if (HR_INSIDE2(apron, beside, 0)) {                             \
+            line = &HR_AT2(apron, beside, 0);                                  \
+            width = HR_EXTENT(apron, 1);                                       \
+        }                                                                      \
+    }
+
 /* All weights, weights[n][n]. Launched over ceil(rows / 16) x cols of out in
  * tiles of 4 x 32. */
 HR_KERNEL6(hri_filter_direct_float, (IN, float, 2, in), (IN, float, 2, apron),
@@ -182,9 +199,10 @@ HR_KERNEL6(hri_filter_direct_float, (IN, float, 2, in), (IN, float, 2, apron),
 }
 
 enum {
-    SIDE = 8,    /* an item's sums of a filter, beside each other, */
+    SIDE = 8,            /* an item's sums of a filter, beside each other, */
+    LINE = BROAD * SIDE, /* and of a row of items, */
     FILTERS = 5, /* of so many filters, for which it reads values once */
-    PADDED = 8   /* weights in memory of the tile, for each distance */
+    PADDED = 8   /* weights in memory of the tile, of a distance */
 };
 
 typedef struct many {
@@ -202,23 +220,30 @@ HR_FUNCTION many no_sums(void)
     return none;
 }
 
-/* Where column c lies, so that items SIDE columns apart do not meet. */
+/* Where column c lies, so that items SIDE columns apart do not meet; and how
+ * far on the m-th lies behind one of which SIDE is a factor. */
 HR_FUNCTION int spread(int c)
 {
-    return c + c / SIDE;
+    return c + (int)((unsigned)c / SIDE);
 }
+#define BEHIND(m) ((m) + (m) / SIDE)
 
 /* own[f][q] += the sum of w[j][f] value[q] over `count` distances from j on, of
  * at most TAPS, for `filters` filters. Folded, value is the sum of those on
- * either side. All arguments but j are constants where it is used. */
+ * either side. All arguments but j are constants where it is used, and TAPS is
+ * a factor of j unless count is 1. */
 #define GATHER(own, count, filters, folded, j)                                 \
     {                                                                          \
         float ahead[SIDE + TAPS - 1], back[SIDE + TAPS - 1];                   \
+        const int right = base + j, left = base + FAR - j - TAPS;              \
+        const int right_at = spread(right), left_at = spread(left);            \
         for (int m = 0; m < SIDE + count - 1; m++) {                           \
-            ahead[m] = x[0][HR_LOCAL0][spread(base + j + m)];                  \
+            const int l = m + TAPS - count;                                    \
+            ahead[m] = x[0][HR_LOCAL0][count > 1 ? right_at + BEHIND(m)        \
+                                                 : spread(right + m)];         \
             if (folded) {                                                      \
-                back[m] =                                                      \
-                    x[1][HR_LOCAL0][spread(base + near - j - count + m)];      \
+                back[m] = x[1][HR_LOCAL0][count > 1 ? left_at + BEHIND(l)      \
+                                                    : spread(left + l)];       \
             }                                                                  \
         }                                                                      \
         for (int i = 0; i < count; i++) {                                      \
@@ -239,6 +264,10 @@ HR_FUNCTION int spread(int c)
         for (; j + TAPS <= near; j += TAPS) {                                  \
             GATHER(own, TAPS, filters, folded, j)                              \
         }                                                                      \
+        if (j + TAPS / 2 <= near) {                                            \
+            GATHER(own, TAPS / 2, filters, folded, j)                          \
+            j += TAPS / 2;                                                     \
+        }                                                                      \
         for (; j < near; j++) {                                                \
             GATHER(own, 1, filters, folded, j)                                 \
         }                                                                      \
@@ -252,9 +281,9 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
            (IN, float, 1, across), (OUT, float, 3, planes),
            (VALUE, filter_shape, 0, p), (VALUE, float, 0, beyond))
 {
-    HR_TILE_STATIC(float,
-                   x, [2][HIGH][(BROAD * SIDE + WIDE) / SIDE * (SIDE + 1)]);
-    HR_TILE_STATIC(float, w, [WIDE][PADDED]);
+    HR_TILE_STATIC(float, x, [2][HIGH][(LINE + FAR) / SIDE * (SIDE + 1)]);
+    HR_TILE_STATIC(float, y, [HIGH][LINE / SIDE * (SIDE + 1)]);
+    HR_TILE_STATIC(float, w, [FAR][PADDED]);
     HR_PRIVATE(many, all);
     const int folded = p.folded != 0;
     const hr_index taps = folded ? p.reach + 1 : 2 * p.reach + 1;
@@ -264,26 +293,31 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
         {
             HR_P(all) = no_sums();
         }
-        for (hr_index j0 = 0; j0 < taps; j0 += WIDE) {
-            const int near = least(WIDE, taps - j0);
+        for (hr_index j0 = 0; j0 < taps; j0 += FAR) {
+            const int near = least(FAR, taps - j0);
             HR_ITEMS2(row, col)
             {
                 const int item = (int)(HR_LOCAL0 * BROAD + HR_LOCAL1);
-                const hr_index y = p.top - p.reach + row;
                 const hr_index middle = p.left + (col - HR_LOCAL1) * SIDE;
                 const hr_index first =
                     folded ? middle + j0 : middle - p.reach + j0;
                 const hr_index last = middle - j0 - (near - 1);
-                for (int c = (int)HR_LOCAL1; c < BROAD * SIDE + near - 1;
-                     c += BROAD) {
+                hr_index width;
+                HR_MEMORY const float *line;
+                PICTURE_ROW(p.top - p.reach + row, line, width)
+                /* what is there for five filters is so for the next */
+                const int count = k0 > 0 && taps <= FAR ? 0 : LINE + near - 1;
+                for (int c = (int)HR_LOCAL1; c < count; c += BROAD) {
                     hr_index from = edge_index(first + c, p.cols, p.edges);
-                    x[0][HR_LOCAL0][spread(c)] = PICTURE(y, from);
+                    x[0][HR_LOCAL0][spread(c)] =
+                        from >= 0 && from < width ? line[from] : beyond;
                     if (folded) {
                         from = edge_index(last + c, p.cols, p.edges);
-                        x[1][HR_LOCAL0][spread(c)] = PICTURE(y, from);
+                        x[1][HR_LOCAL0][spread(c + FAR - near)] =
+                            from >= 0 && from < width ? line[from] : beyond;
                     }
                 }
-                for (int i = item; i < WIDE * PADDED; i += HIGH * BROAD) {
+                for (int i = item; i < FAR * PADDED; i += HIGH * BROAD) {
                     const int j = i / PADDED, f = i % PADDED;
                     w[j][f] = j < near && f < filters
                                   ? HR_AT1(across, (j0 + j) * p.rank + k0 + f)
@@ -316,7 +350,7 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
             HR_ITEMS2(row, col)
             {
                 for (int q = 0; q < SIDE && f < filters; q++) {
-                    x[0][HR_LOCAL0][spread((int)HR_LOCAL1 * SIDE + q)] =
+                    y[HR_LOCAL0][spread((int)HR_LOCAL1 * SIDE + q)] =
                         HR_P(all).of[f][q];
                 }
             }
@@ -324,11 +358,17 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
             HR_ITEMS2(row, col)
             {
                 const hr_index left = (col - HR_LOCAL1) * SIDE;
-                for (int c = (int)HR_LOCAL1; c < BROAD * SIDE && f < filters;
-                     c += BROAD) {
-                    if (HR_INSIDE3(planes, k0 + f, row, left + c)) {
-                        HR_AT3(planes, k0 + f, row, left + c) =
-                            x[0][HR_LOCAL0][spread(c)];
+                const int wide =
+                    f < filters && HR_INSIDE3(planes, k0 + f, row, left)
+                        ? least(LINE, HR_EXTENT(planes, 2) - left)
+                        : 0;
+                int c = (int)HR_LOCAL1;
+                if (c < wide) {
+                    HR_MEMORY float *to =
+                        &HR_AT3(planes, k0 + f, row, left + c);
+                    for (; c < wide; c += BROAD) {
+                        *to = y[HR_LOCAL0][spread(c)];
+                        to += BROAD;
                     }
                 }
             }
@@ -337,12 +377,33 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
     }
 }
 
+/* own[q] += the sum of w[i + j] x[base + i + q + j] over j < count, where
+ * around holds what lies at q + j = 0 .. OWN - 2, and afterwards at count ..
+ * count + OWN - 2; every other value is read once. */
+#define SLIDE_DOWN(own, around, count)                                         \
+    {                                                                          \
+        for (int j = 0; j < count; j++) {                                      \
+            around.of[(j + OWN - 1) % OWN] =                                   \
+                x[base + i + j + OWN - 1][HR_LOCAL1];                          \
+            for (int q = 0; q < OWN; q++) {                                    \
+                own.of[q] += w[i + j] * around.of[(j + q) % OWN];              \
+            }                                                                  \
+        }                                                                      \
+        if (count % OWN != 0) {                                                \
+            const sums before = around;                                        \
+            for (int q = 0; q < OWN; q++) {                                    \
+                around.of[q] = before.of[(q + count) % OWN];                   \
+            }                                                                  \
+        }                                                                      \
+    }
+
 /* The sum of what filter k makes down the columns of plane k: down[rank][n].
- * Launched over ceil(rows / 16) x cols of out in tiles of 4 x 32. */
+ * Launched over ceil(rows / 16) x cols of out in tiles of 8 x 32, 4 x 32 for
+ * elements of 8 bytes. */
 HR_KERNEL4(hri_filter_down_float, (IN, float, 3, planes), (IN, float, 2, down),
            (OUT, float, 2, out), (VALUE, filter_shape, 0, p))
 {
-    HR_TILE_STATIC(float, x, [HIGH * OWN + DEEP - 1][BROAD]);
+    HR_TILE_STATIC(float, x, [TALL * OWN + DEEP - 1][BROAD]);
     HR_TILE_STATIC(float, w, [DEEP]);
     HR_PRIVATE(sums, all);
     const hr_index n = 2 * p.reach + 1;
@@ -357,36 +418,44 @@ HR_KERNEL4(hri_filter_down_float, (IN, float, 3, planes), (IN, float, 2, down),
             {
                 const int item = (int)(HR_LOCAL0 * BROAD + HR_LOCAL1);
                 const hr_index top = (row - HR_LOCAL0) * OWN + i0;
-                for (int r = (int)HR_LOCAL0; r < HIGH * OWN + deep - 1;
-                     r += HIGH) {
-                    x[r][HR_LOCAL1] = HR_INSIDE3(planes, k, top + r, col)
-                                          ? HR_AT3(planes, k, top + r, col)
-                                          : 0;
+                const int high = HR_INSIDE3(planes, k, 0, col)
+                                     ? least(TALL * OWN + deep - 1,
+                                             HR_EXTENT(planes, 1) - top)
+                                     : 0;
+                int r = (int)HR_LOCAL0;
+                if (r < high) {
+                    HR_MEMORY const float *from =
+                        &HR_AT3(planes, k, top + r, col);
+                    for (; r < high; r += TALL) {
+                        x[r][HR_LOCAL1] = *from;
+                        from += TALL * HR_STRIDE(planes, 1);
+                    }
                 }
-                if (item < DEEP) {
-                    w[item] = item < deep ? HR_AT2(down, k, i0 + item) : 0;
+                for (; r < TALL * OWN + deep - 1; r += TALL) {
+                    x[r][HR_LOCAL1] = 0;
+                }
+                for (int i = item; i < deep; i += TALL * BROAD) {
+                    w[i] = HR_AT2(down, k, i0 + i);
                 }
             }
             HR_TILE_BARRIER;
             HR_ITEMS2(row, col)
             {
                 const int base = (int)HR_LOCAL0 * OWN;
-                sums own = nothing();
+                sums own = nothing(), around;
+                for (int q = 0; q < OWN - 1; q++) {
+                    around.of[q] = x[base + q][HR_LOCAL1];
+                }
                 int i = 0;
-                for (; i + TAPS <= deep; i += TAPS) {
-                    float weight[TAPS], value[OWN + TAPS - 1];
-                    for (int j = 0; j < TAPS; j++) {
-                        weight[j] = w[i + j];
-                    }
-                    for (int m = 0; m < OWN + TAPS - 1; m++) {
-                        value[m] = x[base + i + m][HR_LOCAL1];
-                    }
-                    own = slide(own, weight, value);
+                for (; i + OWN <= deep; i += OWN) {
+                    SLIDE_DOWN(own, around, OWN)
+                }
+                if (i + TAPS <= deep) {
+                    SLIDE_DOWN(own, around, TAPS)
+                    i += TAPS;
                 }
                 for (; i < deep; i++) {
-                    for (int q = 0; q < OWN; q++) {
-                        own.of[q] += w[i] * x[base + i + q][HR_LOCAL1];
-                    }
+                    SLIDE_DOWN(own, around, 1)
                 }
                 HR_P(all) = add(HR_P(all), own);
             }

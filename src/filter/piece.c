@@ -9,9 +9,9 @@
 #include "filter/kernels.h"
 #include "filter/shape.h"
 
-/* A tile of kernels/dialect/filter.c (HIGH and BROAD there), and the sums of an
- * item, one below the other and side by side. */
-enum { TILE_ROWS = 4, TILE_COLS = 32, OWN = 16, SIDE = 8 };
+/* A tile of kernels/dialect/filter.c (HIGH and BROAD there), bytes of TALL
+ * elements, and the sums of an item, one below the other and side by side. */
+enum { TILE_ROWS = 4, TILE_COLS = 32, TALL_BYTES = 32, OWN = 16, SIDE = 8 };
 
 /* What an allocation may need beyond its bytes, and rows beyond their length.
  */
@@ -201,6 +201,8 @@ static hr_status launch_separable(const hri_filter_piece *piece,
     const bool single = job->in.type == HR_F32;
     const hri_filter_shape shape = shape_of(piece, job, t->folded);
     const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
+    const hr_extent tall =
+        hr_extent2(TALL_BYTES / (int64_t)hr_type_size(job->in.type), TILE_COLS);
     const int64_t rows = piece->last - piece->first;
     const hr_argument across[] = {hr_in(piece->in),
                                   hr_in(hr_view_of(t->apron.array)),
@@ -218,7 +220,7 @@ static hr_status launch_separable(const hri_filter_piece *piece,
     if (status == HR_OK) {
         status = hr_launch(
             queue, single ? &hri_filter_down_float : &hri_filter_down_double,
-            hr_extent2(hri_ceil_div(rows, OWN), job->out.cols), &tile, down, 4);
+            hr_extent2(hri_ceil_div(rows, OWN), job->out.cols), &tall, down, 4);
     }
     return status;
 }

@@ -3,16 +3,21 @@
  * separable filters. The build makes a second file of this one, with double in
  * the place of float.
  *
- * Every item makes 16 neighbouring sums in its registers, of 8 weights at a
- * time: 23 values and 8 weights come from memory of the tile for 128
- * multiply-adds. With n = 2 reach + 1 an element takes n^2 of them directly,
- * and is read about 71 * 63 / (64 * 32) * (n / 8) * (n / 32) times. As a sum of
- * `rank` filters it takes rank n of them down the columns; and along rows as
- * many, or half, where filters are symmetric and the two values on either side
- * are added first, for five filters at once. Meanwhile rank values go to memory
- * and come back about (127 / 64) (n / 64) times. Sums of at most 256 products
- * are added up, in an order that is the same for every element.
- * (src/filter/piece.c knows the extents of tiles and of items' sums.) */
+ * Directly an item makes 16 sums, one below the other, of 8 weights at a time:
+ * 23 values and 8 weights come from memory of the tile for 128 multiply-adds.
+ * With n = 2 reach + 1 an element takes n^2 of them, and is read about
+ * 71 * 63 / (64 * 32) * (n / 8) * (n / 32) times.
+ *
+ * As a sum of `rank` filters an element takes rank n of them along rows, or half
+ * where filters are symmetric and the two values on either side are added
+ * first; an item makes 8 sums of five filters at once. Then it takes rank n down
+ * the columns, where an item keeps the 16 values that its sums are at, so each
+ * weight is one value more. Meanwhile rank values go to memory, and come back
+ * about 1 + n / 128 times (n / 64 in double).
+ *
+ * Sums of at most 256 products are added up, in an order that is the same for
+ * every element. (src/filter/piece.c knows the extents of tiles and of items'
+ * sums.) */
 #include <headrace/dialect.h>
 
 enum {
@@ -347,28 +352,29 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
             HR_TILE_BARRIER;
         }
         for (int f = 0; f < FILTERS; f++) {
+            if (f == filters) {
+                break;
+            }
             HR_ITEMS2(row, col)
             {
-                for (int q = 0; q < SIDE && f < filters; q++) {
-                    y[HR_LOCAL0][spread((int)HR_LOCAL1 * SIDE + q)] =
-                        HR_P(all).of[f][q];
+                const int at = spread((int)HR_LOCAL1 * SIDE);
+                for (int q = 0; q < SIDE; q++) {
+                    y[HR_LOCAL0][at + q] = HR_P(all).of[f][q];
                 }
             }
             HR_TILE_BARRIER;
             HR_ITEMS2(row, col)
             {
-                const hr_index left = (col - HR_LOCAL1) * SIDE;
-                const int wide =
-                    f < filters && HR_INSIDE3(planes, k0 + f, row, left)
-                        ? least(LINE, HR_EXTENT(planes, 2) - left)
-                        : 0;
-                int c = (int)HR_LOCAL1;
-                if (c < wide) {
-                    HR_MEMORY float *to =
-                        &HR_AT3(planes, k0 + f, row, left + c);
-                    for (; c < wide; c += BROAD) {
-                        *to = y[HR_LOCAL0][spread(c)];
-                        to += BROAD;
+                const int lane = (int)HR_LOCAL1, at = spread(lane);
+                const hr_index left = (col - lane) * SIDE + lane;
+                if (HR_INSIDE3(planes, k0 + f, row, left)) {
+                    const int wide = least(LINE, HR_EXTENT(planes, 2) - left);
+                    HR_MEMORY float *to = &HR_AT3(planes, k0 + f, row, left);
+                    for (int u = 0; u < SIDE; u++) {
+                        if (u * BROAD < wide) {
+                            to[u * BROAD] =
+                                y[HR_LOCAL0][at + BEHIND(BROAD) * u];
+                        }
                     }
                 }
             }

@@ -6,6 +6,7 @@
  * asks for. */
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,8 +195,8 @@ static int exponent_of(const hr_window *window)
     return exponent;
 }
 
-hr_status hri_factors_find(const hr_window *window, double tolerance,
-                           int64_t most, hri_factors *factors)
+static hr_status find(const hr_window *window, double tolerance, int64_t most,
+                      hri_factors *factors)
 {
     const int64_t n = 2 * window->reach + 1;
     const size_t bytes = (size_t)(n * n) * sizeof(double);
@@ -231,4 +232,71 @@ void hri_factors_free(hri_factors *factors)
     free(factors->down);
     free(factors->across);
     *factors = (hri_factors){0};
+}
+
+/* ---- what was found is kept */
+
+struct hri_kept_factors {
+    pthread_mutex_t lock;
+    double tolerance; /* that they were asked for with, */
+    int64_t most;     /* as well as this */
+    hri_factors factors;
+};
+
+hri_kept_factors *hri_kept_factors_create(void)
+{
+    hri_kept_factors *kept = calloc(1, sizeof *kept);
+    if (kept != NULL && pthread_mutex_init(&kept->lock, NULL) != 0) {
+        free(kept);
+        return NULL;
+    }
+    return kept;
+}
+
+void hri_kept_factors_destroy(hri_kept_factors *kept)
+{
+    pthread_mutex_destroy(&kept->lock);
+    hri_factors_free(&kept->factors);
+    free(kept);
+}
+
+/* False: there is no memory. */
+static bool copy(const hri_factors *from, hri_factors *to)
+{
+    const size_t count = (size_t)(from->rank * from->extent);
+    *to = *from;
+    to->down = malloc(count * sizeof(double));
+    to->across = malloc(count * sizeof(double));
+    if (to->down == NULL || to->across == NULL) {
+        hri_factors_free(to);
+        return false;
+    }
+    memcpy(to->down, from->down, count * sizeof(double));
+    memcpy(to->across, from->across, count * sizeof(double));
+    return true;
+}
+
+hr_status hri_factors_find(const hr_window *window, double tolerance,
+                           int64_t most, hri_factors *factors)
+{
+    hri_kept_factors *kept = window->kept;
+    pthread_mutex_lock(&kept->lock);
+    const bool known = kept->factors.rank > 0 && kept->most == most &&
+                       kept->tolerance == tolerance &&
+                       copy(&kept->factors, factors);
+    pthread_mutex_unlock(&kept->lock);
+    if (known) {
+        return HR_OK;
+    }
+    hr_status status = find(window, tolerance, most, factors);
+    if (status == HR_OK) {
+        pthread_mutex_lock(&kept->lock);
+        hri_factors_free(&kept->factors);
+        if (copy(factors, &kept->factors)) {
+            kept->tolerance = tolerance;
+            kept->most = most;
+        }
+        pthread_mutex_unlock(&kept->lock);
+    }
+    return status;
 }

@@ -195,6 +195,8 @@ hr_status hri_filter_job_init(hri_filter_job *job, hr_context *context,
         status = copy_window(window, turned, &job->window);
     }
     if (status == HR_OK) {
+        job->asked = window;
+        job->transposed = turned;
         job->in = turned ? hr_matrix_transpose(in) : in;
         job->out = turned ? hr_matrix_transpose(out) : out;
         cut_out(job);

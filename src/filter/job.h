@@ -19,7 +19,9 @@ typedef struct hri_filter_job {
     hr_matrix in, out;
     hr_view views[2];
     int64_t top, left;
-    hr_window *window; /* the caller's, or its transpose */
+    const hr_window *asked; /* the caller's, */
+    hr_window *window;      /* and a copy of it, or its transpose */
+    bool transposed;
     hr_filter_method method;
     hri_factors factors; /* none where method is direct */
     void *turned;        /* in's elements, where they had to be brought about */

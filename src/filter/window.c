@@ -17,7 +17,11 @@ static hr_status allocate(int64_t reach, hr_window **window)
     }
     const size_t extent = 2 * (size_t)reach + 1;
     hr_window *made = malloc(sizeof *made + extent * extent * sizeof(double));
-    if (made == NULL) {
+    if (made != NULL) {
+        made->kept = hri_kept_factors_create();
+    }
+    if (made == NULL || made->kept == NULL) {
+        free(made);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "window: no memory for %zu x %zu weights", extent,
                         extent);
@@ -41,7 +45,7 @@ hr_status hr_window_create(int64_t reach, const double *values,
     const int64_t extent = 2 * reach + 1;
     for (int64_t i = 0; i < extent * extent; i++) {
         if (!isfinite(values[i])) {
-            free(made);
+            hr_window_destroy(made);
             return hri_fail(HR_ERROR_INVALID, "window: w(%lld, %lld) is %g",
                             (long long)(i / extent - reach),
                             (long long)(i % extent - reach), values[i]);
@@ -108,7 +112,10 @@ hr_status hr_window_radial(int64_t reach, hr_window **window)
 
 void hr_window_destroy(hr_window *window)
 {
-    free(window);
+    if (window != NULL) {
+        hri_kept_factors_destroy(window->kept);
+        free(window);
+    }
 }
 
 int64_t hr_window_reach(const hr_window *window)

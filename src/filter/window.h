@@ -5,9 +5,12 @@
 
 #include <headrace/filter.h>
 
+typedef struct hri_kept_factors hri_kept_factors;
+
 struct hr_window {
     int64_t reach;
-    double values[]; /* [2 reach + 1][2 reach + 1] */
+    hri_kept_factors *kept; /* those asked for last */
+    double values[];        /* [2 reach + 1][2 reach + 1] */
 };
 
 /* w(i, j) = 2^exponent times the sum over k < rank of down[k][i] across[k][j],
@@ -21,9 +24,14 @@ typedef struct hri_factors {
 
 /* The fewest factors whose error is within tolerance; when rounding, or `most`,
  * of which there may be no more, does not let any be, as many as bring it down.
- * *factors is to be freed in any case. */
+ * *factors is to be freed in any case. Asked again they are there at once. Any
+ * thread. */
 hr_status hri_factors_find(const hr_window *window, double tolerance,
                            int64_t most, hri_factors *factors);
 void hri_factors_free(hri_factors *factors);
+
+/* Where a window keeps its factors; NULL: no memory. */
+hri_kept_factors *hri_kept_factors_create(void);
+void hri_kept_factors_destroy(hri_kept_factors *kept);
 
 #endif

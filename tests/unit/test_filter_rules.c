@@ -60,6 +60,25 @@ static int64_t rank_of(hr_window *window, double tolerance)
     return rank;
 }
 
+/* What a window keeps from one question is no answer to another. */
+static void ranks_again(void)
+{
+    TEST_CASE("ranks, again");
+    static const double tolerances[] = {1e-6, 1e-3, 1e-6, 1e-6, 1e-12};
+    int64_t seen[5] = {0};
+    double errors[5] = {0};
+    hr_window *w = NULL;
+    CHECK(hr_window_radial(60, &w) == HR_OK);
+    for (int i = 0; i < 5; i++) {
+        CHECK(hr_window_rank(w, tolerances[i], &seen[i], &errors[i]) == HR_OK);
+        CHECK(errors[i] <= tolerances[i]);
+    }
+    CHECK(seen[0] == 10 && seen[1] < 10 && seen[4] > 10);
+    CHECK(seen[2] == seen[0] && seen[3] == seen[0]);
+    CHECK(errors[2] == errors[0] && errors[3] == errors[0]);
+    hr_window_destroy(w);
+}
+
 static void ranks(void)
 {
     TEST_CASE("ranks");
@@ -336,6 +355,7 @@ int main(void)
     }
     windows();
     ranks();
+    ranks_again();
     matrices();
     option_rules();
     sizes();

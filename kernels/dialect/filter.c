@@ -8,12 +8,12 @@
  * With n = 2 reach + 1 an element takes n^2 of them, and is read about
  * 71 * 63 / (64 * 32) * (n / 8) * (n / 32) times.
  *
- * As a sum of `rank` filters an element takes rank n of them along rows, or half
- * where filters are symmetric and the two values on either side are added
- * first; an item makes 8 sums of five filters at once. Then it takes rank n down
- * the columns, where an item keeps the 16 values that its sums are at, so each
- * weight is one value more. Meanwhile rank values go to memory, and come back
- * about 1 + n / 128 times (n / 64 in double).
+ * As a sum of `rank` filters an element takes rank n of them along rows, or
+ * half where filters are symmetric and the two values on either side are added
+ * first; an item makes 8 sums of five filters at once. Then it takes rank n
+ * down the columns, where an item keeps the 16 values that its sums are at, so
+ * each weight is one value more. Meanwhile rank values go to memory, and come
+ * back about 1 + n / 128 times (n / 64 in double).
  *
  * Sums of at most 256 products are added up, in an order that is the same for
  * every element. (src/filter/piece.c knows the extents of tiles and of items'

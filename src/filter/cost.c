@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter/cost.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "arrays/array.h"
@@ -19,7 +19,16 @@ static const double piece_seconds = 1e-4;
 /* By how much an accelerator more must pay. */
 static const double clearly_faster = 0.95;
 
-enum { PIECES = 4 }; /* of a share: the first comes, and the last goes, alone */
+enum { PIECES = 4 }; /* of a share, beside its ends */
+
+/* Rows of an end: few, but not so few that most of what it reads is what its
+ * neighbour reads too. */
+static int64_t end_rows(const hri_filter_job *job)
+{
+    const int64_t block = hri_filter_block(job);
+    const int64_t rows = hri_max(8 * job->window->reach, 256);
+    return hri_ceil_div(rows, block) * block;
+}
 
 static bool in_place(const hri_share *s)
 {
@@ -96,7 +105,8 @@ static double seconds_of(const hri_filter_job *job, const hri_share *shares,
         const hri_share *s = &shares[i];
         double own = rows / speed + piece_seconds;
         if (!in_place(s)) { /* the first comes and the last goes alone */
-            own += s->link * (rows / speed / s->row / PIECES +
+            const double share = rows / speed / s->row;
+            own += s->link * (fmin(share, (double)end_rows(job)) +
                               2.0 * (double)job->window->reach);
         }
         most = own > most ? own : most;
@@ -155,22 +165,36 @@ static uint64_t bytes_that_stay(const hri_filter_job *job, const hri_share *s)
     return bytes;
 }
 
+int64_t hri_share_piece(const hri_filter_job *job, const hri_share *s,
+                        int64_t next)
+{
+    const int64_t block = hri_filter_block(job);
+    int64_t rows = s->ends;
+    if (next > s->first && s->last - next > s->ends) {
+        rows = hri_ceil_div(s->last - next - s->ends, block) * block;
+        rows = hri_min(rows, s->height);
+    }
+    return hri_min(next + rows, s->last);
+}
+
 /* How many rows at a time: a few pieces, so that they come while others are
- * worked on, but not so low that most of each is what neighbours have too. */
+ * worked on. */
 static hr_status set_height(const hri_filter_job *job, hri_share *s)
 {
     const int64_t rows = s->last - s->first;
-    s->height = rows;
+    s->height = s->ends = rows;
     if (in_place(s)) {
         return HR_OK;
     }
     const uint64_t stay = bytes_that_stay(job, s);
-    const int64_t least = hri_max(8 * job->window->reach, 256);
-    const int64_t pieces = job->views[0].array == NULL ? PIECES : 1;
-    const int64_t wanted =
-        hri_min(hri_max(hri_ceil_div(rows, pieces), least), rows);
+    int64_t wanted = rows;
+    if (job->views[0].array == NULL) { /* else nothing comes or goes */
+        s->ends = hri_min(end_rows(job), rows);
+        wanted = hri_max(hri_ceil_div(rows - 2 * s->ends, PIECES), s->ends);
+    }
     s->height = rows_that_fit(job, s->accelerator, wanted,
                               s->room > stay ? s->room - stay : 0);
+    s->ends = hri_min(s->ends, s->height);
     const uint64_t needed =
         stay +
         hri_filter_piece_bytes(job, s->accelerator, hri_filter_block(job));

@@ -6,7 +6,8 @@
 #include "filter/job.h"
 #include "runtime/runtime.h"
 
-/* Rows of out that an accelerator does, `height` at a time. */
+/* Rows of out that an accelerator does, `height` at a time; of the first piece
+ * and the last one, which come and go while nothing is worked on, `ends`. */
 typedef struct hri_share {
     hri_accelerator *accelerator;
     uint64_t room;  /* bytes of its memory */
@@ -14,8 +15,12 @@ typedef struct hri_share {
     double row;     /* seconds for a row, the more of the next two */
     double compute; /* arithmetic */
     double link;    /* bringing it, and taking it home */
-    int64_t first, last, height;
+    int64_t first, last, height, ends;
 } hri_share;
+
+/* The row that ends the piece which begins at row `next`. */
+int64_t hri_share_piece(const hri_filter_job *job, const hri_share *share,
+                        int64_t next);
 
 /* The first `count` of shares do the job in so many seconds. */
 typedef struct hri_filter_plan {

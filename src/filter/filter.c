@@ -226,8 +226,8 @@ static void *run_lane(void *data)
 static void run_side_by_side(hri_filter_lane *lanes, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
-        lanes[i].thread = hri_threads_start(&lanes[i].accelerator->threads,
-                                            run_lane, &lanes[i]);
+        lanes[i].thread = hri_threads_start(
+            &lanes[i].share->accelerator->threads, run_lane, &lanes[i]);
     }
     run_lane(&lanes[0]);
     for (uint32_t i = 1; i < count; i++) {
@@ -257,12 +257,8 @@ static hr_status run_lanes(const call *c, const hri_filter_tables *tables,
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         const hri_share *s = &c->plan.shares[i];
-        lanes[i] = (hri_filter_lane){.job = &c->job,
-                                     .tables = tables,
-                                     .accelerator = s->accelerator,
-                                     .next = s->first,
-                                     .last = s->last,
-                                     .height = s->height};
+        lanes[i] = (hri_filter_lane){
+            .job = &c->job, .tables = tables, .share = s, .next = s->first};
         status = hri_filter_lane_open(&lanes[i]);
     }
     if (status == HR_OK && c->job.options.one_thread) {
@@ -370,7 +366,10 @@ static void fill_report(const call *c, hr_filter_report *report)
     for (uint32_t i = 0; i < c->plan.count; i++) {
         const hri_share *s = &c->plan.shares[i];
         const int64_t rows = s->last - s->first;
-        const int64_t pieces = rows > 0 ? hri_ceil_div(rows, s->height) : 0;
+        int64_t pieces = 0;
+        for (int64_t at = s->first; at < s->last; pieces++) {
+            at = hri_share_piece(job, s, at);
+        }
         r.pieces += pieces;
         r.accelerators += rows > 0;
         if (!s->accelerator->in_place) {

@@ -3,13 +3,11 @@
 
 #include <headrace/view.h>
 
-#include "base/size.h"
-
 hr_status hri_filter_lane_open(hri_filter_lane *lane)
 {
     hr_context *context = lane->job->context;
     const uint32_t index =
-        (uint32_t)(lane->accelerator - context->accelerators);
+        (uint32_t)(lane->share->accelerator - context->accelerators);
     hr_status status = HR_OK;
     for (int i = 0; i < 2 && status == HR_OK; i++) {
         status = hr_queue_create(context, index, &lane->queues[i]);
@@ -21,11 +19,11 @@ hr_status hri_filter_lane_open(hri_filter_lane *lane)
 static hr_status begin(hri_filter_lane *lane, hri_filter_piece *piece,
                        hr_queue *queue)
 {
-    const int64_t last = hri_min(lane->next + lane->height, lane->last);
+    const int64_t last = hri_share_piece(lane->job, lane->share, lane->next);
     hr_status status = hri_filter_piece_finish(piece);
     if (status == HR_OK) {
-        status = hri_filter_piece_init(piece, lane->job, lane->accelerator,
-                                       lane->next, last);
+        status = hri_filter_piece_init(
+            piece, lane->job, lane->share->accelerator, lane->next, last);
     }
     if (status == HR_OK) {
         status = hri_filter_piece_launch(piece, lane->job, lane->tables, queue);
@@ -40,7 +38,7 @@ static hr_status begin(hri_filter_lane *lane, hri_filter_piece *piece,
 
 bool hri_filter_lane_step(hri_filter_lane *lane)
 {
-    if (lane->next >= lane->last || lane->error.status != HR_OK) {
+    if (lane->next >= lane->share->last || lane->error.status != HR_OK) {
         return false;
     }
     const int turn = (int)(lane->count % 2);

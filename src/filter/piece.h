@@ -7,7 +7,7 @@
 #include <headrace/queue.h>
 
 #include "base/status.h"
-#include "filter/job.h"
+#include "filter/cost.h"
 #include "runtime/runtime.h"
 
 /* Rows [first, last) of out, what they need of in, and what is between. Arrays
@@ -46,15 +46,15 @@ uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t rows);
 
-/* An accelerator at work on rows [next, last) of out, `height` at a time, in
- * two queues: one piece moves while the other is worked on. */
+/* An accelerator at work on its share of out, from row `next` on, in two
+ * queues: one piece moves while the other is worked on. */
 typedef struct hri_filter_lane {
     const hri_filter_job *job;
     const hri_filter_tables *tables;
-    hri_accelerator *accelerator;
+    const hri_share *share;
     hr_queue *queues[2];
     hri_filter_piece pieces[2];
-    int64_t next, last, height;
+    int64_t next;
     uint64_t count; /* pieces begun */
     hri_error error;
     hri_thread *thread;

@@ -83,7 +83,9 @@ typedef struct hri_cuda_event {
     hri_cuda_unit *unit;
     cu_event event;
     pthread_mutex_t lock; /* guards what follows */
-    bool recorded;        /* in a stream: the last record did not fail */
+    uint64_t records;     /* how many there were */
+    bool recorded;        /* in a stream: the last one did not fail */
+    bool passed;          /* and the stream is known to have come so far */
     hri_cuda_fate *fate;  /* of the queue last recorded on; NULL: none */
 } hri_cuda_event;
 

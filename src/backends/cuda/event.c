@@ -10,14 +10,15 @@ enum { QUESTIONS = 50 };
 
 /* What the last record left; the fate, which may be NULL, is held. */
 typedef struct snapshot {
-    bool recorded;
+    uint64_t records;
+    bool recorded, passed;
     hri_cuda_fate *fate;
 } snapshot;
 
 static snapshot take(hri_cuda_event *event)
 {
     pthread_mutex_lock(&event->lock);
-    snapshot s = {event->recorded, event->fate};
+    snapshot s = {event->records, event->recorded, event->passed, event->fate};
     if (s.fate != NULL) {
         hri_cuda_fate_hold(s.fate);
     }
@@ -43,13 +44,26 @@ static cu_result ask(const hri_cuda_event *event, bool wait)
     return error;
 }
 
+/* The driver takes longer to say that an event is done (1.2 us on an H200) than
+ * that it is not (0.1 us), so it is not asked again. */
+static void keep_passed(hri_cuda_event *event, const snapshot *s)
+{
+    pthread_mutex_lock(&event->lock);
+    event->passed = event->passed || event->records == s->records;
+    pthread_mutex_unlock(&event->lock);
+}
+
 /* Whether it is done, waiting if so wanted; its queue's error if that failed,
  * which is also found here for what failed while it ran. */
 static hr_status look(hri_event *base, bool wait, bool *done)
 {
     hri_cuda_event *event = (hri_cuda_event *)base;
     snapshot s = take(event);
-    cu_result error = s.recorded ? ask(event, wait) : CU_SUCCESS;
+    const bool open = s.recorded && !s.passed;
+    cu_result error = open ? ask(event, wait) : CU_SUCCESS;
+    if (open && error == CU_SUCCESS) {
+        keep_passed(event, &s);
+    }
     if (error != CU_SUCCESS && error != CU_NOT_READY) {
         hri_cuda_fate_keep(s.fate, hri_cuda_check(event->unit->path, error,
                                                   wait ? "cuEventSynchronize"
@@ -170,7 +184,9 @@ hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
         hri_cuda_leave();
     }
     hri_cuda_fate *old = event->fate;
+    event->records++;
     event->recorded = error == CU_SUCCESS; /* else done, with the error */
+    event->passed = false;
     event->fate = queue->fate;
     pthread_mutex_unlock(&event->lock);
     hri_cuda_fate_drop(old);
@@ -182,7 +198,7 @@ hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue)
 {
     cu_result error = CU_SUCCESS;
     snapshot s = take(event);
-    if (s.recorded) {
+    if (s.recorded && !s.passed) {
         error = hri_cuda_enter(queue->unit);
         if (error == CU_SUCCESS) {
             error = hri_cuda.cuStreamWaitEvent(queue->stream, event->event, 0);

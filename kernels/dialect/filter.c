@@ -27,10 +27,10 @@ enum {
     OWN = 16,                  /* sums of an item, one below the other */
     TAPS = 8                   /* weights at a time */
 };
-enum { /* weights in memory of the tile, which has at least 32 KiB: */
-       WIDE = 32,                      /* of all, from column to column */
-       DEEP = 512 / sizeof(float) - 4, /* of a filter down the columns */
-       FAR = 256 / sizeof(float)       /* of filters along rows */
+enum { /* weights in memory of the tile; with the last two, 32 KiB do: */
+       WIDE = 32,                  /* of all, from column to column */
+       DEEP = 500 / sizeof(float), /* of a filter down the columns */
+       FAR = 256 / sizeof(float)   /* of filters along rows */
 };
 
 /* src/filter/shape.h */

@@ -177,6 +177,21 @@ int64_t hri_share_piece(const hri_filter_job *job, const hri_share *s,
     return hri_min(next + rows, s->last);
 }
 
+/* The ends of a share, and the height of what is between them: pieces that are
+ * alike, and none of them lower than an end. */
+static int64_t cut_into_pieces(const hri_filter_job *job, hri_share *s)
+{
+    const int64_t block = hri_filter_block(job);
+    const int64_t rows = s->last - s->first, least = end_rows(job);
+    const int64_t between = rows - 2 * least;
+    if (between < least) { /* one piece, or two halves */
+        s->ends = between < 0 ? rows : hri_ceil_div(rows, 2 * block) * block;
+        return s->ends;
+    }
+    s->ends = least;
+    return hri_ceil_div(between, hri_min(between / least, PIECES));
+}
+
 /* How many rows at a time: a few pieces, so that they come while others are
  * worked on. */
 static hr_status set_height(const hri_filter_job *job, hri_share *s)
@@ -189,8 +204,7 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
     const uint64_t stay = bytes_that_stay(job, s);
     int64_t wanted = rows;
     if (job->views[0].array == NULL) { /* else nothing comes or goes */
-        s->ends = hri_min(end_rows(job), rows);
-        wanted = hri_max(hri_ceil_div(rows - 2 * s->ends, PIECES), s->ends);
+        wanted = cut_into_pieces(job, s);
     }
     s->height = rows_that_fit(job, s->accelerator, wanted,
                               s->room > stay ? s->room - stay : 0);

@@ -195,8 +195,10 @@ static int exponent_of(const hr_window *window)
     return exponent;
 }
 
+/* *spanned: out of how many columns, which are all that there are where they
+ * are fewer than `most`. */
 static hr_status find(const hr_window *window, double tolerance, int64_t most,
-                      hri_factors *factors)
+                      hri_factors *factors, int64_t *spanned)
 {
     const int64_t n = 2 * window->reach + 1;
     const size_t bytes = (size_t)(n * n) * sizeof(double);
@@ -223,6 +225,7 @@ static hr_status find(const hr_window *window, double tolerance, int64_t most,
     span(&s, most);
     diagonalise(&s);
     choose(&s, window->values, tolerance, factors);
+    *spanned = s.count;
     free(s.rest);
     return HR_OK;
 }
@@ -239,7 +242,8 @@ void hri_factors_free(hri_factors *factors)
 struct hri_kept_factors {
     pthread_mutex_t lock;
     double tolerance; /* that they were asked for with, */
-    int64_t most;     /* as well as this */
+    int64_t most;     /* as well as this; */
+    int64_t spanned;  /* where these are fewer, any number above them */
     hri_factors factors;
 };
 
@@ -255,6 +259,9 @@ hri_kept_factors *hri_kept_factors_create(void)
 
 void hri_kept_factors_destroy(hri_kept_factors *kept)
 {
+    if (kept == NULL) {
+        return;
+    }
     pthread_mutex_destroy(&kept->lock);
     hri_factors_free(&kept->factors);
     free(kept);
@@ -280,21 +287,24 @@ hr_status hri_factors_find(const hr_window *window, double tolerance,
                            int64_t most, hri_factors *factors)
 {
     hri_kept_factors *kept = window->kept;
+    int64_t spanned = 0;
     pthread_mutex_lock(&kept->lock);
-    const bool known = kept->factors.rank > 0 && kept->most == most &&
-                       kept->tolerance == tolerance &&
-                       copy(&kept->factors, factors);
+    const bool known =
+        kept->factors.rank > 0 && kept->tolerance == tolerance &&
+        (kept->most == most || kept->spanned < hri_min(kept->most, most)) &&
+        copy(&kept->factors, factors);
     pthread_mutex_unlock(&kept->lock);
     if (known) {
         return HR_OK;
     }
-    hr_status status = find(window, tolerance, most, factors);
+    hr_status status = find(window, tolerance, most, factors, &spanned);
     if (status == HR_OK) {
         pthread_mutex_lock(&kept->lock);
         hri_factors_free(&kept->factors);
         if (copy(factors, &kept->factors)) {
             kept->tolerance = tolerance;
             kept->most = most;
+            kept->spanned = spanned;
         }
         pthread_mutex_unlock(&kept->lock);
     }

@@ -116,22 +116,19 @@ static hr_status choose_accelerators(call *c, hr_context *context)
 
 /* ---- the method */
 
-/* The factors of the window within the tolerance, which are worth it up to half
- * of the extent; where the caller wants them anyhow, of any number. */
+/* The factors of the window; within the tolerance unless so many would be more
+ * work than all weights. */
 static hr_status find_factors(hri_filter_job *job)
 {
     const int64_t n = hri_filter_extent(job);
     const double usual = job->in.type == HR_F32 ? 1e-6 : 1e-14;
     const double tolerance =
         job->options.tolerance > 0.0 ? job->options.tolerance : usual;
+    const bool open = job->options.method == HR_FILTER_AUTO;
     hri_factors *f = &job->factors;
-    hr_status status = hri_factors_find(job->asked, tolerance, n / 2, f);
-    const bool enough = f->error <= tolerance;
-    if (status == HR_OK && !enough &&
-        job->options.method == HR_FILTER_SEPARABLE) {
-        hri_factors_free(f);
-        status = hri_factors_find(job->asked, tolerance, n, f);
-    } else if (!enough) {
+    hr_status status = hri_factors_find(job->asked, tolerance,
+                                        open ? hri_max(n / 2, 1) : n, f);
+    if (open && f->error > tolerance) {
         f->rank = 0;
     }
     if (job->transposed) {

@@ -199,9 +199,10 @@ static bool is_known(const hr_grid *grid)
     return known;
 }
 
-/* What enqueueing a step takes when so many are made from one exchange, with a
- * quarter to spare: on an H200 46 us for two bands with one and 25 with eight,
- * 129 and 60 for four (2026-11). One band needs no more than a launch. */
+/* What enqueueing a step takes when so many are made from one exchange, with
+ * something to spare: on 2 H200s 47 us for two bands with one and 21 with
+ * eight, 122 and 73 for four (2026-11). One band needs no more than a launch.
+ */
 static double enqueueing(uint32_t busy, uint32_t steps)
 {
     const double launches = 15e-6; /* of a band */

@@ -79,6 +79,30 @@ static void ranks_again(void)
     hr_window_destroy(w);
 }
 
+/* One weight, however little of it is asked for. */
+static void one_weight(void)
+{
+    TEST_CASE("one weight");
+    static const float in[] = {1, 2, 3, 4};
+    static const double three = 3.0;
+    for (int m = HR_FILTER_AUTO; m <= HR_FILTER_SEPARABLE; m++) {
+        float out[4] = {0};
+        hr_window *w = NULL;
+        hr_context *context = open_context("host", 0);
+        hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+        options.method = (hr_filter_method)m;
+        options.tolerance = 1.0;
+        CHECK(hr_window_create(0, &three, &w) == HR_OK);
+        CHECK(hr_filter(context, w, 1.0,
+                        hr_matrix_row_major(in, HR_F32, 2, 2, 0),
+                        hr_matrix_row_major(out, HR_F32, 2, 2, 0),
+                        &options) == HR_OK);
+        CHECK(out[0] == 3.0f && out[3] == 12.0f);
+        hr_window_destroy(w);
+        hr_context_destroy(context);
+    }
+}
+
 static void ranks(void)
 {
     TEST_CASE("ranks");
@@ -356,6 +380,7 @@ int main(void)
     windows();
     ranks();
     ranks_again();
+    one_weight();
     matrices();
     option_rules();
     sizes();

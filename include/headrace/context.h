@@ -119,6 +119,12 @@ HR_API HR_NODISCARD hr_status hr_machine_describe(const hr_context *context,
  * @threads Any thread. */
 HR_API uint32_t hr_machine_count(const hr_context *context);
 
+/** Whether the calling thread is one that the library made. Who stands in the
+ *  place of a BLAS asks: what Headrace multiplies with on the host may come by
+ *  there, and must not be sent back.
+ * @threads Any thread. */
+HR_API bool hr_thread_is_own(void);
+
 /** Allocate host memory that accelerators copy from and to at full speed
  *  (page-locked), where the context has one for which that makes a difference;
  *  else ordinary memory. Its content is not specified. Page-locking takes long,

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/threads.h"
+
 /* One loop at a time: `owner` is held by the thread that started it. */
 struct hri_pool {
     pthread_mutex_t owner;
@@ -38,6 +40,7 @@ static void *helper_main(void *argument)
 {
     hri_pool *pool = argument;
     uint64_t seen = 0;
+    hri_thread_set_own();
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         while (!pool->stop && pool->generation == seen) {

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include <headrace/context.h>
+
 struct hri_thread {
     hri_threads *threads;
     hri_thread *next; /* of the idle */
@@ -15,9 +17,22 @@ struct hri_thread {
     bool over;
 };
 
+static _Thread_local bool is_own;
+
+void hri_thread_set_own(void)
+{
+    is_own = true;
+}
+
+bool hr_thread_is_own(void)
+{
+    return is_own;
+}
+
 static void *thread_main(void *argument)
 {
     hri_thread *t = argument;
+    hri_thread_set_own();
     hri_cpus_use(&t->threads->cpus);
     pthread_mutex_lock(&t->lock);
     for (;;) {

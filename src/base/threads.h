@@ -31,6 +31,10 @@ hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
  * Once for each start. */
 void hri_thread_join(hri_thread *thread);
 
+/* The calling thread is the library's own (hr_thread_is_own): said by each once.
+ */
+void hri_thread_set_own(void);
+
 /* Lock what others hold for microseconds only: asking again for a while takes
  * less time than falling asleep and being woken. */
 void hri_lock_soon(pthread_mutex_t *lock);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/host/host.h"
+#include "base/threads.h"
 
 typedef enum command_kind {
     COMMAND_COPY,
@@ -96,6 +97,7 @@ static hr_status run_command(host_queue *queue, const host_command *command)
 static void *queue_main(void *argument)
 {
     host_queue *queue = argument;
+    hri_thread_set_own();
     pthread_mutex_lock(&queue->lock);
     for (;;) {
         while (queue->count == 0 && !queue->stop) {

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a call goes: by what it takes on accelerators, as planned and as plans
+ * have turned out, and in the caller's own BLAS, as it has been seen there. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blas/caller.h"
+#include "blas/engine.h"
+#include "blas/log.h"
+
+/* Products below which no call is looked at: 0.27 GFLOP, some milliseconds. */
+static const double usual_least = 512.0 * 512.0 * 512.0;
+
+/* Opening accelerators takes up to a second or two: it begins when calls that
+ * were looked at have taken so long, and a call that takes longer than the
+ * second waits for it. */
+static const double soon = 0.1, patience = 2.0;
+
+/* Accelerators must promise to be so much faster. */
+static const double clearly = 0.9;
+
+enum { TYPES = HR_C64 + 1, PLANS = 64 };
+
+/* What a plan said of calls of one shape. */
+typedef struct foreseen {
+    hr_type type;
+    blas_op op_a, op_b;
+    blas_part part;
+    int64_t m, n, k;
+    bool reads; /* old C */
+    double seconds;
+} foreseen;
+
+static struct {
+    bool forced;
+    double least;
+    pthread_mutex_t lock; /* guards what follows */
+    double rate[TYPES];   /* of the caller's own BLAS, flop/s; 0: not known */
+    double factor[TYPES]; /* what calls took over their plans; 0: not known */
+    double passed;        /* seconds of calls that were looked at and stayed */
+    foreseen plans[PLANS];
+    size_t planned;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Calls that wait for accelerators or work there. */
+static atomic_int waiting;
+
+/* Whether this thread is inside a call already: what multiplies for us on the
+ * host may itself call what we stand for. */
+static _Thread_local bool inside;
+
+__attribute__((constructor)) static void read_settings(void)
+{
+    const char *force = getenv("HEADRACE_BLAS_FORCE");
+    const char *least = getenv("HEADRACE_BLAS_MIN_FLOPS");
+    char *end = NULL;
+    const double flops =
+        least != NULL && least[0] != '\0' ? strtod(least, &end) : 0.0;
+    state.forced = force != NULL && strcmp(force, "1") == 0;
+    state.least = usual_least;
+    if (end != NULL && *end == '\0' && flops >= 0.0) {
+        state.least = flops / 2.0;
+    }
+    if (state.forced) {
+        state.least = 0.0;
+    }
+}
+
+bool blas_is_large(double products)
+{
+    return products >= state.least;
+}
+
+/* ---- what a call takes */
+
+/* Before any has been seen: 32 flop/s a clock of 2 GHz on each processor in
+ * float, half of that in double. */
+static double guess(hr_type type)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    const double one = type == HR_F32 || type == HR_C32 ? 64e9 : 32e9;
+    return one * (double)(count > 0 ? count : 1);
+}
+
+static double own_seconds(const blas_call *call)
+{
+    const hr_type type = call->symbol->type;
+    pthread_mutex_lock(&state.lock);
+    const double rate = state.rate[type];
+    pthread_mutex_unlock(&state.lock);
+    return blas_flops(call) / (rate > 0.0 ? rate : guess(type));
+}
+
+/* The newest seen counts for a third. */
+static void blend(double *known, double seen)
+{
+    *known = *known > 0.0 ? *known + (seen - *known) / 3.0 : seen;
+}
+
+static void learn(const blas_call *call, double seconds)
+{
+    const double flops = blas_flops(call);
+    if (flops <= 0.0 || seconds <= 0.0) {
+        return;
+    }
+    pthread_mutex_lock(&state.lock);
+    blend(&state.rate[call->symbol->type], flops / seconds);
+    state.passed += seconds;
+    pthread_mutex_unlock(&state.lock);
+}
+
+static bool is_same(const foreseen *f, const foreseen *other)
+{
+    return f->type == other->type && f->op_a == other->op_a &&
+           f->op_b == other->op_b && f->part == other->part &&
+           f->m == other->m && f->n == other->n && f->k == other->k &&
+           f->reads == other->reads;
+}
+
+static double plan(hr_context *context, const blas_call *call)
+{
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    const blas_operands o = blas_operands_of(call);
+    hr_status status = hr_gemm_plan(context, call->alpha, o.a, o.b, call->beta,
+                                    o.c, NULL, &report);
+    return status == HR_OK ? report.seconds : -1.0;
+}
+
+/* Seconds on accelerators; negative: they cannot. A triangle's are those of the
+ * whole, for which it makes up by more, smaller calls. */
+static double planned_seconds(hr_context *context, const blas_call *call)
+{
+    foreseen f = {call->symbol->type,
+                  call->op_a,
+                  call->op_b,
+                  call->part,
+                  call->m,
+                  call->n,
+                  call->k,
+                  call->beta.re != 0.0 || call->beta.im != 0.0,
+                  0.0};
+    bool known = false;
+    pthread_mutex_lock(&state.lock);
+    for (size_t i = 0; i < PLANS && !known; i++) {
+        known = is_same(&state.plans[i], &f);
+        f.seconds = known ? state.plans[i].seconds : 0.0;
+    }
+    const double factor = state.factor[f.type];
+    pthread_mutex_unlock(&state.lock);
+    if (!known) {
+        f.seconds = plan(context, call);
+        pthread_mutex_lock(&state.lock);
+        state.plans[state.planned++ % PLANS] = f;
+        pthread_mutex_unlock(&state.lock);
+    }
+    return f.seconds * (factor > 0.0 ? factor : 1.0);
+}
+
+/* ---- deciding */
+
+/* Inside a parallel region of OpenMP each thread has its own call, and the
+ * caller's BLAS knows how to share the processors. */
+static bool is_in_parallel_region(void)
+{
+    int (*in_parallel)(void) = NULL;
+    void *found = blas_find_used("omp_in_parallel");
+    memcpy(&in_parallel, &found, sizeof in_parallel);
+    return in_parallel != NULL && in_parallel() != 0;
+}
+
+/* The context, when the call may be worth opening or waiting for it. */
+static hr_context *context_for(double own)
+{
+    pthread_mutex_lock(&state.lock);
+    const double passed = state.passed + own;
+    pthread_mutex_unlock(&state.lock);
+    if (own >= patience) {
+        return blas_engine(true);
+    }
+    if (passed >= soon) {
+        blas_engine_begin();
+    }
+    return blas_engine(false);
+}
+
+/* The context to run on; NULL: the call stays, and *why says so. */
+static hr_context *choose(const blas_call *call, blas_verdict *v)
+{
+    if (is_in_parallel_region()) {
+        v->why = "inside a parallel region";
+        return NULL;
+    }
+    hr_context *context = context_for(v->own);
+    if (context == NULL) {
+        v->why = "no accelerators are open";
+        return NULL;
+    }
+    v->planned = planned_seconds(context, call);
+    if (v->planned < 0.0) {
+        v->why = "accelerators cannot";
+        return NULL;
+    }
+    const double ahead = (double)atomic_load(&waiting);
+    if (v->planned * (1.0 + ahead) >= clearly * v->own) {
+        v->why = ahead > 0.0 ? "accelerators are at work for others" : NULL;
+        return NULL;
+    }
+    return context;
+}
+
+/* Plans are held against what came of them. */
+static void learn_factor(hr_type type, double seconds, double planned)
+{
+    pthread_mutex_lock(&state.lock);
+    double *factor = &state.factor[type];
+    blend(factor, seconds / planned * (*factor > 0.0 ? *factor : 1.0));
+    pthread_mutex_unlock(&state.lock);
+}
+
+static bool run(hr_context *context, const blas_call *call, blas_verdict *v)
+{
+    const double start = blas_now();
+    atomic_fetch_add(&waiting, 1);
+    inside = true;
+    hr_status status = blas_engine_run(context, call);
+    inside = false;
+    const bool alone = atomic_fetch_sub(&waiting, 1) == 1;
+    const double seconds = blas_now() - start;
+    v->failed = status != HR_OK;
+    v->why = v->failed ? hr_last_error() : NULL;
+    blas_log_call(call, v->failed ? BLAS_FELL_BACK : BLAS_ACCELERATED, seconds,
+                  v);
+    if (!v->failed && alone && v->planned > 0.0) {
+        learn_factor(call->symbol->type, seconds, v->planned);
+    }
+    return !v->failed;
+}
+
+bool blas_take(const blas_call *call, bool must, blas_verdict *verdict)
+{
+    *verdict = (blas_verdict){.looked = !inside && !hr_thread_is_own()};
+    if (!verdict->looked) {
+        return false;
+    }
+    verdict->own = own_seconds(call);
+    hr_context *context = NULL;
+    if (state.forced || must) {
+        context = blas_engine(true);
+        verdict->why = "no accelerators are open";
+    } else {
+        context = choose(call, verdict);
+    }
+    return context != NULL && run(context, call, verdict);
+}
+
+void blas_stayed(const blas_call *call, const blas_verdict *verdict,
+                 double seconds)
+{
+    if (!verdict->looked) {
+        return;
+    }
+    if (!verdict->failed) {
+        blas_log_call(call, BLAS_STAYED, seconds, verdict);
+    }
+    learn(call, seconds);
+}

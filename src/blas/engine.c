@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "blas/engine.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/log.h"
+#include "blas/triangle.h"
+
+/* ---- opening */
+
+typedef enum phase { CLOSED, OPENING, OPEN, FAILED, FORKED } phase;
+
+static struct {
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    phase phase;
+    hr_context *context;
+} engine = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            .changed = PTHREAD_COND_INITIALIZER};
+
+static void *open_context(void *unused)
+{
+    hr_context *context = NULL;
+    const double start = blas_now();
+    hr_status status = hr_context_create(NULL, &context);
+    (void)unused;
+    if (status == HR_OK) {
+        blas_log("accelerators opened in %.3g s", blas_now() - start);
+    } else {
+        blas_log("no accelerators: %s", hr_last_error());
+    }
+    pthread_mutex_lock(&engine.lock);
+    engine.context = context;
+    engine.phase = status == HR_OK ? OPEN : FAILED;
+    pthread_cond_broadcast(&engine.changed);
+    pthread_mutex_unlock(&engine.lock);
+    return NULL;
+}
+
+/* The lock is held. Signals are for threads of the program. */
+static void begin(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    engine.phase = OPENING;
+    if (pthread_create(&thread, NULL, open_context, NULL) == 0) {
+        pthread_detach(thread);
+    } else {
+        engine.phase = FAILED;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+hr_context *blas_engine(bool wait)
+{
+    pthread_mutex_lock(&engine.lock);
+    if (engine.phase == CLOSED && wait) {
+        begin();
+    }
+    while (engine.phase == OPENING && wait) {
+        pthread_cond_wait(&engine.changed, &engine.lock);
+    }
+    hr_context *context = engine.phase == OPEN ? engine.context : NULL;
+    pthread_mutex_unlock(&engine.lock);
+    return context;
+}
+
+void blas_engine_begin(void)
+{
+    pthread_mutex_lock(&engine.lock);
+    if (engine.phase == CLOSED) {
+        begin();
+    }
+    pthread_mutex_unlock(&engine.lock);
+}
+
+/* ---- forks */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&engine.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&engine.lock);
+}
+
+static void in_child(void)
+{
+    pthread_mutex_init(&engine.lock, NULL);
+    pthread_cond_init(&engine.changed, NULL);
+    if (engine.phase != CLOSED) {
+        engine.phase = FORKED;
+    }
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork, in_child);
+}
+
+/* ---- calls */
+
+static hr_matrix operand(const void *data, hr_type type, blas_op op,
+                         int64_t rows, int64_t cols, int64_t ld)
+{
+    const bool turned = op == BLAS_TRANSPOSED || op == BLAS_BOTH;
+    hr_matrix m = hr_matrix_column_major(data, type, turned ? cols : rows,
+                                         turned ? rows : cols, ld);
+    if (turned) {
+        m = hr_matrix_transpose(m);
+    }
+    return op == BLAS_CONJUGATED || op == BLAS_BOTH ? hr_matrix_conjugate(m)
+                                                    : m;
+}
+
+blas_operands blas_operands_of(const blas_call *call)
+{
+    const hr_type type = call->symbol->type;
+    return (blas_operands){
+        operand(call->a, type, call->op_a, call->m, call->k, call->lda),
+        operand(call->b, type, call->op_b, call->k, call->n, call->ldb),
+        hr_matrix_column_major(call->c, type, call->m, call->n, call->ldc)};
+}
+
+/* Whether a failure may leave C half done: where it is worked on in place alone
+ * nothing fails once it has begun. */
+static bool may_fail(const hr_context *context)
+{
+    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
+        if (hr_accelerator_describe(context, i, &info) != HR_OK ||
+            !info.in_place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The elements of C, one column behind the other; to or from a copy. */
+static void copy_columns(const blas_call *call, char *copy, bool back)
+{
+    const size_t element = hr_type_size(call->symbol->type);
+    const size_t bytes = (size_t)call->m * element;
+    for (int64_t j = 0; j < call->n; j++) {
+        char *column = (char *)call->c + (size_t)(j * call->ldc) * element;
+        char *kept = copy + (size_t)j * bytes;
+        memcpy(back ? column : kept, back ? kept : column, bytes);
+    }
+}
+
+hr_status blas_engine_run(hr_context *context, const blas_call *call)
+{
+    const bool reads = call->beta.re != 0.0 || call->beta.im != 0.0;
+    char *old = NULL;
+    if ((reads || call->part != BLAS_ALL) && call->m > 0 && call->n > 0 &&
+        may_fail(context)) {
+        old = malloc((size_t)call->m * (size_t)call->n *
+                     hr_type_size(call->symbol->type));
+        if (old == NULL) {
+            return HR_ERROR_OUT_OF_MEMORY;
+        }
+        copy_columns(call, old, false);
+    }
+    const blas_operands o = blas_operands_of(call);
+    hr_status status =
+        call->part == BLAS_ALL
+            ? hr_gemm(context, call->alpha, o.a, o.b, call->beta, o.c, NULL)
+            : blas_triangle(context, call, &o);
+    if (status != HR_OK && old != NULL) {
+        copy_columns(call, old, true);
+    }
+    free(old);
+    return status;
+}

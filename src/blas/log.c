@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "blas/log.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    pthread_mutex_t lock; /* guards what follows */
+    bool calls, summary;
+    FILE *file; /* NULL: the standard error */
+    struct {
+        uint64_t count;
+        double seconds, flops;
+    } of[3]; /* by fate */
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const char *const fates[] = {"stays", "accelerators", "falls back"};
+
+static FILE *where(void)
+{
+    return state.file != NULL ? state.file : stderr;
+}
+
+static void print_summary(void)
+{
+    pthread_mutex_lock(&state.lock);
+    for (int i = 0; i < 3; i++) {
+        if (state.of[i].count > 0) {
+            fprintf(where(),
+                    "headrace: %-12s %8llu calls, %.3f s, %.1f GFLOP/s\n",
+                    fates[i], (unsigned long long)state.of[i].count,
+                    state.of[i].seconds,
+                    1e-9 * state.of[i].flops / state.of[i].seconds);
+        }
+    }
+    (void)fflush(where());
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* A word of the list, of so many bytes. */
+static void read_word(const char *word, size_t length)
+{
+    static const char file[] = "file=";
+    const size_t prefix = sizeof file - 1;
+    char path[4096];
+    const bool all = length == 1 && word[0] == '1';
+    state.calls =
+        state.calls || all || (length == 5 && strncmp(word, "calls", 5) == 0);
+    state.summary = state.summary || all ||
+                    (length == 7 && strncmp(word, "summary", 7) == 0);
+    if (length > prefix && length - prefix < sizeof path &&
+        strncmp(word, file, prefix) == 0) {
+        memcpy(path, word + prefix, length - prefix);
+        path[length - prefix] = '\0';
+        state.file = fopen(path, "a");
+    }
+}
+
+static void begin(void)
+{
+    const char *list = getenv("HEADRACE_LOG");
+    while (list != NULL && *list != '\0') {
+        const size_t length = strcspn(list, ",");
+        read_word(list, length);
+        list += length + (list[length] == ',');
+    }
+    if (state.summary) {
+        (void)atexit(print_summary);
+    }
+}
+
+bool blas_logs(void)
+{
+    pthread_once(&once, begin);
+    return state.calls || state.summary;
+}
+
+void blas_log(const char *format, ...)
+{
+    if (!blas_logs() || !state.calls) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&state.lock);
+    (void)fputs("headrace: ", where());
+    (void)vfprintf(where(), format, arguments);
+    (void)fputc('\n', where());
+    (void)fflush(where());
+    pthread_mutex_unlock(&state.lock);
+    va_end(arguments);
+}
+
+static char letter_of(blas_op op)
+{
+    return "NTRC"[op];
+}
+
+void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
+                   const blas_verdict *verdict)
+{
+    if (!blas_logs()) {
+        return;
+    }
+    pthread_mutex_lock(&state.lock);
+    state.of[fate].count++;
+    state.of[fate].seconds += seconds;
+    state.of[fate].flops += blas_flops(call);
+    pthread_mutex_unlock(&state.lock);
+    blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (foreseen %.3g, the "
+             "caller's own %.3g)%s%s",
+             call->symbol->name, letter_of(call->op_a), letter_of(call->op_b),
+             (long long)call->m, (long long)call->n, (long long)call->k,
+             fates[fate], seconds, verdict->planned, verdict->own,
+             verdict->why != NULL ? ": " : "",
+             verdict->why != NULL ? verdict->why : "");
+}

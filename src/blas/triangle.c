@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "blas/triangle.h"
+
+#include <complex.h>
+#include <stdlib.h>
+
+enum { EDGE = 512 }; /* of squares on the diagonal, at most */
+
+typedef struct triangle {
+    hr_context *context;
+    const blas_call *call;
+    const blas_operands *operands;
+    void *square; /* room for a product of EDGE x EDGE */
+} triangle;
+
+/* Rows of A, columns of B and the block of C that they make. */
+static blas_operands block(const triangle *t, int64_t row, int64_t rows,
+                           int64_t col, int64_t cols, hr_status *status)
+{
+    blas_operands o = *t->operands;
+    const int64_t k = o.a.cols;
+    if (*status == HR_OK) {
+        *status = hr_matrix_section(t->operands->a, row, 0, rows, k, &o.a);
+    }
+    if (*status == HR_OK) {
+        *status = hr_matrix_section(t->operands->b, 0, col, k, cols, &o.b);
+    }
+    if (*status == HR_OK) {
+        *status = hr_matrix_section(t->operands->c, row, col, rows, cols, &o.c);
+    }
+    return o;
+}
+
+/* C = square + beta C for the rows of a column that there are. */
+static void join_f32(float *c, const float *from, int64_t count, hr_scalar beta)
+{
+    for (int64_t i = 0; i < count; i++) {
+        c[i] = from[i] + (beta.re != 0.0 ? (float)beta.re * c[i] : 0.0f);
+    }
+}
+
+static void join_f64(double *c, const double *from, int64_t count,
+                     hr_scalar beta)
+{
+    for (int64_t i = 0; i < count; i++) {
+        c[i] = from[i] + (beta.re != 0.0 ? beta.re * c[i] : 0.0);
+    }
+}
+
+static bool is_zero(hr_scalar s)
+{
+    return s.re == 0.0 && s.im == 0.0;
+}
+
+static void join_c32(float complex *c, const float complex *from, int64_t count,
+                     hr_scalar beta)
+{
+    const float complex factor = CMPLXF((float)beta.re, (float)beta.im);
+    for (int64_t i = 0; i < count; i++) {
+        c[i] = is_zero(beta) ? from[i] : from[i] + factor * c[i];
+    }
+}
+
+static void join_c64(double complex *c, const double complex *from,
+                     int64_t count, hr_scalar beta)
+{
+    const double complex factor = CMPLX(beta.re, beta.im);
+    for (int64_t i = 0; i < count; i++) {
+        c[i] = is_zero(beta) ? from[i] : from[i] + factor * c[i];
+    }
+}
+
+static void join(hr_type type, void *c, const void *from, int64_t count,
+                 hr_scalar beta)
+{
+    switch (type) {
+    case HR_F32:
+        join_f32(c, from, count, beta);
+        break;
+    case HR_F64:
+        join_f64(c, from, count, beta);
+        break;
+    case HR_C32:
+        join_c32(c, from, count, beta);
+        break;
+    default:
+        join_c64(c, from, count, beta);
+        break;
+    }
+}
+
+static hr_status do_square(const triangle *t, int64_t first, int64_t count)
+{
+    const hr_type type = t->call->symbol->type;
+    const size_t element = hr_type_size(type);
+    hr_status status = HR_OK;
+    const blas_operands o = block(t, first, count, first, count, &status);
+    if (status == HR_OK) {
+        status = hr_gemm(
+            t->context, t->call->alpha, o.a, o.b, hr_real(0.0),
+            hr_matrix_column_major(t->square, type, count, count, 0), NULL);
+    }
+    for (int64_t j = 0; j < count && status == HR_OK; j++) {
+        const bool upper = t->call->part == BLAS_UPPER;
+        const int64_t row = upper ? 0 : j;
+        const int64_t rows = upper ? j + 1 : count - j;
+        const int64_t at = row + j * t->call->ldc;
+        join(type, (char *)o.c.data + (size_t)at * element,
+             (char *)t->square + (size_t)(row + j * count) * element, rows,
+             t->call->beta);
+    }
+    return status;
+}
+
+/* Two triangles and the square between them. */
+static hr_status do_triangle(const triangle *t, int64_t first, int64_t count)
+{
+    if (count <= EDGE) {
+        return do_square(t, first, count);
+    }
+    const int64_t half = count / 2, rest = count - half;
+    const bool upper = t->call->part == BLAS_UPPER;
+    hr_status status = do_triangle(t, first, half);
+    if (status == HR_OK) {
+        status = do_triangle(t, first + half, rest);
+    }
+    const blas_operands o =
+        upper ? block(t, first, half, first + half, rest, &status)
+              : block(t, first + half, rest, first, half, &status);
+    return status == HR_OK ? hr_gemm(t->context, t->call->alpha, o.a, o.b,
+                                     t->call->beta, o.c, NULL)
+                           : status;
+}
+
+hr_status blas_triangle(hr_context *context, const blas_call *call,
+                        const blas_operands *operands)
+{
+    const int64_t edge = call->n < EDGE ? call->n : EDGE;
+    triangle t = {context, call, operands, NULL};
+    if (call->n == 0) {
+        return HR_OK;
+    }
+    t.square = malloc((size_t)(edge * edge) * hr_type_size(call->symbol->type));
+    if (t.square == NULL) {
+        return HR_ERROR_OUT_OF_MEMORY;
+    }
+    hr_status status = do_triangle(&t, 0, call->n);
+    free(t.square);
+    return status;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BLAS_TRIANGLE_H
+#define BLAS_TRIANGLE_H
+
+#include "blas/engine.h"
+
+/* A call for a triangle of C (gemmt): squares beside the diagonal are products,
+ * and small ones on it are taken out of a product of their own. */
+hr_status blas_triangle(hr_context *context, const blas_call *call,
+                        const blas_operands *operands);
+
+#endif

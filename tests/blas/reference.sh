@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# reference.sh LIBRARY FOLDER: the test programs of the reference BLAS, level 3
+# in Fortran and C, all in turns with LIBRARY preloaded, and in the place of
+# libblas.so.3, found in FOLDER.
+set -u
+library=$1 libheadrace=$2
+programs=$(dirname "$(ls /usr/lib/*/blas/xblat3s 2>/dev/null)") || programs=.
+if [ ! -x "$programs/xblat3s" ] || [ ! -e "$programs/libblas.so.3" ]; then
+    echo "skip: libblas-test and libblas3 are not installed"
+    exit 77
+fi
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+ln -s "$library" libblas.so.3
+failed=0
+
+# judge NAME STATUS FILE WANTED: so many lines of FILE say that a test passed,
+# and none says that it failed.
+judge() {
+    passed=$(grep -c 'PASSED' "$3")
+    if [ "$2" -ne 0 ] || [ "$passed" -ne "$4" ] ||
+        grep -Eiq 'fail|suspect|\*\*\*' "$3"; then
+        echo "$1: status $2, $passed of $4 passed"
+        grep -Ei 'fail|suspect|\*\*\*' "$3" | head -n 5
+        failed=1
+    fi
+}
+
+# calls NAME: of them many went to accelerators.
+calls() {
+    grep -q 'accelerators *[0-9][0-9][0-9][0-9][0-9] calls' log ||
+        { echo "$1: $(cat log)"; failed=1; }
+    rm -f log
+}
+
+export HEADRACE_LOG="summary,file=$folder/log"
+for p in s d c z; do
+    case $p in
+    s | d) fortran=12 c=18 ;;
+    *) fortran=18 c=27 ;;
+    esac
+    LD_PRELOAD=$library "$programs/xblat3$p" <"$programs/${p}blat3.in" >out 2>&1
+    judge "xblat3$p" $? "${p}blat3.out" $fortran
+    calls "xblat3$p"
+    # The reference itself: the CBLAS of others says less about errors.
+    LD_LIBRARY_PATH=$programs LD_PRELOAD=$library \
+        "$programs/x${p}cblat3" <"$programs/${p}in3" >out 2>&1
+    judge "x${p}cblat3" $? out $c
+    calls "x${p}cblat3"
+done
+
+# In the place of libblas.so.3 all that is not gemm goes on to the reference.
+export LD_LIBRARY_PATH="$folder:$libheadrace"
+export HEADRACE_BLAS_LIBRARY="$programs/libblas.so.3"
+"$programs/xzcblat2" <"$programs/zin2" >out 2>&1
+judge "xzcblat2 in the place of libblas" $? out 51
+"$programs/xblat3d" <"$programs/dblat3.in" >out 2>&1
+judge "xblat3d in the place of libblas" $? dblat3.out 12
+calls "xblat3d in the place of libblas"
+exit $failed

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The drop-in BLAS in a program's life: threads that call at once, forks before
+ * and after the first call. `test_process [SECONDS]`: 64 threads for so long,
+ * and nothing else. What is multiplied where is up to the environment. */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "blas/names.h"
+#include "support/random.h"
+#include "test.h"
+
+enum { THREADS = 8, MANY = 64, MOST = 160 };
+
+/* C = A B of integers, which any order of sums makes the same. */
+static int multiply(random_source *source, plain_int n)
+{
+    const size_t count = (size_t)(n * n);
+    double *a = malloc(3 * count * sizeof *a), *b = a + count, *c = b + count;
+    const double one = 1, none = 0;
+    int wrong = 0;
+    for (size_t i = 0; i < 2 * count; i++) {
+        a[i] = (double)random_between(source, -9, 9);
+    }
+    dgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &none, c, &n, 1, 1);
+    for (int probe = 0; probe < 50; probe++) {
+        const plain_int row = (plain_int)random_between(source, 0, n - 1);
+        const plain_int col = (plain_int)random_between(source, 0, n - 1);
+        double want = 0;
+        for (plain_int p = 0; p < n; p++) {
+            want += a[row + p * n] * b[p + col * n];
+        }
+        wrong += c[row + col * n] != want;
+    }
+    free(a);
+    return wrong;
+}
+
+typedef struct worker {
+    pthread_t thread;
+    uint64_t seed;
+    time_t until;
+    int wrong, calls;
+} worker;
+
+static void *work(void *data)
+{
+    worker *w = data;
+    random_source source = {w->seed};
+    do {
+        w->wrong +=
+            multiply(&source, (plain_int)random_between(&source, 1, MOST));
+        w->calls++;
+    } while (w->calls < 20 || time(NULL) < w->until);
+    return NULL;
+}
+
+static void at_once(int threads, int seconds)
+{
+    TEST_CASE("threads that call at once");
+    worker workers[MANY];
+    for (int i = 0; i < threads; i++) {
+        workers[i] =
+            (worker){.seed = (uint64_t)i + 1, .until = time(NULL) + seconds};
+        CHECK(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
+    }
+    for (int i = 0; i < threads; i++) {
+        pthread_join(workers[i].thread, NULL);
+        CHECK(workers[i].wrong == 0 && workers[i].calls >= 20);
+    }
+}
+
+/* What a child makes of it. */
+static int in_child(uint64_t seed)
+{
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        random_source source = {seed};
+        const int wrong = multiply(&source, MOST) + multiply(&source, 3) +
+                          multiply(&source, MOST);
+        _exit(wrong == 0 ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void forks(void)
+{
+    random_source source = {11};
+    TEST_CASE("a fork before the first call");
+    CHECK(in_child(1) == 0);
+    TEST_CASE("a fork after calls");
+    CHECK(multiply(&source, MOST) == 0);
+    CHECK(in_child(2) == 0);
+    CHECK(multiply(&source, MOST) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    const int seconds = argc > 1 ? atoi(argv[1]) : 0;
+    if (seconds == 0) {
+        forks();
+    }
+    at_once(seconds > 0 ? MANY : THREADS, seconds);
+    return test_end();
+}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The rules of the BLAS. */
-#define _POSIX_C_SOURCE 200809L
 #include "blas/call.h"
 
 #include <stdio.h>
@@ -100,10 +99,11 @@ void blas_complain(const blas_call *call, bool cblas, bool by_rows)
     xerbla_function *xerbla = NULL;
     void *found = blas_find_used("xerbla_");
     memcpy(&xerbla, &found, sizeof xerbla);
-    size_t length = 0;
-    for (; symbol[length] != '\0' && length < sizeof name - 1; length++) {
-        const char c = symbol[length];
-        name[length] = (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    size_t length = strlen(symbol);
+    length = length < sizeof name ? length : sizeof name - 1;
+    for (size_t i = 0; i < length; i++) {
+        const char c = symbol[i];
+        name[i] = (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     }
     while (!cblas && length > 0 && name[length - 1] == '_') {
         length--;

@@ -145,6 +145,8 @@ static bool begin(const blas_call *call, bool alone, int order,
 
 /* ---- the names */
 
+/* NOLINTBEGIN(readability-function-size): the BLAS has so many parameters */
+
 #define FORTRAN_GEMM(name, type, INT, bits)                                    \
     BLAS_API void name(const char *op_a, const char *op_b, const INT *m,       \
                        const INT *n, const INT *k, const void *alpha,          \
@@ -255,3 +257,4 @@ NAMES(GEMMT, sgemmtr, HR_F32, float, f32)
 NAMES(GEMMT, dgemmtr, HR_F64, double, f64)
 NAMES(GEMMT, cgemmtr, HR_C32, const void *, complex)
 NAMES(GEMMT, zgemmtr, HR_C64, const void *, complex)
+/* NOLINTEND(readability-function-size) */

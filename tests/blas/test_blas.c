@@ -346,31 +346,32 @@ void xerbla_(const char *name, const plain_int *position, size_t length)
     snprintf(told_of, sizeof told_of, "%.*s", (int)length, name);
 }
 
-static void refused(int position, const char *name, const char *op_a,
-                    const char *op_b, plain_int m, plain_int n, plain_int k,
-                    plain_int lda, plain_int ldb, plain_int ldc)
+/* sizes: m, n, k, lda, ldb, ldc */
+static void refused(int position, const char *op_a, const char *op_b,
+                    const plain_int sizes[6])
 {
     const double one = 1;
     double a[64] = {0}, c[64] = {7};
     told = -1;
-    dgemm_(op_a, op_b, &m, &n, &k, &one, a, &lda, a, &ldb, &one, c, &ldc, 1, 1);
-    CHECK(told == position && strcmp(told_of, name) == 0 && c[0] == 7);
+    dgemm_(op_a, op_b, &sizes[0], &sizes[1], &sizes[2], &one, a, &sizes[3], a,
+           &sizes[4], &one, c, &sizes[5], 1, 1);
+    CHECK(told == position && strcmp(told_of, "DGEMM") == 0 && c[0] == 7);
 }
 
 static void rules(void)
 {
     TEST_CASE("rules");
-    refused(1, "DGEMM", "X", "N", 2, 2, 2, 2, 2, 2);
-    refused(2, "DGEMM", "N", "?", 2, 2, 2, 2, 2, 2);
-    refused(3, "DGEMM", "N", "N", -1, 2, 2, 2, 2, 2);
-    refused(4, "DGEMM", "N", "N", 2, -1, 2, 2, 2, 2);
-    refused(5, "DGEMM", "N", "N", 2, 2, -1, 2, 2, 2);
-    refused(8, "DGEMM", "N", "N", 3, 2, 2, 2, 2, 3);
-    refused(8, "DGEMM", "T", "N", 2, 2, 3, 2, 3, 2);
-    refused(10, "DGEMM", "N", "N", 2, 2, 3, 2, 2, 2);
-    refused(10, "DGEMM", "N", "C", 2, 3, 2, 2, 2, 2);
-    refused(13, "DGEMM", "N", "N", 3, 2, 2, 3, 2, 2);
-    refused(8, "DGEMM", "N", "N", 0, 0, 0, 0, 1, 1);
+    refused(1, "X", "N", (const plain_int[]){2, 2, 2, 2, 2, 2});
+    refused(2, "N", "?", (const plain_int[]){2, 2, 2, 2, 2, 2});
+    refused(3, "N", "N", (const plain_int[]){-1, 2, 2, 2, 2, 2});
+    refused(4, "N", "N", (const plain_int[]){2, -1, 2, 2, 2, 2});
+    refused(5, "N", "N", (const plain_int[]){2, 2, -1, 2, 2, 2});
+    refused(8, "N", "N", (const plain_int[]){3, 2, 2, 2, 2, 3});
+    refused(8, "T", "N", (const plain_int[]){2, 2, 3, 2, 3, 2});
+    refused(10, "N", "N", (const plain_int[]){2, 2, 3, 2, 2, 2});
+    refused(10, "N", "C", (const plain_int[]){2, 3, 2, 2, 2, 2});
+    refused(13, "N", "N", (const plain_int[]){3, 2, 2, 3, 2, 2});
+    refused(8, "N", "N", (const plain_int[]){0, 0, 0, 0, 1, 1});
 }
 
 /* By rows the first matrix is the second of the call by columns. */

@@ -16,7 +16,7 @@ enum { THREADS = 8, MANY = 64, MOST = 160 };
 /* C = A B of integers, which any order of sums makes the same. */
 static int multiply(random_source *source, plain_int n)
 {
-    const size_t count = (size_t)(n * n);
+    const size_t count = (size_t)n * (size_t)n;
     double *a = malloc(3 * count * sizeof *a), *b = a + count, *c = b + count;
     const double one = 1, none = 0;
     int wrong = 0;

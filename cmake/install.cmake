@@ -6,6 +6,8 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS headrace EXPORT headraceTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS headrace_blas headrace_blas64
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/headrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 

@@ -31,6 +31,11 @@ check - python3-numpy
 tests - libclblast1
 tests - libfftw3-single3
 tests - libfftw3-double3
+tests - libblas3
+tests - libblas-test
+tests - python3-pytest
+tests octave-cli octave
+tests Rscript r-base-core
 TABLE
 }
 

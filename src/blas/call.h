@@ -76,6 +76,9 @@ bool blas_take(const blas_call *call, bool must, blas_verdict *verdict);
 void blas_stayed(const blas_call *call, const blas_verdict *verdict,
                  double seconds);
 
+/* In a child, right after the fork: nobody waits for accelerators. */
+void blas_choose_renew(void);
+
 double blas_now(void); /* seconds */
 
 #endif

@@ -69,6 +69,13 @@ __attribute__((constructor)) static void read_settings(void)
     }
 }
 
+void blas_choose_renew(void)
+{
+    pthread_mutex_init(&state.lock, NULL);
+    atomic_store(&waiting, 0);
+    inside = false;
+}
+
 bool blas_is_large(double products)
 {
     return products >= state.least;

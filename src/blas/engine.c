@@ -91,10 +91,13 @@ static void after_fork(void)
     pthread_mutex_unlock(&engine.lock);
 }
 
+/* Threads that held other locks are not there to give them back. */
 static void in_child(void)
 {
     pthread_mutex_init(&engine.lock, NULL);
     pthread_cond_init(&engine.changed, NULL);
+    blas_choose_renew();
+    blas_log_renew();
     if (engine.phase != CLOSED) {
         engine.phase = FORKED;
     }

@@ -74,6 +74,11 @@ static void begin(void)
     }
 }
 
+void blas_log_renew(void)
+{
+    pthread_mutex_init(&state.lock, NULL);
+}
+
 bool blas_logs(void)
 {
     pthread_once(&once, begin);

@@ -15,6 +15,9 @@ typedef enum blas_fate {
 
 bool blas_logs(void);
 
+/* In a child, right after the fork. */
+void blas_log_renew(void);
+
 /* A call that was looked at. Any thread. */
 void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
                    const blas_verdict *verdict);

@@ -17,7 +17,7 @@ static const double usual_least = 512.0 * 512.0 * 512.0;
 /* Opening accelerators takes up to a second or two: it begins when calls that
  * were looked at have taken so long, and a call that takes longer than the
  * second waits for it. */
-static const double soon = 0.1, patience = 2.0;
+static const double soon = 1.0, patience = 2.0;
 
 /* Accelerators must promise to be so much faster. */
 static const double clearly = 0.9;

@@ -40,11 +40,22 @@ static void *open_context(void *unused)
     return NULL;
 }
 
+/* Drivers that are being opened do not bear that the program ends. */
+static void at_exit(void)
+{
+    pthread_mutex_lock(&engine.lock);
+    while (engine.phase == OPENING) {
+        pthread_cond_wait(&engine.changed, &engine.lock);
+    }
+    pthread_mutex_unlock(&engine.lock);
+}
+
 /* The lock is held. Signals are for threads of the program. */
 static void begin(void)
 {
     pthread_t thread;
     sigset_t all, before;
+    (void)atexit(at_exit);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     engine.phase = OPENING;

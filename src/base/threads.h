@@ -31,7 +31,8 @@ hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
  * Once for each start. */
 void hri_thread_join(hri_thread *thread);
 
-/* The calling thread is the library's own (hr_thread_is_own): said by each once.
+/* The calling thread is the library's own (hr_thread_is_own): said by each
+ * once.
  */
 void hri_thread_set_own(void);
 

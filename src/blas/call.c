@@ -64,7 +64,7 @@ static int wrong_argument(const blas_call *c)
 
 bool blas_is_valid(const blas_call *call)
 {
-    return wrong_argument(call) == 0;
+    return !call->no_order && wrong_argument(call) == 0;
 }
 
 /* The same argument as it was passed: by rows A and B have changed places, and
@@ -87,15 +87,14 @@ static int as_passed(int position, bool part, bool cblas, bool by_rows)
 typedef void xerbla_function(const char *name, const int *position,
                              size_t length);
 
-/* Of an order that is none nothing else is known: that is position 1. */
 void blas_complain(const blas_call *call, bool cblas, bool by_rows)
 {
     char name[32];
     const char *symbol = call->symbol->name;
-    const int wrong = wrong_argument(call);
     const int position =
-        wrong == 0 ? 1
-                   : as_passed(wrong, call->part != BLAS_ALL, cblas, by_rows);
+        call->no_order ? 1
+                       : as_passed(wrong_argument(call), call->part != BLAS_ALL,
+                                   cblas, by_rows);
     xerbla_function *xerbla = NULL;
     void *found = blas_find_used("xerbla_");
     memcpy(&xerbla, &found, sizeof xerbla);

@@ -43,6 +43,7 @@ typedef struct blas_call {
     hr_scalar alpha, beta;
     const void *a, *b;
     void *c;
+    bool no_order; /* of the CBLAS, neither by rows nor by columns */
 } blas_call;
 
 /* 2 m n k, 8 m n k for complex types, half of it for a triangle. */
@@ -63,18 +64,28 @@ bool blas_is_large(double products);
 typedef struct blas_verdict {
     bool looked;         /* false: it is one of a call that we make ourselves */
     bool failed;         /* on accelerators */
+    bool shared;         /* other threads have their calls, too */
     double planned, own; /* seconds on accelerators, and in the caller's own
                             BLAS; 0: not known */
     const char *why;     /* it stays; NULL: that is quicker */
 } blas_verdict;
 
-/* Multiply on accelerators, if that is decided; false: C is as it was. must:
- * there is nobody else. */
+/* Multiply on accelerators, if that is decided; false: C is as it was, and when
+ * the caller's own BLAS has done it, blas_stayed is to be called. must: there
+ * is nobody else. */
 bool blas_take(const blas_call *call, bool must, blas_verdict *verdict);
 
 /* The caller's own BLAS has done it, in so many seconds. */
 void blas_stayed(const blas_call *call, const blas_verdict *verdict,
                  double seconds);
+
+/* The same with plain loops: for who has no other BLAS, and accelerators that
+ * cannot. */
+void blas_plain(const blas_call *call);
+
+/* The program ends: calls stay from now on, and those on accelerators are
+ * waited for, a second at most. */
+void blas_choose_end(void);
 
 /* In a child, right after the fork: nobody waits for accelerators. */
 void blas_choose_renew(void);

@@ -4,11 +4,13 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "blas/call.h"
 
 /* What the system calls its BLAS, by the width of integers. */
 #ifdef BLAS_PLAIN_64
@@ -30,12 +32,32 @@ static const char *file_of(const void *function)
                : "nobody";
 }
 
-/* Whether it is ours, of whatever name the file was loaded by. */
+/* In both of our libraries, so that neither takes the other for a BLAS. */
+BLAS_API const char headrace_blas_is_here = 1;
+
+static const void *base_of(const void *address)
+{
+    Dl_info info;
+    return address != NULL && dladdr(address, &info) != 0 ? info.dli_fbase
+                                                          : NULL;
+}
+
+/* Whether it is ours, or of the library for the other width, of whatever name
+ * the file was loaded by. */
 static bool is_own(const void *function)
 {
-    Dl_info own, other;
-    return dladdr((const void *)names, &own) != 0 &&
-           dladdr(function, &other) != 0 && own.dli_fbase == other.dli_fbase;
+    const void *base = base_of(function);
+    if (base == base_of(&headrace_blas_is_here)) {
+        return true;
+    }
+    void *library = dlopen(file_of(function), RTLD_LAZY | RTLD_NOLOAD);
+    const void *marker =
+        library != NULL ? dlsym(library, "headrace_blas_is_here") : NULL;
+    const bool own = marker != NULL && base_of(marker) == base;
+    if (library != NULL) {
+        dlclose(library); /* it was there before, and stays */
+    }
+    return own;
 }
 
 static void *look_in(void *library, const char *name)
@@ -86,7 +108,9 @@ static void *look_in_loaded(const char *name)
                 : NULL;
         if (library != NULL) {
             found = look_in(library, name);
-            dlclose(library); /* it was there before, and stays */
+            if (found == NULL) { /* else it is not to go away */
+                dlclose(library);
+            }
         }
         free(f.names[i]);
     }
@@ -97,13 +121,14 @@ static void *look_in_loaded(const char *name)
 static void *look_in_program(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
-    return found != NULL && !is_own(found) ? found : look_in_loaded(name);
+    if (found == NULL || is_own(found)) {
+        return look_in_loaded(name);
+    }
+    (void)dlopen(file_of(found), RTLD_LAZY | RTLD_NOLOAD); /* it stays */
+    return found;
 }
 
 /* ---- what the system has */
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void *chosen, *systems[8];
 
 /* Beside the C library is where Debian has the reference BLAS, which is found
  * there also when we stand in the place of libblas.so.3. */
@@ -120,19 +145,30 @@ static void *open_beside_libc(void)
     return dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 }
 
-static void open_systems(void)
+/* Of the system's. Nothing is locked: who opens a library may wait for one
+ * whose constructor calls us. */
+static void *look_in_system(const char *name)
 {
-    const char *library = getenv("HEADRACE_BLAS_LIBRARY");
-    size_t count = 0;
-    if (library != NULL && library[0] != '\0') {
-        chosen = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-        return;
+    void *found = NULL;
+    for (const char *const *file = names; *file != NULL && found == NULL;
+         file++) {
+        found = look_in(dlopen(*file, RTLD_LAZY | RTLD_LOCAL), name);
     }
-    for (const char *const *name = names; *name != NULL; name++) {
-        systems[count] = dlopen(*name, RTLD_LAZY | RTLD_LOCAL);
-        count += systems[count] != NULL;
+    return found != NULL ? found : look_in(open_beside_libc(), name);
+}
+
+/* Of the user's choice, which may be "none". */
+static void *look_in_chosen(const char *file, const char *name)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (strcmp(file, "none") == 0) {
+        return NULL;
     }
-    systems[count] = open_beside_libc();
+    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+    if (library == NULL && !atomic_flag_test_and_set(&told)) {
+        fprintf(stderr, "headrace: HEADRACE_BLAS_LIBRARY: %s\n", dlerror());
+    }
+    return look_in(library, name);
 }
 
 void *blas_find_used(const char *name)
@@ -141,20 +177,18 @@ void *blas_find_used(const char *name)
     return found != NULL && !is_own(found) ? found : NULL;
 }
 
+void *blas_find_loaded(const char *name)
+{
+    void *found = blas_find_used(name);
+    return found != NULL ? found : look_in_loaded(name);
+}
+
 void *blas_find(const char *name)
 {
     const char *library = getenv("HEADRACE_BLAS_LIBRARY");
-    void *found = NULL;
-    if (library == NULL || library[0] == '\0') {
-        found = look_in_program(name);
+    if (library != NULL && library[0] != '\0') {
+        return look_in_chosen(library, name);
     }
-    if (found == NULL) {
-        pthread_once(&once, open_systems);
-        found = look_in(chosen, name);
-    }
-    for (size_t i = 0; found == NULL && i < sizeof systems / sizeof systems[0];
-         i++) {
-        found = look_in(systems[i], name);
-    }
-    return found;
+    void *found = look_in_program(name);
+    return found != NULL ? found : look_in_system(name);
 }

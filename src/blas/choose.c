@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "blas/caller.h"
@@ -40,13 +41,16 @@ static struct {
     pthread_mutex_t lock; /* guards what follows */
     double rate[TYPES];   /* of the caller's own BLAS, flop/s; 0: not known */
     double factor[TYPES]; /* what calls took over their plans; 0: not known */
-    double passed;        /* seconds of calls that were looked at and stayed */
+    bool accelerated[TYPES]; /* there was a call */
+    double passed; /* seconds of calls that were looked at and stayed */
     foreseen plans[PLANS];
     size_t planned;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Calls that wait for accelerators or work there. */
 static atomic_int waiting;
+
+static atomic_bool ending;
 
 /* Whether this thread is inside a call already: what multiplies for us on the
  * host may itself call what we stand for. */
@@ -66,6 +70,15 @@ __attribute__((constructor)) static void read_settings(void)
     }
     if (state.forced) {
         state.least = 0.0;
+    }
+}
+
+void blas_choose_end(void)
+{
+    const struct timespec tenth = {0, 100 * 1000 * 1000};
+    atomic_store(&ending, true);
+    for (int i = 0; i < 10 && atomic_load(&waiting) > 0; i++) {
+        (void)nanosleep(&tenth, NULL);
     }
 }
 
@@ -159,6 +172,8 @@ static double planned_seconds(hr_context *context, const blas_call *call)
     pthread_mutex_unlock(&state.lock);
     if (!known) {
         f.seconds = plan(context, call);
+    }
+    if (!known && f.seconds >= 0.0) {
         pthread_mutex_lock(&state.lock);
         state.plans[state.planned++ % PLANS] = f;
         pthread_mutex_unlock(&state.lock);
@@ -172,8 +187,13 @@ static double planned_seconds(hr_context *context, const blas_call *call)
  * caller's BLAS knows how to share the processors. */
 static bool is_in_parallel_region(void)
 {
+    static _Atomic(void *) known;
     int (*in_parallel)(void) = NULL;
-    void *found = blas_find_used("omp_in_parallel");
+    void *found = atomic_load(&known);
+    if (found == NULL) {
+        found = blas_find_loaded("omp_in_parallel");
+        atomic_store(&known, found);
+    }
     memcpy(&in_parallel, &found, sizeof in_parallel);
     return in_parallel != NULL && in_parallel() != 0;
 }
@@ -197,6 +217,7 @@ static hr_context *context_for(double own)
 static hr_context *choose(const blas_call *call, blas_verdict *v)
 {
     if (is_in_parallel_region()) {
+        v->shared = true;
         v->why = "inside a parallel region";
         return NULL;
     }
@@ -218,12 +239,18 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     return context;
 }
 
-/* Plans are held against what came of them. */
+/* Plans are held against what came of them; not those of first calls, which
+ * prepare what later ones have, and none by more than a factor of 4. */
 static void learn_factor(hr_type type, double seconds, double planned)
 {
     pthread_mutex_lock(&state.lock);
     double *factor = &state.factor[type];
-    blend(factor, seconds / planned * (*factor > 0.0 ? *factor : 1.0));
+    const double before = *factor > 0.0 ? *factor : 1.0;
+    const double seen = seconds / planned * before;
+    if (state.accelerated[type]) {
+        blend(factor, seen < 0.25 ? 0.25 : seen > 4.0 ? 4.0 : seen);
+    }
+    state.accelerated[type] = true;
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -254,13 +281,17 @@ bool blas_take(const blas_call *call, bool must, blas_verdict *verdict)
     }
     verdict->own = own_seconds(call);
     hr_context *context = NULL;
-    if (state.forced || must) {
+    if (atomic_load(&ending)) {
+        verdict->why = "the program ends";
+    } else if (state.forced || must) {
         context = blas_engine(true);
         verdict->why = "no accelerators are open";
     } else {
         context = choose(call, verdict);
     }
-    return context != NULL && run(context, call, verdict);
+    const bool done = context != NULL && run(context, call, verdict);
+    inside = !done; /* the caller's own may itself call what we stand for */
+    return done;
 }
 
 void blas_stayed(const blas_call *call, const blas_verdict *verdict,
@@ -269,8 +300,11 @@ void blas_stayed(const blas_call *call, const blas_verdict *verdict,
     if (!verdict->looked) {
         return;
     }
+    inside = false;
     if (!verdict->failed) {
         blas_log_call(call, BLAS_STAYED, seconds, verdict);
     }
-    learn(call, seconds);
+    if (!verdict->shared) {
+        learn(call, seconds);
+    }
 }

@@ -5,11 +5,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "blas/log.h"
 #include "blas/triangle.h"
 
 /* ---- opening */
+
+enum { PATIENCE = 10 }; /* seconds that anybody waits for it */
 
 typedef enum phase { CLOSED, OPENING, OPEN, FAILED, FORKED } phase;
 
@@ -21,6 +24,28 @@ static struct {
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER};
 
+/* The lock is held. False: it takes longer than `limit` seconds, as when who
+ * waits is called by a constructor, and the loader holds its lock. */
+static bool wait_until_known(int limit)
+{
+    struct timespec until;
+    int error = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += limit;
+    while (engine.phase == OPENING && error == 0) {
+        error = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
+    }
+    return engine.phase != OPENING;
+}
+
+/* Drivers that are being opened do not bear that the program ends. */
+static void end_opening(void)
+{
+    pthread_mutex_lock(&engine.lock);
+    (void)wait_until_known(PATIENCE);
+    pthread_mutex_unlock(&engine.lock);
+}
+
 static void *open_context(void *unused)
 {
     hr_context *context = NULL;
@@ -29,6 +54,7 @@ static void *open_context(void *unused)
     (void)unused;
     if (status == HR_OK) {
         blas_log("accelerators opened in %.3g s", blas_now() - start);
+        (void)atexit(blas_choose_end); /* before libraries end that it uses */
     } else {
         blas_log("no accelerators: %s", hr_last_error());
     }
@@ -40,22 +66,12 @@ static void *open_context(void *unused)
     return NULL;
 }
 
-/* Drivers that are being opened do not bear that the program ends. */
-static void at_exit(void)
-{
-    pthread_mutex_lock(&engine.lock);
-    while (engine.phase == OPENING) {
-        pthread_cond_wait(&engine.changed, &engine.lock);
-    }
-    pthread_mutex_unlock(&engine.lock);
-}
-
 /* The lock is held. Signals are for threads of the program. */
 static void begin(void)
 {
     pthread_t thread;
     sigset_t all, before;
-    (void)atexit(at_exit);
+    (void)atexit(end_opening);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     engine.phase = OPENING;
@@ -73,8 +89,8 @@ hr_context *blas_engine(bool wait)
     if (engine.phase == CLOSED && wait) {
         begin();
     }
-    while (engine.phase == OPENING && wait) {
-        pthread_cond_wait(&engine.changed, &engine.lock);
+    if (wait) {
+        (void)wait_until_known(PATIENCE);
     }
     hr_context *context = engine.phase == OPEN ? engine.context : NULL;
     pthread_mutex_unlock(&engine.lock);

@@ -9,8 +9,8 @@
 void blas_engine_begin(void);
 
 /* The context; NULL while it is not open, or cannot be. wait: until that is
- * known. A process that was forked from one that had begun has none: threads
- * and drivers do not come along. Any thread. */
+ * known, or ten seconds. A process that was forked from one that had begun has
+ * none: threads and drivers do not come along. Any thread. */
 hr_context *blas_engine(bool wait);
 
 /* Carry out a call that keeps the rules. On failure C is as it was before, and

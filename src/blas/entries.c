@@ -6,8 +6,6 @@
  * ("dgemm_64", "cblas_dgemm_64"); those that begin with scipy_ are in the
  * OpenBLAS that comes with NumPy and SciPy from PyPI. Names without either have
  * 32 bits here and 64 in libheadrace_blas64 (BLAS_PLAIN_64). */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "blas/call.h"
@@ -110,8 +108,7 @@ static void own_function(blas_symbol *symbol, void *next, size_t bytes)
 }
 
 /* Whether that is all there is to do for the call: C has no elements,
- * accelerators did it, or it is wrong and nobody else can say so. alone: there
- * is no other BLAS. */
+ * accelerators did it, or there is nobody else (alone). */
 static bool begin(const blas_call *call, bool alone, int order,
                   blas_verdict *verdict)
 {
@@ -125,13 +122,11 @@ static bool begin(const blas_call *call, bool alone, int order,
     if (call->m == 0 || call->n == 0 || blas_take(call, alone, verdict)) {
         return true;
     }
-    if (alone) { /* a BLAS has no other way to say that there is no result */
-        fprintf(stderr, "headrace: %s: no other BLAS is there, and here: %s\n",
-                call->symbol->name,
-                verdict->why != NULL ? verdict->why : hr_last_error());
-        abort();
+    if (alone) {
+        blas_plain(call);
+        blas_stayed(call, verdict, 0.0);
     }
-    return false;
+    return alone;
 }
 
 #define INT        int32_t

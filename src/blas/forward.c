@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything else of the BLAS (forward.S): what a name is in the caller's own
- * one is found out when the first is called. */
-#include <pthread.h>
+ * one is found out when it is called. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,28 +33,17 @@ static const char *const names[PLACES] = {
 extern void *blas_places[PLACES] HIDDEN;
 void *blas_find_place(uint64_t place) HIDDEN;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void *found[PLACES];
-
-static void find_all(void)
-{
-    for (int i = 0; i < PLACES; i++) {
-        found[i] = blas_find(names[i]);
-        if (found[i] != NULL) { /* whoever reads the old one comes here, too */
-            __atomic_store_n(&blas_places[i], found[i], __ATOMIC_RELEASE);
-        }
-    }
-}
-
+/* Asked more than once the answer is the same, so nothing is locked. */
 void *blas_find_place(uint64_t place)
 {
-    pthread_once(&once, find_all);
-    if (found[place] == NULL) { /* as the loader would have said */
+    void *found = blas_find(names[place]);
+    if (found == NULL) { /* as the loader would have said */
         fprintf(stderr, "headrace: there is no BLAS that has %s\n",
                 names[place]);
         abort();
     }
-    return found[place];
+    __atomic_store_n(&blas_places[place], found, __ATOMIC_RELEASE);
+    return found;
 }
 
 #endif

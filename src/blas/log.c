@@ -57,7 +57,7 @@ static void read_word(const char *word, size_t length)
         strncmp(word, file, prefix) == 0) {
         memcpy(path, word + prefix, length - prefix);
         path[length - prefix] = '\0';
-        state.file = fopen(path, "a");
+        state.file = fopen(path, "ae");
     }
 }
 
@@ -77,6 +77,7 @@ static void begin(void)
 void blas_log_renew(void)
 {
     pthread_mutex_init(&state.lock, NULL);
+    memset(state.of, 0, sizeof state.of);
 }
 
 bool blas_logs(void)

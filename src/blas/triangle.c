@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "blas/triangle.h"
 
-#include <complex.h>
 #include <stdlib.h>
+
+#include "blas/number.h"
 
 enum { EDGE = 512 }; /* of squares on the diagonal, at most */
 
@@ -31,61 +32,18 @@ static blas_operands block(const triangle *t, int64_t row, int64_t rows,
     return o;
 }
 
-/* C = square + beta C for the rows of a column that there are. */
-static void join_f32(float *c, const float *from, int64_t count, hr_scalar beta)
-{
-    for (int64_t i = 0; i < count; i++) {
-        c[i] = from[i] + (beta.re != 0.0 ? (float)beta.re * c[i] : 0.0f);
-    }
-}
-
-static void join_f64(double *c, const double *from, int64_t count,
-                     hr_scalar beta)
-{
-    for (int64_t i = 0; i < count; i++) {
-        c[i] = from[i] + (beta.re != 0.0 ? beta.re * c[i] : 0.0);
-    }
-}
-
-static bool is_zero(hr_scalar s)
-{
-    return s.re == 0.0 && s.im == 0.0;
-}
-
-static void join_c32(float complex *c, const float complex *from, int64_t count,
-                     hr_scalar beta)
-{
-    const float complex factor = CMPLXF((float)beta.re, (float)beta.im);
-    for (int64_t i = 0; i < count; i++) {
-        c[i] = is_zero(beta) ? from[i] : from[i] + factor * c[i];
-    }
-}
-
-static void join_c64(double complex *c, const double complex *from,
-                     int64_t count, hr_scalar beta)
-{
-    const double complex factor = CMPLX(beta.re, beta.im);
-    for (int64_t i = 0; i < count; i++) {
-        c[i] = is_zero(beta) ? from[i] : from[i] + factor * c[i];
-    }
-}
-
-static void join(hr_type type, void *c, const void *from, int64_t count,
+/* C = square + beta C for so many elements. */
+static void join(hr_type type, void *c, const void *square, int64_t count,
                  hr_scalar beta)
 {
-    switch (type) {
-    case HR_F32:
-        join_f32(c, from, count, beta);
-        break;
-    case HR_F64:
-        join_f64(c, from, count, beta);
-        break;
-    case HR_C32:
-        join_c32(c, from, count, beta);
-        break;
-    default:
-        join_c64(c, from, count, beta);
-        break;
+    for (int64_t i = 0; i < count; i++) {
+        number x = number_get(type, square, i);
+        if (!number_is_zero(beta)) {
+            const number old = number_times(beta, number_get(type, c, i));
+            x.re += old.re;
+            x.im += old.im;
+        }
+        number_put(type, c, i, x);
     }
 }
 

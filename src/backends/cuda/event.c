@@ -44,8 +44,8 @@ static cu_result ask(const hri_cuda_event *event, bool wait)
     return error;
 }
 
-/* The driver takes longer to say that an event is done (1.2 us on an H200, 2026-11) than
- * that it is not (0.1 us), so it is not asked again. */
+/* The driver takes longer to say that an event is done (1.2 us on an H200,
+ * 2026-11) than that it is not (0.1 us), so it is not asked again. */
 static void keep_passed(hri_cuda_event *event, const snapshot *s)
 {
     pthread_mutex_lock(&event->lock);

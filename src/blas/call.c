@@ -25,11 +25,6 @@ double blas_flops(const blas_call *call)
            (call->part == BLAS_ALL ? 1.0 : 0.5);
 }
 
-static bool is_turned(blas_op op)
-{
-    return op == BLAS_TRANSPOSED || op == BLAS_BOTH;
-}
-
 static int64_t at_least_1(int64_t x)
 {
     return x > 1 ? x : 1;
@@ -50,8 +45,8 @@ static int wrong_argument(const blas_call *c)
         {!part && c->m < 0, 3, 0},
         {c->n < 0, 4, 4},
         {c->k < 0, 5, 5},
-        {c->lda < at_least_1(is_turned(c->op_a) ? c->k : c->m), 8, 8},
-        {c->ldb < at_least_1(is_turned(c->op_b) ? c->n : c->k), 10, 10},
+        {c->lda < at_least_1(blas_is_turned(c->op_a) ? c->k : c->m), 8, 8},
+        {c->ldb < at_least_1(blas_is_turned(c->op_b) ? c->n : c->k), 10, 10},
         {c->ldc < at_least_1(c->m), 13, 13},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
@@ -84,14 +79,14 @@ static int as_passed(int position, bool part, bool cblas, bool by_rows)
     return position + cblas;
 }
 
-typedef void xerbla_function(const char *name, const int *position,
+typedef void xerbla_function(const char *name, const blas_int *position,
                              size_t length);
 
 void blas_complain(const blas_call *call, bool cblas, bool by_rows)
 {
     char name[32];
     const char *symbol = call->symbol->name;
-    const int position =
+    const blas_int position =
         call->no_order ? 1
                        : as_passed(wrong_argument(call), call->part != BLAS_ALL,
                                    cblas, by_rows);
@@ -113,6 +108,6 @@ void blas_complain(const blas_call *call, bool cblas, bool by_rows)
     } else {
         fprintf(stderr,
                 " ** On entry to %s parameter number %d had an illegal value\n",
-                name, position);
+                name, (int)position);
     }
 }

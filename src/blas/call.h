@@ -11,6 +11,13 @@
 
 #define BLAS_API __attribute__((visibility("default")))
 
+/* Integers of names without a suffix. */
+#ifdef BLAS_PLAIN_64
+typedef int64_t blas_int;
+#else
+typedef int32_t blas_int;
+#endif
+
 /* A name that we stand for. */
 typedef struct blas_symbol {
     const char *name; /* "dgemm_" */
@@ -46,6 +53,28 @@ typedef struct blas_call {
     bool no_order; /* of the CBLAS, neither by rows nor by columns */
 } blas_call;
 
+static inline bool blas_is_turned(blas_op op)
+{
+    return op == BLAS_TRANSPOSED || op == BLAS_BOTH;
+}
+
+static inline bool blas_is_conjugated(blas_op op)
+{
+    return op == BLAS_CONJUGATED || op == BLAS_BOTH;
+}
+
+/* The rows of a column of C that there are: from the first to before the end.
+ */
+static inline int64_t blas_first_row(const blas_call *call, int64_t col)
+{
+    return call->part == BLAS_LOWER ? col : 0;
+}
+
+static inline int64_t blas_end_row(const blas_call *call, int64_t col)
+{
+    return call->part == BLAS_UPPER ? col + 1 : call->m;
+}
+
 /* 2 m n k, 8 m n k for complex types, half of it for a triangle. */
 double blas_flops(const blas_call *call);
 
@@ -67,7 +96,7 @@ typedef struct blas_verdict {
     bool shared;         /* other threads have their calls, too */
     double planned, own; /* seconds on accelerators, and in the caller's own
                             BLAS; 0: not known */
-    const char *why;     /* it stays; NULL: that is quicker */
+    const char *why; /* it stays, or failed; NULL: what was done is quicker */
 } blas_verdict;
 
 /* Multiply on accelerators, if that is decided; false: C is as it was, and when

@@ -50,7 +50,9 @@ static bool is_own(const void *function)
     if (base == base_of(&headrace_blas_is_here)) {
         return true;
     }
-    void *library = dlopen(file_of(function), RTLD_LAZY | RTLD_NOLOAD);
+    void *library = base != NULL
+                        ? dlopen(file_of(function), RTLD_LAZY | RTLD_NOLOAD)
+                        : NULL;
     const void *marker =
         library != NULL ? dlsym(library, "headrace_blas_is_here") : NULL;
     const bool own = marker != NULL && base_of(marker) == base;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "blas/caller.h"
+#include "blas/element.h"
 #include "blas/engine.h"
 #include "blas/log.h"
 
@@ -160,7 +161,7 @@ static double planned_seconds(hr_context *context, const blas_call *call)
                   call->m,
                   call->n,
                   call->k,
-                  call->beta.re != 0.0 || call->beta.im != 0.0,
+                  !blas_is_zero(call->beta),
                   0.0};
     bool known = false;
     pthread_mutex_lock(&state.lock);
@@ -259,12 +260,11 @@ static bool run(hr_context *context, const blas_call *call, blas_verdict *v)
     const double start = blas_now();
     atomic_fetch_add(&waiting, 1);
     inside = true;
-    hr_status status = blas_engine_run(context, call);
+    v->why = blas_engine_run(context, call);
     inside = false;
     const bool alone = atomic_fetch_sub(&waiting, 1) == 1;
     const double seconds = blas_now() - start;
-    v->failed = status != HR_OK;
-    v->why = v->failed ? hr_last_error() : NULL;
+    v->failed = v->why != NULL;
     blas_log_call(call, v->failed ? BLAS_FELL_BACK : BLAS_ACCELERATED, seconds,
                   v);
     if (!v->failed && alone && v->planned > 0.0) {

@@ -7,12 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "blas/element.h"
 #include "blas/log.h"
 #include "blas/triangle.h"
 
 /* ---- opening */
 
-enum { PATIENCE = 10 }; /* seconds that anybody waits for it */
+enum { MOST_SECONDS = 10 }; /* that anybody waits for it */
 
 typedef enum phase { CLOSED, OPENING, OPEN, FAILED, FORKED } phase;
 
@@ -24,25 +25,24 @@ static struct {
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER};
 
-/* The lock is held. False: it takes longer than `limit` seconds, as when who
- * waits is called by a constructor, and the loader holds its lock. */
-static bool wait_until_known(int limit)
+/* The lock is held. It may take for ever: who waits may be called by a
+ * constructor, and then the loader holds its lock. */
+static void wait_until_known(void)
 {
     struct timespec until;
     int error = 0;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += limit;
+    until.tv_sec += MOST_SECONDS;
     while (engine.phase == OPENING && error == 0) {
         error = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
     }
-    return engine.phase != OPENING;
 }
 
 /* Drivers that are being opened do not bear that the program ends. */
 static void end_opening(void)
 {
     pthread_mutex_lock(&engine.lock);
-    (void)wait_until_known(PATIENCE);
+    wait_until_known();
     pthread_mutex_unlock(&engine.lock);
 }
 
@@ -90,7 +90,7 @@ hr_context *blas_engine(bool wait)
         begin();
     }
     if (wait) {
-        (void)wait_until_known(PATIENCE);
+        wait_until_known();
     }
     hr_context *context = engine.phase == OPEN ? engine.context : NULL;
     pthread_mutex_unlock(&engine.lock);
@@ -140,14 +140,13 @@ __attribute__((constructor)) static void watch_forks(void)
 static hr_matrix operand(const void *data, hr_type type, blas_op op,
                          int64_t rows, int64_t cols, int64_t ld)
 {
-    const bool turned = op == BLAS_TRANSPOSED || op == BLAS_BOTH;
+    const bool turned = blas_is_turned(op);
     hr_matrix m = hr_matrix_column_major(data, type, turned ? cols : rows,
                                          turned ? rows : cols, ld);
     if (turned) {
         m = hr_matrix_transpose(m);
     }
-    return op == BLAS_CONJUGATED || op == BLAS_BOTH ? hr_matrix_conjugate(m)
-                                                    : m;
+    return blas_is_conjugated(op) ? hr_matrix_conjugate(m) : m;
 }
 
 blas_operands blas_operands_of(const blas_call *call)
@@ -173,39 +172,47 @@ static bool may_fail(const hr_context *context)
     return false;
 }
 
-/* The elements of C, one column behind the other; to or from a copy. */
+/* The elements of C that there are, to or from a copy. */
 static void copy_columns(const blas_call *call, char *copy, bool back)
 {
     const size_t element = hr_type_size(call->symbol->type);
-    const size_t bytes = (size_t)call->m * element;
     for (int64_t j = 0; j < call->n; j++) {
-        char *column = (char *)call->c + (size_t)(j * call->ldc) * element;
-        char *kept = copy + (size_t)j * bytes;
+        const int64_t row = blas_first_row(call, j);
+        const size_t bytes = (size_t)(blas_end_row(call, j) - row) * element;
+        char *column =
+            (char *)call->c + (size_t)(row + j * call->ldc) * element;
+        char *kept = copy + (size_t)(row + j * call->m) * element;
         memcpy(back ? column : kept, back ? kept : column, bytes);
     }
 }
 
-hr_status blas_engine_run(hr_context *context, const blas_call *call)
+static const char *multiply(hr_context *context, const blas_call *call)
 {
-    const bool reads = call->beta.re != 0.0 || call->beta.im != 0.0;
+    const blas_operands o = blas_operands_of(call);
+    if (call->part != BLAS_ALL) {
+        return blas_triangle(context, call, &o);
+    }
+    hr_status status =
+        hr_gemm(context, call->alpha, o.a, o.b, call->beta, o.c, NULL);
+    return status == HR_OK ? NULL : hr_last_error();
+}
+
+const char *blas_engine_run(hr_context *context, const blas_call *call)
+{
     char *old = NULL;
-    if ((reads || call->part != BLAS_ALL) && call->m > 0 && call->n > 0 &&
+    if ((!blas_is_zero(call->beta) || call->part != BLAS_ALL) &&
         may_fail(context)) {
         old = malloc((size_t)call->m * (size_t)call->n *
                      hr_type_size(call->symbol->type));
         if (old == NULL) {
-            return HR_ERROR_OUT_OF_MEMORY;
+            return "no memory for a copy of C";
         }
         copy_columns(call, old, false);
     }
-    const blas_operands o = blas_operands_of(call);
-    hr_status status =
-        call->part == BLAS_ALL
-            ? hr_gemm(context, call->alpha, o.a, o.b, call->beta, o.c, NULL)
-            : blas_triangle(context, call, &o);
-    if (status != HR_OK && old != NULL) {
+    const char *why = multiply(context, call);
+    if (why != NULL && old != NULL) {
         copy_columns(call, old, true);
     }
     free(old);
-    return status;
+    return why;
 }

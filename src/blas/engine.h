@@ -13,9 +13,9 @@ void blas_engine_begin(void);
  * none: threads and drivers do not come along. Any thread. */
 hr_context *blas_engine(bool wait);
 
-/* Carry out a call that keeps the rules. On failure C is as it was before, and
- * hr_last_error says why. */
-hr_status blas_engine_run(hr_context *context, const blas_call *call);
+/* Carry out a call that keeps the rules and whose C has elements. NULL, or why
+ * it failed; then C is as it was before. */
+const char *blas_engine_run(hr_context *context, const blas_call *call);
 
 /* op(A), op(B) and C as they are; part of C is all of it. */
 typedef struct blas_operands {

@@ -2,14 +2,14 @@
 /* The names of the BLAS that we stand for: gemm, gemm3m and gemmt of four
  * types, in Fortran and C, with integers of 32 and 64 bits. Names that end in
  * 64 are those of OpenBLAS ("dgemm_64_", "cblas_dgemm64_"), of the reference
- * and MKL
- * ("dgemm_64", "cblas_dgemm_64"); those that begin with scipy_ are in the
- * OpenBLAS that comes with NumPy and SciPy from PyPI. Names without either have
- * 32 bits here and 64 in libheadrace_blas64 (BLAS_PLAIN_64). */
+ * and of MKL ("dgemm_64", "cblas_dgemm_64"); those that begin with scipy_ are
+ * in the OpenBLAS that comes with NumPy and SciPy from PyPI. Names without
+ * either are of blas_int. */
 #include <string.h>
 
 #include "blas/call.h"
 #include "blas/caller.h"
+#include "blas/element.h"
 
 /* Values of the CBLAS interface. */
 enum { ROW_MAJOR = 101, COLUMN_MAJOR = 102, UPPER = 121, LOWER = 122 };
@@ -56,22 +56,6 @@ static blas_part triangle_of(int flag)
     return flag == UPPER   ? BLAS_UPPER
            : flag == LOWER ? BLAS_LOWER
                            : BLAS_NO_PART;
-}
-
-static hr_scalar scalar(const blas_symbol *symbol, const void *at)
-{
-    const float *single = at;
-    const double *wide = at;
-    switch (symbol->type) {
-    case HR_F32:
-        return hr_real(single[0]);
-    case HR_F64:
-        return hr_real(wide[0]);
-    case HR_C32:
-        return hr_complex(single[0], single[1]);
-    default:
-        return hr_complex(wide[0], wide[1]);
-    }
 }
 
 /* A call by rows is that of the transposes by columns. */
@@ -129,6 +113,38 @@ static bool begin(const blas_call *call, bool alone, int order,
     return alone;
 }
 
+/* ---- what is passed */
+
+#define FORTRAN_GEMM_PARAMETERS(INT)                                           \
+    const char *op_a, const char *op_b, const INT *m, const INT *n,            \
+        const INT *k, const void *alpha, const void *a, const INT *lda,        \
+        const void *b, const INT *ldb, const void *beta, void *c,              \
+        const INT *ldc
+#define FORTRAN_GEMM_ARGUMENTS                                                 \
+    op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+
+#define FORTRAN_GEMMT_PARAMETERS(INT)                                          \
+    const char *part, const char *op_a, const char *op_b, const INT *n,        \
+        const INT *k, const void *alpha, const void *a, const INT *lda,        \
+        const void *b, const INT *ldb, const void *beta, void *c,              \
+        const INT *ldc
+#define FORTRAN_GEMMT_ARGUMENTS                                                \
+    part, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+
+#define CBLAS_GEMM_PARAMETERS(INT, SCALAR)                                     \
+    int order, int op_a, int op_b, INT m, INT n, INT k, SCALAR alpha,          \
+        const void *a, INT lda, const void *b, INT ldb, SCALAR beta, void *c,  \
+        INT ldc
+#define CBLAS_GEMM_ARGUMENTS                                                   \
+    order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+
+#define CBLAS_GEMMT_PARAMETERS(INT, SCALAR)                                    \
+    int order, int part, int op_a, int op_b, INT n, INT k, SCALAR alpha,       \
+        const void *a, INT lda, const void *b, INT ldb, SCALAR beta, void *c,  \
+        INT ldc
+#define CBLAS_GEMMT_ARGUMENTS                                                  \
+    order, part, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+
 #define INT        int32_t
 #define WIDE(name) name##_32
 #include "blas/entries.inc"
@@ -143,82 +159,53 @@ static bool begin(const blas_call *call, bool alone, int order,
 /* NOLINTBEGIN(readability-function-size): the BLAS has so many parameters */
 
 #define FORTRAN_GEMM(name, type, INT, bits)                                    \
-    BLAS_API void name(const char *op_a, const char *op_b, const INT *m,       \
-                       const INT *n, const INT *k, const void *alpha,          \
-                       const void *a, const INT *lda, const void *b,           \
-                       const INT *ldb, const void *beta, void *c,              \
-                       const INT *ldc);                                        \
-    void name(const char *op_a, const char *op_b, const INT *m, const INT *n,  \
-              const INT *k, const void *alpha, const void *a, const INT *lda,  \
-              const void *b, const INT *ldb, const void *beta, void *c,        \
-              const INT *ldc)                                                  \
+    BLAS_API void name(FORTRAN_GEMM_PARAMETERS(INT));                          \
+    void name(FORTRAN_GEMM_PARAMETERS(INT))                                    \
     {                                                                          \
         static blas_symbol symbol = {#name, type, NULL};                       \
-        do_fortran_gemm_##bits(&symbol, op_a, op_b, m, n, k, alpha, a, lda, b, \
-                               ldb, beta, c, ldc);                             \
+        do_fortran_gemm_##bits(&symbol, FORTRAN_GEMM_ARGUMENTS);               \
     }
 
 #define FORTRAN_GEMMT(name, type, INT, bits)                                   \
-    BLAS_API void name(const char *part, const char *op_a, const char *op_b,   \
-                       const INT *n, const INT *k, const void *alpha,          \
-                       const void *a, const INT *lda, const void *b,           \
-                       const INT *ldb, const void *beta, void *c,              \
-                       const INT *ldc);                                        \
-    void name(const char *part, const char *op_a, const char *op_b,            \
-              const INT *n, const INT *k, const void *alpha, const void *a,    \
-              const INT *lda, const void *b, const INT *ldb, const void *beta, \
-              void *c, const INT *ldc)                                         \
+    BLAS_API void name(FORTRAN_GEMMT_PARAMETERS(INT));                         \
+    void name(FORTRAN_GEMMT_PARAMETERS(INT))                                   \
     {                                                                          \
         static blas_symbol symbol = {#name, type, NULL};                       \
-        do_fortran_gemmt_##bits(&symbol, part, op_a, op_b, n, k, alpha, a,     \
-                                lda, b, ldb, beta, c, ldc);                    \
+        do_fortran_gemmt_##bits(&symbol, FORTRAN_GEMMT_ARGUMENTS);             \
     }
 
 #define CBLAS_GEMM(name, type, INT, bits, SCALAR, style)                       \
-    BLAS_API void name(int order, int op_a, int op_b, INT m, INT n, INT k,     \
-                       SCALAR alpha, const void *a, INT lda, const void *b,    \
-                       INT ldb, SCALAR beta, void *c, INT ldc);                \
-    void name(int order, int op_a, int op_b, INT m, INT n, INT k,              \
-              SCALAR alpha, const void *a, INT lda, const void *b, INT ldb,    \
-              SCALAR beta, void *c, INT ldc)                                   \
+    BLAS_API void name(CBLAS_GEMM_PARAMETERS(INT, SCALAR));                    \
+    void name(CBLAS_GEMM_PARAMETERS(INT, SCALAR))                              \
     {                                                                          \
         static blas_symbol symbol = {#name, type, NULL};                       \
-        do_cblas_gemm_##bits##_##style(&symbol, order, op_a, op_b, m, n, k,    \
-                                       alpha, a, lda, b, ldb, beta, c, ldc);   \
+        do_cblas_gemm_##bits##_##style(&symbol, CBLAS_GEMM_ARGUMENTS);         \
     }
 
 #define CBLAS_GEMMT(name, type, INT, bits, SCALAR, style)                      \
-    BLAS_API void name(int order, int part, int op_a, int op_b, INT n, INT k,  \
-                       SCALAR alpha, const void *a, INT lda, const void *b,    \
-                       INT ldb, SCALAR beta, void *c, INT ldc);                \
-    void name(int order, int part, int op_a, int op_b, INT n, INT k,           \
-              SCALAR alpha, const void *a, INT lda, const void *b, INT ldb,    \
-              SCALAR beta, void *c, INT ldc)                                   \
+    BLAS_API void name(CBLAS_GEMMT_PARAMETERS(INT, SCALAR));                   \
+    void name(CBLAS_GEMMT_PARAMETERS(INT, SCALAR))                             \
     {                                                                          \
         static blas_symbol symbol = {#name, type, NULL};                       \
-        do_cblas_gemmt_##bits##_##style(&symbol, order, part, op_a, op_b, n,   \
-                                        k, alpha, a, lda, b, ldb, beta, c,     \
-                                        ldc);                                  \
+        do_cblas_gemmt_##bits##_##style(&symbol, CBLAS_GEMMT_ARGUMENTS);       \
     }
 
 #ifdef BLAS_PLAIN_64
-#define PLAIN_INT  int64_t
 #define PLAIN_BITS 64
 #else
-#define PLAIN_INT  int32_t
 #define PLAIN_BITS 32
 #endif
 
 /* All names of one routine. */
 #define FORTRAN_NAMES(KIND, base, type)                                        \
-    FORTRAN_##KIND##_(base##_, type, PLAIN_INT, PLAIN_BITS)                    \
+    FORTRAN_##KIND##_(base##_, type, blas_int, PLAIN_BITS)                     \
         FORTRAN_##KIND(scipy_##base##_, type, int32_t, 32)                     \
             FORTRAN_##KIND(base##_64_, type, int64_t, 64)                      \
                 FORTRAN_##KIND(base##_64, type, int64_t, 64)                   \
                     FORTRAN_##KIND(base##64_, type, int64_t, 64)               \
                         FORTRAN_##KIND(scipy_##base##_64_, type, int64_t, 64)
 #define CBLAS_NAMES(KIND, base, type, SCALAR, style)                           \
-    CBLAS_##KIND##_(cblas_##base, type, PLAIN_INT, PLAIN_BITS, SCALAR, style)  \
+    CBLAS_##KIND##_(cblas_##base, type, blas_int, PLAIN_BITS, SCALAR, style)   \
         CBLAS_##KIND(scipy_cblas_##base, type, int32_t, 32, SCALAR, style)     \
             CBLAS_##KIND(cblas_##base##_64, type, int64_t, 64, SCALAR, style)  \
                 CBLAS_##KIND(cblas_##base##64_, type, int64_t, 64, SCALAR,     \

@@ -2,15 +2,15 @@
 /* Products for who has no other BLAS, when accelerators cannot: right, and no
  * more. Sums are in double. */
 #include "blas/call.h"
-#include "blas/number.h"
+#include "blas/element.h"
 
 /* Element (row, col) of op(X). */
-static number element(hr_type type, const void *data, blas_op op, int64_t row,
-                      int64_t col, int64_t ld)
+static hr_scalar element(hr_type type, const void *data, blas_op op,
+                         int64_t row, int64_t col, int64_t ld)
 {
-    const bool turned = op == BLAS_TRANSPOSED || op == BLAS_BOTH;
-    number x = number_get(type, data, turned ? col + row * ld : row + col * ld);
-    if (op == BLAS_CONJUGATED || op == BLAS_BOTH) {
+    hr_scalar x = blas_get(
+        type, data, blas_is_turned(op) ? col + row * ld : row + col * ld);
+    if (blas_is_conjugated(op)) {
         x.im = -x.im;
     }
     return x;
@@ -19,31 +19,23 @@ static number element(hr_type type, const void *data, blas_op op, int64_t row,
 static void do_element(const blas_call *c, int64_t row, int64_t col)
 {
     const hr_type type = c->symbol->type;
-    const int64_t at = row + col * c->ldc;
-    number sum = {0.0, 0.0};
-    for (int64_t p = 0; p < c->k && !number_is_zero(c->alpha); p++) {
-        const number a = element(type, c->a, c->op_a, row, p, c->lda);
-        const number x =
-            number_times((hr_scalar){a.re, a.im},
-                         element(type, c->b, c->op_b, p, col, c->ldb));
+    hr_scalar sum = {0.0, 0.0};
+    for (int64_t p = 0; p < c->k && !blas_is_zero(c->alpha); p++) {
+        const hr_scalar x =
+            blas_times(element(type, c->a, c->op_a, row, p, c->lda),
+                       element(type, c->b, c->op_b, p, col, c->ldb));
         sum.re += x.re;
         sum.im += x.im;
     }
-    sum = number_times(c->alpha, sum);
-    if (!number_is_zero(c->beta)) {
-        const number old = number_times(c->beta, number_get(type, c->c, at));
-        sum.re += old.re;
-        sum.im += old.im;
-    }
-    number_put(type, c->c, at, sum);
+    blas_update(type, c->c, row + col * c->ldc, blas_times(c->alpha, sum),
+                c->beta);
 }
 
 void blas_plain(const blas_call *call)
 {
     for (int64_t col = 0; col < call->n; col++) {
-        const int64_t first = call->part == BLAS_LOWER ? col : 0;
-        const int64_t end = call->part == BLAS_UPPER ? col + 1 : call->m;
-        for (int64_t row = first; row < end; row++) {
+        const int64_t end = blas_end_row(call, col);
+        for (int64_t row = blas_first_row(call, col); row < end; row++) {
             do_element(call, row, col);
         }
     }

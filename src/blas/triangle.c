@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "blas/number.h"
+#include "blas/element.h"
 
 enum { EDGE = 512 }; /* of squares on the diagonal, at most */
 
@@ -32,25 +32,9 @@ static blas_operands block(const triangle *t, int64_t row, int64_t rows,
     return o;
 }
 
-/* C = square + beta C for so many elements. */
-static void join(hr_type type, void *c, const void *square, int64_t count,
-                 hr_scalar beta)
-{
-    for (int64_t i = 0; i < count; i++) {
-        number x = number_get(type, square, i);
-        if (!number_is_zero(beta)) {
-            const number old = number_times(beta, number_get(type, c, i));
-            x.re += old.re;
-            x.im += old.im;
-        }
-        number_put(type, c, i, x);
-    }
-}
-
 static hr_status do_square(const triangle *t, int64_t first, int64_t count)
 {
     const hr_type type = t->call->symbol->type;
-    const size_t element = hr_type_size(type);
     hr_status status = HR_OK;
     const blas_operands o = block(t, first, count, first, count, &status);
     if (status == HR_OK) {
@@ -58,14 +42,15 @@ static hr_status do_square(const triangle *t, int64_t first, int64_t count)
             t->context, t->call->alpha, o.a, o.b, hr_real(0.0),
             hr_matrix_column_major(t->square, type, count, count, 0), NULL);
     }
-    for (int64_t j = 0; j < count && status == HR_OK; j++) {
+    for (int64_t j = first; j < first + count && status == HR_OK; j++) {
         const bool upper = t->call->part == BLAS_UPPER;
-        const int64_t row = upper ? 0 : j;
-        const int64_t rows = upper ? j + 1 : count - j;
-        const int64_t at = row + j * t->call->ldc;
-        join(type, (char *)o.c.data + (size_t)at * element,
-             (char *)t->square + (size_t)(row + j * count) * element, rows,
-             t->call->beta);
+        const int64_t end = upper ? j + 1 : first + count;
+        for (int64_t i = upper ? first : j; i < end; i++) {
+            blas_update(
+                type, t->call->c, i + j * t->call->ldc,
+                blas_get(type, t->square, i - first + (j - first) * count),
+                t->call->beta);
+        }
     }
     return status;
 }
@@ -90,19 +75,16 @@ static hr_status do_triangle(const triangle *t, int64_t first, int64_t count)
                            : status;
 }
 
-hr_status blas_triangle(hr_context *context, const blas_call *call,
-                        const blas_operands *operands)
+const char *blas_triangle(hr_context *context, const blas_call *call,
+                          const blas_operands *operands)
 {
     const int64_t edge = call->n < EDGE ? call->n : EDGE;
     triangle t = {context, call, operands, NULL};
-    if (call->n == 0) {
-        return HR_OK;
-    }
     t.square = malloc((size_t)(edge * edge) * hr_type_size(call->symbol->type));
     if (t.square == NULL) {
-        return HR_ERROR_OUT_OF_MEMORY;
+        return "no memory for a square on the diagonal";
     }
     hr_status status = do_triangle(&t, 0, call->n);
     free(t.square);
-    return status;
+    return status == HR_OK ? NULL : hr_last_error();
 }

@@ -4,9 +4,10 @@
 
 #include "blas/engine.h"
 
-/* A call for a triangle of C (gemmt): squares beside the diagonal are products,
- * and small ones on it are taken out of a product of their own. */
-hr_status blas_triangle(hr_context *context, const blas_call *call,
-                        const blas_operands *operands);
+/* A call for a triangle of C (gemmt), of one row or more: squares beside the
+ * diagonal are products, and small ones on it are taken out of a product of
+ * their own. NULL, or why it failed. */
+const char *blas_triangle(hr_context *context, const blas_call *call,
+                          const blas_operands *operands);
 
 #endif

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # reference.sh LIBRARY FOLDER: the test programs of the reference BLAS, level 3
-# in Fortran and C, all in turns with LIBRARY preloaded, and in the place of
-# libblas.so.3, found in FOLDER.
+# in Fortran and C, with LIBRARY preloaded, and some with it in the place of
+# libblas.so.3; libheadrace.so is in FOLDER.
 set -u
 library=$1 libheadrace=$2
 programs=$(dirname "$(ls /usr/lib/*/blas/xblat3s 2>/dev/null)") || programs=.

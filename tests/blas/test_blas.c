@@ -335,14 +335,14 @@ static void other_names(void)
 
 /* ---- rules */
 
-static int told; /* the position that xerbla_ was told last */
+static plain_int told; /* the position that xerbla_ was told last */
 static char told_of[32];
 
 void xerbla_(const char *name, const plain_int *position, size_t length);
 
 void xerbla_(const char *name, const plain_int *position, size_t length)
 {
-    memcpy(&told, position, sizeof told); /* little-endian, either width */
+    told = *position;
     snprintf(told_of, sizeof told_of, "%.*s", (int)length, name);
 }
 
@@ -381,7 +381,7 @@ static void rules_of_c(void)
     double a[64] = {0}, c[64] = {7};
     told = -1;
     cblas_dgemm(100, 111, 111, 2, 2, 2, 1, a, 2, a, 2, 1, c, 2);
-    CHECK(told == 1 || told == 2);
+    CHECK(told == 1);
     cblas_dgemm(BY_ROWS, 110, 111, 2, 2, 2, 1, a, 2, a, 2, 1, c, 2);
     CHECK(told == 2);
     cblas_dgemm(BY_ROWS, 111, 111, -1, 2, 2, 1, a, 2, a, 2, 1, c, 2);

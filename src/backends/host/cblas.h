@@ -52,8 +52,15 @@ bool hri_cblas_find(hri_cblas *cblas);
  * m, n, k and alpha are not 0. */
 bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm);
 
-/* OpenBLAS opened so that it uses what this CPU has; any other library just
- * opened. NULL when it cannot be: dlerror says why. */
+/* OpenBLAS opened so that it uses what this CPU has, unless it is loaded
+ * already; any other library just opened. NULL when it cannot be: dlerror says
+ * why. */
 void *hri_openblas_open(const char *name);
+
+/* Replace functions that are of an OpenBLAS by those of copies of it with other
+ * core types, where these suit the CPU better. cores: "SkylakeX", or "Haswell,
+ * SkylakeX for double". False and nothing done when it is none. */
+bool hri_openblas_suit(void *library, hri_cblas *cblas, char *cores,
+                       size_t bytes);
 
 #endif

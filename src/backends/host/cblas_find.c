@@ -35,14 +35,12 @@ typedef enum verdict { SOMETHING_ELSE, UNUSABLE, USABLE } verdict;
 /* Functions of each vendor that tell who it is, used here and forgotten. */
 typedef struct openblas_symbols {
     const char *(*config)(void);
-    const char *(*corename)(void);
     int (*get_threads)(void);
     void (*set_threads)(int);
 } openblas_symbols;
 
 static const hri_symbol openblas_table[] = {
     {"openblas_get_config", offsetof(openblas_symbols, config), true},
-    {"openblas_get_corename", offsetof(openblas_symbols, corename), true},
     {"openblas_get_num_threads", offsetof(openblas_symbols, get_threads), true},
     {"openblas_set_num_threads", offsetof(openblas_symbols, set_threads), true},
 };
@@ -89,24 +87,24 @@ static verdict know_openblas(void *library, hri_cblas *cblas)
     static const char *const variables[] = {
         "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", NULL};
     openblas_symbols s;
-    if (hri_library_resolve(library, "", openblas_table, 4, &s) != HR_OK) {
+    if (hri_library_resolve(library, "", openblas_table, 3, &s) != HR_OK) {
         return SOMETHING_ELSE;
     }
     if (strstr(s.config(), "USE64BITINT") != NULL) {
         return UNUSABLE;
     }
-    char version[32] = "";
-    sscanf(s.config(), "OpenBLAS %31s", version);
-    snprintf(cblas->name, sizeof cblas->name, "OpenBLAS %s %s%s", version,
-             s.corename(),
-             getenv("OPENBLAS_CORETYPE") != NULL ? " by OPENBLAS_CORETYPE"
-                                                 : "");
     cblas->conj_no_trans = true;
     /* It counts CPUs but does not look at a container's quota of them. */
     int cpus = (int)hri_cpu_count();
     if (s.get_threads() > cpus && !user_chose(variables)) {
         s.set_threads(cpus);
     }
+    char version[32] = "", cores[48] = "";
+    sscanf(s.config(), "OpenBLAS %31s", version);
+    if (!hri_openblas_suit(library, cblas, cores, sizeof cores)) {
+        return SOMETHING_ELSE;
+    }
+    snprintf(cblas->name, sizeof cblas->name, "OpenBLAS %s %s", version, cores);
     return USABLE;
 }
 

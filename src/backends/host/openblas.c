@@ -1,137 +1,230 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenBLAS, opened so that it uses what this CPU has.
+/* OpenBLAS, opened so that it uses what this CPU has (core.h).
  *
- * A build for many CPUs picks its kernels, the core type, when it is loaded,
- * from a list of models. A CPU newer than the list gets kernels of an older one
- * (0.3.21, Debian 12: Haswell's), although it runs all of AVX-512: half the
- * speed where vector units are 512 bits wide, 160 against 350 GFLOP/s in f32 on
- * two cores. Only the environment variable OPENBLAS_CORETYPE changes that, and
- * only before loading. So: load, ask which core type it took, and if the CPU
- * can do better and the user has not chosen, unload, set the variable, load
- * again, unset it.
+ * Only the environment variable OPENBLAS_CORETYPE changes its core type, and
+ * only while it is loaded. So: load, ask which core type it took, and if the
+ * CPU can do better and the user has not chosen, unload it and load it again
+ * with another. Unloading is safe just then: the pthreads build joins its
+ * threads and takes back its fork handlers as it goes; the OpenMP build has no
+ * threads before its first product (after one, unloading it crashes). Seen with
+ * both builds of 0.3.21, loaded a dozen times over.
  *
- * Asking first, instead of setting the variable at once, leaves newer versions
- * to their better judgement, and the environment, which other threads may be
- * reading, mostly alone. Unloading is safe just then: the pthreads build joins
- * its threads and takes back its fork handlers as it goes; the OpenMP build has
- * no threads before its first product (after one, unloading it crashes); and
- * if someone else has opened the library meanwhile, it stays, as it is. Seen
- * with both builds of 0.3.21, loaded a dozen times over.
- *
- * Measured with 0.3.21 on an EPYC of the Zen 4 kind, which it knows (it takes
- * Cooperlake) and whose vector units are 256 bits wide, so that little depends
- * on it; one core, GFLOP/s, 2048^3 then 6144^3, November 2026:
- *
- *                  f32            f64
- *     SkylakeX     98.2  100.9    50.6  52.0
- *     Cooperlake  100.9  101.3    52.4  52.5
- *     Zen         100.9   99.6    49.3  49.2
- *     Haswell     106.0  101.6    49.8  48.8
- */
+ * What someone else has loaded stays as it is, and so does what suits one type
+ * and not another: a copy of the file is loaded beside it, which has a core
+ * type and threads of its own. */
+#define _GNU_SOURCE /* RTLD_DEEPBIND, memfd_create, dladdr */
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "backends/host/cblas.h"
+#include "backends/host/core.h"
+#include "base/library.h"
 
-/* What OpenBLAS's core types need of the CPU. A name that is not here is newer
- * than this list, and so is the library that uses it: it is trusted. */
-typedef enum level { BASELINE, AVX2, AVX512, TRUSTED } level;
+/* Of OpenBLAS, used here and forgotten. */
+typedef struct own_symbols {
+    const char *(*core)(void);
+    int (*get_threads)(void);
+    void (*set_threads)(int);
+} own_symbols;
 
-static const struct {
-    const char *name;
-    level level;
-} cores[] = {
-    {"Katmai", BASELINE},
-    {"Coppermine", BASELINE},
-    {"Northwood", BASELINE},
-    {"Prescott", BASELINE},
-    {"Banias", BASELINE},
-    {"Atom", BASELINE},
-    {"Core2", BASELINE},
-    {"Penryn", BASELINE},
-    {"Dunnington", BASELINE},
-    {"Nehalem", BASELINE},
-    {"Athlon", BASELINE},
-    {"Opteron", BASELINE},
-    {"Barcelona", BASELINE},
-    {"Opteron_SSE3", BASELINE},
-    {"Nano", BASELINE},
-    {"Bobcat", BASELINE},
-    {"Sandybridge", BASELINE},
-    {"Bulldozer", BASELINE},
-    {"Piledriver", BASELINE},
-    {"Steamroller", BASELINE},
-    {"Excavator", AVX2},
-    {"Haswell", AVX2},
-    {"Zen", AVX2},
-    {"SkylakeX", AVX512},
+static const hri_symbol own_table[] = {
+    {"openblas_get_corename", offsetof(own_symbols, core), true},
+    {"openblas_get_num_threads", offsetof(own_symbols, get_threads), true},
+    {"openblas_set_num_threads", offsetof(own_symbols, set_threads), true},
 };
 
-static level level_of(const char *core)
+static bool is_openblas(void *library, own_symbols *s)
 {
-    for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++) {
-        if (strcmp(core, cores[i].name) == 0) {
-            return cores[i].level;
-        }
-    }
-    return TRUSTED;
+    return hri_library_resolve(library, "", own_table, 3, s) == HR_OK;
 }
 
-static level cpu_level(void)
+/* ---- with another core type */
+
+/* Variables with one more before them. Never freed: another thread may have
+ * begun to read them. */
+typedef struct environment {
+    struct environment *older;
+    char core[48];
+    char *variables[];
+} environment;
+
+static environment *environments; /* so that they are not lost */
+
+static environment *environment_with(const char *core)
 {
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512cd")) {
-        return AVX512;
+    size_t count = 0;
+    while (environ != NULL && environ[count] != NULL) {
+        count++;
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return AVX2;
+    environment *e = malloc(sizeof *e + (count + 2) * sizeof(char *));
+    if (e == NULL) {
+        return NULL;
     }
-#endif
-    return BASELINE;
+    snprintf(e->core, sizeof e->core, "OPENBLAS_CORETYPE=%s", core);
+    e->variables[0] = e->core;
+    for (size_t i = 0; i < count; i++) {
+        e->variables[i + 1] = environ[i];
+    }
+    e->variables[count + 1] = NULL;
+    e->older = environments;
+    environments = e;
+    return e;
 }
 
-/* The core type to ask for instead of the one that library chose; NULL when its
- * choice stands. SkylakeX, and not a later one: every version that has AVX-512
- * kernels knows it, any CPU with these five extensions runs it, and later ones
- * differ in bfloat16 alone. */
-static const char *better_core(void *library)
+/* dlopen with OPENBLAS_CORETYPE. setenv would change, or free, what other
+ * threads may be reading. */
+static void *open_with(const char *path, int flags, const char *core)
 {
-    const char *(*corename)(void) = NULL;
-    void *symbol = dlsym(library, "openblas_get_corename");
-    memcpy(&corename, &symbol, sizeof corename);
-    if (corename == NULL || getenv("OPENBLAS_CORETYPE") != NULL) {
+    char **before = environ;
+    environment *with = environment_with(core);
+    if (with == NULL) {
         return NULL;
     }
-    level cpu = cpu_level();
-    if (level_of(corename()) >= cpu) {
-        return NULL;
+    environ = with->variables;
+    void *library = dlopen(path, flags);
+    if (environ == with->variables) {
+        environ = before;
+    } else { /* someone has set a variable meanwhile, which is to stay */
+        unsetenv("OPENBLAS_CORETYPE");
     }
-    return cpu == AVX512 ? "SkylakeX" : "Haswell";
+    return library;
 }
 
 void *hri_openblas_open(const char *name)
 {
-    /* Loaded already by someone else, who may be using it: take it as it is. */
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (library != NULL) {
-        return library;
+        return library; /* of someone else, who may be using it */
     }
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        return NULL;
+    own_symbols s;
+    if (library == NULL || getenv("OPENBLAS_CORETYPE") != NULL ||
+        !is_openblas(library, &s)) {
+        return library;
     }
-    const char *core = better_core(library);
-    if (core == NULL) {
+    /* What suits double is what suits most CPUs in all types. */
+    const char *wish = hri_core_wish(hri_cpu_here(), HR_F64, s.core());
+    if (wish == NULL) {
         return library;
     }
     dlclose(library);
-    setenv("OPENBLAS_CORETYPE", core, 1);
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    unsetenv("OPENBLAS_CORETYPE");
+    library = open_with(name, RTLD_NOW | RTLD_LOCAL, wish);
+    return library != NULL ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* ---- a copy beside it */
+
+/* Fill the file `to` with what is in `path`. */
+static bool copy_file(const char *path, int to)
+{
+    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat s;
+    bool whole = from >= 0 && fstat(from, &s) == 0;
+    for (off_t left = whole ? s.st_size : 0; left > 0 && whole;) {
+        const ssize_t moved = sendfile(to, from, NULL, (size_t)left);
+        whole = moved > 0;
+        left -= moved;
+    }
+    if (from >= 0) {
+        close(from);
+    }
+    return whole;
+}
+
+/* The sanitizers end a process that asks for RTLD_DEEPBIND. */
+static bool may_bind_to_itself(void)
+{
+    return dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace") == NULL;
+}
+
+/* The library that `function` is in once more, from a file in memory, bound to
+ * its own symbols. The file stays open, so that no later one gets its name;
+ * NULL when there cannot be one, as where /proc is missing. */
+static void *open_copy(const void *function, const char *core)
+{
+    Dl_info info;
+    char path[32];
+    own_symbols s;
+    if (!may_bind_to_itself() || dladdr(function, &info) == 0) {
+        return NULL;
+    }
+    const int file = memfd_create("openblas", MFD_CLOEXEC);
+    void *library = NULL;
+    if (file >= 0 && copy_file(info.dli_fname, file)) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        library = open_with(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, core);
+    }
+    if (library != NULL &&
+        (!is_openblas(library, &s) || strcmp(s.core(), core) != 0)) {
+        dlclose(library); /* it does not know that core type */
+        library = NULL;
+    }
+    if (library == NULL && file >= 0) {
+        close(file);
+    }
     return library;
+}
+
+/* Take the functions `gemms` from a copy with this core type; false: they stay.
+ */
+static bool take(const own_symbols *own, const char *core,
+                 const hri_symbol *gemms, size_t count, hri_cblas *cblas)
+{
+    own_symbols s;
+    void *function = NULL;
+    memcpy(&function, &own->core, sizeof function);
+    void *copy = core != NULL ? open_copy(function, core) : NULL;
+    if (copy == NULL || !is_openblas(copy, &s) ||
+        hri_library_resolve(copy, "", gemms, count, cblas) != HR_OK) {
+        return false;
+    }
+    s.set_threads(own->get_threads());
+    return true;
+}
+
+bool hri_openblas_suit(void *library, hri_cblas *cblas, char *cores,
+                       size_t bytes)
+{
+    enum { BUT_DOUBLE = 3, ALL };
+    static const hri_symbol gemms[ALL] = {
+        {"cblas_sgemm", offsetof(hri_cblas, sgemm), true},
+        {"cblas_cgemm", offsetof(hri_cblas, cgemm), true},
+        {"cblas_zgemm", offsetof(hri_cblas, zgemm), true},
+        {"cblas_dgemm", offsetof(hri_cblas, dgemm), true},
+    };
+    own_symbols own;
+    if (!is_openblas(library, &own)) {
+        return false;
+    }
+    const char *core = own.core();
+    if (getenv("OPENBLAS_CORETYPE") != NULL) {
+        snprintf(cores, bytes, "%s by OPENBLAS_CORETYPE", core);
+        return true;
+    }
+    const hri_cpu cpu = hri_cpu_here();
+    const char *most = hri_core_wish(cpu, HR_F32, core);
+    const char *of_double = hri_core_wish(cpu, HR_F64, core);
+    const bool alike =
+        most != NULL && of_double != NULL && strcmp(most, of_double) == 0;
+    if (!take(&own, most, gemms, alike ? ALL : BUT_DOUBLE, cblas)) {
+        most = core;
+    }
+    if (alike) {
+        of_double = most;
+    } else if (!take(&own, of_double, gemms + BUT_DOUBLE, 1, cblas)) {
+        of_double = core;
+    }
+    if (strcmp(most, of_double) == 0) {
+        snprintf(cores, bytes, "%s", most);
+    } else {
+        snprintf(cores, bytes, "%s, %s for double", most, of_double);
+    }
+    return true;
 }

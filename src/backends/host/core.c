@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* A build of OpenBLAS for many CPUs picks its kernels, the core type, from a
+ * list of models. A CPU newer than the list gets kernels of an older one
+ * (0.3.21, Debian 12: Haswell's), although it runs all of AVX-512: half the
+ * speed where vector units are 512 bits wide, 160 against 350 GFLOP/s in f32 on
+ * two cores.
+ *
+ * Where they are 256 bits wide, in a Zen 4, both kinds of kernels can keep them
+ * busy, and which does better depends on the type. GFLOP/s of two of its cores
+ * (an EPYC), 0.3.21, best of five products in two runs, November 2026; 0.3.31
+ * the same within noise:
+ *
+ *                 f32, 4096^3  f64, 3072^3  c32, 2560^3  c64, 2048^3
+ *     Haswell        217 212      101 100      220 217      109 106
+ *     Zen            214 217       98  99      216 213      109 105
+ *     SkylakeX       211 205      108 103      211 208       99  99
+ *     Cooperlake     206 206      106 103      213 207       99 100 */
+#include "backends/host/core.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
+/* What OpenBLAS's core types need of the CPU. A name that is not here is newer
+ * than this list, and so is the library that uses it: it is trusted. */
+typedef enum level { BASELINE, AVX2, AVX512, TRUSTED } level;
+
+static const struct {
+    const char *name;
+    level level;
+} cores[] = {
+    {"Katmai", BASELINE},
+    {"Coppermine", BASELINE},
+    {"Northwood", BASELINE},
+    {"Prescott", BASELINE},
+    {"Banias", BASELINE},
+    {"Atom", BASELINE},
+    {"Core2", BASELINE},
+    {"Penryn", BASELINE},
+    {"Dunnington", BASELINE},
+    {"Nehalem", BASELINE},
+    {"Athlon", BASELINE},
+    {"Opteron", BASELINE},
+    {"Barcelona", BASELINE},
+    {"Opteron_SSE3", BASELINE},
+    {"Nano", BASELINE},
+    {"Bobcat", BASELINE},
+    {"Sandybridge", BASELINE},
+    {"Bulldozer", BASELINE},
+    {"Piledriver", BASELINE},
+    {"Steamroller", BASELINE},
+    {"Excavator", AVX2},
+    {"Haswell", AVX2},
+    {"Zen", AVX2},
+    {"SkylakeX", AVX512},
+};
+
+static level level_of(const char *core)
+{
+    for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++) {
+        if (strcmp(core, cores[i].name) == 0) {
+            return cores[i].level;
+        }
+    }
+    return TRUSTED;
+}
+
+#ifdef __x86_64__
+/* AMD's family 25; its next, 26, has units of 512 bits. */
+static bool is_family_25(void)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid(0, &a, &b, &c, &d) == 0 || b != signature_AMD_ebx ||
+        __get_cpuid(1, &a, &b, &c, &d) == 0) {
+        return false;
+    }
+    return (a >> 8 & 0xf) + (a >> 20 & 0xff) == 25;
+}
+#endif
+
+hri_cpu hri_cpu_here(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd")) {
+        return is_family_25() ? HRI_CPU_HALVES : HRI_CPU_AVX512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        return HRI_CPU_AVX2;
+    }
+#endif
+    return HRI_CPU_BASELINE;
+}
+
+/* SkylakeX, and not a later one: every version that has AVX-512 kernels knows
+ * it, any CPU with these five extensions runs it, and later ones differ in
+ * bfloat16 alone. */
+const char *hri_core_wish(hri_cpu cpu, hr_type type, const char *chosen)
+{
+    const level here = level_of(chosen);
+    if (cpu == HRI_CPU_BASELINE) {
+        return NULL;
+    }
+    if (cpu == HRI_CPU_AVX2 || (cpu == HRI_CPU_HALVES && type != HR_F64)) {
+        const bool other = cpu == HRI_CPU_AVX2 ? here < AVX2 : here != AVX2;
+        return other ? "Haswell" : NULL;
+    }
+    return here < AVX512 ? "SkylakeX" : NULL;
+}

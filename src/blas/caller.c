@@ -42,9 +42,14 @@ static const void *base_of(const void *address)
                                                           : NULL;
 }
 
-/* Whether it is ours, or of the library for the other width, of whatever name
- * the file was loaded by. */
-static bool is_own(const void *function)
+/* What a library has that is no BLAS of its own: ours, for either width, and
+ * Julia's switchboard, which passes calls on to what stands behind it, us among
+ * others. */
+static const char *const markers[] = {"headrace_blas_is_here", "lbt_forward",
+                                      NULL};
+
+/* Whether it passes calls on, of whatever name the file was loaded by. */
+static bool passes_on(const void *function)
 {
     const void *base = base_of(function);
     if (base == base_of(&headrace_blas_is_here)) {
@@ -53,19 +58,21 @@ static bool is_own(const void *function)
     void *library = base != NULL
                         ? dlopen(file_of(function), RTLD_LAZY | RTLD_NOLOAD)
                         : NULL;
-    const void *marker =
-        library != NULL ? dlsym(library, "headrace_blas_is_here") : NULL;
-    const bool own = marker != NULL && base_of(marker) == base;
+    bool passes = false;
+    for (const char *const *m = markers; library != NULL && *m != NULL; m++) {
+        const void *marker = dlsym(library, *m);
+        passes |= marker != NULL && base_of(marker) == base;
+    }
     if (library != NULL) {
         dlclose(library); /* it was there before, and stays */
     }
-    return own;
+    return passes;
 }
 
 static void *look_in(void *library, const char *name)
 {
     void *found = library != NULL ? dlsym(library, name) : NULL;
-    return found != NULL && !is_own(found) ? found : NULL;
+    return found != NULL && !passes_on(found) ? found : NULL;
 }
 
 /* ---- what is loaded */
@@ -123,7 +130,7 @@ static void *look_in_loaded(const char *name)
 static void *look_in_program(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
-    if (found == NULL || is_own(found)) {
+    if (found == NULL || passes_on(found)) {
         return look_in_loaded(name);
     }
     (void)dlopen(file_of(found), RTLD_LAZY | RTLD_NOLOAD); /* it stays */
@@ -176,7 +183,7 @@ static void *look_in_chosen(const char *file, const char *name)
 void *blas_find_used(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
-    return found != NULL && !is_own(found) ? found : NULL;
+    return found != NULL && !passes_on(found) ? found : NULL;
 }
 
 void *blas_find_loaded(const char *name)
@@ -185,12 +192,32 @@ void *blas_find_loaded(const char *name)
     return found != NULL ? found : look_in_loaded(name);
 }
 
+/* Where names without a suffix have 64-bit integers, "dgemm_" is what OpenBLAS
+ * calls "dgemm_64_", as it is in Julia and many other programs; NULL: there is
+ * no other name. */
+static const char *other_name(const char *name, char *room, size_t bytes)
+{
+#ifdef BLAS_PLAIN_64
+    if (strstr(name, "64") == NULL &&
+        snprintf(room, bytes, "%s64_", name) < (int)bytes) {
+        return room;
+    }
+#else
+    (void)name, (void)room, (void)bytes;
+#endif
+    return NULL;
+}
+
 void *blas_find(const char *name)
 {
+    char room[64];
+    const char *const spelled[] = {name, other_name(name, room, sizeof room)};
     const char *library = getenv("HEADRACE_BLAS_LIBRARY");
-    if (library != NULL && library[0] != '\0') {
-        return look_in_chosen(library, name);
+    const bool chosen = library != NULL && library[0] != '\0';
+    void *found = NULL;
+    for (int i = 0; i < 2 && spelled[i] != NULL && found == NULL; i++) {
+        found = chosen ? look_in_chosen(library, spelled[i])
+                       : look_in_program(spelled[i]);
     }
-    void *found = look_in_program(name);
-    return found != NULL ? found : look_in_system(name);
+    return found != NULL || chosen ? found : look_in_system(name);
 }

@@ -12,6 +12,7 @@
 #include "blas/element.h"
 #include "blas/engine.h"
 #include "blas/log.h"
+#include "blas/triangle.h"
 
 /* Products below which no call is looked at: 0.27 GFLOP, some milliseconds. */
 static const double usual_least = 512.0 * 512.0 * 512.0;
@@ -158,13 +159,15 @@ static double plan(hr_context *context, const blas_call *call)
     wait_for_processors(call->symbol->type);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     const blas_operands o = blas_operands_of(call);
+    if (call->part != BLAS_ALL) {
+        return blas_triangle_seconds(context, call, &o);
+    }
     hr_status status = hr_gemm_plan(context, call->alpha, o.a, o.b, call->beta,
                                     o.c, NULL, &report);
     return status == HR_OK ? report.seconds : -1.0;
 }
 
-/* Seconds on accelerators; negative: they cannot. A triangle's are those of the
- * whole, for which it makes up by more, smaller calls. */
+/* Seconds on accelerators; negative: they cannot. */
 static double planned_seconds(hr_context *context, const blas_call *call)
 {
     foreseen f = {call->symbol->type,

@@ -75,6 +75,32 @@ static hr_status do_triangle(const triangle *t, int64_t first, int64_t count)
                            : status;
 }
 
+/* Of `count` rows and columns; negative when one of the products cannot be.
+ * Those of each size are alike but for a row. */
+static double seconds_of(const triangle *t, int64_t count)
+{
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    hr_status status = HR_OK;
+    const int64_t half = count / 2, rest = count - half;
+    const bool small = count <= EDGE;
+    const blas_operands o = small ? block(t, 0, count, 0, count, &status)
+                                  : block(t, 0, half, half, rest, &status);
+    const hr_scalar beta = small ? hr_real(0.0) : t->call->beta;
+    if (status == HR_OK) {
+        status = hr_gemm_plan(t->context, t->call->alpha, o.a, o.b, beta, o.c,
+                              NULL, &report);
+    }
+    const double both = small ? 0.0 : 2.0 * seconds_of(t, rest);
+    return status == HR_OK && both >= 0.0 ? report.seconds + both : -1.0;
+}
+
+double blas_triangle_seconds(hr_context *context, const blas_call *call,
+                             const blas_operands *operands)
+{
+    const triangle t = {context, call, operands, NULL};
+    return seconds_of(&t, call->n);
+}
+
 const char *blas_triangle(hr_context *context, const blas_call *call,
                           const blas_operands *operands)
 {

@@ -10,4 +10,8 @@
 const char *blas_triangle(hr_context *context, const blas_call *call,
                           const blas_operands *operands);
 
+/* What its products take as planned; negative: they cannot be. */
+double blas_triangle_seconds(hr_context *context, const blas_call *call,
+                             const blas_operands *operands);
+
 #endif

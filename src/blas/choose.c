@@ -261,12 +261,11 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     }
     const double ahead = (double)atomic_load(&waiting);
     const double ratio = v->planned * (1.0 + ahead) / v->own;
-    bool go = ratio < faster;
-    if (is_turn_of_other(ratio)) {
-        go = !go;
-    }
-    if (!go) {
-        v->why = ahead > 0.0 ? "accelerators are at work for others" : NULL;
+    const bool turn = is_turn_of_other(ratio);
+    if ((ratio < faster) == turn) { /* it stays */
+        v->why = turn          ? "to see again what that takes"
+                 : ahead > 0.0 ? "accelerators are at work for others"
+                               : NULL;
         return NULL;
     }
     return context;

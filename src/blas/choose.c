@@ -69,6 +69,16 @@ __attribute__((constructor)) static void read_settings(void)
     state.least = usual_least;
     if (end != NULL && *end == '\0' && flops >= 0.0) {
         state.least = flops / 2.0;
+    } else if (end != NULL) {
+        blas_log("HEADRACE_BLAS_MIN_FLOPS is \"%.64s\", which is no number of "
+                 "operations: %.3g it is",
+                 least, 2.0 * usual_least);
+    }
+    if (force != NULL && force[0] != '\0' && strcmp(force, "0") != 0 &&
+        !state.forced) {
+        blas_log("HEADRACE_BLAS_FORCE is \"%.64s\", and not 1: no call is "
+                 "forced",
+                 force);
     }
     if (state.forced) {
         state.least = 0.0;
@@ -336,7 +346,7 @@ void blas_stayed(const blas_call *call, const blas_verdict *verdict,
     if (!verdict->failed) {
         blas_log_call(call, BLAS_STAYED, seconds, verdict);
     }
-    if (!verdict->shared) {
+    if (!verdict->shared && !blas_engine_is_opening()) {
         learn(call, seconds);
     }
 }

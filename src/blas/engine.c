@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sigaltstack */
 #include "blas/engine.h"
 
 #include <pthread.h>
@@ -49,9 +50,12 @@ static void end_opening(void)
 static void *open_context(void *unused)
 {
     hr_context *context = NULL;
+    stack_t stack; /* for signals: LLVM, in drivers of OpenCL, has its own */
     const double start = blas_now();
-    hr_status status = hr_context_create(NULL, &context);
     (void)unused;
+    (void)sigaltstack(NULL, &stack);
+    hr_status status = hr_context_create(NULL, &context);
+    (void)sigaltstack(&stack, NULL);
     if (status == HR_OK) {
         blas_log("accelerators opened in %.3g s", blas_now() - start);
         (void)atexit(blas_choose_end); /* before libraries end that it uses */
@@ -95,6 +99,14 @@ hr_context *blas_engine(bool wait)
     hr_context *context = engine.phase == OPEN ? engine.context : NULL;
     pthread_mutex_unlock(&engine.lock);
     return context;
+}
+
+bool blas_engine_is_opening(void)
+{
+    pthread_mutex_lock(&engine.lock);
+    const bool opening = engine.phase == OPENING;
+    pthread_mutex_unlock(&engine.lock);
+    return opening;
 }
 
 void blas_engine_begin(void)

@@ -8,6 +8,9 @@
 /* Begin to open it, on a thread of its own. Any thread. */
 void blas_engine_begin(void);
 
+/* While it is being opened, which takes processors from calls. Any thread. */
+bool blas_engine_is_opening(void);
+
 /* The context; NULL while it is not open, or cannot be. wait: until that is
  * known, or ten seconds. A process that was forked from one that had begun has
  * none: threads and drivers do not come along. Any thread. */

@@ -37,9 +37,12 @@ void *blas_find_place(uint64_t place) HIDDEN;
 void *blas_find_place(uint64_t place)
 {
     void *found = blas_find(names[place]);
-    if (found == NULL) { /* as the loader would have said */
-        fprintf(stderr, "headrace: there is no BLAS that has %s\n",
-                names[place]);
+    if (found == NULL) { /* the program ends, as the loader would have it */
+        const char *library = getenv("HEADRACE_BLAS_LIBRARY");
+        const bool chosen = library != NULL && library[0] != '\0';
+        fprintf(stderr, "headrace: there is no BLAS that has %s%s%s\n",
+                names[place], chosen ? ": HEADRACE_BLAS_LIBRARY is " : "",
+                chosen ? library : "");
         abort();
     }
     __atomic_store_n(&blas_places[place], found, __ATOMIC_RELEASE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "blas/log.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,44 +32,58 @@ static void print_summary(void)
     pthread_mutex_lock(&state.lock);
     for (int i = 0; i < 3; i++) {
         if (state.of[i].count > 0) {
-            fprintf(where(),
-                    "headrace: %-12s %8llu calls, %.3f s, %.1f GFLOP/s\n",
-                    fates[i], (unsigned long long)state.of[i].count,
-                    state.of[i].seconds,
-                    1e-9 * state.of[i].flops / state.of[i].seconds);
+            fprintf(where(), "headrace: %-12s %8llu calls, %.3f s", fates[i],
+                    (unsigned long long)state.of[i].count, state.of[i].seconds);
+            if (i != BLAS_FELL_BACK && state.of[i].seconds > 0.0) {
+                fprintf(where(), ", %.1f GFLOP/s",
+                        1e-9 * state.of[i].flops / state.of[i].seconds);
+            }
+            (void)fputc('\n', where());
         }
     }
     (void)fflush(where());
     pthread_mutex_unlock(&state.lock);
 }
 
-/* A word of the list, of so many bytes. */
-static void read_word(const char *word, size_t length)
+static void open_file(const char *path)
+{
+    state.file = fopen(path, "ae");
+    if (state.file == NULL) {
+        fprintf(stderr, "headrace: HEADRACE_LOG: %s: %s\n", path,
+                strerror(errno));
+    }
+}
+
+/* A word of the list, which is asked for by the user: what is not understood is
+ * said. */
+static void read_word(const char *word)
 {
     static const char file[] = "file=";
-    const size_t prefix = sizeof file - 1;
-    char path[4096];
-    const bool all = length == 1 && word[0] == '1';
-    state.calls =
-        state.calls || all || (length == 5 && strncmp(word, "calls", 5) == 0);
-    state.summary = state.summary || all ||
-                    (length == 7 && strncmp(word, "summary", 7) == 0);
-    if (length > prefix && length - prefix < sizeof path &&
-        strncmp(word, file, prefix) == 0) {
-        memcpy(path, word + prefix, length - prefix);
-        path[length - prefix] = '\0';
-        state.file = fopen(path, "ae");
+    const bool all = strcmp(word, "1") == 0;
+    const bool calls = all || strcmp(word, "calls") == 0;
+    const bool summary = all || strcmp(word, "summary") == 0;
+    state.calls |= calls;
+    state.summary |= summary;
+    if (strncmp(word, file, sizeof file - 1) == 0) {
+        open_file(word + sizeof file - 1);
+    } else if (!calls && !summary && strcmp(word, "0") != 0) {
+        fprintf(stderr,
+                "headrace: HEADRACE_LOG has \"%s\"; there are calls, summary, "
+                "1 for both, and file=PATH\n",
+                word);
     }
 }
 
 static void begin(void)
 {
-    const char *list = getenv("HEADRACE_LOG");
-    while (list != NULL && *list != '\0') {
-        const size_t length = strcspn(list, ",");
-        read_word(list, length);
-        list += length + (list[length] == ',');
+    const char *setting = getenv("HEADRACE_LOG");
+    char *list = setting != NULL ? strdup(setting) : NULL;
+    char *rest = NULL;
+    for (char *word = list != NULL ? strtok_r(list, ",", &rest) : NULL;
+         word != NULL; word = strtok_r(NULL, ",", &rest)) {
+        read_word(word);
     }
+    free(list);
     if (state.summary) {
         (void)atexit(print_summary);
     }

@@ -35,6 +35,18 @@ expect 'no memory' 'dgemm_ NN 160 .*: falls back, .*: gemm: .* bytes' \
 expect 'no accelerator' 'no accelerators: .*nonsense' \
     HEADRACE_BLAS_FORCE=1 HEADRACE_ACCELERATORS=nonsense
 
+expect 'no number' 'HEADRACE_BLAS_MIN_FLOPS is "1e9x", which is no number' \
+    HEADRACE_BLAS_FORCE=0 HEADRACE_BLAS_MIN_FLOPS=1e9x
+expect 'no force' 'HEADRACE_BLAS_FORCE is "yes", and not 1' \
+    HEADRACE_BLAS_FORCE=yes
+
+# What of the log itself is not understood is told on the standard error.
+HEADRACE_BLAS_FORCE=0 HEADRACE_LOG="nonsense,file=$folder/none/log" "$program" \
+    >"$folder/out" 2>&1 || failed=1
+for word in 'HEADRACE_LOG has "nonsense"' 'none/log: No such file'; do
+    grep -q "$word" "$folder/out" || { echo "not told: $word"; failed=1; }
+done
+
 # What is small is not even looked at.
 rm -f "$folder/log"
 HEADRACE_BLAS_FORCE='' HEADRACE_LOG="calls,file=$folder/log" "$program" \

@@ -83,7 +83,8 @@ typedef struct hr_accelerator_info {
  *          none is, or the host is named and HEADRACE_CBLAS is no usable
  *          library; HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
  * @threads Any thread. The first call may load vendor libraries and, for that
- *          moment, set an environment variable that OpenBLAS reads. */
+ *          moment, put another array in the place of `environ`, with a
+ *          variable that OpenBLAS reads; it stays, without the variable. */
 HR_API HR_NODISCARD hr_status
 hr_context_create(const hr_context_options *options, hr_context **context);
 

@@ -43,7 +43,7 @@ static const void *base_of(const void *address)
 }
 
 /* What a library has that is no BLAS of its own: ours, for either width, and
- * Julia's switchboard, which passes calls on to what stands behind it, us among
+ * Julia's trampolines, which pass calls on to what stands behind it, us among
  * others. */
 static const char *const markers[] = {"headrace_blas_is_here", "lbt_forward",
                                       NULL};
@@ -127,11 +127,12 @@ static void *look_in_loaded(const char *name)
     return found;
 }
 
-static void *look_in_program(const char *name)
+/* In the program's own scope. */
+static void *look_in_scope(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
     if (found == NULL || passes_on(found)) {
-        return look_in_loaded(name);
+        return NULL;
     }
     (void)dlopen(file_of(found), RTLD_LAZY | RTLD_NOLOAD); /* it stays */
     return found;
@@ -166,20 +167,6 @@ static void *look_in_system(const char *name)
     return found != NULL ? found : look_in(open_beside_libc(), name);
 }
 
-/* Of the user's choice, which may be "none". */
-static void *look_in_chosen(const char *file, const char *name)
-{
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    if (strcmp(file, "none") == 0) {
-        return NULL;
-    }
-    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
-    if (library == NULL && !atomic_flag_test_and_set(&told)) {
-        fprintf(stderr, "headrace: HEADRACE_BLAS_LIBRARY: %s\n", dlerror());
-    }
-    return look_in(library, name);
-}
-
 void *blas_find_used(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
@@ -192,32 +179,59 @@ void *blas_find_loaded(const char *name)
     return found != NULL ? found : look_in_loaded(name);
 }
 
-/* Where names without a suffix have 64-bit integers, "dgemm_" is what OpenBLAS
- * calls "dgemm_64_", as it is in Julia and many other programs; NULL: there is
- * no other name. */
-static const char *other_name(const char *name, char *room, size_t bytes)
-{
 #ifdef BLAS_PLAIN_64
-    if (strstr(name, "64") == NULL &&
-        snprintf(room, bytes, "%s64_", name) < (int)bytes) {
-        return room;
+/* What is loaded under plain names has integers of 32 bits as a rule, even if
+ * it is for Headrace itself; OpenBLAS's names for 64 bits, "dgemm_64_", leave
+ * no doubt. So plain ones are taken from the program's own scope alone. */
+static void *look_in_program(const char *name)
+{
+    char longer[64];
+    void *found = NULL;
+    if (strstr(name, "64") != NULL) {
+        found = look_in_scope(name);
+        return found != NULL ? found : look_in_loaded(name);
     }
+    if (snprintf(longer, sizeof longer, "%s64_", name) < (int)sizeof longer) {
+        found = look_in_program(longer);
+    }
+    return found != NULL ? found : look_in_scope(name);
+}
 #else
-    (void)name, (void)room, (void)bytes;
+static void *look_in_program(const char *name)
+{
+    void *found = look_in_scope(name);
+    return found != NULL ? found : look_in_loaded(name);
+}
 #endif
-    return NULL;
+
+/* Of the user's choice, which may be "none". */
+static void *look_in_chosen(const char *file, const char *name)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (strcmp(file, "none") == 0) {
+        return NULL;
+    }
+    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+    if (library == NULL && !atomic_flag_test_and_set(&told)) {
+        fprintf(stderr, "headrace: HEADRACE_BLAS_LIBRARY: %s\n", dlerror());
+    }
+    void *found = look_in(library, name);
+#ifdef BLAS_PLAIN_64
+    char longer[64];
+    if (found == NULL &&
+        snprintf(longer, sizeof longer, "%s64_", name) < (int)sizeof longer) {
+        found = look_in(library, longer);
+    }
+#endif
+    return found;
 }
 
 void *blas_find(const char *name)
 {
-    char room[64];
-    const char *const spelled[] = {name, other_name(name, room, sizeof room)};
     const char *library = getenv("HEADRACE_BLAS_LIBRARY");
-    const bool chosen = library != NULL && library[0] != '\0';
-    void *found = NULL;
-    for (int i = 0; i < 2 && spelled[i] != NULL && found == NULL; i++) {
-        found = chosen ? look_in_chosen(library, spelled[i])
-                       : look_in_program(spelled[i]);
+    if (library != NULL && library[0] != '\0') {
+        return look_in_chosen(library, name);
     }
-    return found != NULL || chosen ? found : look_in_system(name);
+    void *found = look_in_program(name);
+    return found != NULL ? found : look_in_system(name);
 }

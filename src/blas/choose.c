@@ -42,7 +42,8 @@ static struct {
     double least;
     pthread_mutex_t lock; /* guards what follows */
     double rate[TYPES];   /* of the caller's own BLAS, flop/s; 0: not known */
-    double factor[TYPES]; /* what calls took over their plans; 0: 1 */
+    double factor[TYPES]; /* what calls took over their plans; 0: none
+                           * yet, taken as 1 */
     bool accelerated[TYPES]; /* there was a call */
     double passed; /* seconds of calls that were looked at and stayed */
     foreseen plans[PLANS];
@@ -126,6 +127,16 @@ static double own_seconds(const blas_call *call)
     return blas_flops(call) / (rate > 0.0 ? rate : guess(type));
 }
 
+/* Whether the last call went to the same side: threads of a BLAS look for more
+ * work for some 0.1 s after a call, on processors that the other side needs. */
+static bool is_settled(bool accelerators)
+{
+    enum { NEITHER, OWN, ACCELERATORS };
+    static atomic_int last = NEITHER;
+    const int side = accelerators ? ACCELERATORS : OWN;
+    return atomic_exchange(&last, side) == side;
+}
+
 /* The newest seen counts for a third. */
 static void blend(double *known, double seen)
 {
@@ -138,8 +149,12 @@ static void learn(const blas_call *call, double seconds)
     if (flops <= 0.0 || seconds <= 0.0) {
         return;
     }
+    const bool settled = is_settled(false) && !blas_engine_is_opening();
+    double *rate = &state.rate[call->symbol->type];
     pthread_mutex_lock(&state.lock);
-    blend(&state.rate[call->symbol->type], flops / seconds);
+    if (settled || *rate == 0.0) {
+        blend(rate, flops / seconds);
+    }
     state.passed += seconds;
     pthread_mutex_unlock(&state.lock);
 }
@@ -241,14 +256,17 @@ static hr_context *context_for(double own)
 }
 
 /* Whether a call goes the other way, so that neither is judged for ever by a
- * moment when others were at work: one of at least 16, and of so many that it
- * costs at most 1.6 per cent; none where one is twice as fast. */
-static bool is_turn_of_other(double ratio)
+ * moment when others were at work: two in a row, of at least 32, and of so many
+ * that they cost at most 1.6 per cent; none where one is twice as fast. */
+static bool is_turn_of_other(hr_type type, double ratio)
 {
-    static atomic_uint calls;
+    static atomic_uint calls[TYPES];
     const double loss = (ratio > 1.0 ? ratio : 1.0 / ratio) - 1.0;
-    const unsigned some = loss < 0.25 ? 16 : (unsigned)(64.0 * loss);
-    return loss < 1.0 && atomic_fetch_add(&calls, 1) % some == 2;
+    if (!(loss < 1.0)) {
+        return false;
+    }
+    const unsigned some = loss < 0.25 ? 32 : (unsigned)(128.0 * loss) + 1;
+    return atomic_fetch_add(&calls[type], 1) % some >= some - 2;
 }
 
 /* The context to run on; NULL: the call stays, and *why says so. */
@@ -271,7 +289,8 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     }
     const double ahead = (double)atomic_load(&waiting);
     const double ratio = v->planned * (1.0 + ahead) / v->own;
-    const bool turn = is_turn_of_other(ratio);
+    const bool turn =
+        ahead == 0.0 && is_turn_of_other(call->symbol->type, ratio);
     if ((ratio < faster) == turn) { /* it stays */
         v->why = turn          ? "to see again what that takes"
                  : ahead > 0.0 ? "accelerators are at work for others"
@@ -289,7 +308,7 @@ static void learn_factor(hr_type type, double seconds, double planned)
     double *factor = &state.factor[type];
     const double before = *factor > 0.0 ? *factor : 1.0;
     const double seen = seconds / planned * before;
-    if (state.accelerated[type]) {
+    if (is_settled(true) && state.accelerated[type]) {
         *factor = before;
         blend(factor, seen < 0.25 ? 0.25 : seen > 4.0 ? 4.0 : seen);
     }
@@ -346,7 +365,7 @@ void blas_stayed(const blas_call *call, const blas_verdict *verdict,
     if (!verdict->failed) {
         blas_log_call(call, BLAS_STAYED, seconds, verdict);
     }
-    if (!verdict->shared && !blas_engine_is_opening()) {
+    if (!verdict->shared) {
         learn(call, seconds);
     }
 }

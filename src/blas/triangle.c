@@ -76,7 +76,8 @@ static hr_status do_triangle(const triangle *t, int64_t first, int64_t count)
 }
 
 /* Of `count` rows and columns; negative when one of the products cannot be.
- * Those of each size are alike but for a row. */
+ * Those of each size are alike but for a row; what is done with their results
+ * is not counted. */
 static double seconds_of(const triangle *t, int64_t count)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
@@ -90,8 +91,11 @@ static double seconds_of(const triangle *t, int64_t count)
         status = hr_gemm_plan(t->context, t->call->alpha, o.a, o.b, beta, o.c,
                               NULL, &report);
     }
-    const double both = small ? 0.0 : 2.0 * seconds_of(t, rest);
-    return status == HR_OK && both >= 0.0 ? report.seconds + both : -1.0;
+    if (status != HR_OK || small) {
+        return status == HR_OK ? report.seconds : -1.0;
+    }
+    const double each = seconds_of(t, rest);
+    return each >= 0.0 ? report.seconds + 2.0 * each : -1.0;
 }
 
 double blas_triangle_seconds(hr_context *context, const blas_call *call,

@@ -41,8 +41,8 @@ expect 'no force' 'HEADRACE_BLAS_FORCE is "yes", and not 1' \
     HEADRACE_BLAS_FORCE=yes
 
 # What of the log itself is not understood is told on the standard error.
-HEADRACE_BLAS_FORCE=0 HEADRACE_LOG="nonsense,file=$folder/none/log" "$program" \
-    >"$folder/out" 2>&1 || failed=1
+env HEADRACE_BLAS_FORCE=1 $three HEADRACE_LOG="nonsense,file=$folder/none/log" \
+    "$program" >"$folder/out" 2>&1 || failed=1
 for word in 'HEADRACE_LOG has "nonsense"' 'none/log: No such file'; do
     grep -q "$word" "$folder/out" || { echo "not told: $word"; failed=1; }
 done

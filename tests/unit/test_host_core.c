@@ -21,11 +21,12 @@ static const struct {
     {HRI_CPU_AVX512, "Haswell", "SkylakeX", "SkylakeX"},
     {HRI_CPU_AVX512, "SkylakeX", NULL, NULL},
     {HRI_CPU_AVX512, "Sapphirerapids", NULL, NULL},
-    {HRI_CPU_HALVES, "Prescott", "Haswell", "SkylakeX"},
-    {HRI_CPU_HALVES, "Zen", NULL, "SkylakeX"},
-    {HRI_CPU_HALVES, "Haswell", NULL, "SkylakeX"},
-    {HRI_CPU_HALVES, "SkylakeX", "Haswell", NULL},
-    {HRI_CPU_HALVES, "Cooperlake", "Haswell", NULL},
+    {HRI_CPU_AVX512_256, "Prescott", "Haswell", "SkylakeX"},
+    {HRI_CPU_AVX512_256, "Zen", NULL, "SkylakeX"},
+    {HRI_CPU_AVX512_256, "Haswell", NULL, "SkylakeX"},
+    {HRI_CPU_AVX512_256, "SkylakeX", "Haswell", NULL},
+    {HRI_CPU_AVX512_256, "Cooperlake", "Haswell", NULL},
+    {HRI_CPU_AVX512_256, "Unheard", NULL, NULL},
 };
 
 static bool is(const char *wish, const char *wanted)

@@ -94,6 +94,7 @@ bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm)
         bool small = flops * (double)gemm->k < THREADED_FLOPS;
         cblas->set_threads(small ? 1 : cblas->threads);
     }
+    hri_openblas_follow(cblas);
     call(cblas, gemm, &a, &b, &c);
     return true;
 }

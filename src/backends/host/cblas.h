@@ -28,6 +28,14 @@ typedef void hri_cblas_zgemm(int order, int trans_a, int trans_b, int m, int n,
                              const void *b, int ldb, const void *beta, void *c,
                              int ldc);
 
+/* What an OpenBLAS tells of itself. */
+typedef struct hri_openblas {
+    const char *(*config)(void);
+    const char *(*core)(void); /* type */
+    int (*get_threads)(void);
+    void (*set_threads)(int);
+} hri_openblas;
+
 typedef struct hri_cblas {
     hri_cblas_sgemm *sgemm;
     hri_cblas_dgemm *dgemm;
@@ -36,6 +44,10 @@ typedef struct hri_cblas {
      * starts with one: told before each product. NULL: the library knows. */
     void (*set_threads)(int64_t threads);
     int64_t threads;
+    /* Of OpenBLAS: copies with other core types, whose set_threads is NULL
+     * where there is none, and the number of threads that they follow. */
+    hri_openblas copies[2];
+    int (*threads_of)(void);
     bool conj_no_trans;
     char name[96]; /* "OpenBLAS 0.3.21 SkylakeX" */
 } hri_cblas;
@@ -57,10 +69,16 @@ bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm);
  * why. */
 void *hri_openblas_open(const char *name);
 
-/* Replace functions that are of an OpenBLAS by those of copies of it with other
+/* Whether a library is an OpenBLAS, and its functions. */
+bool hri_openblas_is(void *library, hri_openblas *openblas);
+
+/* Replace gemm functions of cblas by those of copies of the library with other
  * core types, where these suit the CPU better. cores: "SkylakeX", or "Haswell,
- * SkylakeX for double". False and nothing done when it is none. */
-bool hri_openblas_suit(void *library, hri_cblas *cblas, char *cores,
-                       size_t bytes);
+ * SkylakeX for double". */
+void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
+                               char *cores, size_t bytes);
+
+/* Have the copies use as many threads as the library that they are of. */
+void hri_openblas_follow(const hri_cblas *cblas);
 
 #endif

@@ -33,18 +33,6 @@ static const hri_symbol symbols[] = {
 typedef enum verdict { SOMETHING_ELSE, UNUSABLE, USABLE } verdict;
 
 /* Functions of each vendor that tell who it is, used here and forgotten. */
-typedef struct openblas_symbols {
-    const char *(*config)(void);
-    int (*get_threads)(void);
-    void (*set_threads)(int);
-} openblas_symbols;
-
-static const hri_symbol openblas_table[] = {
-    {"openblas_get_config", offsetof(openblas_symbols, config), true},
-    {"openblas_get_num_threads", offsetof(openblas_symbols, get_threads), true},
-    {"openblas_set_num_threads", offsetof(openblas_symbols, set_threads), true},
-};
-
 typedef struct blis_symbols {
     const char *(*version)(void);
     int (*arch)(void);
@@ -86,8 +74,8 @@ static verdict know_openblas(void *library, hri_cblas *cblas)
 {
     static const char *const variables[] = {
         "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", NULL};
-    openblas_symbols s;
-    if (hri_library_resolve(library, "", openblas_table, 3, &s) != HR_OK) {
+    hri_openblas s;
+    if (!hri_openblas_is(library, &s)) {
         return SOMETHING_ELSE;
     }
     if (strstr(s.config(), "USE64BITINT") != NULL) {
@@ -101,9 +89,7 @@ static verdict know_openblas(void *library, hri_cblas *cblas)
     }
     char version[32] = "", cores[48] = "";
     sscanf(s.config(), "OpenBLAS %31s", version);
-    if (!hri_openblas_suit(library, cblas, cores, sizeof cores)) {
-        return SOMETHING_ELSE;
-    }
+    hri_openblas_select_cores(&s, cblas, cores, sizeof cores);
     snprintf(cblas->name, sizeof cblas->name, "OpenBLAS %s %s", version, cores);
     return USABLE;
 }

@@ -18,7 +18,7 @@
 #include "backends/host/core.h"
 
 #include <stddef.h>
-#include <string.h>
+#include <strings.h>
 
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -56,12 +56,14 @@ static const struct {
     {"Haswell", AVX2},
     {"Zen", AVX2},
     {"SkylakeX", AVX512},
+    {"Cooperlake", AVX512},
+    {"SapphireRapids", AVX512},
 };
 
 static level level_of(const char *core)
 {
     for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++) {
-        if (strcmp(core, cores[i].name) == 0) {
+        if (strcasecmp(core, cores[i].name) == 0) {
             return cores[i].level;
         }
     }
@@ -89,7 +91,7 @@ hri_cpu hri_cpu_here(void)
         __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512cd")) {
-        return is_family_25() ? HRI_CPU_HALVES : HRI_CPU_AVX512;
+        return is_family_25() ? HRI_CPU_AVX512_256 : HRI_CPU_AVX512;
     }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
         return HRI_CPU_AVX2;
@@ -104,12 +106,13 @@ hri_cpu hri_cpu_here(void)
 const char *hri_core_wish(hri_cpu cpu, hr_type type, const char *chosen)
 {
     const level here = level_of(chosen);
-    if (cpu == HRI_CPU_BASELINE) {
+    if (cpu == HRI_CPU_BASELINE || here == TRUSTED) {
         return NULL;
     }
-    if (cpu == HRI_CPU_AVX2 || (cpu == HRI_CPU_HALVES && type != HR_F64)) {
-        const bool other = cpu == HRI_CPU_AVX2 ? here < AVX2 : here != AVX2;
-        return other ? "Haswell" : NULL;
+    if (cpu == HRI_CPU_AVX2 || (cpu == HRI_CPU_AVX512_256 && type != HR_F64)) {
+        return here < AVX2 || (here > AVX2 && cpu == HRI_CPU_AVX512_256)
+                   ? "Haswell"
+                   : NULL;
     }
     return here < AVX512 ? "SkylakeX" : NULL;
 }

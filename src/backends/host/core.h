@@ -7,9 +7,9 @@
 
 typedef enum hri_cpu {
     HRI_CPU_BASELINE,
-    HRI_CPU_AVX2,   /* with FMA */
-    HRI_CPU_AVX512, /* F, DQ, BW, VL and CD */
-    HRI_CPU_HALVES  /* the same, in units of 256 bits: AMD's Zen 4 */
+    HRI_CPU_AVX2,      /* with FMA */
+    HRI_CPU_AVX512,    /* F, DQ, BW, VL and CD */
+    HRI_CPU_AVX512_256 /* the same, in units of 256 bits: AMD's Zen 4 */
 } hri_cpu;
 
 /* This machine's. Any thread. */

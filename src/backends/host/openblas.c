@@ -27,27 +27,31 @@
 #include "backends/host/core.h"
 #include "base/library.h"
 
-/* Of OpenBLAS, used here and forgotten. */
-typedef struct own_symbols {
-    const char *(*core)(void);
-    int (*get_threads)(void);
-    void (*set_threads)(int);
-} own_symbols;
-
-static const hri_symbol own_table[] = {
-    {"openblas_get_corename", offsetof(own_symbols, core), true},
-    {"openblas_get_num_threads", offsetof(own_symbols, get_threads), true},
-    {"openblas_set_num_threads", offsetof(own_symbols, set_threads), true},
+static const hri_symbol table[] = {
+    {"openblas_get_config", offsetof(hri_openblas, config), true},
+    {"openblas_get_corename", offsetof(hri_openblas, core), true},
+    {"openblas_get_num_threads", offsetof(hri_openblas, get_threads), true},
+    {"openblas_set_num_threads", offsetof(hri_openblas, set_threads), true},
 };
 
-static bool is_openblas(void *library, own_symbols *s)
+bool hri_openblas_is(void *library, hri_openblas *openblas)
 {
-    return hri_library_resolve(library, "", own_table, 3, s) == HR_OK;
+    return hri_library_resolve(library, "", table, 4, openblas) == HR_OK;
+}
+
+/* The core type to ask for; NULL: what it has stands, it has no other, or the
+ * user has chosen. */
+static const char *wish(const hri_openblas *openblas, hr_type type)
+{
+    return strstr(openblas->config(), "DYNAMIC_ARCH") != NULL &&
+                   getenv("OPENBLAS_CORETYPE") == NULL
+               ? hri_core_wish(hri_cpu_here(), type, openblas->core())
+               : NULL;
 }
 
 /* ---- with another core type */
 
-/* Variables with one more before them. Never freed: another thread may have
+/* Variables with one more behind them. Never freed: another thread may have
  * begun to read them. */
 typedef struct environment {
     struct environment *older;
@@ -68,32 +72,27 @@ static environment *environment_with(const char *core)
         return NULL;
     }
     snprintf(e->core, sizeof e->core, "OPENBLAS_CORETYPE=%s", core);
-    e->variables[0] = e->core;
     for (size_t i = 0; i < count; i++) {
-        e->variables[i + 1] = environ[i];
+        e->variables[i] = environ[i];
     }
+    e->variables[count] = e->core;
     e->variables[count + 1] = NULL;
     e->older = environments;
     environments = e;
     return e;
 }
 
-/* dlopen with OPENBLAS_CORETYPE. setenv would change, or free, what other
- * threads may be reading. */
+/* dlopen with OPENBLAS_CORETYPE. setenv would free what other threads may be
+ * reading; the new array stays, with what they change in it. */
 static void *open_with(const char *path, int flags, const char *core)
 {
-    char **before = environ;
     environment *with = environment_with(core);
     if (with == NULL) {
         return NULL;
     }
     environ = with->variables;
     void *library = dlopen(path, flags);
-    if (environ == with->variables) {
-        environ = before;
-    } else { /* someone has set a variable meanwhile, which is to stay */
-        unsetenv("OPENBLAS_CORETYPE");
-    }
+    unsetenv("OPENBLAS_CORETYPE");
     return library;
 }
 
@@ -104,18 +103,17 @@ void *hri_openblas_open(const char *name)
         return library; /* of someone else, who may be using it */
     }
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    own_symbols s;
-    if (library == NULL || getenv("OPENBLAS_CORETYPE") != NULL ||
-        !is_openblas(library, &s)) {
+    hri_openblas openblas;
+    if (library == NULL || !hri_openblas_is(library, &openblas)) {
         return library;
     }
     /* What suits double is what suits most CPUs in all types. */
-    const char *wish = hri_core_wish(hri_cpu_here(), HR_F64, s.core());
-    if (wish == NULL) {
+    const char *core = wish(&openblas, HR_F64);
+    if (core == NULL) {
         return library;
     }
     dlclose(library);
-    library = open_with(name, RTLD_NOW | RTLD_LOCAL, wish);
+    library = open_with(name, RTLD_NOW | RTLD_LOCAL, core);
     return library != NULL ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -144,25 +142,23 @@ static bool may_bind_to_itself(void)
     return dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace") == NULL;
 }
 
-/* The library that `function` is in once more, from a file in memory, bound to
- * its own symbols. The file stays open, so that no later one gets its name;
- * NULL when there cannot be one, as where /proc is missing. */
-static void *open_copy(const void *function, const char *core)
+/* The file of a library once more, from memory, bound to its own symbols. It
+ * stays open, so that no later one gets its name; NULL when there cannot be
+ * one, as where /proc is missing. */
+static void *open_copy(const char *of, const char *core, hri_openblas *openblas)
 {
-    Dl_info info;
     char path[32];
-    own_symbols s;
-    if (!may_bind_to_itself() || dladdr(function, &info) == 0) {
+    if (!may_bind_to_itself()) {
         return NULL;
     }
     const int file = memfd_create("openblas", MFD_CLOEXEC);
     void *library = NULL;
-    if (file >= 0 && copy_file(info.dli_fname, file)) {
+    if (file >= 0 && copy_file(of, file)) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         library = open_with(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, core);
     }
-    if (library != NULL &&
-        (!is_openblas(library, &s) || strcmp(s.core(), core) != 0)) {
+    if (library != NULL && (!hri_openblas_is(library, openblas) ||
+                            strcmp(openblas->core(), core) != 0)) {
         dlclose(library); /* it does not know that core type */
         library = NULL;
     }
@@ -172,59 +168,61 @@ static void *open_copy(const void *function, const char *core)
     return library;
 }
 
-/* Take the functions `gemms` from a copy with this core type; false: they stay.
- */
-static bool take(const own_symbols *own, const char *core,
-                 const hri_symbol *gemms, size_t count, hri_cblas *cblas)
+static const hri_symbol of_double[] = {
+    {"cblas_dgemm", offsetof(hri_cblas, dgemm), true},
+};
+static const hri_symbol of_others[] = {
+    {"cblas_sgemm", offsetof(hri_cblas, sgemm), true},
+    {"cblas_cgemm", offsetof(hri_cblas, cgemm), true},
+    {"cblas_zgemm", offsetof(hri_cblas, zgemm), true},
+};
+
+void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
+                               char *cores, size_t bytes)
 {
-    own_symbols s;
     void *function = NULL;
+    Dl_info info;
     memcpy(&function, &own->core, sizeof function);
-    void *copy = core != NULL ? open_copy(function, core) : NULL;
-    if (copy == NULL || !is_openblas(copy, &s) ||
-        hri_library_resolve(copy, "", gemms, count, cblas) != HR_OK) {
-        return false;
+    const char *core = own->core();
+    const char *others = wish(own, HR_F32), *doubles = wish(own, HR_F64);
+    const bool alike =
+        others != NULL && doubles != NULL && strcmp(others, doubles) == 0;
+    if (dladdr(function, &info) == 0) {
+        others = doubles = NULL;
     }
-    s.set_threads(own->get_threads());
-    return true;
+    cblas->threads_of = own->get_threads;
+    void *copy = others != NULL
+                     ? open_copy(info.dli_fname, others, &cblas->copies[0])
+                     : NULL;
+    if (copy == NULL ||
+        hri_library_resolve(copy, "", of_others, 3, cblas) != HR_OK) {
+        cblas->copies[0].set_threads = NULL;
+        others = core;
+    }
+    if (!alike) {
+        copy = doubles != NULL
+                   ? open_copy(info.dli_fname, doubles, &cblas->copies[1])
+                   : NULL;
+    }
+    if (copy == NULL || doubles == NULL ||
+        hri_library_resolve(copy, "", of_double, 1, cblas) != HR_OK) {
+        cblas->copies[1].set_threads = NULL;
+        doubles = core;
+    }
+    const bool chosen = getenv("OPENBLAS_CORETYPE") != NULL;
+    const bool two = strcmp(others, doubles) != 0;
+    snprintf(cores, bytes, "%s%s%s%s%s", others, two ? ", " : "",
+             two ? doubles : "", two ? " for double" : "",
+             chosen ? " by OPENBLAS_CORETYPE" : "");
 }
 
-bool hri_openblas_suit(void *library, hri_cblas *cblas, char *cores,
-                       size_t bytes)
+void hri_openblas_follow(const hri_cblas *cblas)
 {
-    enum { BUT_DOUBLE = 3, ALL };
-    static const hri_symbol gemms[ALL] = {
-        {"cblas_sgemm", offsetof(hri_cblas, sgemm), true},
-        {"cblas_cgemm", offsetof(hri_cblas, cgemm), true},
-        {"cblas_zgemm", offsetof(hri_cblas, zgemm), true},
-        {"cblas_dgemm", offsetof(hri_cblas, dgemm), true},
-    };
-    own_symbols own;
-    if (!is_openblas(library, &own)) {
-        return false;
+    for (int i = 0; i < 2; i++) {
+        const hri_openblas *copy = &cblas->copies[i];
+        const int threads = copy->set_threads != NULL ? cblas->threads_of() : 0;
+        if (copy->set_threads != NULL && copy->get_threads() != threads) {
+            copy->set_threads(threads);
+        }
     }
-    const char *core = own.core();
-    if (getenv("OPENBLAS_CORETYPE") != NULL) {
-        snprintf(cores, bytes, "%s by OPENBLAS_CORETYPE", core);
-        return true;
-    }
-    const hri_cpu cpu = hri_cpu_here();
-    const char *most = hri_core_wish(cpu, HR_F32, core);
-    const char *of_double = hri_core_wish(cpu, HR_F64, core);
-    const bool alike =
-        most != NULL && of_double != NULL && strcmp(most, of_double) == 0;
-    if (!take(&own, most, gemms, alike ? ALL : BUT_DOUBLE, cblas)) {
-        most = core;
-    }
-    if (alike) {
-        of_double = most;
-    } else if (!take(&own, of_double, gemms + BUT_DOUBLE, 1, cblas)) {
-        of_double = core;
-    }
-    if (strcmp(most, of_double) == 0) {
-        snprintf(cores, bytes, "%s", most);
-    } else {
-        snprintf(cores, bytes, "%s, %s for double", most, of_double);
-    }
-    return true;
 }

@@ -14,6 +14,10 @@ __attribute__((constructor)) static void choose(void)
     if (wish != NULL && strlen(wish) < sizeof core) {
         strcpy(core, wish);
     }
+    if (getenv("FAKE_OPENBLAS_SETS") != NULL) { /* while it is being loaded */
+        setenv("BEFORE", "2", 1);
+        unsetenv("FAKE_OPENBLAS_SETS");
+    }
 }
 
 const char *openblas_get_corename(void);

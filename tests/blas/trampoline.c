@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A switchboard like Julia's: it has the names of a BLAS and passes calls on to
+/* A trampoline like Julia's: it has the names of a BLAS and passes calls on to
  * what it was told of. With STANDS_BEHIND defined: a BLAS of 64-bit integers
  * that is behind it at first. */
 #include <stddef.h>

@@ -12,6 +12,7 @@
 #include "blas/element.h"
 #include "blas/engine.h"
 #include "blas/log.h"
+#include "blas/side.h"
 #include "blas/triangle.h"
 
 /* Products below which no call is looked at: 0.27 GFLOP, some milliseconds. */
@@ -21,9 +22,6 @@ static const double usual_least = 512.0 * 512.0 * 512.0;
  * were looked at have taken so long, and a call that takes longer than the
  * second waits for it. */
 static const double soon = 1.0, patience = 2.0;
-
-/* Accelerators must promise to be faster by 3 per cent. */
-static const double faster = 0.97;
 
 enum { TYPES = HR_C64 + 1, PLANS = 64 };
 
@@ -50,8 +48,10 @@ static struct {
     size_t planned;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Calls that wait for accelerators or work there. */
+/* Calls that wait for accelerators or work there, and those of each type for
+ * which a side was chosen while there were none. */
 static atomic_int waiting;
+static atomic_uint chosen[TYPES];
 
 static atomic_bool ending;
 
@@ -255,20 +255,6 @@ static hr_context *context_for(double own)
     return blas_engine(false);
 }
 
-/* Whether a call goes the other way, so that neither is judged for ever by a
- * moment when others were at work: two in a row, of at least 32, and of so many
- * that they cost at most 1.6 per cent; none where one is twice as fast. */
-static bool is_turn_of_other(hr_type type, double ratio)
-{
-    static atomic_uint calls[TYPES];
-    const double loss = (ratio > 1.0 ? ratio : 1.0 / ratio) - 1.0;
-    if (!(loss < 1.0)) {
-        return false;
-    }
-    const unsigned some = loss < 0.25 ? 32 : (unsigned)(128.0 * loss) + 1;
-    return atomic_fetch_add(&calls[type], 1) % some >= some - 2;
-}
-
 /* The context to run on; NULL: the call stays, and *why says so. */
 static hr_context *choose(const blas_call *call, blas_verdict *v)
 {
@@ -289,10 +275,12 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     }
     const double ahead = (double)atomic_load(&waiting);
     const double ratio = v->planned * (1.0 + ahead) / v->own;
-    const bool turn =
-        ahead == 0.0 && is_turn_of_other(call->symbol->type, ratio);
-    if ((ratio < faster) == turn) { /* it stays */
-        v->why = turn          ? "to see again what that takes"
+    const hr_type type = call->symbol->type;
+    const unsigned number = /* nobody's turn while others wait */
+        ahead > 0.0 ? 0 : atomic_fetch_add(&chosen[type], 1);
+    const blas_side side = blas_side_of(ratio, number);
+    if (!side.accelerators) {
+        v->why = side.turn     ? "to see again what that takes"
                  : ahead > 0.0 ? "accelerators are at work for others"
                                : NULL;
         return NULL;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* To which side calls go, and what it costs that the slower one has its turns.
+ */
+#include "blas/side.h"
+
+#include <math.h>
+
+#include "test.h"
+
+enum { CALLS = 100000 };
+
+/* A call takes 1 in the caller's own BLAS and `ratio` on accelerators. */
+static void check_ratio(double ratio, bool accelerators, bool turns)
+{
+    char name[64];
+    double seconds = 0.0;
+    int seen = 0, alone = 0;
+    bool held = true;
+    snprintf(name, sizeof name, "ratio %g", ratio);
+    TEST_CASE(name);
+    for (unsigned i = 0; i < CALLS; i++) {
+        const blas_side side = blas_side_of(ratio, i);
+        const bool before = i > 0 && blas_side_of(ratio, i - 1).turn;
+        held = held && side.accelerators == (accelerators != side.turn);
+        seen += side.turn;
+        alone += side.turn && !before && !blas_side_of(ratio, i + 1).turn;
+        seconds += side.accelerators ? ratio : 1.0;
+    }
+    CHECK(held);
+    CHECK(alone == 0);
+    CHECK(turns ? seen >= CALLS / 64 : seen == 0);
+    CHECK(!turns || seconds <= 1.017 * CALLS * (accelerators ? ratio : 1.0));
+}
+
+int main(void)
+{
+    static const struct {
+        double ratio;
+        bool accelerators, turns;
+    } rows[] = {
+        {0.0, true, false},   {0.1, true, false},     {0.499, true, false},
+        {0.51, true, true},   {0.8, true, true},      {0.9, true, true},
+        {0.969, true, true},  {0.971, false, true},   {1.0, false, true},
+        {1.1, false, true},   {1.26, false, true},    {1.9, false, true},
+        {2.01, false, false}, {1000.0, false, false}, {INFINITY, false, false},
+        {NAN, false, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_ratio(rows[i].ratio, rows[i].accelerators, rows[i].turns);
+    }
+    TEST_CASE("not at once");
+    CHECK(!blas_side_of(1.0, 0).turn && !blas_side_of(1.0, 29).turn &&
+          blas_side_of(1.0, 30).turn && blas_side_of(1.0, 31).turn);
+    return test_end();
+}

@@ -167,21 +167,8 @@ static bool is_same(const foreseen *f, const foreseen *other)
            f->reads == other->reads;
 }
 
-/* The first plan of a type measures what nobody has measured on this machine,
- * and the threads of the caller's own BLAS look for more work for some 0.11 s
- * after a call, on processors that the measurement needs. */
-static void wait_for_processors(hr_type type)
-{
-    static atomic_bool planned[TYPES];
-    const struct timespec moment = {0, 150 * 1000 * 1000};
-    if (!atomic_exchange(&planned[type], true)) {
-        (void)nanosleep(&moment, NULL);
-    }
-}
-
 static double plan(hr_context *context, const blas_call *call)
 {
-    wait_for_processors(call->symbol->type);
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     const blas_operands o = blas_operands_of(call);
     if (call->part != BLAS_ALL) {

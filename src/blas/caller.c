@@ -179,35 +179,47 @@ void *blas_find_loaded(const char *name)
     return found != NULL ? found : look_in_loaded(name);
 }
 
-#ifdef BLAS_PLAIN_64
-/* What is loaded under plain names has integers of 32 bits as a rule, even if
- * it is for Headrace itself; OpenBLAS's names for 64 bits, "dgemm_64_", leave
- * no doubt. So plain ones are taken from the program's own scope alone. */
-static void *look_in_program(const char *name)
+/* "dgemm_64_" for "dgemm_", OpenBLAS's name, where names without a suffix have
+ * integers of 64 bits; NULL: the name leaves no doubt. */
+static const char *longer_name(const char *name, char *room, size_t bytes)
 {
-    char longer[64];
-    void *found = NULL;
-    if (strstr(name, "64") != NULL) {
-        found = look_in_scope(name);
-        return found != NULL ? found : look_in_loaded(name);
+#ifdef BLAS_PLAIN_64
+    if (strstr(name, "64") == NULL &&
+        snprintf(room, bytes, "%s64_", name) < (int)bytes) {
+        return room;
     }
-    if (snprintf(longer, sizeof longer, "%s64_", name) < (int)sizeof longer) {
-        found = look_in_program(longer);
-    }
-    return found != NULL ? found : look_in_scope(name);
-}
 #else
-static void *look_in_program(const char *name)
+    (void)name, (void)room, (void)bytes;
+#endif
+    return NULL;
+}
+
+static void *look_in_process(const char *name)
 {
     void *found = look_in_scope(name);
     return found != NULL ? found : look_in_loaded(name);
 }
-#endif
+
+/* What is loaded under a name that leaves doubt has integers of 32 bits as a
+ * rule, even if it is for Headrace itself, so it counts in the program's own
+ * scope alone. */
+static void *look_in_program(const char *name)
+{
+    char room[64];
+    const char *longer = longer_name(name, room, sizeof room);
+    if (longer == NULL) {
+        return look_in_process(name);
+    }
+    void *found = look_in_process(longer);
+    return found != NULL ? found : look_in_scope(name);
+}
 
 /* Of the user's choice, which may be "none". */
 static void *look_in_chosen(const char *file, const char *name)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
+    char room[64];
+    const char *longer = longer_name(name, room, sizeof room);
     if (strcmp(file, "none") == 0) {
         return NULL;
     }
@@ -216,14 +228,7 @@ static void *look_in_chosen(const char *file, const char *name)
         fprintf(stderr, "headrace: HEADRACE_BLAS_LIBRARY: %s\n", dlerror());
     }
     void *found = look_in(library, name);
-#ifdef BLAS_PLAIN_64
-    char longer[64];
-    if (found == NULL &&
-        snprintf(longer, sizeof longer, "%s64_", name) < (int)sizeof longer) {
-        found = look_in(library, longer);
-    }
-#endif
-    return found;
+    return found == NULL && longer != NULL ? look_in(library, longer) : found;
 }
 
 void *blas_find(const char *name)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What moves the elements of views: copies, synchronizing, mapping. */
 #include "arrays/array.h"
-#include "arrays/check.h"
 
 /* A view, its boxes, and the lock of its context, which is held. */
 typedef struct work {
@@ -194,9 +193,8 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
     }
     if (status == HR_OK) {
         found = mapping_of(&w, &view, access);
-        status = w.array->context->findings != NULL
-                     ? hri_check_map(&found, file, line)
-                     : HR_OK;
+        const hri_checker *checker = w.array->context->checker;
+        status = checker != NULL ? checker->map(&found, file, line) : HR_OK;
     }
     if (status == HR_OK) {
         *mapping = found;
@@ -212,9 +210,11 @@ hr_status hr_unmap(hr_mapping *mapping)
         return hri_fail(HR_ERROR_INVALID, "unmap: nothing is mapped");
     }
     hr_status status = work_begin(&w, &mapping->view, "unmap");
-    if (status == HR_OK && w.array->context->findings != NULL) {
+    const hri_checker *checker =
+        status == HR_OK ? w.array->context->checker : NULL;
+    if (checker != NULL) {
         const hr_mapping home = mapping_of(&w, &mapping->view, mapping->access);
-        status = hri_check_unmap(mapping, &home);
+        status = checker->unmap(mapping, &home);
     }
     if (status == HR_OK) {
         status =

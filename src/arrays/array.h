@@ -54,6 +54,30 @@ struct hr_array {
     hri_error error;   /* of work that nobody has waited for */
 };
 
+/* What HEADRACE_CHECK=1 puts between callers and their work (src/checker). */
+typedef struct hri_checker {
+    /* Tell what was found and has not been told yet; HR_OK: nothing. */
+    hr_status (*tell)(hr_context *context);
+    /* Run a launch here and now, instead of enqueueing it: its views lie where
+     * its arguments say, as soon as queue has done what it was given. HR_OK
+     * also when something is found. */
+    hr_status (*launch)(hr_context *context, hri_queue *queue,
+                        const hri_launch *launch);
+    /* Let a mapping of host memory be one of a copy. */
+    hr_status (*map)(hr_mapping *mapping, const char *file, int line);
+    /* Bring what was written back to `home`, the mapping without the copy, and
+     * watch for uses of it. */
+    hr_status (*unmap)(const hr_mapping *mapping, const hr_mapping *home);
+    /* Before the context's accelerators are closed. */
+    void (*close)(hr_context *context);
+} hri_checker;
+
+/* HR_OK also where nothing is checked. */
+static inline hr_status hri_check_tell(hr_context *context)
+{
+    return context->checker != NULL ? context->checker->tell(context) : HR_OK;
+}
+
 /* Where work of an accelerator finds and leaves data. */
 int hri_place_of(const hr_context *context, const hri_accelerator *accelerator);
 

@@ -3,7 +3,6 @@
 #include "arrays/launch.h"
 
 #include "arrays/array.h"
-#include "arrays/check.h"
 #include "arrays/tile.h"
 #include "base/size.h"
 #include "runtime/module.h"
@@ -352,15 +351,15 @@ static hr_status find_module(launching *l)
 static hr_status run(const launching *l)
 {
     hri_queue *queue = l->queue->queue;
-    hri_findings *findings = l->context->findings;
+    const hri_checker *checker = l->context->checker;
     hr_status status = l->part->start != NULL
                            ? queue->ops->record(queue, l->part->start)
                            : HR_OK;
     if (status != HR_OK) {
         return status;
     }
-    return findings == NULL ? queue->ops->launch(queue, &l->launch)
-                            : hri_check_launch(findings, queue, &l->launch);
+    return checker == NULL ? queue->ops->launch(queue, &l->launch)
+                           : checker->launch(l->context, queue, &l->launch);
 }
 
 static hr_status enqueue(launching *l)

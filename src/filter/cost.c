@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "filter/piece.h"
 #include "filter/rate.h"
-#include "runtime/links.h"
+#include "model/links.h"
 #include "runtime/memory.h"
 
 /* Enqueueing, waking up, and waiting for a piece. */

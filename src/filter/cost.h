@@ -4,7 +4,7 @@
 #define HRI_FILTER_COST_H
 
 #include "filter/job.h"
-#include "runtime/runtime.h"
+#include "model/model.h"
 
 /* Rows of out that an accelerator does, `height` at a time; of the first piece
  * and the last one, which come and go while nothing is worked on, `ends`. */

@@ -20,7 +20,7 @@ enum { ROW_BYTES = 512, SPARE_BYTES = 4096 };
 bool hri_filter_strips(const hr_context *context,
                        const hri_accelerator *accelerator)
 {
-    return accelerator->device->info.host && context->findings == NULL;
+    return accelerator->device->info.host && context->checker == NULL;
 }
 
 /* The rows of in that rows [first, last) of out see, without the apron. */

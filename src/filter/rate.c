@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "filter/piece.h"
-#include "runtime/facts.h"
+#include "model/tuning.h"
 
 enum {
     REACH = 24, /* of what is measured */
@@ -98,7 +98,7 @@ static hr_status measure_pictures(hri_filter_job *job, hri_accelerator *a,
         status = measure_rows(job, a, queue, rows, rate, &seconds);
     }
     hr_queue_destroy(queue);
-    *settled = status == HR_OK && job->context->findings == NULL;
+    *settled = status == HR_OK && job->context->checker == NULL;
     if (status == HR_ERROR_OUT_OF_MEMORY) {
         *rate = *rate > 0.0 ? *rate : guessed_rate;
         status = HR_OK;
@@ -162,7 +162,7 @@ hr_status hri_filter_rate(const hri_filter_job *job,
     pthread_mutex_lock(&context->lock);
     double known = accelerator->filter_rates[index];
     if (known == 0.0 &&
-        hri_facts_find(names[index], accelerator->key, &known)) {
+        hri_tuning_find(names[index], accelerator->key, &known)) {
         set_rate(accelerator, index, known);
     }
     pthread_mutex_unlock(&context->lock);
@@ -176,7 +176,7 @@ hr_status hri_filter_rate(const hri_filter_job *job,
             pthread_mutex_lock(&context->lock);
             set_rate(accelerator, index, known);
             if (settled) {
-                hri_facts_keep(names[index], accelerator->key, known);
+                hri_tuning_keep(names[index], accelerator->key, known);
             }
             pthread_mutex_unlock(&context->lock);
         }

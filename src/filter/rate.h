@@ -4,7 +4,7 @@
 #define HRI_FILTER_RATE_H
 
 #include "filter/job.h"
-#include "runtime/runtime.h"
+#include "model/model.h"
 
 /* Multiplications and additions a second by job's method and type: measured on
  * first use with a small picture, and kept, also for later processes. Guessed,

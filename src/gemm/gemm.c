@@ -11,7 +11,7 @@
 #include "gemm/plan.h"
 #include "gemm/run.h"
 #include "gemm/scale.h"
-#include "runtime/links.h"
+#include "model/links.h"
 #include "runtime/memory.h"
 
 /* A call: its arguments checked, its accelerators chosen, its plan made. */

@@ -107,7 +107,7 @@ static hr_queue *origin_of(const hr_grid *grid)
 /* There is one band, so that one queue does it all, and it is small. */
 static bool is_offered(const hr_grid *grid)
 {
-    return grid->context->findings == NULL && hri_grid_busy(grid) == 1 &&
+    return grid->context->checker == NULL && hri_grid_busy(grid) == 1 &&
            hr_extent_count(grid->extent) <= MOST_CELLS &&
            !origin_of(grid)->accelerator->device->info.host;
 }

@@ -105,10 +105,12 @@ struct hr_context {
     uint32_t machine_count;
     hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */
     bool links_known;
-    struct hri_area *areas;        /* of hr_allocate_pinned */
-    struct hri_text *texts;        /* of hr_kernel_create */
-    struct hri_findings *findings; /* NULL: nothing is checked */
-    struct hri_guard *guards;      /* of hr_map, where that is checked */
+    struct hri_area *areas;            /* of hr_allocate_pinned */
+    struct hri_text *texts;            /* of hr_kernel_create */
+    const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
+                                          checked */
+    struct hri_findings *findings;     /* the checker's, and the next */
+    struct hri_guard *guards;          /* of hr_map */
     uint64_t moved_up, moved_down, moved_peer; /* bytes, by arrays */
     hri_pool *pool; /* threads for work on the host */
     hr_log_function log;
@@ -128,10 +130,6 @@ hr_status hri_context_create_from(const hri_backend *const *backends,
 /* One line to the context's log, if it has one. Any thread. */
 void hri_log(hr_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* Whether two accelerators take their memory from one place and are no faster
- * than one: virtual ones of a device, and those on the host's processors. */
-bool hri_accelerators_alike(const hri_accelerator *a, const hri_accelerator *b);
 
 /* A buffer of exactly `bytes` bytes: a cached one, else a new one. Cached
  * buffers of other sizes are freed first when the limit or the device would
@@ -163,44 +161,5 @@ void hri_accelerator_recycle_event(hri_accelerator *accelerator,
  * after an error, to be destroyed. */
 void hri_accelerator_recall(hri_accelerator *accelerator);
 void hri_accelerator_forget(hri_accelerator *accelerator);
-
-/* The rate of products of this type, flop/s: measured on first use with a small
- * product of random numbers (some milliseconds), and kept, also for later
- * processes (facts.h). The caller holds the context's lock. */
-hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
-                               hr_type c_type, hr_compute compute,
-                               double *flops_per_second);
-
-/* The same when it is known without measuring, else 0. */
-double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
-                                  hr_type c_type, hr_compute compute);
-
-/* A long product in place ran at this rate. When that is clearly more than what
- * was measured, then others were busy during the measurement: it becomes the
- * rate. The caller holds the context's lock. */
-void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
-                                hr_type c_type, hr_compute compute,
-                                double flops_per_second);
-
-/* And on tiles with the edges hri_tile_edges over a deep k: its rates there, or
- * 0 where it works in host memory. After hri_accelerator_rate. */
-hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
-                                     hr_type c_type, hr_compute compute,
-                                     double rates[HRI_TILE_RATES]);
-
-/* Multiply once, whatever its memory holds, on every kind of tile whose rate an
- * earlier process kept: libraries load their kernels on first use, which takes
- * longer than many a product. Errors are left for later calls to meet. One
- * caller at a time. */
-void hri_accelerator_warm(hri_accelerator *accelerator);
-
-/* The most it does, measured now with products of up to a tenth of a second,
- * neither taken from the file nor kept. */
-hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
-                                   hr_type c_type, hr_compute compute,
-                                   double *rate);
-
-/* The speed of its host link into *up and *down, likewise. */
-hr_status hri_accelerator_link(hri_accelerator *accelerator);
 
 #endif

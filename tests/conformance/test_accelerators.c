@@ -2,6 +2,7 @@
 /* What the runtime makes of each device: contexts, rates, memory. */
 #include <math.h>
 
+#include "model/model.h"
 #include "runtime/memory.h"
 #include "support/conformance.h"
 

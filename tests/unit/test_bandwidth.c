@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "runtime/bandwidth.h"
-#include "runtime/facts.h"
+#include "model/bandwidth.h"
+#include "model/tuning.h"
 #include "support/files.h"
 
 /* What the linker's --wrap calls malloc. */
@@ -55,18 +55,18 @@ int main(void)
     atomic_store(&refuse, true);
     CHECK(know(context) == 2e10);
     atomic_store(&refuse, false);
-    CHECK(!hri_facts_find("memory", key, &kept) && kept == 7.0);
+    CHECK(!hri_tuning_find("memory", key, &kept) && kept == 7.0);
     hr_context_destroy(context);
 
     TEST_CASE("what was measured is kept");
     context = create();
     key = context->accelerators[0].key;
     const double rate = know(context);
-    CHECK(hri_facts_find("memory", key, &kept) && kept > 0.99 * rate &&
+    CHECK(hri_tuning_find("memory", key, &kept) && kept > 0.99 * rate &&
           kept < 1.01 * rate);
 
     TEST_CASE("and taken by others");
-    hri_facts_keep("memory", key, 3e9);
+    hri_tuning_keep("memory", key, 3e9);
     CHECK(know(context) == rate);
     hr_context_destroy(context);
     context = create();

@@ -10,7 +10,7 @@
 #include <headrace/headrace.h>
 
 #include "filter/cost.h"
-#include "runtime/facts.h"
+#include "model/tuning.h"
 #include "support/random.h"
 #include "test.h"
 
@@ -287,8 +287,8 @@ static uint64_t bytes_up(hr_context *context, bool *kept)
                     hr_matrix_row_major(in, HR_F32, ROWS, COLS, 0),
                     hr_matrix_row_major(out, HR_F32, ROWS, COLS, 0),
                     &options) == HR_OK);
-    *kept = hri_facts_find("filter-direct-f32", context->accelerators[0].key,
-                           &rate);
+    *kept = hri_tuning_find("filter-direct-f32", context->accelerators[0].key,
+                            &rate);
     hr_window_destroy(window);
     free(in);
     free(out);

@@ -3,7 +3,7 @@
  * same when every n-th call fails. */
 #include "test.h"
 
-#include "runtime/links.h"
+#include "model/links.h"
 #include "runtime/memory.h"
 #include "runtime/stage.h"
 #include "support/fault_backend.h"

@@ -2,7 +2,7 @@
 /* Lists of accelerators: what they choose, and what is wrong with them. */
 #include "test.h"
 
-#include "runtime/machine.h"
+#include "context/machine.h"
 #include "support/fake.h"
 #include "support/random.h"
 

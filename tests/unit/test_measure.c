@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Measured rates, on fake devices whose speed is known. */
+#include "model/model.h"
 #include "test.h"
 
 #include <math.h>

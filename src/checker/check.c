@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* A checked launch: copies of its views, the kernel's runs on these, and what
+ * they left. */
+#include "checker/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/check.h>
+
+#include "checker/guard.h"
+#include "checker/watch.h"
+#include "hal/arguments.h"
+
+enum { ALIGNMENT = 64 };
+
+typedef struct checking {
+    hri_watch watch;
+    hri_queue *queue;
+    const hri_launch *launch;
+    unsigned char *arguments; /* of the kernel */
+    size_t argument_bytes;    /* with memory of the tile */
+    bool twice;               /* there are OUT views, whose bits may matter */
+} checking;
+
+/* ---- memory */
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static size_t bytes_of(const hri_watched *v)
+{
+    return (size_t)v->count * v->parameter->bytes;
+}
+
+static hr_status make_view(checking *c, uint32_t i)
+{
+    hri_watched *v = &c->watch.views[i];
+    const hr_parameter *p =
+        &c->launch->kernel->parameters(c->launch->kernel)[i];
+    const hri_kernel_argument *a = &c->launch->arguments[i];
+    v->parameter = p;
+    v->shape = a->shape;
+    v->shape.start = 0;
+    v->count = 1;
+    for (uint32_t d = p->rank; d-- > 0;) {
+        v->held_first[d] = a->held_first[d];
+        v->held[d] = a->held[d];
+        v->shape.stride[d] = v->count;
+        v->shape.start -= v->held_first[d] * v->count;
+        v->count *= v->held[d];
+    }
+    const size_t count = (size_t)v->count, bytes = round_up(bytes_of(v));
+    v->now = aligned_alloc(ALIGNMENT, bytes);
+    v->before = aligned_alloc(ALIGNMENT, bytes);
+    if (p->access == HR_IN) {
+        v->seen = calloc(count, sizeof *v->seen);
+    } else {
+        v->elements = calloc(count, sizeof *v->elements);
+        v->first = aligned_alloc(ALIGNMENT, bytes);
+    }
+    if (v->now == NULL || v->before == NULL ||
+        (p->access == HR_IN ? v->seen == NULL
+                            : v->elements == NULL || v->first == NULL)) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "%s: no memory to check %s, %zu elements of %zu bytes",
+                        c->launch->kernel->name, p->name, count, p->bytes);
+    }
+    c->twice = c->twice || p->access == HR_OUT;
+    c->watch.widest = c->watch.widest > p->bytes ? c->watch.widest : p->bytes;
+    return HR_OK;
+}
+
+static hr_status make_views(checking *c)
+{
+    const hr_kernel *k = c->launch->kernel;
+    const hr_parameter *p = k->parameters(k);
+    hr_status status = HR_OK;
+    c->argument_bytes = hri_arguments_bytes(k, c->launch->arguments);
+    for (uint32_t i = 0; i < k->parameter_count && status == HR_OK; i++) {
+        if (p[i].kind == HR_PARAMETER_VIEW) {
+            status = make_view(c, i);
+        }
+    }
+    if (status == HR_OK) {
+        c->arguments =
+            aligned_alloc(HRI_ARGUMENTS_ALIGNMENT, c->argument_bytes);
+        if (c->arguments == NULL) {
+            status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                              "%s: no memory to check it", k->name);
+        }
+    }
+    return status;
+}
+
+static void finish(checking *c)
+{
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+        hri_watched *v = &c->watch.views[i];
+        free(v->now);
+        free(v->before);
+        free(v->first);
+        free(v->seen);
+        free(v->elements);
+    }
+    hri_watch_finish(&c->watch);
+    free(c->arguments);
+}
+
+/* Memory of the tile is 0, so that runs do not differ by it. */
+static void fill_arguments(checking *c)
+{
+    const hr_kernel *k = c->launch->kernel;
+    hri_kernel_argument packed[HR_MOST_PARAMETERS];
+    void *views[HR_MOST_PARAMETERS];
+    for (uint32_t i = 0; i < k->parameter_count; i++) {
+        packed[i] = c->launch->arguments[i];
+        packed[i].shape = c->watch.views[i].shape;
+        views[i] = c->watch.views[i].now;
+    }
+    memset(c->arguments, 0, c->argument_bytes);
+    hri_arguments_fill(k, packed, views, c->arguments);
+}
+
+/* ---- elements */
+
+/* Copy a view to packed memory, or back. */
+static hr_status copy_view(const checking *c, uint32_t i, void *packed,
+                           bool back)
+{
+    const hri_watched *v = &c->watch.views[i];
+    const hri_kernel_argument *a = &c->launch->arguments[i];
+    const uint32_t rank = v->parameter->rank;
+    const size_t bytes = v->parameter->bytes;
+    const int64_t *size = v->held, *stride = a->shape.stride;
+    hri_copy box = {.width = (size_t)size[rank - 1] * bytes,
+                    .height = rank > 1 ? (size_t)size[rank - 2] : 1,
+                    .depth = rank > 2 ? (size_t)size[0] : 1};
+    const size_t pitch = rank > 1 ? (size_t)stride[rank - 2] * bytes : 0;
+    const size_t slice = rank > 2 ? (size_t)stride[0] * bytes : 0;
+    const hri_place here = {.host = packed};
+    box.from = back ? here : a->place;
+    box.to = back ? a->place : here;
+    box.from_pitch = back ? box.width : pitch;
+    box.to_pitch = back ? pitch : box.width;
+    box.from_slice = back ? box.width * box.height : slice;
+    box.to_slice = back ? slice : box.width * box.height;
+    if (a->place.buffer == NULL) {
+        hri_copy_rows(&box);
+        return HR_OK;
+    }
+    hr_status status = c->queue->ops->copy(c->queue, &box);
+    return status == HR_OK ? c->queue->ops->finish(c->queue) : status;
+}
+
+static hr_status copy_views(checking *c, bool back)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && status == HR_OK; i++) {
+        const hri_watched *v = &c->watch.views[i];
+        if (!back && v->now != NULL) {
+            status = copy_view(c, i, v->before, false);
+        } else if (back && v->elements != NULL) {
+            status = copy_view(c, i, v->now, true);
+        }
+    }
+    return status;
+}
+
+/* What the kernel finds: an OUT view has bits that mean nothing. */
+static void fill_views(checking *c)
+{
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+        const hri_watched *v = &c->watch.views[i];
+        if (v->now == NULL) {
+            continue;
+        }
+        if (v->parameter->access != HR_OUT) {
+            memcpy(v->now, v->before, bytes_of(v));
+            continue;
+        }
+        for (size_t b = 0; b < bytes_of(v); b++) {
+            v->now[b] = hri_poison(v, b, c->watch.twice);
+        }
+    }
+}
+
+/* ---- after a run */
+
+static void find_written_input(checking *c, const hri_watched *v)
+{
+    const size_t bytes = v->parameter->bytes;
+    for (int64_t e = 0; e < v->count; e++) {
+        const size_t at = (size_t)e * bytes;
+        if (memcmp(v->now + at, v->before + at, bytes) != 0) {
+            hri_watch_report_element(&c->watch, e,
+                                     &(hri_report){.fault = HRI_CONST,
+                                                   .view = v,
+                                                   .who = v->seen[e],
+                                                   .writes = true});
+        }
+    }
+}
+
+/* A byte that has its bits from before both runs was never written. */
+static bool is_untouched(const hri_watched *v, size_t byte)
+{
+    return v->parameter->access == HR_OUT &&
+           v->first[byte] == hri_poison(v, byte, false) &&
+           v->now[byte] == hri_poison(v, byte, true);
+}
+
+/* Compare both runs. What an OUT view was not given has its old values. */
+static void find_dependence(checking *c, const hri_watched *v)
+{
+    const size_t bytes = v->parameter->bytes;
+    for (int64_t e = 0; e < v->count; e++) {
+        bool depends = false;
+        for (size_t b = (size_t)e * bytes; b < (size_t)(e + 1) * bytes; b++) {
+            if (is_untouched(v, b)) {
+                v->now[b] = v->before[b];
+            } else {
+                depends = depends || v->now[b] != v->first[b];
+            }
+        }
+        if (depends) {
+            hri_watch_report_element(&c->watch, e,
+                                     &(hri_report){.fault = HRI_DEPENDS,
+                                                   .view = v,
+                                                   .who = v->elements[e].write,
+                                                   .writes = true});
+        }
+    }
+}
+
+static hr_status run_once(checking *c)
+{
+    fill_views(c);
+    fill_arguments(c);
+    hr_status status = hri_watch_run(&c->watch, c->arguments);
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && status == HR_OK; i++) {
+        const hri_watched *v = &c->watch.views[i];
+        if (v->seen != NULL) {
+            find_written_input(c, v);
+        }
+        status = c->watch.status;
+    }
+    return status;
+}
+
+static hr_status run_twice(checking *c)
+{
+    hr_status status = run_once(c);
+    if (status != HR_OK || !c->twice) {
+        return status;
+    }
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+        const hri_watched *v = &c->watch.views[i];
+        if (v->first != NULL) {
+            memcpy(v->first, v->now, bytes_of(v));
+        }
+    }
+    c->watch.twice = true;
+    status = run_once(c);
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && status == HR_OK; i++) {
+        if (c->watch.views[i].first != NULL) {
+            find_dependence(c, &c->watch.views[i]);
+        }
+        status = c->watch.status;
+    }
+    return status;
+}
+
+/* ---- the launch */
+
+static hr_status check_launch(hr_context *context, hri_queue *queue,
+                              const hri_launch *launch)
+{
+    const int64_t *tiles = launch->domain.tiles;
+    checking c = {.watch = {.findings = context->findings,
+                            .kernel = launch->kernel,
+                            .rank = launch->rank,
+                            .domain = launch->domain,
+                            .widest = 1},
+                  .queue = queue,
+                  .launch = launch};
+    if (launch->kernel->checked == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%s: HEADRACE_CHECK=1 needs its checked form, which "
+                        "headrace_kernels makes, and which kernels that are "
+                        "known as text alone have not",
+                        launch->kernel->name);
+    }
+    if (tiles[0] * tiles[1] * tiles[2] > UINT32_MAX) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%s: more than 2^32 tiles are not checked",
+                        launch->kernel->name);
+    }
+    hr_status status = queue->ops->finish(queue);
+    if (status == HR_OK) {
+        status = make_views(&c);
+    }
+    if (status == HR_OK) {
+        status = copy_views(&c, false);
+    }
+    if (status == HR_OK) {
+        status = run_twice(&c);
+    }
+    if (status == HR_OK) {
+        status = copy_views(&c, true);
+    }
+    finish(&c);
+    return status;
+}
+
+/* ---- findings */
+
+size_t hr_check_count(hr_context *context)
+{
+    size_t count = 0;
+    if (context != NULL && context->checker != NULL) {
+        pthread_mutex_lock(&context->lock);
+        (void)hri_check_collect(context);
+        count = hri_findings_count(context->findings);
+        pthread_mutex_unlock(&context->lock);
+    }
+    return count;
+}
+
+const char *hr_check_finding(hr_context *context, size_t index)
+{
+    const char *sentence = NULL;
+    if (context != NULL && context->checker != NULL) {
+        pthread_mutex_lock(&context->lock);
+        sentence = hri_findings_at(context->findings, index);
+        pthread_mutex_unlock(&context->lock);
+    }
+    return sentence;
+}
+
+static hr_status tell(hr_context *context)
+{
+    hr_status status = hri_check_collect(context);
+    return status == HR_OK ? hri_findings_tell(context->findings) : status;
+}
+
+/* ---- the checker of a context */
+
+static void close_checker(hr_context *context)
+{
+    hri_guards_close(context);
+    hri_findings_destroy(context->findings);
+}
+
+static const hri_checker checker = {
+    .launch = check_launch,
+    .tell = tell,
+    .map = hri_check_map,
+    .unmap = hri_check_unmap,
+    .close = close_checker,
+};
+
+hr_status hri_checker_open(hr_context *context)
+{
+    hr_status status = hri_findings_create(&context->findings);
+    if (status == HR_OK) {
+        context->checker = &checker;
+    }
+    return status;
+}

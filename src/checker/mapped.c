@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Mappings that are checked: copies of elements, and uses of them after
+ * hr_unmap. */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checker/check.h"
+#include "checker/guard.h"
+
+/* Of what a guard holds a copy. */
+typedef struct mapped {
+    hr_extent extent;
+    size_t element_bytes;
+    const char *file; /* where hr_map was called; NULL: not known */
+    int line;
+} mapped;
+
+static void pack(hr_mapping *mapping, void *memory)
+{
+    const hr_extent *extent = &mapping->view.extent;
+    int64_t stride = (int64_t)mapping->view.element_bytes;
+    mapping->data = memory;
+    for (uint32_t d = extent->rank; d-- > 0;) {
+        mapping->stride_bytes[d] = stride;
+        stride *= extent->size[d];
+    }
+}
+
+static void copy_elements(const hr_mapping *from, const hr_mapping *to)
+{
+    const uint32_t rank = from->view.extent.rank;
+    const int64_t *size = from->view.extent.size;
+    const int64_t *f = from->stride_bytes, *t = to->stride_bytes;
+    hri_copy_rows(&(hri_copy){
+        .from = {.host = from->data},
+        .to = {.host = to->data},
+        .width = (size_t)size[rank - 1] * from->view.element_bytes,
+        .height = rank > 1 ? (size_t)size[rank - 2] : 1,
+        .depth = rank > 2 ? (size_t)size[0] : 1,
+        .from_pitch = rank > 1 ? (size_t)f[rank - 2] : 0,
+        .to_pitch = rank > 1 ? (size_t)t[rank - 2] : 0,
+        .from_slice = rank > 2 ? (size_t)f[0] : 0,
+        .to_slice = rank > 2 ? (size_t)t[0] : 0,
+    });
+}
+
+hr_status hri_check_map(hr_mapping *mapping, const char *file, int line)
+{
+    const hr_view *v = &mapping->view;
+    const size_t bytes = (size_t)hr_extent_count(v->extent) * v->element_bytes;
+    mapped *m = malloc(sizeof *m);
+    hri_guard *guard = NULL;
+    if (m == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "map: out of memory");
+    }
+    *m = (mapped){v->extent, v->element_bytes, file, line};
+    hr_status status = hri_guard_create(v->array->context, bytes, m, &guard);
+    if (status != HR_OK) {
+        free(m);
+        return status;
+    }
+    const hr_mapping home = *mapping;
+    pack(mapping, guard->memory);
+    copy_elements(&home, mapping);
+    return HR_OK;
+}
+
+hr_status hri_check_unmap(const hr_mapping *mapping, const hr_mapping *home)
+{
+    hri_guard *guard = mapping->view.array->context->guards;
+    while (guard != NULL &&
+           (guard->memory != mapping->data || guard->retired)) {
+        guard = guard->next;
+    }
+    if (guard == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "unmap: nothing is mapped there");
+    }
+    if (mapping->access != HR_IN) {
+        copy_elements(mapping, home);
+    }
+    hri_guard_retire(guard);
+    return HR_OK;
+}
+
+/* ---- uses after that */
+
+/* "(2, 3)": the element at so many bytes. */
+static void name_element(char *text, size_t room, const mapped *m, size_t at)
+{
+    int64_t element = (int64_t)(at / m->element_bytes);
+    int64_t index[HR_MOST_RANK] = {0};
+    for (uint32_t d = m->extent.rank; d-- > 0;) {
+        index[d] = element % m->extent.size[d];
+        element /= m->extent.size[d];
+    }
+    size_t length = 0;
+    for (uint32_t d = 0; d < m->extent.rank; d++) {
+        int count = snprintf(text + length, room - length, "%s%lld",
+                             d > 0 ? ", " : "", (long long)index[d]);
+        length += count > 0 ? (size_t)count : 0;
+    }
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ", by program+0x1234", which addr2line understands. */
+static void name_code(char *text, size_t room, uintptr_t code)
+{
+    Dl_info info;
+    text[0] = '\0';
+    if (code != 0 && dladdr((void *)code, &info) != 0 &&
+        info.dli_fname != NULL) {
+        snprintf(text, room, ", by %s+0x%llx", name_of(info.dli_fname),
+                 (unsigned long long)(code - (uintptr_t)info.dli_fbase));
+    }
+}
+
+static hr_status collect(hri_findings *findings, const hri_guard *guard,
+                         hri_use_after *use, const char *done)
+{
+    const mapped *m = guard->about;
+    const uintptr_t address = atomic_load(&use->address);
+    if (address == 0 || use->told) {
+        return HR_OK;
+    }
+    use->told = true;
+    char key[320], sentence[HRI_MESSAGE_BYTES], element[80], code[160];
+    const char *file = m->file != NULL ? name_of(m->file) : "map";
+    name_element(element, sizeof element, m,
+                 address - (uintptr_t)guard->memory);
+    name_code(code, sizeof code, atomic_load(&use->code));
+    snprintf(key, sizeof key, "%s:%d:%s", file, m->line, done);
+    snprintf(sentence, sizeof sentence,
+             "%s:%d: element (%s) of the view mapped here was %s after "
+             "hr_unmap%s",
+             file, m->line, element, done, code);
+    return hri_findings_add(findings, key, sentence);
+}
+
+/* A write alone is a read of the same address, too (guard.h). */
+hr_status hri_check_collect(hr_context *context)
+{
+    hri_findings *findings = context->findings;
+    hr_status status = HR_OK;
+    for (hri_guard *g = context->guards; g != NULL && status == HR_OK;
+         g = g->next) {
+        const uintptr_t written = atomic_load(&g->written.address);
+        if (written == 0 || written != atomic_load(&g->read.address)) {
+            status = collect(findings, g, &g->read, "read");
+        }
+        if (status == HR_OK) {
+            status = collect(findings, g, &g->written, "written");
+        }
+    }
+    if (status == HR_OK) {
+        hri_guards_drop(context);
+    }
+    return status;
+}

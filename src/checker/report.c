@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* What the checker found, in words. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "checker/watch.h"
+
+typedef struct sentence {
+    char text[HRI_MESSAGE_BYTES];
+    size_t length;
+} sentence;
+
+static void __attribute__((format(printf, 2, 3)))
+say(sentence *s, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t room = sizeof s->text - s->length;
+    int count = vsnprintf(s->text + s->length, room, format, arguments);
+    va_end(arguments);
+    if (count > 0) {
+        s->length += (size_t)count < room ? (size_t)count : room - 1;
+    }
+}
+
+static void say_numbers(sentence *s, const int64_t *numbers, uint32_t count,
+                        const char *between)
+{
+    for (uint32_t d = 0; d < count; d++) {
+        say(s, "%s%lld", d > 0 ? between : "", (long long)numbers[d]);
+    }
+}
+
+static void say_who(sentence *s, const hri_watch *w, const hri_seen *who)
+{
+    const hr_domain *d = &w->domain;
+    const bool item = who->item >= 0;
+    int64_t tile = who->tile, local = item ? who->item : 0;
+    int64_t at[HR_MOST_RANK];
+    for (int i = HR_MOST_RANK - 1; i >= 0; i--) {
+        int64_t number = tile % d->tiles[i];
+        at[i] = item
+                    ? d->first[i] + (number * d->tile[i] + local % d->tile[i]) *
+                                        d->step[i]
+                    : number;
+        tile /= d->tiles[i];
+        local /= d->tile[i];
+    }
+    say(s, item ? "item (" : "tile (");
+    say_numbers(s, at, w->rank, ", ");
+    say(s, ")");
+}
+
+static void say_element(sentence *s, const hri_report *r)
+{
+    say(s, "%s[", r->view->parameter->name);
+    say_numbers(s, r->index, r->rank, ", ");
+    say(s, "]");
+}
+
+static void say_conflict(sentence *s, const hri_watch *w, const hri_report *r)
+{
+    say(s, ", which ");
+    say_who(s, w, &r->other);
+    say(s, " %s in line %d", r->other_writes ? "writes" : "uses",
+        (int)r->other.line);
+    if (r->who.tile == r->other.tile) {
+        say(s, ", without a barrier between");
+    }
+}
+
+/* "item (3) writes c[5]", or "c[5] is written". */
+static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
+{
+    if (r->who.line == 0) {
+        say_element(s, r);
+        say(s, " is written");
+        return;
+    }
+    say(s, r->fault == HRI_UNIFORM ? "every item of " : "");
+    say_who(s, w, &r->who);
+    say(s, r->writes                  ? " writes "
+           : r->fault == HRI_CONFLICT ? " uses "
+                                      : " reads ");
+    say_element(s, r);
+}
+
+/* What there is of the extent, when that is not all of it. */
+static void say_part(sentence *s, const hri_watched *v)
+{
+    const uint32_t rank = v->parameter->rank;
+    bool all = true;
+    for (uint32_t d = 0; d < rank; d++) {
+        all = all && v->held_first[d] == 0 && v->held[d] == v->shape.extent[d];
+    }
+    if (!all) {
+        say(s, ", of which this part reads and writes ");
+        say_numbers(s, v->held, rank, " x ");
+        say(s, " from (");
+        say_numbers(s, v->held_first, rank, ", ");
+        say(s, ") on");
+    }
+}
+
+static void say_fault(sentence *s, const hri_watch *w, const hri_report *r)
+{
+    const hr_parameter *p = r->view->parameter;
+    switch (r->fault) {
+    case HRI_OUTSIDE:
+        say(s, ", outside its extent ");
+        say_numbers(s, r->view->shape.extent, p->rank, " x ");
+        say_part(s, r->view);
+        break;
+    case HRI_RANK:
+        say(s, ", but %s has rank %u", p->name, p->rank);
+        break;
+    case HRI_CONFLICT:
+        say_conflict(s, w, r);
+        break;
+    case HRI_UNIFORM:
+        break;
+    case HRI_NO_VALUE:
+        say(s, ", which is OUT and has no value yet");
+        break;
+    case HRI_DEPENDS:
+        say(s, ", whose value depends on what an OUT view held before");
+        break;
+    case HRI_CONST:
+        say(s, ", which is IN");
+        break;
+    }
+}
+
+void hri_watch_report(hri_watch *watch, const hri_report *report)
+{
+    const hr_kernel *k = watch->kernel;
+    sentence key = {.length = 0}, told = {.length = 0};
+    say(&key, "%s:%d:%s:%s:%d", k->file, (int)report->who.line, k->name,
+        report->view->parameter->name, (int)report->fault);
+    say(&told, "%s:", k->file);
+    if (report->who.line != 0) {
+        say(&told, "%d:", (int)report->who.line);
+    }
+    say(&told, " %s: ", k->name);
+    say_access(&told, watch, report);
+    say_fault(&told, watch, report);
+    hr_status status = hri_findings_add(watch->findings, key.text, told.text);
+    watch->status = watch->status == HR_OK ? status : watch->status;
+}
+
+void hri_watch_report_element(hri_watch *watch, int64_t element,
+                              hri_report *report)
+{
+    const hr_shape *shape = &report->view->shape;
+    report->rank = report->view->parameter->rank;
+    for (uint32_t d = 0; d < report->rank; d++) {
+        report->index[d] =
+            report->view->held_first[d] + element / shape->stride[d];
+        element %= shape->stride[d];
+    }
+    hri_watch_report(watch, report);
+}

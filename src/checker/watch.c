@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+#include "checker/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <headrace/check.h>
+
+enum { ALIGNMENT = 64, NOTHING = 0xa5 /* what strays hold: negative, too */ };
+
+/* What the kernel that this thread runs tells its accesses to. */
+static _Thread_local hri_watch *current;
+
+/* Bits that follow from a number alone [Steele2014]. */
+static uint64_t mixed(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+unsigned char hri_poison(const hri_watched *view, size_t byte, bool twice)
+{
+    const size_t bytes = view->parameter->bytes;
+    const uint64_t seed = (uint64_t)view->parameter->at * 977;
+    if (!twice) {
+        const uint64_t word = mixed(byte / 8 + seed);
+        return (unsigned char)(0x80 | (word >> (byte % 8 * 8)));
+    }
+    const uint64_t word = mixed(byte / bytes + seed);
+    const bool zero = byte % bytes != 0 || (word & 1) == 0;
+    return (unsigned char)(zero ? 0 : (word >> 1) % 127 + 1);
+}
+
+/* ---- what accesses mean */
+
+static bool in_conflict(const hri_seen *a, const hri_seen *b)
+{
+    if (b->line == 0 || (a->atomic && b->atomic)) {
+        return false;
+    }
+    return a->tile != b->tile || (a->phase == b->phase && a->item != b->item);
+}
+
+static void compare(hri_watch *w, const hri_pending *p, const hri_seen *who,
+                    bool writes)
+{
+    const hri_element *e = &p->view->elements[p->index];
+    const hri_seen *others[] = {&e->write, &e->uses[0], &e->uses[1]};
+    for (int i = 0; i < 3; i++) {
+        const bool other_writes = i == 0 || others[i]->atomic;
+        if ((writes || other_writes) && in_conflict(who, others[i])) {
+            hri_watch_report_element(
+                w, p->index,
+                &(hri_report){.fault = HRI_CONFLICT,
+                              .view = p->view,
+                              .who = *who,
+                              .writes = writes,
+                              .other = *others[i],
+                              .other_writes = other_writes});
+            return;
+        }
+    }
+}
+
+/* Of other tiles the first one that used it, of this tile the last two items:
+ * whoever writes it is in conflict with one of those, if with any. */
+static void add_use(hri_element *e, const hri_seen *who)
+{
+    hri_seen *last = &e->uses[0];
+    if (last->line != 0 && last->tile != who->tile) {
+        return;
+    }
+    if (last->line != 0 && last->item != who->item) {
+        e->uses[1] = *last;
+    }
+    *last = *who;
+}
+
+/* It may have been written with the very bits that it held, but not in both
+ * runs. */
+static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *who)
+{
+    hri_seen *before = &p->view->elements[p->index].lacked;
+    if (!w->twice && before->line == 0) {
+        *before = *who;
+    } else if (w->twice && before->line == who->line &&
+               before->tile == who->tile && before->item == who->item) {
+        hri_watch_report_element(
+            w, p->index,
+            &(hri_report){.fault = HRI_NO_VALUE, .view = p->view, .who = *who});
+    }
+}
+
+static void settle_one(hri_watch *w, const hri_pending *p,
+                       const unsigned char *bits)
+{
+    const hr_parameter *parameter = p->view->parameter;
+    hri_element *e = &p->view->elements[p->index];
+    hri_seen who = w->here;
+    who.line = p->line;
+    who.atomic = p->plain == 0;
+    const bool changed =
+        memcmp(p->view->now + (size_t)p->index * parameter->bytes, bits,
+               parameter->bytes) != 0;
+    e->pending = 0;
+    if (!changed && parameter->access == HR_OUT && e->write.line == 0) {
+        lacks_value(w, p, &who);
+    }
+    compare(w, p, &who, changed || who.atomic);
+    if (changed && who.item < 0 && !who.atomic) {
+        hri_watch_report_element(w, p->index,
+                                 &(hri_report){.fault = HRI_UNIFORM,
+                                               .view = p->view,
+                                               .who = who,
+                                               .writes = true});
+    }
+    if (changed || who.atomic) {
+        if (e->write.atomic) { /* whoever is in conflict with that one alone */
+            const hri_seen before = e->write;
+            add_use(e, &before);
+        }
+        e->write = who;
+    } else {
+        add_use(e, &who);
+    }
+}
+
+static void settle_stray(hri_watch *w, uint32_t i)
+{
+    const hri_stray *s = &w->strays[i];
+    const unsigned char *memory = w->stray_memory + i * w->stray_bytes;
+    hri_report report = {
+        .fault = s->rank == s->view->parameter->rank ? HRI_OUTSIDE : HRI_RANK,
+        .view = s->view,
+        .rank = s->rank,
+        .who = s->who};
+    memcpy(report.index, s->index, sizeof report.index);
+    for (size_t b = 0; b < s->view->parameter->bytes; b++) {
+        report.writes = report.writes || memory[b] != NOTHING;
+    }
+    hri_watch_report(w, &report);
+}
+
+/* The item is done with what it accessed, or has come to a barrier. */
+static void settle(hri_watch *w)
+{
+    for (uint32_t i = 0; i < w->pending_count; i++) {
+        settle_one(w, &w->pending[i], w->bits + i * w->widest);
+    }
+    for (uint32_t i = 0; i < w->stray_count; i++) {
+        settle_stray(w, i);
+    }
+    w->pending_count = w->stray_count = 0;
+}
+
+/* ---- accesses */
+
+static bool grow(hri_watch *w)
+{
+    if (w->pending_count < w->pending_capacity) {
+        return true;
+    }
+    uint32_t capacity = w->pending_capacity > 0 ? 2 * w->pending_capacity : 64;
+    hri_pending *pending = realloc(w->pending, capacity * sizeof *pending);
+    w->pending = pending != NULL ? pending : w->pending;
+    unsigned char *bits = realloc(w->bits, capacity * w->widest);
+    w->bits = bits != NULL ? bits : w->bits;
+    if (pending == NULL || bits == NULL) {
+        w->status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
+        return false;
+    }
+    w->pending_capacity = capacity;
+    return true;
+}
+
+/* Memory that is nobody's. When there is no more of it, then what the first of
+ * these accesses were for is settled. */
+static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
+                   const int64_t *index)
+{
+    if (w->stray_count == HRI_STRAYS) {
+        for (uint32_t i = 0; i < HRI_STRAYS; i++) {
+            settle_stray(w, i);
+        }
+        w->stray_count = 0;
+    }
+    hri_stray *s = &w->strays[w->stray_count];
+    unsigned char *memory = w->stray_memory + w->stray_count * w->stray_bytes;
+    w->stray_count++;
+    *s = (hri_stray){.view = v, .who = w->here, .rank = rank};
+    s->who.line = line;
+    memcpy(s->index, index, sizeof s->index);
+    return memset(memory, NOTHING, w->stray_bytes);
+}
+
+static void *access_element(hri_watch *w, hri_watched *v, int64_t index,
+                            int line)
+{
+    unsigned char *memory = v->now + (size_t)index * v->parameter->bytes;
+    if (v->elements == NULL) {
+        v->seen[index] = w->here;
+        v->seen[index].line = line;
+        return memory;
+    }
+    hri_element *e = &v->elements[index];
+    if (e->pending == 0) {
+        if (!grow(w)) {
+            return w->stray_memory;
+        }
+        memcpy(w->bits + w->pending_count * w->widest, memory,
+               v->parameter->bytes);
+        w->pending[w->pending_count] = (hri_pending){.view = v, .index = index};
+        e->pending = ++w->pending_count;
+    }
+    w->pending[e->pending - 1].line = line;
+    w->pending[e->pending - 1].plain++;
+    return memory;
+}
+
+static hri_watched *find_view(hri_watch *w, const void *view)
+{
+    for (uint32_t i = 0; i < w->kernel->parameter_count; i++) {
+        if (w->views[i].now == view && view != NULL) {
+            return &w->views[i];
+        }
+    }
+    return NULL;
+}
+
+/* As HR_AT does without a checker. */
+static void *plain_place(const hr_checked_access *a)
+{
+    int64_t element = a->shape->start + a->index[a->rank - 1];
+    for (uint32_t d = 0; d + 1 < a->rank; d++) {
+        element += a->index[d] * a->shape->stride[d];
+    }
+    return (unsigned char *)(uintptr_t)a->view + element * (int64_t)a->bytes;
+}
+
+void *hr_checked_at(const hr_checked_access *access)
+{
+    hri_watch *w = current;
+    hri_watched *v = w != NULL ? find_view(w, access->view) : NULL;
+    const int64_t *index = access->index;
+    int64_t element = 0;
+    if (v == NULL) {
+        return plain_place(access);
+    }
+    bool inside = access->rank == v->parameter->rank;
+    for (uint32_t d = 0; d < access->rank && inside; d++) {
+        const int64_t at = index[d] - v->held_first[d];
+        inside = at >= 0 && at < v->held[d];
+        element += inside ? at * v->shape.stride[d] : 0;
+    }
+    return inside ? access_element(w, v, element, access->line)
+                  : stray(w, v, access->line, access->rank, index);
+}
+
+int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
+{
+    hri_watch *w = current;
+    if (w == NULL) {
+        return more;
+    }
+    if (rank != w->rank && w->status == HR_OK) {
+        w->status =
+            hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                     "%s:%d: %s: a block of rank %u in a domain of "
+                     "rank %u",
+                     w->kernel->file, line, w->kernel->name, rank, w->rank);
+    }
+    if (!more) { /* which is the item's own where there is but one */
+        const int64_t *tile = w->domain.tile;
+        item = tile[0] * tile[1] * tile[2] == 1 ? 0 : -1;
+    }
+    if (item != w->here.item) {
+        settle(w);
+        w->here.item = (int16_t)item;
+    }
+    return more;
+}
+
+void *hr_checked_atomic(const void *place)
+{
+    hri_watch *w = current;
+    for (uint32_t i = w != NULL ? w->pending_count : 0; i > 0; i--) {
+        hri_pending *p = &w->pending[i - 1];
+        const size_t bytes = p->view->parameter->bytes;
+        const uintptr_t element =
+            (uintptr_t)(p->view->now + (size_t)p->index * bytes);
+        if ((uintptr_t)place - element < bytes) { /* a member, too */
+            p->plain--;
+            break;
+        }
+    }
+    return (void *)(uintptr_t)place;
+}
+
+void hr_checked_barrier(void)
+{
+    if (current != NULL) {
+        settle(current);
+        current->here.phase++;
+    }
+}
+
+/* ---- runs */
+
+static hr_status prepare(hri_watch *w)
+{
+    w->stray_bytes = (w->widest + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (w->stray_memory == NULL) {
+        w->stray_memory =
+            aligned_alloc(ALIGNMENT, HRI_STRAYS * w->stray_bytes + ALIGNMENT);
+    }
+    if (w->stray_memory == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
+    }
+    for (uint32_t i = 0; i < w->kernel->parameter_count; i++) {
+        hri_watched *v = &w->views[i];
+        for (int64_t e = 0; v->elements != NULL && e < v->count; e++) {
+            v->elements[e] = (hri_element){.lacked = v->elements[e].lacked};
+        }
+    }
+    w->status = HR_OK;
+    return HR_OK;
+}
+
+hr_status hri_watch_run(hri_watch *watch, const void *arguments)
+{
+    hr_domain *d = &watch->domain;
+    const int64_t *tiles = d->tiles;
+    hr_status status = prepare(watch);
+    if (status != HR_OK) {
+        return status;
+    }
+    current = watch;
+    for (int64_t i = 0; i < tiles[0] * tiles[1] * tiles[2]; i++) {
+        hri_domain_go(d, i);
+        watch->here = (hri_seen){.tile = (uint32_t)i};
+        (void)hr_checked_item(0, -1, watch->rank, 0);
+        watch->kernel->checked(d, arguments);
+        settle(watch);
+    }
+    current = NULL;
+    return watch->status;
+}
+
+void hri_watch_finish(hri_watch *watch)
+{
+    free(watch->pending);
+    free(watch->bits);
+    free(watch->stray_memory);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include "context/accelerator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "runtime/mark.h"
+#include "runtime/memory.h"
+#include "runtime/module.h"
+#include "runtime/relay.h"
+#include "runtime/stage.h"
+#include "runtime/worker.h"
+
+static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
+{
+    const char *path = accelerator->device->info.path;
+    if (choice->virtual) {
+        snprintf(accelerator->path, sizeof accelerator->path, "%.31s#%u", path,
+                 choice->number);
+    } else {
+        snprintf(accelerator->path, sizeof accelerator->path, "%s", path);
+    }
+}
+
+/* Open one choice as the context's next accelerator. */
+static hr_status open_choice(hr_context *context, hri_machine *machine,
+                             const hri_choice *choice)
+{
+    hri_found *found = &machine->entries[choice->found];
+    hri_accelerator *accelerator =
+        &context->accelerators[context->accelerator_count];
+    hri_device *device = NULL;
+    hr_status status = found->backend->open(found->index, &device);
+    if (status != HR_OK) {
+        return status;
+    }
+    accelerator->device = device;
+    hri_threads_init(&accelerator->threads);
+    hri_relay_init(&accelerator->relay);
+    found->info = device->info;
+    found->chosen = true;
+    set_path(accelerator, choice);
+    accelerator->in_place = device->info.host && !choice->virtual;
+    context->accelerator_count++;
+    return HR_OK;
+}
+
+/* Link accelerator i with the earlier ones of the same device. */
+static void link_sibling(hr_context *context, const uint32_t *found, uint32_t i)
+{
+    hri_accelerator *accelerator = &context->accelerators[i];
+    accelerator->sibling = accelerator;
+    for (uint32_t j = 0; j < i; j++) {
+        if (found[j] == found[i]) {
+            accelerator->sibling = context->accelerators[j].sibling;
+            context->accelerators[j].sibling = accelerator;
+            return;
+        }
+    }
+}
+
+/* Number the physical devices and link what shares a device into rings. found
+ * holds the machine's entry of each accelerator. */
+static void relate(hr_context *context, const hri_machine *machine,
+                   uint32_t *found)
+{
+    uint32_t physical = 0;
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        link_sibling(context, found, i);
+    }
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        uint32_t j = 0;
+        found[i] = hri_machine_first(machine, found[i]);
+        while (found[j] != found[i]) {
+            j++;
+        }
+        context->accelerators[i].physical =
+            j < i ? context->accelerators[j].physical : physical++;
+    }
+}
+
+/* What accelerator may use: an even share of its device among those that hold
+ * memory there. Of free memory 90 per cent, as drivers and other programs need
+ * some; of the host's a half, as the operands lie there too. */
+static uint64_t memory_limit(const hr_context *context,
+                             const hri_accelerator *accelerator, uint64_t limit)
+{
+    uint64_t shares = 1;
+    uint64_t whole = accelerator->device->info.memory_bytes;
+    uint64_t free_bytes = accelerator->device->info.free_bytes;
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        const hri_accelerator *other = &context->accelerators[i];
+        if (other != accelerator && !other->in_place &&
+            hri_accelerators_alike(accelerator, other)) {
+            const hri_device_info *info = &other->device->info;
+            shares++;
+            free_bytes =
+                info->free_bytes < free_bytes ? info->free_bytes : free_bytes;
+        }
+    }
+    uint64_t usable = hri_in_host_memory(accelerator)
+                          ? free_bytes / 2
+                          : free_bytes - free_bytes / 10;
+    uint64_t share = (limit != 0 ? whole : usable) / shares;
+    return limit != 0 && limit < share ? limit : share;
+}
+
+static void share_out_memory(hr_context *context, uint64_t limit)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *accelerator = &context->accelerators[i];
+        if (!accelerator->in_place) {
+            accelerator->memory_limit =
+                memory_limit(context, accelerator, limit);
+        }
+    }
+}
+
+/* Open all choices; found gets the machine's entry of each accelerator. */
+static hr_status open_all(hr_context *context, hri_machine *machine,
+                          const hri_choices *choices, uint32_t *found)
+{
+    hri_error error = {0};
+    for (uint32_t i = 0; i < machine->count; i++) {
+        machine->entries[i].chosen = false; /* until it is open */
+    }
+    for (uint32_t i = 0; i < choices->count; i++) {
+        const hri_choice *choice = &choices->items[i];
+        hri_found *entry = &machine->entries[choice->found];
+        found[context->accelerator_count] = choice->found;
+        hr_status status = open_choice(context, machine, choice);
+        if (status != HR_OK && choice->named) {
+            return status;
+        }
+        if (status != HR_OK) {
+            hri_error_keep(&error, status);
+            snprintf(entry->reason, sizeof entry->reason, "%s",
+                     hr_last_error());
+        }
+    }
+    return context->accelerator_count > 0 || context->may_be_empty
+               ? HR_OK
+               : hri_error_raise(&error);
+}
+
+static bool needs_staging(const hri_accelerator *accelerator)
+{
+    return accelerator->device->info.staged && !accelerator->in_place;
+}
+
+/* What takes long, done for all accelerators that copy ordinary memory slowly
+ * at once. */
+typedef struct opening {
+    hri_accelerator *accelerator;
+    bool first; /* of its device */
+    hri_thread *thread;
+    hri_error error;
+} opening;
+
+static void *open_staging(void *argument)
+{
+    opening *o = argument;
+    hr_status status = hri_staging_open(o->accelerator);
+    if (status == HR_OK && o->first) {
+        hri_accelerator_warm(o->accelerator);
+    }
+    hri_error_keep(&o->error, status);
+    return NULL;
+}
+
+/* Pinned memory for those that copy ordinary memory slowly, and kernels. */
+static hr_status open_all_staging(hr_context *context)
+{
+    uint32_t count = 0;
+    hr_status status = HR_OK;
+    opening *all = calloc(context->accelerator_count, sizeof *all);
+    if (all == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
+    }
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        if (needs_staging(a)) {
+            bool first = true;
+            for (uint32_t j = 0; j < count; j++) {
+                first = first && all[j].accelerator->physical != a->physical;
+            }
+            all[count++] = (opening){.accelerator = a, .first = first};
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        hri_staging_plan(all[i].accelerator, count);
+        all[i].thread = hri_threads_start(&all[i].accelerator->threads,
+                                          open_staging, &all[i]);
+        if (all[i].thread == NULL) {
+            open_staging(&all[i]);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (all[i].thread != NULL) {
+            hri_thread_join(all[i].thread);
+        }
+        status = status == HR_OK ? hri_error_raise(&all[i].error) : status;
+    }
+    free(all);
+    return status;
+}
+
+/* Let accelerators that can copy from each other be allowed to. */
+static void introduce_peers(const hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            hri_device *device = context->accelerators[i].device;
+            (void)device->ops->is_peer(device, context->accelerators[j].device);
+        }
+    }
+}
+
+/* Names for facts.h. */
+static void set_keys(hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        const hri_device_info *info = &a->device->info;
+        snprintf(a->key, sizeof a->key, "%s %s %s %s, %u units", info->path,
+                 info->physical_id, info->name, info->arithmetic,
+                 info->compute_units);
+    }
+}
+
+hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
+                                const hri_choices *choices, uint64_t limit,
+                                bool remember)
+{
+    context->accelerators =
+        calloc(choices->count, sizeof *context->accelerators);
+    uint32_t *found = calloc(choices->count, sizeof *found);
+    if (context->accelerators == NULL || found == NULL) {
+        free(found);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "context: out of memory for %u accelerators",
+                        choices->count);
+    }
+    hr_status status = open_all(context, machine, choices, found);
+    if (status == HR_OK && context->accelerator_count > 0) {
+        relate(context, machine, found);
+        share_out_memory(context, limit);
+        if (remember) {
+            set_keys(context);
+        }
+        introduce_peers(context);
+        status = open_all_staging(context);
+    }
+    free(found);
+    return status;
+}
+
+void hri_accelerators_close(hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *accelerator = &context->accelerators[i];
+        hri_accelerator_drop_worker(accelerator);
+        hri_marks_close(accelerator);
+        hri_relay_finish(&accelerator->relay);
+        hri_modules_close(accelerator);
+        hri_accelerator_forget(accelerator);
+        hri_accelerator_drop(accelerator);
+        hri_staging_close(accelerator);
+        hri_threads_finish(&accelerator->threads);
+        accelerator->device->ops->close(accelerator->device);
+    }
+    free(context->accelerators);
+    context->accelerators = NULL;
+    context->accelerator_count = 0;
+}

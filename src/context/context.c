@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "checker/check.h"
+#include "context/accelerator.h"
+#include "runtime/structs.h"
+#include "runtime/text.h"
+
+/* Into *read, which holds the defaults. */
+static hr_status read_options(const hr_context_options *options,
+                              hr_context_options *read)
+{
+    if (options == NULL) {
+        return HR_OK;
+    }
+    if (options->size < offsetof(hr_context_options, log)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "context options: size is %u, not %zu; start with "
+                        "HR_CONTEXT_OPTIONS_INIT",
+                        options->size, sizeof *options);
+    }
+    hri_struct_read(read, sizeof *read, options, options->size);
+    return HR_OK;
+}
+
+/* The value of a variable; NULL also when it is empty, which is how scripts
+ * take one back. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* Where the list and the limit come from: options before environment. */
+static hr_status read_environment(hr_context_options *options,
+                                  const char **source)
+{
+    *source = "accelerators";
+    if (options->accelerators == NULL) {
+        options->accelerators = variable("HEADRACE_ACCELERATORS");
+        *source = "HEADRACE_ACCELERATORS";
+    }
+    const char *limit = variable("HEADRACE_MEMORY_LIMIT");
+    if (options->memory_limit == 0 && limit != NULL &&
+        !hri_parse_bytes(limit, &options->memory_limit)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "HEADRACE_MEMORY_LIMIT is \"%.64s\", which is not a "
+                        "size from 1 byte to below 2^63: a number with B, KiB, "
+                        "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind "
+                        "it",
+                        limit);
+    }
+    return HR_OK;
+}
+
+/* Whether what is declared is checked. */
+static hr_status read_check(bool *check)
+{
+    const char *value = variable("HEADRACE_CHECK");
+    *check = value != NULL && strcmp(value, "1") == 0;
+    if (value != NULL && !*check && strcmp(value, "0") != 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "HEADRACE_CHECK is \"%.64s\", but only 1 and 0 are",
+                        value);
+    }
+    return HR_OK;
+}
+
+static void describe_device(const hri_device_info *device,
+                            hr_accelerator_info *info)
+{
+    info->size = sizeof *info;
+    snprintf(info->path, sizeof info->path, "%s", device->path);
+    snprintf(info->name, sizeof info->name, "%s", device->name);
+    snprintf(info->arithmetic, sizeof info->arithmetic, "%s",
+             device->arithmetic);
+    info->memory_bytes = device->memory_bytes;
+    info->compute_units = device->compute_units;
+    info->emulated = device->emulated;
+    info->in_place = device->host;
+}
+
+static void describe_accelerator(const hri_accelerator *accelerator,
+                                 hr_accelerator_info *info)
+{
+    describe_device(&accelerator->device->info, info);
+    snprintf(info->path, sizeof info->path, "%s", accelerator->path);
+    info->memory_limit = accelerator->memory_limit;
+    info->in_place = accelerator->in_place;
+    info->chosen = true;
+}
+
+/* A device's entry sums up what the context uses of it. */
+static void describe_found(const hr_context *context, const hri_found *found,
+                           hr_accelerator_info *info)
+{
+    describe_device(&found->info, info);
+    info->chosen = found->chosen;
+    if (!found->chosen) {
+        snprintf(info->reason, sizeof info->reason, "%s", found->reason);
+        return;
+    }
+    info->in_place = false;
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        const hri_accelerator *accelerator = &context->accelerators[i];
+        if (strcmp(accelerator->device->info.path, found->info.path) == 0) {
+            info->memory_limit += accelerator->memory_limit;
+            info->in_place = info->in_place || accelerator->in_place;
+        }
+    }
+}
+
+static hr_status describe_machine(hr_context *context,
+                                  const hri_machine *machine)
+{
+    context->machine = calloc(machine->count, sizeof *context->machine);
+    if (context->machine == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "context: out of memory for %u accelerators",
+                        machine->count);
+    }
+    context->machine_count = machine->count;
+    for (uint32_t i = 0; i < machine->count; i++) {
+        describe_found(context, &machine->entries[i], &context->machine[i]);
+    }
+    return HR_OK;
+}
+
+static void log_accelerators(hr_context *context)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        const hri_accelerator *accelerator = &context->accelerators[i];
+        const hri_device_info *info = &accelerator->device->info;
+        hri_log(context, "accelerator %u: %s, %s, %s, limit %llu bytes", i,
+                accelerator->path, info->name, info->arithmetic,
+                (unsigned long long)accelerator->memory_limit);
+    }
+}
+
+/* Choose from what was found and make the context ready. */
+static hr_status fill_context(hr_context *context, hri_machine *machine,
+                              const hr_context_options *options,
+                              const char *source, bool remember)
+{
+    hri_choices choices = {0};
+    hr_status status =
+        hri_list_choose(options->accelerators, source, machine, &choices);
+    if (status == HR_OK) {
+        status = hri_pool_create(hri_cpu_count(), &context->pool);
+    }
+    if (status == HR_OK) {
+        status = hri_accelerators_open(context, machine, &choices,
+                                       options->memory_limit, remember);
+    }
+    if (status == HR_OK) {
+        status = describe_machine(context, machine);
+    }
+    hri_choices_free(&choices);
+    return status;
+}
+
+static hr_status make_context(hri_machine *machine,
+                              const hr_context_options *options,
+                              const char *source, bool remember,
+                              hr_context **out)
+{
+    hr_context *context = calloc(1, sizeof *context);
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
+    }
+    pthread_mutex_init(&context->lock, NULL);
+    pthread_mutex_init(&context->filters, NULL);
+    pthread_mutex_init(&context->log_lock, NULL);
+    context->log = options->log;
+    context->log_data = options->log_data;
+    context->may_be_empty = options->may_be_empty;
+    bool check = false;
+    hr_status status = read_check(&check);
+    if (status == HR_OK && check) {
+        status = hri_checker_open(context);
+    }
+    if (status == HR_OK) {
+        status = fill_context(context, machine, options, source, remember);
+    }
+    if (status != HR_OK) {
+        hr_context_destroy(context);
+        return status;
+    }
+    log_accelerators(context);
+    *out = context;
+    return HR_OK;
+}
+
+static hr_status create(const hri_backend *const *backends,
+                        const hr_context_options *options, bool remember,
+                        hr_context **context)
+{
+    hr_context_options read = HR_CONTEXT_OPTIONS_INIT;
+    const char *source = NULL;
+    hri_machine machine = {0};
+    if (context == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "context: there is no place to put it (NULL)");
+    }
+    hr_status status = read_options(options, &read);
+    if (status == HR_OK) {
+        status = read_environment(&read, &source);
+    }
+    if (status == HR_OK) {
+        status = hri_machine_find(backends, read.accelerators, &machine);
+    }
+    if (status == HR_OK) {
+        status = make_context(&machine, &read, source, remember, context);
+    }
+    hri_machine_free(&machine);
+    return status;
+}
+
+hr_status hri_context_create_from(const hri_backend *const *backends,
+                                  const hr_context_options *options,
+                                  hr_context **context)
+{
+    return create(backends, options, false, context);
+}
+
+hr_status hr_context_create(const hr_context_options *options,
+                            hr_context **context)
+{
+    return create(hri_backends, options, true, context);
+}
+
+void hr_context_destroy(hr_context *context)
+{
+    if (context == NULL) {
+        return;
+    }
+    hri_areas_free(context);
+    if (context->checker != NULL) {
+        context->checker->close(context);
+    }
+    hri_accelerators_close(context);
+    hri_texts_free(context);
+    hri_pool_destroy(context->pool);
+    free(context->machine);
+    pthread_mutex_destroy(&context->log_lock);
+    pthread_mutex_destroy(&context->filters);
+    pthread_mutex_destroy(&context->lock);
+    free(context);
+}
+
+void hri_log(hr_context *context, const char *format, ...)
+{
+    if (context->log == NULL) {
+        return;
+    }
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    pthread_mutex_lock(&context->log_lock);
+    context->log(context->log_data, line);
+    pthread_mutex_unlock(&context->log_lock);
+}
+
+/* The arguments that both describing functions take. */
+static hr_status check_describe(const hr_context *context, uint32_t index,
+                                uint32_t count, const hr_accelerator_info *info)
+{
+    if (context == NULL || info == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "describing an accelerator: %s is NULL",
+                        context == NULL ? "context" : "info");
+    }
+    if (info->size < offsetof(hr_accelerator_info, name)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "describing an accelerator: size is %u, not %zu; start "
+                        "with HR_ACCELERATOR_INFO_INIT",
+                        info->size, sizeof *info);
+    }
+    if (index >= count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "describing an accelerator: index %u, but there are %u",
+                        index, count);
+    }
+    return HR_OK;
+}
+
+uint32_t hr_accelerator_count(const hr_context *context)
+{
+    return context != NULL ? context->accelerator_count : 0;
+}
+
+hr_status hr_accelerator_describe(const hr_context *context, uint32_t index,
+                                  hr_accelerator_info *info)
+{
+    hr_status status =
+        check_describe(context, index, hr_accelerator_count(context), info);
+    if (status == HR_OK) {
+        hr_accelerator_info known = {0};
+        describe_accelerator(&context->accelerators[index], &known);
+        hri_struct_write(info, info->size, &known, sizeof known);
+    }
+    return status;
+}
+
+uint32_t hr_machine_count(const hr_context *context)
+{
+    return context != NULL ? context->machine_count : 0;
+}
+
+hr_status hr_machine_describe(const hr_context *context, uint32_t index,
+                              hr_accelerator_info *info)
+{
+    hr_status status =
+        check_describe(context, index, hr_machine_count(context), info);
+    if (status == HR_OK) {
+        hri_struct_write(info, info->size, &context->machine[index],
+                         sizeof context->machine[index]);
+    }
+    return status;
+}

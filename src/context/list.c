@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of accelerators: "host", "4xhost,opencl:0:1", "all". */
+#include "context/machine.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+enum { MOST_VIRTUAL = 1024 }; /* from one item */
+
+/* One item, between commas and without the spaces around it. */
+typedef struct list_item {
+    const char *source;
+    size_t position; /* in the list, from 1 */
+    const char *text;
+    int length; /* never more than fits a sentence */
+    const char *path;
+    size_t path_length;
+    uint32_t number; /* of virtual accelerators; 0: plain */
+} list_item;
+
+static hr_status append(hri_choices *choices, const hri_choice *choice)
+{
+    /* Room doubles whenever the count is a power of two. */
+    if ((choices->count & (choices->count - 1)) == 0) {
+        size_t room = choices->count == 0 ? 1 : 2 * (size_t)choices->count;
+        hri_choice *items = realloc(choices->items, room * sizeof *items);
+        if (items == NULL) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "list of accelerators: out of memory");
+        }
+        choices->items = items;
+    }
+    choices->items[choices->count++] = *choice;
+    return HR_OK;
+}
+
+/* Choose entry `found` once, or as many virtual ones as the item says. Numbers
+ * go on where an earlier item with the same device ended. */
+static hr_status choose(hri_machine *machine, uint32_t found,
+                        const list_item *item, bool named, hri_choices *choices)
+{
+    hri_choice choice = {
+        .found = found, .virtual = item->number > 0, .named = named};
+    for (uint32_t i = 0; i < choices->count; i++) {
+        const hri_choice *other = &choices->items[i];
+        if (other->found != found || other->virtual != choice.virtual) {
+            continue;
+        }
+        if (!choice.virtual) {
+            const char *path = machine->entries[found].info.path;
+            return hri_fail(HR_ERROR_INVALID,
+                            "%s, position %zu: \"%.*s\" names %s a second "
+                            "time; 2x%s makes two virtual accelerators of it",
+                            item->source, item->position, item->length,
+                            item->text, path, path);
+        }
+        choice.number = other->number + 1;
+    }
+    machine->entries[found].chosen = true;
+    hr_status status = HR_OK;
+    uint32_t count = choice.virtual ? item->number : 1;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        status = append(choices, &choice);
+        choice.number++;
+    }
+    return status;
+}
+
+/* "host, opencl:0:0": the devices that are there, or the backends that were not
+ * asked. Returns the length, 0 for none. */
+static size_t name_some(const hri_machine *machine, bool there, char *text,
+                        size_t size)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < machine->count && used < size; i++) {
+        const hri_found *found = &machine->entries[i];
+        if (there ? found->there : !found->asked) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                     used > 0 ? ", " : "", found->info.path);
+        }
+    }
+    return used;
+}
+
+/* "host, opencl:0:0", or "none"; then perhaps " (not asked: cuda)". */
+static void name_devices(const hri_machine *machine, char *text, size_t size)
+{
+    char there[192], unasked[48];
+    bool any = name_some(machine, true, there, sizeof there) > 0;
+    bool others = name_some(machine, false, unasked, sizeof unasked) > 0;
+    snprintf(text, size, "%s%s%s%s", any ? there : "none",
+             others ? " (not asked: " : "", others ? unasked : "",
+             others ? ")" : "");
+}
+
+/* Whether "all" means this entry; if not, its reason says why. */
+static bool is_one_of_all(hri_machine *machine, uint32_t index)
+{
+    hri_found *found = &machine->entries[index];
+    if (!found->there) {
+        return false;
+    }
+    if (found->info.emulated) {
+        snprintf(found->reason, sizeof found->reason,
+                 "emulated: only on request");
+        return false;
+    }
+    for (uint32_t i = 0; i < index && found->info.physical_id[0] != '\0'; i++) {
+        const hri_device_info *other = &machine->entries[i].info;
+        if (!other->emulated &&
+            strcmp(other->physical_id, found->info.physical_id) == 0) {
+            snprintf(found->reason, sizeof found->reason, "same device as %s",
+                     other->path);
+            return false;
+        }
+    }
+    return true;
+}
+
+static hr_status choose_all(hri_machine *machine, const list_item *item,
+                            hri_choices *choices)
+{
+    const uint32_t before = choices->count;
+    for (uint32_t i = 0; i < machine->count; i++) {
+        hr_status status = is_one_of_all(machine, i)
+                               ? choose(machine, i, item, false, choices)
+                               : HR_OK;
+        if (status != HR_OK) {
+            return status;
+        }
+    }
+    if (choices->count == before) {
+        char devices[256];
+        name_devices(machine, devices, sizeof devices);
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "no accelerator that is not emulated is there; this "
+                        "machine has %s",
+                        devices);
+    }
+    return HR_OK;
+}
+
+/* Whether path is the device's own, or a whole-word beginning of it. */
+static bool names(const list_item *item, const char *path)
+{
+    return strncmp(item->path, path, item->path_length) == 0 &&
+           (path[item->path_length] == '\0' || path[item->path_length] == ':');
+}
+
+/* Whether path is that of a device of this backend: "cuda:0" for "cuda". */
+static bool is_below(const list_item *item, const char *backend)
+{
+    size_t length = strlen(backend);
+    return item->path_length > length && item->path[length] == ':' &&
+           strncmp(item->path, backend, length) == 0;
+}
+
+static hr_status fail_missing(const hri_machine *machine, const list_item *item)
+{
+    char devices[256];
+    const char *why = "";
+    name_devices(machine, devices, sizeof devices);
+    for (uint32_t i = 0; i < machine->count; i++) {
+        const hri_found *found = &machine->entries[i];
+        if (!found->there && (names(item, found->info.path) ||
+                              is_below(item, found->info.path))) {
+            why = found->reason;
+        }
+    }
+    return hri_fail(HR_ERROR_UNAVAILABLE,
+                    "%s, position %zu: accelerator \"%.*s\" is not there%s%s%s;"
+                    " this machine has %s",
+                    item->source, item->position,
+                    (int)hri_min((int64_t)item->path_length, 64), item->path,
+                    why[0] != '\0' ? " (" : "", why, why[0] != '\0' ? ")" : "",
+                    devices);
+}
+
+static hr_status choose_named(hri_machine *machine, const list_item *item,
+                              hri_choices *choices)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < machine->count; i++) {
+        if (machine->entries[i].there &&
+            names(item, machine->entries[i].info.path)) {
+            any = true;
+            hr_status status = choose(machine, i, item, true, choices);
+            if (status != HR_OK) {
+                return status;
+            }
+        }
+    }
+    return any ? HR_OK : fail_missing(machine, item);
+}
+
+/* The length of name [":" number [":" number]] at text; 0 when it is not. */
+static size_t path_length(const char *text, const char *end)
+{
+    const char *p = text;
+    if (p == end || !isalpha((unsigned char)*p)) {
+        return 0;
+    }
+    while (p < end && (isalnum((unsigned char)*p) || *p == '_')) {
+        p++;
+    }
+    for (int numbers = 0; numbers < 2 && p < end && *p == ':'; numbers++) {
+        const char *digits = ++p;
+        while (p < end && isdigit((unsigned char)*p)) {
+            p++;
+        }
+        if (p == digits) {
+            return 0;
+        }
+    }
+    return p == end ? (size_t)(p - text) : 0;
+}
+
+/* Take the item in [item->text, end) apart. */
+static hr_status parse_item(list_item *item, const char *end)
+{
+    const char *p = item->text;
+    uint32_t number = 0;
+    while (p < end && isdigit((unsigned char)*p)) {
+        number =
+            number > MOST_VIRTUAL ? number : number * 10 + (uint32_t)(*p - '0');
+        p++;
+    }
+    bool counted = p > item->text && p < end && *p == 'x';
+    item->path = counted ? p + 1 : item->text;
+    item->path_length = path_length(item->path, end);
+    if (item->path_length == 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s, position %zu: \"%.*s\" does not read as "
+                        "[Nx]name[:number[:number]]",
+                        item->source, item->position, item->length, item->text);
+    }
+    if (counted && (number < 1 || number > MOST_VIRTUAL)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s, position %zu: \"%.*s\" asks for a number of "
+                        "virtual accelerators that is not from 1 to %d",
+                        item->source, item->position, item->length, item->text,
+                        MOST_VIRTUAL);
+    }
+    item->number = number;
+    return HR_OK;
+}
+
+/* The item in [text, end) of list, spaces around it included. */
+static hr_status choose_item(const char *list, const char *text,
+                             const char *end, list_item *item,
+                             hri_machine *machine, hri_choices *choices)
+{
+    while (text < end && isspace((unsigned char)*text)) {
+        text++;
+    }
+    while (text < end && isspace((unsigned char)end[-1])) {
+        end--;
+    }
+    item->position = (size_t)(text - list) + 1;
+    item->text = text;
+    item->length = (int)hri_min(end - text, 64);
+    if (text == end) {
+        return hri_fail(HR_ERROR_INVALID, "%s, position %zu: %s", item->source,
+                        item->position,
+                        list[strspn(list, " \t\r\n\v\f")] == '\0'
+                            ? "the list is empty"
+                            : "an item is empty");
+    }
+    hr_status status = parse_item(item, end);
+    if (status != HR_OK) {
+        return status;
+    }
+    bool all = item->path_length == 3 && memcmp(item->path, "all", 3) == 0;
+    return all ? choose_all(machine, item, choices)
+               : choose_named(machine, item, choices);
+}
+
+static hr_status choose_list(const char *list, const char *source,
+                             hri_machine *machine, hri_choices *choices)
+{
+    list_item item = {.source = source};
+    const char *text = list;
+    for (;;) {
+        const char *end = text + strcspn(text, ",");
+        hr_status status =
+            choose_item(list, text, end, &item, machine, choices);
+        if (status != HR_OK || *end == '\0') {
+            return status;
+        }
+        text = end + 1;
+    }
+}
+
+/* The length of the name in an item, behind its number and spaces. */
+static size_t name_in_item(const char *text, const char **name)
+{
+    text += strspn(text, " \t\r\n\v\f");
+    size_t digits = strspn(text, "0123456789");
+    text += digits > 0 && text[digits] == 'x' ? digits + 1 : 0;
+    size_t length = 0;
+    while (isalnum((unsigned char)text[length]) || text[length] == '_') {
+        length++;
+    }
+    *name = text;
+    return length;
+}
+
+bool hri_list_wants(const char *list, const hri_backend *const *backends,
+                    const hri_backend *backend)
+{
+    if (list == NULL) {
+        return true;
+    }
+    for (const char *item = list;; item++) {
+        const char *name;
+        size_t length = name_in_item(item, &name);
+        const hri_backend *const *b = backends;
+        while (*b != NULL && (strlen((*b)->name) != length ||
+                              memcmp((*b)->name, name, length) != 0)) {
+            b++;
+        }
+        if (*b == NULL || *b == backend) {
+            return true;
+        }
+        item += strcspn(item, ",");
+        if (*item == '\0') {
+            return false;
+        }
+    }
+}
+
+hr_status hri_list_choose(const char *list, const char *source,
+                          hri_machine *machine, hri_choices *choices)
+{
+    hri_choices chosen = {0};
+    hr_status status =
+        choose_list(list != NULL ? list : "all", source, machine, &chosen);
+    if (status != HR_OK) {
+        hri_choices_free(&chosen);
+        return status;
+    }
+    for (uint32_t i = 0; i < machine->count; i++) {
+        hri_found *found = &machine->entries[i];
+        if (found->there && !found->chosen && found->reason[0] == '\0') {
+            snprintf(found->reason, sizeof found->reason, "not in the list");
+        }
+    }
+    *choices = chosen;
+    return HR_OK;
+}
+
+void hri_choices_free(hri_choices *choices)
+{
+    free(choices->items);
+    *choices = (hri_choices){0};
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What the backends find on this machine, and what a list chooses of it. */
+#ifndef HRI_CONTEXT_MACHINE_H
+#define HRI_CONTEXT_MACHINE_H
+
+#include "hal/hal.h"
+
+/* A device that a backend has, or a backend that has none. */
+typedef struct hri_found {
+    const hri_backend *backend;
+    uint32_t index;   /* of the backend's devices */
+    bool there;       /* false: no device, info.path is the backend's name */
+    bool asked;       /* whether the backend was */
+    bool chosen;      /* at least once */
+    char reason[160]; /* when not chosen: why */
+    hri_device_info info; /* as described; as opened, once it is */
+} hri_found;
+
+typedef struct hri_machine {
+    hri_found *entries; /* devices first, then backends without any */
+    uint32_t count;
+} hri_machine;
+
+/* Ask the backends (the array ends with NULL) what they have, but those that
+ * `list` does not want: some drivers end the process when a device is not as
+ * they expect it. A backend that fails is an entry with its sentence, not an
+ * error. */
+hr_status hri_machine_find(const hri_backend *const *backends, const char *list,
+                           hri_machine *machine);
+
+/* Accepts one that is all zero. */
+void hri_machine_free(hri_machine *machine);
+
+/* The first entry that is the same physical device as entries[index]: itself,
+ * when no earlier one has its physical_id. */
+uint32_t hri_machine_first(const hri_machine *machine, uint32_t index);
+
+/* One accelerator to be opened. */
+typedef struct hri_choice {
+    uint32_t found; /* which entry of the machine */
+    bool virtual;   /* a share of the device: path#number */
+    uint32_t number;
+    bool named; /* by its path: that it cannot be opened is an error */
+} hri_choice;
+
+typedef struct hri_choices {
+    hri_choice *items;
+    uint32_t count;
+} hri_choices;
+
+/* Choose what `list` names. NULL means "all": everything that is not emulated,
+ * each physical device once. `source` says in errors where the list stood.
+ * Fills chosen and reason of the machine's entries.
+ *
+ *     list = item {"," item}; item = [N "x"] path, N from 1 to 1024;
+ *     path = "all" | name [":" number [":" number]]
+ *
+ * Spaces may stand around items. */
+hr_status hri_list_choose(const char *list, const char *source,
+                          hri_machine *machine, hri_choices *choices);
+
+/* Whether a list (NULL: "all") names the backend, all of them, or anything that
+ * none of backends is called, which is an error to be explained. */
+bool hri_list_wants(const char *list, const hri_backend *const *backends,
+                    const hri_backend *backend);
+
+/* Accepts one that is all zero. */
+void hri_choices_free(hri_choices *choices);
+
+#endif

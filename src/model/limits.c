@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* What no product on a context's devices can beat, measured. */
+#include <stdlib.h>
+
+#include "model/links.h"
+#include "runtime/structs.h"
+
+/* The first accelerator of each device; in_place ones too, or those that copy
+ * alone. Returns how many. */
+static uint32_t list_devices(hr_context *context, bool copying,
+                             hri_accelerator **devices)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        bool wanted = !copying || !a->in_place;
+        for (uint32_t j = 0; j < count && wanted; j++) {
+            wanted = devices[j]->physical != a->physical;
+        }
+        if (wanted) {
+            devices[count++] = a;
+        }
+    }
+    return count;
+}
+
+static hr_link_rates rates_of(hri_link link)
+{
+    return (hr_link_rates){link.up, link.down, link.both};
+}
+
+static hr_status measure_links(hri_accelerator *const *devices, uint32_t count,
+                               bool staged, hr_link_rates *together,
+                               hr_link_rates *alone)
+{
+    hri_link link = {0};
+    if (count == 0) {
+        return HR_OK;
+    }
+    hr_status status = hri_links_measure(devices, 1, staged, &link);
+    *alone = rates_of(link);
+    if (status == HR_OK && count > 1) {
+        status = hri_links_measure(devices, count, staged, &link);
+    }
+    *together = rates_of(link);
+    return status;
+}
+
+/* Where not all devices stage, ordinary memory is copied as it is, and so it is
+ * measured: on the devices that do not stage there is no difference. */
+static hr_status measure_all_links(hri_accelerator *const *devices,
+                                   uint32_t count, hr_gemm_limits *l)
+{
+    bool staged = count > 0;
+    for (uint32_t i = 0; i < count; i++) {
+        staged = staged && devices[i]->device->info.staged;
+    }
+    hr_status status =
+        measure_links(devices, count, false, &l->pinned, &l->pinned_alone);
+    l->ordinary = l->pinned;
+    l->ordinary_alone = l->pinned_alone;
+    return status == HR_OK && staged
+               ? measure_links(devices, count, true, &l->ordinary,
+                               &l->ordinary_alone)
+               : status;
+}
+
+static hr_status measure_rates(hri_accelerator *const *devices, uint32_t count,
+                               hr_type type, hr_type c_type, hr_compute compute,
+                               hr_gemm_limits *l)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        hri_device *device = devices[i]->device;
+        double rate = 0.0;
+        if (device->ops->gemm_offered(device, type, c_type, compute)) {
+            status = hri_accelerator_top_rate(devices[i], type, c_type, compute,
+                                              &rate);
+            l->flops += rate;
+        }
+    }
+    if (status == HR_OK && l->flops <= 0.0) {
+        status = hri_fail(HR_ERROR_UNSUPPORTED,
+                          "measuring: no accelerator multiplies %s into %s",
+                          hr_type_name(type), hr_type_name(c_type));
+    }
+    return status;
+}
+
+static hr_status measure(hr_context *context, hr_type type, hr_type c_type,
+                         hr_compute compute, hr_gemm_limits *l)
+{
+    hri_accelerator **devices =
+        calloc(context->accelerator_count, sizeof(hri_accelerator *));
+    if (devices == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
+    }
+    l->devices = list_devices(context, false, devices);
+    hr_status status =
+        measure_rates(devices, l->devices, type, c_type, compute, l);
+    if (status == HR_OK) {
+        uint32_t count = list_devices(context, true, devices);
+        status = measure_all_links(devices, count, l);
+    }
+    free(devices);
+    return status;
+}
+
+static hr_status check(const hr_context *context, hr_type type, hr_type c_type,
+                       hr_compute compute, const hr_gemm_limits *limits)
+{
+    if (context == NULL || limits == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "measuring: %s is NULL",
+                        context == NULL ? "the context" : "limits");
+    }
+    if (limits->size < offsetof(hr_gemm_limits, pinned)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "measuring: size is %u, not %zu; start with "
+                        "HR_GEMM_LIMITS_INIT",
+                        limits->size, sizeof *limits);
+    }
+    if (type < HR_F32 || type > HR_I32 || c_type < HR_F32 || c_type > HR_I32 ||
+        (unsigned)compute > HR_COMPUTE_TF32) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "measuring: there is no type %d or %d, or mode %d",
+                        (int)type, (int)c_type, (int)compute);
+    }
+    return HR_OK;
+}
+
+hr_status hr_gemm_measure_limits(hr_context *context, hr_type type,
+                                 hr_type c_type, hr_compute compute,
+                                 hr_gemm_limits *limits)
+{
+    hr_gemm_limits known = {0};
+    hr_status status = check(context, type, c_type, compute, limits);
+    if (status != HR_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&context->lock);
+    status = measure(context, type, c_type, compute, &known);
+    pthread_mutex_unlock(&context->lock);
+    if (status == HR_OK) {
+        hri_struct_write(limits, limits->size, &known, sizeof known);
+    }
+    return status;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches over several accelerators: one for each band. */
+#include <stdlib.h>
+
+#include "arrays/event.h"
+#include "arrays/launch.h"
+#include "runtime/structs.h"
+#include "runtime/worker.h"
+#include "split/split.h"
+
+/* ---- launches */
+
+int64_t hri_split_points(const hri_splitting *s)
+{
+    return hr_extent_count(s->domain) / s->domain.size[0];
+}
+
+uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
+{
+    const hri_accelerator *all = s->context->accelerators;
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < s->count; j++) {
+        count += s->bands[j].count > 0 &&
+                 hri_accelerators_alike(&all[s->bands[j].accelerator],
+                                        &all[s->bands[i].accelerator]);
+    }
+    return count;
+}
+
+/* What one accelerator is given. */
+typedef struct giving {
+    const hri_splitting *split;
+    uint32_t index; /* of its band */
+    hri_thread *thread;
+    hri_error error;
+} giving;
+
+/* The arguments of a band, and what of the whole they are. */
+static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
+                               hr_argument *arguments, hri_window *windows)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < s->kernel->parameter_count && status == HR_OK;
+         i++) {
+        arguments[i] = s->arguments[i];
+        if (hri_split_is_view(s, i)) {
+            const hr_extent *whole = &s->arguments[i].view.extent;
+            status = hri_split_argument(s, i, band, &arguments[i].view,
+                                        &windows[i].first[0]);
+            for (uint32_t d = 0; d < whole->rank; d++) {
+                windows[i].extent[d] = whole->size[d];
+            }
+        }
+    }
+    return status;
+}
+
+static hr_status launch_band(const hri_splitting *s, uint32_t index)
+{
+    const hr_band *band = &s->bands[index];
+    hri_accelerator *a = &s->context->accelerators[band->accelerator];
+    hr_queue queue = {s->context, a, a->worker->queue};
+    hr_argument arguments[HR_MOST_PARAMETERS];
+    hri_window windows[HR_MOST_PARAMETERS] = {0};
+    hri_part part = hri_part_of(s->domain);
+    part.first[0] = band->first;
+    part.end[0] = band->first + band->count;
+    part.tile = s->options.tile;
+    part.windows = windows;
+    hr_status status = cut_arguments(s, band, arguments, windows);
+    if (status == HR_OK) {
+        const double rows = (double)band->count * hri_split_sharers(s, index);
+        status = hri_worker_time(a, s->kernel, hri_split_points(s), rows,
+                                 &part.start);
+    }
+    if (status == HR_OK) {
+        status = hri_launch_part(&queue, s->kernel, &part, arguments,
+                                 s->kernel->parameter_count);
+    }
+    if (status != HR_OK) {
+        a->worker->timed = NULL;
+    }
+    return status;
+}
+
+static void *give(void *data)
+{
+    giving *g = data;
+    hr_context *context = g->split->context;
+    const hr_band *band = &g->split->bands[g->index];
+    hri_accelerator *a = &context->accelerators[band->accelerator];
+    pthread_mutex_lock(&context->lock);
+    hr_status status = hri_accelerator_worker(a);
+    if (status == HR_OK) {
+        hri_error_keep(&g->error, launch_band(g->split, g->index));
+        status = hri_worker_mark(a); /* copies may go on all the same */
+        if (status == HR_OK && g->error.status != HR_OK) {
+            /* so that the next launch knows of a queue that failed */
+            (void)hri_mark_wait(a->worker->last);
+        }
+    }
+    hri_error_keep(&g->error, status);
+    pthread_mutex_unlock(&context->lock);
+    return NULL;
+}
+
+/* All bands, so that an accelerator that fails does not depend on others. */
+static hr_status give_all(const hri_splitting *s)
+{
+    giving *all = calloc(s->count, sizeof *all);
+    hr_status status = HR_OK;
+    if (all == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
+                        s->kernel->name, s->count);
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        giving *g = &all[i];
+        *g = (giving){.split = s, .index = i};
+        hri_accelerator *a = &s->context->accelerators[s->bands[i].accelerator];
+        if (s->bands[i].count == 0) {
+            continue;
+        }
+        if (s->options.threads) {
+            g->thread = hri_threads_start(&a->threads, give, g);
+        }
+        if (g->thread == NULL) {
+            give(g);
+        }
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (all[i].thread != NULL) {
+            hri_thread_join(all[i].thread);
+        }
+        status = status == HR_OK ? hri_error_raise(&all[i].error) : status;
+    }
+    free(all);
+    return status;
+}
+
+/* ---- the call */
+
+static hr_status plan(hri_splitting *s, hr_split_report *r)
+{
+    const bool choose = s->options.weights == NULL && s->count > 1;
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->runners[i].accelerator =
+            &s->context->accelerators[hri_split_index(s, i)];
+    }
+    if (choose || s->options.report != NULL) {
+        status = hri_split_learn(s);
+    }
+    if (status == HR_OK) {
+        status =
+            choose ? hri_split_choose(s) : hri_split_cut(s, s->options.weights);
+    }
+    return status == HR_OK && s->options.report != NULL
+               ? hri_split_foresee(s, &r->seconds, &r->bound)
+               : status;
+}
+
+static void report(const hri_splitting *s, const hr_split_report *found)
+{
+    hr_split_report *to = s->options.report;
+    hr_split_report r = {0};
+    if (to == NULL) {
+        return;
+    }
+    hri_struct_read(&r, sizeof r, to, to->size);
+    r.band_count = s->count;
+    r.used = 0;
+    r.traffic = (hr_traffic){0};
+    r.seconds = found->seconds;
+    r.bound = found->bound;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const hr_traffic *t = &s->runners[i].cost.traffic;
+        r.traffic.up += t->up;
+        r.traffic.down += t->down;
+        r.traffic.peer += t->peer;
+        r.used += s->bands[i].count > 0;
+        if (r.bands != NULL && i < r.band_capacity) {
+            r.bands[i] = s->bands[i];
+        }
+    }
+    hri_struct_write(to, to->size, &r, sizeof r);
+}
+
+static hr_status run(hri_splitting *s, size_t count)
+{
+    hr_split_report found = HR_SPLIT_REPORT_INIT;
+    pthread_mutex_lock(&s->context->lock);
+    hr_status status = hri_split_check(s, count);
+    if (status == HR_OK) {
+        status = plan(s, &found);
+    }
+    pthread_mutex_unlock(&s->context->lock);
+    if (status == HR_OK && !s->options.dry_run) {
+        status = give_all(s);
+    }
+    if (status == HR_OK) {
+        report(s, &found);
+    }
+    return status;
+}
+
+static hr_status allocate(hri_splitting *s)
+{
+    const uint32_t count = s->count > 0 ? s->count : 1;
+    s->bands = calloc(count, sizeof *s->bands);
+    s->runners = calloc(count, sizeof *s->runners);
+    return s->bands != NULL && s->runners != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
+                          s->kernel->name, s->count);
+}
+
+hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
+                          hr_extent domain, const hr_argument *arguments,
+                          size_t count, const hr_split_options *options)
+{
+    if (context == NULL || kernel == NULL || arguments == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "split launch: %s is NULL",
+                        context == NULL  ? "the context"
+                        : kernel == NULL ? "the kernel"
+                                         : "the list of arguments");
+    }
+    hri_splitting s = {.context = context,
+                       .kernel = kernel,
+                       .parameters = kernel->parameters(kernel),
+                       .domain = domain,
+                       .arguments = arguments,
+                       .options = HR_SPLIT_OPTIONS_INIT};
+    hr_status status = hri_split_read(options, &s.options);
+    if (status != HR_OK) {
+        return status;
+    }
+    s.count = s.options.accelerators != NULL ? s.options.accelerator_count
+                                             : context->accelerator_count;
+    status = allocate(&s);
+    if (status == HR_OK) {
+        status = run(&s, count);
+    }
+    free(s.bands);
+    free(s.runners);
+    return status;
+}

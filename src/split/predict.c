@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* What bands will take: bytes by what lies where, and time by what was measured
+ * of links, memory and the kernel. */
+#include "arrays/array.h"
+#include "model/bandwidth.h"
+#include "model/links.h"
+#include "runtime/worker.h"
+#include "split/split.h"
+
+/* Launching and waiting for one more accelerator: 4 us through CUDA, 40 through
+ * PoCL (docs/kernels.md), so an order of magnitude. */
+static const double enqueueing = 2e-5;
+
+/* ---- the kernel */
+
+/* Bytes that the kernel reads and writes for a row, if each once; at least one,
+ * so that nothing takes no time. */
+static double row_bytes(const hri_splitting *s)
+{
+    double bytes = 1;
+    for (uint32_t i = 0; i < s->kernel->parameter_count; i++) {
+        const hr_argument *a = &s->arguments[i];
+        if (hri_split_is_view(s, i)) {
+            const double all = (double)hr_extent_count(a->view.extent) *
+                               (double)a->view.element_bytes;
+            bytes += (a->access == HR_INOUT ? 2 : 1) * all /
+                     (double)s->domain.size[0];
+        }
+    }
+    return bytes;
+}
+
+/* Memory and links. */
+static hr_status know(hr_context *context, hri_accelerator *a)
+{
+    hr_status status = hri_bandwidth_know(context, a);
+    if (status == HR_OK) {
+        status = hri_accelerator_link(a);
+    }
+    return status == HR_OK && a->device->info.staged && !a->in_place
+               ? hri_links_know(context)
+               : status;
+}
+
+/* What has not been measured is as much slower or faster than what has been as
+ * its memory is; when nothing has been, memory is all that counts. */
+hr_status hri_split_learn(const hri_splitting *s)
+{
+    const hri_runner *known = NULL;
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+        hri_runner *r = &s->runners[i];
+        status = know(s->context, r->accelerator);
+        r->memory = row_bytes(s) / r->accelerator->memory_rate;
+        r->pace = hri_accelerator_pace(r->accelerator, s->kernel,
+                                       hri_split_points(s));
+        known = known == NULL && r->pace > 0 ? r : known;
+    }
+    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
+        hri_runner *r = &s->runners[i];
+        if (r->pace == 0) {
+            r->pace = known != NULL ? known->pace / known->memory * r->memory
+                                    : r->memory;
+        }
+    }
+    return status;
+}
+
+/* ---- bytes */
+
+/* How an array's host memory is reached from an accelerator. */
+typedef struct route {
+    double up, down; /* bytes/s */
+    int kind;        /* HRI_PINNED or HRI_STAGED */
+} route;
+
+/* Where accelerators are fast with any memory, all of it counts as pinned. In
+ * place what others have is what comes, over their links: an order of magnitude
+ * does. */
+static route route_of(const hri_accelerator *a, const hr_array *array)
+{
+    const double usual = 1e10;
+    hri_device *device = a->device;
+    const size_t bytes = (size_t)array->size[0] * array->stores[HRI_HOST].slice;
+    const bool pinned = a->in_place || !device->info.staged ||
+                        array->host == NULL ||
+                        device->ops->is_pinned(device, array->host, bytes);
+    const hri_link *staged = &a->links[HRI_STAGED];
+    route r = {a->up, a->down, pinned ? HRI_PINNED : HRI_STAGED};
+    if (!pinned && staged->up > 0) {
+        r.up = staged->up;
+        r.down = staged->down;
+    }
+    r.up = r.up > 0 ? r.up : usual;
+    r.down = r.down > 0 ? r.down : usual;
+    return r;
+}
+
+/* Peers' links are taken to be no slower than the host's. */
+static void add(hri_cost *c, const route *r, const hr_traffic *t, bool whole)
+{
+    const double seconds =
+        (double)(t->up + t->peer) / r->up + (double)t->down / r->down;
+    c->traffic.up += t->up;
+    c->traffic.down += t->down;
+    c->traffic.peer += t->peer;
+    c->link[r->kind] += seconds;
+    c->whole += whole ? seconds : 0;
+}
+
+static hr_status add_view(const hri_splitting *s, uint32_t i,
+                          const hri_accelerator *a, const hr_band *band,
+                          hri_cost *cost)
+{
+    const hr_argument *argument = &s->arguments[i];
+    hr_array *array = argument->view.array;
+    const int place = hri_place_of(s->context, a);
+    const route r = route_of(a, array);
+    hri_boxes region = {0};
+    hr_traffic t = {0};
+    hr_view view = argument->view;
+    int64_t first;
+    bool linear;
+    hr_status status = hri_split_argument(s, i, band, &view, &first);
+    if (status == HR_OK) {
+        status = hri_view_region(&view, &region, &linear);
+    }
+    if (status == HR_OK && (argument->access & HR_IN) != 0) {
+        status = hri_array_foresee(array, place, &region, &t);
+    }
+    if ((argument->access & HR_OUT) != 0 && array->home == HRI_HOST &&
+        place != HRI_HOST) {
+        t.down += (uint64_t)hr_extent_count(view.extent) * view.element_bytes;
+    }
+    if (status == HR_OK) {
+        add(cost, &r, &t, argument->whole);
+    }
+    hri_boxes_finish(&region);
+    return status;
+}
+
+hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
+                         const hr_band *band, hri_cost *cost)
+{
+    const hri_runner *r = &s->runners[i];
+    hr_status status = HR_OK;
+    *cost = (hri_cost){.run = r->pace * (double)band->count};
+    for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
+         k++) {
+        if (hri_split_is_view(s, k) && band->count > 0) {
+            status = add_view(s, k, r->accelerator, band, cost);
+        }
+    }
+    return status;
+}
+
+/* ---- time */
+
+/* How much slower links are when all devices with rows use theirs; 1 when that
+ * was not measured. */
+static double crowd(const hri_splitting *s, int kind)
+{
+    const hri_link *all = &s->context->links[kind];
+    double sum = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->bands[i].count > 0) {
+            sum += s->runners[i].accelerator->links[kind].up /
+                   hri_split_sharers(s, i);
+        }
+    }
+    return all->up > 0 && sum > all->up ? sum / all->up : 1;
+}
+
+static hr_bound bound_of(const hri_runner *slowest, double run, double moving)
+{
+    if (run < moving) {
+        return HR_BOUND_LINK;
+    }
+    return slowest->accelerator->in_place && slowest->pace < 2 * slowest->memory
+               ? HR_BOUND_HOST_MEMORY
+               : HR_BOUND_COMPUTE;
+}
+
+/* What host memory takes for all that the host does in it, and that copies of
+ * the others read and write there meanwhile: those of crews three times. 0
+ * where the host has no rows. */
+static double host_memory(const hri_splitting *s)
+{
+    double rate = 0, bytes = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const hri_runner *r = &s->runners[i];
+        const hr_traffic *t = &r->cost.traffic;
+        if (s->bands[i].count == 0) {
+            continue;
+        }
+        if (r->accelerator->in_place) {
+            rate = r->accelerator->memory_rate;
+            bytes += row_bytes(s) * (double)s->bands[i].count;
+        } else {
+            bytes += (double)(t->up + t->down) *
+                     (r->cost.link[HRI_STAGED] > 0 ? 3 : 1);
+        }
+    }
+    return rate > 0 ? bytes / rate : 0;
+}
+
+hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
+                            hr_bound *bound)
+{
+    const double pinned = crowd(s, HRI_PINNED), staged = crowd(s, HRI_STAGED);
+    double begin = 0;
+    *seconds = 0;
+    *bound = HR_BOUND_COMPUTE;
+    for (uint32_t i = 0; i < s->count; i++) {
+        hri_runner *r = &s->runners[i];
+        hri_cost *c = &r->cost;
+        hr_status status = hri_split_cost(s, i, &s->bands[i], c);
+        if (status != HR_OK) {
+            return status;
+        }
+        if (s->bands[i].count == 0) {
+            continue;
+        }
+        const double sharers = hri_split_sharers(s, i);
+        const double moving = sharers * (c->link[HRI_PINNED] * pinned +
+                                         c->link[HRI_STAGED] * staged);
+        const double run = sharers * c->run;
+        begin += enqueueing;
+        if (begin + moving + run > *seconds) {
+            *seconds = begin + moving + run;
+            *bound = bound_of(r, run, moving);
+        }
+    }
+    const double shared = host_memory(s);
+    if (shared > *seconds) {
+        *seconds = shared;
+        *bound = HR_BOUND_HOST_MEMORY;
+    }
+    return HR_OK;
+}

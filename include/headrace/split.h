@@ -112,11 +112,11 @@ HR_API hr_argument hr_whole(hr_argument argument);
  *          that reads for items beyond the domain's end wants `tile`.
  * @owner   As hr_launch; options and what it points to are read in the call.
  * @aliasing As hr_launch, of the whole views.
- * @errors  As hr_launch and hr_split; HR_ERROR_INVALID for options with another
- *          size, accelerators out of range or listed twice, views with another
- *          number of rows than the domain, or near or whole ones that are
- *          written. Nothing is enqueued then. When an accelerator fails, bands
- *          of other ones run all the same.
+ * @errors  As hr_launch and hr_split; HR_ERROR_INVALID for options with a size
+ *          out of range, accelerators out of range or listed twice, views with
+ *          another number of rows than the domain, or near or whole ones that
+ *          are written. Nothing is enqueued then. When an accelerator fails,
+ *          bands of other ones run all the same.
  * @threads Any thread. The first call without weights, or with a report, waits
  *          for measurements, some tens of milliseconds for each accelerator. */
 HR_API HR_NODISCARD hr_status hr_launch_split(hr_context *context,

@@ -5,27 +5,15 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/structs.h"
 #include "checker/check.h"
 #include "context/accelerator.h"
-#include "runtime/structs.h"
 #include "runtime/text.h"
 
-/* Into *read, which holds the defaults. */
-static hr_status read_options(const hr_context_options *options,
-                              hr_context_options *read)
-{
-    if (options == NULL) {
-        return HR_OK;
-    }
-    if (options->size < offsetof(hr_context_options, log)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "context options: size is %u, not %zu; start with "
-                        "HR_CONTEXT_OPTIONS_INIT",
-                        options->size, sizeof *options);
-    }
-    hri_struct_read(read, sizeof *read, options, options->size);
-    return HR_OK;
-}
+static const hri_struct options_struct = HRI_STRUCT(
+    hr_context_options, "context options", "HR_CONTEXT_OPTIONS_INIT", log);
+static const hri_struct info_struct = HRI_STRUCT(
+    hr_accelerator_info, "accelerator info", "HR_ACCELERATOR_INFO_INIT", name);
 
 /* The value of a variable; NULL also when it is empty, which is how scripts
  * take one back. */
@@ -206,7 +194,7 @@ static hr_status create(const hri_backend *const *backends,
         return hri_fail(HR_ERROR_INVALID,
                         "context: there is no place to put it (NULL)");
     }
-    hr_status status = read_options(options, &read);
+    hr_status status = hri_struct_read(&options_struct, options, &read);
     if (status == HR_OK) {
         status = read_environment(&read, &source);
     }
@@ -276,11 +264,9 @@ static hr_status check_describe(const hr_context *context, uint32_t index,
                         "describing an accelerator: %s is NULL",
                         context == NULL ? "context" : "info");
     }
-    if (info->size < offsetof(hr_accelerator_info, name)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "describing an accelerator: size is %u, not %zu; start "
-                        "with HR_ACCELERATOR_INFO_INIT",
-                        info->size, sizeof *info);
+    hr_status status = hri_struct_check(&info_struct, info);
+    if (status != HR_OK) {
+        return status;
     }
     if (index >= count) {
         return hri_fail(HR_ERROR_INVALID,
@@ -303,7 +289,7 @@ hr_status hr_accelerator_describe(const hr_context *context, uint32_t index,
     if (status == HR_OK) {
         hr_accelerator_info known = {0};
         describe_accelerator(&context->accelerators[index], &known);
-        hri_struct_write(info, info->size, &known, sizeof known);
+        hri_struct_write(&info_struct, &known, info);
     }
     return status;
 }
@@ -319,8 +305,7 @@ hr_status hr_machine_describe(const hr_context *context, uint32_t index,
     hr_status status =
         check_describe(context, index, hr_machine_count(context), info);
     if (status == HR_OK) {
-        hri_struct_write(info, info->size, &context->machine[index],
-                         sizeof context->machine[index]);
+        hri_struct_write(&info_struct, &context->machine[index], info);
     }
     return status;
 }

@@ -10,9 +10,11 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "base/structs.h"
 #include "filter/cost.h"
 #include "filter/fft.h"
 #include "filter/piece.h"
+#include "runtime/indices.h"
 
 const char *hr_edges_name(hr_edges edges)
 {
@@ -42,76 +44,41 @@ typedef struct call {
 
 /* ---- arguments */
 
+static const hri_struct options_struct = HRI_STRUCT(
+    hr_filter_options, "filter options", "HR_FILTER_OPTIONS_INIT", method);
+static const hri_struct report_struct = HRI_STRUCT(
+    hr_filter_report, "filter report", "HR_FILTER_REPORT_INIT", rank);
+
 static hr_status take_options(call *c, const hr_filter_options *options)
 {
     c->job.options = (hr_filter_options)HR_FILTER_OPTIONS_INIT;
-    if (options == NULL) {
-        return HR_OK;
-    }
-    if (options->size != sizeof *options) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "filter: the options' size field is %u, wants %zu",
-                        options->size, sizeof *options);
-    }
-    if (options->report != NULL &&
-        options->report->size != sizeof *options->report) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "filter: the report's size field is %u, wants %zu",
-                        options->report->size, sizeof *options->report);
-    }
-    if (options->accelerators == NULL && options->accelerator_count != 0) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "filter: %u accelerators are listed, but the list is "
-                        "NULL",
-                        options->accelerator_count);
-    }
-    c->job.options = *options;
-    return HR_OK;
-}
-
-static hr_status choose_one(call *c, hr_context *context, uint32_t index)
-{
-    if (index >= context->accelerator_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "filter: accelerator %u is not there, the context has "
-                        "%u",
-                        index, context->accelerator_count);
-    }
-    hri_accelerator *a = &context->accelerators[index];
-    for (uint32_t i = 0; i < c->count; i++) {
-        if (c->accelerators[i] == a) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "filter: accelerator %u is listed twice", index);
-        }
-    }
-    c->accelerators[c->count++] = a;
-    return HR_OK;
+    hr_status status =
+        hri_struct_read(&options_struct, options, &c->job.options);
+    return status == HR_OK
+               ? hri_struct_check(&report_struct, c->job.options.report)
+               : status;
 }
 
 static hr_status choose_accelerators(call *c, hr_context *context)
 {
-    const hr_filter_options *o = &c->job.options;
-    const uint32_t all = context->accelerator_count;
-    const uint32_t wanted =
-        o->accelerators != NULL ? o->accelerator_count : all;
-    if (wanted == 0 || wanted > all) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "filter: %u accelerators are listed, the context has "
-                        "%u",
-                        wanted, all);
+    hri_indices wanted;
+    hr_status status =
+        hri_indices_read(context, "filter", c->job.options.accelerators,
+                         c->job.options.accelerator_count, &wanted);
+    if (status != HR_OK) {
+        return status;
     }
-    c->accelerators = calloc(wanted, sizeof(hri_accelerator *));
-    c->able = calloc(wanted, sizeof(hri_accelerator *));
-    c->plan.shares = calloc(wanted, sizeof *c->plan.shares);
+    c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
+    c->able = calloc(wanted.count, sizeof(hri_accelerator *));
+    c->plan.shares = calloc(wanted.count, sizeof *c->plan.shares);
     if (c->accelerators == NULL || c->able == NULL || c->plan.shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
     }
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < wanted && status == HR_OK; i++) {
-        status = choose_one(c, context,
-                            o->accelerators != NULL ? o->accelerators[i] : i);
+    for (; c->count < wanted.count; c->count++) {
+        const uint32_t index = hri_indices_at(&wanted, c->count);
+        c->accelerators[c->count] = &context->accelerators[index];
     }
-    return status;
+    return HR_OK;
 }
 
 /* ---- the method */
@@ -345,12 +312,11 @@ static void finish(call *c)
     free(c->plan.shares);
 }
 
-static void fill_report(const call *c, hr_filter_report *report)
+static hr_filter_report report_of(const call *c)
 {
     const hri_filter_job *job = &c->job;
     const int64_t rank = hri_filter_rank(job);
-    hr_filter_report r = {.size = sizeof r,
-                          .method = job->method,
+    hr_filter_report r = {.method = job->method,
                           .rank = rank,
                           .window_error = rank > 0 ? job->factors.error : 0.0,
                           .seconds = c->plan.seconds + c->factoring,
@@ -376,20 +342,20 @@ static void fill_report(const call *c, hr_filter_report *report)
             r.device_to_host += (uint64_t)(rows * job->out.cols) * element;
         }
     }
-    *report = r;
+    return r;
 }
 
 static hr_status run_and_report(call *c, hr_context *context)
 {
     const hr_traffic before = hr_context_traffic(context);
     hr_status status = is_empty(c) ? HR_OK : run(c);
-    hr_filter_report *report = c->job.options.report;
-    if (status == HR_OK && report != NULL) {
+    if (status == HR_OK && c->job.options.report != NULL) {
         const hr_traffic after = hr_context_traffic(context);
-        fill_report(c, report);
-        report->seconds = (double)(hri_clock_ns() - c->start_ns) * 1e-9;
-        report->host_to_device = after.up - before.up;
-        report->device_to_host = after.down - before.down;
+        hr_filter_report r = report_of(c);
+        r.seconds = (double)(hri_clock_ns() - c->start_ns) * 1e-9;
+        r.host_to_device = after.up - before.up;
+        r.device_to_host = after.down - before.down;
+        hri_struct_write(&report_struct, &r, c->job.options.report);
     }
     return status;
 }
@@ -406,7 +372,8 @@ static hr_status filter(arguments *a)
     call c = {.start_ns = hri_clock_ns()};
     hr_status status = prepare(&c, a);
     if (status == HR_OK && a->report != NULL) {
-        fill_report(&c, a->report);
+        const hr_filter_report r = report_of(&c);
+        hri_struct_write(&report_struct, &r, a->report);
     } else if (status == HR_OK) {
         status = run_and_report(&c, a->context);
     }
@@ -446,12 +413,12 @@ hr_status hr_filter_plan(hr_context *context, const hr_window *window,
                          const hr_filter_options *options,
                          hr_filter_report *report)
 {
-    if (report == NULL || report->size != sizeof *report) {
-        return hri_fail(HR_ERROR_INVALID,
-                        report == NULL ? "filter plan: the report is NULL"
-                                       : "filter plan: the report's size field "
-                                         "is %u, wants %zu",
-                        report == NULL ? 0 : report->size, sizeof *report);
+    if (report == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "filter plan: the report is NULL");
+    }
+    hr_status status = hri_struct_check(&report_struct, report);
+    if (status != HR_OK) {
+        return status;
     }
     arguments a = {.context = context,
                    .window = window,

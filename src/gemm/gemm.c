@@ -7,11 +7,13 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "base/structs.h"
 #include "gemm/cost.h"
 #include "gemm/plan.h"
 #include "gemm/run.h"
 #include "gemm/scale.h"
 #include "model/links.h"
+#include "runtime/indices.h"
 #include "runtime/memory.h"
 
 /* A call: its arguments checked, its accelerators chosen, its plan made. */
@@ -45,92 +47,55 @@ const char *hr_bound_name(hr_bound bound)
 
 /* ---- arguments */
 
-static hr_status check_report(const hr_gemm_report *report)
-{
-    if (report != NULL && report->size != sizeof *report) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "gemm: the report's size field is %u, wants %zu",
-                        report->size, sizeof *report);
-    }
-    return HR_OK;
-}
+static const hri_struct options_struct = HRI_STRUCT(
+    hr_gemm_options, "gemm options", "HR_GEMM_OPTIONS_INIT", memory_limit);
+static const hri_struct report_struct =
+    HRI_STRUCT(hr_gemm_report, "gemm report", "HR_GEMM_REPORT_INIT", seconds);
 
 static hr_status take_options(call *c, const hr_gemm_options *options)
 {
     c->options = (hr_gemm_options)HR_GEMM_OPTIONS_INIT;
-    if (options == NULL) {
-        return HR_OK;
+    hr_status status = hri_struct_read(&options_struct, options, &c->options);
+    if (status != HR_OK) {
+        return status;
     }
-    if (options->size != sizeof *options) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "gemm: the options' size field is %u, wants %zu",
-                        options->size, sizeof *options);
-    }
-    if (options->compute != HR_COMPUTE_NATIVE &&
-        options->compute != HR_COMPUTE_TF32) {
+    if (c->options.compute != HR_COMPUTE_NATIVE &&
+        c->options.compute != HR_COMPUTE_TF32) {
         return hri_fail(HR_ERROR_INVALID, "gemm: compute mode %d is none",
-                        (int)options->compute);
+                        (int)c->options.compute);
     }
-    if (options->accelerators == NULL && options->accelerator_count != 0) {
-        return hri_fail(
-            HR_ERROR_INVALID, "gemm: the list of %u accelerator%s is NULL",
-            options->accelerator_count, hri_plural(options->accelerator_count));
-    }
-    c->options = *options;
-    return check_report(options->report);
+    return hri_struct_check(&report_struct, c->options.report);
 }
 
-/* Whatever the order of the list, that of the context is kept. */
-static hr_status choose_one(call *c, uint32_t index)
+static bool is_offered(const call *c, uint32_t index)
 {
     const hri_product *p = &c->product;
-    if (index >= c->context->accelerator_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "gemm: accelerator %u is not there, the context has %u",
-                        index, c->context->accelerator_count);
-    }
-    for (uint32_t i = 0; i < c->count; i++) {
-        if (c->indices[i] == index) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "gemm: accelerator %u is listed twice", index);
-        }
-    }
-    const hri_accelerator *a = &c->context->accelerators[index];
-    if (a->device->ops->gemm_offered(a->device, p->a.type, p->c.type,
-                                     p->compute)) {
-        uint32_t at = c->count++;
-        for (; at > 0 && c->indices[at - 1] > index; at--) {
-            c->indices[at] = c->indices[at - 1];
-        }
-        c->indices[at] = index;
-    }
-    return HR_OK;
+    hri_device *device = c->context->accelerators[index].device;
+    return device->ops->gemm_offered(device, p->a.type, p->c.type, p->compute);
 }
 
-/* The accelerators that the caller wants and that offer this product. */
+/* The accelerators that the caller wants and that offer this product. Whatever
+ * the order of the list, that of the context is kept. */
 static hr_status choose_accelerators(call *c)
 {
-    const hr_gemm_options *o = &c->options;
-    uint32_t all = c->context->accelerator_count;
-    uint32_t wanted = o->accelerators != NULL ? o->accelerator_count : all;
-    if (wanted == 0 || wanted > all) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "gemm: %u accelerators are listed, the context has %u",
-                        wanted, all);
+    hri_indices wanted;
+    hr_status status =
+        hri_indices_read(c->context, "gemm", c->options.accelerators,
+                         c->options.accelerator_count, &wanted);
+    if (status != HR_OK) {
+        return status;
     }
-    c->indices = calloc(wanted, sizeof *c->indices);
-    c->accelerators = calloc(wanted, sizeof(hri_accelerator *));
-    c->limits = calloc(wanted, sizeof *c->limits);
-    c->facts = calloc(wanted, sizeof *c->facts);
+    c->indices = calloc(wanted.count, sizeof *c->indices);
+    c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
+    c->limits = calloc(wanted.count, sizeof *c->limits);
+    c->facts = calloc(wanted.count, sizeof *c->facts);
     if (c->limits == NULL || c->indices == NULL || c->accelerators == NULL ||
         c->facts == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
-    for (uint32_t i = 0; i < wanted; i++) {
-        hr_status status =
-            choose_one(c, o->accelerators != NULL ? o->accelerators[i] : i);
-        if (status != HR_OK) {
-            return status;
+    for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
+        if (hri_indices_have(&wanted, i) && is_offered(c, i)) {
+            c->indices[c->count++] = i;
         }
     }
     for (uint32_t i = 0; i < c->count; i++) {
@@ -140,9 +105,9 @@ static hr_status choose_accelerators(call *c)
     if (c->count == 0) {
         return hri_fail(
             HR_ERROR_UNSUPPORTED,
-            "gemm: none of %u accelerator%s multiplies %s into %s%s", wanted,
-            hri_plural(wanted), hr_type_name(c->product.a.type),
-            hr_type_name(c->product.c.type),
+            "gemm: none of %u accelerator%s multiplies %s into %s%s",
+            wanted.count, hri_plural(wanted.count),
+            hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
             c->product.compute == HR_COMPUTE_TF32 ? " by tf32" : "");
     }
     return HR_OK;
@@ -376,7 +341,7 @@ static double ratio(const hr_gemm_report *r)
                              : 1.0;
 }
 
-/* What the plan says. Keeps the caller's size and shares. */
+/* What the plan says. Keeps the caller's shares. */
 static void report_plan(const call *c, hr_gemm_report *report)
 {
     const hri_product *p = &c->product;
@@ -533,17 +498,17 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
                   const hr_gemm_options *options)
 {
     call this = {.start_ns = hri_clock_ns()};
-    hr_gemm_report unwanted = HR_GEMM_REPORT_INIT;
+    hr_gemm_report filled = HR_GEMM_REPORT_INIT;
     hr_status status = check_context(context);
     if (status == HR_OK) {
         status = take_options(&this, options);
     }
+    if (status == HR_OK) {
+        status = hri_struct_read(&report_struct, this.options.report, &filled);
+    }
     if (status != HR_OK) {
         return status;
     }
-    hr_gemm_report *report =
-        this.options.report != NULL ? this.options.report : &unwanted;
-    hr_gemm_report filled = *report;
     pthread_mutex_lock(&context->lock);
     status = call_open(&this, context, alpha, a, b, beta, c);
     if (status == HR_OK) {
@@ -555,7 +520,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     pthread_mutex_unlock(&context->lock);
     call_close(&this);
     if (status == HR_OK) {
-        *report = filled;
+        hri_struct_write(&report_struct, &filled, this.options.report);
     }
     return status;
 }
@@ -565,12 +530,13 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
                        const hr_gemm_options *options, hr_gemm_report *report)
 {
     call this = {0};
+    hr_gemm_report filled;
     hr_status status = check_context(context);
     if (status == HR_OK && report == NULL) {
         status = hri_fail(HR_ERROR_INVALID, "gemm: the report is NULL");
     }
     if (status == HR_OK) {
-        status = check_report(report);
+        status = hri_struct_read(&report_struct, report, &filled);
     }
     if (status == HR_OK) {
         status = take_options(&this, options);
@@ -582,7 +548,8 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
     status = call_open(&this, context, alpha, a, b, beta, c);
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
-        report_plan(&this, report);
+        report_plan(&this, &filled);
+        hri_struct_write(&report_struct, &filled, report);
     }
     call_close(&this);
     return status;

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/structs.h"
 #include "gemm/check.h"
 #include "runtime/runtime.h"
-#include "runtime/structs.h"
 
 typedef long long ll; /* for %lld */
 
@@ -292,6 +292,9 @@ static uint64_t fresh_seed(const void *context)
            (uint64_t)(uintptr_t)context << 20 ^ number << 48;
 }
 
+static const hri_struct report_struct = HRI_STRUCT(
+    hr_verify_report, "verify report", "HR_VERIFY_REPORT_INIT", suspects);
+
 hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
                          hr_matrix b, hr_scalar beta, hr_matrix c0, hr_matrix c,
                          hr_verify_report *report)
@@ -301,20 +304,17 @@ hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "verify: the context is NULL");
     }
-    if (report != NULL && report->size < sizeof(uint32_t) * 2) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "verify: the report's size is %u, not %zu; start with "
-                        "HR_VERIFY_REPORT_INIT",
-                        report->size, sizeof *report);
+    hr_status status = hri_struct_check(&report_struct, report);
+    if (status == HR_OK) {
+        status = check(&problem);
     }
-    hr_status status = check(&problem);
     if (status != HR_OK) {
         return status;
     }
     status = hri_verify_product(context->pool, &problem, fresh_seed(context),
                                 &found);
-    if (report != NULL && (status == HR_OK || status == HR_ERROR_MISMATCH)) {
-        hri_struct_write(report, report->size, &found, sizeof found);
+    if (status == HR_OK || status == HR_ERROR_MISMATCH) {
+        hri_struct_write(&report_struct, &found, report);
     }
     return status;
 }

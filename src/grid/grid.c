@@ -2,14 +2,14 @@
 /* Grids: making, describing and freeing them. */
 #include "grid/grid.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "grid/balance.h"
 #include "grid/replay.h"
-#include "runtime/structs.h"
+#include "runtime/indices.h"
 
 enum { MOST_STEPS_ASKED = 1024 }; /* from one exchange */
 
@@ -104,57 +104,14 @@ static hr_status check_fields(hr_extent extent, const hr_field *fields,
     return status;
 }
 
-/* The caller's options, which may be NULL, into *read, which holds the
- * defaults. */
-static hr_status read_options(const hr_grid_options *options,
-                              hr_grid_options *read)
-{
-    if (options == NULL) {
-        return HR_OK;
-    }
-    if (options->size < offsetof(hr_grid_options, accelerators)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: options of %u bytes, not %zu; start with "
-                        "HR_GRID_OPTIONS_INIT",
-                        options->size, sizeof *options);
-    }
-    hri_struct_read(read, sizeof *read, options, options->size);
-    return HR_OK;
-}
-
-static hr_status check_accelerators(const hr_context *context,
-                                    const hr_grid_options *options)
-{
-    const uint32_t *list = options->accelerators;
-    const uint32_t count = options->accelerator_count;
-    if (list == NULL && count != 0 && count != context->accelerator_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: %u accelerator%s, but no list of them", count,
-                        hri_plural(count));
-    }
-    if (list != NULL && count == 0) {
-        return hri_fail(HR_ERROR_INVALID, "grid: a list of 0 accelerators");
-    }
-    for (uint32_t i = 0; list != NULL && i < count; i++) {
-        if (list[i] >= context->accelerator_count) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "grid: accelerator %u, but there are %u", list[i],
-                            context->accelerator_count);
-        }
-        for (uint32_t j = 0; j < i; j++) {
-            if (list[j] == list[i]) {
-                return hri_fail(HR_ERROR_INVALID,
-                                "grid: accelerator %u is listed twice",
-                                list[i]);
-            }
-        }
-    }
-    return HR_OK;
-}
+static const hri_struct options_struct = HRI_STRUCT(
+    hr_grid_options, "grid options", "HR_GRID_OPTIONS_INIT", weights);
+static const hri_struct state_struct =
+    HRI_STRUCT(hr_grid_state, "grid state", "HR_GRID_STATE_INIT", steps);
 
 static hr_status check(const hr_context *context, hr_extent extent,
                        const hr_field *fields, uint32_t count,
-                       const hr_grid_options *options)
+                       const hr_grid_options *options, hri_indices *indices)
 {
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "grid: the context is NULL");
@@ -167,7 +124,8 @@ static hr_status check(const hr_context *context, hr_extent extent,
                         "grid: %u steps from one exchange, not 0 to %d",
                         options->steps_per_exchange, MOST_STEPS_ASKED);
     }
-    hr_status status = check_accelerators(context, options);
+    hr_status status = hri_indices_read(context, "grid", options->accelerators,
+                                        options->accelerator_count, indices);
     return status == HR_OK ? check_fields(extent, fields, count) : status;
 }
 
@@ -276,12 +234,12 @@ hr_status hri_grid_renew(hr_grid *grid)
 /* ---- the calls */
 
 static hr_status set_up(hr_grid *grid, const hr_field *fields,
-                        const hr_grid_options *options)
+                        const hr_grid_options *options,
+                        const hri_indices *indices)
 {
     hr_status status = HR_OK;
     for (uint32_t b = 0; b < grid->band_count; b++) {
-        grid->bands[b].accelerator =
-            options->accelerators != NULL ? options->accelerators[b] : b;
+        grid->bands[b].accelerator = hri_indices_at(indices, b);
     }
     grid->fixed = options->weights != NULL;
     grid->wanted = options->steps_per_exchange;
@@ -307,18 +265,17 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
                          const hr_grid_options *options, hr_grid **grid)
 {
     hr_grid_options read = HR_GRID_OPTIONS_INIT;
+    hri_indices indices;
     hr_status status = grid == NULL
                            ? hri_fail(HR_ERROR_INVALID, "grid: grid is NULL")
-                           : read_options(options, &read);
+                           : hri_struct_read(&options_struct, options, &read);
     if (status == HR_OK) {
-        status = check(context, extent, fields, count, &read);
+        status = check(context, extent, fields, count, &read, &indices);
     }
     if (status != HR_OK) {
         return status;
     }
-    const uint32_t bands = read.accelerators != NULL
-                               ? read.accelerator_count
-                               : context->accelerator_count;
+    const uint32_t bands = indices.count;
     hr_grid *g = calloc(1, sizeof *g);
     if (g != NULL) {
         *g = (hr_grid){.context = context,
@@ -331,7 +288,7 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
     if (g == NULL || g->fields == NULL || g->bands == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     } else {
-        status = set_up(g, fields, &read);
+        status = set_up(g, fields, &read, &indices);
     }
     if (status != HR_OK) {
         hr_grid_destroy(g);
@@ -412,11 +369,9 @@ hr_status hr_grid_describe(const hr_grid *grid, hr_grid_state *state,
                         : state == NULL ? "state"
                                         : "bands");
     }
-    if (state->size < offsetof(hr_grid_state, steps)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: a state of %u bytes, not %zu; start with "
-                        "HR_GRID_STATE_INIT",
-                        state->size, sizeof *state);
+    hr_status status = hri_struct_check(&state_struct, state);
+    if (status != HR_OK) {
+        return status;
     }
     hr_grid_state now = grid->state;
     now.band_count = 0;
@@ -435,6 +390,6 @@ hr_status hr_grid_describe(const hr_grid *grid, hr_grid_state *state,
         }
         now.band_count++;
     }
-    hri_struct_write(state, state->size, &now, sizeof now);
+    hri_struct_write(&state_struct, &now, state);
     return HR_OK;
 }

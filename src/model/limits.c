@@ -2,8 +2,8 @@
 /* What no product on a context's devices can beat, measured. */
 #include <stdlib.h>
 
+#include "base/structs.h"
 #include "model/links.h"
-#include "runtime/structs.h"
 
 /* The first accelerator of each device; in_place ones too, or those that copy
  * alone. Returns how many. */
@@ -106,6 +106,9 @@ static hr_status measure(hr_context *context, hr_type type, hr_type c_type,
     return status;
 }
 
+static const hri_struct limits_struct =
+    HRI_STRUCT(hr_gemm_limits, "gemm limits", "HR_GEMM_LIMITS_INIT", pinned);
+
 static hr_status check(const hr_context *context, hr_type type, hr_type c_type,
                        hr_compute compute, const hr_gemm_limits *limits)
 {
@@ -113,11 +116,9 @@ static hr_status check(const hr_context *context, hr_type type, hr_type c_type,
         return hri_fail(HR_ERROR_INVALID, "measuring: %s is NULL",
                         context == NULL ? "the context" : "limits");
     }
-    if (limits->size < offsetof(hr_gemm_limits, pinned)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "measuring: size is %u, not %zu; start with "
-                        "HR_GEMM_LIMITS_INIT",
-                        limits->size, sizeof *limits);
+    hr_status status = hri_struct_check(&limits_struct, limits);
+    if (status != HR_OK) {
+        return status;
     }
     if (type < HR_F32 || type > HR_I32 || c_type < HR_F32 || c_type > HR_I32 ||
         (unsigned)compute > HR_COMPUTE_TF32) {
@@ -141,7 +142,7 @@ hr_status hr_gemm_measure_limits(hr_context *context, hr_type type,
     status = measure(context, type, c_type, compute, &known);
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
-        hri_struct_write(limits, limits->size, &known, sizeof known);
+        hri_struct_write(&limits_struct, &known, limits);
     }
     return status;
 }

@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "base/structs.h"
 #include "model/links.h"
 #include "model/probe.h"
 #include "model/tuning.h"
 #include "runtime/memory.h"
-#include "runtime/structs.h"
 
 enum {
     LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */
@@ -567,6 +567,10 @@ static hr_status measure_all(hr_context *context, hri_accelerator *a,
     return status;
 }
 
+static const hri_struct rates_struct =
+    HRI_STRUCT(hr_accelerator_rates, "accelerator rates",
+               "HR_ACCELERATOR_RATES_INIT", f32);
+
 hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
                                  hr_accelerator_rates *rates)
 {
@@ -574,11 +578,9 @@ hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
         return hri_fail(HR_ERROR_INVALID, "measuring: %s is NULL",
                         context == NULL ? "context" : "rates");
     }
-    if (rates->size < offsetof(hr_accelerator_rates, f32)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "measuring: size is %u, not %zu; start with "
-                        "HR_ACCELERATOR_RATES_INIT",
-                        rates->size, sizeof *rates);
+    hr_status status = hri_struct_check(&rates_struct, rates);
+    if (status != HR_OK) {
+        return status;
     }
     if (index >= context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
@@ -587,11 +589,10 @@ hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
     }
     hr_accelerator_rates known = {0};
     pthread_mutex_lock(&context->lock);
-    hr_status status =
-        measure_all(context, &context->accelerators[index], &known);
+    status = measure_all(context, &context->accelerators[index], &known);
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
-        hri_struct_write(rates, rates->size, &known, sizeof known);
+        hri_struct_write(&rates_struct, &known, rates);
     }
     return status;
 }

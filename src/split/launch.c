@@ -4,7 +4,6 @@
 
 #include "arrays/event.h"
 #include "arrays/launch.h"
-#include "runtime/structs.h"
 #include "runtime/worker.h"
 #include "split/split.h"
 
@@ -162,11 +161,11 @@ static hr_status plan(hri_splitting *s, hr_split_report *r)
 static void report(const hri_splitting *s, const hr_split_report *found)
 {
     hr_split_report *to = s->options.report;
-    hr_split_report r = {0};
-    if (to == NULL) {
+    hr_split_report r;
+    if (to == NULL ||
+        hri_struct_read(&hri_split_report_struct, to, &r) != HR_OK) {
         return;
     }
-    hri_struct_read(&r, sizeof r, to, to->size);
     r.band_count = s->count;
     r.used = 0;
     r.traffic = (hr_traffic){0};
@@ -182,7 +181,7 @@ static void report(const hri_splitting *s, const hr_split_report *found)
             r.bands[i] = s->bands[i];
         }
     }
-    hri_struct_write(to, to->size, &r, sizeof r);
+    hri_struct_write(&hri_split_report_struct, &r, to);
 }
 
 static hr_status run(hri_splitting *s, size_t count)
@@ -205,9 +204,9 @@ static hr_status run(hri_splitting *s, size_t count)
 
 static hr_status allocate(hri_splitting *s)
 {
-    const uint32_t count = s->count > 0 ? s->count : 1;
-    s->bands = calloc(count, sizeof *s->bands);
-    s->runners = calloc(count, sizeof *s->runners);
+    s->count = s->accelerators.count;
+    s->bands = calloc(s->count, sizeof *s->bands);
+    s->runners = calloc(s->count, sizeof *s->runners);
     return s->bands != NULL && s->runners != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
@@ -228,15 +227,11 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
                        .kernel = kernel,
                        .parameters = kernel->parameters(kernel),
                        .domain = domain,
-                       .arguments = arguments,
-                       .options = HR_SPLIT_OPTIONS_INIT};
-    hr_status status = hri_split_read(options, &s.options);
-    if (status != HR_OK) {
-        return status;
+                       .arguments = arguments};
+    hr_status status = hri_split_read(&s, options);
+    if (status == HR_OK) {
+        status = allocate(&s);
     }
-    s.count = s.options.accelerators != NULL ? s.options.accelerator_count
-                                             : context->accelerator_count;
-    status = allocate(&s);
     if (status == HR_OK) {
         status = run(&s, count);
     }

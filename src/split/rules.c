@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What hr_launch_split takes, and what of it each band needs. */
-#include <stddef.h>
-
 #include "arrays/launch.h"
 #include "base/size.h"
-#include "runtime/structs.h"
 #include "split/split.h"
 
 hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
@@ -22,52 +19,24 @@ hr_argument hr_whole(hr_argument argument)
 
 /* ---- rules */
 
-hr_status hri_split_read(const hr_split_options *options,
-                         hr_split_options *read)
-{
-    if (options == NULL) {
-        return HR_OK;
-    }
-    if (options->size < offsetof(hr_split_options, weights)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "split options: size is %u, not %zu; start with "
-                        "HR_SPLIT_OPTIONS_INIT",
-                        options->size, sizeof *options);
-    }
-    hri_struct_read(read, sizeof *read, options, options->size);
-    if (read->report != NULL &&
-        read->report->size < offsetof(hr_split_report, seconds)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "split report: size is %u, not %zu; start with "
-                        "HR_SPLIT_REPORT_INIT",
-                        read->report->size, sizeof *read->report);
-    }
-    return HR_OK;
-}
+const hri_struct hri_split_report_struct = HRI_STRUCT(
+    hr_split_report, "split report", "HR_SPLIT_REPORT_INIT", seconds);
 
-static hr_status check_accelerators(const hri_splitting *s)
+hr_status hri_split_read(hri_splitting *s, const hr_split_options *options)
 {
-    const uint32_t there = s->context->accelerator_count;
-    if (s->count == 0) {
-        return hri_fail(HR_ERROR_INVALID, "%s: a list of 0 accelerators",
-                        s->kernel->name);
+    static const hri_struct options_struct = HRI_STRUCT(
+        hr_split_options, "split options", "HR_SPLIT_OPTIONS_INIT", weights);
+    s->options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
+    hr_status status = hri_struct_read(&options_struct, options, &s->options);
+    if (status == HR_OK) {
+        status = hri_struct_check(&hri_split_report_struct, s->options.report);
     }
-    for (uint32_t i = 0; i < s->count; i++) {
-        const uint32_t a = hri_split_index(s, i);
-        if (a >= there) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "%s: accelerator %u, but there are %u",
-                            s->kernel->name, a, there);
-        }
-        for (uint32_t j = 0; j < i; j++) {
-            if (hri_split_index(s, j) == a) {
-                return hri_fail(HR_ERROR_INVALID,
-                                "%s: accelerator %u is listed twice",
-                                s->kernel->name, a);
-            }
-        }
+    if (status == HR_OK) {
+        status = hri_indices_read(
+            s->context, s->kernel->name, s->options.accelerators,
+            s->options.accelerator_count, &s->accelerators);
     }
-    return HR_OK;
+    return status;
 }
 
 /* Whether an argument can be given in bands. */
@@ -103,11 +72,8 @@ hr_status hri_split_check(const hri_splitting *s, size_t count)
 {
     hri_part part = hri_part_of(s->domain);
     part.tile = s->options.tile;
-    hr_status status = check_accelerators(s);
-    if (status == HR_OK) {
-        status =
-            hri_launch_check(s->context, s->kernel, &part, s->arguments, count);
-    }
+    hr_status status =
+        hri_launch_check(s->context, s->kernel, &part, s->arguments, count);
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         status = hri_split_is_view(s, i) ? check_argument(s, i) : HR_OK;
     }

@@ -5,7 +5,9 @@
 
 #include <headrace/split.h>
 
+#include "base/structs.h"
 #include "model/model.h"
+#include "runtime/indices.h"
 
 /* What a band costs its accelerator, in seconds. */
 typedef struct hri_cost {
@@ -34,9 +36,10 @@ typedef struct hri_splitting {
     hr_extent domain;
     const hr_argument *arguments;
     hr_split_options options;
-    uint32_t count;      /* accelerators that could be used */
-    hr_band *bands;      /* of each of them, in their order */
-    hri_runner *runners; /* likewise */
+    hri_indices accelerators; /* that could be used */
+    uint32_t count;           /* of them */
+    hr_band *bands;           /* of each of them, in their order */
+    hri_runner *runners;      /* likewise */
 } hri_splitting;
 
 /* What a band of `size` rows reads. A band without rows reads none. */
@@ -45,7 +48,7 @@ void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band);
 /* The index in the context of accelerator i. */
 static inline uint32_t hri_split_index(const hri_splitting *s, uint32_t i)
 {
-    return s->options.accelerators != NULL ? s->options.accelerators[i] : i;
+    return hri_indices_at(&s->accelerators, i);
 }
 
 static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
@@ -53,11 +56,11 @@ static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
     return s->arguments[i].kind == HR_PARAMETER_VIEW;
 }
 
-/* split_rules.c: the caller's options, which may be NULL, into *read, which
- * holds the defaults. */
-hr_status hri_split_read(const hr_split_options *options,
-                         hr_split_options *read);
-/* Whether accelerators, kernel, domain and `count` arguments go together. */
+/* rules.c: the caller's options, which may be NULL, and the accelerators that
+ * they list, for s->context and s->kernel. */
+hr_status hri_split_read(hri_splitting *s, const hr_split_options *options);
+extern const hri_struct hri_split_report_struct;
+/* Whether kernel, domain and `count` arguments go together. */
 hr_status hri_split_check(const hri_splitting *s, size_t count);
 /* Cut the domain's rows into s->bands by these weights, between tiles, with the
  * accelerators in their places and what they read of any view. */

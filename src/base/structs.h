@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Structs of callers that start with `uint32_t size`. A caller's header may be
+ * older than ours, and its struct smaller, or newer and larger. Fields that one
+ * side does not know count as zero: docs/contracts/ownership.md. */
+#ifndef HRI_BASE_STRUCTS_H
+#define HRI_BASE_STRUCTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* A larger size is none that a caller has set. */
+enum { HRI_MOST_STRUCT_BYTES = 4096 };
+
+/* What this library knows of such a struct. */
+typedef struct hri_struct {
+    const char *name;  /* in sentences: "gemm options" */
+    const char *start; /* its initialiser's name */
+    size_t least;      /* bytes of the first fields, which every header has */
+    size_t known;      /* bytes of all fields */
+} hri_struct;
+
+/* `after` is the first field that a caller's header may lack. */
+#define HRI_STRUCT(type, name, start, after)                                   \
+    {                                                                          \
+        name, start, offsetof(type, after), sizeof(type)                       \
+    }
+
+/* Whether the size field of *of can be. NULL is accepted. */
+hr_status hri_struct_check(const hri_struct *s, const void *of);
+
+/* Check *from and copy it into *to, of s->known bytes. NULL is accepted: *to
+ * stays, which holds the defaults. */
+hr_status hri_struct_read(const hri_struct *s, const void *from, void *to);
+
+/* The other way, into a struct whose size is checked. The size field stays.
+ * NULL is accepted: nobody wants it. */
+void hri_struct_write(const hri_struct *s, const void *from, void *to);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/indices.h"
+
+/* The first `count` entries are checked already. A list that is longer than the
+ * context has one twice, so nothing is read behind that. */
+static hr_status check_entry(const hr_context *context, const char *who,
+                             const uint32_t *list, uint32_t count,
+                             uint32_t length)
+{
+    const hri_indices before = {list, count};
+    const uint32_t index = list[count];
+    if (index >= context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: accelerator %u, but there are %u", who, index,
+                        context->accelerator_count);
+    }
+    if (hri_indices_have(&before, index)) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: accelerator %u is listed twice among %u "
+                        "accelerators",
+                        who, index, length);
+    }
+    return HR_OK;
+}
+
+bool hri_indices_have(const hri_indices *indices, uint32_t index)
+{
+    for (uint32_t i = 0; i < indices->count; i++) {
+        if (hri_indices_at(indices, i) == index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+hr_status hri_indices_read(const hr_context *context, const char *who,
+                           const uint32_t *list, uint32_t count,
+                           hri_indices *indices)
+{
+    hr_status status = HR_OK;
+    if (context->accelerator_count == 0) {
+        return hri_fail(HR_ERROR_INVALID, "%s: the context has 0 accelerators",
+                        who);
+    }
+    if (list == NULL && count != 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %u accelerator%s, but no list: accelerators is "
+                        "NULL",
+                        who, count, hri_plural(count));
+    }
+    if (list != NULL && count == 0) {
+        return hri_fail(HR_ERROR_INVALID, "%s: a list of 0 accelerators", who);
+    }
+    for (uint32_t i = 0; list != NULL && i < count && status == HR_OK; i++) {
+        status = check_entry(context, who, list, i, count);
+    }
+    *indices =
+        (hri_indices){list, list != NULL ? count : context->accelerator_count};
+    return status;
+}

@@ -8,9 +8,10 @@
  *  "4xhost" means that many virtual accelerators on one device, each with
  *  memory of its own. Plain "host" works in place on the caller's memory.
  *
- *  HEADRACE_ACCELERATORS, HEADRACE_MEMORY_LIMIT and HEADRACE_CHECK (1, or 0:
- *  check.h) are variables of the environment; one that is empty counts as not
- *  set. */
+ *  HEADRACE_ACCELERATORS, HEADRACE_MEMORY_LIMIT, HEADRACE_THREADS (how many
+ *  work on the host, 1 to 1024; the first context of a process counts) and
+ *  HEADRACE_CHECK (1, or 0: check.h) are variables of the environment; one that
+ *  is empty counts as not set. */
 #ifndef HEADRACE_CONTEXT_H
 #define HEADRACE_CONTEXT_H
 
@@ -56,9 +57,9 @@ typedef struct hr_accelerator_info {
     char path[48];        /**< "host", "host#2" (virtual), "opencl:0:1" */
     char name[128];       /**< the device's name */
     char arithmetic[128]; /**< what multiplies there: library and version */
-    uint64_t memory_bytes; /**< the device's memory */
-    uint64_t memory_limit; /**< what Headrace may use of it; 0 if not chosen */
-    uint32_t compute_units;
+    uint64_t memory_bytes;  /**< the device's memory */
+    uint64_t memory_limit;  /**< what Headrace may use of it; 0 if not chosen */
+    uint32_t compute_units; /**< of the host: the threads that work there */
     bool emulated;    /**< a CPU behind a GPU's interface: only on request */
     bool in_place;    /**< multiplies in the caller's memory, copies nothing */
     bool chosen;      /**< part of this context */
@@ -77,8 +78,9 @@ typedef struct hr_accelerator_info {
  * @owner   *context is the caller's, to be given to hr_context_destroy; written
  *          only on success. options may be NULL and is not kept; log_data must
  *          outlive the context.
- * @errors  HR_ERROR_INVALID for a malformed or empty list or limit, or a
- *          HEADRACE_CHECK that is neither 1 nor 0;
+ * @errors  HR_ERROR_INVALID for a malformed or empty list or limit, a
+ *          HEADRACE_CHECK that is neither 1 nor 0, or a HEADRACE_THREADS that
+ *          is no number of threads;
  *          HR_ERROR_UNAVAILABLE when an accelerator named is not there, or
  *          none is, or the host is named and HEADRACE_CBLAS is no usable
  *          library; HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.

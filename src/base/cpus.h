@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { HRI_MOST_CPUS = 1024 };
+#include "base/status.h"
+
+enum { HRI_MOST_CPUS = 1024, HRI_MOST_THREADS = 1024 };
 
 /* A set of CPUs by number. Empty means that it does not matter which. */
 typedef struct hri_cpus {
@@ -15,6 +17,13 @@ typedef struct hri_cpus {
 
 /* How many this process may use: by affinity, and by the cgroup's quota. */
 uint32_t hri_cpu_count(void);
+
+/* How many threads work on the host for this process: HEADRACE_THREADS, else as
+ * many as CPUs. Any thread, while nobody changes the environment. */
+uint32_t hri_thread_count(void);
+/* HR_ERROR_INVALID when HEADRACE_THREADS is not a number from 1 to
+ * HRI_MOST_THREADS; it counts as not set then. */
+hr_status hri_thread_count_check(void);
 
 /* Those that this process may use of the ones on the NUMA node of a PCI device,
  * such as "0000:01:00.0", as `folder` (/sys/bus/pci/devices) tells. Empty when

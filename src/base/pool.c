@@ -6,12 +6,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "base/cpus.h"
 #include "base/threads.h"
 
-/* One loop at a time: `owner` is held by the thread that started it. */
+/* One loop at a time: that of the thread which has the turn. */
 struct hri_pool {
-    pthread_mutex_t owner;
-    pthread_mutex_t lock; /* guards what follows, up to `next` */
+    pthread_mutex_t turn;
+    pthread_mutex_t first;             /* of the threads that wait for it */
+    _Atomic uint64_t waiting_since_ns; /* of that thread; 0: none waits */
+    pthread_mutex_t lock;              /* guards what follows, up to `next` */
     pthread_cond_t start, done;
     hri_pool_function function;
     void *data;
@@ -24,16 +28,22 @@ struct hri_pool {
     pthread_t threads[];
 };
 
+/* While the thread runs a loop's function. It must not wait for the turn then:
+ * the turn ends with this loop. */
+static _Thread_local bool inside;
+
 static void work(hri_pool *pool, hri_pool_function function, void *data,
                  int64_t count)
 {
+    inside = true;
     for (;;) {
         int64_t index = atomic_fetch_add(&pool->next, 1);
         if (index >= count) {
-            return;
+            break;
         }
         function(data, index);
     }
+    inside = false;
 }
 
 static void *helper_main(void *argument)
@@ -64,6 +74,8 @@ static void *helper_main(void *argument)
     return NULL;
 }
 
+/* ---- making one */
+
 hr_status hri_pool_create(uint32_t threads, hri_pool **out)
 {
     uint32_t helpers = threads > 1 ? threads - 1 : 0;
@@ -71,7 +83,8 @@ hr_status hri_pool_create(uint32_t threads, hri_pool **out)
     if (pool == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "thread pool: out of memory");
     }
-    pthread_mutex_init(&pool->owner, NULL);
+    pthread_mutex_init(&pool->turn, NULL);
+    pthread_mutex_init(&pool->first, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->start, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -103,39 +116,122 @@ void hri_pool_destroy(hri_pool *pool)
     pthread_cond_destroy(&pool->start);
     pthread_cond_destroy(&pool->done);
     pthread_mutex_destroy(&pool->lock);
-    pthread_mutex_destroy(&pool->owner);
+    pthread_mutex_destroy(&pool->first);
+    pthread_mutex_destroy(&pool->turn);
     free(pool);
 }
+
+/* ---- the process's */
+
+static struct {
+    pthread_mutex_t lock; /* guards what follows */
+    hri_pool *pool;
+    uint32_t holders;
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Threads do not come along into a child. Whoever held the lock may not be
+ * there to give it back. */
+static void forget_in_child(void)
+{
+    pthread_mutex_init(&shared.lock, NULL);
+    shared.pool = NULL;
+    shared.holders = 0;
+    inside = false;
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+hr_status hri_pool_hold(hri_pool **pool)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    hr_status status = HR_OK;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&shared.lock);
+    if (shared.holders == 0) {
+        status = hri_pool_create(hri_thread_count(), &shared.pool);
+    }
+    if (status == HR_OK) {
+        shared.holders++;
+        *pool = shared.pool;
+    }
+    pthread_mutex_unlock(&shared.lock);
+    return status;
+}
+
+void hri_pool_drop(hri_pool *pool)
+{
+    pthread_mutex_lock(&shared.lock);
+    if (pool != NULL && pool == shared.pool && --shared.holders == 0) {
+        hri_pool_destroy(pool);
+        shared.pool = NULL;
+    }
+    pthread_mutex_unlock(&shared.lock);
+}
+
+/* ---- loops */
 
 uint32_t hri_pool_threads(const hri_pool *pool)
 {
     return pool->helpers + 1;
 }
 
-void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
-                  void *data)
+/* Threads that wait are asleep, and waking one takes longer than many a loop.
+ * So a thread that finds the turn free takes it at once, unless another one has
+ * waited for long. */
+static bool may_pass(hri_pool *pool)
 {
-    pthread_mutex_lock(&pool->owner);
+    enum { LONG_NS = 1000000 }; /* waking takes some 50 microseconds */
+    const uint64_t since = atomic_load(&pool->waiting_since_ns);
+    return since == 0 || hri_clock_ns() - since < LONG_NS;
+}
+
+static void take_turn(hri_pool *pool)
+{
+    if (may_pass(pool) && pthread_mutex_trylock(&pool->turn) == 0) {
+        return;
+    }
+    pthread_mutex_lock(&pool->first);
+    atomic_store(&pool->waiting_since_ns, hri_clock_ns());
+    pthread_mutex_lock(&pool->turn);
+    atomic_store(&pool->waiting_since_ns, 0);
+    pthread_mutex_unlock(&pool->first);
+}
+
+static void share_out(hri_pool *pool, int64_t count, hri_pool_function function,
+                      void *data)
+{
+    take_turn(pool);
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->next, 0);
     if (count > 1 && pool->helpers > 0) {
-        pthread_mutex_lock(&pool->lock);
         pool->function = function;
         pool->data = data;
         pool->count = count;
-        atomic_store(&pool->next, 0);
         pool->busy = pool->helpers;
         pool->generation++;
         pthread_cond_broadcast(&pool->start);
-        pthread_mutex_unlock(&pool->lock);
-        work(pool, function, data, count);
-        pthread_mutex_lock(&pool->lock);
-        while (pool->busy > 0) {
-            pthread_cond_wait(&pool->done, &pool->lock);
-        }
-        pthread_mutex_unlock(&pool->lock);
-    } else {
-        for (int64_t i = 0; i < count; i++) {
-            function(data, i);
-        }
     }
-    pthread_mutex_unlock(&pool->owner);
+    pthread_mutex_unlock(&pool->lock);
+    work(pool, function, data, count);
+    pthread_mutex_lock(&pool->lock);
+    while (pool->busy > 0) {
+        pthread_cond_wait(&pool->done, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(&pool->turn);
+}
+
+void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
+                  void *data)
+{
+    if (!inside) {
+        share_out(pool, count, function, data);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        function(data, i);
+    }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "checker/check.h"
@@ -23,7 +24,8 @@ static const char *variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Where the list and the limit come from: options before environment. */
+/* Where the list and the limit come from: options before environment. How many
+ * threads there are is for the environment alone. */
 static hr_status read_environment(hr_context_options *options,
                                   const char **source)
 {
@@ -42,7 +44,7 @@ static hr_status read_environment(hr_context_options *options,
                         "it",
                         limit);
     }
-    return HR_OK;
+    return hri_thread_count_check();
 }
 
 /* Whether what is declared is checked. */
@@ -138,7 +140,7 @@ static hr_status fill_context(hr_context *context, hri_machine *machine,
     hr_status status =
         hri_list_choose(options->accelerators, source, machine, &choices);
     if (status == HR_OK) {
-        status = hri_pool_create(hri_cpu_count(), &context->pool);
+        status = hri_pool_hold(&context->pool);
     }
     if (status == HR_OK) {
         status = hri_accelerators_open(context, machine, &choices,
@@ -232,7 +234,7 @@ void hr_context_destroy(hr_context *context)
     }
     hri_accelerators_close(context);
     hri_texts_free(context);
-    hri_pool_destroy(context->pool);
+    hri_pool_drop(context->pool);
     free(context->machine);
     pthread_mutex_destroy(&context->log_lock);
     pthread_mutex_destroy(&context->filters);

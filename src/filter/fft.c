@@ -107,7 +107,7 @@ double hri_fft_blocks(const hri_filter_job *job, int64_t edge)
 int64_t hri_fft_edge(const hri_filter_job *job)
 {
     enum { LEAST = 32, MOST = 2048 };
-    const double processors = hri_cpu_count();
+    const double processors = hri_thread_count();
     int64_t best = 0;
     double least = INFINITY;
     for (int64_t power = LEAST; best == 0 || power <= MOST; power *= 2) {

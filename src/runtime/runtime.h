@@ -112,7 +112,7 @@ struct hr_context {
     struct hri_findings *findings;     /* the checker's, and the next */
     struct hri_guard *guards;          /* of hr_map */
     uint64_t moved_up, moved_down, moved_peer; /* bytes, by arrays */
-    hri_pool *pool; /* threads for work on the host */
+    hri_pool *pool; /* the process's threads for work on the host, held */
     hr_log_function log;
     void *log_data;
     pthread_mutex_t log_lock;

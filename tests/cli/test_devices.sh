@@ -90,5 +90,8 @@ expect 1 "nowhere" devices --accelerators nowhere:0
 expect 1 "host" devices --accelerators host:7
 HEADRACE_ACCELERATORS=, expect 1 "HEADRACE_ACCELERATORS" devices
 HEADRACE_MEMORY_LIMIT=12x expect 1 "HEADRACE_MEMORY_LIMIT" devices
+HEADRACE_THREADS=none expect 1 "HEADRACE_THREADS" devices
+HEADRACE_THREADS=3 expect 0 '"compute_units": 3' devices --accelerators host \
+    --json
 
 finish

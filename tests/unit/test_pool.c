@@ -3,8 +3,10 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
+#include "base/cpus.h"
 #include "base/pool.h"
 
 enum { MOST = 1000 };
@@ -123,6 +125,102 @@ static void check_threads_at_once(void)
     hri_pool_destroy(pool);
 }
 
+/* ---- loops in loops, and who waits */
+
+typedef struct nest {
+    hri_pool *pool;
+    atomic_int *inner; /* [MOST] */
+} nest;
+
+static void start_inner(void *data, int64_t index)
+{
+    const nest *n = data;
+    (void)index;
+    hri_pool_run(n->pool, SHARED, see, n->inner);
+}
+
+static void check_nested(void)
+{
+    nest n = {.inner = seen};
+    for (int j = 0; j < MOST; j++) {
+        atomic_store(&seen[j], 0);
+    }
+    CHECK(hri_pool_create(3, &n.pool) == HR_OK);
+    for (int i = 0; i < STARTS; i++) {
+        hri_pool_run(n.pool, STARTERS, start_inner, &n);
+        hri_pool_run(n.pool, 1, start_inner, &n);
+    }
+    CHECK(each_seen(SHARED, (STARTERS + 1) * STARTS));
+    hri_pool_destroy(n.pool);
+}
+
+typedef struct hog {
+    hri_pool *pool;
+    atomic_bool stop;
+    atomic_long loops;
+} hog;
+
+static void nothing(void *data, int64_t index)
+{
+    (void)data, (void)index;
+}
+
+/* One loop after another, without a pause. */
+static void *hog_pool(void *data)
+{
+    hog *h = data;
+    while (!atomic_load(&h->stop)) {
+        hri_pool_run(h->pool, SHARED, nothing, NULL);
+        atomic_fetch_add(&h->loops, 1);
+    }
+    return NULL;
+}
+
+static void check_turns(void)
+{
+    enum { HOGS = 2, TURNS = 100 };
+    pthread_t threads[HOGS];
+    hog h = {NULL, false, 0};
+    for (int j = 0; j < MOST; j++) {
+        atomic_store(&seen[j], 0);
+    }
+    CHECK(hri_pool_create(2, &h.pool) == HR_OK);
+    for (int i = 0; i < HOGS; i++) {
+        CHECK(pthread_create(&threads[i], NULL, hog_pool, &h) == 0);
+    }
+    while (atomic_load(&h.loops) == 0) {
+        sched_yield();
+    }
+    for (int i = 0; i < TURNS; i++) {
+        hri_pool_run(h.pool, SHARED, see, seen);
+    }
+    CHECK(each_seen(SHARED, TURNS));
+    atomic_store(&h.stop, true);
+    for (int i = 0; i < HOGS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    hri_pool_destroy(h.pool);
+}
+
+static void check_process(void)
+{
+    hri_pool *pools[3] = {NULL};
+    for (int i = 0; i < 3; i++) {
+        CHECK(hri_pool_hold(&pools[i]) == HR_OK);
+        CHECK(pools[i] == pools[0]);
+    }
+    CHECK(hri_pool_threads(pools[0]) == hri_thread_count());
+    hri_pool_drop(pools[1]);
+    hri_pool_drop(pools[2]);
+    for (int j = 0; j < MOST; j++) {
+        atomic_store(&seen[j], 0);
+    }
+    hri_pool_run(pools[0], SHARED, see, seen);
+    CHECK(each_seen(SHARED, 1));
+    hri_pool_drop(pools[0]);
+    hri_pool_drop(NULL);
+}
+
 int main(void)
 {
     TEST_CASE("every index once, on as many threads as asked for");
@@ -135,6 +233,12 @@ int main(void)
     check_starters();
     TEST_CASE("all threads work at one time");
     check_threads_at_once();
+    TEST_CASE("a loop inside a loop");
+    check_nested();
+    TEST_CASE("a turn beside threads that start loops all the time");
+    check_turns();
+    TEST_CASE("a process has one pool");
+    check_process();
     TEST_CASE("destroy takes NULL");
     hri_pool_destroy(NULL);
     return test_end();

@@ -83,9 +83,9 @@ static verdict know_openblas(void *library, hri_cblas *cblas)
     }
     cblas->conj_no_trans = true;
     /* It counts CPUs but does not look at a container's quota of them. */
-    int cpus = (int)hri_cpu_count();
-    if (s.get_threads() > cpus && !user_chose(variables)) {
-        s.set_threads(cpus);
+    int threads = (int)hri_thread_count();
+    if (s.get_threads() > threads && !user_chose(variables)) {
+        s.set_threads(threads);
     }
     char version[32] = "", cores[48] = "";
     sscanf(s.config(), "OpenBLAS %31s", version);
@@ -109,7 +109,7 @@ static verdict know_blis(void *library, hri_cblas *cblas)
     snprintf(cblas->name, sizeof cblas->name, "BLIS %s %s", s.version(),
              s.arch_name(s.arch()));
     cblas->set_threads = user_chose(variables) ? NULL : s.set_threads;
-    cblas->threads = hri_cpu_count();
+    cblas->threads = hri_thread_count();
     return USABLE;
 }
 

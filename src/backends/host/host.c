@@ -5,17 +5,9 @@
 #include <stdlib.h>
 
 #include "backends/host/arithmetic.h"
-#include "base/cpus.h"
 #include "base/pages.h"
-#include "base/pool.h"
 
 extern const hri_backend hri_backend_host;
-
-/* Every host device multiplies with the same CPUs, so all share one pool, which
- * lives while a device is open. */
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static hri_pool *pool;
-static uint32_t pool_users;
 
 /* Products take turns in the order in which they came: a plain mutex would let
  * one queue multiply again and again while the others wait. */
@@ -25,31 +17,20 @@ static struct {
     uint64_t next, serving;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER};
 
-static hr_status pool_acquire(void)
+/* In a child of fork() nobody multiplies yet: threads do not come along. */
+static void clear_line(void)
 {
-    hr_status status = HR_OK;
-    pthread_mutex_lock(&pool_lock);
-    if (pool_users == 0) {
-        status = hri_pool_create(hri_cpu_count(), &pool);
-    }
-    if (status == HR_OK) {
-        pool_users++;
-    }
-    pthread_mutex_unlock(&pool_lock);
-    return status;
+    pthread_mutex_init(&line.lock, NULL);
+    pthread_cond_init(&line.turn, NULL);
+    line.next = line.serving = 0;
 }
 
-static void pool_release(void)
+static void watch_forks(void)
 {
-    pthread_mutex_lock(&pool_lock);
-    if (--pool_users == 0) {
-        hri_pool_destroy(pool);
-        pool = NULL;
-    }
-    pthread_mutex_unlock(&pool_lock);
+    (void)pthread_atfork(NULL, NULL, clear_line);
 }
 
-hr_status hri_host_multiply(const hri_gemm *gemm)
+hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
 {
     pthread_mutex_lock(&line.lock);
     uint64_t number = line.next++;
@@ -57,23 +38,12 @@ hr_status hri_host_multiply(const hri_gemm *gemm)
         pthread_cond_wait(&line.turn, &line.lock);
     }
     pthread_mutex_unlock(&line.lock);
-    hr_status status = hri_host_gemm(pool, gemm);
+    hr_status status = hri_host_gemm(hri_host_pool(device), gemm);
     pthread_mutex_lock(&line.lock);
     line.serving++;
     pthread_cond_broadcast(&line.turn);
     pthread_mutex_unlock(&line.lock);
     return status;
-}
-
-uint32_t hri_host_thread_count(void)
-{
-    return hri_pool_threads(pool);
-}
-
-void hri_host_share_out(int64_t count, void (*function)(void *, int64_t),
-                        void *data)
-{
-    hri_pool_run(pool, count, function, data);
 }
 
 /* Kernels are part of the program already. */
@@ -102,7 +72,7 @@ static void host_unload(hri_module *module)
 static void host_close(hri_device *device)
 {
     if (device != NULL) {
-        pool_release();
+        hri_pool_drop(hri_host_pool(device));
         free(device);
     }
 }
@@ -230,24 +200,26 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
 
 static hr_status host_open(uint32_t index, hri_device **out)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)index;
+    pthread_once(&once, watch_forks);
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
         return status;
     }
-    hri_device *device = calloc(1, sizeof *device);
+    host_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");
     }
-    status = pool_acquire();
+    status = hri_pool_hold(&device->pool);
     if (status != HR_OK) {
         free(device);
         return status;
     }
-    device->ops = &host_ops;
-    device->backend = &hri_backend_host;
-    hri_host_describe(&device->info);
-    *out = device;
+    device->base.ops = &host_ops;
+    device->base.backend = &hri_backend_host;
+    hri_host_describe(&device->base.info);
+    *out = &device->base;
     return HR_OK;
 }
 

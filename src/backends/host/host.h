@@ -8,8 +8,19 @@
 #ifndef HRI_BACKENDS_HOST_HOST_H
 #define HRI_BACKENDS_HOST_HOST_H
 
+#include "base/pool.h"
 #include "base/status.h"
 #include "hal/hal.h"
+
+typedef struct host_device {
+    hri_device base; /* first: see hri_device */
+    hri_pool *pool;  /* the process's: all devices share the CPUs */
+} host_device;
+
+static inline hri_pool *hri_host_pool(const hri_device *device)
+{
+    return ((const host_device *)device)->pool;
+}
 
 typedef struct host_buffer {
     hri_buffer base; /* first: see hri_buffer */
@@ -35,8 +46,9 @@ static inline unsigned char *hri_host_address(const hri_place *place)
 void hri_host_copy(const hri_copy *copy);
 void hri_host_turn(const hri_turn *turn);
 
-/* launch.c: a kernel with its arguments, ready to run once. */
-hr_status hri_host_launch_create(const hri_launch *launch, host_launch **out);
+/* launch.c: a kernel with its arguments, ready to run once by a pool. */
+hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *launch,
+                                 host_launch **out);
 void hri_host_launch_run(host_launch *launch);
 void hri_host_launch_destroy(host_launch *launch);
 
@@ -46,11 +58,7 @@ hr_status hri_host_queue_create(hri_device *device, bool urgent,
 hr_status hri_host_event_create(hri_device *device, hri_event **event);
 
 /* host.c: multiply now, one product at a time in the whole process. */
-hr_status hri_host_multiply(const hri_gemm *gemm);
-/* host.c: call function(data, 0 .. count - 1) by all threads, so many. */
-uint32_t hri_host_thread_count(void);
-void hri_host_share_out(int64_t count, void (*function)(void *, int64_t),
-                        void *data);
+hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm);
 
 /* event.c: a new mark, held once; HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_host_mark_create(host_mark **mark);

@@ -11,6 +11,7 @@
 enum { BATCHES = 512 };
 
 struct host_launch {
+    hri_pool *pool;
     const hr_kernel *kernel;
     hr_domain domain;
     int64_t tiles, batch; /* all, and how many a thread takes at once */
@@ -43,7 +44,8 @@ static void fill(const hri_launch *l, unsigned char *arguments)
     hri_arguments_fill(l->kernel, l->arguments, views, arguments);
 }
 
-hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
+hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *l,
+                                 host_launch **out)
 {
     const int64_t *count = l->domain.tiles;
     int64_t tiles = count[0] * count[1] * count[2];
@@ -51,7 +53,7 @@ hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
     int64_t batches = hri_ceil_div(tiles, batch);
     size_t stride = hri_arguments_bytes(l->kernel, l->arguments);
     uint32_t copies = has_tile_memory(l->kernel)
-                          ? (uint32_t)hri_min(batches, hri_host_thread_count())
+                          ? (uint32_t)hri_min(batches, hri_pool_threads(pool))
                           : 1;
     host_launch *launch =
         calloc(1, sizeof *launch + copies * sizeof launch->taken[0]);
@@ -63,7 +65,8 @@ hr_status hri_host_launch_create(const hri_launch *l, host_launch **out)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host: no memory to launch %s",
                         l->kernel->name);
     }
-    *launch = (host_launch){.kernel = l->kernel,
+    *launch = (host_launch){.pool = pool,
+                            .kernel = l->kernel,
                             .domain = l->domain,
                             .tiles = tiles,
                             .batch = batch,
@@ -103,7 +106,7 @@ static void run_batch(void *data, int64_t index)
 
 void hri_host_launch_run(host_launch *l)
 {
-    hri_host_share_out(hri_ceil_div(l->tiles, l->batch), run_batch, l);
+    hri_pool_run(l->pool, hri_ceil_div(l->tiles, l->batch), run_batch, l);
 }
 
 void hri_host_launch_destroy(host_launch *l)

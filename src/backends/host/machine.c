@@ -163,6 +163,6 @@ void hri_host_describe(hri_device_info *out)
     info.memory_bytes = physical_bytes();
     info.free_bytes = free_bytes(info.memory_bytes);
     info.allocation_bytes = info.memory_bytes;
-    info.compute_units = hri_cpu_count();
+    info.compute_units = hri_thread_count(); /* that we use */
     *out = info;
 }

@@ -66,7 +66,7 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         break;
     case COMMAND_GEMM:
         if (!failed) {
-            status = hri_host_multiply(&command->as.gemm);
+            status = hri_host_multiply(queue->base.device, &command->as.gemm);
         }
         break;
     case COMMAND_TURN:
@@ -196,7 +196,8 @@ static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
 static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
 {
     host_command next = {.kind = COMMAND_LAUNCH};
-    hr_status status = hri_host_launch_create(launch, &next.as.launch);
+    hr_status status = hri_host_launch_create(hri_host_pool(queue->device),
+                                              launch, &next.as.launch);
     if (status != HR_OK) {
         return status;
     }

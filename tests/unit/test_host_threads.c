@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* The host's threads: those of one pool, however many contexts there are; how
+ * many HEADRACE_THREADS says; and in a child of fork().
+ *
+ *     test_host_threads threads|fork */
+#include "test.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cpus.h"
+#include "runtime/runtime.h"
+
+enum { CONTEXTS = 3, EDGE = 160 };
+
+static hr_context *open_host(void)
+{
+    hr_context *context = NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "host";
+    CHECK(hr_context_create(&options, &context) == HR_OK);
+    return context;
+}
+
+/* ---- work for all threads */
+
+typedef struct work {
+    hr_context *context;
+    float a[EDGE * EDGE], c[EDGE * EDGE];
+    hr_status status;
+} work;
+
+static hr_matrix square(float *data)
+{
+    return hr_matrix_row_major(data, HR_F32, EDGE, EDGE, 0);
+}
+
+static bool is_all(const float *data, float value)
+{
+    bool all = true;
+    for (int i = 0; i < EDGE * EDGE; i++) {
+        all = all && data[i] == value;
+    }
+    return all;
+}
+
+/* Multiply, verify and launch. */
+static hr_status do_all(work *w)
+{
+    const hr_scalar one = hr_real(1), zero = hr_real(0);
+    hr_filter_options options = HR_FILTER_OPTIONS_INIT;
+    hr_window *window = NULL;
+    for (int i = 0; i < EDGE * EDGE; i++) {
+        w->a[i] = 1.0f;
+    }
+    options.edges = HR_EDGES_PERIODIC;
+    options.method = HR_FILTER_DIRECT;
+    hr_status status = hr_gemm(w->context, one, square(w->a), square(w->a),
+                               zero, square(w->c), NULL);
+    if (status == HR_OK) {
+        status = hr_gemm_verify(w->context, one, square(w->a), square(w->a),
+                                zero, square(w->c), square(w->c), NULL);
+    }
+    if (status == HR_OK && !is_all(w->c, EDGE)) {
+        return HR_ERROR_MISMATCH;
+    }
+    if (status == HR_OK) {
+        status = hr_window_box(1, &window);
+    }
+    if (status == HR_OK) {
+        status = hr_filter(w->context, window, 1.0, square(w->a), square(w->c),
+                           &options);
+    }
+    hr_window_destroy(window);
+    return status == HR_OK && !is_all(w->c, 9) ? HR_ERROR_MISMATCH : status;
+}
+
+static void *do_often(void *data)
+{
+    enum { TIMES = 20 };
+    work *w = data;
+    w->status = HR_OK;
+    for (int i = 0; i < TIMES && w->status == HR_OK; i++) {
+        w->status = do_all(w);
+    }
+    return NULL;
+}
+
+/* ---- threads */
+
+static int count_threads(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    if (folder == NULL) {
+        return -1;
+    }
+    for (struct dirent *e = readdir(folder); e != NULL; e = readdir(folder)) {
+        count += e->d_name[0] != '.';
+    }
+    closedir(folder);
+    return count;
+}
+
+/* Threads that have been joined are told for a moment longer. */
+static bool threads_become(int count)
+{
+    enum { MOST_MS = 10000 };
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int i = 0; i < MOST_MS && count_threads() != count; i++) {
+        nanosleep(&pause, NULL);
+    }
+    return count_threads() == count;
+}
+
+static void *wait_for(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* Those that are not ours: a sanitizer has one as soon as there is a second. */
+static int count_strangers(void)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread;
+    pthread_mutex_lock(&lock);
+    CHECK(pthread_create(&thread, NULL, wait_for, &lock) == 0);
+    const int count = count_threads() - 1;
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, NULL);
+    return count;
+}
+
+static void variable(void)
+{
+    static const char *const nonsense[] = {"0",  "-1",   "3x",  "1025", " 3",
+                                           "+3", "0x10", "1e3", "many"};
+    TEST_CASE("HEADRACE_THREADS that is no number of threads");
+    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
+        hr_context *context = NULL;
+        char words[128];
+        snprintf(words, sizeof words,
+                 "HEADRACE_THREADS is \"%s\", which is not a number from 1 to "
+                 "1024",
+                 nonsense[i]);
+        setenv("HEADRACE_THREADS", nonsense[i], 1);
+        CHECK_FAILS(hr_context_create(NULL, &context), HR_ERROR_INVALID, words);
+        CHECK(context == NULL && hri_thread_count() == hri_cpu_count());
+    }
+    TEST_CASE("HEADRACE_THREADS that is empty");
+    setenv("HEADRACE_THREADS", "", 1);
+    CHECK(hri_thread_count() == hri_cpu_count());
+    CHECK(hri_thread_count_check() == HR_OK);
+}
+
+static void one_pool(void)
+{
+    static work works[CONTEXTS];
+    pthread_t threads[CONTEXTS];
+    TEST_CASE("contexts share their threads");
+    const int before = count_strangers();
+    setenv("HEADRACE_THREADS", "3", 1);
+    for (int i = 0; i < CONTEXTS; i++) {
+        works[i].context = open_host();
+        CHECK(works[i].context->pool == works[0].context->pool);
+    }
+    CHECK(hri_pool_threads(works[0].context->pool) == 3);
+    CHECK(threads_become(before + 2));
+    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+    CHECK(hr_accelerator_describe(works[0].context, 0, &info) == HR_OK);
+    CHECK(info.compute_units == 3);
+
+    TEST_CASE("contexts that work at the same time");
+    for (int i = 0; i < CONTEXTS; i++) {
+        CHECK(pthread_create(&threads[i], NULL, do_often, &works[i]) == 0);
+    }
+    for (int i = 0; i < CONTEXTS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(works[i].status == HR_OK);
+    }
+
+    TEST_CASE("the last context ends them");
+    hr_context_destroy(works[0].context);
+    hr_context_destroy(works[1].context);
+    CHECK(do_all(&works[2]) == HR_OK);
+    hr_context_destroy(works[2].context);
+    CHECK(threads_become(before));
+    setenv("HEADRACE_THREADS", "1", 1);
+    works[0].context = open_host();
+    CHECK(threads_become(before) && do_all(&works[0]) == HR_OK);
+    hr_context_destroy(works[0].context);
+}
+
+/* ---- fork */
+
+enum { CHILD_SECONDS = 120 };
+
+/* Exits 0 when a context of its own works. */
+static void be_child(void)
+{
+    static work w;
+    alarm(CHILD_SECONDS); /* it hung once */
+    w.context = open_host();
+    hr_status status = w.context != NULL ? do_all(&w) : HR_ERROR_BACKEND;
+    hr_context_destroy(w.context);
+    _exit(status == HR_OK ? 0 : 1);
+}
+
+static void child_works(void)
+{
+    int status = -1;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        be_child();
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void forks(void)
+{
+    static work w;
+    setenv("HEADRACE_THREADS", "3", 1);
+    TEST_CASE("a child of a process without contexts");
+    child_works();
+    TEST_CASE("a child while the parent has a context");
+    w.context = open_host();
+    CHECK(do_all(&w) == HR_OK);
+    child_works();
+    TEST_CASE("a child while the parent's context works");
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, do_often, &w) == 0);
+    for (int i = 0; i < 10; i++) {
+        child_works();
+    }
+    pthread_join(thread, NULL);
+    CHECK(w.status == HR_OK);
+    TEST_CASE("the parent goes on");
+    CHECK(do_all(&w) == HR_OK);
+    hr_context_destroy(w.context);
+    child_works();
+}
+
+int main(int count, char **arguments)
+{
+    const char *what = count == 2 ? arguments[1] : "";
+    setenv("HEADRACE_CBLAS", "builtin", 1); /* others have their own threads */
+    if (strcmp(what, "threads") == 0) {
+        variable();
+        one_pool();
+    } else if (strcmp(what, "fork") == 0) {
+        forks();
+    }
+    return test_end();
+}

@@ -54,7 +54,9 @@ hr_status hri_indices_read(const hr_context *context, const char *who,
     for (uint32_t i = 0; list != NULL && i < count && status == HR_OK; i++) {
         status = check_entry(context, who, list, i, count);
     }
-    *indices =
-        (hri_indices){list, list != NULL ? count : context->accelerator_count};
+    if (status == HR_OK) {
+        const uint32_t all = context->accelerator_count;
+        *indices = (hri_indices){list, list != NULL ? count : all};
+    }
     return status;
 }

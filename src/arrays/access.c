@@ -29,7 +29,8 @@ static void work_end(work *w)
     }
 }
 
-/* Marks of the work on the region: what writes, anywhere, or all at a place. */
+/* Fences of the work on the region: what writes, anywhere, or all at a place.
+ */
 static hr_status collect_writes(work *w)
 {
     return hri_uses_collect_everywhere(w->array, &w->region, true, &w->fences);

@@ -285,12 +285,16 @@ static bool is_first(const launching *l, uint32_t i)
     return first;
 }
 
-/* Whoever waits for earlier launches of the queue does not wait for this one,
- * unless it takes over all that they were waited for. */
+/* The holders of the pending fence do not wait for this launch, unless it takes
+ * over all that they hold the fence for. */
 static hr_status record_before(const launching *l)
 {
-    hri_fence *fence = l->queue->stream->pending;
+    hri_stream *stream = l->queue->stream;
+    hri_fence *fence = stream->pending;
     uint32_t covered = 0;
+    if (l->part->start != NULL) { /* the pending one becomes it */
+        return hri_fence_create_recorded(stream, l->part->start);
+    }
     for (uint32_t i = 0; i < l->kernel->parameter_count && fence != NULL; i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW && is_first(l, i)) {
@@ -353,12 +357,6 @@ static hr_status run(const launching *l)
 {
     hri_stream *stream = l->queue->stream;
     const hri_checker *checker = l->context->checker;
-    hr_status status = l->part->start != NULL
-                           ? hri_fence_create_recorded(stream, l->part->start)
-                           : HR_OK;
-    if (status != HR_OK) {
-        return status;
-    }
     return checker == NULL ? hri_stream_launch(stream, &l->launch)
                            : checker->launch(l->context, stream, &l->launch);
 }

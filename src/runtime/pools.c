@@ -84,7 +84,6 @@ static hr_status make(hri_accelerator *a, hri_event **event)
     return status;
 }
 
-/* Destroy those that an engine has. */
 static void destroy_list(hri_event_pool *pool, hri_event_list list)
 {
     hri_event *event;

@@ -167,9 +167,10 @@ hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
     if (!can_wait(s, fence)) {
         return hri_fence_wait(fence);
     }
-    return hri_fence_is_deferred(fence) && s->deferred != NULL
-               ? hri_deferred_add(s, &c)
-               : enqueue(s, &c);
+    if (hri_fence_is_deferred(fence) && s->deferred != NULL) {
+        return hri_deferred_add(s, &c);
+    }
+    return enqueue(s, &c); /* there is an event, or the caller awaits it */
 }
 
 /* ---- the end of it */

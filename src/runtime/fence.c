@@ -28,6 +28,7 @@ hr_status hri_fence_create(hri_stream *stream, hri_fence **fence)
 {
     hri_fence *f = stream->pending != NULL ? stream->pending : make(stream);
     if (f == NULL) {
+        (void)hri_stream_finish(stream);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for a fence",
                         stream->accelerator->path);
     }
@@ -40,38 +41,22 @@ hr_status hri_fence_create_recorded(hri_stream *stream, hri_fence **fence)
 {
     hri_fence *f = NULL;
     hr_status status = hri_fence_create(stream, &f);
-    if (status != HR_OK) {
-        hri_stream_settle(stream);
-        return status;
+    if (status == HR_OK) {
+        status = hri_fence_record(f);
     }
-    status = hri_fence_record(f);
-    if (status != HR_OK) {
+    if (status == HR_OK) {
+        *fence = f;
+    } else {
         hri_fence_drop(f);
-        return status;
-    }
-    *fence = f;
-    return HR_OK;
-}
-
-/* The fence has an event, and is pending no more. On failure all is as before.
- */
-static hr_status record(hri_stream *stream, hri_fence *fence)
-{
-    hri_accelerator *a = fence->accelerator;
-    hr_status status = hri_events_take(a, &fence->event);
-    if (status != HR_OK) {
-        return status;
-    }
-    fence->pending = NULL;
-    stream->pending = NULL;
-    status = hri_stream_record(stream, fence);
-    if (status != HR_OK) {
-        fence->pending = stream;
-        stream->pending = fence;
-        hri_events_give(a, fence->event);
-        fence->event = NULL;
     }
     return status;
+}
+
+/* It has no event any more. */
+static void give_event(hri_fence *fence)
+{
+    hri_events_give(fence->accelerator, fence->event);
+    fence->event = NULL;
 }
 
 hr_status hri_fence_record(hri_fence *fence)
@@ -80,11 +65,17 @@ hr_status hri_fence_record(hri_fence *fence)
     if (stream == NULL) {
         return HR_OK;
     }
-    hr_status status = record(stream, fence);
+    hr_status status = hri_events_take(fence->accelerator, &fence->event);
+    if (status == HR_OK) {
+        status = hri_stream_record(stream, fence);
+    }
     if (status != HR_OK) {
+        give_event(fence);
         hri_stream_settle(stream);
         return status;
     }
+    fence->pending = NULL;
+    stream->pending = NULL;
     hri_fence_hold(fence);
     hri_fence_drop(stream->last);
     stream->last = fence;
@@ -105,9 +96,7 @@ void hri_fence_drop(hri_fence *fence)
     if (fence->pending != NULL) {
         fence->pending->pending = NULL;
     }
-    if (fence->event != NULL) {
-        hri_events_give(fence->accelerator, fence->event);
-    }
+    give_event(fence);
     free(fence);
 }
 
@@ -165,8 +154,7 @@ void hri_fence_recorded(hri_fence *fence, const hri_error *error, bool failed)
         fence->error = *error;
     }
     if (failed) {
-        hri_events_give(fence->accelerator, fence->event);
-        fence->event = NULL;
+        give_event(fence);
     }
     pthread_mutex_lock(&deferral->lock);
     atomic_store(&fence->deferred, false);

@@ -28,12 +28,13 @@ struct hri_fence {
     atomic_uint holders;
 };
 
-/* A pending fence behind everything enqueued so far, with one holder more. */
+/* A pending fence behind everything enqueued so far, with one holder more. When
+ * any of these three fails, the stream has been waited for: nothing goes on
+ * that nobody knows of. */
 hr_status hri_fence_create(hri_stream *stream, hri_fence **fence);
-/* The same, recorded at once. When that fails, the stream has been waited for:
- * nothing goes on that nobody knows of. */
+/* The same, recorded at once. */
 hr_status hri_fence_create_recorded(hri_stream *stream, hri_fence **fence);
-/* Record it if it is pending. The same holds when that fails. */
+/* Record it if it is pending. */
 hr_status hri_fence_record(hri_fence *fence);
 
 /* Any thread. */

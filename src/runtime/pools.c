@@ -39,7 +39,7 @@ static void destroy_queues(hri_queue *queues[HRI_MOST_QUEUES])
     }
 }
 
-/* ---- events; the pool's lock is held */
+/* ---- events */
 
 static void push(hri_event_pool *pool, hri_event_list list, hri_event *event)
 {
@@ -56,101 +56,90 @@ static hri_event *pop(hri_event_pool *pool, hri_event_list list)
 static hr_status grow(hri_accelerator *a)
 {
     hri_event_pool *pool = &a->events;
+    const size_t capacity = (size_t)pool->capacity * 2 + 64;
     if (pool->made < pool->capacity) {
         return HR_OK;
     }
-    const size_t capacity = (size_t)pool->capacity * 2 + 64;
-    bool grown = true;
     for (int i = 0; i < HRI_EVENT_LISTS; i++) {
         hri_event **of = realloc(pool->of[i], capacity * sizeof(hri_event *));
-        pool->of[i] = of != NULL ? of : pool->of[i];
-        grown = grown && of != NULL;
-    }
-    if (!grown) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %zu events",
-                        a->path, capacity);
+        if (of == NULL) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "%s: no memory for %zu events", a->path, capacity);
+        }
+        pool->of[i] = of;
     }
     pool->capacity = (uint32_t)capacity;
     return HR_OK;
 }
 
-static hr_status make(hri_accelerator *a, hri_event **event)
+/* An idle one, else a new one. The pool's lock is held. */
+static hr_status take(hri_accelerator *a, hri_event **event)
 {
-    hr_status status = grow(a);
-    if (status == HR_OK) {
-        status = a->device->ops->create_event(a->device, event);
+    hri_event *idle = pop(&a->events, HRI_EVENTS_IDLE);
+    hr_status status = idle == NULL ? grow(a) : HR_OK;
+    if (status == HR_OK && idle == NULL) {
+        status = a->device->ops->create_event(a->device, &idle);
+        a->events.made += status == HR_OK;
     }
-    a->events.made += status == HR_OK;
+    if (status == HR_OK) {
+        *event = idle;
+    }
     return status;
 }
-
-static void destroy_list(hri_event_pool *pool, hri_event_list list)
-{
-    hri_event *event;
-    while ((event = pop(pool, list)) != NULL) {
-        event->ops->destroy(event);
-        pool->made--;
-    }
-}
-
-/* ---- events of fences */
 
 hr_status hri_events_take(hri_accelerator *a, hri_event **event)
 {
-    hr_status status = HR_OK;
     pthread_mutex_lock(&a->events.lock);
-    hri_event *found = pop(&a->events, HRI_EVENTS_OF_FENCES);
-    if (found == NULL) {
-        found = pop(&a->events, HRI_EVENTS_PASSED);
-    }
-    if (found == NULL) {
-        status = make(a, &found);
-    }
+    hr_status status = take(a, event);
     pthread_mutex_unlock(&a->events.lock);
-    if (status == HR_OK) {
-        *event = found;
-    }
     return status;
+}
+
+static void give(hri_accelerator *a, hri_event_list list, hri_event *event)
+{
+    if (event != NULL) {
+        pthread_mutex_lock(&a->events.lock);
+        push(&a->events, list, event);
+        pthread_mutex_unlock(&a->events.lock);
+    }
 }
 
 void hri_events_give(hri_accelerator *a, hri_event *event)
 {
-    pthread_mutex_lock(&a->events.lock);
-    push(&a->events, HRI_EVENTS_OF_FENCES, event);
-    pthread_mutex_unlock(&a->events.lock);
+    give(a, HRI_EVENTS_IDLE, event);
 }
-
-/* ---- events of engines */
 
 hr_status hri_accelerator_take_event(hri_accelerator *a, hri_event **event)
 {
     hri_event_pool *pool = &a->events;
     hr_status status = HR_OK;
     pthread_mutex_lock(&pool->lock);
-    hri_event *found = pop(pool, HRI_EVENTS_RETURNED);
-    if (found == NULL) {
-        found = pop(pool, HRI_EVENTS_PASSED);
-        if (found == NULL) {
-            status = make(a, &found);
-            a->allocations += status == HR_OK;
-        }
+    hri_event *again = pop(pool, HRI_EVENTS_RETURNED);
+    if (again != NULL) {
+        *event = again;
+    } else {
+        a->allocations -= pool->made;
+        status = take(a, event);
+        a->allocations += pool->made;
         if (status == HR_OK) {
-            push(pool, HRI_EVENTS_LENT, found);
+            push(pool, HRI_EVENTS_LENT, *event);
         }
     }
     pthread_mutex_unlock(&pool->lock);
-    if (status == HR_OK) {
-        *event = found;
-    }
     return status;
 }
 
 void hri_accelerator_recycle_event(hri_accelerator *a, hri_event *event)
 {
-    if (event != NULL) {
-        pthread_mutex_lock(&a->events.lock);
-        push(&a->events, HRI_EVENTS_RETURNED, event);
-        pthread_mutex_unlock(&a->events.lock);
+    give(a, HRI_EVENTS_RETURNED, event);
+}
+
+static void destroy_all(hri_event_pool *pool, hri_event_list list)
+{
+    hri_event *event;
+    while ((event = pop(pool, list)) != NULL) {
+        event->ops->destroy(event);
+        pool->made--;
     }
 }
 
@@ -162,10 +151,10 @@ void hri_accelerator_recall(hri_accelerator *a)
     hri_event *event;
     a->queues_taken[false] = a->queues_taken[true] = 0;
     pthread_mutex_lock(&pool->lock);
-    while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
-        push(pool, HRI_EVENTS_PASSED, event);
-    }
     pool->count[HRI_EVENTS_RETURNED] = 0;
+    while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
+        push(pool, HRI_EVENTS_IDLE, event);
+    }
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -175,8 +164,8 @@ void hri_accelerator_forget(hri_accelerator *a)
     destroy_queues(a->queues[true]);
     a->queues_taken[false] = a->queues_taken[true] = 0;
     pthread_mutex_lock(&a->events.lock);
-    destroy_list(&a->events, HRI_EVENTS_LENT);
     a->events.count[HRI_EVENTS_RETURNED] = 0;
+    destroy_all(&a->events, HRI_EVENTS_LENT);
     pthread_mutex_unlock(&a->events.lock);
 }
 
@@ -188,8 +177,7 @@ void hri_pools_init(hri_accelerator *a)
 void hri_pools_close(hri_accelerator *a)
 {
     hri_accelerator_forget(a);
-    destroy_list(&a->events, HRI_EVENTS_PASSED);
-    destroy_list(&a->events, HRI_EVENTS_OF_FENCES);
+    destroy_all(&a->events, HRI_EVENTS_IDLE);
     for (int i = 0; i < HRI_EVENT_LISTS; i++) {
         free(a->events.of[i]);
     }

@@ -32,24 +32,19 @@ typedef struct hri_deferral {
                                  time */
 } hri_deferral;
 
-/* Events that wait in the pool: of fences, whose records may not have been
- * passed yet; and others, of which engines may ask before they record them. And
- * those that an engine's call has taken, and of these the ones that it has
- * returned. */
 typedef enum hri_event_list {
-    HRI_EVENTS_OF_FENCES,
-    HRI_EVENTS_PASSED,
-    HRI_EVENTS_LENT,
-    HRI_EVENTS_RETURNED,
+    HRI_EVENTS_IDLE,
+    HRI_EVENTS_LENT,     /* all that an engine's call has taken */
+    HRI_EVENTS_RETURNED, /* those of them that it does not need any more */
     HRI_EVENT_LISTS
 } hri_event_list;
 
-/* The events of an accelerator (pools.c). */
+/* The events of an accelerator that no fence has (pools.c). */
 typedef struct hri_event_pool {
     pthread_mutex_t lock; /* guards what follows */
     hri_event **of[HRI_EVENT_LISTS];
     uint32_t count[HRI_EVENT_LISTS];
-    uint32_t made, capacity; /* that exist; of each list */
+    uint32_t made, capacity; /* that exist, those of fences too; of each list */
 } hri_event_pool;
 
 /* Rates are by type, and one more for f32 multiplied as tf32. */
@@ -164,9 +159,9 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 
-/* For an engine: a queue, urgent or not, and an event that nobody waits for and
- * that is done. They are those of earlier calls, else new ones. One engine at a
- * time. */
+/* For an engine: a queue, urgent or not, and an event that nobody waits for.
+ * They are those of earlier calls, else new ones. An earlier record of the
+ * event may not be done yet. One engine at a time. */
 hr_status hri_accelerator_take_queue(hri_accelerator *accelerator, bool urgent,
                                      hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,

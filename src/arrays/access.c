@@ -7,7 +7,7 @@ typedef struct work {
     hr_array *array;
     hri_boxes region;
     bool linear;
-    hri_marks marks; /* to be waited for */
+    hri_fences fences; /* to be waited for */
 } work;
 
 static hr_status work_begin(work *w, const hr_view *view, const char *what)
@@ -23,21 +23,22 @@ static hr_status work_begin(work *w, const hr_view *view, const char *what)
 static void work_end(work *w)
 {
     if (w->array != NULL) {
-        hri_marks_finish(&w->marks);
+        hri_fences_finish(&w->fences);
         hri_boxes_finish(&w->region);
         pthread_mutex_unlock(&w->array->context->lock);
     }
 }
 
-/* Marks of the work on the region: what writes, anywhere, or all at a place. */
+/* Fences of the work on the region: what writes, anywhere, or all at a place.
+ */
 static hr_status collect_writes(work *w)
 {
-    return hri_uses_collect_everywhere(w->array, &w->region, true, &w->marks);
+    return hri_uses_collect_everywhere(w->array, &w->region, true, &w->fences);
 }
 
 static hr_status collect_all(work *w, int place)
 {
-    return hri_uses_collect(w->array, place, &w->region, false, &w->marks);
+    return hri_uses_collect(w->array, place, &w->region, false, &w->fences);
 }
 
 /* ---- home */
@@ -70,7 +71,7 @@ hr_status hr_synchronize(hr_view view)
         status = bring(&w, home_of(w.array));
     }
     if (status == HR_OK) {
-        status = hri_array_wait(w.array, NULL, &w.marks);
+        status = hri_array_wait(w.array, NULL, &w.fences);
     }
     work_end(&w);
     return status;
@@ -84,7 +85,7 @@ hr_status hr_synchronize_async(hr_view view, hr_event **event)
         status = bring(&w, home_of(w.array));
     }
     if (status == HR_OK && event != NULL) {
-        status = hri_event_create(w.array->context, &w.marks, event);
+        status = hri_event_create(w.array->context, &w.fences, event);
     }
     work_end(&w);
     return status;
@@ -100,10 +101,10 @@ hr_status hr_refresh(hr_view view)
     }
     if (status == HR_OK) {
         status =
-            hri_uses_collect_everywhere(w.array, &w.region, false, &w.marks);
+            hri_uses_collect_everywhere(w.array, &w.region, false, &w.fences);
     }
     if (status == HR_OK) { /* whatever became of what was there before */
-        (void)hri_array_wait(w.array, NULL, &w.marks);
+        (void)hri_array_wait(w.array, NULL, &w.fences);
         status = hri_array_end(w.array, HRI_HOST, &w.region, HR_OUT, NULL);
     }
     work_end(&w);
@@ -187,7 +188,7 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
         status = collect_all(&w, HRI_HOST);
     }
     if (status == HR_OK) {
-        status = hri_array_wait(w.array, NULL, &w.marks);
+        status = hri_array_wait(w.array, NULL, &w.fences);
         /* whatever became of what is written anew */
         status = access == HR_OUT ? HR_OK : status;
     }

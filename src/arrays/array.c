@@ -225,21 +225,21 @@ void hr_array_destroy(hr_array *array)
     hr_context *context = array->context;
     const hri_box box = hri_array_box(array);
     const hri_boxes all = hri_boxes_of(&box);
-    hri_marks marks = {0};
+    hri_fences fences = {0};
     const int places = 1 + (int)context->accelerator_count;
     pthread_mutex_lock(&context->lock);
     bool listed =
-        hri_uses_collect_everywhere(array, &all, false, &marks) == HR_OK;
+        hri_uses_collect_everywhere(array, &all, false, &fences) == HR_OK;
     if (listed) { /* others may use the context meanwhile */
         pthread_mutex_unlock(&context->lock);
-        (void)hri_marks_wait(&marks);
+        (void)hri_fences_wait(&fences);
         pthread_mutex_lock(&context->lock);
     }
-    hri_marks_finish(&marks);
+    hri_fences_finish(&fences);
     for (int p = 0; p < places; p++) {
         for (size_t i = 0; i < array->stores[p].use_count && !listed; i++) {
-            (void)hri_mark_set(array->stores[p].uses[i].mark);
-            (void)hri_mark_wait(array->stores[p].uses[i].mark);
+            (void)hri_fence_record(array->stores[p].uses[i].fence);
+            (void)hri_fence_wait(array->stores[p].uses[i].fence);
         }
         hri_uses_drop(array, p);
         hri_store_release(array, p);

@@ -16,10 +16,10 @@
 
 enum { HRI_HOST = 0, HRI_NOWHERE = -1 };
 
-/* Somebody reads or writes a box of what a place holds, until the mark. */
+/* Work that reads or writes a box of what a place holds, until the fence. */
 typedef struct hri_use {
     hri_box box;
-    hri_mark *mark;
+    hri_fence *fence;
     bool writes;
 } hri_use;
 
@@ -61,7 +61,7 @@ typedef struct hri_checker {
     /* Run a launch here and now, instead of enqueueing it: its views lie where
      * its arguments say, as soon as queue has done what it was given. HR_OK
      * also when something is found. */
-    hr_status (*launch)(hr_context *context, hri_queue *queue,
+    hr_status (*launch)(hr_context *context, hri_stream *stream,
                         const hri_launch *launch);
     /* Let a mapping of host memory be one of a copy. */
     hr_status (*map)(hr_mapping *mapping, const char *file, int line);
@@ -106,24 +106,24 @@ hri_copy hri_store_copy(const hr_array *from, int from_place,
 hri_place hri_view_at(const hr_view *view, bool linear, int place,
                       int64_t stride[HR_MOST_RANK]);
 
-/* uses.c: let queue wait for all that a read or write of region must not
- * overtake; note one that ends at mark; and collect the marks of work in the
+/* uses.c: let stream wait for all that a read or write of region must not
+ * overtake; note one that ends at fence; and collect the fences of work in the
  * region, of writes alone or of all, at a place or wherever there are any. */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
-                         bool writes, hri_queue *queue);
+                         bool writes, hri_stream *stream);
 hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
-                       hri_mark *mark, bool writes);
-/* How many uses that end at mark a later use of region by its queue makes
+                       hri_fence *fence, bool writes);
+/* How many uses that end at fence a later use of region by its queue makes
  * superfluous. */
 uint32_t hri_uses_covered(const hr_array *array, int place,
                           const hri_boxes *region, bool writes,
-                          const hri_mark *mark);
+                          const hri_fence *fence);
 hr_status hri_uses_collect(const hr_array *array, int place,
                            const hri_boxes *region, bool writes_alone,
-                           hri_marks *marks);
+                           hri_fences *fences);
 hr_status hri_uses_collect_everywhere(const hr_array *array,
                                       const hri_boxes *region,
-                                      bool writes_alone, hri_marks *marks);
+                                      bool writes_alone, hri_fences *fences);
 /* Forget work that has ended. An error of it is the array's, until somebody
  * waits for the array or reads it. */
 void hri_uses_prune(hr_array *array, int place);
@@ -136,15 +136,15 @@ void hri_uses_forget_failed(hr_array *array);
  * host): hold it, fetch what is read and missing, wait for others. */
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
                           bool linear, hr_access access, hr_queue *queue);
-/* After it: until mark it is under way (NULL: it is done), and what was written
- * is valid at the place alone. */
+/* After it: until fence it is under way (NULL: it is done), and what was
+ * written is valid at the place alone. */
 hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
-                        hr_access access, hri_mark *mark);
-/* Wait for the marks, while others may use the context, and tell their error,
+                        hr_access access, hri_fence *fence);
+/* Wait for the fences, while others may use the context, and tell their error,
  * or one of earlier work on the array that nobody has waited for. What failed
  * is forgotten then, also of `other` (NULL: there is none). */
 hr_status hri_array_wait(hr_array *array, hr_array *other,
-                         const hri_marks *marks);
+                         const hri_fences *fences);
 /* Make region valid at a place, wherever it is. */
 hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue);
@@ -166,7 +166,8 @@ hr_status hri_uses_wait(hr_array *array, const hri_boxes *region, bool writes);
 
 /* Enqueue the copy of a box between two places of which one is the
  * host, or both are peers, or copy in host memory; on queue if it is of one of
- * them, else on a carrier. The boxes differ by a shift when the arrays do. */
+ * them, else on a copy queue. The boxes differ by a shift when the arrays do.
+ */
 hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
                        hr_array *to, int to_place, const hri_box *to_box,
                        hr_queue *queue);

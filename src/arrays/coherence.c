@@ -189,12 +189,12 @@ hr_status hri_array_foresee(hr_array *array, int place, const hri_boxes *region,
 }
 
 hr_status hri_array_wait(hr_array *array, hr_array *other,
-                         const hri_marks *marks)
+                         const hri_fences *fences)
 {
     hr_context *context = array->context;
     hri_error error = {0};
     pthread_mutex_unlock(&context->lock);
-    hri_error_keep(&error, hri_marks_wait(marks));
+    hri_error_keep(&error, hri_fences_wait(fences));
     pthread_mutex_lock(&context->lock);
     hri_error_keep(&error, hri_error_raise(&array->error));
     array->error = (hri_error){0};
@@ -224,25 +224,25 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
     }
     /* what is read first: an error of who wrote it is told */
     if (status == HR_OK && queue != NULL && (access & HR_IN) != 0) {
-        status = hri_uses_order(array, place, region, false, queue->queue);
+        status = hri_uses_order(array, place, region, false, queue->stream);
     }
     if (status == HR_OK && (access & HR_IN) != 0) {
         status = tell(array);
     }
     if (status == HR_OK && queue != NULL && (access & HR_OUT) != 0) {
-        status = hri_uses_order(array, place, region, true, queue->queue);
+        status = hri_uses_order(array, place, region, true, queue->stream);
     }
     return status;
 }
 
 hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
-                        hr_access access, hri_mark *mark)
+                        hr_access access, hri_fence *fence)
 {
     const bool writes = (access & HR_OUT) != 0;
     hr_status status = HR_OK;
-    for (size_t i = 0; i < region->count && status == HR_OK && mark != NULL;
+    for (size_t i = 0; i < region->count && status == HR_OK && fence != NULL;
          i++) {
-        status = hri_uses_add(array, place, &region->of[i], mark, writes);
+        status = hri_uses_add(array, place, &region->of[i], fence, writes);
     }
     for (int p = 0; p < place_count(array) && status == HR_OK && writes; p++) {
         if (p != place) {

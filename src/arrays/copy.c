@@ -163,52 +163,53 @@ static hri_copy local_copy(const copying *c)
     return copy;
 }
 
-/* Let the copy wait: on queue, or when that is NULL the calling thread. */
-static hr_status order(const side *s, int place, bool writes, hri_queue *queue)
+/* Let the copy wait: on stream, or when that is NULL the calling thread. */
+static hr_status order(const side *s, int place, bool writes,
+                       hri_stream *stream)
 {
-    return queue != NULL
-               ? hri_uses_order(s->view.array, place, &s->region, writes, queue)
-               : hri_uses_wait(s->view.array, &s->region, writes);
+    return stream != NULL ? hri_uses_order(s->view.array, place, &s->region,
+                                           writes, stream)
+                          : hri_uses_wait(s->view.array, &s->region, writes);
 }
 
 static hr_status copy_there(copying *c)
 {
     hri_accelerator *a = NULL;
-    hri_queue *queue = NULL;
-    hri_mark *mark = NULL;
+    hri_stream *stream = NULL;
+    hri_fence *fence = NULL;
     hr_status status = HR_OK;
     if (c->place != HRI_HOST) {
         a = &c->from.view.array->context->accelerators[c->place - 1];
-        status = hri_accelerator_carrier(a, &queue);
+        status = hri_accelerator_copy_queue(a, &stream);
     }
     if (status == HR_OK) {
-        status = order(&c->from, c->place, false, queue);
+        status = order(&c->from, c->place, false, stream);
     }
     if (status == HR_OK) {
-        status = order(&c->to, c->place, true, queue);
+        status = order(&c->to, c->place, true, stream);
     }
     if (status == HR_OK) {
         const hri_copy copy = local_copy(c);
-        if (queue == NULL) {
+        if (stream == NULL) {
             hri_copy_rows(&copy);
         } else {
-            status = queue->ops->copy(queue, &copy);
+            status = hri_stream_copy(stream, &copy);
         }
     }
-    if (status == HR_OK && queue != NULL) {
-        status = hri_mark_record(a, queue, &mark);
+    if (status == HR_OK && stream != NULL) {
+        status = hri_fence_create_recorded(stream, &fence);
     }
     if (status == HR_OK) {
         status = hri_array_end(c->from.view.array, c->place, &c->from.region,
-                               HR_IN, mark);
+                               HR_IN, fence);
     }
     if (status == HR_OK) {
         status = hri_array_end(c->to.view.array, c->place, &c->to.region,
-                               HR_OUT, mark);
+                               HR_OUT, fence);
     }
-    hri_mark_drop(mark);
-    if (status != HR_OK && queue != NULL) {
-        hri_accelerator_drop_carrier(a); /* waits for what nobody knows of */
+    hri_fence_drop(fence);
+    if (status != HR_OK && stream != NULL) {
+        hri_accelerator_drop_copy_queue(a); /* waits for what nobody knows of */
     }
     return status;
 }
@@ -223,7 +224,7 @@ static hr_status copy_unlike(copying *c)
 
 /* ---- the calls */
 
-static hr_status work_through(copying *c, hri_marks *marks)
+static hr_status work_through(copying *c, hri_fences *fences)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
     hr_status status =
@@ -239,7 +240,7 @@ static hr_status work_through(copying *c, hri_marks *marks)
     }
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
     /* an error of what wrote the elements is the copy's */
-    status = hri_uses_collect_everywhere(from, &c->from.region, true, marks);
+    status = hri_uses_collect_everywhere(from, &c->from.region, true, fences);
     if (status == HR_OK) {
         status = hri_store_hold(to, c->place, &c->to.region, c->to.linear);
     }
@@ -247,7 +248,7 @@ static hr_status work_through(copying *c, hri_marks *marks)
         status = are_alike(c) ? copy_boxes(c) : copy_unlike(c);
     }
     return status == HR_OK
-               ? hri_uses_collect(to, c->place, &c->to.region, true, marks)
+               ? hri_uses_collect(to, c->place, &c->to.region, true, fences)
                : status;
 }
 
@@ -255,22 +256,22 @@ static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
                       hr_event **event)
 {
     copying c = {.from = {.view = *from}, .to = {.view = *to}};
-    hri_marks marks = {0};
+    hri_fences fences = {0};
     hr_status status = check(from, to);
     if (status != HR_OK) {
         return status;
     }
     hr_context *context = from->array->context;
     pthread_mutex_lock(&context->lock);
-    status = work_through(&c, &marks);
+    status = work_through(&c, &fences);
     hri_boxes_finish(&c.from.region);
     hri_boxes_finish(&c.to.region);
     if (status == HR_OK && wait) {
-        status = hri_array_wait(from->array, to->array, &marks);
+        status = hri_array_wait(from->array, to->array, &fences);
     } else if (status == HR_OK && event != NULL) {
-        status = hri_event_create(context, &marks, event);
+        status = hri_event_create(context, &fences, event);
     }
-    hri_marks_finish(&marks);
+    hri_fences_finish(&fences);
     pthread_mutex_unlock(&context->lock);
     return status;
 }

@@ -13,69 +13,81 @@ typedef struct sequel {
     hri_thread *thread;
 } sequel;
 
+/* The fences are held. */
 struct hr_event {
     hr_context *context;
-    hri_marks marks;
     sequel *sequels; /* guarded by the context's lock */
+    size_t count;
+    hri_fence *fences[];
 };
 
-/* ---- marks */
+/* ---- fences */
 
-hr_status hri_marks_add(hri_marks *marks, hri_mark *mark)
+hr_status hri_fences_add(hri_fences *fences, hri_fence *fence)
 {
-    for (size_t i = 0; i < marks->count; i++) {
-        if (marks->of[i] == mark) {
+    for (size_t i = 0; i < fences->count; i++) {
+        if (fences->of[i] == fence) {
             return HR_OK;
         }
     }
-    if (marks->count == marks->capacity) {
-        size_t capacity = marks->capacity * 2 + 8;
-        hri_mark **of = realloc(marks->of, capacity * sizeof(hri_mark *));
+    if (fences->count == fences->capacity) {
+        size_t capacity = fences->capacity * 2 + 8;
+        hri_fence **of = realloc(fences->of, capacity * sizeof(hri_fence *));
         if (of == NULL) {
             return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "arrays: no memory for %zu marks", capacity);
+                            "arrays: no memory for %zu fences", capacity);
         }
-        marks->of = of;
-        marks->capacity = capacity;
+        fences->of = of;
+        fences->capacity = capacity;
     }
-    hr_status status = hri_mark_set(mark); /* it may be waited for, any time */
+    hr_status status = hri_fence_record(fence);
     if (status == HR_OK) {
-        hri_mark_hold(mark);
-        marks->of[marks->count++] = mark;
+        hri_fence_hold(fence);
+        fences->of[fences->count++] = fence;
     }
     return status;
 }
 
-void hri_marks_finish(hri_marks *marks)
+void hri_fences_finish(hri_fences *fences)
 {
-    for (size_t i = 0; i < marks->count; i++) {
-        hri_mark_drop(marks->of[i]);
+    for (size_t i = 0; i < fences->count; i++) {
+        hri_fence_drop(fences->of[i]);
     }
-    free(marks->of);
-    *marks = (hri_marks){0};
+    free(fences->of);
+    *fences = (hri_fences){0};
 }
 
-hr_status hri_marks_wait(const hri_marks *marks)
+static hr_status wait_for(hri_fence *const *fences, size_t count)
 {
     hri_error error = {0};
-    for (size_t i = 0; i < marks->count; i++) {
-        hri_error_keep(&error, hri_mark_wait(marks->of[i]));
+    for (size_t i = 0; i < count; i++) {
+        hri_error_keep(&error, hri_fence_wait(fences[i]));
     }
     return hri_error_raise(&error);
 }
 
+hr_status hri_fences_wait(const hri_fences *fences)
+{
+    return wait_for(fences->of, fences->count);
+}
+
 /* ---- events */
 
-hr_status hri_event_create(hr_context *context, hri_marks *marks,
+hr_status hri_event_create(hr_context *context, hri_fences *fences,
                            hr_event **event)
 {
-    hr_event *e = calloc(1, sizeof *e);
+    const size_t bytes = fences->count * sizeof(hri_fence *);
+    hr_event *e = malloc(sizeof *e + bytes);
     if (e == NULL) {
-        hri_marks_finish(marks);
+        hri_fences_finish(fences);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "event: out of memory");
     }
-    *e = (hr_event){.context = context, .marks = *marks};
-    *marks = (hri_marks){0};
+    *e = (hr_event){.context = context, .count = fences->count};
+    if (bytes > 0) {
+        memcpy(e->fences, fences->of, bytes);
+    }
+    free(fences->of);
+    *fences = (hri_fences){0};
     *event = e;
     return HR_OK;
 }
@@ -88,8 +100,8 @@ hr_status hri_event_order(hr_queue *queue, const hr_event *event)
     }
     hr_status status = HR_OK;
     pthread_mutex_lock(&queue->context->lock);
-    for (size_t i = 0; i < event->marks.count && status == HR_OK; i++) {
-        status = hri_mark_order(queue->queue, event->marks.of[i]);
+    for (size_t i = 0; i < event->count && status == HR_OK; i++) {
+        status = hri_stream_wait(queue->stream, event->fences[i]);
     }
     pthread_mutex_unlock(&queue->context->lock);
     return status;
@@ -109,8 +121,10 @@ void hr_event_destroy(hr_event *event)
         free(s);
         pthread_mutex_lock(&event->context->lock);
     }
-    hri_marks_finish(&event->marks);
     pthread_mutex_unlock(&event->context->lock);
+    for (size_t i = 0; i < event->count; i++) {
+        hri_fence_drop(event->fences[i]);
+    }
     free(event);
 }
 
@@ -127,9 +141,9 @@ hr_status hr_event_query(hr_event *event, bool *done)
                    : hri_fail(HR_ERROR_INVALID, "event query: done is NULL");
     }
     bool all = true;
-    for (size_t i = 0; i < event->marks.count; i++) {
+    for (size_t i = 0; i < event->count; i++) {
         bool passed = false;
-        hr_status status = hri_mark_query(event->marks.of[i], &passed);
+        hr_status status = hri_fence_query(event->fences[i], &passed);
         if (status != HR_OK) {
             return status;
         }
@@ -142,7 +156,7 @@ hr_status hr_event_query(hr_event *event, bool *done)
 hr_status hr_event_wait(hr_event *event)
 {
     return event == NULL ? no_event("event wait")
-                         : hri_marks_wait(&event->marks);
+                         : wait_for(event->fences, event->count);
 }
 
 hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
@@ -161,20 +175,20 @@ hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
         if (status != HR_OK) {
             return status;
         }
-        if (both[i]->marks.count != 1 || !passed[i]) {
+        if (both[i]->count != 1 || !passed[i]) {
             return hri_fail(HR_ERROR_INVALID, "event elapsed: %s %s",
                             i == 0 ? "from" : "to",
                             passed[i] ? "is not of one queue"
                                       : "has not been passed");
         }
     }
-    hri_mark *a = from->marks.of[0], *b = to->marks.of[0];
+    const hri_fence *a = from->fences[0], *b = to->fences[0];
     if (a->accelerator != b->accelerator) {
         return hri_fail(HR_ERROR_INVALID,
                         "event elapsed: one is of %s, the other of %s",
                         a->accelerator->path, b->accelerator->path);
     }
-    hr_status status = a->event->ops->elapsed(a->event, b->event, &ns);
+    hr_status status = hri_fence_elapsed(a, b, &ns);
     if (status == HR_OK) {
         *seconds = (double)ns * 1e-9;
     }
@@ -184,7 +198,7 @@ hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
 static void *sequel_main(void *argument)
 {
     sequel *s = argument;
-    s->function(s->data, hri_marks_wait(&s->event->marks));
+    s->function(s->data, wait_for(s->event->fences, s->event->count));
     return NULL;
 }
 

@@ -5,12 +5,12 @@
 
 #include <headrace/queue.h>
 
-#include "runtime/mark.h"
+#include "runtime/stream.h"
 
 struct hr_queue {
     hr_context *context;
     hri_accelerator *accelerator;
-    hri_queue *queue;
+    hri_stream *stream;
 };
 
 /* hr_queue_create, and its queue may be urgent: kernels there start before
@@ -18,21 +18,22 @@ struct hr_queue {
 hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
                          hr_queue **queue);
 
-/* Marks, each held once. {0} has none. The context's lock is held for all of
- * these but hri_marks_wait. */
-typedef struct hri_marks {
-    hri_mark **of;
+/* Fences, each held once. {0} has none. The context's lock is held for all of
+ * these but hri_fences_wait. */
+typedef struct hri_fences {
+    hri_fence **of;
     size_t count, capacity;
-} hri_marks;
+} hri_fences;
 
-hr_status hri_marks_add(hri_marks *marks, hri_mark *mark);
-void hri_marks_finish(hri_marks *marks);
+/* The fence is recorded: it may be waited for, any time. */
+hr_status hri_fences_add(hri_fences *fences, hri_fence *fence);
+void hri_fences_finish(hri_fences *fences);
 /* Wait for all; the first error. */
-hr_status hri_marks_wait(const hri_marks *marks);
+hr_status hri_fences_wait(const hri_fences *fences);
 
-/* An event for these marks, which it takes over; on failure they
- * are dropped. */
-hr_status hri_event_create(hr_context *context, hri_marks *marks,
+/* An event for these fences, which it takes over; on failure they are dropped.
+ */
+hr_status hri_event_create(hr_context *context, hri_fences *fences,
                            hr_event **event);
 
 /* Let queue wait for event. Takes the context's lock. */

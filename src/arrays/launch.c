@@ -285,38 +285,43 @@ static bool is_first(const launching *l, uint32_t i)
     return first;
 }
 
-/* Whoever waits for earlier launches of the queue does not wait for this one,
- * unless it takes over all that they were waited for. */
-static hr_status set_before(const launching *l)
+/* The holders of the pending fence do not wait for this launch, unless it takes
+ * over all that they hold the fence for. */
+static hr_status record_before(const launching *l)
 {
-    hri_mark *mark = l->queue->queue->promised;
+    hri_stream *stream = l->queue->stream;
+    hri_fence *fence = stream->pending;
     uint32_t covered = 0;
-    for (uint32_t i = 0; i < l->kernel->parameter_count && mark != NULL; i++) {
+    if (l->part->start != NULL) { /* the pending one becomes it */
+        return hri_fence_create_recorded(stream, l->part->start);
+    }
+    for (uint32_t i = 0; i < l->kernel->parameter_count && fence != NULL; i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW && is_first(l, i)) {
             covered += hri_uses_covered(a->view.array, l->place, &l->regions[i],
-                                        (a->access & HR_OUT) != 0, mark);
+                                        (a->access & HR_OUT) != 0, fence);
         }
     }
-    return mark != NULL && covered < mark->holders ? hri_mark_set(mark) : HR_OK;
+    return fence != NULL && covered < atomic_load(&fence->holders)
+               ? hri_fence_record(fence)
+               : HR_OK;
 }
 
 static hr_status end_views(launching *l)
 {
-    hri_mark *mark = NULL;
-    hr_status status =
-        hri_mark_promise(l->queue->accelerator, l->queue->queue, &mark);
+    hri_fence *fence = NULL;
+    hr_status status = hri_fence_create(l->queue->stream, &fence);
     for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
          i++) {
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
             status = hri_array_end(a->view.array, l->place, &l->regions[i],
-                                   a->access, mark);
+                                   a->access, fence);
         }
     }
-    hri_mark_drop(mark);
+    hri_fence_drop(fence);
     if (status != HR_OK) { /* nothing goes on that nobody knows of */
-        hri_queue_settle(l->queue->queue);
+        hri_stream_settle(l->queue->stream);
     }
     return status;
 }
@@ -350,16 +355,10 @@ static hr_status find_module(launching *l)
 
 static hr_status run(const launching *l)
 {
-    hri_queue *queue = l->queue->queue;
+    hri_stream *stream = l->queue->stream;
     const hri_checker *checker = l->context->checker;
-    hr_status status = l->part->start != NULL
-                           ? queue->ops->record(queue, l->part->start)
-                           : HR_OK;
-    if (status != HR_OK) {
-        return status;
-    }
-    return checker == NULL ? queue->ops->launch(queue, &l->launch)
-                           : checker->launch(l->context, queue, &l->launch);
+    return checker == NULL ? hri_stream_launch(stream, &l->launch)
+                           : checker->launch(l->context, stream, &l->launch);
 }
 
 static hr_status enqueue(launching *l)
@@ -375,7 +374,7 @@ static hr_status enqueue(launching *l)
         status = pass_arguments(l);
     }
     if (status == HR_OK && !l->part->kept) {
-        status = set_before(l);
+        status = record_before(l);
     }
     if (status == HR_OK) {
         l->launch.arguments = l->passed;

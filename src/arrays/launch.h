@@ -5,7 +5,7 @@
 
 #include <headrace/kernel.h>
 
-#include "hal/hal.h"
+#include "runtime/runtime.h"
 
 /* Of a TILE argument. More than any device has; the sum of all is kept in 32
  * bits (CUDA), and once for each thread (host). */
@@ -26,7 +26,8 @@ typedef struct hri_part {
     int64_t step[HR_MOST_RANK]; /* points of an item; 1 in the last dimension */
     const hr_extent *tile;      /* of items; NULL: a usual one */
     const hri_window *windows;  /* of each argument; NULL: views are whole */
-    hri_event *start; /* recorded right before the kernel, unless it is NULL */
+    hri_fence **start; /* gets a fence right before the kernel, held, unless it
+                          is NULL */
     bool kept; /* in a graph: its views are there already, and whoever runs the
                   graph tells others of it */
 } hri_part;

@@ -25,7 +25,7 @@ hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
     }
     *q = (hr_queue){.context = context,
                     .accelerator = &context->accelerators[index]};
-    hr_status status = hri_queue_create(q->accelerator, urgent, &q->queue);
+    hr_status status = hri_stream_create(q->accelerator, urgent, &q->stream);
     if (status != HR_OK) {
         free(q);
         return status;
@@ -43,9 +43,9 @@ void hr_queue_destroy(hr_queue *queue)
 {
     if (queue != NULL) {
         pthread_mutex_lock(&queue->context->lock);
-        hri_queue_forget(queue->queue);
+        hri_stream_forget(queue->stream);
         pthread_mutex_unlock(&queue->context->lock);
-        queue->queue->ops->destroy(queue->queue);
+        hri_stream_destroy(queue->stream);
         free(queue);
     }
 }
@@ -56,44 +56,37 @@ uint32_t hr_queue_accelerator(const hr_queue *queue)
 }
 
 /* Calls on one queue come one at a time: the context's lock sees to it. */
-static hr_status mark_now(hr_queue *queue, hri_mark **mark)
+static hr_status fence_now(hr_queue *queue, hri_fence **fence)
 {
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status = hri_mark_record(queue->accelerator, queue->queue, mark);
+    hr_status status = hri_fence_create_recorded(queue->stream, fence);
     pthread_mutex_unlock(&queue->context->lock);
     return status;
 }
 
-static void drop_now(hr_queue *queue, hri_mark *mark)
-{
-    pthread_mutex_lock(&queue->context->lock);
-    hri_mark_drop(mark);
-    pthread_mutex_unlock(&queue->context->lock);
-}
-
 hr_status hr_queue_flush(hr_queue *queue)
 {
-    hri_mark *mark = NULL;
+    hri_fence *fence = NULL;
     if (queue == NULL) {
         return is_null("queue flush", "the queue");
     }
-    hr_status status = mark_now(queue, &mark); /* recording starts the work */
+    hr_status status = fence_now(queue, &fence); /* recording starts the work */
     if (status == HR_OK) {
-        drop_now(queue, mark);
+        hri_fence_drop(fence);
     }
     return status;
 }
 
 hr_status hr_queue_finish(hr_queue *queue)
 {
-    hri_mark *mark = NULL;
+    hri_fence *fence = NULL;
     if (queue == NULL) {
         return is_null("queue finish", "the queue");
     }
-    hr_status status = mark_now(queue, &mark);
+    hr_status status = fence_now(queue, &fence);
     if (status == HR_OK) { /* others may use the context meanwhile */
-        status = hri_mark_wait(mark);
-        drop_now(queue, mark);
+        status = hri_fence_wait(fence);
+        hri_fence_drop(fence);
     }
     return status;
 }
@@ -103,16 +96,16 @@ hr_status hr_queue_mark(hr_queue *queue, hr_event **event)
     if (queue == NULL || event == NULL) {
         return is_null("queue mark", queue == NULL ? "the queue" : "event");
     }
-    hri_marks marks = {0};
-    hri_mark *mark = NULL;
+    hri_fences fences = {0};
+    hri_fence *fence = NULL;
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status = hri_mark_record(queue->accelerator, queue->queue, &mark);
+    hr_status status = hri_fence_create_recorded(queue->stream, &fence);
     if (status == HR_OK) {
-        status = hri_marks_add(&marks, mark);
-        hri_mark_drop(mark);
+        status = hri_fences_add(&fences, fence);
+        hri_fence_drop(fence);
     }
     if (status == HR_OK) {
-        status = hri_event_create(queue->context, &marks, event);
+        status = hri_event_create(queue->context, &fences, event);
     }
     pthread_mutex_unlock(&queue->context->lock);
     return status;

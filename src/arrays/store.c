@@ -143,7 +143,7 @@ static bool is_linear(const hr_array *array, const hri_store *s)
 }
 
 static hr_status copy_valid(const hri_store *from, const hri_store *to,
-                            hri_queue *queue)
+                            hri_stream *stream)
 {
     hr_status status = HR_OK;
     for (size_t i = 0; i < from->valid.count && status == HR_OK; i++) {
@@ -151,9 +151,9 @@ static hr_status copy_valid(const hri_store *from, const hri_store *to,
         hri_copy copy = copy_between(from, to, box);
         copy.from = place_in(from, NULL, box);
         copy.to = place_in(to, NULL, box);
-        status = queue->ops->copy(queue, &copy);
+        status = hri_stream_copy(stream, &copy);
     }
-    hr_status finished = queue->ops->finish(queue);
+    hr_status finished = hri_stream_finish(stream);
     return status != HR_OK ? status : finished;
 }
 
@@ -161,15 +161,15 @@ static hr_status copy_valid(const hri_store *from, const hri_store *to,
  * its error is the array's. */
 static hr_status settle(hr_array *array, int place)
 {
-    hri_marks marks = {0};
+    hri_fences fences = {0};
     const hri_boxes all = hri_boxes_of(&array->stores[place].held);
-    hr_status status = hri_uses_collect(array, place, &all, false, &marks);
+    hr_status status = hri_uses_collect(array, place, &all, false, &fences);
     if (status == HR_OK) {
-        (void)hri_marks_wait(&marks);
+        (void)hri_fences_wait(&fences);
         hri_uses_prune(array, place);
         hri_uses_drop(array, place);
     }
-    hri_marks_finish(&marks);
+    hri_fences_finish(&fences);
     return status;
 }
 
@@ -178,12 +178,12 @@ static hr_status bring_over(const hr_array *array, int place,
                             const hri_store *old)
 {
     hri_accelerator *a = accelerator_of(array, place);
-    hri_queue *queue = NULL;
-    hr_status status = hri_accelerator_carrier(a, &queue);
+    hri_stream *stream = NULL;
+    hr_status status = hri_accelerator_copy_queue(a, &stream);
     if (status == HR_OK) {
-        status = copy_valid(old, &array->stores[place], queue);
+        status = copy_valid(old, &array->stores[place], stream);
         if (status != HR_OK) {
-            hri_accelerator_drop_carrier(a);
+            hri_accelerator_drop_copy_queue(a);
         }
     }
     return status;

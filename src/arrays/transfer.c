@@ -9,22 +9,20 @@ static hri_accelerator *at(const hr_context *context, int place)
     return &context->accelerators[place - 1];
 }
 
-/* Whose queue copies, and which: the caller's when it is of one of the places,
- * else the carrier of the accelerator that gets the box, or has it. */
-static hr_status choose_queue(const hr_context *context, int from, int to,
-                              const hr_queue *queue, hri_accelerator **worker,
-                              hri_queue **chosen)
+/* Which stream copies: the caller's when it is of one of the places, else the
+ * copy queue of the accelerator that gets the box, or has it. */
+static hr_status choose_stream(const hr_context *context, int from, int to,
+                               const hr_queue *queue, hri_stream **chosen)
 {
     if (queue != NULL) {
         int place = hri_place_of(context, queue->accelerator);
         if (place != HRI_HOST && (place == from || place == to)) {
-            *worker = queue->accelerator;
-            *chosen = queue->queue;
+            *chosen = queue->stream;
             return HR_OK;
         }
     }
-    *worker = at(context, to != HRI_HOST ? to : from);
-    return hri_accelerator_carrier(*worker, chosen);
+    return hri_accelerator_copy_queue(at(context, to != HRI_HOST ? to : from),
+                                      chosen);
 }
 
 static void count(hr_context *context, int from, int to, uint64_t bytes)
@@ -42,13 +40,13 @@ static void count(hr_context *context, int from, int to, uint64_t bytes)
 
 hr_status hri_uses_wait(hr_array *array, const hri_boxes *region, bool writes)
 {
-    hri_marks marks = {0};
+    hri_fences fences = {0};
     hr_status status =
-        hri_uses_collect(array, HRI_HOST, region, !writes, &marks);
+        hri_uses_collect(array, HRI_HOST, region, !writes, &fences);
     if (status == HR_OK) {
-        status = hri_marks_wait(&marks);
+        status = hri_fences_wait(&fences);
     }
-    hri_marks_finish(&marks);
+    hri_fences_finish(&fences);
     return status;
 }
 
@@ -90,11 +88,10 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
         return copy_on_host(from, box, to, to_box);
     }
     hr_context *context = from->context;
-    hri_accelerator *worker = NULL;
-    hri_queue *chosen = NULL;
-    hri_mark *mark = NULL;
+    hri_stream *chosen = NULL;
+    hri_fence *fence = NULL;
     hr_status status =
-        choose_queue(context, from_place, to_place, queue, &worker, &chosen);
+        choose_stream(context, from_place, to_place, queue, &chosen);
     if (status == HR_OK) {
         const hri_boxes read = hri_boxes_of(box);
         status = hri_uses_order(from, from_place, &read, false, chosen);
@@ -104,29 +101,29 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
         status = hri_uses_order(to, to_place, &written, true, chosen);
     }
     if (status == HR_OK) {
-        status = hri_queue_set(chosen);
+        status = hri_stream_record_pending(chosen);
     }
     if (status == HR_OK) {
         const hri_copy copy =
             hri_store_copy(from, from_place, box, to, to_place, to_box);
-        status = chosen->ops->copy(chosen, &copy);
+        status = hri_stream_copy(chosen, &copy);
     }
     if (status == HR_OK) {
-        status = hri_mark_record(worker, chosen, &mark);
+        status = hri_fence_create_recorded(chosen, &fence);
     }
     if (status == HR_OK) {
-        status = hri_uses_add(from, from_place, box, mark, false);
+        status = hri_uses_add(from, from_place, box, fence, false);
     }
     if (status == HR_OK) {
-        status = hri_uses_add(to, to_place, to_box, mark, true);
+        status = hri_uses_add(to, to_place, to_box, fence, true);
     }
-    hri_mark_drop(mark);
+    hri_fence_drop(fence);
     if (status != HR_OK && chosen != NULL) {
-        /* nothing goes on that nobody knows of; a carrier is made anew */
-        if (chosen == worker->carrier) {
-            hri_accelerator_drop_carrier(worker);
+        /* nothing goes on that nobody knows of; a copy queue is made anew */
+        if (chosen == chosen->accelerator->copy_queue) {
+            hri_accelerator_drop_copy_queue(chosen->accelerator);
         } else {
-            hri_queue_settle(chosen);
+            hri_stream_settle(chosen);
         }
     } else if (status == HR_OK) {
         count(context, from_place, to_place, (uint64_t)hri_box_volume(box));

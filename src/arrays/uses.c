@@ -6,7 +6,7 @@
 
 static void drop(hri_store *s, size_t i)
 {
-    hri_mark_drop(s->uses[i].mark);
+    hri_fence_drop(s->uses[i].fence);
     s->uses[i] = s->uses[--s->use_count];
 }
 
@@ -19,20 +19,12 @@ static void drop_failed(hri_store *s, size_t i)
     drop(s, i);
 }
 
-/* What was only promised is not known to have ended. */
-static hr_status ask(const hri_use *use, bool *done)
-{
-    *done = false;
-    return use->mark->promised_by == NULL ? hri_mark_query(use->mark, done)
-                                          : HR_OK;
-}
-
 void hri_uses_prune(hr_array *array, int place)
 {
     hri_store *s = &array->stores[place];
     for (size_t i = s->use_count; i-- > 0;) {
         bool done;
-        hr_status status = ask(&s->uses[i], &done);
+        hr_status status = hri_fence_query(s->uses[i].fence, &done);
         if (status != HR_OK) {
             if (s->uses[i].writes) {
                 hri_error_keep(&array->error, status);
@@ -50,7 +42,7 @@ void hri_uses_forget_failed(hr_array *array)
         hri_store *s = &array->stores[p];
         for (size_t i = s->use_count; i-- > 0;) {
             bool done;
-            if (ask(&s->uses[i], &done) != HR_OK) {
+            if (hri_fence_query(s->uses[i].fence, &done) != HR_OK) {
                 drop_failed(s, i);
             }
         }
@@ -70,18 +62,18 @@ static bool contains(const hri_boxes *region, const hri_box *box)
  * to who reads it, and does not matter to who writes all of it anew; of what is
  * still under way whoever waits takes over the error. */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
-                         bool writes, hri_queue *queue)
+                         bool writes, hri_stream *stream)
 {
     hri_store *s = &array->stores[place];
     hr_status status = HR_OK;
     for (size_t i = s->use_count; i-- > 0 && status == HR_OK;) {
         const hri_use *use = &s->uses[i];
         bool done;
-        if (use->mark->serial == queue->serial || (!writes && !use->writes) ||
+        if (use->fence->serial == stream->serial || (!writes && !use->writes) ||
             !hri_boxes_touch_any(region, &use->box)) {
             continue;
         }
-        hr_status past = ask(use, &done);
+        hr_status past = hri_fence_query(use->fence, &done);
         if (past != HR_OK) {
             status = writes ? HR_OK : past;
             if (writes && use->writes && !contains(region, &use->box)) {
@@ -89,7 +81,7 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
             }
             drop_failed(s, i);
         } else if (!done) {
-            status = hri_mark_order(queue, use->mark);
+            status = hri_stream_wait(stream, use->fence);
         }
     }
     return status;
@@ -100,21 +92,21 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
 static bool covers(const hri_box *box, uint64_t serial, bool writes,
                    const hri_use *use)
 {
-    return (writes || (!use->writes && use->mark->serial == serial)) &&
+    return (writes || (!use->writes && use->fence->serial == serial)) &&
            hri_box_contains(box, &use->box);
 }
 
 uint32_t hri_uses_covered(const hr_array *array, int place,
                           const hri_boxes *region, bool writes,
-                          const hri_mark *mark)
+                          const hri_fence *fence)
 {
     const hri_store *s = &array->stores[place];
     uint32_t count = 0;
     for (size_t i = 0; i < s->use_count; i++) {
         bool any = false;
-        for (size_t j = 0; s->uses[i].mark == mark && j < region->count && !any;
-             j++) {
-            any = covers(&region->of[j], mark->serial, writes, &s->uses[i]);
+        for (size_t j = 0;
+             s->uses[i].fence == fence && j < region->count && !any; j++) {
+            any = covers(&region->of[j], fence->serial, writes, &s->uses[i]);
         }
         count += any;
     }
@@ -145,32 +137,32 @@ static hr_status make_room(hr_array *array, int place)
 }
 
 hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
-                       hri_mark *mark, bool writes)
+                       hri_fence *fence, bool writes)
 {
     hri_store *s = &array->stores[place];
     for (size_t i = s->use_count; i-- > 0;) {
-        if (covers(box, mark->serial, writes, &s->uses[i])) {
+        if (covers(box, fence->serial, writes, &s->uses[i])) {
             drop(s, i);
         }
     }
     hr_status status = make_room(array, place);
     if (status == HR_OK) {
-        hri_mark_hold(mark);
-        s->uses[s->use_count++] = (hri_use){*box, mark, writes};
+        hri_fence_hold(fence);
+        s->uses[s->use_count++] = (hri_use){*box, fence, writes};
     }
     return status;
 }
 
 hr_status hri_uses_collect(const hr_array *array, int place,
                            const hri_boxes *region, bool writes_alone,
-                           hri_marks *marks)
+                           hri_fences *fences)
 {
     const hri_store *s = &array->stores[place];
     hr_status status = HR_OK;
     for (size_t i = 0; i < s->use_count && status == HR_OK; i++) {
         if ((!writes_alone || s->uses[i].writes) &&
             hri_boxes_touch_any(region, &s->uses[i].box)) {
-            status = hri_marks_add(marks, s->uses[i].mark);
+            status = hri_fences_add(fences, s->uses[i].fence);
         }
     }
     return status;
@@ -178,12 +170,12 @@ hr_status hri_uses_collect(const hr_array *array, int place,
 
 hr_status hri_uses_collect_everywhere(const hr_array *array,
                                       const hri_boxes *region,
-                                      bool writes_alone, hri_marks *marks)
+                                      bool writes_alone, hri_fences *fences)
 {
     hr_status status = HR_OK;
     for (uint32_t p = 0;
          p <= array->context->accelerator_count && status == HR_OK; p++) {
-        status = hri_uses_collect(array, (int)p, region, writes_alone, marks);
+        status = hri_uses_collect(array, (int)p, region, writes_alone, fences);
     }
     return status;
 }

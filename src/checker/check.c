@@ -16,7 +16,7 @@ enum { ALIGNMENT = 64 };
 
 typedef struct checking {
     hri_watch watch;
-    hri_queue *queue;
+    hri_stream *stream;
     const hri_launch *launch;
     unsigned char *arguments; /* of the kernel */
     size_t argument_bytes;    /* with memory of the tile */
@@ -151,8 +151,8 @@ static hr_status copy_view(const checking *c, uint32_t i, void *packed,
         hri_copy_rows(&box);
         return HR_OK;
     }
-    hr_status status = c->queue->ops->copy(c->queue, &box);
-    return status == HR_OK ? c->queue->ops->finish(c->queue) : status;
+    hr_status status = hri_stream_copy(c->stream, &box);
+    return status == HR_OK ? hri_stream_finish(c->stream) : status;
 }
 
 static hr_status copy_views(checking *c, bool back)
@@ -275,7 +275,7 @@ static hr_status run_twice(checking *c)
 
 /* ---- the launch */
 
-static hr_status check_launch(hr_context *context, hri_queue *queue,
+static hr_status check_launch(hr_context *context, hri_stream *stream,
                               const hri_launch *launch)
 {
     const int64_t *tiles = launch->domain.tiles;
@@ -284,7 +284,7 @@ static hr_status check_launch(hr_context *context, hri_queue *queue,
                             .rank = launch->rank,
                             .domain = launch->domain,
                             .widest = 1},
-                  .queue = queue,
+                  .stream = stream,
                   .launch = launch};
     if (launch->kernel->checked == NULL) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -298,7 +298,7 @@ static hr_status check_launch(hr_context *context, hri_queue *queue,
                         "%s: more than 2^32 tiles are not checked",
                         launch->kernel->name);
     }
-    hr_status status = queue->ops->finish(queue);
+    hr_status status = hri_stream_finish(stream);
     if (status == HR_OK) {
         status = make_views(&c);
     }

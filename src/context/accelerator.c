@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "model/model.h"
-#include "runtime/mark.h"
 #include "runtime/memory.h"
 #include "runtime/module.h"
-#include "runtime/relay.h"
 #include "runtime/stage.h"
+#include "runtime/stream.h"
 #include "runtime/worker.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
@@ -38,7 +37,8 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     }
     accelerator->device = device;
     hri_threads_init(&accelerator->threads);
-    hri_relay_init(&accelerator->relay);
+    hri_deferral_init(&accelerator->deferral);
+    hri_pools_init(accelerator);
     found->info = device->info;
     found->chosen = true;
     set_path(accelerator, choice);
@@ -262,10 +262,10 @@ void hri_accelerators_close(hr_context *context)
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *accelerator = &context->accelerators[i];
         hri_accelerator_drop_worker(accelerator);
-        hri_marks_close(accelerator);
-        hri_relay_finish(&accelerator->relay);
+        hri_accelerator_drop_copy_queue(accelerator);
+        hri_deferral_finish(&accelerator->deferral);
         hri_modules_close(accelerator);
-        hri_accelerator_forget(accelerator);
+        hri_pools_close(accelerator);
         hri_accelerator_drop(accelerator);
         hri_staging_close(accelerator);
         hri_threads_finish(&accelerator->threads);

@@ -186,8 +186,9 @@ static hr_status load_pinned(hri_lane *lane, int64_t number,
                              const hri_copy *copy)
 {
     hri_run_state *run = lane->run;
-    hri_event *last = lane->under_way[lane->loaded++ % HRI_COPIES];
-    hr_status status = last->ops->wait(last);
+    hri_event *last = lane->under_way[lane->loaded % HRI_COPIES];
+    hr_status status =
+        lane->loaded++ < HRI_COPIES ? HR_OK : last->ops->wait(last);
     if (status != HR_OK) {
         return status;
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "runtime/relay.h"
+#include "runtime/stream.h"
 
 enum {
     KERNELS = 4, /* that are timed, from the first on */
@@ -17,8 +17,8 @@ enum {
 
 /* A kernel on the inner rows of a band. */
 typedef struct timing {
-    hri_event *start, *end;
-    double rows; /* 0: it was not timed */
+    hri_fence *start, *end; /* held; NULL: none yet */
+    double rows;            /* 0: it was not timed */
 } timing;
 
 struct hri_balance {
@@ -34,6 +34,13 @@ static timing *timing_of(const hri_balance *b, uint32_t band, size_t kernel)
     return &b->timings[band * KERNELS + kernel];
 }
 
+static void drop_fences(timing *t)
+{
+    hri_fence_drop(t->start);
+    hri_fence_drop(t->end);
+    t->start = t->end = NULL;
+}
+
 void hri_balance_destroy(hri_balance *balance)
 {
     if (balance == NULL) {
@@ -41,34 +48,11 @@ void hri_balance_destroy(hri_balance *balance)
     }
     for (uint32_t i = 0;
          balance->timings != NULL && i < balance->bands * KERNELS; i++) {
-        timing *t = &balance->timings[i];
-        if (t->start != NULL) {
-            t->start->ops->destroy(t->start);
-        }
-        if (t->end != NULL) {
-            t->end->ops->destroy(t->end);
-        }
+        drop_fences(&balance->timings[i]);
     }
     free(balance->timings);
     free(balance->pace);
     free(balance);
-}
-
-static hr_status create_events(const hr_grid *grid, hri_balance *b)
-{
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
-        hri_accelerator *a =
-            &grid->context->accelerators[grid->bands[i].accelerator];
-        for (size_t k = 0; k < KERNELS && status == HR_OK; k++) {
-            timing *t = timing_of(b, i, k);
-            status = hri_relay_event_create(a, &t->start);
-            if (status == HR_OK) {
-                status = hri_relay_event_create(a, &t->end);
-            }
-        }
-    }
-    return status;
 }
 
 hr_status hri_balance_create(const hr_grid *grid, hri_balance **balance)
@@ -86,15 +70,9 @@ hr_status hri_balance_create(const hr_grid *grid, hri_balance **balance)
             .pace = calloc(bands, sizeof *b->pace),
             .timings = calloc((size_t)bands * KERNELS, sizeof *b->timings)};
     }
-    hr_status status = HR_OK;
     if (b == NULL || b->pace == NULL || b->timings == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
-    } else {
-        status = create_events(grid, b);
-    }
-    if (status != HR_OK) {
         hri_balance_destroy(b);
-        return status;
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
     *balance = b;
     return HR_OK;
@@ -121,8 +99,8 @@ void hri_balance_forget(hr_grid *grid)
     }
 }
 
-hri_event *hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
-                             int64_t rows)
+hri_fence **hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
+                              int64_t rows)
 {
     const hri_balance *b = grid->balance;
     if (b == NULL || !b->timing || kernel >= KERNELS || rows < 1) {
@@ -130,15 +108,16 @@ hri_event *hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
     }
     timing *t = timing_of(b, band, kernel);
     t->rows = (double)rows;
-    return t->start;
+    drop_fences(t);
+    return &t->start;
 }
 
 hr_status hri_balance_end(hr_grid *grid, size_t kernel, uint32_t band)
 {
     hri_balance *b = grid->balance;
-    hri_queue *queue = grid->bands[band].inner->queue;
     b->pending = true;
-    return queue->ops->record(queue, timing_of(b, band, kernel)->end);
+    return hri_fence_create_recorded(grid->bands[band].inner->stream,
+                                     &timing_of(b, band, kernel)->end);
 }
 
 /* Whether all that was timed has run; the first time it is waited for, since
@@ -147,12 +126,12 @@ static bool is_done(const hri_balance *b)
 {
     bool done = true;
     for (uint32_t i = 0; i < b->bands * KERNELS && done; i++) {
-        hri_event *end = b->timings[i].end;
+        hri_fence *end = b->timings[i].end;
         if (b->timings[i].rows == 0) {
             continue;
         }
         hr_status status =
-            b->next == 1 ? end->ops->wait(end) : end->ops->query(end, &done);
+            b->next == 1 ? hri_fence_wait(end) : hri_fence_query(end, &done);
         done = done && status == HR_OK;
     }
     return done;
@@ -165,8 +144,7 @@ static double pace_of(const hri_balance *b, uint32_t band)
     for (size_t k = 0; k < KERNELS; k++) {
         const timing *t = timing_of(b, band, k);
         uint64_t ns = 0;
-        if (t->rows > 0 &&
-            t->start->ops->elapsed(t->start, t->end, &ns) == HR_OK) {
+        if (t->rows > 0 && hri_fence_elapsed(t->start, t->end, &ns) == HR_OK) {
             pace += (double)ns * 1e-9 / t->rows;
         }
     }

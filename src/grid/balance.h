@@ -14,11 +14,11 @@ void hri_balance_destroy(hri_balance *balance); /* NULL is accepted */
 
 /* Before a step: whether it is one that is timed. */
 void hri_balance_begin(hr_grid *grid);
-/* In such a step, the event to be recorded right before a kernel on a band's
- * inner rows, of which there are so many; NULL: it is not timed. Kernels are
+/* In such a step, where the fence right before a kernel on a band's inner rows
+ * goes, of which there are so many; NULL: it is not timed. Kernels are
  * numbered that run for all rows, so that all bands say something. */
-hri_event *hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
-                             int64_t rows);
+hri_fence **hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
+                              int64_t rows);
 /* And behind a kernel that is. */
 hr_status hri_balance_end(hr_grid *grid, size_t kernel, uint32_t band);
 /* What was timed has failed. */

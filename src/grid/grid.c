@@ -321,18 +321,18 @@ void hr_grid_destroy(hr_grid *grid)
  * the grid's. */
 static hr_status finish_slab(const hri_slab *slab)
 {
-    hri_marks marks = {0};
+    hri_fences fences = {0};
     if (slab->array == NULL) {
         return HR_OK;
     }
     const hri_box all = hri_array_box(slab->array);
     const hri_boxes region = hri_boxes_of(&all);
     hr_status status =
-        hri_uses_collect_everywhere(slab->array, &region, false, &marks);
+        hri_uses_collect_everywhere(slab->array, &region, false, &fences);
     if (status == HR_OK) {
-        status = hri_array_wait(slab->array, NULL, &marks);
+        status = hri_array_wait(slab->array, NULL, &fences);
     }
-    hri_marks_finish(&marks);
+    hri_fences_finish(&fences);
     return status;
 }
 

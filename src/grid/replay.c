@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/mark.h"
+#include "runtime/stream.h"
 
 enum {
     LEAST_STEPS = 16,       /* of a graph, so that running it is worth while */
@@ -114,9 +114,9 @@ static bool is_offered(const hr_grid *grid)
 
 /* ---- keeping */
 
-/* Let the origin wait for all that uses the slabs, or, when there is a mark,
+/* Let the origin wait for all that uses the slabs, or, when there is a fence,
  * note that all of them is written until then. */
-static hr_status use_slabs(const hr_grid *grid, hri_mark *mark)
+static hr_status use_slabs(const hr_grid *grid, hri_fence *fence)
 {
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count; f++) {
@@ -127,10 +127,10 @@ static hr_status use_slabs(const hr_grid *grid, hri_mark *mark)
             }
             const hri_box all = hri_array_box(a);
             const hri_boxes region = hri_boxes_of(&all);
-            status = mark != NULL
-                         ? hri_array_end(a, a->home, &region, HR_OUT, mark)
+            status = fence != NULL
+                         ? hri_array_end(a, a->home, &region, HR_OUT, fence)
                          : hri_uses_order(a, a->home, &region, true,
-                                          origin_of(grid)->queue);
+                                          origin_of(grid)->stream);
         }
     }
     return status;
@@ -151,9 +151,9 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
 static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
                             hri_replay *r)
 {
-    hri_queue *queue = origin_of(grid)->queue;
+    hri_stream *stream = origin_of(grid)->stream;
     const uint64_t steps = grid->state.steps;
-    hr_status status = queue->ops->begin_graph(queue);
+    hr_status status = hri_stream_begin_graph(stream);
     if (status != HR_OK) {
         return status;
     }
@@ -162,7 +162,7 @@ static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
         status = hri_grid_run_step(grid, stages, count);
     }
     grid->keeping = false;
-    hr_status ended = queue->ops->end_graph(queue, &r->graph);
+    hr_status ended = hri_stream_end_graph(stream, &r->graph);
     status = status == HR_OK ? ended : status;
     grid->state.steps = steps;
     if (status == HR_OK && !is_as_before(grid, r->fields)) {
@@ -175,8 +175,8 @@ static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
 static void drop_graph(const hr_grid *grid, hri_replay *r)
 {
     if (r->graph != NULL) {
-        hri_queue *queue = origin_of(grid)->queue;
-        (void)queue->ops->finish(queue); /* whatever its error is */
+        /* whatever its error is */
+        (void)hri_stream_finish(origin_of(grid)->stream);
         r->device->ops->destroy_graph(r->graph);
         r->graph = NULL;
     }
@@ -195,7 +195,7 @@ static void make(hr_grid *grid, const hr_stage *stages, size_t count,
     r->device = origin_of(grid)->accelerator->device;
     memcpy(r->fields, grid->fields, grid->field_count * sizeof *r->fields);
     pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_queue_set(origin_of(grid)->queue);
+    hr_status status = hri_stream_record_pending(origin_of(grid)->stream);
     if (status == HR_OK) {
         status = keep_steps(grid, stages, count, r);
     }
@@ -248,22 +248,22 @@ static hr_status align(hr_grid *grid, const hr_stage *stages, size_t count,
 
 static hr_status run(hr_grid *grid, const hri_replay *r)
 {
-    hr_queue *origin = origin_of(grid);
-    hri_mark *mark = NULL;
+    hri_stream *stream = origin_of(grid)->stream;
+    hri_fence *fence = NULL;
     hr_status status = use_slabs(grid, NULL);
     if (status == HR_OK) {
-        status = hri_queue_set(origin->queue);
+        status = hri_stream_record_pending(stream);
     }
     if (status == HR_OK) {
-        status = origin->queue->ops->run_graph(origin->queue, r->graph);
+        status = hri_stream_run_graph(stream, r->graph);
     }
     if (status == HR_OK) {
-        status = hri_mark_promise(origin->accelerator, origin->queue, &mark);
+        status = hri_fence_create(stream, &fence);
     }
     if (status == HR_OK) {
-        status = use_slabs(grid, mark);
+        status = use_slabs(grid, fence);
     }
-    hri_mark_drop(mark);
+    hri_fence_drop(fence);
     if (status == HR_OK) {
         grid->state.steps += (uint64_t)r->steps;
     }

@@ -166,7 +166,7 @@ static hri_cells cells_for(const staging *s, const hr_argument *a,
 }
 
 static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
-                        const hri_cells *cells, hri_event *start)
+                        const hri_cells *cells, hri_fence **start)
 {
     const hr_grid *grid = s->grid;
     const hr_stage *stage = s->stage;
@@ -210,7 +210,7 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
 {
     hr_grid *grid = s->grid;
     hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
-    hri_event *start = NULL;
+    hri_fence **start = NULL;
     hri_cells cells = s->cells;
     cells.lo[0] = hri_max(cells.lo[0], lo);
     cells.hi[0] = hri_min(cells.hi[0], hi);

@@ -28,7 +28,7 @@
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 6 }; /* bumped on any change below */
+enum { HRI_HAL_ABI = 7 }; /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -271,8 +271,6 @@ struct hri_module {
 struct hri_queue {
     const hri_queue_ops *ops;
     hri_device *device;
-    uint64_t serial; /* the runtime's (mark.h); 0 after create_queue */
-    struct hri_mark *promised; /* likewise; NULL after create_queue */
 };
 
 struct hri_event {

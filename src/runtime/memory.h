@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rest of the runtime needs of memory.c beyond runtime.h. */
+/* What the rest of the runtime needs of memory.c and pools.c beyond runtime.h.
+ */
 #ifndef HRI_RUNTIME_MEMORY_H
 #define HRI_RUNTIME_MEMORY_H
 
@@ -15,5 +16,14 @@ void hri_accelerator_trim(hri_accelerator *accelerator);
 
 /* Free every block, in use or not: before the device is closed. */
 void hri_accelerator_drop(hri_accelerator *accelerator);
+
+/* For fences: an event of the pool, or a new one; and back, when all that waits
+ * for it has been enqueued. Any thread. */
+hr_status hri_events_take(hri_accelerator *accelerator, hri_event **event);
+void hri_events_give(hri_accelerator *accelerator, hri_event *event);
+
+/* The pools of queues and events. They are closed when no fence is left. */
+void hri_pools_init(hri_accelerator *accelerator);
+void hri_pools_close(hri_accelerator *accelerator);
 
 #endif

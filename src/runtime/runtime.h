@@ -13,9 +13,10 @@
 #include "runtime/tiles.h"
 
 typedef struct hri_block hri_block;     /* a buffer kept for reuse */
-typedef struct hri_mark hri_mark;       /* mark.h */
+typedef struct hri_fence hri_fence;     /* fence.h */
 typedef struct hri_loaded hri_loaded;   /* module.c */
 typedef struct hri_staging hri_staging; /* stage.h */
+typedef struct hri_stream hri_stream;   /* stream.h */
 typedef struct hri_worker hri_worker;   /* worker.h */
 
 /* From the host, and to it. */
@@ -23,15 +24,28 @@ enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
 enum { HRI_MOST_QUEUES = 8 }; /* of a kind, that engines may take */
 
-/* What the queues and events of an accelerator's that relay.h describes share.
- */
-typedef struct hri_relay {
-    pthread_mutex_t lock; /* guards their lists and points */
+/* What the deferred queues (deferred.h) of an accelerator share. */
+typedef struct hri_deferral {
+    pthread_mutex_t lock; /* guards their lists */
     pthread_cond_t changed;
-    struct hri_point *idle;
     pthread_mutex_t launches; /* held around one: modules take them one at a
                                  time */
-} hri_relay;
+} hri_deferral;
+
+typedef enum hri_event_list {
+    HRI_EVENTS_IDLE,
+    HRI_EVENTS_LENT,     /* all that an engine's call has taken */
+    HRI_EVENTS_RETURNED, /* those of them that it does not need any more */
+    HRI_EVENT_LISTS
+} hri_event_list;
+
+/* The events of an accelerator that no fence has (pools.c). */
+typedef struct hri_event_pool {
+    pthread_mutex_t lock; /* guards what follows */
+    hri_event **of[HRI_EVENT_LISTS];
+    uint32_t count[HRI_EVENT_LISTS];
+    uint32_t made, capacity; /* that exist, those of fences too; of each list */
+} hri_event_pool;
 
 /* Rates are by type, and one more for f32 multiplied as tf32. */
 enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
@@ -64,7 +78,8 @@ typedef struct hri_accelerator {
     uint32_t hands;        /* threads of a crew (stage.h) */
     hri_staging *staging[HRI_WAYS]; /* their pinned memory; NULL: they have
                                        none */
-    uint64_t allocations; /* of memory, queues and events, made so far */
+    uint64_t allocations; /* of memory, and of queues and events for engines,
+                             made so far */
     char key[384];        /* names the device in facts.h; "": not kept */
     double tile_rates[HRI_RATES][HRI_TILE_RATES]; /* likewise, on tiles.h's;
                                                      not on the host */
@@ -77,14 +92,11 @@ typedef struct hri_accelerator {
     /* Others and urgent ones: the first queues_taken of each are in use. */
     hri_queue *queues[2][HRI_MOST_QUEUES];
     uint32_t queues_taken[2];
-    hri_event **events, **idle_events;
-    uint32_t event_count, event_capacity, idle_count;
-    hri_relay relay;
-    hri_queue *carrier; /* mark.h; NULL until it is needed */
-    hri_mark *carried;  /* the carrier's last mark, held */
-    hri_mark *idle_marks;
-    hri_worker *worker; /* NULL until it is needed */
-    hri_loaded *loaded; /* kernels of the caller's */
+    hri_event_pool events;
+    hri_deferral deferral;
+    hri_stream *copy_queue; /* stream.h; NULL until it is needed */
+    hri_worker *worker;     /* NULL until it is needed */
+    hri_loaded *loaded;     /* kernels of the caller's */
 } hri_accelerator;
 
 /* Of those on one device, the one after `a`; NULL when all have been seen from
@@ -147,8 +159,9 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 
-/* A queue, urgent or not, and an event that is not waited for by anybody: ones
- * of earlier calls, else new ones. One caller at a time. */
+/* For an engine: a queue, urgent or not, and an event that nobody waits for.
+ * They are those of earlier calls, else new ones. An earlier record of the
+ * event may not be done yet. One engine at a time. */
 hr_status hri_accelerator_take_queue(hri_accelerator *accelerator, bool urgent,
                                      hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
@@ -157,8 +170,8 @@ hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
  * accepted. */
 void hri_accelerator_recycle_event(hri_accelerator *accelerator,
                                    hri_event *event);
-/* All queues and events back, when nothing is under way: to be used again; or,
- * after an error, to be destroyed. */
+/* All that the engine took back, when nothing is under way: to be used again;
+ * or, after an error, to be destroyed. */
 void hri_accelerator_recall(hri_accelerator *accelerator);
 void hri_accelerator_forget(hri_accelerator *accelerator);
 

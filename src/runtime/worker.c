@@ -4,21 +4,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "runtime/relay.h"
-
 void hri_accelerator_drop_worker(hri_accelerator *accelerator)
 {
     hri_worker *w = accelerator->worker;
     if (w == NULL) {
         return;
     }
-    hri_mark_drop(w->last);
-    if (w->queue != NULL) {
-        hri_queue_forget(w->queue);
-        w->queue->ops->destroy(w->queue);
-    }
-    if (w->start != NULL) {
-        w->start->ops->destroy(w->start);
+    hri_fence_drop(w->last);
+    hri_fence_drop(w->start);
+    if (w->stream != NULL) {
+        hri_stream_forget(w->stream);
+        hri_stream_destroy(w->stream);
     }
     while (w->paces != NULL) {
         hri_pace *pace = w->paces;
@@ -37,10 +33,7 @@ static hr_status create(hri_accelerator *accelerator)
                         accelerator->path);
     }
     accelerator->worker = w;
-    hr_status status = hri_queue_create(accelerator, false, &w->queue);
-    if (status == HR_OK) {
-        status = hri_relay_event_create(accelerator, &w->start);
-    }
+    hr_status status = hri_stream_create(accelerator, false, &w->stream);
     if (status != HR_OK) {
         hri_accelerator_drop_worker(accelerator);
     }
@@ -52,24 +45,22 @@ hr_status hri_accelerator_worker(hri_accelerator *accelerator)
     bool done;
     const hri_worker *w = accelerator->worker;
     if (w != NULL && w->last != NULL &&
-        hri_mark_query(w->last, &done) != HR_OK) {
+        hri_fence_query(w->last, &done) != HR_OK) {
         hri_accelerator_drop_worker(accelerator);
     }
     return accelerator->worker == NULL ? create(accelerator) : HR_OK;
 }
 
-hr_status hri_worker_mark(hri_accelerator *accelerator)
+hr_status hri_worker_fence(hri_accelerator *accelerator)
 {
     hri_worker *w = accelerator->worker;
-    hri_mark *mark = NULL;
-    hr_status status = hri_mark_record(accelerator, w->queue, &mark);
-    if (status != HR_OK) {
-        hri_queue_settle(w->queue);
-        return status;
+    hri_fence *fence = NULL;
+    hr_status status = hri_fence_create_recorded(w->stream, &fence);
+    if (status == HR_OK) {
+        hri_fence_drop(w->last);
+        w->last = fence;
     }
-    hri_mark_drop(w->last);
-    w->last = mark;
-    return HR_OK;
+    return status;
 }
 
 /* ---- paces */
@@ -103,12 +94,11 @@ static void learn(hri_worker *w)
 {
     uint64_t ns = 0;
     bool done = false;
-    if (w->timed == NULL || w->last == NULL ||
-        hri_mark_query(w->last, &done) != HR_OK || !done) {
+    if (w->timed == NULL || w->start == NULL || w->last == NULL ||
+        hri_fence_query(w->last, &done) != HR_OK || !done) {
         return;
     }
-    hri_event *end = w->last->event;
-    if (w->start->ops->elapsed(w->start, end, &ns) == HR_OK && ns > 0) {
+    if (hri_fence_elapsed(w->start, w->last, &ns) == HR_OK && ns > 0) {
         note(w->timed, (double)ns * 1e-9 / w->rows);
     }
     w->timed = NULL;
@@ -127,7 +117,7 @@ double hri_accelerator_pace(hri_accelerator *accelerator,
 }
 
 hr_status hri_worker_time(hri_accelerator *accelerator, const hr_kernel *kernel,
-                          int64_t points, double rows, hri_event **start)
+                          int64_t points, double rows, hri_fence ***start)
 {
     hri_worker *w = accelerator->worker;
     learn(w);
@@ -143,6 +133,8 @@ hr_status hri_worker_time(hri_accelerator *accelerator, const hr_kernel *kernel,
     }
     w->timed = pace;
     w->rows = rows;
-    *start = w->start;
+    hri_fence_drop(w->start);
+    w->start = NULL;
+    *start = &w->start;
     return HR_OK;
 }

@@ -6,7 +6,7 @@
 #ifndef HRI_RUNTIME_WORKER_H
 #define HRI_RUNTIME_WORKER_H
 
-#include "runtime/mark.h"
+#include "runtime/stream.h"
 
 /* What a kernel takes for a row of so many points, in seconds; 0: not known. */
 typedef struct hri_pace {
@@ -18,9 +18,10 @@ typedef struct hri_pace {
 } hri_pace;
 
 struct hri_worker {
-    hri_queue *queue;
-    hri_mark *last; /* behind all that it was given, held; NULL: nothing yet */
-    hri_event *start; /* right before the kernel that is timed, up to last */
+    hri_stream *stream;
+    hri_fence *last; /* behind all that it was given, held; NULL: nothing yet */
+    hri_fence *start; /* right before the kernel that is timed, up to last;
+                         held; NULL: none is */
     hri_pace *timed;  /* NULL: none is */
     double rows;
     hri_pace *paces;
@@ -30,15 +31,15 @@ struct hri_worker {
  * replaced. */
 hr_status hri_accelerator_worker(hri_accelerator *accelerator);
 
-/* It is given so many rows of a kernel: *start is to be recorded right before.
+/* It is given so many rows of a kernel: *start gets a fence right before.
  * Rows count as often as there are accelerators that share the device with it.
  * What went before and is not done by now is timed no more. */
 hr_status hri_worker_time(hri_accelerator *accelerator, const hr_kernel *kernel,
-                          int64_t points, double rows, hri_event **start);
+                          int64_t points, double rows, hri_fence ***start);
 
-/* It was given something: let a mark stand behind it. When that fails, it has
+/* It was given something: let a fence stand behind it. When that fails, it has
  * been waited for. */
-hr_status hri_worker_mark(hri_accelerator *accelerator);
+hr_status hri_worker_fence(hri_accelerator *accelerator);
 
 /* What a row of a kernel takes on the accelerator when it has the device alone,
  * by what is done by now; 0: not known. */

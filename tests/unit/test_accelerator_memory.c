@@ -220,6 +220,7 @@ static void check_queues(void)
     hri_queue *plain = NULL, *urgent = NULL, *again = NULL;
     TEST_CASE("queues are used again, urgent ones as urgent ones");
     hri_accelerator a = start(1000);
+    hri_pools_init(&a);
     CHECK(hri_accelerator_take_queue(&a, false, &plain) == HR_OK);
     CHECK(hri_accelerator_take_queue(&a, true, &urgent) == HR_OK);
     CHECK(plain != urgent && a.allocations == 2);
@@ -228,7 +229,7 @@ static void check_queues(void)
     CHECK(again == urgent);
     CHECK(hri_accelerator_take_queue(&a, false, &again) == HR_OK);
     CHECK(again == plain && a.allocations == 2);
-    hri_accelerator_forget(&a);
+    hri_pools_close(&a);
     end(&a);
 }
 

@@ -193,7 +193,7 @@ static void touch(world *w, const hr_view *v, bool linear, int place,
 {
     int64_t stride[HR_MOST_RANK];
     const uint32_t rank = v->extent.rank;
-    hri_queue *queue = w->queues[place - 1]->queue;
+    hri_queue *queue = w->queues[place - 1]->stream->queue;
     hri_copy copy = {
         .from = hri_view_at(v, linear, place, stride),
         .to = hri_at_host(bytes, 0),
@@ -254,7 +254,7 @@ static void work(world *w, model *m, hr_view v, hr_access access)
     int place = (int)between(w, 1, INSTANT_DEVICES);
     hr_queue *queue = w->queues[place - 1];
     hri_boxes region = {0};
-    hri_mark *mark = NULL;
+    hri_fence *fence = NULL;
     bool linear;
     CHECK(hri_view_region(&v, &region, &linear) == HR_OK);
     CHECK(hri_array_begin(m->array, place, &region, linear, access, queue) ==
@@ -268,9 +268,9 @@ static void work(world *w, model *m, hr_view v, hr_access access)
         random_fill_bytes(&w->random, bytes, (size_t)bytes_of(&v));
         touch(w, &v, linear, place, bytes, true);
     }
-    CHECK(hri_mark_record(queue->accelerator, queue->queue, &mark) == HR_OK);
-    CHECK(hri_array_end(m->array, place, &region, access, mark) == HR_OK);
-    hri_mark_drop(mark);
+    CHECK(hri_fence_create_recorded(queue->stream, &fence) == HR_OK);
+    CHECK(hri_array_end(m->array, place, &region, access, fence) == HR_OK);
+    hri_fence_drop(fence);
     expect_writing(m, &v, place, bytes, access);
     hri_boxes_finish(&region);
 }

@@ -94,7 +94,7 @@ static int read_all(const bed *b)
 }
 
 /* Every call in turn fails, besides the operation (0: none). A queue that goes
- * may have promised marks, whose events can not be recorded then. */
+ * may have a pending fence, which cannot be recorded then. */
 static void fail_each(uint64_t operation, bool early)
 {
     int failed = 0;
@@ -123,7 +123,7 @@ static void fail_each(uint64_t operation, bool early)
     CHECK(failed > 0);
 }
 
-/* A launch fails later, and the mark of it cannot be recorded any more. */
+/* A launch fails later, and its fence cannot be recorded any more. */
 static void forgotten(void)
 {
     TEST_CASE("the error of a queue that went is told");

@@ -36,7 +36,7 @@ static void tell(hri_accelerator *a, uint32_t physical, const machine *m)
     a->up = a->down = m->link;
     a->memory_rate = m->memory;
     if (m->pace > 0) {
-        hri_event *start = NULL;
+        hri_fence **start = NULL;
         CHECK(hri_accelerator_worker(a) == HR_OK);
         CHECK(hri_worker_time(a, &split2, COLS, 1, &start) == HR_OK);
         a->worker->timed->seconds = m->pace;

@@ -6,145 +6,96 @@
 #include "backends/host/host.h"
 #include "base/clock.h"
 
-/* One record of an event; see host.h for who holds it. */
-struct host_mark {
-    _Atomic uint32_t holders;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t completed;
-    bool done;
-    uint64_t time_ns;
-    hri_error error;
-};
-
 typedef struct host_event {
-    hri_event base;       /* first: see hri_event */
-    pthread_mutex_t lock; /* guards last */
-    host_mark *last;      /* of the last record; NULL: never recorded */
+    hri_event base;           /* first: see hri_event */
+    _Atomic uint32_t holders; /* its owner, and commands that record it */
+    pthread_mutex_t lock;     /* guards what follows */
+    hri_host_record last;     /* held; number 0: never recorded */
+    uint64_t time_ns;         /* when that was passed */
 } host_event;
 
-hr_status hri_host_mark_create(host_mark **out)
+void hri_host_event_set(hri_event *base, hri_host_record record)
 {
-    host_mark *mark = calloc(1, sizeof *mark);
-    if (mark == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host event: out of memory");
-    }
-    atomic_init(&mark->holders, 1);
-    pthread_mutex_init(&mark->lock, NULL);
-    pthread_cond_init(&mark->completed, NULL);
-    *out = mark;
-    return HR_OK;
+    host_event *event = (host_event *)base;
+    hri_host_queue_hold(record.of);
+    atomic_fetch_add(&event->holders, 1);
+    pthread_mutex_lock(&event->lock);
+    host_queue *old = event->last.of;
+    event->last = record;
+    pthread_mutex_unlock(&event->lock);
+    hri_host_queue_release(old);
 }
 
-void hri_host_mark_hold(host_mark *mark)
-{
-    atomic_fetch_add(&mark->holders, 1);
-}
-
-void hri_host_mark_release(host_mark *mark)
-{
-    if (mark != NULL && atomic_fetch_sub(&mark->holders, 1) == 1) {
-        pthread_cond_destroy(&mark->completed);
-        pthread_mutex_destroy(&mark->lock);
-        free(mark);
-    }
-}
-
-void hri_host_mark_complete(host_mark *mark, const hri_error *error)
-{
-    pthread_mutex_lock(&mark->lock);
-    mark->done = true;
-    mark->time_ns = hri_clock_ns();
-    if (error->status != HR_OK) {
-        mark->error = *error;
-    }
-    pthread_cond_broadcast(&mark->completed);
-    pthread_mutex_unlock(&mark->lock);
-}
-
-hr_status hri_host_mark_wait(host_mark *mark)
-{
-    pthread_mutex_lock(&mark->lock);
-    while (!mark->done) {
-        pthread_cond_wait(&mark->completed, &mark->lock);
-    }
-    hr_status status = hri_error_raise(&mark->error);
-    pthread_mutex_unlock(&mark->lock);
-    return status;
-}
-
-void hri_host_event_set(hri_event *base, host_mark *mark)
+hri_host_record hri_host_event_get(hri_event *base)
 {
     host_event *event = (host_event *)base;
     pthread_mutex_lock(&event->lock);
-    host_mark *old = event->last;
-    event->last = mark;
+    const hri_host_record record = event->last;
+    hri_host_queue_hold(record.of);
     pthread_mutex_unlock(&event->lock);
-    hri_host_mark_release(old);
+    return record;
 }
 
-host_mark *hri_host_event_get(hri_event *base)
+static void release(host_event *event)
 {
-    host_event *event = (host_event *)base;
-    pthread_mutex_lock(&event->lock);
-    host_mark *mark = event->last;
-    if (mark != NULL) {
-        hri_host_mark_hold(mark);
-    }
-    pthread_mutex_unlock(&event->lock);
-    return mark;
-}
-
-static void event_destroy(hri_event *base)
-{
-    host_event *event = (host_event *)base;
-    if (event != NULL) {
-        hri_host_mark_release(event->last);
+    if (atomic_fetch_sub(&event->holders, 1) == 1) {
+        hri_host_queue_release(event->last.of);
         pthread_mutex_destroy(&event->lock);
         free(event);
     }
 }
 
+void hri_host_event_pass(hri_event *base, hri_host_record record)
+{
+    host_event *event = (host_event *)base;
+    pthread_mutex_lock(&event->lock);
+    if (event->last.of == record.of && event->last.number == record.number) {
+        event->time_ns = hri_clock_ns();
+    }
+    pthread_mutex_unlock(&event->lock);
+    release(event);
+}
+
+static void event_destroy(hri_event *base)
+{
+    if (base != NULL) {
+        release((host_event *)base);
+    }
+}
+
+static hr_status ask(hri_event *base, bool wait, bool *done)
+{
+    const hri_host_record record = hri_host_event_get(base);
+    if (record.number == 0) {
+        *done = true;
+        return HR_OK;
+    }
+    hr_status status = hri_host_record_look(record, wait, done);
+    hri_host_queue_release(record.of);
+    return status;
+}
+
 static hr_status event_query(hri_event *base, bool *done)
 {
-    hr_status status = HR_OK;
-    bool is_done = true;
-    host_mark *mark = hri_host_event_get(base);
-    if (mark != NULL) {
-        pthread_mutex_lock(&mark->lock);
-        is_done = mark->done;
-        status = hri_error_raise(&mark->error);
-        pthread_mutex_unlock(&mark->lock);
-        hri_host_mark_release(mark);
-    }
-    if (status == HR_OK) {
-        *done = is_done;
-    }
-    return status;
+    return ask(base, false, done);
 }
 
 static hr_status event_wait(hri_event *base)
 {
-    hr_status status = HR_OK;
-    host_mark *mark = hri_host_event_get(base);
-    if (mark != NULL) {
-        status = hri_host_mark_wait(mark);
-        hri_host_mark_release(mark);
-    }
-    return status;
+    bool done;
+    return ask(base, true, &done);
 }
 
 static hr_status time_of(hri_event *base, uint64_t *ns)
 {
-    host_mark *mark = hri_host_event_get(base);
-    if (mark == NULL) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "host event: it was never recorded, so has no time");
-    }
-    pthread_mutex_lock(&mark->lock);
-    *ns = mark->time_ns;
-    pthread_mutex_unlock(&mark->lock);
-    hri_host_mark_release(mark);
-    return HR_OK;
+    host_event *event = (host_event *)base;
+    pthread_mutex_lock(&event->lock);
+    const bool recorded = event->last.number != 0;
+    *ns = event->time_ns;
+    pthread_mutex_unlock(&event->lock);
+    return recorded ? HR_OK
+                    : hri_fail(HR_ERROR_INVALID, "host event: it was never "
+                                                 "recorded, so has no time");
 }
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
@@ -174,6 +125,7 @@ hr_status hri_host_event_create(hri_device *device, hri_event **out)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host event: out of memory");
     }
     event->base = (hri_event){.ops = &event_ops, .device = device};
+    atomic_init(&event->holders, 1);
     pthread_mutex_init(&event->lock, NULL);
     *out = &event->base;
     return HR_OK;

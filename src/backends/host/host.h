@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The host as a device: what its files share.
  *
- * Buffers are ordinary memory. A queue is a thread with a list of commands. A
- * record of an event makes a mark, which the event, the command that will
- * complete it and the commands that wait for it hold together: so a later
- * record of the same event, or its end, changes nothing for them. */
+ * Buffers are ordinary memory. A queue is a thread with a list of commands. It
+ * numbers its records, and says which it has passed. An event is its last
+ * record: a number of a queue. A command that waits for an event has that
+ * record, so a later one, or the end of the event, changes nothing for it. */
 #ifndef HRI_BACKENDS_HOST_HOST_H
 #define HRI_BACKENDS_HOST_HOST_H
 
@@ -27,7 +27,7 @@ typedef struct host_buffer {
     unsigned char *data;
 } host_buffer;
 
-typedef struct host_mark host_mark;
+typedef struct host_queue host_queue;
 typedef struct host_launch host_launch;
 
 /* machine.c: describe this machine; cannot fail. */
@@ -60,19 +60,25 @@ hr_status hri_host_event_create(hri_device *device, hri_event **event);
 /* host.c: multiply now, one product at a time in the whole process. */
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm);
 
-/* event.c: a new mark, held once; HR_ERROR_OUT_OF_MEMORY. */
-hr_status hri_host_mark_create(host_mark **mark);
-/* Hold it once more, and let it go. */
-void hri_host_mark_hold(host_mark *mark);
-void hri_host_mark_release(host_mark *mark); /* accepts NULL */
-/* Everything before the mark has run; error is that of its queue. */
-void hri_host_mark_complete(host_mark *mark, const hri_error *error);
-/* Block until complete; returns its queue's error. */
-hr_status hri_host_mark_wait(host_mark *mark);
+/* A record of an event: record `number`, from 1 on, of a queue. */
+typedef struct hri_host_record {
+    host_queue *of;
+    uint64_t number;
+} hri_host_record;
 
-/* event.c: let the event stand for mark (which it then holds), and the mark
- * that it stands for, held for the caller; NULL when never recorded. */
-void hri_host_event_set(hri_event *event, host_mark *mark);
-host_mark *hri_host_event_get(hri_event *event);
+/* queue.c: who looks at records of a queue holds it. Both accept NULL. */
+void hri_host_queue_hold(host_queue *queue);
+void hri_host_queue_release(host_queue *queue);
+/* Whether the record has been passed, blocking until then if so wanted; the
+ * queue's error if that failed before. */
+hr_status hri_host_record_look(hri_host_record record, bool wait, bool *done);
+
+/* event.c: let the event be this record. The event is held until it has run: */
+void hri_host_event_set(hri_event *event, hri_host_record record);
+/* The queue has come to that record of the event. */
+void hri_host_event_pass(hri_event *event, hri_host_record record);
+/* Its last record, whose queue is held for the caller; number 0: never
+ * recorded. */
+hri_host_record hri_host_event_get(hri_event *event);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,11 @@ typedef struct fill_command {
     uint8_t value;
 } fill_command;
 
+typedef struct record_command {
+    hri_event *event; /* held */
+    hri_host_record record;
+} record_command;
+
 typedef struct host_command {
     command_kind kind;
     union {
@@ -30,21 +36,27 @@ typedef struct host_command {
         hri_gemm gemm;
         hri_turn turn;
         host_launch *launch;
-        host_mark *mark; /* of record and wait; held */
+        hri_host_record wait; /* held */
+        record_command record;
     } as;
 } host_command;
 
-typedef struct host_queue {
-    hri_queue base; /* first: see hri_queue */
+struct host_queue {
+    hri_queue base;           /* first: see hri_queue */
+    _Atomic uint32_t holders; /* its owner, and events that it recorded */
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t work, idle;
+    pthread_cond_t work, idle, progress;
     host_command *ring; /* count commands from head on, then free places */
     size_t capacity, head, count;
     bool busy, stop;
-    hri_error error; /* of the first operation that failed; written by the
-                        queue's thread alone, which reads it without the lock */
-} host_queue;
+    uint64_t recorded; /* how many records it has been given */
+    uint64_t passed;   /* the number of the last that has run */
+    uint64_t wanted;   /* the least that is waited for; UINT64_MAX: none is */
+    uint64_t failed;   /* the first behind the error; 0: there is none */
+    hri_error error;   /* of the first operation that failed; written by the
+                          queue's thread alone, which reads it without the lock */
+};
 
 enum { FIRST_CAPACITY = 32 };
 
@@ -52,6 +64,7 @@ static hr_status run_command(host_queue *queue, const host_command *command)
 {
     bool failed = queue->error.status != HR_OK;
     hr_status status = HR_OK;
+    bool done;
     switch (command->kind) {
     case COMMAND_COPY:
         if (!failed) {
@@ -81,15 +94,49 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         hri_host_launch_destroy(command->as.launch);
         break;
     case COMMAND_RECORD:
-        hri_host_mark_complete(command->as.mark, &queue->error);
-        hri_host_mark_release(command->as.mark);
+        hri_host_event_pass(command->as.record.event,
+                            command->as.record.record);
         break;
     case COMMAND_WAIT:
         /* What comes next would work on what never arrived: the error of the
          * queue waited for becomes ours. */
-        status = hri_host_mark_wait(command->as.mark);
-        hri_host_mark_release(command->as.mark);
+        status = hri_host_record_look(command->as.wait, true, &done);
+        hri_host_queue_release(command->as.wait.of);
         break;
+    }
+    return status;
+}
+
+/* Those who wait for later records sleep on. The lock is held. */
+static void pass(host_queue *queue, uint64_t number)
+{
+    queue->passed = number;
+    if (queue->error.status != HR_OK && queue->failed == 0) {
+        queue->failed = number;
+    }
+    if (number >= queue->wanted) {
+        queue->wanted = UINT64_MAX;
+        pthread_cond_broadcast(&queue->progress);
+    }
+}
+
+hr_status hri_host_record_look(hri_host_record record, bool wait, bool *done)
+{
+    host_queue *queue = record.of;
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&queue->lock);
+    while (wait && queue->passed < record.number) {
+        queue->wanted =
+            record.number < queue->wanted ? record.number : queue->wanted;
+        pthread_cond_wait(&queue->progress, &queue->lock);
+    }
+    const bool passed = queue->passed >= record.number;
+    if (passed && queue->failed != 0 && record.number >= queue->failed) {
+        status = hri_error_raise(&queue->error);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (status == HR_OK) {
+        *done = passed;
     }
     return status;
 }
@@ -114,6 +161,9 @@ static void *queue_main(void *argument)
         hr_status status = run_command(queue, &next);
         pthread_mutex_lock(&queue->lock);
         hri_error_keep(&queue->error, status);
+        if (next.kind == COMMAND_RECORD) {
+            pass(queue, next.as.record.record.number);
+        }
         queue->busy = false;
         if (queue->count == 0) {
             pthread_cond_broadcast(&queue->idle);
@@ -142,21 +192,36 @@ static hr_status grow(host_queue *queue)
     return HR_OK;
 }
 
+/* Lock the queue, and find the place of a new command; end_command unlocks it.
+ */
+static hr_status begin_command(host_queue *queue, host_command **command)
+{
+    pthread_mutex_lock(&queue->lock);
+    hr_status status = queue->count == queue->capacity ? grow(queue) : HR_OK;
+    if (status == HR_OK) {
+        *command = &queue->ring[(queue->head + queue->count) % queue->capacity];
+    } else {
+        pthread_mutex_unlock(&queue->lock);
+    }
+    return status;
+}
+
+static void end_command(host_queue *queue)
+{
+    queue->count++;
+    pthread_cond_signal(&queue->work);
+    pthread_mutex_unlock(&queue->lock);
+}
+
 static hr_status enqueue(hri_queue *base, const host_command *command)
 {
     host_queue *queue = (host_queue *)base;
-    hr_status status = HR_OK;
-    pthread_mutex_lock(&queue->lock);
-    if (queue->count == queue->capacity) {
-        status = grow(queue);
-    }
+    host_command *next = NULL;
+    hr_status status = begin_command(queue, &next);
     if (status == HR_OK) {
-        size_t place = (queue->head + queue->count) % queue->capacity;
-        queue->ring[place] = *command;
-        queue->count++;
-        pthread_cond_signal(&queue->work);
+        *next = *command;
+        end_command(queue);
     }
-    pthread_mutex_unlock(&queue->lock);
     return status;
 }
 
@@ -208,34 +273,31 @@ static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
     return status;
 }
 
-static hr_status queue_record(hri_queue *queue, hri_event *event)
+static hr_status queue_record(hri_queue *base, hri_event *event)
 {
-    host_command next = {.kind = COMMAND_RECORD};
-    hr_status status = hri_host_mark_create(&next.as.mark);
-    if (status != HR_OK) {
-        return status;
+    host_queue *queue = (host_queue *)base;
+    host_command *next = NULL;
+    hr_status status = begin_command(queue, &next);
+    if (status == HR_OK) {
+        const hri_host_record record = {queue, ++queue->recorded};
+        *next = (host_command){.kind = COMMAND_RECORD,
+                               .as.record = {event, record}};
+        hri_host_event_set(event, record);
+        end_command(queue);
     }
-    hri_host_mark_hold(next.as.mark); /* once for the event */
-    status = enqueue(queue, &next);
-    if (status != HR_OK) {
-        hri_host_mark_release(next.as.mark);
-        hri_host_mark_release(next.as.mark);
-        return status;
-    }
-    hri_host_event_set(event, next.as.mark);
-    return HR_OK;
+    return status;
 }
 
 static hr_status queue_wait(hri_queue *queue, hri_event *event)
 {
-    host_command next = {.kind = COMMAND_WAIT,
-                         .as.mark = hri_host_event_get(event)};
-    if (next.as.mark == NULL) {
+    const host_command next = {.kind = COMMAND_WAIT,
+                               .as.wait = hri_host_event_get(event)};
+    if (next.as.wait.number == 0) {
         return HR_OK;
     }
     hr_status status = enqueue(queue, &next);
     if (status != HR_OK) {
-        hri_host_mark_release(next.as.mark);
+        hri_host_queue_release(next.as.wait.of);
     }
     return status;
 }
@@ -252,8 +314,19 @@ static hr_status queue_finish(hri_queue *base)
     return status;
 }
 
-static void free_queue(host_queue *queue)
+void hri_host_queue_hold(host_queue *queue)
 {
+    if (queue != NULL) {
+        atomic_fetch_add(&queue->holders, 1);
+    }
+}
+
+void hri_host_queue_release(host_queue *queue)
+{
+    if (queue == NULL || atomic_fetch_sub(&queue->holders, 1) > 1) {
+        return;
+    }
+    pthread_cond_destroy(&queue->progress);
     pthread_cond_destroy(&queue->idle);
     pthread_cond_destroy(&queue->work);
     pthread_mutex_destroy(&queue->lock);
@@ -273,7 +346,9 @@ static void queue_destroy(hri_queue *base)
     pthread_cond_signal(&queue->work);
     pthread_mutex_unlock(&queue->lock);
     pthread_join(queue->thread, NULL);
-    free_queue(queue);
+    free(queue->ring);
+    queue->ring = NULL; /* events may keep the rest for long */
+    hri_host_queue_release(queue);
 }
 
 static const hri_queue_ops queue_ops = {
@@ -304,11 +379,14 @@ hr_status hri_host_queue_create(hri_device *device, bool urgent,
     pthread_mutex_init(&queue->lock, NULL);
     pthread_cond_init(&queue->work, NULL);
     pthread_cond_init(&queue->idle, NULL);
+    pthread_cond_init(&queue->progress, NULL);
+    atomic_init(&queue->holders, 1);
+    queue->wanted = UINT64_MAX;
     queue->capacity = FIRST_CAPACITY;
     queue->ring = malloc(queue->capacity * sizeof *queue->ring);
     if (queue->ring == NULL ||
         pthread_create(&queue->thread, NULL, queue_main, queue) != 0) {
-        free_queue(queue);
+        hri_host_queue_release(queue);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "host queue: the system refused a thread");
     }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues and events of accelerators, kept because creating them takes longer
+ * than many a copy. */
+#include <stdlib.h>
+
+#include "runtime/memory.h"
+
+/* ---- queues */
+
+hr_status hri_accelerator_take_queue(hri_accelerator *accelerator, bool urgent,
+                                     hri_queue **queue)
+{
+    hri_device *device = accelerator->device;
+    uint32_t *taken = &accelerator->queues_taken[urgent];
+    if (*taken == HRI_MOST_QUEUES) {
+        return hri_fail(HR_ERROR_UNSUPPORTED, "%s: more than %d queues",
+                        accelerator->path, HRI_MOST_QUEUES);
+    }
+    hri_queue **place = &accelerator->queues[urgent][*taken];
+    if (*place == NULL) {
+        hr_status status = device->ops->create_queue(device, urgent, place);
+        if (status != HR_OK) {
+            return status;
+        }
+        accelerator->allocations++;
+    }
+    ++*taken;
+    *queue = *place;
+    return HR_OK;
+}
+
+static void destroy_queues(hri_queue *queues[HRI_MOST_QUEUES])
+{
+    for (int i = 0; i < HRI_MOST_QUEUES; i++) {
+        if (queues[i] != NULL) {
+            queues[i]->ops->destroy(queues[i]);
+            queues[i] = NULL;
+        }
+    }
+}
+
+/* ---- events */
+
+static void push(hri_event_pool *pool, hri_event_list list, hri_event *event)
+{
+    pool->of[list][pool->count[list]++] = event;
+}
+
+/* NULL: there is none. */
+static hri_event *pop(hri_event_pool *pool, hri_event_list list)
+{
+    return pool->count[list] > 0 ? pool->of[list][--pool->count[list]] : NULL;
+}
+
+/* Room in each list for all events and one more. */
+static hr_status grow(hri_accelerator *a)
+{
+    hri_event_pool *pool = &a->events;
+    const size_t capacity = (size_t)pool->capacity * 2 + 64;
+    if (pool->made < pool->capacity) {
+        return HR_OK;
+    }
+    for (int i = 0; i < HRI_EVENT_LISTS; i++) {
+        hri_event **of = realloc(pool->of[i], capacity * sizeof(hri_event *));
+        if (of == NULL) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "%s: no memory for %zu events", a->path, capacity);
+        }
+        pool->of[i] = of;
+    }
+    pool->capacity = (uint32_t)capacity;
+    return HR_OK;
+}
+
+/* An idle one, else a new one. The pool's lock is held. */
+static hr_status take(hri_accelerator *a, hri_event **event)
+{
+    hri_event *idle = pop(&a->events, HRI_EVENTS_IDLE);
+    hr_status status = idle == NULL ? grow(a) : HR_OK;
+    if (status == HR_OK && idle == NULL) {
+        status = a->device->ops->create_event(a->device, &idle);
+        a->events.made += status == HR_OK;
+    }
+    if (status == HR_OK) {
+        *event = idle;
+    }
+    return status;
+}
+
+hr_status hri_events_take(hri_accelerator *a, hri_event **event)
+{
+    pthread_mutex_lock(&a->events.lock);
+    hr_status status = take(a, event);
+    pthread_mutex_unlock(&a->events.lock);
+    return status;
+}
+
+static void give(hri_accelerator *a, hri_event_list list, hri_event *event)
+{
+    if (event != NULL) {
+        pthread_mutex_lock(&a->events.lock);
+        push(&a->events, list, event);
+        pthread_mutex_unlock(&a->events.lock);
+    }
+}
+
+void hri_events_give(hri_accelerator *a, hri_event *event)
+{
+    give(a, HRI_EVENTS_IDLE, event);
+}
+
+hr_status hri_accelerator_take_event(hri_accelerator *a, hri_event **event)
+{
+    hri_event_pool *pool = &a->events;
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&pool->lock);
+    hri_event *again = pop(pool, HRI_EVENTS_RETURNED);
+    if (again != NULL) {
+        *event = again;
+    } else {
+        a->allocations -= pool->made;
+        status = take(a, event);
+        a->allocations += pool->made;
+        if (status == HR_OK) {
+            push(pool, HRI_EVENTS_LENT, *event);
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return status;
+}
+
+void hri_accelerator_recycle_event(hri_accelerator *a, hri_event *event)
+{
+    give(a, HRI_EVENTS_RETURNED, event);
+}
+
+static void destroy_all(hri_event_pool *pool, hri_event_list list)
+{
+    hri_event *event;
+    while ((event = pop(pool, list)) != NULL) {
+        event->ops->destroy(event);
+        pool->made--;
+    }
+}
+
+/* ---- the end of an engine's call, and of the accelerator */
+
+void hri_accelerator_recall(hri_accelerator *a)
+{
+    hri_event_pool *pool = &a->events;
+    hri_event *event;
+    a->queues_taken[false] = a->queues_taken[true] = 0;
+    pthread_mutex_lock(&pool->lock);
+    pool->count[HRI_EVENTS_RETURNED] = 0;
+    while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
+        push(pool, HRI_EVENTS_IDLE, event);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void hri_accelerator_forget(hri_accelerator *a)
+{
+    destroy_queues(a->queues[false]);
+    destroy_queues(a->queues[true]);
+    a->queues_taken[false] = a->queues_taken[true] = 0;
+    pthread_mutex_lock(&a->events.lock);
+    a->events.count[HRI_EVENTS_RETURNED] = 0;
+    destroy_all(&a->events, HRI_EVENTS_LENT);
+    pthread_mutex_unlock(&a->events.lock);
+}
+
+void hri_pools_init(hri_accelerator *a)
+{
+    pthread_mutex_init(&a->events.lock, NULL);
+}
+
+void hri_pools_close(hri_accelerator *a)
+{
+    hri_accelerator_forget(a);
+    destroy_all(&a->events, HRI_EVENTS_IDLE);
+    for (int i = 0; i < HRI_EVENT_LISTS; i++) {
+        free(a->events.of[i]);
+    }
+    pthread_mutex_destroy(&a->events.lock);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/stage.h"
+
+enum {
+    MIN_STAGED_BYTES = 1 << 20, /* fewer are not worth waking threads */
+    MAX_TAKEN_BYTES = 64 << 10  /* of ordinary memory, that drivers take along
+                                   without holding the caller */
+};
+
+/* ---- commands */
+
+static hr_status run_launch(hri_stream *s, const hri_launch *launch)
+{
+    hri_deferral *deferral = &s->accelerator->deferral;
+    if (s->deferred == NULL) { /* the context's lock is held */
+        return s->queue->ops->launch(s->queue, launch);
+    }
+    pthread_mutex_lock(&deferral->launches);
+    hr_status status = s->queue->ops->launch(s->queue, launch);
+    pthread_mutex_unlock(&deferral->launches);
+    return status;
+}
+
+/* Errors that the driver does not know of are told later. */
+static hr_status run_wait(hri_stream *s, hri_fence *fence)
+{
+    hri_fence_await_record(fence);
+    if (fence->error.status != HR_OK) {
+        hri_error_keep(&s->error, hri_error_raise(&fence->error));
+        return HR_OK;
+    }
+    return fence->event != NULL ? s->queue->ops->wait(s->queue, fence->event)
+                                : HR_OK;
+}
+
+hr_status hri_command_run(hri_stream *s, const hri_command *c)
+{
+    const bool failed = s->error.status != HR_OK;
+    hr_status status = HR_OK;
+    switch (c->kind) {
+    case HRI_COMMAND_COPY:
+        status = failed ? HR_OK : s->queue->ops->copy(s->queue, c->copy);
+        break;
+    case HRI_COMMAND_STAGED_COPY:
+        status =
+            failed ? HR_OK : hri_stage_copy(s->accelerator, s->queue, c->copy);
+        break;
+    case HRI_COMMAND_LAUNCH:
+        status = failed ? HR_OK : run_launch(s, c->launch);
+        break;
+    case HRI_COMMAND_RECORD:
+        status = s->queue->ops->record(s->queue, c->fence->event);
+        break;
+    case HRI_COMMAND_WAIT:
+        status = run_wait(s, c->fence);
+        break;
+    }
+    return status;
+}
+
+/* Now, unless something comes before it. */
+static hr_status enqueue(hri_stream *s, const hri_command *c)
+{
+    return hri_deferred_is_empty(s->deferred) ? hri_command_run(s, c)
+                                              : hri_deferred_add(s, c);
+}
+
+/* ---- copies */
+
+static size_t bytes_of(const hri_copy *copy)
+{
+    return copy->width * copy->height * copy->depth;
+}
+
+/* Whether the driver may hold up the caller. Buffers of an emulated device lie
+ * in host memory: pinned memory would be a detour. */
+static bool may_hold(const hri_stream *s, const hri_copy *c)
+{
+    hri_device *device = s->accelerator->device;
+    const bool up = c->from.buffer == NULL;
+    if (s->deferred == NULL || (!up && c->to.buffer != NULL) ||
+        device->info.emulated || bytes_of(c) == 0 ||
+        (up && bytes_of(c) <= MAX_TAKEN_BYTES)) {
+        return false;
+    }
+    const hri_place *host = up ? &c->from : &c->to;
+    size_t bytes = (c->height - 1) * (up ? c->from_pitch : c->to_pitch) +
+                   (c->depth - 1) * (up ? c->from_slice : c->to_slice) +
+                   c->width;
+    return !device->ops->is_pinned(device, (char *)host->host + host->offset,
+                                   bytes);
+}
+
+hr_status hri_stream_copy(hri_stream *s, const hri_copy *copy)
+{
+    hri_command c = {.kind = HRI_COMMAND_COPY, .copy = copy};
+    if (!may_hold(s, copy)) {
+        return enqueue(s, &c);
+    }
+    if (bytes_of(copy) >= MIN_STAGED_BYTES &&
+        s->accelerator->staging[HRI_UP] != NULL) {
+        c.kind = HRI_COMMAND_STAGED_COPY;
+    }
+    return hri_deferred_add(s, &c);
+}
+
+hr_status hri_stream_launch(hri_stream *s, const hri_launch *launch)
+{
+    const hri_command c = {.kind = HRI_COMMAND_LAUNCH, .launch = launch};
+    return enqueue(s, &c);
+}
+
+/* ---- fences */
+
+hr_status hri_stream_record(hri_stream *s, hri_fence *fence)
+{
+    const hri_command c = {.kind = HRI_COMMAND_RECORD, .fence = fence};
+    hr_status status = HR_OK;
+    if (hri_deferred_is_empty(s->deferred)) {
+        status = hri_command_run(s, &c);
+        if (status == HR_OK && s->error.status != HR_OK) {
+            fence->error = s->error;
+        }
+        return status;
+    }
+    atomic_store(&fence->deferred, true);
+    status = hri_deferred_add(s, &c);
+    if (status != HR_OK) {
+        atomic_store(&fence->deferred, false);
+    }
+    return status;
+}
+
+hr_status hri_stream_record_pending(hri_stream *s)
+{
+    return s->pending != NULL ? hri_fence_record(s->pending) : HR_OK;
+}
+
+/* Whether the stream can wait, instead of the caller. There is no event where
+ * recording failed. */
+static bool can_wait(const hri_stream *s, const hri_fence *fence)
+{
+    hri_device *device = s->accelerator->device;
+    hri_device *other = fence->accelerator->device;
+    return (hri_fence_is_deferred(fence) || fence->event != NULL) &&
+           (device == other || device->ops->is_peer(device, other));
+}
+
+hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
+{
+    const hri_command c = {.kind = HRI_COMMAND_WAIT, .fence = fence};
+    if (fence->serial == s->serial) {
+        return HR_OK;
+    }
+    hr_status status = hri_fence_record(fence);
+    if (status == HR_OK) { /* its holders need not wait so long */
+        status = hri_stream_record_pending(s);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    if (!can_wait(s, fence)) {
+        return hri_fence_wait(fence);
+    }
+    if (hri_fence_is_deferred(fence) && s->deferred != NULL) {
+        return hri_deferred_add(s, &c);
+    }
+    return enqueue(s, &c); /* there is an event, or the caller awaits it */
+}
+
+/* ---- the end of it */
+
+hr_status hri_stream_finish(hri_stream *s)
+{
+    hri_deferred_drain(s->deferred);
+    hr_status status = s->queue->ops->finish(s->queue);
+    return s->error.status != HR_OK ? hri_error_raise(&s->error) : status;
+}
+
+void hri_stream_settle(hri_stream *s)
+{
+    char message[HRI_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", hr_last_error());
+    (void)hri_stream_finish(s);
+    (void)hri_fail(HR_ERROR_BACKEND, "%s", message);
+}
+
+bool hri_stream_has_failed(const hri_stream *s)
+{
+    bool done;
+    return s->last != NULL && hri_fence_query(s->last, &done) != HR_OK;
+}
+
+/* ---- graphs */
+
+hr_status hri_stream_begin_graph(hri_stream *s)
+{
+    hri_deferred_drain(s->deferred);
+    return s->queue->ops->begin_graph(s->queue);
+}
+
+hr_status hri_stream_end_graph(hri_stream *s, hri_graph **graph)
+{
+    return s->queue->ops->end_graph(s->queue, graph);
+}
+
+hr_status hri_stream_run_graph(hri_stream *s, hri_graph *graph)
+{
+    hri_deferred_drain(s->deferred);
+    return s->error.status == HR_OK ? s->queue->ops->run_graph(s->queue, graph)
+                                    : HR_OK;
+}
+
+/* ---- the stream */
+
+hr_status hri_stream_create(hri_accelerator *accelerator, bool urgent,
+                            hri_stream **out)
+{
+    static atomic_uint_fast64_t last;
+    hri_device *device = accelerator->device;
+    hri_stream *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for a queue",
+                        accelerator->path);
+    }
+    s->accelerator = accelerator;
+    s->serial = atomic_fetch_add(&last, 1) + 1;
+    hr_status status = device->ops->create_queue(device, urgent, &s->queue);
+    if (status == HR_OK && device->info.staged) {
+        status = hri_deferred_create(s, &s->deferred);
+    }
+    if (status != HR_OK) {
+        hri_stream_destroy(s);
+        return status;
+    }
+    *out = s;
+    return HR_OK;
+}
+
+void hri_stream_forget(hri_stream *s)
+{
+    if (hri_stream_record_pending(s) != HR_OK) {
+        hri_fence_abandon(s->pending, hri_stream_finish(s));
+    }
+}
+
+void hri_stream_destroy(hri_stream *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    hri_deferred_destroy(s->deferred);
+    if (s->queue != NULL) {
+        s->queue->ops->destroy(s->queue);
+    }
+    hri_fence_drop(s->last);
+    free(s);
+}
+
+/* ---- copy queues */
+
+hr_status hri_accelerator_copy_queue(hri_accelerator *accelerator,
+                                     hri_stream **stream)
+{
+    hr_status status = HR_OK;
+    if (accelerator->copy_queue != NULL &&
+        hri_stream_has_failed(accelerator->copy_queue)) {
+        hri_accelerator_drop_copy_queue(accelerator);
+    }
+    if (accelerator->copy_queue == NULL) {
+        status =
+            hri_stream_create(accelerator, false, &accelerator->copy_queue);
+    }
+    if (status == HR_OK) {
+        *stream = accelerator->copy_queue;
+    }
+    return status;
+}
+
+void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator)
+{
+    hri_stream_destroy(accelerator->copy_queue);
+    accelerator->copy_queue = NULL;
+}

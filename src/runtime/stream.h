@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams: the queues of arrays. A stream is a queue of an accelerator's with
+ * its fences.
+ *
+ * Drivers hold up the caller that enqueues a copy of ordinary memory, and make
+ * it slowly. So where the device says that such copies are slow (info.staged),
+ * a stream has a deferred queue: such a copy, and all behind it, become
+ * commands that a thread hands on in order. No stream waits for the context's
+ * lock. Elsewhere each call goes straight to the accelerator's queue. */
+#ifndef HRI_RUNTIME_STREAM_H
+#define HRI_RUNTIME_STREAM_H
+
+#include "runtime/deferred.h"
+#include "runtime/fence.h"
+
+/* As long as there are deferred commands, queue and error belong to the thread
+ * that hands them on, else to the caller. */
+struct hri_stream {
+    hri_accelerator *accelerator;
+    hri_queue *queue;
+    uint64_t serial;    /* its own: a later stream may get its address */
+    hri_fence *pending; /* NULL: there is none */
+    hri_fence *last;    /* that was recorded, held; NULL: none yet */
+    hri_error error;    /* of deferred commands and of fences waited for, that
+                           the driver knows nothing of; what comes next is left
+                           out, since it would work on what never came */
+    hri_deferred *deferred; /* NULL: nothing is ever deferred */
+};
+
+/* Any thread. */
+hr_status hri_stream_create(hri_accelerator *accelerator, bool urgent,
+                            hri_stream **stream);
+/* Before it is destroyed, with the context's lock: its pending fence is
+ * recorded, or the stream is waited for and the fence has its error. */
+void hri_stream_forget(hri_stream *stream);
+/* Waits for all of it. NULL is accepted. */
+void hri_stream_destroy(hri_stream *stream);
+
+/* What is deferred has its own copy of the launch, its arguments and values. */
+hr_status hri_stream_copy(hri_stream *stream, const hri_copy *copy);
+hr_status hri_stream_launch(hri_stream *stream, const hri_launch *launch);
+
+/* Let what is enqueued from now on wait for the fence, of whatever accelerator.
+ * The calling thread waits where the devices cannot wait for each other. */
+hr_status hri_stream_wait(hri_stream *stream, hri_fence *fence);
+/* Record the pending fence, if any: before the stream goes on. */
+hr_status hri_stream_record_pending(hri_stream *stream);
+/* Enqueue the record of a fence that has an event: for hri_fence_record. */
+hr_status hri_stream_record(hri_stream *stream, hri_fence *fence);
+
+/* Block the calling thread until all of it has run. */
+hr_status hri_stream_finish(hri_stream *stream);
+/* The same, without a change to the error that is being told. */
+void hri_stream_settle(hri_stream *stream);
+/* Whether what was recorded last is known to have failed: a stream that waited
+ * for one that failed takes over its error. */
+bool hri_stream_has_failed(const hri_stream *stream);
+
+/* Graphs (hal.h), which come behind all that is deferred. */
+hr_status hri_stream_begin_graph(hri_stream *stream);
+hr_status hri_stream_end_graph(hri_stream *stream, hri_graph **graph);
+hr_status hri_stream_run_graph(hri_stream *stream, hri_graph *graph);
+
+/* The copy queue of an accelerator, for copies that no queue of the caller's
+ * asked for. It is made on first use, and again after a failure. */
+hr_status hri_accelerator_copy_queue(hri_accelerator *accelerator,
+                                     hri_stream **stream);
+void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator);
+
+#endif

@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "commands.h"
-#include "context.h"
-#include "copy.h"
-#include "filter_check.h"
+#include "console/context.h"
+#include "console/filter_check.h"
+#include "console/json.h"
+#include "console/output.h"
+#include "console/signals.h"
+#include "console/text.h"
+#include "console/values.h"
 #include "filter_values.h"
-#include "json.h"
-#include "output.h"
-#include "signals.h"
-#include "text.h"
-#include "values.h"
 
 typedef struct options {
     const char *input, *output, *weights, *accelerators;

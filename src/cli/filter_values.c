@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
-#include "values.h"
+#include "console/context.h"
+#include "console/output.h"
+#include "console/values.h"
 
 static bool take_finite(const char *text, void *field)
 {
@@ -17,16 +18,6 @@ static bool take_finite(const char *text, void *field)
     }
     *(cli_number_wish *)field =
         (cli_number_wish){.given = true, .value = number.value.re};
-    return true;
-}
-
-static bool take_window(const char *text, void *field)
-{
-    uint64_t reach;
-    if (!cli_seed.take(text, &reach) || reach > HR_MOST_REACH) {
-        return false;
-    }
-    *(cli_reach *)field = (cli_reach){.given = true, .value = (int64_t)reach};
     return true;
 }
 
@@ -53,7 +44,6 @@ static bool take_method(const char *text, void *field)
 }
 
 const cli_kind cli_finite = {take_finite, "a finite number"};
-const cli_kind cli_window = {take_window, "a whole number from 0 to 1024"};
 const cli_kind cli_edges = {take_edges,
                             "one of left clamped mirrored periodic constant"};
 const cli_kind cli_filter_method = {take_method,

@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "commands.h"
-#include "output.h"
-#include "random.h"
-#include "signals.h"
-#include "values.h"
+#include "console/output.h"
+#include "console/random.h"
+#include "console/signals.h"
+#include "console/values.h"
 
 typedef struct options {
     cli_shape shape;

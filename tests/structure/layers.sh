@@ -24,10 +24,12 @@ BEGIN {
     may["src/filter"] = "arrays runtime hal base"
     may["src/grid"] = "arrays runtime hal base"
     may["src/npy"] = "base"
-    may["src/cli"] = may["src/blas"] = may["src/mpi"] = ""
-    may["include"] = may["bench"] = ""
+    may["src/console"] = may["src/blas"] = may["src/mpi"] = ""
+    may["src/cli"] = "console"
+    may["include"] = ""
+    may["bench"] = "bench console"
     may["examples"] = "support fdtd cartoonizer" # folders in examples
-    may["bench/dialect"] = "backends base" # their tables of symbols
+    may["bench/dialect"] = "bench console backends base" # tables of symbols
     may["tests/cli"] = "support" # tests/support
     may["tests/install"] = ""
 }
@@ -64,7 +66,7 @@ function allowed(name, local,    list, i, n) {
     }
     if (!local) {
         # The system and the public headers; never ours in disguise.
-        return name !~ /^(base|hal|backends|runtime|gemm|arrays|filter|grid|npy|cli|blas|mpi)\//
+        return name !~ /^(base|hal|backends|runtime|gemm|arrays|filter|grid|npy|console|cli|bench|blas|mpi)\//
     }
     if (layer == "include") {
         return 0

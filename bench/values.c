@@ -28,44 +28,17 @@ bool bench_is_default(const bench_numbers *n)
     return same;
 }
 
-bool bench_take_words(const char *text, bool (*take)(const char *, void *),
-                      void *field)
-{
-    for (;;) {
-        char word[96];
-        size_t length = strcspn(text, ",");
-        if (length == 0 || length >= sizeof word) {
-            return false;
-        }
-        memcpy(word, text, length);
-        word[length] = '\0';
-        if (!take(word, field)) {
-            return false;
-        }
-        if (text[length] == '\0') {
-            return true;
-        }
-        text += length + 1;
-    }
-}
+#define NUMBERS "f32 f64 c32 c64 f16 bf16 i8 tf32"
 
 static bool take_number(const char *word, void *field)
 {
     bench_numbers *list = field;
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (numbers[i].name != NULL && strcmp(numbers[i].name, word) == 0 &&
-            list->count < BENCH_NUMBERS_MAX) {
-            list->list[list->count++] = numbers[i];
-            return true;
-        }
+    const int found = cli_find_name(word, NUMBERS);
+    if (found < 0 || list->count == BENCH_NUMBERS_MAX) {
+        return false;
     }
-    return false;
-}
-
-static bool take_numbers(const char *text, void *field)
-{
-    ((bench_numbers *)field)->count = 0;
-    return bench_take_words(text, take_number, field);
+    list->list[list->count++] = numbers[found];
+    return true;
 }
 
 static bool take_size(const char *word, void *field)
@@ -87,59 +60,24 @@ static bool take_shape(const char *word, void *field)
            cli_shape3.take(word, &list->list[list->count++]);
 }
 
-static bool take_sizes(const char *text, void *field)
-{
-    ((bench_problems *)field)->count = 0;
-    return bench_take_words(text, take_size, field);
-}
-
-static bool take_shapes(const char *text, void *field)
-{
-    ((bench_problems *)field)->count = 0;
-    return bench_take_words(text, take_shape, field);
-}
-
 static bool take_memory(const char *word, void *field)
 {
     bench_memories *list = field;
-    bool pinned = strcmp(word, "pinned") == 0;
-    if (list->count == 2 || (!pinned && strcmp(word, "ordinary") != 0)) {
+    const int found = cli_find_name(word, "ordinary pinned");
+    if (list->count == 2 || found < 0) {
         return false;
     }
-    list->pinned[list->count++] = pinned;
+    list->pinned[list->count++] = found == 1;
     return true;
-}
-
-static bool take_memories(const char *text, void *field)
-{
-    ((bench_memories *)field)->count = 0;
-    return bench_take_words(text, take_memory, field);
 }
 
 static bool take_peer(const char *word, void *field)
 {
-    static const struct {
-        const char *name;
-        unsigned bit;
-    } peers[] = {{"none", 0},
-                 {"cblas", BENCH_WITH_CBLAS},
-                 {"openblas", BENCH_WITH_OPENBLAS},
-                 {"cublasxt", BENCH_WITH_CUBLASXT}};
     bench_peers_wish *wish = field;
-    for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++) {
-        if (strcmp(peers[i].name, word) == 0) {
-            wish->given = true;
-            wish->who |= peers[i].bit;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool take_peers(const char *text, void *field)
-{
-    *(bench_peers_wish *)field = (bench_peers_wish){.given = true};
-    return bench_take_words(text, take_peer, field);
+    const int found = cli_find_name(word, "cblas openblas cublasxt none");
+    wish->given = true;
+    wish->who |= found >= 0 && found < 3 ? 1u << found : 0; /* BENCH_WITH_ */
+    return found >= 0;
 }
 
 static bool take_repeats(const char *text, void *field)
@@ -163,16 +101,27 @@ static bool take_steps(const char *text, void *field)
 }
 
 const cli_kind bench_number_list = {
-    take_numbers, "a list of types such as f32,tf32 (f32 f64 c32 c64 f16 bf16 "
-                  "i8 tf32)"};
-const cli_kind bench_sizes = {take_sizes,
-                              "up to 32 whole numbers from 1 to 524288"};
-const cli_kind bench_shapes = {take_shapes,
-                               "up to 32 shapes such as 4096x512x1000"};
-const cli_kind bench_memory_list = {take_memories,
-                                    "ordinary, pinned or both, with a comma"};
+    .take = take_number,
+    .wants = "a list of types such as f32,tf32 (" NUMBERS ")",
+    .list_bytes = sizeof(bench_numbers)};
+const cli_kind bench_sizes = {.take = take_size,
+                              .wants =
+                                  "up to 32 whole numbers from 1 to 524288",
+                              .list_bytes = sizeof(bench_problems)};
+const cli_kind bench_shapes = {.take = take_shape,
+                               .wants = "up to 32 shapes such as 4096x512x1000",
+                               .list_bytes = sizeof(bench_problems)};
+const cli_kind bench_memory_list = {
+    .take = take_memory,
+    .wants = "ordinary, pinned or both, with a comma",
+    .list_bytes = sizeof(bench_memories)};
 const cli_kind bench_peers_list = {
-    take_peers, "a list of cblas, openblas and cublasxt, or none"};
-const cli_kind bench_repeats = {take_repeats, "a whole number from 1 to 10000"};
-const cli_kind bench_steps = {take_steps, "a whole number from 1 to 10^9"};
-const cli_kind bench_period = {take_period, "a whole number up to 10^9"};
+    .take = take_peer,
+    .wants = "a list of cblas, openblas and cublasxt, or none",
+    .list_bytes = sizeof(bench_peers_wish)};
+const cli_kind bench_repeats = {.take = take_repeats,
+                                .wants = "a whole number from 1 to 10000"};
+const cli_kind bench_steps = {.take = take_steps,
+                              .wants = "a whole number from 1 to 10^9"};
+const cli_kind bench_period = {.take = take_period,
+                               .wants = "a whole number up to 10^9"};

@@ -64,11 +64,6 @@ extern const cli_kind bench_repeats;     /* int64_t: from 1 to 10000 */
 extern const cli_kind bench_steps;       /* int64_t: from 1 to 10^9 */
 extern const cli_kind bench_period;      /* int64_t: from 0 to 10^9 */
 
-/* Hand each word of a list to `take`; false when one is refused, is empty or
- * too long. */
-bool bench_take_words(const char *text, bool (*take)(const char *, void *),
-                      void *field);
-
 /* f32 and f64. */
 extern const bench_numbers bench_default_numbers;
 bool bench_is_default(const bench_numbers *numbers);

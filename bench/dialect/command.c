@@ -107,19 +107,9 @@ void dialect_print_missing(const dialect_options *o, const char *section,
 
 static bool take_section(const char *word, void *field)
 {
-    for (int i = 0; i < DIALECT_SECTIONS; i++) {
-        if (strcmp(dialect_sections[i], word) == 0) {
-            *(unsigned *)field |= 1u << i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool take_sections(const char *text, void *field)
-{
-    *(unsigned *)field = 0;
-    return bench_take_words(text, take_section, field);
+    const int found = cli_find_name(word, "host opencl cuda launch");
+    *(unsigned *)field |= found >= 0 ? 1u << found : 0;
+    return found >= 0;
 }
 
 static bool take_size(const char *text, void *field)
@@ -132,10 +122,14 @@ static bool take_times(const char *text, void *field)
     return cli_count.take(text, field) && *(int64_t *)field <= 1 << 30;
 }
 
-static const cli_kind sections = {take_sections,
-                                  "a list of host, opencl, cuda and launch"},
-                      size = {take_size, "a whole number from 1 to 32768"},
-                      times = {take_times, "a whole number from 1 to 2^30"};
+static const cli_kind sections = {.take = take_section,
+                                  .wants =
+                                      "a list of host, opencl, cuda and launch",
+                                  .list_bytes = sizeof(unsigned)},
+                      size = {.take = take_size,
+                              .wants = "a whole number from 1 to 32768"},
+                      times = {.take = take_times,
+                               .wants = "a whole number from 1 to 2^30"};
 
 static const cli_option table[] = {
     {"--sections", "LIST", &sections, offsetof(dialect_options, sections),

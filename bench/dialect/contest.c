@@ -296,6 +296,16 @@ static hr_status run_entry(contest *c, size_t i)
     return status;
 }
 
+/* The end of a contest: whether it went well, or what it failed by. */
+static bool told(contest *c, hr_status status)
+{
+    if (status != HR_OK) {
+        cli_fail("%s: %s", c->section, hr_last_error());
+    }
+    contest_close(c);
+    return status == HR_OK;
+}
+
 bool dialect_contest(const dialect_options *o, const char *section,
                      cli_table *table)
 {
@@ -313,11 +323,7 @@ bool dialect_contest(const dialect_options *o, const char *section,
             status = run_entry(&c, i);
         }
     }
-    contest_close(&c);
-    if (status != HR_OK) {
-        cli_fail("%s: %s", section, hr_last_error());
-    }
-    return status == HR_OK;
+    return told(&c, status);
 }
 
 /* ---- launches */
@@ -330,16 +336,12 @@ static hr_status launch_many(contest *c)
     hr_status status = measure(c, (int)c->options->launches);
     if (status == HR_OK) {
         dialect_row row = row_of(c);
-        row.what = "launch";
+        const bool hand = c->sides[HAND].data != NULL;
+        const bool cuda = strcmp(c->section, "cuda") == 0;
+        row.what = hand ? "launch" : "seconds";
         row.hand_first = row.dialect_first = 0.0;
-        if (c->sides[HAND].data != NULL) {
-            row.ratio = row.dialect_best / row.hand_best;
-            row.target = strcmp(c->section, "cuda") == 0 ? 1.5 : 0.0;
-        } else {
-            row.ratio = row.dialect_best;
-            row.target = 5e-6;
-            row.what = "seconds";
-        }
+        row.ratio = hand ? row.dialect_best / row.hand_best : row.dialect_best;
+        row.target = !hand ? 5e-6 : cuda ? 1.5 : 0.0;
         row.at_most = true;
         dialect_add_row(c->options, c->table, &row);
     }
@@ -356,17 +358,12 @@ bool dialect_launches(const dialect_options *o, cli_table *table)
         if (!contest_open(&c, o, dialect_sections[i], table)) {
             continue;
         }
-        if (strcmp(dialect_sections[i], "host") == 0 &&
-            c.sides[HAND].data != NULL) {
-            c.sides[HAND].close(c.sides[HAND].data); /* it launches nothing */
-            c.sides[HAND].data = NULL;
+        dialect_side *hand = &c.sides[HAND];
+        if (i == 0 && hand->data != NULL) {
+            hand->close(hand->data); /* it launches nothing */
+            hand->data = NULL;
         }
-        hr_status status = launch_many(&c);
-        contest_close(&c);
-        if (status != HR_OK) {
-            cli_fail("%s: %s", dialect_sections[i], hr_last_error());
-            ok = false;
-        }
+        ok = told(&c, launch_many(&c)) && ok;
     }
     return ok;
 }

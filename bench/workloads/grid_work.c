@@ -43,15 +43,11 @@ static bool take_workload(const char *word, void *field)
     return false;
 }
 
-static bool take_workloads(const char *text, void *field)
-{
-    ((bench_workloads *)field)->count = 0;
-    return bench_take_words(text, take_workload, field);
-}
-
 const cli_kind bench_workload_list = {
-    take_workloads,
-    "a list of up to 8 of jacobi, jacobi2, jacobi4, jacobi8, heat and fdtd"};
+    .take = take_workload,
+    .wants = "a list of up to 8 of jacobi, jacobi2, jacobi4, jacobi8, heat and "
+             "fdtd",
+    .list_bytes = sizeof(bench_workloads)};
 
 /* ---- fields and stages */
 

@@ -57,6 +57,51 @@ static bool is_long_option(const char *text)
     return strncmp(text, "--", 2) == 0;
 }
 
+int cli_find_name(const char *text, const char *names)
+{
+    const size_t length = strlen(text);
+    for (int i = 0; *names != '\0'; i++) {
+        const size_t next = strcspn(names, " ");
+        if (next == length && memcmp(names, text, length) == 0) {
+            return i;
+        }
+        names += next + (names[next] == ' ');
+    }
+    return -1;
+}
+
+static bool take_list(const cli_kind *kind, const char *text, void *field)
+{
+    memset(field, 0, kind->list_bytes);
+    for (;;) {
+        char word[96];
+        size_t length = strcspn(text, ",");
+        if (length == 0 || length >= sizeof word) {
+            return false;
+        }
+        memcpy(word, text, length);
+        word[length] = '\0';
+        if (!kind->take(word, field)) {
+            return false;
+        }
+        if (text[length] == '\0') {
+            return true;
+        }
+        text += length + 1;
+    }
+}
+
+static bool take_value(const cli_kind *kind, const char *text, void *field)
+{
+    if (kind->names != NULL) {
+        const int found = cli_find_name(text, kind->names);
+        *(int *)field = found + kind->first;
+        return found >= 0;
+    }
+    return kind->list_bytes > 0 ? take_list(kind, text, field)
+                                : kind->take(text, field);
+}
+
 /* Read the option at argv[*at], and its value, which may be the next one. */
 static int take_option(const cli_command *command, int argc, char **argv,
                        int *at, void *values)
@@ -69,7 +114,7 @@ static int take_option(const cli_command *command, int argc, char **argv,
     }
     void *field = (char *)values + o->offset;
     const char *text = strchr(argument, '=');
-    if (o->kind->take == NULL) {
+    if (o->kind->wants == NULL) {
         if (text != NULL) {
             return cli_wrong(command, "%s takes no value", o->name);
         }
@@ -83,7 +128,7 @@ static int take_option(const cli_command *command, int argc, char **argv,
     } else {
         return cli_wrong(command, "%s needs a value, %s", o->name, o->value);
     }
-    if (!o->kind->take(text, field)) {
+    if (!take_value(o->kind, text, field)) {
         return cli_wrong(command, "%s: '%s' is not %s", o->name, text,
                          o->kind->wants);
     }

@@ -16,6 +16,13 @@ typedef struct cli_kind {
      * NULL for a flag, whose field is a bool. */
     bool (*take)(const char *text, void *field);
     const char *wants; /* completes the sentence "... is not" */
+    /* Not 0: a list of words with commas. The field, of so many bytes, is
+     * zeroed and take gets each word. */
+    size_t list_bytes;
+    /* Instead of take: the words, with spaces, that stand for the values of an
+     * enumeration from `first` on. */
+    const char *names;
+    int first;
 } cli_kind;
 
 typedef struct cli_option {
@@ -51,6 +58,9 @@ int cli_start(const cli_command *command, int argc, char **argv);
 /* The end of a program: the exit status that it returns, or CLI_FAILED and a
  * sentence when its standard output has not gone where it should. */
 int cli_finish(int status);
+
+/* Where text stands among names, words with spaces between; -1: nowhere. */
+int cli_find_name(const char *text, const char *names);
 
 /* Print "headrace: sentence" to standard error; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

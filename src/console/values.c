@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
+
 static bool take_text(const char *text, void *field)
 {
     *(const char **)field = text;
@@ -131,33 +133,9 @@ static bool take_factor(const char *text, void *field)
     return true;
 }
 
-static const struct {
-    const char *name;
-    double bytes;
-} units[] = {
-    {"", 1},         {"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
-    {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"kB", 1e3},     {"MB", 1e6},
-    {"GB", 1e9},     {"TB", 1e12},
-};
-
 bool cli_take_bytes(const char *text, void *field)
 {
-    double number;
-    if (text[0] == '+' || text[0] == '-' ||
-        !take_number(text, &text, &number)) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcmp(text, units[i].name) == 0) {
-            number *= units[i].bytes;
-            if (!(number >= 1.0 && number < 0x1p63)) {
-                return false;
-            }
-            *(uint64_t *)field = (uint64_t)number;
-            return true;
-        }
-    }
-    return false;
+    return hri_parse_bytes(text, field);
 }
 
 static bool take_window(const char *text, void *field)
@@ -170,50 +148,44 @@ static bool take_window(const char *text, void *field)
     return true;
 }
 
-bool cli_take_type(const char *text, void *field)
+#define TYPES "f32 f64 c32 c64 f16 bf16 i8 i32"
+
+bool cli_take_type(const char *text, hr_type *type)
 {
-    for (int type = HR_F32; type <= HR_I32; type++) {
-        if (strcmp(text, hr_type_name((hr_type)type)) == 0) {
-            *(hr_type *)field = (hr_type)type;
-            return true;
-        }
-    }
-    return false;
+    const int found = cli_find_name(text, TYPES);
+    *type = (hr_type)(HR_F32 + found);
+    return found >= 0;
 }
 
-static bool take_order(const char *text, void *field)
-{
-    bool row = strcmp(text, "row") == 0;
-    *(hr_order *)field = row ? HR_ROW_MAJOR : HR_COLUMN_MAJOR;
-    return row || strcmp(text, "column") == 0;
-}
-
-static bool take_compute(const char *text, void *field)
-{
-    bool native = strcmp(text, "native") == 0;
-    *(hr_compute *)field = native ? HR_COMPUTE_NATIVE : HR_COMPUTE_TF32;
-    return native || strcmp(text, "tf32") == 0;
-}
-
-const cli_kind cli_flag = {NULL, NULL};
-const cli_kind cli_file = {take_text, "a file name"};
-const cli_kind cli_list = {take_text,
-                           "a list of accelerators such as host,opencl:0:0"};
+const cli_kind cli_flag = {.wants = NULL};
+const cli_kind cli_file = {.take = take_text, .wants = "a file name"};
+const cli_kind cli_list = {
+    .take = take_text,
+    .wants = "a list of accelerators such as host,opencl:0:0"};
 const cli_kind cli_bytes = {
-    cli_take_bytes, "a size from 1 byte to below 2^63: a number with B, KiB, "
-                    "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind it"};
-const cli_kind cli_count = {take_count, "a whole number of at least 1"};
-const cli_kind cli_seed = {take_seed, "a whole number below 2^64"};
-const cli_kind cli_factor = {take_factor,
-                             "a finite number such as 1.5, 2i or 1.5+2i"};
+    .take = cli_take_bytes,
+    .wants = "a size from 1 byte to below 2^63: a number with B, KiB, "
+             "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind it"};
+const cli_kind cli_count = {.take = take_count,
+                            .wants = "a whole number of at least 1"};
+const cli_kind cli_seed = {.take = take_seed,
+                           .wants = "a whole number below 2^64"};
+const cli_kind cli_factor = {
+    .take = take_factor, .wants = "a finite number such as 1.5, 2i or 1.5+2i"};
 const cli_kind cli_shape2 = {
-    take_shape2, "a shape such as 4096x8192: whole numbers with a product "
-                 "below 2^59"};
+    .take = take_shape2,
+    .wants = "a shape such as 4096x8192: whole numbers with a product "
+             "below 2^59"};
 const cli_kind cli_shape3 = {
-    take_shape3, "a shape such as 100x200x300: whole numbers of at least 1 "
-                 "with a product below 2^59"};
-const cli_kind cli_window = {take_window, "a whole number from 0 to 1024"};
-const cli_kind cli_type = {cli_take_type,
-                           "one of f32 f64 c32 c64 f16 bf16 i8 i32"};
-const cli_kind cli_order = {take_order, "row or column"};
-const cli_kind cli_compute = {take_compute, "native or tf32"};
+    .take = take_shape3,
+    .wants = "a shape such as 100x200x300: whole numbers of at least 1 "
+             "with a product below 2^59"};
+const cli_kind cli_window = {.take = take_window,
+                             .wants = "a whole number from 0 to 1024"};
+const cli_kind cli_type = {
+    .wants = "one of " TYPES, .names = TYPES, .first = HR_F32};
+const cli_kind cli_order = {
+    .wants = "row or column", .names = "row column", .first = HR_ROW_MAJOR};
+const cli_kind cli_compute = {.wants = "native or tf32",
+                              .names = "native tf32",
+                              .first = HR_COMPUTE_NATIVE};

@@ -43,6 +43,6 @@ extern const cli_kind cli_compute; /* hr_compute */
 
 /* The functions behind some of them, for lists of such values. */
 bool cli_take_bytes(const char *text, void *field);
-bool cli_take_type(const char *text, void *field);
+bool cli_take_type(const char *text, hr_type *type);
 
 #endif

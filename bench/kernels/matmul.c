@@ -206,6 +206,7 @@ HR_FUNCTION int inside(hr_index left, int apart)
  * and columns, are four in a row and four more 64 away, so that neighbours read
  * neighbours, four at once. Launched over as many items as
  * 128 x 128 tiles of C have, 16 x 16 each. */
+/* NOLINTNEXTLINE(readability-function-size): what the macro expands to */
 HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
 {

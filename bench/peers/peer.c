@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/bench.h"
-
 /* Start it with the given ends as its input and output. */
 static bool spawn(bench_peer *peer, const char *path, const char *which,
                   char *const *environment, const int ends[2])
@@ -106,9 +104,8 @@ bool bench_peer_ask(bench_peer *peer, const char *format, ...)
     return fflush(peer->to) == 0;
 }
 
-int bench_be_peer(int argc, char **argv)
+int bench_be_peer(const char *which)
 {
-    return argc != 1                          ? CLI_WRONG
-           : strcmp(argv[0], "cublasxt") == 0 ? bench_be_cublasxt()
-                                              : bench_be_openblas();
+    return strcmp(which, "cublasxt") == 0 ? bench_be_cublasxt()
+                                          : bench_be_openblas();
 }

@@ -46,7 +46,7 @@ void bench_peer_stop(bench_peer *peer);
 
 /* What a peer does: answers requests, after its name. Returns an exit status.
  */
-int bench_be_peer(int argc, char **argv);
+int bench_be_peer(const char *which);
 int bench_be_openblas(void);
 int bench_be_cublasxt(void);
 

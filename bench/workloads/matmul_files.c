@@ -11,7 +11,6 @@
 #include "bench/workloads/matmul.h"
 #include "console/output.h"
 #include "console/product.h"
-#include "console/random.h"
 #include "console/signals.h"
 
 static const char *const names[] = {"A.npy", "B.npy", "C.npy"};
@@ -25,16 +24,7 @@ static void make_path(const matmul *x, int index, char *path)
 
 static int write_random(const char *path, hr_matrix like, uint64_t seed)
 {
-    cli_output output = {.file = NULL};
-    int status = cli_output_create(&output, path, like.type, like.rows,
-                                   like.cols, HR_ROW_MAJOR);
-    if (status == CLI_OK && !cli_random_fill(output.matrix, seed, NULL)) {
-        status = cli_fail_cancelled();
-    }
-    if (status == CLI_OK) {
-        status = cli_output_commit(&output);
-    }
-    cli_output_close(&output);
+    int status = cli_output_random(path, like, HR_ROW_MAJOR, seed, NULL);
     cli_unguard();
     cli_signals_phase(CLI_AT_ONCE);
     return status;

@@ -8,7 +8,7 @@
 #include "bench/workloads/matmul.h"
 #include "console/args.h"
 #include "console/json.h"
-#include "console/report.h"
+#include "console/product.h"
 #include "console/text.h"
 
 enum { PEERS = 3 };

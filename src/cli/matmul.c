@@ -6,7 +6,6 @@
 #include "console/context.h"
 #include "console/output.h"
 #include "console/product.h"
-#include "console/report.h"
 #include "console/values.h"
 
 typedef struct options {

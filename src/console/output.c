@@ -6,7 +6,20 @@
 
 #include "context.h"
 #include "loop.h"
+#include "random.h"
 #include "signals.h"
+
+int cli_input_open(const char *path, hr_npy **file, hr_matrix *matrix)
+{
+    if (hr_npy_open(path, file, matrix) != HR_OK) {
+        return cli_failed_call();
+    }
+    cli_guard(path, matrix->data,
+              (size_t)matrix->rows * (size_t)matrix->cols *
+                  hr_type_size(matrix->type),
+              false);
+    return CLI_OK;
+}
 
 int cli_output_check(const cli_command *command, const char *path,
                      const char *const *inputs, int input_count)
@@ -76,6 +89,23 @@ void cli_output_close(cli_output *output)
         output->file = NULL;
         cli_forget();
     }
+}
+
+int cli_output_random(const char *path, hr_matrix like, hr_order order,
+                      uint64_t seed, cli_progress *progress)
+{
+    cli_output output = {.file = NULL};
+    int status = cli_output_create(&output, path, like.type, like.rows,
+                                   like.cols, order);
+    if (status == CLI_OK) {
+        bool done = cli_random_fill(output.matrix, seed, progress);
+        if (progress != NULL) {
+            cli_progress_end(progress);
+        }
+        status = done ? cli_output_commit(&output) : cli_fail_cancelled();
+    }
+    cli_output_close(&output);
+    return status;
 }
 
 enum { COPY_ROWS = 64, COPY_COLS = 512 /* a piece, which fits a cache */ };

@@ -34,12 +34,10 @@ static int open_input(input *in, const char *path, bool transpose,
                       bool conjugate)
 {
     in->path = path;
-    if (hr_npy_open(path, &in->file, &in->matrix) != HR_OK) {
-        return cli_failed_call();
+    int status = cli_input_open(path, &in->file, &in->matrix);
+    if (status != CLI_OK) {
+        return status;
     }
-    size_t bytes = (size_t)in->matrix.rows * (size_t)in->matrix.cols *
-                   hr_type_size(in->matrix.type);
-    cli_guard(path, in->matrix.data, bytes, false);
     if (transpose) {
         in->matrix = hr_matrix_transpose(in->matrix);
     }

@@ -5,6 +5,7 @@
 
 #include <headrace/headrace.h>
 
+#include "json.h"
 #include "values.h"
 
 /* What is asked for. */
@@ -36,5 +37,19 @@ int cli_multiply(hr_context *context, const cli_product *product,
                  cli_outcome *outcome);
 
 void cli_outcome_free(cli_outcome *outcome);
+
+/* ---- report.c: what it did, or would do */
+
+/* A table for people. Returns an exit status. */
+int cli_report_table(const hr_context *context, const cli_product *product,
+                     const cli_outcome *outcome);
+
+/* One JSON object on one line. Returns an exit status. */
+int cli_report_json(const hr_context *context, const cli_product *product,
+                    const cli_outcome *outcome);
+
+/* The members "bytes" and "accelerators" of such an object. */
+void cli_report_members(cli_json *json, const hr_context *context,
+                        const hr_gemm_report *report);
 
 #endif

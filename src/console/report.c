@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "report.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "product.h"
 #include "text.h"
 
 static double flops_per_second(const hr_gemm_report *report)

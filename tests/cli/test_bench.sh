@@ -181,6 +181,8 @@ equal "copies" 21 "$(wc -l <"$out" | tr -d ' ')"
 expect 2 "MiB from 1 to 1048576" bench copies host 0
 expect 1 "nowhere" bench copies nowhere
 
+expect 2 "no benchmark 'peer'" bench peer
+
 # The program lies beside the command, whatever the command is called by.
 ln -s "$HEADRACE" "$base/called"
 "$base/called" bench --help >"$out" 2>"$err"

@@ -15,7 +15,8 @@ file(RELATIVE_PATH bin_to_lib
   ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(headrace-cli PROPERTIES
   INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-install(TARGETS headrace-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS headrace-cli headrace-bench
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES docs/headrace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES tools/headrace.bash RENAME headrace
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

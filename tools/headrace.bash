@@ -59,7 +59,7 @@ _headrace() {
         words=
         case $word in
         -*) words="$(_headrace_options "$command") --help" ;;
-        *) [ "$command" != bench ] || words="matmul kernels filter grid" ;;
+        *) [ "$command" != bench ] || words="matmul kernels filter grid dialect copies" ;;
         esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

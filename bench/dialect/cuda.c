@@ -6,21 +6,20 @@
 
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/nvrtc.h"
-#include "base/clock.h"
-#include "bench.h"
+#include "bench/dialect/dialect.h"
 
 extern const char bench_cuda_text[]; /* by_hand.cu */
 
 typedef struct cuda_side {
     hri_cuda_unit *unit;
     cu_stream stream;
-    cu_event begun, ended;
-    bench_problem *problem;
-    cu_address arrays[BENCH_ARRAYS];
+    cu_event marks[2];
+    dialect_problem *problem;
+    cu_address arrays[DIALECT_ARRAYS];
     cu_module module;
     cu_function function;
     int numbers[3];
-    void *arguments[BENCH_ARRAYS + 3];
+    void *arguments[DIALECT_ARRAYS + 3];
 } cuda_side;
 
 /* What a call returned, and the context is left. */
@@ -36,7 +35,7 @@ static hr_status enter(const cuda_side *s)
                           "cuCtxPushCurrent");
 }
 
-static hr_status prepare(void *data, bench_problem *p)
+static hr_status prepare(void *data, dialect_problem *p)
 {
     cuda_side *s = data;
     cu_result error = CU_SUCCESS;
@@ -57,15 +56,16 @@ static hr_status prepare(void *data, bench_problem *p)
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuStreamSynchronize(s->stream);
     }
-    const int count = bench_numbers(p, s->numbers);
+    const int count = dialect_numbers(p, s->numbers);
     for (int i = 0; i < count; i++) {
         s->arguments[at++] = &s->numbers[i];
     }
     return leave(s, error, "making the arrays");
 }
 
-static hr_status make_kernel(cuda_side *s)
+static hr_status make(void *data)
 {
+    cuda_side *s = data;
     static const char *const options[] = {NULL};
     static const char *const names[] = {"add", "transpose", "multiply",
                                         "multiply_blocked", "nothing"};
@@ -89,44 +89,17 @@ static hr_status make_kernel(cuda_side *s)
     return status;
 }
 
-static cu_result launch(cuda_side *s, int times)
+static cu_result launch_kernel(cuda_side *s, int times)
 {
     unsigned groups[2], items[2];
     cu_result error = CU_SUCCESS;
-    bench_grid(s->problem, groups, items);
+    dialect_groups(s->problem, groups, items);
     for (int i = 0; i < times && error == CU_SUCCESS; i++) {
         error = hri_cuda.cuLaunchKernel(s->function, groups[0], groups[1], 1,
                                         items[0], items[1], 1, 0, s->stream,
                                         s->arguments, NULL);
     }
     return error;
-}
-
-static hr_status run_by_clock(cuda_side *s, int times, double *seconds)
-{
-    hr_status status = enter(s);
-    if (status != HR_OK) {
-        return status;
-    }
-    uint64_t start = hri_clock_ns();
-    cu_result error = launch(s, times);
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuStreamSynchronize(s->stream);
-    }
-    *seconds = hri_seconds_since(start) / times;
-    return leave(s, error, "running the kernel");
-}
-
-static hr_status first(void *data, double *seconds)
-{
-    cuda_side *s = data;
-    uint64_t start = hri_clock_ns();
-    hr_status status = make_kernel(s);
-    if (status == HR_OK) {
-        status = run_by_clock(s, 1, seconds);
-    }
-    *seconds = hri_seconds_since(start);
-    return status;
 }
 
 static cu_result copy_times(const cuda_side *s, int times)
@@ -140,40 +113,50 @@ static cu_result copy_times(const cuda_side *s, int times)
     return error;
 }
 
-static hr_status time_by_events(cuda_side *s, bool copies, int times,
-                                double *seconds)
+static hr_status launch(void *data, int times, bool copies)
 {
+    cuda_side *s = data;
+    hr_status status = enter(s);
+    return status == HR_OK
+               ? leave(s,
+                       copies ? copy_times(s, times) : launch_kernel(s, times),
+                       "running the kernel")
+               : status;
+}
+
+static hr_status wait(void *data)
+{
+    cuda_side *s = data;
+    hr_status status = enter(s);
+    return status == HR_OK ? leave(s, hri_cuda.cuStreamSynchronize(s->stream),
+                                   "running the kernel")
+                           : status;
+}
+
+static hr_status mark(void *data, int i)
+{
+    cuda_side *s = data;
+    hr_status status = enter(s);
+    return status == HR_OK
+               ? leave(s, hri_cuda.cuEventRecord(s->marks[i], s->stream),
+                       "cuEventRecord")
+               : status;
+}
+
+static hr_status elapsed(void *data, double *seconds)
+{
+    cuda_side *s = data;
     float ms = 0.0f;
     hr_status status = enter(s);
     if (status != HR_OK) {
         return status;
     }
-    cu_result error = hri_cuda.cuEventRecord(s->begun, s->stream);
+    cu_result error = hri_cuda.cuEventSynchronize(s->marks[1]);
     if (error == CU_SUCCESS) {
-        error = copies ? copy_times(s, times) : launch(s, times);
+        error = hri_cuda.cuEventElapsedTime(&ms, s->marks[0], s->marks[1]);
     }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventRecord(s->ended, s->stream);
-    }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventSynchronize(s->ended);
-    }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventElapsedTime(&ms, s->begun, s->ended);
-    }
-    *seconds = (double)ms * 1e-3 / times;
+    *seconds = (double)ms * 1e-3;
     return leave(s, error, "running the kernel");
-}
-
-static hr_status run(void *data, int times, bool by_clock, double *seconds)
-{
-    return by_clock ? run_by_clock(data, times, seconds)
-                    : time_by_events(data, false, times, seconds);
-}
-
-static hr_status copy(void *data, int times, double *seconds)
-{
-    return time_by_events(data, true, times, seconds);
 }
 
 static hr_status fetch(void *data)
@@ -198,7 +181,7 @@ static void finish(void *data)
     cuda_side *s = data;
     if (hri_cuda_enter(s->unit) == CU_SUCCESS) {
         hri_cuda.cuStreamSynchronize(s->stream);
-        for (int i = 0; i < BENCH_ARRAYS; i++) {
+        for (int i = 0; i < DIALECT_ARRAYS; i++) {
             if (s->arrays[i] != 0) {
                 hri_cuda.cuMemFree_v2(s->arrays[i]);
             }
@@ -219,11 +202,10 @@ static void close_side(void *data)
         return;
     }
     if (hri_cuda_enter(s->unit) == CU_SUCCESS) {
-        if (s->begun != NULL) {
-            hri_cuda.cuEventDestroy_v2(s->begun);
-        }
-        if (s->ended != NULL) {
-            hri_cuda.cuEventDestroy_v2(s->ended);
+        for (int i = 0; i < 2; i++) {
+            if (s->marks[i] != NULL) {
+                hri_cuda.cuEventDestroy_v2(s->marks[i]);
+            }
         }
         if (s->stream != NULL) {
             hri_cuda.cuStreamDestroy_v2(s->stream);
@@ -242,16 +224,13 @@ static hr_status make_stream(cuda_side *s)
     }
     cu_result error =
         hri_cuda.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventCreate(&s->begun, CU_EVENT_BLOCKING);
-    }
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventCreate(&s->ended, CU_EVENT_BLOCKING);
+    for (int i = 0; i < 2 && error == CU_SUCCESS; i++) {
+        error = hri_cuda.cuEventCreate(&s->marks[i], CU_EVENT_BLOCKING);
     }
     return leave(s, error, "making a stream");
 }
 
-hr_status bench_cuda_open(const hr_accelerator_info *info, bench_side *side)
+hr_status dialect_cuda_open(const hr_accelerator_info *info, dialect_side *side)
 {
     uint32_t count = 0;
     hri_cuda_unit *unit = NULL;
@@ -279,13 +258,16 @@ hr_status bench_cuda_open(const hr_accelerator_info *info, bench_side *side)
         close_side(s);
         return status;
     }
-    *side = (bench_side){.prepare = prepare,
-                         .first = first,
-                         .run = run,
-                         .copy = copy,
-                         .fetch = fetch,
-                         .finish = finish,
-                         .close = close_side,
-                         .data = s};
+    *side = (dialect_side){.prepare = prepare,
+                           .make = make,
+                           .launch = launch,
+                           .wait = wait,
+                           .mark = mark,
+                           .elapsed = elapsed,
+                           .copies = true,
+                           .fetch = fetch,
+                           .finish = finish,
+                           .close = close_side,
+                           .data = s};
     return HR_OK;
 }

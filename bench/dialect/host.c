@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* By hand for the host: C with OpenMP, where the build found it. */
-#include "bench.h"
+#include "bench/dialect/dialect.h"
 
 #include "base/status.h"
 
@@ -9,10 +9,8 @@
 #include <omp.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-
 typedef struct host_side {
-    bench_problem *problem;
+    dialect_problem *problem;
 } host_side;
 
 static void add(const float *restrict a, const float *restrict b,
@@ -76,69 +74,46 @@ static void multiply(const float *restrict a, const float *restrict b,
     }
 }
 
-static hr_status prepare(void *data, bench_problem *p)
+static hr_status prepare(void *data, dialect_problem *p)
 {
     ((host_side *)data)->problem = p;
     return HR_OK;
 }
 
-static hr_status run(void *data, int times, bool by_clock, double *seconds)
+static hr_status launch(void *data, int times, bool copies)
 {
-    const bench_problem *p = ((host_side *)data)->problem;
+    const dialect_problem *p = ((host_side *)data)->problem;
     float *const *x = p->arrays;
     int n[3];
-    bench_numbers(p, n);
-    (void)by_clock; /* there is no other */
-    uint64_t start = hri_clock_ns();
+    dialect_numbers(p, n);
+    (void)copies;
     for (int i = 0; i < times; i++) {
-        if (p->kind == BENCH_ADD) {
+        if (p->kind == DIALECT_ADD) {
             add(x[0], x[1], x[2], n[0]);
-        } else if (p->kind == BENCH_TRANSPOSE) {
+        } else if (p->kind == DIALECT_TRANSPOSE) {
             transpose(x[0], x[1], n[0], n[1]);
-        } else if (p->kind == BENCH_MULTIPLY) {
+        } else if (p->kind == DIALECT_MULTIPLY) {
             multiply(x[0], x[1], x[2], n[0], n[1], n[2]);
         }
     }
-    *seconds = hri_seconds_since(start) / times;
     return HR_OK;
 }
 
-static hr_status first(void *data, double *seconds)
-{
-    return run(data, 1, true, seconds);
-}
-
-static hr_status fetch(void *data)
-{
-    (void)data;
-    return HR_OK;
-}
-
-static void finish(void *data)
-{
-    (void)data;
-}
-
-hr_status bench_host_open(const hr_accelerator_info *info, bench_side *side)
+hr_status dialect_host_open(const hr_accelerator_info *info, dialect_side *side)
 {
     host_side *s = calloc(1, sizeof *s);
     if (s == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     omp_set_num_threads((int)info->compute_units); /* as the dialect has */
-    *side = (bench_side){.prepare = prepare,
-                         .first = first,
-                         .run = run,
-                         .fetch = fetch,
-                         .finish = finish,
-                         .close = free,
-                         .data = s};
+    *side = (dialect_side){
+        .prepare = prepare, .launch = launch, .close = free, .data = s};
     return HR_OK;
 }
 
 #else
 
-hr_status bench_host_open(const hr_accelerator_info *info, bench_side *side)
+hr_status dialect_host_open(const hr_accelerator_info *info, dialect_side *side)
 {
     (void)info, (void)side;
     return hri_fail(HR_ERROR_UNAVAILABLE,

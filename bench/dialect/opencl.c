@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "backends/opencl/opencl.h"
-#include "base/clock.h"
-#include "bench.h"
+#include "bench/dialect/dialect.h"
 
 extern const char bench_opencl_text[]; /* by_hand.cl */
 
@@ -14,13 +13,14 @@ typedef struct opencl_side {
     hri_cl_unit *unit;
     cl_context context;
     cl_command_queue queue;
-    bench_problem *problem;
-    cl_mem arrays[BENCH_ARRAYS];
+    dialect_problem *problem;
+    cl_mem arrays[DIALECT_ARRAYS];
     cl_program program;
     cl_kernel kernel;
+    cl_event marks[2];
 } opencl_side;
 
-static hr_status prepare(void *data, bench_problem *p)
+static hr_status prepare(void *data, dialect_problem *p)
 {
     opencl_side *s = data;
     cl_int error = CL_SUCCESS;
@@ -37,13 +37,14 @@ static hr_status prepare(void *data, bench_problem *p)
     return hri_cl_check(error, "making the arrays");
 }
 
-static hr_status make_kernel(opencl_side *s)
+static hr_status make(void *data)
 {
+    opencl_side *s = data;
     static const char *const names[] = {"add", "transpose", "multiply", "",
                                         "nothing"};
-    const bench_problem *p = s->problem;
+    const dialect_problem *p = s->problem;
     int numbers[3];
-    const int count = bench_numbers(p, numbers);
+    const int count = dialect_numbers(p, numbers);
     cl_int error = CL_SUCCESS;
     hr_status status = hri_cl_program_build(
         s->unit, s->context, bench_opencl_text, "-cl-std=CL1.2", &s->program);
@@ -62,11 +63,13 @@ static hr_status make_kernel(opencl_side *s)
     return hri_cl_check(error, "making the kernel");
 }
 
-static cl_int enqueue(const opencl_side *s, int times)
+static hr_status launch(void *data, int times, bool copies)
 {
+    const opencl_side *s = data;
+    (void)copies;
     unsigned groups[2], items[2];
     cl_int error = CL_SUCCESS;
-    bench_grid(s->problem, groups, items);
+    dialect_groups(s->problem, groups, items);
     const size_t all[] = {(size_t)groups[0] * items[0],
                           (size_t)groups[1] * items[1]};
     const size_t group[] = {items[0], items[1]};
@@ -75,70 +78,42 @@ static cl_int enqueue(const opencl_side *s, int times)
         error = hri_cl.clEnqueueNDRangeKernel(s->queue, s->kernel, rank, NULL,
                                               all, group, 0, NULL, NULL);
     }
-    return error;
-}
-
-static hr_status run_by_clock(const opencl_side *s, int times, double *seconds)
-{
-    uint64_t start = hri_clock_ns();
-    cl_int error = enqueue(s, times);
-    if (error == CL_SUCCESS) {
-        error = hri_cl.clFinish(s->queue);
-    }
-    *seconds = hri_seconds_since(start) / times;
     return hri_cl_check(error, "running the kernel");
 }
 
-static hr_status first(void *data, double *seconds)
+static hr_status wait(void *data)
+{
+    return hri_cl_check(hri_cl.clFinish(((opencl_side *)data)->queue),
+                        "running the kernel");
+}
+
+static void release_mark(opencl_side *s, int i)
+{
+    if (s->marks[i] != NULL) {
+        hri_cl.clReleaseEvent(s->marks[i]);
+        s->marks[i] = NULL;
+    }
+}
+
+static hr_status mark(void *data, int i)
 {
     opencl_side *s = data;
-    uint64_t start = hri_clock_ns();
-    hr_status status = make_kernel(s);
-    if (status == HR_OK) {
-        status = run_by_clock(s, 1, seconds);
-    }
-    *seconds = hri_seconds_since(start);
-    return status;
+    release_mark(s, i);
+    return hri_cl_check(
+        hri_cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, &s->marks[i]),
+        "clEnqueueMarkerWithWaitList");
 }
 
-static cl_int time_of(cl_event marker, cl_ulong *ns)
-{
-    return hri_cl.clGetEventProfilingInfo(marker, CL_PROFILING_COMMAND_END,
-                                          sizeof *ns, ns, NULL);
-}
-
-static hr_status run(void *data, int times, bool by_clock, double *seconds)
+static hr_status elapsed(void *data, double *seconds)
 {
     const opencl_side *s = data;
-    cl_event marks[2] = {NULL, NULL};
-    cl_ulong begun = 0, ended = 0;
-    if (by_clock) {
-        return run_by_clock(s, times, seconds);
+    cl_ulong ns[2] = {0, 0};
+    cl_int error = hri_cl.clFinish(s->queue);
+    for (int i = 0; i < 2 && error == CL_SUCCESS; i++) {
+        error = hri_cl.clGetEventProfilingInfo(
+            s->marks[i], CL_PROFILING_COMMAND_END, sizeof ns[i], &ns[i], NULL);
     }
-    cl_int error =
-        hri_cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, &marks[0]);
-    if (error == CL_SUCCESS) {
-        error = enqueue(s, times);
-    }
-    if (error == CL_SUCCESS) {
-        error =
-            hri_cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, &marks[1]);
-    }
-    if (error == CL_SUCCESS) {
-        error = hri_cl.clFinish(s->queue);
-    }
-    if (error == CL_SUCCESS) {
-        error = time_of(marks[0], &begun);
-    }
-    if (error == CL_SUCCESS) {
-        error = time_of(marks[1], &ended);
-    }
-    *seconds = (double)(ended - begun) * 1e-9 / times;
-    for (int i = 0; i < 2; i++) {
-        if (marks[i] != NULL) {
-            hri_cl.clReleaseEvent(marks[i]);
-        }
-    }
+    *seconds = (double)(ns[1] - ns[0]) * 1e-9;
     return hri_cl_check(error, "running the kernel");
 }
 
@@ -157,7 +132,7 @@ static void finish(void *data)
 {
     opencl_side *s = data;
     hri_cl.clFinish(s->queue);
-    for (int i = 0; i < BENCH_ARRAYS; i++) {
+    for (int i = 0; i < DIALECT_ARRAYS; i++) {
         if (s->arrays[i] != NULL) {
             hri_cl.clReleaseMemObject(s->arrays[i]);
             s->arrays[i] = NULL;
@@ -179,6 +154,8 @@ static void close_side(void *data)
     if (s == NULL) {
         return;
     }
+    release_mark(s, 0);
+    release_mark(s, 1);
     if (s->queue != NULL) {
         hri_cl.clReleaseCommandQueue(s->queue);
     }
@@ -207,7 +184,8 @@ static hr_status find_unit(const char *path, hri_cl_unit **unit)
                : hri_fail(HR_ERROR_UNAVAILABLE, "there is no %s", path);
 }
 
-hr_status bench_opencl_open(const hr_accelerator_info *info, bench_side *side)
+hr_status dialect_opencl_open(const hr_accelerator_info *info,
+                              dialect_side *side)
 {
     opencl_side *s = calloc(1, sizeof *s);
     if (s == NULL) {
@@ -227,12 +205,15 @@ hr_status bench_opencl_open(const hr_accelerator_info *info, bench_side *side)
         close_side(s);
         return status;
     }
-    *side = (bench_side){.prepare = prepare,
-                         .first = first,
-                         .run = run,
-                         .fetch = fetch,
-                         .finish = finish,
-                         .close = close_side,
-                         .data = s};
+    *side = (dialect_side){.prepare = prepare,
+                           .make = make,
+                           .launch = launch,
+                           .wait = wait,
+                           .mark = mark,
+                           .elapsed = elapsed,
+                           .fetch = fetch,
+                           .finish = finish,
+                           .close = close_side,
+                           .data = s};
     return HR_OK;
 }

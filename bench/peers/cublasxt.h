@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the peer needs of cuBLASXt and of the driver, and its operands. */
-#ifndef CUBLASXT_H
-#define CUBLASXT_H
+/* What the peer needs of cuBLASXt and of the driver. */
+#ifndef BENCH_CUBLASXT_H
+#define BENCH_CUBLASXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "bench/operands.h"
 
 typedef struct xt_handle_object *xt_handle;
 
@@ -39,38 +41,7 @@ extern xt_api xt; /* filled by xt_open */
  * (HEADRACE_CUDA, else libcuda.so.1). *sentence is the version, or why not. */
 bool xt_open(char *sentence, size_t size);
 
-/* Page-locked memory for all GPUs; NULL when there is none. */
-void *xt_allocate_pinned(size_t bytes);
-void xt_free_pinned(void *memory);
-
-typedef enum xt_type { XT_F32, XT_F64, XT_C32, XT_C64 } xt_type;
-
-bool xt_find_type(const char *name, xt_type *type); /* "f32" ... */
-
-/* C := A B with A[m,k], B[k,n], C[m,n], all row-major and packed. */
-typedef struct xt_problem {
-    size_t m, n, k;
-    xt_type type;
-    bool pinned;
-} xt_problem;
-
-typedef struct xt_operands {
-    xt_problem problem;
-    void *a, *b, *c;
-} xt_operands;
-
-/* Allocate and fill them with random numbers, on several threads, unless they
- * are those of the same problem already; C in any case. */
-bool xt_operands_prepare(xt_operands *operands, const xt_problem *problem);
-
-/* Whether some elements of C are what they should be. */
-bool xt_operands_check(const xt_operands *operands, const xt_problem *problem,
-                       int samples);
-
-void xt_operands_free(xt_operands *operands); /* accepts a zeroed one */
-
-/* One product. Returns cuBLAS's status. */
-int xt_multiply(xt_handle handle, const xt_problem *problem,
-                const xt_operands *operands);
+/* Page-locked memory for all GPUs. */
+extern const bench_memory xt_pinned;
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cublasxt.h"
+#include "bench/peers/cublasxt.h"
 
 typedef struct cu_object *cu_context;
 
@@ -106,17 +106,21 @@ static bool enter(void)
     return driver.ready;
 }
 
-void *xt_allocate_pinned(size_t bytes)
+static void *allocate(void *data, size_t bytes)
 {
     enum { PORTABLE = 1 }; /* for every GPU */
     void *memory = NULL;
+    (void)data;
     return enter() && driver.allocate(&memory, bytes, PORTABLE) == 0 ? memory
                                                                      : NULL;
 }
 
-void xt_free_pinned(void *memory)
+static void release(void *data, void *memory)
 {
+    (void)data;
     if (memory != NULL && enter()) {
         driver.release(memory);
     }
 }
+
+const bench_memory xt_pinned = {allocate, release, NULL};

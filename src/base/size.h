@@ -35,7 +35,8 @@ static inline int64_t hri_ceil_div(int64_t a, int64_t b)
 
 /* Parse "512MiB", "2GiB", "1000", "1.5GB" ... into bytes. Units: B, KiB, MiB,
  * GiB, TiB (powers of 1024), kB, MB, GB, TB (powers of 1000). False when the
- * text is anything else, negative, zero or too large. */
+ * text is anything else, negative, zero or too large. size.c is also a part of
+ * the console, whose options have the same sizes. */
 bool hri_parse_bytes(const char *text, uint64_t *bytes);
 
 #endif

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "commands.h"
-#include "context.h"
-#include "json.h"
-#include "table.h"
-#include "text.h"
-#include "values.h"
+#include "console/context.h"
+#include "console/json.h"
+#include "console/text.h"
+#include "console/values.h"
 
 typedef struct options {
     const char *accelerators;

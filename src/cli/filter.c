@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "commands.h"
-#include "context.h"
-#include "copy.h"
-#include "filter_check.h"
+#include "console/context.h"
+#include "console/filter_check.h"
+#include "console/json.h"
+#include "console/output.h"
+#include "console/signals.h"
+#include "console/text.h"
+#include "console/values.h"
 #include "filter_values.h"
-#include "json.h"
-#include "output.h"
-#include "signals.h"
-#include "text.h"
-#include "values.h"
 
 typedef struct options {
     const char *input, *output, *weights, *accelerators;
@@ -169,18 +168,6 @@ static int report_table(const options *o, const outcome *x)
 
 /* ---- work */
 
-static int open_input(work *w)
-{
-    hr_matrix *in = &w->filtered.in;
-    if (hr_npy_open(w->o->input, &w->file, in) != HR_OK) {
-        return cli_failed_call();
-    }
-    cli_guard(w->o->input, in->data,
-              (size_t)in->rows * (size_t)in->cols * hr_type_size(in->type),
-              false);
-    return CLI_OK;
-}
-
 static hr_filter_options filter_options(const work *w, outcome *x)
 {
     const options *o = w->o;
@@ -244,7 +231,7 @@ static int verify(const work *w, outcome *x)
 static int run_work(work *w, outcome *x)
 {
     const double start = cli_clock();
-    int status = open_input(w);
+    int status = cli_input_open(w->o->input, &w->file, &w->filtered.in);
     status = status == CLI_OK ? filter_into(w, x) : status;
     status = status == CLI_OK ? verify(w, x) : status;
     if (status == CLI_OK && hr_npy_unchanged(w->file) != HR_OK) {

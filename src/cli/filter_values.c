@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
-#include "values.h"
+#include "console/context.h"
+#include "console/output.h"
+#include "console/values.h"
 
 static bool take_finite(const char *text, void *field)
 {
@@ -20,44 +21,14 @@ static bool take_finite(const char *text, void *field)
     return true;
 }
 
-static bool take_window(const char *text, void *field)
-{
-    uint64_t reach;
-    if (!cli_seed.take(text, &reach) || reach > HR_MOST_REACH) {
-        return false;
-    }
-    *(cli_reach *)field = (cli_reach){.given = true, .value = (int64_t)reach};
-    return true;
-}
+#define EDGES   "left clamped mirrored periodic constant"
+#define METHODS "auto direct separable fft"
 
-static bool take_edges(const char *text, void *field)
-{
-    for (int edges = HR_EDGES_LEFT; edges <= HR_EDGES_CONSTANT; edges++) {
-        if (strcmp(text, hr_edges_name((hr_edges)edges)) == 0) {
-            *(hr_edges *)field = (hr_edges)edges;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool take_method(const char *text, void *field)
-{
-    for (int i = HR_FILTER_AUTO; i <= HR_FILTER_FFT; i++) {
-        if (strcmp(text, hr_filter_method_name((hr_filter_method)i)) == 0) {
-            *(hr_filter_method *)field = (hr_filter_method)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-const cli_kind cli_finite = {take_finite, "a finite number"};
-const cli_kind cli_window = {take_window, "a whole number from 0 to 1024"};
-const cli_kind cli_edges = {take_edges,
-                            "one of left clamped mirrored periodic constant"};
-const cli_kind cli_filter_method = {take_method,
-                                    "one of auto direct separable fft"};
+const cli_kind cli_finite = {.take = take_finite, .wants = "a finite number"};
+const cli_kind cli_edges = {
+    .wants = "one of " EDGES, .names = EDGES, .first = HR_EDGES_LEFT};
+const cli_kind cli_filter_method = {
+    .wants = "one of " METHODS, .names = METHODS, .first = HR_FILTER_AUTO};
 
 /* Weights out of the elements of a square matrix with a middle. */
 static int make_window(const char *path, cli_reach reach, hr_matrix m,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of options that filter and bench filter have. */
+/* Values of options that filter has. */
 #ifndef CLI_FILTER_VALUES_H
 #define CLI_FILTER_VALUES_H
 
 #include <headrace/headrace.h>
 
-#include "args.h"
+#include "console/values.h"
 
 /* A number that may or may not have been given. */
 typedef struct cli_number_wish {
@@ -13,14 +13,7 @@ typedef struct cli_number_wish {
     double value;
 } cli_number_wish;
 
-/* How far a window reaches, if that was given. */
-typedef struct cli_reach {
-    bool given;
-    int64_t value;
-} cli_reach;
-
 extern const cli_kind cli_finite;        /* cli_number_wish */
-extern const cli_kind cli_window;        /* cli_reach */
 extern const cli_kind cli_edges;         /* hr_edges */
 extern const cli_kind cli_filter_method; /* hr_filter_method */
 

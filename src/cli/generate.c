@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "commands.h"
-#include "output.h"
-#include "random.h"
-#include "signals.h"
-#include "values.h"
+#include "console/output.h"
+#include "console/random.h"
+#include "console/signals.h"
+#include "console/values.h"
 
 typedef struct options {
     cli_shape shape;
@@ -46,34 +46,19 @@ static int check(const options *o)
     return cli_output_check(&cli_generate, o->output, NULL, 0);
 }
 
-static int fill(const cli_output *output, const options *o)
-{
-    cli_progress progress;
-    cli_progress_start(&progress, o->quiet, "generating", cli_link_text);
-    bool done = cli_random_fill(output->matrix, o->seed, &progress);
-    cli_progress_end(&progress);
-    return done ? CLI_OK : cli_fail_cancelled();
-}
-
 static int run(int argc, char **argv)
 {
     options o = {.shape = {{-1}}, .order = HR_ROW_MAJOR};
+    cli_progress progress;
     int status = cli_parse(&cli_generate, argc, argv, &o, NULL);
     status = status == CLI_OK ? check(&o) : status;
     if (status != CLI_OK) {
         return status;
     }
-    cli_output output = {.file = NULL};
-    status = cli_output_create(&output, o.output, o.type, o.shape.extents[0],
-                               o.shape.extents[1], o.order);
-    if (status == CLI_OK) {
-        status = fill(&output, &o);
-    }
-    if (status == CLI_OK) {
-        status = cli_output_commit(&output);
-    }
-    cli_output_close(&output);
-    return status;
+    const hr_matrix like = hr_matrix_row_major(NULL, o.type, o.shape.extents[0],
+                                               o.shape.extents[1], 0);
+    cli_progress_start(&progress, o.quiet, "generating", cli_link_text);
+    return cli_output_random(o.output, like, o.order, o.seed, &progress);
 }
 
 const cli_command cli_generate = {

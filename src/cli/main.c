@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace: matrices and accelerators from the command line. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <headrace/headrace.h>
 
 #include "commands.h"
-#include "signals.h"
+#include "console/signals.h"
 
 static const cli_command *const commands[] = {
-    &cli_devices, &cli_generate, &cli_matmul, &cli_filter, &cli_bench_command,
+    &cli_devices, &cli_generate, &cli_matmul, &cli_filter, &cli_bench,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -54,11 +53,10 @@ static int help(int argc, char **argv)
         return CLI_OK;
     }
     const cli_command *command = find_command(argv[0]);
-    if (command == NULL) {
-        return cli_wrong(NULL, "there is no command '%s'", argv[0]);
-    }
-    cli_print_help(command);
-    return CLI_OK;
+    char *arguments[] = {(char[]){"--help"}, NULL};
+    return command != NULL
+               ? cli_start(command, 1, arguments)
+               : cli_wrong(NULL, "there is no command '%s'", argv[0]);
 }
 
 static int dispatch(int argc, char **argv)
@@ -78,33 +76,16 @@ static int dispatch(int argc, char **argv)
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         return help(0, NULL);
     }
-    if (strcmp(name, "bench-peer") == 0) {
-        return cli_bench_peer();
-    }
     const cli_command *command = find_command(name);
     if (command == NULL) {
         return cli_wrong(NULL, "there is no %s '%s'",
                          name[0] == '-' ? "option" : "command", name);
     }
-    if (cli_wants_help(argc - 2, argv + 2)) {
-        cli_print_help(command);
-        return CLI_OK;
-    }
-    return command->run(argc - 2, argv + 2);
+    return cli_start(command, argc - 2, argv + 2);
 }
 
 int main(int argc, char **argv)
 {
     cli_signals_init();
-    int status = dispatch(argc, argv);
-    /* What was written to a closed pipe or a full disk shows only now, unless
-     * cli_flush has told it. */
-    bool bad = ferror(stdout) != 0;
-    errno = 0;
-    if ((fclose(stdout) != 0 || bad) && status == CLI_OK) {
-        return cli_fail("cannot write to standard output%s%s",
-                        errno != 0 ? ": " : "",
-                        errno != 0 ? strerror(errno) : "");
-    }
-    return status;
+    return cli_finish(dispatch(argc, argv));
 }

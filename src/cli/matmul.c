@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "commands.h"
-#include "context.h"
-#include "output.h"
-#include "product.h"
-#include "report.h"
-#include "values.h"
+#include "console/context.h"
+#include "console/output.h"
+#include "console/product.h"
+#include "console/values.h"
 
 typedef struct options {
     cli_product product;

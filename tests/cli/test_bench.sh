@@ -170,6 +170,31 @@ check grep -q "^status 1 after" "$out"
 check is_sentence "headrace: cancelled"
 equal "nothing left after Ctrl-C" "" "$(ls -A)"
 
+# The parts with options of their own.
+expect 0 "usage: headrace bench dialect" bench dialect --help
+expect 2 "headrace bench dialect has no option --window" bench dialect --window
+expect 2 "--sections: 'host,vulkan' is not" bench dialect --sections host,vulkan
+expect 0 '"verified": true' bench dialect --quick --sections host --json
+equal "dialect" dialect "$(field bench | sort -u)"
+expect 0 "hr_copy up" bench copies 2xhost 1
+equal "copies" 21 "$(wc -l <"$out" | tr -d ' ')"
+expect 2 "MiB from 1 to 1048576" bench copies host 0
+expect 1 "nowhere" bench copies nowhere
+
+expect 2 "no benchmark 'peer'" bench peer
+
+# The program lies beside the command, whatever the command is called by.
+ln -s "$HEADRACE" "$base/called"
+"$base/called" bench --help >"$out" 2>"$err"
+equal "status through a link" 0 $?
+mkdir "$base/alone" && cp "$HEADRACE" "$base/alone/headrace"
+LD_LIBRARY_PATH=$(dirname "$HEADRACE") "$base/alone/headrace" bench matmul \
+    >"$out" 2>"$err"
+equal "status without it" 1 $?
+check is_sentence \
+    "bench needs the program $base/alone/headrace-bench: No such file"
+equal "nothing on standard output" "" "$(cat "$out")"
+
 expect 2 "--memory: 'paged' is not" bench matmul --memory paged
 expect 2 "--peers: 'cblas,mkl' is not" bench matmul --peers cblas,mkl
 expect 2 "--size: '8,' is not" bench matmul --size 8,

@@ -27,11 +27,14 @@ lib=$(dirname "$(find "$prefix" -name libheadrace.so)")
 [ -L "$lib/libheadrace.so.0" ] || fail "libheadrace.so.0 is no link"
 readelf -d "$lib/libheadrace.so" | grep -q 'SONAME.*\[libheadrace\.so\.0\]' ||
     fail "the SONAME is not libheadrace.so.0"
-for file in bin/headrace share/man/man1/headrace.1 \
+for file in bin/headrace bin/headrace-bench share/man/man1/headrace.1 \
     share/bash-completion/completions/headrace; do
     [ -f "$prefix/$file" ] || fail "$file is not installed"
 done
 "$prefix/bin/headrace" --version || fail "the command does not start"
+"$prefix/bin/headrace" bench matmul --size 16 --types f32 --repeat 1 \
+    --accelerators host --peers none >"$folder/log" ||
+    fail "the command does not start its benchmarks"
 
 run() {
     LD_LIBRARY_PATH="$lib" "$1" || fail "$2: the example ends with $?"

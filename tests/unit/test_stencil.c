@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of kernels/dialect/stencil.c on the accelerators of argv[1]: each
+/* The kernels of bench/kernels/stencil.c on the accelerators of argv[1]: each
  * way to step leaves the same bits, which are those of plain C. */
 #include <float.h>
 #include <math.h>

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace-bench: how fast, how fast beside others, and how fast it could be.
+ * `headrace bench` runs it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/peers/peer.h"
+#include "bench/workloads/grid.h"
+#include "console/context.h"
+#include "console/signals.h"
+
+static const cli_option table[] = {
+    {"--size", "LIST", &bench_sizes, offsetof(bench_options, sizes),
+     "square matrices of these sizes (6144; kernels: 1024;\n"
+     "filter: 2000); grid: of each dimension (2048, heat\n"
+     "256; where all accelerators are GPUs 16384, heat\n"
+     "1024)"},
+    {"--shape", "LIST", &bench_shapes, offsetof(bench_options, shapes),
+     "or MxKxN: an MxK matrix times a KxN one"},
+    {"--types", "LIST", &bench_number_list, offsetof(bench_options, numbers),
+     "such as f32,c64 (f32,f64); f16 and bf16 into f32;\n"
+     "tf32: f32 rounded to tf32 first"},
+    {"--memory", "LIST", &bench_memory_list, offsetof(bench_options, memories),
+     "where matrices lie: ordinary, pinned (page-locked)\n"
+     "or both (ordinary)"},
+    {"--accelerators", "LIST[;LIST]", &cli_list,
+     offsetof(bench_options, accelerators),
+     "each LIST is measured by itself; LIST@SIZE limits\n"
+     "the memory of its accelerators\n"
+     "(HEADRACE_ACCELERATORS, else host;4xhost@128MiB)"},
+    {"--memory-limit", "SIZE", &cli_bytes,
+     offsetof(bench_options, memory_limit),
+     "for each accelerator of lists without @SIZE"},
+    {"--peers", "LIST", &bench_peers_list, offsetof(bench_options, peers),
+     "cblas, openblas (both where a list is of the host\n"
+     "alone), cublasxt (for lists of GPUs of CUDA), none"},
+    {"--window", "S", &cli_window, offsetof(bench_options, reach),
+     "filter: how far windows reach (60)"},
+    {"--workload", "LIST", &bench_workload_list,
+     offsetof(bench_options, grid.workloads),
+     "grid: of jacobi, jacobi2, jacobi4, jacobi8 (so many\n"
+     "steps at once), heat and fdtd\n"
+     "(jacobi,jacobi8,heat,fdtd)"},
+    {"--steps", "S", &bench_steps, offsetof(bench_options, grid.steps),
+     "grid: time steps of a run (100; GPUs: 1000)"},
+    {"--residual", "R", &bench_period, offsetof(bench_options, grid.residual),
+     "grid: time steps from one residual of jacobi to the\n"
+     "next; 0: none (100)"},
+    {"--weak", NULL, &cli_flag, offsetof(bench_options, grid.weak),
+     "grid: as many rows for each accelerator"},
+    {"--repeat", "R", &bench_repeats, offsetof(bench_options, repeat),
+     "runs of each after the first one (5)"},
+    {"--from-files", NULL, &cli_flag, offsetof(bench_options, from_files),
+     "also from files into a file, in a new folder in\n"
+     "TMPDIR (/var/tmp): read from disk, and from memory"},
+    {"--json", NULL, &cli_flag, offsetof(bench_options, json),
+     "print a JSON object for each row, one a line"},
+    {NULL, NULL, NULL, 0, NULL},
+};
+
+/* What can be measured, and how where no option says otherwise. */
+typedef struct subject {
+    const char *name;
+    int (*run)(benchmark *bench);
+    int64_t size;      /* 0: it has sizes of its own */
+    const char *lists; /* of accelerators */
+    const char *types; /* all that it has; NULL: all */
+    const char *types_wrong, *options_wrong;
+} subject;
+
+static const subject subjects[] = {
+    {"matmul", bench_matmul, 6144, "host;4xhost@128MiB", NULL, NULL, NULL},
+    {"kernels", bench_kernels, 1024, "host", "f32",
+     "kernels are measured in f32",
+     "kernels is measured from ordinary memory, without files and peers"},
+    {"filter", bench_filter, 2000, "host;2xhost", "f32 f64",
+     "filters are measured in f32 and f64",
+     "filter is measured from ordinary memory, without files and peers"},
+    {"grid", bench_grid, 0, "host;2xhost", "f32", "grids are measured in f32",
+     "grids are measured without shapes, windows, kinds of memory, files and "
+     "peers"},
+};
+
+static bool has_types(const bench_options *o, const subject *s)
+{
+    bool has = true;
+    for (int i = 0; i < o->numbers.count && s->types != NULL; i++) {
+        has = has && strstr(s->types, o->numbers.list[i].name) != NULL &&
+              strcmp(o->numbers.list[i].name, "tf32") != 0;
+    }
+    return has || bench_is_default(&o->numbers);
+}
+
+static int check(const bench_options *o, const subject *s)
+{
+    const bool grid = s->run == bench_grid;
+    const bool plain = !o->from_files && !o->peers.given &&
+                       !o->memories.pinned[0] && o->memories.count == 1;
+    const bool flat = o->shapes.count == 0 && !o->reach.given;
+    const bool steps = o->grid.workloads.count > 0 || o->grid.steps > 0 ||
+                       o->grid.residual >= 0 || o->grid.weak;
+    const struct {
+        bool wrong;
+        const char *sentence;
+    } rules[] = {
+        {steps && !grid,
+         "--workload, --steps, --residual and --weak are for grid"},
+        {s->options_wrong != NULL && (!plain || (grid && !flat)),
+         s->options_wrong},
+        {!has_types(o, s), s->types_wrong},
+        {o->reach.given && s->run != bench_filter, "--window is for filter"},
+        {o->sizes.count > 0 && o->shapes.count > 0,
+         "--size and --shape exclude each other"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].wrong) {
+            return cli_wrong(&bench_command, "%s", rules[i].sentence);
+        }
+    }
+    return CLI_OK;
+}
+
+static const subject *find_subject(const char *name)
+{
+    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
+        if (strcmp(subjects[i].name, name) == 0) {
+            return &subjects[i];
+        }
+    }
+    return NULL;
+}
+
+/* What is measured: the option's lists, else the environment's one, else the
+ * usual ones. */
+static int choose_settings(benchmark *bench, const char *usual)
+{
+    const bench_options *o = &bench->o;
+    const char *list = getenv("HEADRACE_ACCELERATORS");
+    if (o->accelerators == NULL && list != NULL && list[0] != '\0') {
+        return bench_environment(bench, list, o->memory_limit);
+    }
+    return bench_settings(bench,
+                          o->accelerators != NULL ? o->accelerators : usual,
+                          o->memory_limit);
+}
+
+static int measure(benchmark *bench, const char *name)
+{
+    const subject *s = find_subject(name);
+    if (s == NULL) {
+        return cli_wrong(&bench_command, "there is no benchmark '%s'", name);
+    }
+    int status = check(&bench->o, s);
+    if (status != CLI_OK) {
+        return status;
+    }
+    bench->problems =
+        bench->o.sizes.count > 0 ? bench->o.sizes : bench->o.shapes;
+    if (bench->problems.count == 0 && s->size > 0) {
+        bench->problems.count = 1;
+        bench->problems.list[0] = (cli_shape){{s->size, s->size, s->size}};
+    }
+    if (s->types != NULL && bench_is_default(&bench->o.numbers)) {
+        bench->o.numbers.count = 1; /* f32 */
+    }
+    status = choose_settings(bench, s->lists);
+    if (status == CLI_OK) {
+        status = s->run(bench);
+    }
+    return status == CLI_OK && bench->failed ? CLI_FAILED : status;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *name;
+    benchmark *bench = calloc(1, sizeof *bench);
+    if (bench == NULL) {
+        return cli_fail("out of memory");
+    }
+    bench->o = (bench_options){.repeat = 5,
+                               .memories = {.count = 1},
+                               .grid = {.residual = -1},
+                               .numbers = bench_default_numbers};
+    int status = cli_parse(&bench_command, argc, argv, &bench->o, &name);
+    if (status == CLI_OK) {
+        status = measure(bench, name);
+    }
+    free(bench);
+    return status;
+}
+
+const cli_command bench_command = {
+    .name = "bench",
+    .usage = "matmul|kernels|filter|grid [options]\n"
+             "       headrace bench dialect|copies [...] [--help]",
+    .details =
+        "Multiplies random matrices on each list of accelerators, each time "
+        "with\n"
+        "a new context, beside other libraries: the CBLAS that Headrace "
+        "itself\n"
+        "uses, called directly; OpenBLAS with its fastest core type here; "
+        "cuBLASXt\n"
+        "with its best block dimension (the last two in processes of their "
+        "own).\n"
+        "Prints the first run, the best and the median of the others, bytes "
+        "moved\n"
+        "over the fewest possible, what the plan foresaw, the speed relative "
+        "to "
+        "the\n"
+        "machine's limits, measured in the same run, and relative to the "
+        "peers.\n"
+        "Results are verified. Lists of the host alone run in turns.\n"
+        "kernels: six ways to write a product as a kernel, in float, on each\n"
+        "accelerator of each list (host; --size 1024), beside the library's "
+        "rate.\n"
+        "filter: the weighted average over windows (host;2xhost; --size "
+        "2000),\n"
+        "by each method, on a list's first accelerator, on all from one "
+        "thread,\n"
+        "with a thread for each, and on all with the picture there already,\n"
+        "beside published times.\n"
+        "grid: grids of float step on each list (host;2xhost), beside what "
+        "its\n"
+        "accelerators copy, and the first list: cells and bytes a second, how\n"
+        "much of the exchange of halos takes no time, speed-up and "
+        "efficiency.\n"
+        "dialect: kernels in the dialect beside the same ones written by "
+        "hand.\n"
+        "copies: what copies between arrays carry. Both have options of their "
+        "own.",
+    .examples =
+        "  headrace bench matmul\n"
+        "  headrace bench matmul --size 2048 --types f32 --repeat 9 --json\n"
+        "  headrace bench matmul --size 16384,32768 --types f32,tf32 \\\n"
+        "      --memory pinned --accelerators 'cuda:0;cuda'\n"
+        "  headrace bench filter --size 2000,16384 --accelerators "
+        "'cuda:0;cuda'\n"
+        "  headrace bench grid --workload jacobi,heat --size 512\n"
+        "  headrace bench matmul --shape 20000x500x20000 --from-files \\\n"
+        "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
+    .options = table,
+    .operands = 1,
+    .operand_names =
+        "1 word, what to measure (matmul, kernels, filter or grid)",
+    .run = run,
+};
+
+/* Those with options of their own are told by the first word. */
+static int dispatch(int argc, char **argv)
+{
+    const char *first = argc > 1 ? argv[1] : "";
+    if (argc == 3 && strcmp(first, "peer") == 0) {
+        return bench_be_peer(argv[2]);
+    }
+    const bool dialect = strcmp(first, "dialect") == 0;
+    if (dialect || strcmp(first, "copies") == 0) {
+        return cli_start(dialect ? &bench_dialect : &bench_copies, argc - 2,
+                         argv + 2);
+    }
+    return cli_start(&bench_command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    cli_signals_init();
+    return cli_finish(dispatch(argc, argv));
+}

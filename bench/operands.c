@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/operands.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console/random.h"
+
+enum { ALIGNMENT = 4096 };
+
+/* ---- memory */
+
+static void *allocate_ordinary(void *data, size_t bytes)
+{
+    void *memory = NULL;
+    (void)data;
+    return posix_memalign(&memory, ALIGNMENT, bytes) == 0 ? memory : NULL;
+}
+
+static void release_ordinary(void *data, void *memory)
+{
+    (void)data;
+    free(memory);
+}
+
+static void *allocate_pinned(void *data, size_t bytes)
+{
+    void *memory = NULL;
+    return hr_allocate_pinned(data, bytes, &memory) == HR_OK ? memory : NULL;
+}
+
+static void release_pinned(void *data, void *memory)
+{
+    hr_free_pinned(data, memory);
+}
+
+static bench_memory memory_of(const bench_operands_wish *wish)
+{
+    const bench_memory ordinary = {allocate_ordinary, release_ordinary, NULL};
+    const bench_memory pinned = {allocate_pinned, release_pinned, wish->pinned};
+    return wish->memory != NULL   ? *wish->memory
+           : wish->pinned != NULL ? pinned
+                                  : ordinary;
+}
+
+/* ---- operands */
+
+static bool allocate(const bench_memory *memory, hr_matrix *m, hr_type type,
+                     int64_t rows, int64_t cols, uint64_t seed)
+{
+    size_t bytes = (size_t)rows * (size_t)cols * hr_type_size(type);
+    void *data = memory->allocate(memory->data, bytes);
+    *m = hr_matrix_row_major(data, type, rows, cols, 0);
+    return data != NULL && cli_random_fill(*m, seed, NULL);
+}
+
+bool bench_operands_create(bench_operands *operands,
+                           const bench_operands_wish *wish)
+{
+    bench_operands o;
+    memset(&o, 0, sizeof o);
+    o.memory = memory_of(wish);
+    if (!allocate(&o.memory, &o.a, wish->type, wish->m, wish->k, 1) ||
+        !allocate(&o.memory, &o.b, wish->type, wish->k, wish->n, 2) ||
+        !allocate(&o.memory, &o.c, wish->c_type, wish->m, wish->n, 3)) {
+        bench_operands_free(&o);
+        return false;
+    }
+    *operands = o;
+    return true;
+}
+
+bool bench_operands_keep(bench_operands *o, const bench_operands_wish *wish)
+{
+    const bench_memory memory = memory_of(wish);
+    if (o->a.data != NULL && o->a.type == wish->type && o->c.rows == wish->m &&
+        o->c.cols == wish->n && o->a.cols == wish->k &&
+        o->memory.allocate == memory.allocate) {
+        return true;
+    }
+    bench_operands_free(o);
+    return bench_operands_create(o, wish);
+}
+
+bool bench_operands_spoil(bench_operands *operands)
+{
+    return cli_random_fill(operands->c, 4, NULL);
+}
+
+void bench_operands_free(bench_operands *operands)
+{
+    void *const all[] = {operands->a.data, operands->b.data, operands->c.data};
+    for (int i = 0; i < 3 && operands->memory.release != NULL; i++) {
+        operands->memory.release(operands->memory.data, all[i]);
+    }
+    memset(operands, 0, sizeof *operands);
+}
+
+/* ---- what a product is off by */
+
+/* Number `part` (0: real) of an element. */
+static double number(const hr_matrix *m, int64_t at, int part)
+{
+    const bool complex = m->type == HR_C32 || m->type == HR_C64;
+    const bool wide = m->type == HR_F64 || m->type == HR_C64;
+    const int64_t i = complex ? 2 * at + part : at;
+    if (part == 1 && !complex) {
+        return 0.0;
+    }
+    return wide ? ((const double *)m->data)[i]
+                : (double)((const float *)m->data)[i];
+}
+
+static double element_error(const hr_matrix *a, const hr_matrix *b,
+                            const hr_matrix *c, int64_t at)
+{
+    const int64_t row = at / c->cols, col = at % c->cols;
+    double re = 0.0, im = 0.0, size = 0.0;
+    for (int64_t l = 0; l < a->cols; l++) {
+        const int64_t i = row * a->cols + l, j = l * b->cols + col;
+        const double ar = number(a, i, 0), ai = number(a, i, 1);
+        const double br = number(b, j, 0), bi = number(b, j, 1);
+        re += ar * br - ai * bi;
+        im += ar * bi + ai * br;
+        size += hypot(ar, ai) * hypot(br, bi);
+    }
+    const double off = hypot(number(c, at, 0) - re, number(c, at, 1) - im);
+    return off == 0.0 ? 0.0 : off / size;
+}
+
+double bench_product_error(hr_matrix a, hr_matrix b, hr_matrix c,
+                           int64_t samples)
+{
+    const int64_t all = c.rows * c.cols;
+    const int64_t step = all > samples ? all / samples | 1 : 1;
+    double worst = 0.0;
+    for (int64_t at = 0; at < all; at += step) {
+        const double error = element_error(&a, &b, &c, at);
+        if (!isfinite(error)) {
+            return INFINITY;
+        }
+        worst = fmax(worst, error);
+    }
+    return worst;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/values.h"
+
+#include <string.h>
+
+static const bench_number numbers[BENCH_NUMBERS_MAX] = {
+    {"f32", HR_F32, HR_F32, HR_COMPUTE_NATIVE},
+    {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE},
+    {"c32", HR_C32, HR_C32, HR_COMPUTE_NATIVE},
+    {"c64", HR_C64, HR_C64, HR_COMPUTE_NATIVE},
+    {"f16", HR_F16, HR_F32, HR_COMPUTE_NATIVE},
+    {"bf16", HR_BF16, HR_F32, HR_COMPUTE_NATIVE},
+    {"i8", HR_I8, HR_I32, HR_COMPUTE_NATIVE},
+    {"tf32", HR_F32, HR_F32, HR_COMPUTE_TF32},
+};
+
+const bench_numbers bench_default_numbers = {
+    {{"f32", HR_F32, HR_F32, HR_COMPUTE_NATIVE},
+     {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE}},
+    2};
+
+bool bench_is_default(const bench_numbers *n)
+{
+    bool same = n->count == bench_default_numbers.count;
+    for (int i = 0; i < n->count && same; i++) {
+        same = strcmp(n->list[i].name, bench_default_numbers.list[i].name) == 0;
+    }
+    return same;
+}
+
+#define NUMBERS "f32 f64 c32 c64 f16 bf16 i8 tf32"
+
+static bool take_number(const char *word, void *field)
+{
+    bench_numbers *list = field;
+    const int found = cli_find_name(word, NUMBERS);
+    if (found < 0 || list->count == BENCH_NUMBERS_MAX) {
+        return false;
+    }
+    list->list[list->count++] = numbers[found];
+    return true;
+}
+
+static bool take_size(const char *word, void *field)
+{
+    bench_problems *list = field;
+    int64_t size;
+    if (list->count == BENCH_PROBLEMS_MAX || !cli_count.take(word, &size) ||
+        size > 1 << 19) {
+        return false;
+    }
+    list->list[list->count++] = (cli_shape){{size, size, size}};
+    return true;
+}
+
+static bool take_shape(const char *word, void *field)
+{
+    bench_problems *list = field;
+    return list->count < BENCH_PROBLEMS_MAX &&
+           cli_shape3.take(word, &list->list[list->count++]);
+}
+
+static bool take_memory(const char *word, void *field)
+{
+    bench_memories *list = field;
+    const int found = cli_find_name(word, "ordinary pinned");
+    if (list->count == 2 || found < 0) {
+        return false;
+    }
+    list->pinned[list->count++] = found == 1;
+    return true;
+}
+
+static bool take_peer(const char *word, void *field)
+{
+    bench_peers_wish *wish = field;
+    const int found = cli_find_name(word, "cblas openblas cublasxt none");
+    wish->given = true;
+    wish->who |= found >= 0 && found < 3 ? 1u << found : 0; /* BENCH_WITH_ */
+    return found >= 0;
+}
+
+static bool take_repeats(const char *text, void *field)
+{
+    return cli_count.take(text, field) && *(int64_t *)field <= 10000;
+}
+
+static bool take_period(const char *text, void *field)
+{
+    uint64_t period;
+    if (!cli_seed.take(text, &period) || period > 1000000000) {
+        return false;
+    }
+    *(int64_t *)field = (int64_t)period;
+    return true;
+}
+
+static bool take_steps(const char *text, void *field)
+{
+    return take_period(text, field) && *(int64_t *)field > 0;
+}
+
+const cli_kind bench_number_list = {
+    .take = take_number,
+    .wants = "a list of types such as f32,tf32 (" NUMBERS ")",
+    .list_bytes = sizeof(bench_numbers)};
+const cli_kind bench_sizes = {.take = take_size,
+                              .wants =
+                                  "up to 32 whole numbers from 1 to 524288",
+                              .list_bytes = sizeof(bench_problems)};
+const cli_kind bench_shapes = {.take = take_shape,
+                               .wants = "up to 32 shapes such as 4096x512x1000",
+                               .list_bytes = sizeof(bench_problems)};
+const cli_kind bench_memory_list = {
+    .take = take_memory,
+    .wants = "ordinary, pinned or both, with a comma",
+    .list_bytes = sizeof(bench_memories)};
+const cli_kind bench_peers_list = {
+    .take = take_peer,
+    .wants = "a list of cblas, openblas and cublasxt, or none",
+    .list_bytes = sizeof(bench_peers_wish)};
+const cli_kind bench_repeats = {.take = take_repeats,
+                                .wants = "a whole number from 1 to 10000"};
+const cli_kind bench_steps = {.take = take_steps,
+                              .wants = "a whole number from 1 to 10^9"};
+const cli_kind bench_period = {.take = take_period,
+                               .wants = "a whole number up to 10^9"};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* What headrace bench grid steps, beside plain C on a small grid. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/workloads/grid.h"
+#include "console/context.h"
+#include "console/output.h"
+#include "console/random.h"
+
+/* TIMES time steps, of any workload. */
+enum { TIMES = 16 };
+
+typedef struct sample {
+    hr_extent extent;
+    int64_t cells;
+    float *start, *fields[BENCH_GRID_FIELDS_MAX], *seen;
+} sample;
+
+static float at(const sample *s, const float *field, int64_t i, int64_t j,
+                int64_t k)
+{
+    const int64_t index[] = {i, j, k};
+    int64_t number = 0;
+    for (uint32_t d = 0; d < s->extent.rank; d++) {
+        if (index[d] < 0 || index[d] >= s->extent.size[d]) {
+            return bench_grid_edge;
+        }
+        number = number * s->extent.size[d] + index[d];
+    }
+    return field[number];
+}
+
+static float jacobi_of(const sample *s, const float *f, int64_t i, int64_t j)
+{
+    return 0.25f * (at(s, f, i - 1, j, 0) + at(s, f, i + 1, j, 0) +
+                    at(s, f, i, j - 1, 0) + at(s, f, i, j + 1, 0));
+}
+
+static float heat_of(const sample *s, const float *f, int64_t i, int64_t j,
+                     int64_t k)
+{
+    const float mid = at(s, f, i, j, k);
+    return mid +
+           bench_heat_rate * (at(s, f, i - 1, j, k) + at(s, f, i + 1, j, k) +
+                              (at(s, f, i, j - 1, k) + at(s, f, i, j + 1, k) +
+                               at(s, f, i, j, k - 1) + at(s, f, i, j, k + 1)) -
+                              6.0f * mid);
+}
+
+static void step_plainly(sample *s)
+{
+    const int64_t cols = s->extent.size[1];
+    const int64_t depth = s->extent.rank == 3 ? s->extent.size[2] : 1;
+    const float *now = s->fields[0];
+    for (int64_t n = 0; n < s->cells; n++) {
+        const int64_t i = n / depth / cols, j = n / depth % cols, k = n % depth;
+        s->fields[1][n] = s->extent.rank == 2 ? jacobi_of(s, now, i, j)
+                                              : heat_of(s, now, i, j, k);
+    }
+    float *old = s->fields[0];
+    s->fields[0] = s->fields[1];
+    s->fields[1] = old;
+}
+
+static void wave_plainly(sample *s)
+{
+    const int64_t rows = s->extent.size[0], cols = s->extent.size[1];
+    float *ez = s->fields[0], *hx = s->fields[1], *hy = s->fields[2];
+    for (int64_t n = 0; n < s->cells; n++) {
+        const float right = n % cols + 1 < cols ? ez[n + 1] : 0.0f;
+        const float below = n / cols + 1 < rows ? ez[n + cols] : 0.0f;
+        hx[n] -= bench_courant * (right - ez[n]);
+        hy[n] += bench_courant * (below - ez[n]);
+    }
+    for (int64_t n = 0; n < s->cells; n++) {
+        const float above = n >= cols ? hy[n - cols] : 0.0f;
+        const float left = n % cols > 0 ? hx[n - 1] : 0.0f;
+        ez[n] += bench_courant * (hy[n] - above - (hx[n] - left));
+    }
+}
+
+/* Cells of the first field to seen. */
+static hr_status step_grid(hr_context *context, bench_grids *g, const sample *s)
+{
+    hr_status status = bench_grids_create(g, 0, context, s->extent, NULL);
+    for (uint32_t f = 0; f < g->work->unknown && status == HR_OK; f++) {
+        status = hr_grid_scatter(g->grids[0], f, s->start);
+    }
+    if (status == HR_OK) {
+        status = bench_grids_advance(g, TIMES / g->work->times);
+    }
+    return status == HR_OK ? hr_grid_gather(g->grids[0], 0, s->seen) : status;
+}
+
+/* Values stay below 8, and compilers may round or not round each of at most 10
+ * operations of a step. Jacobi's steps have no choice: exact. */
+static int compare(const sample *s, const bench_workload *work)
+{
+    const float most =
+        work->residual ? 0.0f : (float)TIMES * 10 * 4 * FLT_EPSILON;
+    for (int64_t n = 0; n < s->cells; n++) {
+        const float want = s->fields[0][n];
+        if (!(fabsf(s->seen[n] - want) <= most)) {
+            return cli_fail("%s: cell %lld of a small grid is %.9g, not %.9g",
+                            work->name, (long long)n, (double)s->seen[n],
+                            (double)want);
+        }
+    }
+    return CLI_OK;
+}
+
+static int run(hr_context *context, bench_grids *g, sample *s)
+{
+    const size_t bytes = (size_t)s->cells * sizeof(float);
+    const hr_matrix all = hr_matrix_row_major(s->start, HR_F32, 1, s->cells, 0);
+    if (!cli_random_fill(all, 2, NULL)) {
+        return cli_failed_call();
+    }
+    for (uint32_t f = 0; f < g->work->unknown; f++) {
+        memcpy(s->fields[f], s->start, bytes);
+    }
+    for (int n = 0; n < TIMES; n++) {
+        if (g->work->unknown > 1) {
+            wave_plainly(s);
+        } else {
+            step_plainly(s);
+        }
+    }
+    return step_grid(context, g, s) == HR_OK ? compare(s, g->work)
+                                             : cli_failed_call();
+}
+
+int bench_grid_check(hr_context *context, const bench_workload *work,
+                     const bench_grid_form *form)
+{
+    bench_grids g = {.work = work, .form = form};
+    sample s = {.extent = work->rank == 3 ? hr_extent3(37, 21, 67)
+                                          : hr_extent2(131, 259)};
+    s.cells = hr_extent_count(s.extent);
+    const size_t bytes = (size_t)s.cells * sizeof(float);
+    bool room = bench_grids_open(&g, 1);
+    s.start = malloc(bytes);
+    s.seen = malloc(bytes);
+    for (int f = 0; f < BENCH_GRID_FIELDS_MAX; f++) {
+        s.fields[f] = malloc(bytes);
+        room = room && s.fields[f] != NULL;
+    }
+    room = room && s.start != NULL && s.seen != NULL;
+    int status = room ? run(context, &g, &s) : cli_fail("out of memory");
+    bench_grids_close(&g);
+    for (int f = 0; f < BENCH_GRID_FIELDS_MAX; f++) {
+        free(s.fields[f]);
+    }
+    free(s.start);
+    free(s.seen);
+    return status;
+}

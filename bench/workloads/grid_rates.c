@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* What accelerators copy within their memory, and to each other. */
+#include <stdlib.h>
+
+#include "bench/measure.h"
+#include "bench/workloads/grid.h"
+#include "console/context.h"
+#include "console/output.h"
+#include "console/random.h"
+#include "console/text.h"
+
+enum {
+    ROUNDS = 3,         /* of which the best counts */
+    MOST_IN_A_ROW = 500 /* copies of a round */
+};
+
+/* So long is a round at least, so that its start and end do not count. */
+static const double round_seconds = 0.02;
+
+/* From one accelerator to another, or within one. The array that is copied has
+ * values, or nothing would be. */
+typedef struct link {
+    hr_queue *queues[2];
+    hr_array *from, *to;
+} link;
+
+static void close_links(link *links, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && links != NULL; i++) {
+        hr_array_destroy(links[i].from);
+        hr_array_destroy(links[i].to);
+        hr_queue_destroy(links[i].queues[0]);
+        hr_queue_destroy(links[i].queues[1]);
+    }
+    free(links);
+}
+
+static hr_status open_link(hr_context *context, link *l, const uint32_t *ends,
+                           hr_array *values)
+{
+    const hr_extent extent = hr_array_extent(values);
+    hr_status status = hr_queue_create(context, ends[0], &l->queues[0]);
+    if (status == HR_OK) {
+        status = hr_queue_create(context, ends[1], &l->queues[1]);
+    }
+    if (status == HR_OK) {
+        status = hr_array_create(l->queues[0], 1, extent, &l->from);
+    }
+    if (status == HR_OK) {
+        status = hr_array_create(l->queues[1], 1, extent, &l->to);
+    }
+    return status == HR_OK ? hr_copy(hr_view_of(values), hr_view_of(l->from))
+                           : status;
+}
+
+/* Copy over all links side by side, so often. */
+static hr_status copy(const link *links, uint32_t count, int64_t times,
+                      double *seconds)
+{
+    hr_status status = HR_OK;
+    const double begin = cli_clock();
+    for (int64_t n = 0; n < times && status == HR_OK; n++) {
+        for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+            status = hr_copy_async(hr_view_of(links[i].from),
+                                   hr_view_of(links[i].to), NULL);
+        }
+    }
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        status = hr_synchronize(hr_view_of(links[i].to));
+    }
+    *seconds = cli_clock() - begin;
+    return status;
+}
+
+static int64_t copies_in(double seconds)
+{
+    const double times = 1.0 + round_seconds / seconds;
+    return times < MOST_IN_A_ROW ? (int64_t)times : MOST_IN_A_ROW;
+}
+
+/* The best time of a copy over all links, after some that tell how many are
+ * enough: the first is slow, the second is not. */
+static hr_status measure_links(const link *links, uint32_t count, double *best)
+{
+    int64_t times = 1;
+    double seconds = 0.0, once = 0.0;
+    hr_status status = copy(links, count, 1, &seconds);
+    if (status == HR_OK) {
+        status = copy(links, count, 1, &seconds);
+        times = copies_in(seconds);
+    }
+    for (int n = 0; n < ROUNDS && status == HR_OK; n++) {
+        status = copy(links, count, times, &seconds);
+        seconds /= (double)times;
+        bench_note(n + 1, seconds, &once, best);
+    }
+    return status;
+}
+
+/* For copies of `bytes` bytes between the accelerators of ends. */
+static int measure(hr_context *context, const uint32_t (*ends)[2],
+                   uint32_t count, uint64_t bytes, double *best)
+{
+    const int64_t floats = (int64_t)(bytes / sizeof(float)) + 1;
+    float *data = calloc((size_t)floats, sizeof(float));
+    link *links = calloc(count, sizeof *links);
+    hr_array *values = NULL;
+    if (data == NULL || links == NULL) {
+        free(data);
+        free(links);
+        return cli_fail("out of memory");
+    }
+    const bool filled = cli_random_fill(
+        hr_matrix_row_major(data, HR_F32, 1, floats, 0), 3, NULL);
+    hr_status status =
+        hr_array_wrap(context, data, 1, hr_extent1((int64_t)bytes), 0, &values);
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        status = open_link(context, &links[i], ends[i], values);
+    }
+    if (status == HR_OK) {
+        status = measure_links(links, count, best);
+    }
+    const int exit_status =
+        status == HR_OK && filled ? CLI_OK : cli_failed_call();
+    close_links(links, count);
+    hr_array_destroy(values);
+    free(data);
+    return exit_status;
+}
+
+int bench_grid_copy_rate(hr_context *context, uint64_t bytes, double *rate)
+{
+    const uint32_t count = hr_accelerator_count(context);
+    uint32_t(*ends)[2] = calloc(count, sizeof *ends);
+    double seconds = 0.0;
+    int status = ends != NULL ? CLI_OK : cli_fail("out of memory");
+    for (uint32_t i = 0; i < count && status == CLI_OK; i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        ends[i][0] = ends[i][1] = i;
+        if (hr_accelerator_describe(context, i, &info) == HR_OK &&
+            !info.in_place && info.memory_limit / 4 < bytes) {
+            bytes = info.memory_limit / 4;
+        }
+    }
+    if (status == CLI_OK) {
+        status = measure(context, (const uint32_t(*)[2])ends, count, bytes,
+                         &seconds);
+    }
+    free(ends);
+    *rate = seconds > 0.0 ? 2.0 * (double)bytes * count / seconds : 0.0;
+    return status;
+}
+
+int bench_grid_exchange(hr_context *context, const hr_band *bands,
+                        uint32_t count, uint64_t bytes, double *seconds)
+{
+    uint32_t(*ends)[2] = calloc(2 * (size_t)count, sizeof *ends);
+    if (ends == NULL) {
+        return cli_fail("out of memory");
+    }
+    for (uint32_t b = 0; b + 1 < count; b++) {
+        ends[2 * b][0] = ends[2 * b + 1][1] = bands[b].accelerator;
+        ends[2 * b][1] = ends[2 * b + 1][0] = bands[b + 1].accelerator;
+    }
+    const int status = measure(context, (const uint32_t(*)[2])ends,
+                               2 * (count - 1), bytes, seconds);
+    free(ends);
+    return status;
+}

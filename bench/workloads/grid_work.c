@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* The workloads of headrace bench grid, and grids that step them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/workloads/grid.h"
+
+extern const hr_kernel jacobi, jacobi2, jacobi4, jacobi8, heat7, fdtd_h, fdtd_e;
+
+const float bench_heat_rate = 0.1f, bench_courant = 0.5f,
+            bench_grid_edge = 0.25f;
+
+/* Tiles and steps that were the fastest where measured: items of GPUs go down
+ * columns, those of processors along rows. */
+static const bench_grid_form cells = {{0}, {0}}, columns = {{1, 256}, {16, 1}},
+                             lines = {{1, 2, 64}, {16, 4, 1}},
+                             blocks = {{1, 128}, {128, 1}},
+                             long_blocks = {{1, 128}, {256, 1}},
+                             wide_blocks = {{1, 256}, {64, 1}};
+
+static const bench_workload workloads[] = {
+    {"jacobi", 2, 1, 2, 1, true, &columns, &cells, 16384, 2048},
+    {"jacobi2", 2, 2, 2, 1, true, &blocks, &wide_blocks, 16384, 2048},
+    {"jacobi4", 2, 4, 2, 1, true, &blocks, &wide_blocks, 16384, 2048},
+    {"jacobi8", 2, 8, 2, 1, true, &long_blocks, &wide_blocks, 16384, 2048},
+    {"heat", 3, 1, 2, 1, false, &lines, &cells, 1024, 256},
+    {"fdtd", 2, 1, 3, 3, false, &cells, &cells, 16384, 2048},
+};
+
+const bench_workloads bench_default_workloads = {
+    {&workloads[0], &workloads[3], &workloads[4], &workloads[5]}, 4};
+
+static bool take_workload(const char *word, void *field)
+{
+    bench_workloads *list = field;
+    for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++) {
+        if (strcmp(workloads[i].name, word) == 0 &&
+            list->count < BENCH_WORKLOADS_MAX) {
+            list->list[list->count++] = &workloads[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+const cli_kind bench_workload_list = {
+    .take = take_workload,
+    .wants = "a list of up to 8 of jacobi, jacobi2, jacobi4, jacobi8, heat and "
+             "fdtd",
+    .list_bytes = sizeof(bench_workloads)};
+
+/* ---- fields and stages */
+
+/* Halos are what kernels read, and no more, or more would be exchanged. */
+static void make_fields(const bench_workload *w, hr_field *fields)
+{
+    if (w->unknown == 1) {
+        fields[0] = fields[1] = hr_field_of(
+            sizeof(float), w->times, HR_BOUNDARY_CONSTANT, &bench_grid_edge);
+        return;
+    }
+    for (uint32_t f = 0; f < w->fields; f++) {
+        fields[f] = hr_field_of(sizeof(float), 0, HR_BOUNDARY_CONSTANT, NULL);
+    }
+    fields[0].after[0].halo = fields[0].after[1].halo = 1; /* ez */
+    fields[1].before[1].halo = 1;                          /* hx */
+    fields[2].before[0].halo = 1;                          /* hy */
+}
+
+static hr_stage stage_of(const bench_grids *g, const hr_kernel *kernel,
+                         const hr_argument *arguments)
+{
+    hr_stage stage = hr_stage_of(kernel, arguments, kernel->parameter_count);
+    stage.tile.rank = g->form->tile[0] > 0 ? g->work->rank : 0;
+    memcpy(stage.tile.size, g->form->tile, sizeof g->form->tile);
+    memcpy(stage.step, g->form->step, sizeof g->form->step);
+    return stage;
+}
+
+static hr_status step_waves(const bench_grids *g, hr_grid *grid, int64_t steps)
+{
+    const hr_argument courant = hr_value(&bench_courant, sizeof bench_courant);
+    const hr_argument magnetic[] = {hr_field_in(0), hr_field_inout(1),
+                                    hr_field_inout(2), courant};
+    const hr_argument electric[] = {hr_field_in(1), hr_field_in(2),
+                                    hr_field_inout(0), courant};
+    const hr_stage stages[] = {stage_of(g, &fdtd_h, magnetic),
+                               stage_of(g, &fdtd_e, electric)};
+    return hr_grid_step(grid, stages, 2, steps);
+}
+
+static hr_status step(const bench_grids *g, hr_grid *grid, int64_t steps)
+{
+    static const hr_kernel *const jacobis[] = {
+        [1] = &jacobi, [2] = &jacobi2, [4] = &jacobi4, [8] = &jacobi8};
+    if (g->work->unknown > 1) {
+        return step_waves(g, grid, steps);
+    }
+    const hr_kernel *kernel =
+        g->work->rank == 3 ? &heat7 : jacobis[g->work->times];
+    const hr_argument arguments[] = {
+        hr_field_in(0), hr_field_out(1),
+        hr_value(&bench_heat_rate, sizeof bench_heat_rate)};
+    const hr_stage stages[] = {stage_of(g, kernel, arguments),
+                               hr_stage_swap(0, 1)};
+    return hr_grid_step(grid, stages, 2, steps);
+}
+
+/* ---- grids */
+
+bool bench_grids_open(bench_grids *g, uint32_t count)
+{
+    g->count = count;
+    g->grids = calloc(count, sizeof(hr_grid *));
+    g->reducing = calloc(count, sizeof(hr_reducing *));
+    return g->grids != NULL && g->reducing != NULL;
+}
+
+void bench_grids_close(bench_grids *g)
+{
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (g->reducing != NULL && g->reducing[i] != NULL &&
+            hr_grid_reduced(g->reducing[i], NULL) != HR_OK) {
+            g->residual = 0.0; /* what failed has been told */
+        }
+        if (g->grids != NULL) {
+            hr_grid_destroy(g->grids[i]);
+        }
+    }
+    free(g->grids);
+    free(g->reducing);
+    g->grids = NULL;
+    g->reducing = NULL;
+    g->count = 0;
+}
+
+hr_status bench_grids_create(bench_grids *g, uint32_t i, hr_context *context,
+                             hr_extent extent, const hr_grid_options *options)
+{
+    hr_field fields[BENCH_GRID_FIELDS_MAX];
+    make_fields(g->work, fields);
+    return hr_grid_create(context, extent, fields, g->work->fields, options,
+                          &g->grids[i]);
+}
+
+hr_status bench_grids_load(const bench_grids *g, uint32_t i, hr_extent extent,
+                           hr_array *data)
+{
+    const int64_t zero[HR_MOST_RANK] = {0, 0, 0};
+    const int64_t rows = extent.size[0];
+    hr_extent block = hr_array_extent(data);
+    hr_view from;
+    hr_status status = HR_OK;
+    for (int64_t first = 0; first < rows && status == HR_OK;
+         first += block.size[0]) {
+        const int64_t origin[HR_MOST_RANK] = {first, 0, 0};
+        if (rows - first < block.size[0]) {
+            block.size[0] = rows - first;
+        }
+        status = hr_view_section(hr_view_of(data), zero, block, &from);
+        for (uint32_t f = 0; f < g->work->unknown && status == HR_OK; f++) {
+            status = hr_grid_write(g->grids[i], f, origin, from);
+        }
+    }
+    return status == HR_OK ? hr_grid_finish(g->grids[i]) : status;
+}
+
+/* ---- steps */
+
+/* The residual that is under way is there. */
+static hr_status collect(bench_grids *g, uint32_t i)
+{
+    hr_reducing *reducing = g->reducing[i];
+    g->reducing[i] = NULL;
+    return reducing != NULL ? hr_grid_reduced(reducing, &g->residual) : HR_OK;
+}
+
+static hr_status reduce(bench_grids *g, uint32_t i)
+{
+    hr_reducing *next = NULL;
+    hr_status status =
+        hr_grid_reduce(g->grids[i], HR_REDUCE_DISTANCE, HR_F32, 0, 1, &next);
+    if (status == HR_OK) {
+        status = collect(g, i);
+        g->reducing[i] = next;
+    }
+    return status;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* So many steps of each grid are enqueued in a row, where there are several:
+ * few, so that the last grid soon has its first ones. */
+enum { IN_A_ROW = 8 };
+
+hr_status bench_grids_advance(bench_grids *g, int64_t steps)
+{
+    hr_status status = HR_OK;
+    for (int64_t done = 0; done < steps && status == HR_OK;) {
+        int64_t now =
+            g->count > 1 ? least(IN_A_ROW, steps - done) : steps - done;
+        now = g->period > 0 ? least(now, g->period - done % g->period) : now;
+        done += now;
+        for (uint32_t i = 0; i < g->count && status == HR_OK; i++) {
+            status = step(g, g->grids[i], now);
+        }
+        for (uint32_t i = 0; i < g->count && status == HR_OK; i++) {
+            if (g->period > 0 && done % g->period == 0) {
+                status = reduce(g, i);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < g->count && status == HR_OK; i++) {
+        status = collect(g, i);
+        if (status == HR_OK) {
+            status = hr_grid_finish(g->grids[i]);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace bench kernels: the ways to multiply in kernels/dialect/matmul.c,
+ * side by side with the library of each accelerator. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/measure.h"
+#include "bench/operands.h"
+#include "console/context.h"
+#include "console/json.h"
+#include "console/output.h"
+#include "console/text.h"
+
+extern const hr_kernel subgroup_width, matmul_sequential, matmul_naive,
+    matmul_row_tile, matmul_subgroup, matmul_tiled, matmul_blocked;
+
+enum { ROW = 64 }; /* columns of a row tile */
+
+typedef struct variant {
+    const char *name;
+    const hr_kernel *kernel;
+    int64_t tile[2];           /* items; 0: the library chooses */
+    int64_t own;               /* elements of C of an item, each way; 0: all */
+    size_t memory;             /* bytes of a tile, sized at launch */
+    double shared_a, shared_b; /* how many items share what they read */
+} variant;
+
+enum { VARIANTS = 6, NAIVE = 1 };
+
+static const variant variants[VARIANTS] = {
+    {"sequential", &matmul_sequential, {0, 0}, 0, 0, 1, 1},
+    {"naive", &matmul_naive, {0, 0}, 1, 0, 1, 1},
+    {"row tile", &matmul_row_tile, {1, ROW}, 1, ROW * sizeof(float), ROW, 1},
+    {"sub-group", &matmul_subgroup, {8, 32}, 1, 0, 1, 1},
+    {"tiled", &matmul_tiled, {16, 16}, 1, 0, 16, 16},
+    {"blocked", &matmul_blocked, {16, 16}, 8, 0, 128, 128},
+};
+
+/* One accelerator at work on one problem. */
+typedef struct contest {
+    const benchmark *bench;
+    bench_operands operands;
+    int64_t m, n, k;
+    hr_context *context;
+    hr_queue *queue;
+    hr_array *arrays[3];
+    hr_accelerator_info info;
+    double library;           /* flop/s; 0: not known */
+    double seconds[VARIANTS]; /* 0: not run */
+    int width;                /* of sub-groups */
+    cli_table table;
+} contest;
+
+static double flops(const contest *c)
+{
+    return 2.0 * (double)c->m * (double)c->n * (double)c->k;
+}
+
+/* Items that cover `extent` elements, in whole tiles where an item has some of
+ * them. */
+static int64_t items(int64_t extent, const variant *v)
+{
+    int64_t tile = 16 * v->own;
+    return v->own == 0   ? 1
+           : v->own == 1 ? extent
+                         : (extent + tile - 1) / tile * 16;
+}
+
+/* Run once; seconds by the accelerator's clock. */
+static hr_status run_once(contest *c, const variant *v, double *seconds)
+{
+    const hr_extent tile = hr_extent2(v->tile[0], v->tile[1]);
+    const hr_argument arguments[] = {
+        hr_in(hr_view_of(c->arrays[0])), hr_in(hr_view_of(c->arrays[1])),
+        hr_out(hr_view_of(c->arrays[2])), hr_tile_bytes(v->memory)};
+    hr_event *begun = NULL, *ended = NULL;
+    hr_status status = hr_queue_mark(c->queue, &begun);
+    if (status == HR_OK) {
+        status = hr_launch(
+            c->queue, v->kernel, hr_extent2(items(c->m, v), items(c->n, v)),
+            v->tile[0] > 0 ? &tile : NULL, arguments, v->memory > 0 ? 4 : 3);
+    }
+    if (status == HR_OK) {
+        status = hr_queue_mark(c->queue, &ended);
+    }
+    if (status == HR_OK) {
+        status = hr_event_wait(ended);
+    }
+    if (status == HR_OK) {
+        status = hr_event_elapsed(begun, ended, seconds);
+    }
+    hr_event_destroy(begun);
+    hr_event_destroy(ended);
+    return status;
+}
+
+/* The best of several runs after a first one, whose result is verified. */
+static hr_status measure(contest *c, const variant *v, double *best)
+{
+    const bench_operands *o = &c->operands;
+    hr_verify_report report = {.size = sizeof report};
+    double seconds = 0.0, first = 0.0;
+    hr_status status = run_once(c, v, &seconds);
+    if (status == HR_OK) {
+        status = hr_synchronize(hr_view_of(c->arrays[2]));
+    }
+    if (status == HR_OK) {
+        status = hr_gemm_verify(c->context, hr_real(1), o->a, o->b, hr_real(0),
+                                o->c, o->c, &report);
+    }
+    for (int64_t i = 1; i <= c->bench->o.repeat && status == HR_OK; i++) {
+        status = run_once(c, v, &seconds);
+        bench_note(i, seconds, &first, best);
+    }
+    return status;
+}
+
+/* Bytes that items read from and write to memory; caches may see to some. */
+static double traffic(const contest *c, const variant *v)
+{
+    double sharers = v->kernel == &matmul_subgroup ? c->width : v->shared_a;
+    double reads = (double)c->m * (double)c->n * (double)c->k *
+                   (1 / sharers + 1 / v->shared_b);
+    return sizeof(float) * (reads + (double)c->m * (double)c->n);
+}
+
+static void write_json(const contest *c, const variant *v, double seconds)
+{
+    cli_json json = bench_json_begin("kernels");
+    cli_json_text(&json, "accelerator", c->info.path);
+    cli_json_text(&json, "device", c->info.name);
+    cli_json_text(&json, "kernel", v->name);
+    cli_json_count(&json, "m", (uint64_t)c->m);
+    cli_json_count(&json, "n", (uint64_t)c->n);
+    cli_json_count(&json, "k", (uint64_t)c->k);
+    cli_json_count(&json, "subgroup_width", (uint64_t)c->width);
+    cli_json_number(&json, "min_seconds", seconds);
+    cli_json_number(&json, "gflops", flops(c) / seconds * 1e-9);
+    cli_json_number(&json, "traffic_bytes", traffic(c, v));
+    cli_json_number(&json, "over_naive", c->seconds[NAIVE] / seconds);
+    cli_json_maybe(&json, "of_library", c->library > 0.0,
+                   flops(c) / seconds / c->library);
+    cli_json_bool(&json, "verified", true);
+    cli_json_line(&json);
+}
+
+static void add_row(contest *c, const variant *v, double seconds)
+{
+    cli_table *t = &c->table;
+    cli_table_add(t, "%s", v->name);
+    cli_table_add(t, "%s", cli_seconds_text(seconds).text);
+    cli_table_add(t, "%s", cli_rate_text(flops(c) / seconds).text);
+    cli_table_add(t, "%s", cli_bytes_text((uint64_t)traffic(c, v)).text);
+    cli_table_add(t, "%.2f", c->seconds[NAIVE] / seconds);
+    cli_table_maybe(t, c->library > 0.0, "%.1f %%",
+                    100 * flops(c) / seconds / c->library);
+}
+
+static hr_status find_width(contest *c)
+{
+    const hr_extent one = hr_extent2(1, 1), tile = hr_extent2(8, 32);
+    hr_array *array = NULL;
+    hr_status status =
+        hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0, &array);
+    if (status == HR_OK) {
+        const hr_argument argument = hr_out(hr_view_of(array));
+        status = hr_launch(c->queue, &subgroup_width, one, &tile, &argument, 1);
+    }
+    if (status == HR_OK) {
+        status = hr_synchronize(hr_view_of(array));
+    }
+    hr_array_destroy(array);
+    return status;
+}
+
+/* One item alone is for processors, and for problems that it ends in seconds.
+ */
+static bool is_run(const contest *c, const variant *v)
+{
+    const double most = 2.0 * (1 << 30);
+    return v->own > 0 ||
+           (strncmp(c->info.path, "host", 4) == 0 && flops(c) <= most);
+}
+
+static hr_status contend(contest *c)
+{
+    hr_status status = find_width(c);
+    for (size_t i = 0; i < VARIANTS && status == HR_OK; i++) {
+        if (is_run(c, &variants[i])) {
+            status = measure(c, &variants[i], &c->seconds[i]);
+            if (c->seconds[i] <= 0.0) { /* below the clock's step */
+                c->seconds[i] = 1e-9;
+            }
+        }
+    }
+    if (status == HR_OK && !c->bench->o.json) {
+        cli_table_head(&c->table,
+                       "kernel|best|rate|traffic|over naive|of library");
+    }
+    for (size_t i = 0; i < VARIANTS && status == HR_OK; i++) {
+        if (c->seconds[i] > 0.0 && c->bench->o.json) {
+            write_json(c, &variants[i], c->seconds[i]);
+        } else if (c->seconds[i] > 0.0) {
+            add_row(c, &variants[i], c->seconds[i]);
+        }
+    }
+    return status;
+}
+
+/* The arrays of the operands, and a queue. */
+static hr_status open_contest(contest *c, uint32_t index)
+{
+    const hr_matrix *matrices[] = {&c->operands.a, &c->operands.b,
+                                   &c->operands.c};
+    hr_status status = hr_accelerator_describe(c->context, index, &c->info);
+    if (status == HR_OK) {
+        status = hr_queue_create(c->context, index, &c->queue);
+    }
+    for (int i = 0; i < 3 && status == HR_OK; i++) {
+        status = hr_array_wrap(c->context, matrices[i]->data, sizeof(float),
+                               hr_extent2(matrices[i]->rows, matrices[i]->cols),
+                               0, &c->arrays[i]);
+    }
+    return status;
+}
+
+static int measure_one(const contest *all, uint32_t index)
+{
+    contest c = *all;
+    c.info = (hr_accelerator_info)HR_ACCELERATOR_INFO_INIT;
+    c.table = (cli_table){.align = "lrrrrr"};
+    hr_status status = open_contest(&c, index);
+    if (status == HR_OK) {
+        status = contend(&c);
+    }
+    int exit_status = cli_called(status);
+    if (status == HR_OK && !c.bench->o.json) {
+        printf("%s, %s: f32, %lldx%lld times %lldx%lld\n", c.info.path,
+               c.info.name, (long long)c.m, (long long)c.k, (long long)c.k,
+               (long long)c.n);
+        exit_status = cli_table_print(&c.table);
+    }
+    for (int i = 0; i < 3; i++) {
+        hr_array_destroy(c.arrays[i]);
+    }
+    hr_queue_destroy(c.queue);
+    return exit_status;
+}
+
+static int measure_list(contest *c, const bench_setting *setting)
+{
+    hr_gemm_limits limits = HR_GEMM_LIMITS_INIT;
+    int status = bench_context(setting, &c->context);
+    if (status != CLI_OK) {
+        return status;
+    }
+    c->library = hr_gemm_measure_limits(c->context, HR_F32, HR_F32,
+                                        HR_COMPUTE_NATIVE, &limits) == HR_OK
+                     ? limits.flops / limits.devices
+                     : 0.0;
+    for (uint32_t i = 0;
+         i < hr_accelerator_count(c->context) && status == CLI_OK; i++) {
+        status = measure_one(c, i);
+    }
+    hr_context_destroy(c->context);
+    return status;
+}
+
+int bench_kernels(benchmark *bench)
+{
+    int status = CLI_OK;
+    for (int p = 0; p < bench->problems.count && status == CLI_OK; p++) {
+        const int64_t *extents = bench->problems.list[p].extents;
+        contest c = {
+            .bench = bench, .m = extents[0], .k = extents[1], .n = extents[2]};
+        const bench_operands_wish wish = {
+            .type = HR_F32, .c_type = HR_F32, .m = c.m, .n = c.n, .k = c.k};
+        if (!bench_operands_create(&c.operands, &wish)) {
+            return cli_fail("out of memory");
+        }
+        for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {
+            status = measure_list(&c, &bench->settings[i]);
+            status = status == CLI_OK ? cli_flush() : status;
+        }
+        bench_operands_free(&c.operands);
+    }
+    return status;
+}

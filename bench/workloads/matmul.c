@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/* Running the contestants of each case. */
+#include "bench/workloads/matmul.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/measure.h"
+#include "console/context.h"
+#include "console/signals.h"
+#include "console/text.h"
+
+/* ---- who takes part */
+
+/* Peers: those asked for; else those that the lists are to be compared with. */
+static void find_peers(matmul *x, const bench_peers_wish *wish)
+{
+    unsigned who = wish->given ? wish->who : 0;
+    x->in_turns = true;
+    for (int i = 0; i < x->bench->setting_count; i++) {
+        const bench_setting *setting = &x->bench->settings[i];
+        x->in_turns = x->in_turns && setting->host_only;
+        if (!wish->given && setting->host_only) {
+            who |= BENCH_WITH_CBLAS | BENCH_WITH_OPENBLAS;
+        } else if (!wish->given && setting->gpus[0] != '\0') {
+            who |= BENCH_WITH_CUBLASXT;
+        }
+    }
+    if ((who & BENCH_WITH_CBLAS) != 0) {
+        x->has_cblas = bench_cblas_find_loaded(&x->cblas) ||
+                       bench_cblas_load_openblas(&x->cblas);
+    }
+    if ((who & BENCH_WITH_OPENBLAS) != 0) {
+        x->peer_count = bench_openblas_start(x->peers);
+    }
+    x->has_xt = (who & BENCH_WITH_CUBLASXT) != 0 && bench_xt_start(&x->xt);
+}
+
+/* A context that pinned memory comes from, all the time: of the list with the
+ * first GPU of CUDA, if there is one, else of the first. It computes nothing,
+ * so it holds nothing of the GPU's memory. */
+static int open_keeper(matmul *x)
+{
+    const bench_setting *from = NULL;
+    bool wanted = false;
+    for (int i = 0; i < x->options->memories.count; i++) {
+        wanted = wanted || x->options->memories.pinned[i];
+    }
+    for (int i = 0; i < x->bench->setting_count; i++) {
+        const bench_setting *s = &x->bench->settings[i];
+        if (from == NULL || (strstr(from->list, "cuda") == NULL &&
+                             strstr(s->list, "cuda") != NULL)) {
+            from = s;
+        }
+    }
+    return wanted ? bench_context(from, &x->keeper) : CLI_OK;
+}
+
+/* Let the threads of the contestant before, in this process or another, stop
+ * spinning in wait for more: OpenBLAS's do so for about 0.1 s. */
+static void rest(void)
+{
+    struct timespec pause = {0, 200000000L};
+    nanosleep(&pause, NULL);
+}
+
+/* Whether CBLAS and its kin have a word for the case. */
+static bool is_plain(const matmul *x)
+{
+    return x->number.compute == HR_COMPUTE_NATIVE && x->number.type <= HR_C64;
+}
+
+/* The peer that is fastest at this type, by a short contest. */
+static bench_peer *find_best(matmul *x)
+{
+    enum { SIZE = 1536, TRIES = 4 };
+    const int64_t mnk[] = {x->m < SIZE ? x->m : SIZE, x->n < SIZE ? x->n : SIZE,
+                           x->k < SIZE ? x->k : SIZE};
+    bench_peer *best = NULL;
+    double best_seconds = 0.0;
+    for (int i = 0; i < x->peer_count; i++) {
+        double least = 0.0, seconds;
+        for (int t = 0; t < TRIES; t++) {
+            if (bench_openblas_run(&x->peers[i], x->number.type, mnk,
+                                   &seconds) &&
+                (least <= 0.0 || seconds < least)) {
+                least = seconds;
+            }
+        }
+        rest();
+        if (least > 0.0 && (best == NULL || least < best_seconds)) {
+            best = &x->peers[i];
+            best_seconds = least;
+        }
+    }
+    return best;
+}
+
+static matmul_entry *add_entry(matmul *x, matmul_kind kind, const char *name,
+                               const char *suffix, const bench_setting *setting)
+{
+    matmul_entry *entry = &x->entries[x->entry_count++];
+    *entry = (matmul_entry){.kind = kind,
+                            .report = HR_GEMM_REPORT_INIT,
+                            .limits = HR_GEMM_LIMITS_INIT,
+                            .setting = setting};
+    snprintf(entry->name, sizeof entry->name, "%s%s", name, suffix);
+    return entry;
+}
+
+static void add_host_peers(matmul *x)
+{
+    if (x->has_cblas && is_plain(x) &&
+        bench_cblas_offers(&x->cblas, x->number.type, x->m, x->n, x->k)) {
+        add_entry(x, MATMUL_CBLAS, "cblas ", x->cblas.name, NULL);
+    }
+    bench_peer *best = is_plain(x) ? find_best(x) : NULL;
+    if (best != NULL) {
+        add_entry(x, MATMUL_OPENBLAS, "OpenBLAS ", best->name, NULL)->peer =
+            best;
+    }
+}
+
+static void add_xt(matmul *x, const bench_setting *setting)
+{
+    if (!x->has_xt || setting->gpus[0] == '\0') {
+        return;
+    }
+    matmul_entry *entry =
+        add_entry(x, MATMUL_CUBLASXT, "cuBLASXt on ", setting->name, setting);
+    if (!is_plain(x)) {
+        snprintf(entry->note, sizeof entry->note, "not offered");
+    }
+}
+
+static void add_setting(matmul *x, const bench_setting *setting)
+{
+    const char *name = setting->name;
+    add_entry(x, MATMUL_HEADRACE, name, "", setting);
+    if (x->options->from_files) {
+        add_entry(x, MATMUL_COLD, name, ", cold files", setting);
+        add_entry(x, MATMUL_WARM, name, ", warm files", setting);
+    }
+}
+
+static void add_entries(matmul *x)
+{
+    x->entry_count = 0;
+    add_host_peers(x);
+    for (int i = 0; i < x->bench->setting_count; i++) {
+        add_xt(x, &x->bench->settings[i]);
+    }
+    for (int i = 0; i < x->bench->setting_count; i++) {
+        add_setting(x, &x->bench->settings[i]);
+    }
+}
+
+static bool allocate(matmul *x)
+{
+    for (int i = 0; i < x->entry_count; i++) {
+        matmul_entry *entry = &x->entries[i];
+        uint32_t count = entry->setting != NULL ? entry->setting->count : 1;
+        entry->seconds =
+            calloc((size_t)x->options->repeat, sizeof *entry->seconds);
+        entry->report.shares = calloc(count, sizeof *entry->report.shares);
+        if (entry->seconds == NULL || entry->report.shares == NULL) {
+            return false;
+        }
+        entry->report.share_capacity = count;
+    }
+    return true;
+}
+
+static void release(matmul *x)
+{
+    for (int i = 0; i < x->entry_count; i++) {
+        hr_context_destroy(x->entries[i].context);
+        free(x->entries[i].seconds);
+        free(x->entries[i].report.shares);
+    }
+    x->entry_count = 0;
+    bench_operands_free(&x->operands);
+}
+
+/* ---- running */
+
+static bool has_context(const matmul_entry *entry)
+{
+    return entry->kind >= MATMUL_HEADRACE;
+}
+
+/* A call of the library on an entry has failed: no reason to give up the
+ * others, unless a signal asked for it. Returns an exit status. */
+static int note_failure(matmul *x, matmul_entry *entry, hr_status status)
+{
+    if (status == HR_ERROR_UNSUPPORTED) {
+        snprintf(entry->note, sizeof entry->note, "not offered");
+        return CLI_OK;
+    }
+    snprintf(entry->note, sizeof entry->note, "%.190s", hr_last_error());
+    int failed = cli_failed_call();
+    x->bench->failed = true;
+    return cli_cancelled() ? failed : CLI_OK;
+}
+
+static hr_gemm_options options_of(const matmul *x)
+{
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.compute = x->number.compute;
+    return options;
+}
+
+static int run_headrace(matmul *x, matmul_entry *entry, double *seconds)
+{
+    hr_gemm_options options = options_of(x);
+    options.report = &entry->report;
+    const bench_operands *o = &x->operands;
+    double begin = cli_clock();
+    hr_status status = hr_gemm(entry->context, hr_real(1.0), o->a, o->b,
+                               hr_real(0.0), o->c, &options);
+    *seconds = cli_clock() - begin;
+    return status == HR_OK ? CLI_OK : note_failure(x, entry, status);
+}
+
+static int run_entry(matmul *x, matmul_entry *entry, double *seconds)
+{
+    const bench_operands *o = &x->operands;
+    double begin = cli_clock();
+    switch (entry->kind) {
+    case MATMUL_CBLAS:
+        bench_cblas_gemm(&x->cblas, o->a, o->b, o->c);
+        *seconds = cli_clock() - begin;
+        return CLI_OK;
+    case MATMUL_OPENBLAS:
+        return bench_openblas_run(entry->peer, x->number.type,
+                                  (int64_t[]){x->m, x->n, x->k}, seconds)
+                   ? CLI_OK
+                   : cli_fail("the process of %s ended", entry->name);
+    case MATMUL_HEADRACE:
+        return run_headrace(x, entry, seconds);
+    case MATMUL_CUBLASXT: /* run_xt */
+    case MATMUL_COLD:
+    case MATMUL_WARM:
+        break;
+    }
+    return matmul_files_run(x, entry, seconds);
+}
+
+/* All runs of the peer, while none of our contexts but the keeper of pinned
+ * memory, which has nothing on the GPUs, is there. */
+static void run_xt(matmul *x, matmul_entry *entry)
+{
+    const bench_xt_request request = {
+        .type = x->number.name,
+        .m = x->m,
+        .n = x->n,
+        .k = x->k,
+        .repeat = x->options->repeat < 100 ? x->options->repeat : 100,
+        .pinned = x->pinned,
+        .gpus = entry->setting->gpus};
+    bench_xt_result result;
+    if (bench_xt_run(&x->xt, &request, &result, entry->note,
+                     sizeof entry->note)) {
+        entry->block = result.block;
+        entry->runs = request.repeat;
+        entry->first = result.first;
+        entry->best = result.best;
+        entry->median = result.median;
+    }
+}
+
+/* A result that is fast but wrong is none. */
+static int verify(matmul *x, matmul_entry *entry)
+{
+    const bench_operands *o = &x->operands;
+    if (entry->kind != MATMUL_HEADRACE ||
+        x->number.compute != HR_COMPUTE_NATIVE) {
+        return CLI_OK; /* its bounds are those of native products */
+    }
+    if (hr_gemm_verify(entry->context, hr_real(1.0), o->a, o->b, hr_real(0.0),
+                       o->c, o->c, NULL) != HR_OK) {
+        return cli_fail("%s: %s", entry->name, hr_last_error());
+    }
+    entry->verified = true;
+    return CLI_OK;
+}
+
+static int run_once(matmul *x, matmul_entry *entry, int64_t round)
+{
+    double seconds = 0.0;
+    if (round == 0 && entry->kind == MATMUL_HEADRACE &&
+        !bench_operands_spoil(&x->operands)) {
+        return cli_failed_call();
+    }
+    rest();
+    int status = run_entry(x, entry, &seconds);
+    if (status != CLI_OK || entry->note[0] != '\0') {
+        return status;
+    }
+    if (round > 0) {
+        entry->seconds[entry->runs++] = seconds;
+        return CLI_OK;
+    }
+    entry->first = seconds;
+    return verify(x, entry);
+}
+
+/* What the plan foresaw, with all that is known of the machine by now, and what
+ * the machine could do: after the runs, which would not be the first. */
+static int ask(matmul *x, matmul_entry *entry)
+{
+    const bench_operands *o = &x->operands;
+    hr_gemm_report plan = HR_GEMM_REPORT_INIT;
+    hr_gemm_options options = options_of(x);
+    hr_status status = hr_gemm_plan(entry->context, hr_real(1.0), o->a, o->b,
+                                    hr_real(0.0), o->c, &options, &plan);
+    if (status == HR_OK) {
+        entry->predicted = plan.seconds;
+        status = hr_gemm_measure_limits(entry->context, x->number.type,
+                                        x->number.c_type, x->number.compute,
+                                        &entry->limits);
+    }
+    return status == HR_OK ? CLI_OK : note_failure(x, entry, status);
+}
+
+static int open_entry(matmul_entry *entry)
+{
+    double begin = cli_clock();
+    int status = bench_context(entry->setting, &entry->context);
+    entry->created = cli_clock() - begin;
+    return status;
+}
+
+/* A peer on the host that takes so long beside GPUs is timed once more and then
+ * left alone. */
+static bool is_enough(const matmul *x, const matmul_entry *entry)
+{
+    const double long_time = 2.0;
+    return !x->in_turns && entry->setting == NULL && entry->runs > 0 &&
+           entry->first > long_time;
+}
+
+/* Round 0 gives the first runs; each later one starts with another entry, so
+ * that nobody always follows the same one. */
+static int run_rounds(matmul *x, matmul_entry *entries, int count)
+{
+    int status = CLI_OK;
+    for (int64_t round = 0; round <= x->options->repeat; round++) {
+        for (int i = 0; i < count && status == CLI_OK; i++) {
+            matmul_entry *entry = &entries[(round + i) % count];
+            if (entry->note[0] != '\0' || is_enough(x, entry)) {
+                continue;
+            }
+            if (entry->kind != MATMUL_CUBLASXT) {
+                status = run_once(x, entry, round);
+            } else if (round == 0) {
+                run_xt(x, entry);
+            }
+        }
+    }
+    return status;
+}
+
+/* Entries whose contexts are there at the same time. */
+static int run_batch(matmul *x, int first, int count)
+{
+    matmul_entry *entries = &x->entries[first];
+    int status = CLI_OK;
+    for (int i = 0; i < count && status == CLI_OK; i++) {
+        status = has_context(&entries[i]) ? open_entry(&entries[i]) : CLI_OK;
+    }
+    if (status == CLI_OK) {
+        status = run_rounds(x, entries, count);
+    }
+    for (int i = 0; i < count && status == CLI_OK; i++) {
+        matmul_entry *entry = &entries[i];
+        if (entry->note[0] == '\0' && entry->kind != MATMUL_CUBLASXT) {
+            bench_sum_up(entry->seconds, entry->runs, &entry->best,
+                         &entry->median);
+        }
+        if (entry->note[0] == '\0' && entry->kind == MATMUL_HEADRACE) {
+            status = ask(x, entry);
+        }
+    }
+    if (status == CLI_OK && x->options->json) {
+        status = matmul_write(x, first, count);
+    }
+    for (int i = 0; i < count; i++) {
+        hr_context_destroy(entries[i].context);
+        entries[i].context = NULL;
+    }
+    return status;
+}
+
+static int create_operands(matmul *x)
+{
+    const bench_operands_wish wish = {.type = x->number.type,
+                                      .c_type = x->number.c_type,
+                                      .m = x->m,
+                                      .n = x->n,
+                                      .k = x->k,
+                                      .pinned = x->pinned ? x->keeper : NULL};
+    return allocate(x) && bench_operands_create(&x->operands, &wish)
+               ? CLI_OK
+               : cli_fail("out of memory: %s matrices of %" PRId64 "x%" PRId64
+                          "x%" PRId64,
+                          x->number.name, x->m, x->k, x->n);
+}
+
+static int measure(matmul *x)
+{
+    int status = create_operands(x);
+    if (status == CLI_OK && x->options->from_files) {
+        status = matmul_files_create(x);
+    }
+    int step = x->in_turns ? x->entry_count : 1;
+    for (int i = 0; i < x->entry_count && status == CLI_OK; i += step) {
+        status = run_batch(x, i, step);
+    }
+    if (x->options->from_files) {
+        matmul_files_remove(x);
+    }
+    return status;
+}
+
+static int measure_case(matmul *x)
+{
+    add_entries(x);
+    int status = measure(x);
+    if (status == CLI_OK && !x->options->json) {
+        status = matmul_print(x);
+    }
+    release(x);
+    return status == CLI_OK ? cli_flush() : status;
+}
+
+static int measure_all(matmul *x)
+{
+    int status = CLI_OK;
+    const bench_problems *problems = &x->bench->problems;
+    const bench_numbers *numbers = &x->options->numbers;
+    const bench_memories *memories = &x->options->memories;
+    const int each = numbers->count * memories->count;
+    for (int i = 0; i < problems->count * each && status == CLI_OK; i++) {
+        const int64_t *extents = problems->list[i / each].extents;
+        x->m = extents[0];
+        x->k = extents[1];
+        x->n = extents[2];
+        x->number = numbers->list[i % each / memories->count];
+        x->pinned = memories->pinned[i % memories->count];
+        status = measure_case(x);
+    }
+    return status;
+}
+
+int bench_matmul(benchmark *bench)
+{
+    matmul *x = calloc(1, sizeof *x);
+    if (x == NULL) {
+        return cli_fail("out of memory");
+    }
+    x->bench = bench;
+    x->options = &bench->o;
+    find_peers(x, &bench->o.peers);
+    int status = open_keeper(x);
+    if (status == CLI_OK) {
+        status = measure_all(x);
+    }
+    for (int i = 0; i < x->peer_count; i++) {
+        bench_peer_stop(&x->peers[i]);
+    }
+    bench_peer_stop(&x->xt);
+    hr_context_destroy(x->keeper);
+    free(x);
+    return status;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* headrace bench matmul: contestants that do the same work.
+ *
+ * A case is one shape, type and kind of memory. In each, peers come first and
+ * then the lists of accelerators, each in a new context that is gone before the
+ * next begins. Where all lists are of the host alone, all contestants run in
+ * turns instead, so that whatever else the machine does meets all of them. */
+#ifndef BENCH_MATMUL_H
+#define BENCH_MATMUL_H
+
+#include "bench/bench.h"
+#include "bench/operands.h"
+#include "bench/peers/cblas.h"
+#include "bench/peers/peer.h"
+
+typedef enum matmul_kind {
+    MATMUL_CBLAS,    /* the CBLAS that Headrace uses, called directly */
+    MATMUL_OPENBLAS, /* OpenBLAS with its best core type */
+    MATMUL_CUBLASXT, /* cuBLASXt with its best block dimension */
+    MATMUL_HEADRACE, /* hr_gemm, in memory */
+    MATMUL_COLD,     /* from files that are not in memory, into a file */
+    MATMUL_WARM      /* from files that may be */
+} matmul_kind;
+
+/* A contestant and its times, in seconds. */
+typedef struct matmul_entry {
+    matmul_kind kind;
+    char name[192];
+    char note[200]; /* why there are no times; "": there are */
+    const bench_setting *setting;
+    bench_peer *peer;      /* MATMUL_OPENBLAS */
+    int block;             /* MATMUL_CUBLASXT */
+    hr_context *context;   /* the last three kinds, while they run */
+    hr_gemm_report report; /* of the last run; shares are the entry's own */
+    double created;        /* making the context */
+    double predicted;      /* by the plan, after the last run */
+    hr_gemm_limits limits; /* of its context */
+    double first;          /* the first run */
+    int64_t runs;          /* after it */
+    double *seconds;       /* of the others */
+    double best, median;   /* of these */
+    bool verified;
+} matmul_entry;
+
+enum { MATMUL_ENTRIES_MAX = 2 + 4 * BENCH_SETTINGS_MAX };
+
+typedef struct matmul {
+    benchmark *bench;
+    const bench_options *options; /* the benchmark's */
+    bool in_turns;
+    bench_cblas cblas;
+    bool has_cblas;
+    bench_peer peers[BENCH_PEERS_MAX];
+    int peer_count;
+    bench_peer xt;
+    bool has_xt;
+    hr_context *keeper; /* of pinned memory; NULL when none is asked for */
+    char folder[512];   /* with from_files */
+    /* the case being measured */
+    int64_t m, n, k;
+    bench_number number;
+    bool pinned;
+    bench_operands operands;
+    matmul_entry entries[MATMUL_ENTRIES_MAX];
+    int entry_count;
+} matmul;
+
+/* matmul_print.c: the rows of some entries, whose contexts are still there, as
+ * JSON; the case as a table. Return an exit status. */
+int matmul_write(const matmul *x, int first, int count);
+int matmul_print(const matmul *x);
+
+/* matmul_files.c: make the folder with A.npy and B.npy for the case; remove it.
+ */
+int matmul_files_create(matmul *x);
+void matmul_files_remove(matmul *x);
+
+/* One product from files into a file. Returns an exit status. */
+int matmul_files_run(matmul *x, matmul_entry *entry, double *seconds);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "args.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int cli_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("headrace: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return CLI_FAILED;
+}
+
+int cli_flush(void)
+{
+    return fflush(stdout) == 0 ? CLI_OK
+                               : cli_fail("cannot write to standard output: %s",
+                                          strerror(errno));
+}
+
+int cli_wrong(const cli_command *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("headrace: ", stderr);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "; try headrace%s%s --help\n", command != NULL ? " " : "",
+            command != NULL ? command->name : "");
+    return CLI_WRONG;
+}
+
+/* The option that argument names, up to a '=' if it has one. */
+static const cli_option *find_option(const cli_command *command,
+                                     const char *argument)
+{
+    size_t length = strcspn(argument, "=");
+    for (const cli_option *o = command->options; o->name != NULL; o++) {
+        if (strncmp(o->name, argument, length) == 0 &&
+            o->name[length] == '\0') {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+/* Whether text can only be another option, not a value: "--json", but not "-1"
+ * and not "-". */
+static bool is_long_option(const char *text)
+{
+    return strncmp(text, "--", 2) == 0;
+}
+
+int cli_find_name(const char *text, const char *names)
+{
+    const size_t length = strlen(text);
+    for (int i = 0; *names != '\0'; i++) {
+        const size_t next = strcspn(names, " ");
+        if (next == length && memcmp(names, text, length) == 0) {
+            return i;
+        }
+        names += next + (names[next] == ' ');
+    }
+    return -1;
+}
+
+static bool take_list(const cli_kind *kind, const char *text, void *field)
+{
+    memset(field, 0, kind->list_bytes);
+    for (;;) {
+        char word[96];
+        size_t length = strcspn(text, ",");
+        if (length == 0 || length >= sizeof word) {
+            return false;
+        }
+        memcpy(word, text, length);
+        word[length] = '\0';
+        if (!kind->take(word, field)) {
+            return false;
+        }
+        if (text[length] == '\0') {
+            return true;
+        }
+        text += length + 1;
+    }
+}
+
+static bool take_value(const cli_kind *kind, const char *text, void *field)
+{
+    if (kind->names != NULL) {
+        const int found = cli_find_name(text, kind->names);
+        *(int *)field = found + kind->first;
+        return found >= 0;
+    }
+    return kind->list_bytes > 0 ? take_list(kind, text, field)
+                                : kind->take(text, field);
+}
+
+/* Read the option at argv[*at], and its value, which may be the next one. */
+static int take_option(const cli_command *command, int argc, char **argv,
+                       int *at, void *values)
+{
+    const char *argument = argv[*at];
+    const cli_option *o = find_option(command, argument);
+    if (o == NULL) {
+        return cli_wrong(command, "headrace %s has no option %s", command->name,
+                         argument);
+    }
+    void *field = (char *)values + o->offset;
+    const char *text = strchr(argument, '=');
+    if (o->kind->wants == NULL) {
+        if (text != NULL) {
+            return cli_wrong(command, "%s takes no value", o->name);
+        }
+        *(bool *)field = true;
+        return CLI_OK;
+    }
+    if (text != NULL) {
+        text++;
+    } else if (*at + 1 < argc && !is_long_option(argv[*at + 1])) {
+        text = argv[++*at];
+    } else {
+        return cli_wrong(command, "%s needs a value, %s", o->name, o->value);
+    }
+    if (!take_value(o->kind, text, field)) {
+        return cli_wrong(command, "%s: '%s' is not %s", o->name, text,
+                         o->kind->wants);
+    }
+    return CLI_OK;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, void *values,
+              const char **operands)
+{
+    int count = 0;
+    bool options = true; /* until "--" */
+    for (int i = 0; i < argc; i++) {
+        if (options && strcmp(argv[i], "--") == 0) {
+            options = false;
+        } else if (options && argv[i][0] == '-' && argv[i][1] != '\0') {
+            int status = take_option(command, argc, argv, &i, values);
+            if (status != CLI_OK) {
+                return status;
+            }
+        } else {
+            if (count < command->operands) {
+                operands[count] = argv[i];
+            }
+            count++;
+        }
+    }
+    if (count != command->operands) {
+        return cli_wrong(command, "headrace %s takes %s, but %d %s given",
+                         command->name, command->operand_names, count,
+                         count == 1 ? "was" : "were");
+    }
+    return CLI_OK;
+}
+
+static bool wants_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "  --alpha X            text", the text's further lines indented alike. */
+static void print_option(const cli_option *o)
+{
+    enum { COLUMN = 26 };
+    int width = printf("  %s%s%s", o->name, o->value != NULL ? " " : "",
+                       o->value != NULL ? o->value : "");
+    if (width >= COLUMN) {
+        putchar('\n');
+        width = 0;
+    }
+    const char *line = o->help;
+    for (;;) {
+        size_t length = strcspn(line, "\n");
+        printf("%*s%.*s\n", COLUMN - width, "", (int)length, line);
+        if (line[length] == '\0') {
+            return;
+        }
+        line += length + 1;
+        width = 0;
+    }
+}
+
+static void print_help(const cli_command *command)
+{
+    printf("usage: headrace %s %s\n\n%s\n\n", command->name, command->usage,
+           command->details);
+    printf("options:\n");
+    for (const cli_option *o = command->options; o->name != NULL; o++) {
+        print_option(o);
+    }
+    printf("  --help                  print this\n\nexamples:\n%s",
+           command->examples);
+}
+
+int cli_start(const cli_command *command, int argc, char **argv)
+{
+    if (command->options == NULL || !wants_help(argc, argv)) {
+        return command->run(argc, argv);
+    }
+    print_help(command);
+    return CLI_OK;
+}
+
+/* What was written to a closed pipe or a full disk shows only now, unless
+ * cli_flush has told it. */
+int cli_finish(int status)
+{
+    bool bad = ferror(stdout) != 0;
+    errno = 0;
+    if ((fclose(stdout) != 0 || bad) && status == CLI_OK) {
+        return cli_fail("cannot write to standard output%s%s",
+                        errno != 0 ? ": " : "",
+                        errno != 0 ? strerror(errno) : "");
+    }
+    return status;
+}

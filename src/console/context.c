@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "context.h"
+
+#include <string.h>
+
+#include "signals.h"
+
+int cli_failed_call(void)
+{
+    return cli_cancelled() ? cli_fail_cancelled()
+                           : cli_fail("%s", hr_last_error());
+}
+
+int cli_called(hr_status status)
+{
+    return status == HR_OK ? CLI_OK : cli_failed_call();
+}
+
+static int create(const cli_command *command, const char *accelerators,
+                  uint64_t memory_limit, bool may_be_empty,
+                  hr_context **context)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = accelerators;
+    options.memory_limit = memory_limit;
+    options.may_be_empty = may_be_empty;
+    hr_status status = hr_context_create(&options, context);
+    cli_signals_install();
+    if (status == HR_ERROR_INVALID && accelerators != NULL &&
+        strncmp(hr_last_error(), "HEADRACE_", 9) != 0) {
+        return cli_wrong(command, "--accelerators: %s", hr_last_error());
+    }
+    return status == HR_OK ? CLI_OK : cli_fail("%s", hr_last_error());
+}
+
+int cli_context(const cli_command *command, const char *accelerators,
+                uint64_t memory_limit, hr_context **context)
+{
+    return create(command, accelerators, memory_limit, false, context);
+}
+
+int cli_context_to_look(const cli_command *command, const char *accelerators,
+                        uint64_t memory_limit, hr_context **context)
+{
+    return create(command, accelerators, memory_limit, true, context);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing JSON: one value on one line, valid whatever it is given. */
+#ifndef CONSOLE_JSON_H
+#define CONSOLE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct cli_json {
+    FILE *out;
+    bool follows; /* something stands before, on this level */
+} cli_json;
+
+/* Each writes one member of an object; key is NULL in an array and for the
+ * outermost value. */
+void cli_json_begin(cli_json *json, const char *key, char bracket); /* { [ */
+void cli_json_end(cli_json *json, char bracket);                    /* } ] */
+void cli_json_text(cli_json *json, const char *key, const char *text);
+void cli_json_number(cli_json *json, const char *key, double number);
+void cli_json_count(cli_json *json, const char *key, uint64_t count);
+void cli_json_bool(cli_json *json, const char *key, bool value);
+void cli_json_maybe(cli_json *json, const char *key, bool there,
+                    double number); /* null where it is not there */
+void cli_json_null(cli_json *json, const char *key);
+
+/* End the outermost object, and the line. */
+void cli_json_line(cli_json *json);
+
+#endif

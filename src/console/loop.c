@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "loop.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "signals.h"
+
+enum { THREADS_MAX = 64 };
+
+typedef struct loop {
+    int64_t count;
+    cli_loop_function function;
+    void *data;
+    double unit;
+    atomic_int_fast64_t next;
+} loop;
+
+static void work(loop *l, cli_progress *progress)
+{
+    while (!cli_cancelled()) {
+        int64_t index = atomic_fetch_add(&l->next, 1);
+        if (index >= l->count) {
+            return;
+        }
+        l->function(l->data, index);
+        if (progress != NULL) {
+            cli_progress_update(progress, (double)(index + 1) * l->unit,
+                                (double)l->count * l->unit);
+        }
+    }
+}
+
+static void *thread_main(void *data)
+{
+    work(data, NULL);
+    return NULL;
+}
+
+bool cli_loop(int64_t count, cli_loop_function function, void *data,
+              cli_progress *progress, double unit)
+{
+    loop l = {.count = count, .function = function, .data = data, .unit = unit};
+    pthread_t threads[THREADS_MAX];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int started = 0;
+    while (started < THREADS_MAX - 1 && started + 1 < cpus &&
+           started + 1 < count &&
+           pthread_create(&threads[started], NULL, thread_main, &l) == 0) {
+        started++; /* with fewer threads it only takes longer */
+    }
+    work(&l, progress);
+    for (int i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    return !cli_cancelled();
+}
+
+enum { BAR_MAX = 40, TEXT_WIDTH = 60 /* what stands beside the bar */ };
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    return 80;
+}
+
+void cli_progress_start(cli_progress *progress, bool quiet, const char *what,
+                        cli_text (*rate)(double))
+{
+    *progress = (cli_progress){
+        .shown = !quiet && isatty(STDERR_FILENO),
+        .what = what,
+        .rate = rate,
+        .start = cli_clock(),
+        .width = terminal_columns(),
+    };
+}
+
+static void draw(const cli_progress *progress, double share, double done,
+                 double left, double elapsed)
+{
+    int length = progress->width - TEXT_WIDTH;
+    length = length > BAR_MAX ? BAR_MAX : length;
+    char bar[BAR_MAX + 3] = "";
+    if (length > 0) {
+        int full = (int)(share * length);
+        bar[0] = '[';
+        memset(bar + 1, ' ', (size_t)length);
+        memset(bar + 1, '#', (size_t)full);
+        bar[length + 1] = ']';
+        bar[length + 2] = '\0';
+    }
+    /* Nothing is known yet of the time left when nothing is done. */
+    cli_text rest = cli_seconds_text(left);
+    fprintf(stderr, "\r%s %s %3.0f%%  %s  %s%s\033[K", progress->what, bar,
+            100.0 * share, progress->rate(done / elapsed).text,
+            done > 0.0 ? rest.text : "", done > 0.0 ? " left" : "");
+}
+
+void cli_progress_update(cli_progress *progress, double done, double total)
+{
+    double now = cli_clock();
+    if (!progress->shown || now - progress->last < 0.1 ||
+        now <= progress->start || !(total > 0.0)) {
+        return;
+    }
+    progress->last = now;
+    double share = done < total ? done / total : 1.0;
+    double elapsed = now - progress->start;
+    double left = done > 0.0 ? elapsed * (1.0 - share) / share : 0.0;
+    draw(progress, share, done, left, elapsed);
+}
+
+void cli_progress_end(cli_progress *progress)
+{
+    if (progress->shown && progress->last > 0.0) {
+        fputs("\r\033[K", stderr);
+    }
+    progress->shown = false;
+}

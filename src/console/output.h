@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* .npy files that are read; and one that is being made, and is gone without a
+ * trace if it fails. */
+#ifndef CONSOLE_OUTPUT_H
+#define CONSOLE_OUTPUT_H
+
+#include <headrace/headrace.h>
+
+#include "args.h"
+#include "loop.h"
+
+typedef struct cli_output {
+    const char *path;
+    hr_npy *file; /* NULL: not made yet */
+    hr_matrix matrix;
+} cli_output;
+
+/* Map it, and have a signal's handler know of it. Returns an exit status. */
+int cli_input_open(const char *path, hr_npy **file, hr_matrix *matrix);
+
+/* What -o names is absent, or a regular file, which will be replaced (and not a
+ * device, which the new file would take the place of); and none of the inputs,
+ * through links either. Some of these may be NULL. Returns an exit status. */
+int cli_output_check(const cli_command *command, const char *path,
+                     const char *const *inputs, int input_count);
+
+/* Make the file under its temporary name, and see to it that a signal or a full
+ * disk removes it. Returns an exit status. */
+int cli_output_create(cli_output *output, const char *path, hr_type type,
+                      int64_t rows, int64_t cols, hr_order order);
+
+/* Give it its name. Returns an exit status. */
+int cli_output_commit(cli_output *output);
+
+/* Unmap it; removes it unless committed. May be called for one never made. */
+void cli_output_close(cli_output *output);
+
+/* A whole file of random numbers, of that type and shape. progress, which may
+ * be NULL, ends with them. Returns an exit status. */
+int cli_output_random(const char *path, hr_matrix like, hr_order order,
+                      uint64_t seed, cli_progress *progress);
+
+/* to := from, of the same shape and type; to is row-major, from has any layout.
+ * False when cancelled. */
+bool cli_copy(hr_matrix from, hr_matrix to, cli_progress *progress);
+
+#endif

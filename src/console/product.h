@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* A product of files into a file. */
+#ifndef CONSOLE_PRODUCT_H
+#define CONSOLE_PRODUCT_H
+
+#include <headrace/headrace.h>
+
+#include "json.h"
+#include "values.h"
+
+/* What is asked for. */
+typedef struct cli_product {
+    const char *a, *b, *add, *output; /* files; add may be NULL */
+    bool transpose_a, transpose_b, conjugate_a, conjugate_b;
+    hr_scalar alpha, beta;
+    hr_type type; /* of the output; 0: as cli_default_type says */
+    hr_compute compute;
+    bool dry_run, verify, quiet;
+} cli_product;
+
+/* What came of it. */
+typedef struct cli_outcome {
+    int64_t m, n, k;
+    hr_type type, c_type;
+    hr_gemm_report report;  /* with dry_run: the plan; shares are this struct's
+                               own, freed by cli_outcome_free */
+    hr_verify_report check; /* trials is 0 when it was not asked for */
+    double seconds;         /* of everything, from opening to committing */
+} cli_outcome;
+
+/* The type of C when none is asked for: that of A, but i32 for i8. */
+hr_type cli_default_type(hr_type type);
+
+/* Do it. Sentences have been printed when it fails. Returns an exit status.
+ * When there is a result the phase of signals stays CLI_COMMITTING. */
+int cli_multiply(hr_context *context, const cli_product *product,
+                 cli_outcome *outcome);
+
+void cli_outcome_free(cli_outcome *outcome);
+
+/* ---- report.c: what it did, or would do */
+
+/* A table for people. Returns an exit status. */
+int cli_report_table(const hr_context *context, const cli_product *product,
+                     const cli_outcome *outcome);
+
+/* One JSON object on one line. Returns an exit status. */
+int cli_report_json(const hr_context *context, const cli_product *product,
+                    const cli_outcome *outcome);
+
+/* The members "bytes" and "accelerators" of such an object. */
+void cli_report_members(cli_json *json, const hr_context *context,
+                        const hr_gemm_report *report);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "product.h"
+#include "text.h"
+
+static double flops_per_second(const hr_gemm_report *report)
+{
+    return report->seconds > 0.0 ? report->flops / report->seconds : 0.0;
+}
+
+/* Path and name of the accelerator of a share. */
+static hr_accelerator_info describe(const hr_context *context, uint32_t index)
+{
+    hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+    if (hr_accelerator_describe(context, index, &info) != HR_OK) {
+        snprintf(info.path, sizeof info.path, "#%" PRIu32, index);
+    }
+    return info;
+}
+
+static uint32_t share_count(const hr_gemm_report *report)
+{
+    return report->share_count < report->share_capacity
+               ? report->share_count
+               : report->share_capacity;
+}
+
+static void print_head(const cli_product *p, const cli_outcome *o)
+{
+    printf("%s = %s x %s%s%s\n", p->output != NULL ? p->output : "C", p->a,
+           p->b, p->add != NULL ? " + " : "", p->add != NULL ? p->add : "");
+    printf("%-11s %" PRId64 "x%" PRId64 " of %s, from %" PRId64 "x%" PRId64
+           " and %" PRId64 "x%" PRId64 " of %s\n",
+           "shape", o->m, o->n, hr_type_name(o->c_type), o->m, o->k, o->k, o->n,
+           hr_type_name(o->type));
+}
+
+static void print_figures(const cli_product *p, const cli_outcome *o)
+{
+    const hr_gemm_report *r = &o->report;
+    printf("%-11s %s", "time", cli_seconds_text(r->seconds).text);
+    if (p->dry_run) {
+        printf(" (predicted; nothing was done)\n");
+    } else {
+        printf(" (%s with its files)\n", cli_seconds_text(o->seconds).text);
+    }
+    if (r->flops > 0.0) {
+        printf("%-11s %s, bound by %s\n", "rate",
+               cli_rate_text(flops_per_second(r)).text,
+               hr_bound_name(r->bound));
+    } else {
+        printf("%-11s none: nothing to multiply\n", "rate");
+    }
+    printf("%-11s up %s, down %s; compulsory %s, ratio %.3f\n", "host links",
+           cli_bytes_text(r->host_to_device).text,
+           cli_bytes_text(r->device_to_host).text,
+           cli_bytes_text(r->compulsory).text, r->ratio);
+    printf("%-11s %s\n", "peer links", cli_bytes_text(r->peer).text);
+    printf("%-11s %s for staging\n", "pinned",
+           cli_bytes_text(r->pinned_bytes).text);
+    printf("%-11s %" PRId64 "x%" PRId64
+           " of C at one time, in tiles of %" PRId64 "x%" PRId64 ", %" PRId64
+           " deep\n",
+           "blocks", r->block_rows, r->block_cols, r->tile_rows, r->tile_cols,
+           r->tile_depth);
+    if (o->check.trials > 0) {
+        printf("%-11s yes: %" PRIu32 " random vectors in %s\n", "verified",
+               o->check.trials, cli_seconds_text(o->check.seconds).text);
+    }
+}
+
+static void add_share(cli_table *table, const hr_context *context,
+                      const hr_gemm_share *s)
+{
+    hr_accelerator_info info = describe(context, s->accelerator);
+    double rate = s->seconds_busy > 0.0 ? s->flops / s->seconds_busy : 0.0;
+    cli_table_add(table, "%s", info.path);
+    cli_table_add(table, "%s", info.name);
+    cli_table_add(table, "%s", cli_seconds_text(s->seconds_busy).text);
+    cli_table_add(table, "%s", cli_rate_text(rate).text);
+    cli_table_add(table, "%" PRIu64 " (%" PRIu64 ")", s->tiles,
+                  s->tiles_stolen);
+    cli_table_add(table, "%s", cli_bytes_text(s->host_to_device).text);
+    cli_table_add(table, "%s", cli_bytes_text(s->device_to_host).text);
+    cli_table_add(table, "%s", cli_bytes_text(s->peer).text);
+    if (s->memory_limit == 0) {
+        cli_table_add(table, "in place");
+    } else {
+        cli_table_add(table, "%s of %s", cli_bytes_text(s->memory_bytes).text,
+                      cli_bytes_text(s->memory_limit).text);
+    }
+}
+
+/* The accelerators chosen that got no part: the plan found it faster so, or
+ * they do not offer the product. */
+static void print_left_out(const hr_context *context,
+                           const hr_gemm_report *report)
+{
+    const char *before = "\nleft out    ";
+    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
+        bool used = false;
+        for (uint32_t j = 0; j < share_count(report); j++) {
+            used = used || report->shares[j].accelerator == i;
+        }
+        if (!used && report->share_count > 0) {
+            printf("%s%s", before, describe(context, i).path);
+            before = ", ";
+        }
+    }
+    fputs(*before == ',' ? " (not faster with, or not offered there)\n" : "",
+          stdout);
+}
+
+int cli_report_table(const hr_context *context, const cli_product *product,
+                     const cli_outcome *outcome)
+{
+    static const char *const heading[] = {
+        "accelerator", "name", "busy", "rate",   "tiles (stolen)",
+        "up",          "down", "peer", "memory",
+    };
+    print_head(product, outcome);
+    print_figures(product, outcome);
+    cli_table table = {.align = "llrrrrrrr"};
+    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++) {
+        cli_table_add(&table, "%s", heading[i]);
+    }
+    for (uint32_t i = 0; i < share_count(&outcome->report); i++) {
+        add_share(&table, context, &outcome->report.shares[i]);
+    }
+    putchar('\n');
+    int printed = cli_table_print(&table);
+    print_left_out(context, &outcome->report);
+    return printed;
+}
+
+static void write_bytes(cli_json *json, const hr_gemm_report *r)
+{
+    cli_json_begin(json, "bytes", '{');
+    cli_json_count(json, "compulsory", r->compulsory);
+    cli_json_count(json, "host_to_device", r->host_to_device);
+    cli_json_count(json, "device_to_host", r->device_to_host);
+    cli_json_count(json, "peer", r->peer);
+    cli_json_count(json, "stolen", r->stolen);
+    cli_json_number(json, "ratio", r->ratio);
+    cli_json_count(json, "pinned", r->pinned_bytes);
+    cli_json_end(json, '}');
+}
+
+static void write_share(cli_json *json, const hr_context *context,
+                        const hr_gemm_share *s)
+{
+    hr_accelerator_info info = describe(context, s->accelerator);
+    cli_json_begin(json, NULL, '{');
+    cli_json_text(json, "path", info.path);
+    cli_json_text(json, "name", info.name);
+    cli_json_number(json, "seconds_busy", s->seconds_busy);
+    cli_json_number(json, "flops", s->flops);
+    cli_json_count(json, "tiles", s->tiles);
+    cli_json_count(json, "tiles_stolen", s->tiles_stolen);
+    cli_json_begin(json, "bytes", '{');
+    cli_json_count(json, "host_to_device", s->host_to_device);
+    cli_json_count(json, "device_to_host", s->device_to_host);
+    cli_json_count(json, "peer", s->peer);
+    cli_json_end(json, '}');
+    cli_json_count(json, "memory_bytes", s->memory_bytes);
+    cli_json_count(json, "memory_limit", s->memory_limit);
+    cli_json_end(json, '}');
+}
+
+void cli_report_members(cli_json *json, const hr_context *context,
+                        const hr_gemm_report *report)
+{
+    write_bytes(json, report);
+    cli_json_begin(json, "accelerators", '[');
+    for (uint32_t i = 0; i < share_count(report); i++) {
+        write_share(json, context, &report->shares[i]);
+    }
+    cli_json_end(json, ']');
+}
+
+static void write_blocks(cli_json *json, const hr_gemm_report *r)
+{
+    cli_json_begin(json, "block", '[');
+    cli_json_count(json, NULL, (uint64_t)r->block_rows);
+    cli_json_count(json, NULL, (uint64_t)r->block_cols);
+    cli_json_end(json, ']');
+    cli_json_begin(json, "tile", '[');
+    cli_json_count(json, NULL, (uint64_t)r->tile_rows);
+    cli_json_count(json, NULL, (uint64_t)r->tile_cols);
+    cli_json_count(json, NULL, (uint64_t)r->tile_depth);
+    cli_json_end(json, ']');
+}
+
+int cli_report_json(const hr_context *context, const cli_product *product,
+                    const cli_outcome *outcome)
+{
+    const hr_gemm_report *r = &outcome->report;
+    cli_json json = {.out = stdout};
+    cli_json_begin(&json, NULL, '{');
+    cli_json_bool(&json, "dry_run", product->dry_run);
+    cli_json_count(&json, "m", (uint64_t)outcome->m);
+    cli_json_count(&json, "n", (uint64_t)outcome->n);
+    cli_json_count(&json, "k", (uint64_t)outcome->k);
+    cli_json_text(&json, "type", hr_type_name(outcome->type));
+    cli_json_text(&json, "output_type", hr_type_name(outcome->c_type));
+    cli_json_number(&json, "seconds", r->seconds);
+    if (!product->dry_run) { /* else the time that planning took */
+        cli_json_number(&json, "seconds_with_files", outcome->seconds);
+    }
+    cli_json_number(&json, "flops", r->flops);
+    cli_json_number(&json, "tflops", flops_per_second(r) * 1e-12);
+    if (r->flops > 0.0) {
+        cli_json_text(&json, "bound", hr_bound_name(r->bound));
+    } else {
+        cli_json_null(&json, "bound");
+    }
+    cli_report_members(&json, context, r);
+    write_blocks(&json, r);
+    if (outcome->check.trials > 0) {
+        cli_json_bool(&json, "verified", true);
+        cli_json_number(&json, "seconds_verifying", outcome->check.seconds);
+    } else {
+        cli_json_null(&json, "verified");
+    }
+    cli_json_end(&json, '}');
+    putchar('\n');
+    return CLI_OK;
+}

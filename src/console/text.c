@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "args.h"
+
+/* Three significant digits, and no exponent below a million. */
+static cli_text with_unit(double number, const char *unit)
+{
+    cli_text t;
+    int decimals = number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+    snprintf(t.text, sizeof t.text, number < 1e6 ? "%.*f %s" : "%.*e %s",
+             decimals, number, unit);
+    return t;
+}
+
+cli_text cli_bytes_text(uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        cli_text t;
+        snprintf(t.text, sizeof t.text, "%u B", (unsigned)bytes);
+        return t;
+    }
+    double number = (double)bytes / 1024.0;
+    int unit = 0;
+    while (number >= 999.5 && unit < 3) {
+        number /= 1024.0;
+        unit++;
+    }
+    return with_unit(number, units[unit]);
+}
+
+static cli_text in_thousands(double number, const char *const units[4])
+{
+    int unit = 0;
+    if (!isfinite(number)) {
+        number = 0.0;
+    }
+    while (number >= 999.5 && unit < 3) {
+        number /= 1000.0;
+        unit++;
+    }
+    return with_unit(number, units[unit]);
+}
+
+cli_text cli_rate_text(double flops_per_second)
+{
+    static const char *const units[] = {"MFLOP/s", "GFLOP/s", "TFLOP/s",
+                                        "PFLOP/s"};
+    return in_thousands(flops_per_second * 1e-6, units);
+}
+
+cli_text cli_link_text(double bytes_per_second)
+{
+    static const char *const units[] = {"kB/s", "MB/s", "GB/s", "TB/s"};
+    return in_thousands(bytes_per_second * 1e-3, units);
+}
+
+cli_text cli_seconds_text(double seconds)
+{
+    cli_text t;
+    if (seconds <= 0.0) {
+        return (cli_text){"0 s"};
+    }
+    if (seconds < 0.0009995) {
+        return with_unit(seconds * 1e6, "us");
+    }
+    if (seconds < 0.0995) {
+        return with_unit(seconds * 1e3, "ms");
+    }
+    if (seconds < 99.5) {
+        return with_unit(seconds, "s");
+    }
+    double minutes = floor(seconds / 60.0 + 0.5);
+    if (minutes < 60.0) {
+        snprintf(t.text, sizeof t.text, "%.0f min %02.0f s",
+                 floor(seconds / 60.0), fmod(floor(seconds), 60.0));
+    } else {
+        snprintf(t.text, sizeof t.text, "%.0f h %02.0f min",
+                 floor(minutes / 60.0), fmod(minutes, 60.0));
+    }
+    return t;
+}
+
+double cli_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+enum { CELL_BYTES = 256, GAP = 2 };
+
+static bool grow(cli_table *table)
+{
+    if (table->count < table->capacity) {
+        return true;
+    }
+    size_t capacity = table->capacity > 0 ? 2 * table->capacity : 32;
+    char **cells = realloc(table->cells, capacity * sizeof *cells);
+    if (cells == NULL) {
+        return false;
+    }
+    table->cells = cells;
+    table->capacity = capacity;
+    return true;
+}
+
+void cli_table_add(cli_table *table, const char *format, ...)
+{
+    char text[CELL_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            *c = '?'; /* names come from drivers and files */
+        }
+    }
+    char *cell = grow(table) ? strdup(text) : NULL;
+    if (cell == NULL) {
+        table->failed = true;
+        return;
+    }
+    table->cells[table->count++] = cell;
+}
+
+void cli_table_head(cli_table *table, const char *names)
+{
+    for (;;) {
+        size_t length = strcspn(names, "|");
+        cli_table_add(table, "%.*s", (int)length, names);
+        if (names[length] == '\0') {
+            return;
+        }
+        names += length + 1;
+    }
+}
+
+void cli_table_maybe(cli_table *table, bool there, const char *format,
+                     double number)
+{
+    char text[32] = "-";
+    if (there) {
+        snprintf(text, sizeof text, format, number);
+    }
+    cli_table_add(table, "%s", text);
+}
+
+/* Characters, not bytes: those of UTF-8 that do not continue another. */
+static int text_width(const char *text)
+{
+    int width = 0;
+    for (; *text != '\0'; text++) {
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+static int column_width(const cli_table *table, size_t column, size_t columns)
+{
+    int width = 0;
+    for (size_t i = column; i < table->count; i += columns) {
+        int w = text_width(table->cells[i]);
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
+static void print_cell(const cli_table *table, size_t at, size_t columns)
+{
+    size_t column = at % columns;
+    const char *text = table->cells[at];
+    int pad = column_width(table, column, columns) - text_width(text);
+    bool last = column + 1 == columns;
+    if (table->align[column] == 'r') {
+        printf("%*s%s", pad, "", text);
+    } else {
+        printf("%s%*s", text, last ? 0 : pad, "");
+    }
+    printf("%*s", last ? 0 : GAP, "");
+    if (last) {
+        putchar('\n');
+    }
+}
+
+int cli_table_print(cli_table *table)
+{
+    size_t columns = strlen(table->align);
+    for (size_t i = 0; !table->failed && i < table->count; i++) {
+        print_cell(table, i, columns);
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        free(table->cells[i]);
+    }
+    free(table->cells);
+    bool failed = table->failed;
+    *table = (cli_table){.align = table->align};
+    return failed ? cli_fail("out of memory") : CLI_OK;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Quantities as people read them, and tables of them whose columns are as wide
+ * as what stands in them. */
+#ifndef CONSOLE_TEXT_H
+#define CONSOLE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A short text by value, so that several can stand in one call. */
+typedef struct cli_text {
+    char text[48];
+} cli_text;
+
+cli_text cli_bytes_text(uint64_t bytes);         /* "1.50 GiB" */
+cli_text cli_rate_text(double flops_per_second); /* "350 GFLOP/s" */
+cli_text cli_link_text(double bytes_per_second); /* "12.3 GB/s" */
+cli_text cli_seconds_text(double seconds);       /* "12.3 us", "2 h 05 min" */
+
+/* Seconds of a clock that never goes back. */
+double cli_clock(void);
+
+typedef struct cli_table {
+    const char *align; /* 'l' or 'r' for each column; its length counts them */
+    char **cells;      /* row by row, the heading first */
+    size_t count, capacity;
+    bool failed; /* out of memory: nothing will be printed */
+} cli_table;
+
+/* Add the next cell. */
+void cli_table_add(cli_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Add the cells of a heading, "path|name|memory". */
+void cli_table_head(cli_table *table, const char *names);
+
+/* Add a number in this format, or "-" where it is not there. */
+void cli_table_maybe(cli_table *table, bool there, const char *format,
+                     double number);
+
+/* Print it to standard output and free it. Returns an exit status. */
+int cli_table_print(cli_table *table);
+
+#endif

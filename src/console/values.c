@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+static bool take_text(const char *text, void *field)
+{
+    *(const char **)field = text;
+    return text[0] != '\0';
+}
+
+/* Digits only, without a sign; *end is what follows them. */
+static bool take_digits(const char *text, const char **end, uint64_t *number)
+{
+    if (!isdigit((unsigned char)text[0])) {
+        return false;
+    }
+    char *stop;
+    errno = 0;
+    unsigned long long n = strtoull(text, &stop, 10);
+    *end = stop;
+    *number = n;
+    return errno == 0;
+}
+
+static bool take_seed(const char *text, void *field)
+{
+    const char *end;
+    return take_digits(text, &end, field) && *end == '\0';
+}
+
+/* At least `least`, and such that it fits an extent. */
+static bool take_extent(const char *text, const char **end, uint64_t least,
+                        int64_t *extent)
+{
+    uint64_t number;
+    if (!take_digits(text, end, &number) || number < least ||
+        number > INT64_MAX) {
+        return false;
+    }
+    *extent = (int64_t)number;
+    return true;
+}
+
+static bool take_count(const char *text, void *field)
+{
+    const char *end;
+    return take_extent(text, &end, 1, field) && *end == '\0';
+}
+
+/* Extents with an 'x' between them. Their product fits in 63 bits even when
+ * each element takes 16 bytes. */
+static bool take_shape(const char *text, int rank, uint64_t least,
+                       cli_shape *shape)
+{
+    int64_t elements = 16;
+    for (int i = 0; i < rank; i++) {
+        if (!take_extent(text, &text, least, &shape->extents[i]) ||
+            *text != (i + 1 < rank ? 'x' : '\0') ||
+            __builtin_mul_overflow(elements, shape->extents[i], &elements)) {
+            return false;
+        }
+        text++;
+    }
+    return true;
+}
+
+static bool take_shape2(const char *text, void *field)
+{
+    return take_shape(text, 2, 0, field);
+}
+
+static bool take_shape3(const char *text, void *field)
+{
+    return take_shape(text, 3, 1, field);
+}
+
+/* A finite decimal number with an optional sign; *end is what follows it. */
+static bool take_number(const char *text, const char **end, double *number)
+{
+    const char *digits = text + (text[0] == '+' || text[0] == '-');
+    if (!isdigit((unsigned char)digits[0]) && digits[0] != '.') {
+        return false;
+    }
+    if (digits[0] == '0' && tolower((unsigned char)digits[1]) == 'x') {
+        return false; /* strtod would read a hexadecimal number */
+    }
+    char *stop;
+    errno = 0;
+    *number = strtod(text, &stop);
+    *end = stop;
+    bool lost = errno == ERANGE && *number == 0.0; /* too small for a double */
+    return stop != text && isfinite(*number) && !lost;
+}
+
+/* One term of a complex number: "1.5", "2i", "i", "-i". */
+static bool take_term(const char *text, const char **end, double *number,
+                      bool *imaginary)
+{
+    const char *letter = text + (text[0] == '+' || text[0] == '-');
+    if (letter[0] == 'i') {
+        *number = text[0] == '-' ? -1.0 : 1.0;
+        *end = letter;
+    } else if (!take_number(text, end, number)) {
+        return false;
+    }
+    *imaginary = **end == 'i';
+    *end += *imaginary;
+    return true;
+}
+
+static bool take_factor(const char *text, void *field)
+{
+    double first, second = 0.0;
+    bool imaginary, also = true;
+    if (!take_term(text, &text, &first, &imaginary)) {
+        return false;
+    }
+    if (*text != '\0' &&
+        (imaginary || (*text != '+' && *text != '-') ||
+         !take_term(text, &text, &second, &also) || !also || *text != '\0')) {
+        return false;
+    }
+    hr_scalar value =
+        imaginary ? hr_complex(0.0, first) : hr_complex(first, second);
+    *(cli_scalar *)field = (cli_scalar){true, value};
+    return true;
+}
+
+bool cli_take_bytes(const char *text, void *field)
+{
+    return hri_parse_bytes(text, field);
+}
+
+static bool take_window(const char *text, void *field)
+{
+    uint64_t reach;
+    if (!take_seed(text, &reach) || reach > HR_MOST_REACH) {
+        return false;
+    }
+    *(cli_reach *)field = (cli_reach){.given = true, .value = (int64_t)reach};
+    return true;
+}
+
+#define TYPES "f32 f64 c32 c64 f16 bf16 i8 i32"
+
+bool cli_take_type(const char *text, hr_type *type)
+{
+    const int found = cli_find_name(text, TYPES);
+    *type = (hr_type)(HR_F32 + found);
+    return found >= 0;
+}
+
+const cli_kind cli_flag = {.wants = NULL};
+const cli_kind cli_file = {.take = take_text, .wants = "a file name"};
+const cli_kind cli_list = {
+    .take = take_text,
+    .wants = "a list of accelerators such as host,opencl:0:0"};
+const cli_kind cli_bytes = {
+    .take = cli_take_bytes,
+    .wants = "a size from 1 byte to below 2^63: a number with B, KiB, "
+             "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind it"};
+const cli_kind cli_count = {.take = take_count,
+                            .wants = "a whole number of at least 1"};
+const cli_kind cli_seed = {.take = take_seed,
+                           .wants = "a whole number below 2^64"};
+const cli_kind cli_factor = {
+    .take = take_factor, .wants = "a finite number such as 1.5, 2i or 1.5+2i"};
+const cli_kind cli_shape2 = {
+    .take = take_shape2,
+    .wants = "a shape such as 4096x8192: whole numbers with a product "
+             "below 2^59"};
+const cli_kind cli_shape3 = {
+    .take = take_shape3,
+    .wants = "a shape such as 100x200x300: whole numbers of at least 1 "
+             "with a product below 2^59"};
+const cli_kind cli_window = {.take = take_window,
+                             .wants = "a whole number from 0 to 1024"};
+const cli_kind cli_type = {
+    .wants = "one of " TYPES, .names = TYPES, .first = HR_F32};
+const cli_kind cli_order = {
+    .wants = "row or column", .names = "row column", .first = HR_ROW_MAJOR};
+const cli_kind cli_compute = {.wants = "native or tf32",
+                              .names = "native tf32",
+                              .first = HR_COMPUTE_NATIVE};

@@ -142,6 +142,7 @@ static hr_status give_all(const hri_splitting *s)
 static hr_status plan(hri_splitting *s, hr_split_report *r)
 {
     const bool choose = s->options.weights == NULL && s->count > 1;
+    bool held;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count; i++) {
         s->runners[i].accelerator =
@@ -151,8 +152,8 @@ static hr_status plan(hri_splitting *s, hr_split_report *r)
         status = hri_split_learn(s);
     }
     if (status == HR_OK) {
-        status =
-            choose ? hri_split_choose(s) : hri_split_cut(s, s->options.weights);
+        status = choose ? hri_split_choose(s)
+                        : hri_split_cut(s, s->options.weights, false, &held);
     }
     return status == HR_OK && s->options.report != NULL
                ? hri_split_foresee(s, &r->seconds, &r->bound)
@@ -207,8 +208,9 @@ static hr_status allocate(hri_splitting *s)
 {
     const uint32_t count = s->count > 0 ? s->count : 1;
     s->bands = calloc(count, sizeof *s->bands);
+    s->portions = calloc(count, sizeof *s->portions);
     s->runners = calloc(count, sizeof *s->runners);
-    return s->bands != NULL && s->runners != NULL
+    return s->bands != NULL && s->portions != NULL && s->runners != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
                           s->kernel->name, s->count);
@@ -241,6 +243,7 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
         status = run(&s, count);
     }
     free(s.bands);
+    free(s.portions);
     free(s.runners);
     return status;
 }

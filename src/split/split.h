@@ -5,6 +5,7 @@
 
 #include <headrace/split.h>
 
+#include "distribute/distribute.h"
 #include "model/model.h"
 
 /* What a band costs its accelerator, in seconds. */
@@ -22,8 +23,6 @@ typedef struct hri_runner {
     double pace;   /* seconds for a row of this kernel */
     double memory; /* and for what a row moves in its memory */
     hri_cost cost; /* of its band */
-    double weight;
-    int64_t most; /* tiles of rows, when its memory is full; else -1 */
 } hri_runner;
 
 /* A launch that is split: what hr_launch_split was given. */
@@ -34,9 +33,10 @@ typedef struct hri_splitting {
     hr_extent domain;
     const hr_argument *arguments;
     hr_split_options options;
-    uint32_t count;      /* accelerators that could be used */
-    hr_band *bands;      /* of each of them, in their order */
-    hri_runner *runners; /* likewise */
+    uint32_t count;        /* accelerators that could be used */
+    hr_band *bands;        /* of each of them, in their order */
+    hri_portion *portions; /* likewise: what the bands are made from */
+    hri_runner *runners;   /* likewise */
 } hri_splitting;
 
 /* What a band of `size` rows reads. A band without rows reads none. */
@@ -53,15 +53,20 @@ static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
     return s->arguments[i].kind == HR_PARAMETER_VIEW;
 }
 
-/* split_rules.c: the caller's options, which may be NULL, into *read, which
+/* rules.c: the caller's options, which may be NULL, into *read, which
  * holds the defaults. */
 hr_status hri_split_read(const hr_split_options *options,
                          hr_split_options *read);
 /* Whether accelerators, kernel, domain and `count` arguments go together. */
 hr_status hri_split_check(const hri_splitting *s, size_t count);
-/* Cut the domain's rows into s->bands by these weights, between tiles, with the
- * accelerators in their places and what they read of any view. */
-hr_status hri_split_cut(hri_splitting *s, const double *weights);
+
+/* bands.c: cut the domain's rows into s->bands by these weights (NULL: all
+ * alike), between tiles, with the accelerators in their places and what they
+ * read of any view. Limited: an accelerator gets no more than it has memory
+ * for, and others the rest; not *held: those with a weight do not hold the
+ * views together, and the bands stay as they were. */
+hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
+                        bool *held);
 
 /* The rows of argument i that a band needs, as a view; *first is the first of
  * them. */
@@ -76,7 +81,7 @@ int64_t hri_split_points(const hri_splitting *s);
  * among them. */
 uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i);
 
-/* foresee.c: fill pace and memory of the runners, from what was measured. */
+/* predict.c: fill pace and memory of the runners, from what was measured. */
 hr_status hri_split_learn(const hri_splitting *s);
 /* The costs of s->bands, and when the last is done and home; what of it took
  * longest. */
@@ -86,13 +91,8 @@ hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
 hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
                          const hr_band *band, hri_cost *cost);
 
-/* fit.c: cut by these weights, where an accelerator gets no more than it has
- * memory for, and others the rest; the weights are those bands' then. Not
- * *fits: those with a weight do not hold the views together. */
-hr_status hri_split_fit(hri_splitting *s, double *weights, bool *fits);
-
-/* choose.c: the accelerators and weights whose bands promise to be done first,
- * after hri_split_learn; they are in s->bands then. */
+/* choose.c: the accelerators and bands that promise to be done first, after
+ * hri_split_learn; they are in s->bands then. */
 hr_status hri_split_choose(hri_splitting *s);
 
 #endif

@@ -190,8 +190,9 @@ static void place(const hri_distribution *d)
     int64_t first = 0;
     for (uint32_t i = 0; i < d->count; i++) {
         hri_portion *p = &d->portions[i];
+        const int64_t left = d->units - first;
         p->first = first;
-        p->count = hri_min(p->count * d->grain, d->units - first);
+        p->count = p->count > left / d->grain ? left : p->count * d->grain;
         first += p->count;
     }
 }

@@ -26,7 +26,7 @@ typedef hr_status hri_fits(void *data, uint32_t index, int64_t first,
                            int64_t count, bool *fits);
 
 typedef struct hri_distribution {
-    int64_t units; /* 1 to 2^62 */
+    int64_t units; /* 1 or more */
     int64_t grain; /* portions are whole grains; the last grain may be short,
                       and counts as whole where memory is concerned */
     hri_portion *portions;

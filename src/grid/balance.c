@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "distribute/distribute.h"
+#include "model/pays.h"
 #include "runtime/relay.h"
 
 enum {
@@ -239,58 +241,90 @@ static double cost_of(const hr_grid *grid)
     return beginning + bytes / rate;
 }
 
-/* Bands for the `most` fastest accelerators by their pace. */
-static hr_status lay_out(const hr_grid *grid, uint32_t most, double *weights,
-                         hri_band *bands)
+/* What a grid's bands are chosen from. */
+typedef struct choice {
+    hr_grid *grid;
+    uint32_t steps; /* from one exchange, that are reckoned with */
+    double *weights;
+    hri_band *bands;
+} choice;
+
+/* Bands for the accelerators of a set by their pace. */
+static hr_status lay_out(const choice *c, const hri_candidate *set,
+                         uint32_t count)
 {
-    const hri_balance *b = grid->balance;
-    for (uint32_t i = 0; i < b->bands; i++) {
-        uint32_t faster = 0;
-        for (uint32_t j = 0; j < b->bands; j++) {
-            faster += b->pace[j] > 0 && (b->pace[j] < b->pace[i] ||
-                                         (j < i && b->pace[j] == b->pace[i]));
-        }
-        weights[i] = b->pace[i] > 0 && faster < most ? 1 / b->pace[i] : 0;
+    const hri_balance *b = c->grid->balance;
+    memset(c->weights, 0, b->bands * sizeof *c->weights);
+    for (uint32_t i = 0; i < count; i++) {
+        c->weights[set[i].index] = 1 / b->pace[set[i].index];
     }
-    memcpy(bands, grid->bands, b->bands * sizeof *bands);
-    pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_grid_lay_out(grid, weights, false, bands);
-    pthread_mutex_unlock(&grid->context->lock);
+    memcpy(c->bands, c->grid->bands, b->bands * sizeof *c->bands);
+    pthread_mutex_lock(&c->grid->context->lock);
+    hr_status status = hri_grid_lay_out(c->grid, c->weights, false, c->bands);
+    pthread_mutex_unlock(&c->grid->context->lock);
     return status;
 }
 
-/* Give the bands rows by their pace, or all rows to fewer of them, when a step
- * is to be a tenth faster and those to come make up for it: at least as many as
- * were made. */
-static hr_status move(hr_grid *grid, int64_t left)
+static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
+                         double *seconds)
+{
+    const choice *c = data;
+    *seconds = lay_out(c, set, count) == HR_OK /* else it is full */
+                   ? step_of(c->grid->balance, c->bands, c->steps)
+                   : INFINITY;
+    return HR_OK;
+}
+
+/* Those whose pace is known. */
+static uint32_t list(const hr_grid *grid, hri_candidate *all)
 {
     const hri_balance *b = grid->balance;
-    const uint32_t deep = grid->wanted > 0 ? grid->wanted : MOST_STEPS_CHOSEN;
-    const double least = 0.9, now = step_of(b, grid->bands, deep);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < b->bands; i++) {
+        if (b->pace[i] > 0) {
+            all[count++] =
+                (hri_candidate){.index = i, .device = i, .seconds = b->pace[i]};
+        }
+    }
+    return count;
+}
+
+/* Give the bands rows by their pace, or all rows to fewer or more of them, when
+ * steps are to be clearly faster and those to come make up for it: at least as
+ * many as were made. */
+static hr_status rebalance(choice *c, hri_candidate *all, int64_t left)
+{
+    hr_grid *grid = c->grid;
+    const double now = step_of(grid->balance, grid->bands, c->steps);
     const double steps = (double)left + (double)grid->state.steps;
-    double *weights = calloc(b->bands, sizeof *weights);
-    hri_band *bands = calloc(b->bands, sizeof *bands);
-    double best = least * now;
-    uint32_t used = 0;
+    hri_set set = {.count = hri_grid_busy(grid)};
+    hr_status status = hri_choose_set(all, list(grid, all), predict, c, &set);
+    if (status != HR_OK || set.count == 0 ||
+        !hri_model_pays(set.seconds, now) ||
+        (now - set.seconds) * steps <= cost_of(grid)) {
+        return status;
+    }
+    status = lay_out(c, all, set.count);
+    return status == HR_OK ? hr_grid_rebalance(grid, c->weights) : status;
+}
+
+static hr_status move(hr_grid *grid, int64_t left)
+{
+    const uint32_t bands = grid->band_count;
+    choice c = {.grid = grid,
+                .steps = grid->wanted > 0 ? grid->wanted : MOST_STEPS_CHOSEN,
+                .weights = calloc(bands, sizeof *c.weights),
+                .bands = calloc(bands, sizeof *c.bands)};
+    hri_candidate *all = calloc(bands, sizeof *all);
     hr_status status = HR_OK;
-    if (weights == NULL || bands == NULL) {
+    if (c.weights == NULL || c.bands == NULL || all == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    } else {
+        status = rebalance(&c, all, left);
     }
-    for (uint32_t n = 1; n <= b->bands && status == HR_OK; n++) {
-        if (lay_out(grid, n, weights, bands) == HR_OK && /* else it is full */
-            step_of(b, bands, deep) < best) {
-            best = step_of(b, bands, deep);
-            used = n;
-        }
-    }
-    if (status == HR_OK && used > 0 && (now - best) * steps > cost_of(grid)) {
-        status = lay_out(grid, used, weights, bands);
-        if (status == HR_OK) {
-            status = hr_grid_rebalance(grid, weights);
-        }
-    }
-    free(weights);
-    free(bands);
+    free(c.weights);
+    free(c.bands);
+    free(all);
     return status;
 }
 

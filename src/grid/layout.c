@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
+#include "distribute/distribute.h"
 #include "grid/grid.h"
 #include "runtime/memory.h"
 
@@ -81,38 +81,6 @@ static int64_t rows_that_fit(uint64_t capacity, const weighing *w)
                                   : (int64_t)most;
 }
 
-typedef struct dealing {
-    int64_t rows;    /* still to be dealt, in grains */
-    double *weights; /* 0: has all it can hold */
-    int64_t *most, *count;
-    hr_band *bands;
-} dealing;
-
-/* Deal by weight; who cannot hold its share gets what it can, and the others
- * share out the rest. False: nobody can. */
-static bool deal(dealing *d, uint32_t count)
-{
-    bool full = true;
-    while (d->rows > 0 && full) {
-        if (hr_split(d->rows, d->weights, count, 0, 0, d->bands) != HR_OK) {
-            return false; /* all are full */
-        }
-        full = false;
-        for (uint32_t b = 0; b < count; b++) {
-            if (d->weights[b] > 0 && d->bands[b].count > d->most[b]) {
-                full = true;
-                d->count[b] = d->most[b];
-                d->rows -= d->most[b];
-                d->weights[b] = 0;
-            }
-        }
-    }
-    for (uint32_t b = 0; b < count && d->rows > 0; b++) {
-        d->count[b] += d->weights[b] > 0 ? d->bands[b].count : 0;
-    }
-    return true;
-}
-
 /* UINT64_MAX stands for all that 64 bits do not hold. */
 static const char *bytes_text(char *text, size_t room, uint64_t bytes)
 {
@@ -145,22 +113,22 @@ static hr_status refuse(const hr_grid *grid, const weighing *w)
         bands == 1 ? "" : " together");
 }
 
-/* Rows of dimension 0 are dealt in grains: blocks in rank 1. */
+/* Rows of dimension 0 come in grains: blocks in rank 1. */
 static int64_t grain_of(const hr_grid *grid)
 {
     return grid->extent.rank == 1 ? HRI_BLOCK : 1;
 }
 
-static void set_bands(const hr_grid *grid, const int64_t *count,
-                      hri_band *bands)
+static void set_portions(const hr_grid *grid, const double *weights, bool stay,
+                         const weighing *w, hri_portion *portions)
 {
-    const int64_t rows = grid->extent.size[0];
-    int64_t first = 0;
+    const int64_t grain = grain_of(grid);
     for (uint32_t b = 0; b < grid->band_count; b++) {
-        const int64_t own = count[b] * grain_of(grid);
-        bands[b].first = first;
-        bands[b].end = hri_min(rows, first + own);
-        first = bands[b].end;
+        const hri_band *band = &grid->bands[b];
+        const int64_t has = stay ? band->end - band->first : 0;
+        portions[b].weight = weights != NULL ? weights[b] : 1;
+        portions[b].most = hri_max(rows_that_fit(capacity_of(grid, b), w),
+                                   hri_ceil_div(has, grain) * grain);
     }
 }
 
@@ -169,35 +137,23 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
 {
     const uint32_t count = grid->band_count;
     const weighing w = weigh(grid);
-    const int64_t grain = grain_of(grid);
-    dealing d = {.rows = hri_ceil_div(grid->extent.size[0], grain),
-                 .weights = calloc(count, sizeof *d.weights),
-                 .most = calloc(count, sizeof *d.most),
-                 .count = calloc(count, sizeof *d.count),
-                 .bands = calloc(count, sizeof *d.bands)};
-    hr_status status = HR_OK;
-    if (d.weights == NULL || d.most == NULL || d.count == NULL ||
-        d.bands == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
-    } else { /* the weights are valid, or hr_split says what they are not */
-        status = hr_split(d.rows, weights, count, 0, 0, d.bands);
+    const hri_distribution d = {.units = grid->extent.size[0],
+                                .grain = grain_of(grid),
+                                .portions = calloc(count, sizeof(hri_portion)),
+                                .count = count};
+    bool held = true;
+    if (d.portions == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
+    set_portions(grid, weights, stay, &w, d.portions);
+    hr_status status = hri_distribute(&d, &held);
+    if (status == HR_OK && !held) {
+        status = refuse(grid, &w);
     }
     for (uint32_t b = 0; b < count && status == HR_OK; b++) {
-        d.weights[b] = weights != NULL ? weights[b] : 1;
-        const int64_t has =
-            stay ? grid->bands[b].end - grid->bands[b].first : 0;
-        d.most[b] = hri_max(rows_that_fit(capacity_of(grid, b), &w) / grain,
-                            hri_ceil_div(has, grain));
+        bands[b].first = d.portions[b].first;
+        bands[b].end = bands[b].first + d.portions[b].count;
     }
-    if (status == HR_OK) {
-        status = deal(&d, count) ? HR_OK : refuse(grid, &w);
-    }
-    if (status == HR_OK) {
-        set_bands(grid, d.count, bands);
-    }
-    free(d.weights);
-    free(d.most);
-    free(d.count);
-    free(d.bands);
+    free(d.portions);
     return status;
 }

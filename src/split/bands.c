@@ -188,6 +188,23 @@ static hr_status fits_rows(void *data, uint32_t index, int64_t first,
 
 /* ---- bands of a launch */
 
+int64_t hri_split_points(const hri_splitting *s)
+{
+    return hr_extent_count(s->domain) / s->domain.size[0];
+}
+
+uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
+{
+    const hri_accelerator *all = s->context->accelerators;
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < s->count; j++) {
+        count += s->bands[j].count > 0 &&
+                 hri_accelerators_alike(&all[s->bands[j].accelerator],
+                                        &all[s->bands[i].accelerator]);
+    }
+    return count;
+}
+
 /* The rows near its own that any argument of a point may be read in. */
 static void find_reach(const hri_splitting *s, int64_t *before, int64_t *after)
 {

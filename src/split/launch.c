@@ -10,23 +10,6 @@
 
 /* ---- launches */
 
-int64_t hri_split_points(const hri_splitting *s)
-{
-    return hr_extent_count(s->domain) / s->domain.size[0];
-}
-
-uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
-{
-    const hri_accelerator *all = s->context->accelerators;
-    uint32_t count = 0;
-    for (uint32_t j = 0; j < s->count; j++) {
-        count += s->bands[j].count > 0 &&
-                 hri_accelerators_alike(&all[s->bands[j].accelerator],
-                                        &all[s->bands[i].accelerator]);
-    }
-    return count;
-}
-
 /* What one accelerator is given. */
 typedef struct giving {
     const hri_splitting *split;

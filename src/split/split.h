@@ -68,18 +68,18 @@ hr_status hri_split_check(const hri_splitting *s, size_t count);
 hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
                         bool *held);
 
-/* The rows of argument i that a band needs, as a view; *first is the first of
- * them. */
-hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
-                             const hr_band *band, hr_view *view,
-                             int64_t *first);
-
 /* Points of a row of the domain. */
 int64_t hri_split_points(const hri_splitting *s);
 
 /* How many of the accelerators with rows are alike with that of band i, itself
  * among them. */
 uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i);
+
+/* The rows of argument i that a band needs, as a view; *first is the first of
+ * them. */
+hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
+                             const hr_band *band, hr_view *view,
+                             int64_t *first);
 
 /* predict.c: fill pace and memory of the runners, from what was measured. */
 hr_status hri_split_learn(const hri_splitting *s);

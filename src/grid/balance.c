@@ -7,179 +7,23 @@
 
 #include "base/size.h"
 #include "distribute/distribute.h"
+#include "grid/bands.h"
+#include "grid/move.h"
+#include "grid/stage.h"
+#include "grid/timing.h"
 #include "model/pays.h"
-#include "runtime/relay.h"
 
 enum {
-    KERNELS = 4, /* that are timed, from the first on */
     SOON = 8,    /* the first steps that are timed are 1 and 1 + SOON ... */
     PERIOD = 64, /* ... and then every so many */
     MOST_STEPS_CHOSEN = 16 /* from one exchange, of our choice */
 };
 
-/* A kernel on the inner rows of a band. */
-typedef struct timing {
-    hri_event *start, *end;
-    double rows; /* 0: it was not timed */
-} timing;
-
-struct hri_balance {
-    uint32_t bands;
-    bool timing, pending; /* this step is timed; one is that is not done */
-    int64_t next;         /* the step to be timed */
-    double *pace;         /* seconds for a row, of each band; 0: not known */
-    timing *timings;      /* [band][kernel] */
-};
-
-static timing *timing_of(const hri_balance *b, uint32_t band, size_t kernel)
-{
-    return &b->timings[band * KERNELS + kernel];
-}
-
-void hri_balance_destroy(hri_balance *balance)
-{
-    if (balance == NULL) {
-        return;
-    }
-    for (uint32_t i = 0;
-         balance->timings != NULL && i < balance->bands * KERNELS; i++) {
-        timing *t = &balance->timings[i];
-        if (t->start != NULL) {
-            t->start->ops->destroy(t->start);
-        }
-        if (t->end != NULL) {
-            t->end->ops->destroy(t->end);
-        }
-    }
-    free(balance->timings);
-    free(balance->pace);
-    free(balance);
-}
-
-static hr_status create_events(const hr_grid *grid, hri_balance *b)
-{
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
-        hri_accelerator *a =
-            &grid->context->accelerators[grid->bands[i].accelerator];
-        for (size_t k = 0; k < KERNELS && status == HR_OK; k++) {
-            timing *t = timing_of(b, i, k);
-            status = hri_relay_event_create(a, &t->start);
-            if (status == HR_OK) {
-                status = hri_relay_event_create(a, &t->end);
-            }
-        }
-    }
-    return status;
-}
-
-hr_status hri_balance_create(const hr_grid *grid, hri_balance **balance)
-{
-    const uint32_t bands = grid->band_count;
-    *balance = NULL;
-    if (grid->fixed || hri_grid_busy(grid) < 2) {
-        return HR_OK;
-    }
-    hri_balance *b = calloc(1, sizeof *b);
-    if (b != NULL) {
-        *b = (hri_balance){
-            .bands = bands,
-            .next = 1,
-            .pace = calloc(bands, sizeof *b->pace),
-            .timings = calloc((size_t)bands * KERNELS, sizeof *b->timings)};
-    }
-    hr_status status = HR_OK;
-    if (b == NULL || b->pace == NULL || b->timings == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
-    } else {
-        status = create_events(grid, b);
-    }
-    if (status != HR_OK) {
-        hri_balance_destroy(b);
-        return status;
-    }
-    *balance = b;
-    return HR_OK;
-}
-
-/* ---- timing */
-
-void hri_balance_begin(hr_grid *grid)
-{
-    hri_balance *b = grid->balance;
-    if (b == NULL) {
-        return;
-    }
-    b->timing = !b->pending && (int64_t)grid->state.steps >= b->next;
-    for (uint32_t i = 0; b->timing && i < b->bands * KERNELS; i++) {
-        b->timings[i].rows = 0;
-    }
-}
-
-void hri_balance_forget(hr_grid *grid)
-{
-    if (grid->balance != NULL) {
-        grid->balance->timing = grid->balance->pending = false;
-    }
-}
-
-hri_event *hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
-                             int64_t rows)
-{
-    const hri_balance *b = grid->balance;
-    if (b == NULL || !b->timing || kernel >= KERNELS || rows < 1) {
-        return NULL;
-    }
-    timing *t = timing_of(b, band, kernel);
-    t->rows = (double)rows;
-    return t->start;
-}
-
-hr_status hri_balance_end(hr_grid *grid, size_t kernel, uint32_t band)
-{
-    hri_balance *b = grid->balance;
-    hri_queue *queue = grid->bands[band].inner->queue;
-    b->pending = true;
-    return queue->ops->record(queue, timing_of(b, band, kernel)->end);
-}
-
-/* Whether all that was timed has run; the first time it is waited for, since
- * bands that were guessed may be far off. */
-static bool is_done(const hri_balance *b)
-{
-    bool done = true;
-    for (uint32_t i = 0; i < b->bands * KERNELS && done; i++) {
-        hri_event *end = b->timings[i].end;
-        if (b->timings[i].rows == 0) {
-            continue;
-        }
-        hr_status status =
-            b->next == 1 ? end->ops->wait(end) : end->ops->query(end, &done);
-        done = done && status == HR_OK;
-    }
-    return done;
-}
-
-/* Seconds for a row of all kernels that were timed; 0: none was. */
-static double pace_of(const hri_balance *b, uint32_t band)
-{
-    double pace = 0;
-    for (size_t k = 0; k < KERNELS; k++) {
-        const timing *t = timing_of(b, band, k);
-        uint64_t ns = 0;
-        if (t->rows > 0 &&
-            t->start->ops->elapsed(t->start, t->end, &ns) == HR_OK) {
-            pace += (double)ns * 1e-9 / t->rows;
-        }
-    }
-    return pace;
-}
-
 /* Half of what was known stays: others use the machine, too. */
-static void learn(hri_balance *b)
+static void learn(hri_timing *b)
 {
     for (uint32_t i = 0; i < b->bands; i++) {
-        const double pace = pace_of(b, i);
+        const double pace = hri_timing_row(b, i);
         if (pace > 0) {
             b->pace[i] = b->pace[i] > 0 ? (b->pace[i] + pace) / 2 : pace;
         }
@@ -196,7 +40,7 @@ static bool is_known(const hr_grid *grid)
     bool known = true;
     for (uint32_t i = 0; i < grid->band_count; i++) {
         known = known && (hri_band_is_empty(&grid->bands[i]) ||
-                          grid->balance->pace[i] > 0);
+                          grid->timing->pace[i] > 0);
     }
     return known;
 }
@@ -214,7 +58,7 @@ static double enqueueing(uint32_t busy, uint32_t steps)
 
 /* Seconds that a step of these bands takes: the slowest one's, or what it takes
  * to enqueue the work of several. */
-static double step_of(const hri_balance *b, const hri_band *bands,
+static double step_of(const hri_timing *b, const hri_band *bands,
                       uint32_t steps)
 {
     uint32_t busy = 0;
@@ -253,7 +97,7 @@ typedef struct choice {
 static hr_status lay_out(const choice *c, const hri_candidate *set,
                          uint32_t count)
 {
-    const hri_balance *b = c->grid->balance;
+    const hri_timing *b = c->grid->timing;
     memset(c->weights, 0, b->bands * sizeof *c->weights);
     for (uint32_t i = 0; i < count; i++) {
         c->weights[set[i].index] = 1 / b->pace[set[i].index];
@@ -270,7 +114,7 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
 {
     const choice *c = data;
     *seconds = lay_out(c, set, count) == HR_OK /* else it is full */
-                   ? step_of(c->grid->balance, c->bands, c->steps)
+                   ? step_of(c->grid->timing, c->bands, c->steps)
                    : INFINITY;
     return HR_OK;
 }
@@ -278,7 +122,7 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
 /* Those whose pace is known. */
 static uint32_t list(const hr_grid *grid, hri_candidate *all)
 {
-    const hri_balance *b = grid->balance;
+    const hri_timing *b = grid->timing;
     uint32_t count = 0;
     for (uint32_t i = 0; i < b->bands; i++) {
         if (b->pace[i] > 0) {
@@ -295,7 +139,7 @@ static uint32_t list(const hr_grid *grid, hri_candidate *all)
 static hr_status rebalance(choice *c, hri_candidate *all, int64_t left)
 {
     hr_grid *grid = c->grid;
-    const double now = step_of(grid->balance, grid->bands, c->steps);
+    const double now = step_of(grid->timing, grid->bands, c->steps);
     const double steps = (double)left + (double)grid->state.steps;
     hri_set set = {.count = hri_grid_busy(grid)};
     hr_status status = hri_choose_set(all, list(grid, all), predict, c, &set);
@@ -305,7 +149,7 @@ static hr_status rebalance(choice *c, hri_candidate *all, int64_t left)
         return status;
     }
     status = lay_out(c, all, set.count);
-    return status == HR_OK ? hr_grid_rebalance(grid, c->weights) : status;
+    return status == HR_OK ? hri_grid_rebalance(grid, c->weights) : status;
 }
 
 static hr_status move(hr_grid *grid, int64_t left)
@@ -335,7 +179,7 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
                            size_t count)
 {
     const double exchange = 20e-6, clearly_less = 0.98;
-    const hri_balance *b = grid->balance;
+    const hri_timing *b = grid->timing;
     hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
     uint32_t best = 1;
     int64_t reach = 0;
@@ -363,12 +207,12 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
 hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
                              size_t count, int64_t left)
 {
-    hri_balance *b = grid->balance;
+    hri_timing *b = grid->timing;
     if (b == NULL) {
         return HR_OK;
     }
-    b->timing = false;
-    if (!b->pending || !is_done(b)) {
+    b->on = false;
+    if (!b->pending || !hri_timing_is_done(b)) {
         return HR_OK;
     }
     learn(b);
@@ -379,7 +223,7 @@ hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
     if (status == HR_OK) { /* a move has set them to one */
         const uint32_t steps =
             grid->wanted > 0 ? grid->wanted : best_steps(grid, stages, count);
-        status = hri_grid_deepen(grid, stages, count, steps);
+        status = hri_grid_widen(grid, stages, count, steps);
     }
     /* where there is no room, all stays as it is */
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;

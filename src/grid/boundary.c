@@ -4,7 +4,8 @@
 
 #include "arrays/launch.h"
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/bands.h"
+#include "grid/halo.h"
 
 extern const hr_kernel hri_halo_fill1, hri_halo_fill2, hri_halo_fill4,
     hri_halo_fill8;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows that bands have of others. */
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/bands.h"
+#include "grid/halo.h"
 
 /* ---- copies from slab to slab */
 

@@ -6,7 +6,7 @@
 
 #include "arrays/launch.h"
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/bands.h"
 
 extern const hr_kernel hri_reduce_f32_rows, hri_reduce_f64_rows,
     hri_reduce_i32_rows;

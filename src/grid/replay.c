@@ -6,31 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grid/step.h"
 #include "runtime/mark.h"
 
 enum {
-    LEAST_STEPS = 16,       /* of a graph, so that running it is worth while */
-    MOST_PERIOD = 256,      /* graphs are not longer */
-    MOST_CELLS = 1 << 22,   /* with more of them launches are in time */
-    MOST_VALUE_BYTES = 4096 /* of all arguments, to be compared */
-};
-
-/* What was kept: that these stages would be kept again is the same graph, when
- * the fields lie as they did. */
-struct hri_replay {
-    hri_graph *graph; /* NULL: there is none for these stages */
-    hri_device *device;
-    int64_t steps, period;
-    hri_field fields[HR_MOST_FIELDS]; /* as they were when it was made */
-    unsigned char key[MOST_VALUE_BYTES];
-    size_t key_bytes;
+    LEAST_STEPS = 16,     /* of a graph, so that running it is worth while */
+    MOST_PERIOD = 256,    /* graphs are not longer */
+    MOST_CELLS = 1 << 22, /* with more of them launches are in time */
 };
 
 /* ---- stages as bytes */
 
 static bool add_bytes(hri_replay *r, const void *bytes, size_t count)
 {
-    if (count > MOST_VALUE_BYTES - r->key_bytes) {
+    if (count > HRI_MOST_KEY_BYTES - r->key_bytes) {
         return false;
     }
     if (count > 0) {
@@ -99,17 +88,12 @@ static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
     return 0;
 }
 
-static hr_queue *origin_of(const hr_grid *grid)
-{
-    return grid->bands[hri_grid_owner(grid, 0)].inner;
-}
-
 /* There is one band, so that one queue does it all, and it is small. */
 static bool is_offered(const hr_grid *grid)
 {
     return grid->context->checker == NULL && hri_grid_busy(grid) == 1 &&
            hr_extent_count(grid->extent) <= MOST_CELLS &&
-           !origin_of(grid)->accelerator->device->info.host;
+           !hri_grid_origin(grid)->accelerator->device->info.host;
 }
 
 /* ---- keeping */
@@ -130,7 +114,7 @@ static hr_status use_slabs(const hr_grid *grid, hri_mark *mark)
             status = mark != NULL
                          ? hri_array_end(a, a->home, &region, HR_OUT, mark)
                          : hri_uses_order(a, a->home, &region, true,
-                                          origin_of(grid)->queue);
+                                          hri_grid_origin(grid)->queue);
         }
     }
     return status;
@@ -151,7 +135,7 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
 static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
                             hri_replay *r)
 {
-    hri_queue *queue = origin_of(grid)->queue;
+    hri_queue *queue = hri_grid_origin(grid)->queue;
     const uint64_t steps = grid->state.steps;
     hr_status status = queue->ops->begin_graph(queue);
     if (status != HR_OK) {
@@ -172,35 +156,25 @@ static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
     return status;
 }
 
-static void drop_graph(const hr_grid *grid, hri_replay *r)
-{
-    if (r->graph != NULL) {
-        hri_queue *queue = origin_of(grid)->queue;
-        (void)queue->ops->finish(queue); /* whatever its error is */
-        r->device->ops->destroy_graph(r->graph);
-        r->graph = NULL;
-    }
-}
-
 /* A graph of as many steps as suits, or a note that there is none. */
 static void make(hr_grid *grid, const hr_stage *stages, size_t count,
                  hri_replay *r)
 {
-    drop_graph(grid, r);
+    hri_grid_drop_graph(grid, r);
     r->period = period_of(grid, stages, count);
     if (r->period == 0) {
         return;
     }
     r->steps = (LEAST_STEPS + r->period - 1) / r->period * r->period;
-    r->device = origin_of(grid)->accelerator->device;
+    r->device = hri_grid_origin(grid)->accelerator->device;
     memcpy(r->fields, grid->fields, grid->field_count * sizeof *r->fields);
     pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_queue_set(origin_of(grid)->queue);
+    hr_status status = hri_queue_set(hri_grid_origin(grid)->queue);
     if (status == HR_OK) {
         status = keep_steps(grid, stages, count, r);
     }
     if (status != HR_OK) {
-        drop_graph(grid, r);
+        hri_grid_drop_graph(grid, r);
     }
     pthread_mutex_unlock(&grid->context->lock);
 }
@@ -219,7 +193,7 @@ static hri_replay *find(hr_grid *grid, const hr_stage *stages, size_t count)
         free(r);
         return fits ? grid->replay : NULL;
     }
-    hri_replay_forget(grid);
+    hri_grid_forget_graph(grid);
     grid->replay = r;
     make(grid, stages, count, r);
     return r;
@@ -248,7 +222,7 @@ static hr_status align(hr_grid *grid, const hr_stage *stages, size_t count,
 
 static hr_status run(hr_grid *grid, const hri_replay *r)
 {
-    hr_queue *origin = origin_of(grid);
+    hr_queue *origin = hri_grid_origin(grid);
     hri_mark *mark = NULL;
     hr_status status = use_slabs(grid, NULL);
     if (status == HR_OK) {
@@ -268,18 +242,6 @@ static hr_status run(hr_grid *grid, const hri_replay *r)
         grid->state.steps += (uint64_t)r->steps;
     }
     return status;
-}
-
-/* ---- the calls */
-
-void hri_replay_forget(hr_grid *grid)
-{
-    hri_replay *r = grid->replay;
-    grid->replay = NULL;
-    if (r != NULL) {
-        drop_graph(grid, r);
-    }
-    free(r);
 }
 
 hr_status hri_replay_steps(hr_grid *grid, const hr_stage *stages, size_t count,

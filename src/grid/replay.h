@@ -5,16 +5,11 @@
 
 #include "grid/grid.h"
 
-typedef struct hri_replay hri_replay;
-
 /* Enqueue as many of `steps` steps as graphs do, *done of them, and those that
  * bring the fields to where a graph wants them: none where there are no graphs,
  * or where launches are in time. The grid has stepped
  * before with these stages, so that all it needs is compiled. */
 hr_status hri_replay_steps(hr_grid *grid, const hr_stage *stages, size_t count,
                            int64_t steps, int64_t *done);
-
-/* What is kept counts no more: the slabs are others, or the grid goes. */
-void hri_replay_forget(hr_grid *grid);
 
 #endif

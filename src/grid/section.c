@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of a grid from outside, and back. */
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/bands.h"
+#include "grid/halo.h"
+#include "grid/move.h"
 
 static hr_status check(const hr_grid *grid, uint32_t field)
 {
@@ -152,10 +154,11 @@ hr_status hr_grid_scatter(hr_grid *grid, uint32_t field, const void *data)
         status = hri_grid_renew(grid);
     }
     if (status == HR_OK) {
-        status = hr_grid_write(grid, field, NULL, hr_view_of(array));
+        const hr_view from = hr_view_of(array);
+        status = copy(grid, field, NULL, &from, true);
     }
     if (status == HR_OK) {
-        status = hr_grid_finish(grid);
+        status = hri_grid_finish(grid);
     }
     hr_array_destroy(array);
     return status;
@@ -166,13 +169,14 @@ hr_status hr_grid_gather(hr_grid *grid, uint32_t field, void *data)
     hr_array *array = NULL;
     hr_status status = wrap(grid, field, data, &array);
     if (status == HR_OK) {
-        status = hr_grid_read(grid, field, NULL, hr_view_of(array));
+        const hr_view to = hr_view_of(array);
+        status = copy(grid, field, NULL, &to, false);
     }
     if (status == HR_OK) {
         status = hri_grid_keep(grid, hr_synchronize(hr_view_of(array)));
     }
     if (status == HR_OK) { /* what failed left nothing to copy */
-        status = hr_grid_finish(grid);
+        status = hri_grid_finish(grid);
     }
     hr_array_destroy(array);
     return status;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps: what each band does at each stage, and in which queues. */
-#include <stdlib.h>
+#include "grid/step.h"
 
 #include "arrays/launch.h"
 #include "base/size.h"
-#include "grid/balance.h"
-#include "grid/replay.h"
-
-enum { FIRST_STEPS = 2 }; /* after which halos are as fresh as in later ones */
+#include "grid/bands.h"
+#include "grid/halo.h"
+#include "grid/stage.h"
+#include "grid/timing.h"
 
 /* A stage that all bands are at. */
 typedef struct staging {
@@ -219,11 +218,11 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
     }
     if (inner) {
         start =
-            hri_balance_start(grid, s->number, band, cells.hi[0] - cells.lo[0]);
+            hri_timing_start(grid, s->number, band, cells.hi[0] - cells.lo[0]);
     }
     hr_status status = launch(s, band, queue, &cells, start);
     if (status == HR_OK && start != NULL) {
-        status = hri_balance_end(grid, s->number, band);
+        status = hri_timing_end(grid, s->number, band);
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
@@ -365,119 +364,5 @@ hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages, size_t count)
         status = run_stage(grid, stages, count, i);
     }
     grid->state.steps += status == HR_OK;
-    return status;
-}
-
-/* ---- the calls */
-
-hr_status hri_grid_deepen(hr_grid *grid, const hr_stage *stages, size_t count,
-                          uint32_t steps)
-{
-    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
-    bool more = false, fits = true;
-    if (steps == grid->state.steps_per_exchange && steps == 1) {
-        return HR_OK;
-    }
-    hri_stages_need(grid, stages, count, 0, steps, need, room);
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (int s = 0; s < HRI_SIDES; s++) {
-            const hri_field *field = &grid->fields[f];
-            const hr_side *side = &field->sides[s][0];
-            const int64_t rows = hri_max(room[f].of[s], side->halo);
-            more = more || rows > field->depth[s];
-            fits = fits &&
-                   (side->halo == 0 || side->boundary != HR_BOUNDARY_PERIODIC);
-            for (uint32_t b = 0; b < grid->band_count; b++) {
-                const hri_band *band = &grid->bands[b];
-                fits = fits && (hri_band_is_empty(band) ||
-                                band->end - band->first >= rows);
-            }
-            room[f].of[s] = hri_max(rows, field->depth[s]);
-        }
-    }
-    fits = fits && !(more && grid->full);
-    hr_status status =
-        fits && more ? hri_grid_move(grid, grid->bands, room) : HR_OK;
-    if (status == HR_ERROR_OUT_OF_MEMORY) {
-        status = HR_OK;
-        fits = false;
-        grid->full = true;
-    }
-    if (status == HR_OK) {
-        grid->state.steps_per_exchange = fits ? steps : 1;
-    }
-    return status;
-}
-
-static hr_status check(const hr_grid *grid, const hr_stage *stages,
-                       size_t count, int64_t steps)
-{
-    if (grid == NULL || (stages == NULL && count > 0)) {
-        return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
-                        grid == NULL ? "the grid" : "the list of stages");
-    }
-    if (steps < 0) {
-        return hri_fail(HR_ERROR_INVALID, "grid: %lld steps", (long long)steps);
-    }
-    hr_status status = hri_grid_check(grid);
-    return status == HR_OK ? hri_stages_check(grid, stages, count) : status;
-}
-
-hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
-                       int64_t steps)
-{
-    hr_status status = check(grid, stages, count, steps);
-    if (status == HR_OK && grid->wanted > 0) {
-        status = hri_grid_deepen(grid, stages, count, grid->wanted);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    for (int64_t n = 0; n < steps && status == HR_OK;) {
-        int64_t done = 0;
-        if (n == FIRST_STEPS) {
-            status = hri_replay_steps(grid, stages, count, steps - n, &done);
-        }
-        if (done == 0 && status == HR_OK) {
-            hri_balance_begin(grid);
-            pthread_mutex_lock(&grid->context->lock);
-            status = hri_grid_run_step(grid, stages, count);
-            pthread_mutex_unlock(&grid->context->lock);
-            done = 1;
-        }
-        n += done;
-        if (status == HR_OK) {
-            status = hri_balance_settle(grid, stages, count, steps - n);
-        }
-    }
-    return hri_grid_keep(grid, status);
-}
-
-hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
-                      int64_t steps, int64_t every, hr_grid_function function,
-                      void *data)
-{
-    if (every < 1 || function == NULL) {
-        return hri_fail(HR_ERROR_INVALID,
-                        function == NULL
-                            ? "grid: the function is NULL"
-                            : "grid: a call after every %lld steps",
-                        (long long)every);
-    }
-    hr_status status = check(grid, stages, count, steps);
-    for (int64_t done = 0; done < steps && status == HR_OK;) {
-        const int64_t now = hri_min(every, steps - done);
-        status = hr_grid_step(grid, stages, count, now);
-        done += now;
-        if (status == HR_OK && now == every && !function(data, grid, done)) {
-            status = hri_grid_check(grid); /* which may be why */
-            status =
-                status != HR_OK
-                    ? status
-                    : hri_fail(HR_ERROR_CANCELLED,
-                               "grid: ended by the caller after %lld steps",
-                               (long long)done);
-        }
-    }
     return status;
 }

@@ -24,14 +24,12 @@ static hr_status check(const hr_grid *grid, const hr_stage *stages,
     return status == HR_OK ? hri_stages_check(grid, stages, count) : status;
 }
 
-/* The stages have been checked. */
 static hr_status run_steps(hr_grid *grid, const hr_stage *stages, size_t count,
                            int64_t steps)
 {
-    hr_status status = HR_OK;
-    if (grid->wanted > 0) {
-        status = hri_grid_widen(grid, stages, count, grid->wanted);
-    }
+    hr_status status = grid->wanted > 0
+                           ? hri_grid_widen(grid, stages, count, grid->wanted)
+                           : HR_OK;
     if (status != HR_OK) {
         return status;
     }
@@ -55,11 +53,18 @@ static hr_status run_steps(hr_grid *grid, const hr_stage *stages, size_t count,
     return hri_grid_keep(grid, status);
 }
 
-hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
-                       int64_t steps)
+/* What a caller's function does between steps may be refused here, too. */
+static hr_status check_and_run(hr_grid *grid, const hr_stage *stages,
+                               size_t count, int64_t steps)
 {
     hr_status status = check(grid, stages, count, steps);
     return status == HR_OK ? run_steps(grid, stages, count, steps) : status;
+}
+
+hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
+                       int64_t steps)
+{
+    return check_and_run(grid, stages, count, steps);
 }
 
 hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
@@ -76,7 +81,7 @@ hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
     hr_status status = check(grid, stages, count, steps);
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         const int64_t now = hri_min(every, steps - done);
-        status = run_steps(grid, stages, count, now);
+        status = check_and_run(grid, stages, count, now);
         done += now;
         if (status == HR_OK && now == every && !function(data, grid, done)) {
             status = hri_grid_check(grid); /* which may be why */

@@ -95,8 +95,8 @@ hr_status hri_exchange(hr_grid *grid, uint32_t field, hri_rows depth)
 {
     hri_field *f = &grid->fields[field];
     const int64_t n = grid->extent.size[0];
-    const bool before = depth.of[HRI_BEFORE] > f->fresh[HRI_BEFORE];
-    const bool after = depth.of[HRI_AFTER] > f->fresh[HRI_AFTER];
+    const bool before = depth.of[HRI_BEFORE] > f->valid[HRI_BEFORE];
+    const bool after = depth.of[HRI_AFTER] > f->valid[HRI_AFTER];
     hr_status status = HR_OK;
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         const hri_band *band = &grid->bands[b];
@@ -114,7 +114,7 @@ hr_status hri_exchange(hr_grid *grid, uint32_t field, hri_rows depth)
         }
     }
     for (int s = 0; s < HRI_SIDES; s++) {
-        f->fresh[s] = hri_max(f->fresh[s], depth.of[s]);
+        f->valid[s] = hri_max(f->valid[s], depth.of[s]);
     }
     grid->state.exchanges += (before || after) && hri_grid_busy(grid) > 1;
     return status;

@@ -59,7 +59,7 @@ typedef struct hri_field {
     hri_slab *slabs;          /* of each band */
     int64_t depth[HRI_SIDES]; /* rows of other bands that they have room for
                                */
-    int64_t fresh[HRI_SIDES]; /* those of them next to the band that are as
+    int64_t valid[HRI_SIDES]; /* those of them next to the band that are as
                                  their owner has them */
     bool ends_stale; /* rows beyond the ends of dimension 0 do not follow from
                         those inside */
@@ -83,7 +83,7 @@ struct hr_grid {
     hri_field *fields;
     hri_band *bands;
     bool fixed;      /* bands stay */
-    bool full;       /* deeper slabs had no room beside these */
+    bool full;       /* wider halos had no room beside these */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;
     hri_replay *replay;        /* NULL: nothing is kept */

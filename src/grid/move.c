@@ -47,7 +47,7 @@ hr_status hri_grid_renew(hr_grid *grid)
         hri_field *field = &grid->fields[f];
         hri_slabs_destroy(field->slabs, grid->band_count);
         field->slabs = NULL;
-        memcpy(field->fresh, field->depth, sizeof field->fresh);
+        memcpy(field->valid, field->depth, sizeof field->valid);
         field->ends_stale = false;
     }
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
@@ -126,7 +126,7 @@ static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
         field->slabs = slabs[f];
         for (int s = 0; s < HRI_SIDES; s++) {
             field->depth[s] = depth[f].of[s];
-            field->fresh[s] = 0;
+            field->valid[s] = 0;
         }
         field->ends_stale = true;
     }

@@ -127,7 +127,7 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
     for (uint32_t f = 0; f < grid->field_count; f++) {
         const hri_field *x = &grid->fields[f], *y = &before[f];
         same = same && x->slabs == y->slabs && x->ends_stale == y->ends_stale &&
-               memcmp(x->fresh, y->fresh, sizeof x->fresh) == 0;
+               memcmp(x->valid, y->valid, sizeof x->valid) == 0;
     }
     return same;
 }

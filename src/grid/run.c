@@ -8,7 +8,7 @@
 #include "grid/step.h"
 #include "grid/timing.h"
 
-enum { FIRST_STEPS = 2 }; /* after which halos are as fresh as in later ones */
+enum { FIRST_STEPS = 2 }; /* after which halos are as wide as in later ones */
 
 static hr_status check(const hr_grid *grid, const hr_stage *stages,
                        size_t count, int64_t steps)

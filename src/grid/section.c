@@ -81,7 +81,7 @@ static hr_status renew(hr_grid *grid, uint32_t field, int64_t first,
 {
     hri_field *f = &grid->fields[field];
     hr_status status = HR_OK;
-    f->fresh[HRI_BEFORE] = f->fresh[HRI_AFTER] = 0;
+    f->valid[HRI_BEFORE] = f->valid[HRI_AFTER] = 0;
     f->ends_stale = true;
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {

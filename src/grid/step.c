@@ -9,7 +9,7 @@
 #include "grid/timing.h"
 
 /* A stage that all bands are at. */
-typedef struct staging {
+typedef struct phase {
     hr_grid *grid;
     const hr_stage *stages, *stage; /* the list, and which of it */
     size_t count;
@@ -19,20 +19,20 @@ typedef struct staging {
     int64_t edge[HRI_SIDES];  /* rows that wait for neighbours, or they for
                                  them; 0: nobody does */
     bool ring;                /* the first and the last band are neighbours */
-} staging;
+} phase;
 
 /* ---- halos */
 
-/* Whether the stage reads more rows of neighbours than are fresh. */
+/* Whether the stage reads more rows of neighbours than are valid. */
 static bool lacks_rows(const hr_grid *grid, const hr_argument *a)
 {
     const hri_field *f = hri_argument_field(grid, a);
     return f != NULL && a->near &&
-           (f->fresh[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
-            f->fresh[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
+           (f->valid[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
+            f->valid[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
 }
 
-static bool is_deep(const hr_grid *grid)
+static bool is_wide(const hr_grid *grid)
 {
     return grid->state.steps_per_exchange > 1;
 }
@@ -40,11 +40,11 @@ static bool is_deep(const hr_grid *grid)
 /* Rows of others that a band may have to fetch. */
 static int64_t reach_of(const hr_grid *grid, const hri_field *f, int side)
 {
-    return is_deep(grid) ? f->depth[side] : f->sides[side][0].halo;
+    return is_wide(grid) ? f->depth[side] : f->sides[side][0].halo;
 }
 
 /* Fetch what several steps from this stage on read, of all fields. */
-static hr_status exchange_deep(staging *s)
+static hr_status exchange_wide(phase *s)
 {
     hr_grid *grid = s->grid;
     hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
@@ -63,7 +63,7 @@ static hr_status exchange_deep(staging *s)
 
 /* Whether the stage reads rows beyond the ends that do not follow from those
  * inside. */
-static bool lacks_ends(const staging *s, const hr_argument *a)
+static bool lacks_ends(const phase *s, const hr_argument *a)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
     const bool beyond =
@@ -73,7 +73,7 @@ static bool lacks_ends(const staging *s, const hr_argument *a)
 }
 
 /* Fetch what the stage reads. */
-static hr_status refresh(staging *s, bool *exchanged)
+static hr_status fetch_needs(phase *s, bool *exchanged)
 {
     hr_grid *grid = s->grid;
     hr_status status = HR_OK;
@@ -86,7 +86,7 @@ static hr_status refresh(staging *s, bool *exchanged)
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
-        status = is_deep(grid) ? exchange_deep(s)
+        status = is_wide(grid) ? exchange_wide(s)
                                : hri_exchange(grid, a->field - 1, halo);
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
@@ -100,7 +100,7 @@ static hr_status refresh(staging *s, bool *exchanged)
 
 /* How many rows of its neighbours each band can work out, so that these need
  * not be fetched. */
-static void find_extra(staging *s)
+static void find_extra(phase *s)
 {
     for (int side = 0; side < HRI_SIDES; side++) {
         int64_t extra = INT64_MAX;
@@ -112,19 +112,19 @@ static void find_extra(staging *s)
             }
             if (a->access != HR_OUT) {
                 const int64_t reach = a->near ? f->sides[side][0].halo : 0;
-                extra = hri_min(extra, f->fresh[side] - reach);
+                extra = hri_min(extra, f->valid[side] - reach);
             } else {
                 extra = hri_min(extra, f->depth[side]);
             }
         }
         s->extra[side] =
-            is_deep(s->grid) && extra < INT64_MAX ? hri_max(extra, 0) : 0;
+            is_wide(s->grid) && extra < INT64_MAX ? hri_max(extra, 0) : 0;
     }
 }
 
 /* Edges are rows that read what neighbours have, or are read by them; they go
  * first where halos have just been fetched or will be. */
-static void find_edges(staging *s, bool exchanged)
+static void find_edges(phase *s, bool exchanged)
 {
     const bool soon = s->extra[HRI_BEFORE] == 0 && s->extra[HRI_AFTER] == 0;
     const bool alone = hri_grid_busy(s->grid) == 1;
@@ -150,7 +150,7 @@ static void find_edges(staging *s, bool exchanged)
 /* ---- launches */
 
 /* The cells of a field that a launch for these cells reads or writes. */
-static hri_cells cells_for(const staging *s, const hr_argument *a,
+static hri_cells cells_for(const phase *s, const hr_argument *a,
                            const hri_slab *slab, const hri_cells *cells)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
@@ -164,7 +164,7 @@ static hri_cells cells_for(const staging *s, const hr_argument *a,
     return c;
 }
 
-static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
+static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
                         const hri_cells *cells, hri_event *start)
 {
     const hr_grid *grid = s->grid;
@@ -204,8 +204,8 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
 
 /* Run rows lo to before hi of the stage on a band, and what follows from them
  * beyond the ends of other dimensions; inner ones may be timed. */
-static hr_status run_rows(const staging *s, uint32_t band, bool inner,
-                          int64_t lo, int64_t hi)
+static hr_status run_rows(const phase *s, uint32_t band, bool inner, int64_t lo,
+                          int64_t hi)
 {
     hr_grid *grid = s->grid;
     hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
@@ -236,7 +236,7 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
 
 /* The rows of a band: its own, extra ones of its neighbours, and beyond the
  * ends all that the stage has. */
-static void rows_of(const staging *s, const hri_band *band, int64_t *lo,
+static void rows_of(const phase *s, const hri_band *band, int64_t *lo,
                     int64_t *hi)
 {
     const int64_t n = s->grid->extent.size[0];
@@ -247,7 +247,7 @@ static void rows_of(const staging *s, const hri_band *band, int64_t *lo,
 }
 
 /* Where the inner part of a band lies; all of it when there are no edges. */
-static void inner_of(const staging *s, const hri_band *band, int64_t lo,
+static void inner_of(const phase *s, const hri_band *band, int64_t lo,
                      int64_t hi, int64_t *first, int64_t *end)
 {
     const int64_t n = s->grid->extent.size[0];
@@ -262,7 +262,7 @@ static void inner_of(const staging *s, const hri_band *band, int64_t lo,
 }
 
 /* The edges of a band, or its inner part. */
-static hr_status run_part(const staging *s, uint32_t band, bool inner)
+static hr_status run_part(const phase *s, uint32_t band, bool inner)
 {
     const hri_band *b = &s->grid->bands[band];
     int64_t lo, hi, first, end;
@@ -276,7 +276,7 @@ static hr_status run_part(const staging *s, uint32_t band, bool inner)
 }
 
 /* The edges of all bands come first. */
-static hr_status run_bands(const staging *s)
+static hr_status run_bands(const phase *s)
 {
     const hr_grid *grid = s->grid;
     hr_status status = HR_OK;
@@ -291,7 +291,7 @@ static hr_status run_bands(const staging *s)
 }
 
 /* What is known of the fields once the stage has run. */
-static void settle(const staging *s)
+static void settle(const phase *s)
 {
     for (size_t i = 0; i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
@@ -301,8 +301,8 @@ static void settle(const staging *s)
         }
         const bool all = s->stage->extent.rank == 0;
         for (int side = 0; side < HRI_SIDES; side++) {
-            f->fresh[side] =
-                all ? s->extra[side] : hri_min(f->fresh[side], s->extra[side]);
+            f->valid[side] =
+                all ? s->extra[side] : hri_min(f->valid[side], s->extra[side]);
         }
         f->ends_stale = true;
     }
@@ -323,7 +323,7 @@ static bool has_all_rows(const hr_grid *grid, const hr_stage *stage)
            cells.hi[0] >= grid->extent.size[0];
 }
 
-static size_t number_of(const staging *s)
+static size_t number_of(const phase *s)
 {
     size_t number = 0;
     for (const hr_stage *x = s->stages; x < s->stage; x++) {
@@ -336,8 +336,7 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
                            size_t index)
 {
     const hr_stage *stage = &stages[index];
-    staging s = {
-        .grid = grid, .stages = stages, .stage = stage, .count = count};
+    phase s = {.grid = grid, .stages = stages, .stage = stage, .count = count};
     bool exchanged = false;
     if (stage->kernel == NULL) {
         swap(grid, stage->swap);
@@ -345,7 +344,7 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
     }
     s.cells = hri_stage_cells(grid, stage);
     s.number = number_of(&s);
-    hr_status status = refresh(&s, &exchanged);
+    hr_status status = fetch_needs(&s, &exchanged);
     if (status == HR_OK) {
         find_extra(&s);
         find_edges(&s, exchanged);

@@ -149,7 +149,7 @@ static hr_status find_region(const hri_splitting *s, uint32_t k,
 static hr_status check_room(const hri_splitting *s, uint32_t i,
                             const hr_band *band, bool *fits)
 {
-    const hri_accelerator *a = s->runners[i].accelerator;
+    const hri_accelerator *a = s->participants[i].accelerator;
     const int place = hri_place_of(s->context, a);
     uint64_t room = hri_accelerator_room(a);
     hr_status status = HR_OK;

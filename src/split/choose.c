@@ -26,8 +26,8 @@ typedef struct choice {
 static uint32_t device_of(const hri_splitting *s, uint32_t i)
 {
     uint32_t first = 0;
-    while (!hri_accelerators_alike(s->runners[first].accelerator,
-                                   s->runners[i].accelerator)) {
+    while (!hri_accelerators_alike(s->participants[first].accelerator,
+                                   s->participants[i].accelerator)) {
         first++;
     }
     return first;
@@ -107,7 +107,7 @@ static hr_status try_bands(const choice *c, const hri_candidate *set,
     weigh(c, set, count, in_place);
     hr_status status = hri_split_cut(c->split, c->weights, c->limited, &held);
     return status == HR_OK && held
-               ? hri_split_foresee(c->split, seconds, &bound)
+               ? hri_split_predict(c->split, seconds, &bound)
                : status;
 }
 

@@ -128,7 +128,7 @@ static hr_status plan(hri_splitting *s, hr_split_report *r)
     bool held;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count; i++) {
-        s->runners[i].accelerator =
+        s->participants[i].accelerator =
             &s->context->accelerators[hri_split_index(s, i)];
     }
     if (choose || s->options.report != NULL) {
@@ -139,7 +139,7 @@ static hr_status plan(hri_splitting *s, hr_split_report *r)
                         : hri_split_cut(s, s->options.weights, false, &held);
     }
     return status == HR_OK && s->options.report != NULL
-               ? hri_split_foresee(s, &r->seconds, &r->bound)
+               ? hri_split_predict(s, &r->seconds, &r->bound)
                : status;
 }
 
@@ -157,7 +157,7 @@ static void report(const hri_splitting *s, const hr_split_report *found)
     r.seconds = found->seconds;
     r.bound = found->bound;
     for (uint32_t i = 0; i < s->count; i++) {
-        const hr_traffic *t = &s->runners[i].cost.traffic;
+        const hr_traffic *t = &s->participants[i].cost.traffic;
         r.traffic.up += t->up;
         r.traffic.down += t->down;
         r.traffic.peer += t->peer;
@@ -192,8 +192,8 @@ static hr_status allocate(hri_splitting *s)
     const uint32_t count = s->count > 0 ? s->count : 1;
     s->bands = calloc(count, sizeof *s->bands);
     s->portions = calloc(count, sizeof *s->portions);
-    s->runners = calloc(count, sizeof *s->runners);
-    return s->bands != NULL && s->portions != NULL && s->runners != NULL
+    s->participants = calloc(count, sizeof *s->participants);
+    return s->bands != NULL && s->portions != NULL && s->participants != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
                           s->kernel->name, s->count);
@@ -227,6 +227,6 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
     }
     free(s.bands);
     free(s.portions);
-    free(s.runners);
+    free(s.participants);
     return status;
 }

@@ -18,12 +18,12 @@ typedef struct hri_cost {
 } hri_cost;
 
 /* An accelerator that could be used. */
-typedef struct hri_runner {
+typedef struct hri_participant {
     hri_accelerator *accelerator;
     double pace;   /* seconds for a row of this kernel */
     double memory; /* and for what a row moves in its memory */
     hri_cost cost; /* of its band */
-} hri_runner;
+} hri_participant;
 
 /* A launch that is split: what hr_launch_split was given. */
 typedef struct hri_splitting {
@@ -33,10 +33,10 @@ typedef struct hri_splitting {
     hr_extent domain;
     const hr_argument *arguments;
     hr_split_options options;
-    uint32_t count;        /* accelerators that could be used */
-    hr_band *bands;        /* of each of them, in their order */
-    hri_portion *portions; /* likewise: what the bands are made from */
-    hri_runner *runners;   /* likewise */
+    uint32_t count;                /* accelerators that could be used */
+    hr_band *bands;                /* of each of them, in their order */
+    hri_portion *portions;         /* likewise: what the bands are made from */
+    hri_participant *participants; /* likewise */
 } hri_splitting;
 
 /* What a band of `size` rows reads. A band without rows reads none. */
@@ -81,11 +81,12 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view,
                              int64_t *first);
 
-/* predict.c: fill pace and memory of the runners, from what was measured. */
+/* predict.c: fill pace and memory of the participants, from what was measured.
+ */
 hr_status hri_split_learn(const hri_splitting *s);
 /* The costs of s->bands, and when the last is done and home; what of it took
  * longest. */
-hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
+hr_status hri_split_predict(const hri_splitting *s, double *seconds,
                             hr_bound *bound);
 /* The cost of a band for accelerator i. */
 hr_status hri_split_cost(const hri_splitting *s, uint32_t i,

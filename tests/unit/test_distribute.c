@@ -429,6 +429,9 @@ static void known(void)
     CHECK(distribute(&d) && p[1].count == 10 && p[1].first == 0);
     p[1].most = 9;
     CHECK(distribute(&d) && p[0].count == 10);
+    p[0].most = 10; /* which is all of it, though not 64 */
+    CHECK(distribute(&d) && p[0].count == 10);
+    p[0].most = 100;
     p[1].most = 25;
     d = of(100, 1, p, 3);
     CHECK(distribute(&d) && p[0].count == 38 && p[1].count == 25 &&

@@ -79,7 +79,7 @@ static double cost_of(const hr_grid *grid)
     const double beginning = 2e-3, rate = 10e9; /* bytes/s */
     double bytes = 0;
     for (uint32_t f = 0; f < grid->field_count; f++) {
-        bytes += (double)hri_slab_row_bytes(grid, &grid->fields[f]) *
+        bytes += (double)hri_storage_row_bytes(grid, &grid->fields[f]) *
                  (double)grid->extent.size[0];
     }
     return beginning + bytes / rate;

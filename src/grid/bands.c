@@ -62,7 +62,7 @@ hri_cells hri_field_rows(const hr_grid *grid, const hri_field *field,
     return cells;
 }
 
-uint64_t hri_slab_row_bytes(const hr_grid *grid, const hri_field *field)
+uint64_t hri_storage_row_bytes(const hr_grid *grid, const hri_field *field)
 {
     const uint32_t rank = grid->extent.rank;
     const hri_cells cells = hri_field_rows(grid, field, 0, 1);
@@ -79,8 +79,8 @@ uint64_t hri_slab_row_bytes(const hr_grid *grid, const hri_field *field)
                : UINT64_MAX;
 }
 
-/* The rows that a band's slab has: its own, those of others, and no more beyond
- * the ends than are read there. */
+/* The rows that a band's storage has: its own, those of others, and no more
+ * beyond the ends than are read there. */
 static hri_cells cells_of(const hr_grid *grid, const hri_field *field,
                           const hri_band *band)
 {
@@ -92,54 +92,54 @@ static hri_cells cells_of(const hr_grid *grid, const hri_field *field,
                 grid->extent.size[0] + after));
 }
 
-hr_status hri_slab_create(const hr_grid *grid, const hri_field *field,
-                          const hri_band *band, hri_slab *slab)
+hr_status hri_storage_create(const hr_grid *grid, const hri_field *field,
+                             const hri_band *band, hri_storage *storage)
 {
     const uint32_t rank = grid->extent.rank;
     hr_extent extent = {.rank = rank};
     int64_t pitch;
-    slab->cells = cells_of(grid, field, band);
+    storage->cells = cells_of(grid, field, band);
     for (uint32_t d = 0; d < rank; d++) {
-        extent.size[d] = slab->cells.hi[d] - slab->cells.lo[d];
+        extent.size[d] = storage->cells.hi[d] - storage->cells.lo[d];
     }
-    measure_row(grid, field, extent.size[rank - 1], &slab->offset, &pitch);
+    measure_row(grid, field, extent.size[rank - 1], &storage->offset, &pitch);
     extent.size[rank - 1] = pitch;
     for (uint32_t d = rank; d-- > 0;) {
-        slab->stride[d] =
-            d + 1 < rank ? slab->stride[d + 1] * extent.size[d + 1] : 1;
+        storage->stride[d] =
+            d + 1 < rank ? storage->stride[d + 1] * extent.size[d + 1] : 1;
     }
     return hr_array_create(band->inner, field->element_bytes, extent,
-                           &slab->array);
+                           &storage->array);
 }
 
-void hri_slabs_destroy(hri_slab *slabs, uint32_t count)
+void hri_storage_destroy(hri_storage *storage, uint32_t count)
 {
-    for (uint32_t b = 0; b < count && slabs != NULL; b++) {
-        hr_array_destroy(slabs[b].array);
+    for (uint32_t b = 0; b < count && storage != NULL; b++) {
+        hr_array_destroy(storage[b].array);
     }
-    free(slabs);
+    free(storage);
 }
 
-hr_view hri_slab_view(const hr_grid *grid, const hri_field *field,
-                      const hri_slab *slab, const hri_cells *cells)
+hr_view hri_storage_view(const hr_grid *grid, const hri_field *field,
+                         const hri_storage *storage, const hri_cells *cells)
 {
     const int64_t bytes = (int64_t)field->element_bytes;
-    hr_view view = {.array = slab->array,
+    hr_view view = {.array = storage->array,
                     .extent = {.rank = grid->extent.rank},
                     .element_bytes = field->element_bytes,
-                    .offset_bytes = slab->offset * bytes};
+                    .offset_bytes = storage->offset * bytes};
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         view.extent.size[d] = cells->hi[d] - cells->lo[d];
-        view.stride_bytes[d] = slab->stride[d] * bytes;
+        view.stride_bytes[d] = storage->stride[d] * bytes;
         view.offset_bytes +=
-            (cells->lo[d] - slab->cells.lo[d]) * view.stride_bytes[d];
+            (cells->lo[d] - storage->cells.lo[d]) * view.stride_bytes[d];
     }
     return view;
 }
 
 /* ---- rows */
 
-/* Bytes that an accelerator has left for slabs. */
+/* Bytes that an accelerator has left for storage. */
 static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
 {
     const hri_accelerator *a =
@@ -164,7 +164,7 @@ static weighing weigh(const hr_grid *grid)
         for (int s = 0; s < HRI_SIDES; s++) {
             rows += hri_max(field->depth[s], field->sides[s][0].halo);
         }
-        if (!hri_add(w.row, hri_slab_row_bytes(grid, field), &w.row)) {
+        if (!hri_add(w.row, hri_storage_row_bytes(grid, field), &w.row)) {
             w.row = UINT64_MAX;
         }
         w.spare += field->element_bytes + HRI_LINE_BYTES;

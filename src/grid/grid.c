@@ -235,7 +235,7 @@ static void destroy(hr_grid *grid)
     hri_grid_forget_graph(grid);
     hri_timing_destroy(grid->timing);
     for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
-        hri_slabs_destroy(grid->fields[f].slabs, grid->band_count);
+        hri_storage_destroy(grid->fields[f].storage, grid->band_count);
         free(grid->fields[f].values);
     }
     for (uint32_t b = 0; b < grid->band_count && grid->bands != NULL; b++) {

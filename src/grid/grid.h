@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Grids as the library sees them.
  *
- * A field is held in slabs, one for each band: its rows (indices of dimension
+ * A field is held in storage of each band: its rows (indices of dimension
  * 0), rows of the bands beside it, and the cells beyond the grid's ends that
- * they come with. Slabs are arrays, so the order of all work on them follows
+ * they come with. Storage is arrays, so the order of all work on them follows
  * from the boxes that it reads and writes (arrays/array.h). */
 #ifndef HRI_GRID_GRID_H
 #define HRI_GRID_GRID_H
@@ -34,12 +34,12 @@ typedef struct hri_rows {
 } hri_rows;
 
 /* What a band holds of a field. */
-typedef struct hri_slab {
+typedef struct hri_storage {
     hr_array *array;              /* NULL: the band has no rows */
     hri_cells cells;              /* that there is room for */
     int64_t offset;               /* elements in front of the first of them */
     int64_t stride[HR_MOST_RANK]; /* elements from cell to cell */
-} hri_slab;
+} hri_storage;
 
 typedef struct hri_band {
     uint32_t accelerator; /* its index in the context */
@@ -56,7 +56,7 @@ typedef struct hri_field {
     bool valued; /* a side has a value other than zeros */
     bool filled; /* has cells beyond ends of dimensions from 1 on that follow
                     from cells inside */
-    hri_slab *slabs;          /* of each band */
+    hri_storage *storage;     /* of each band */
     int64_t depth[HRI_SIDES]; /* rows of other bands that they have room for
                                */
     int64_t valid[HRI_SIDES]; /* those of them next to the band that are as
@@ -136,7 +136,7 @@ hr_status hri_grid_check(const hr_grid *grid);
  * held. */
 hr_status hri_grid_finish(hr_grid *grid);
 
-/* The steps that are kept as a graph count no more: the slabs are others, or
+/* The steps that are kept as a graph count no more: the storage is new, or
  * the grid goes. */
 void hri_grid_forget_graph(hr_grid *grid);
 /* Destroy the graph alone, if there is one, when it has run. */

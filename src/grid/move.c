@@ -12,12 +12,12 @@
 
 /* ---- new storage */
 
-/* Make the slabs of a field for these bands, whose cells are all set to what
+/* Make the storage of a field for these bands, whose cells are all set to what
  * the boundaries hold, or 0. */
-static hr_status create_slabs(hr_grid *grid, const hri_field *field,
-                              const hri_band *bands, hri_slab **slabs)
+static hr_status create_storage(hr_grid *grid, const hri_field *field,
+                                const hri_band *bands, hri_storage **storage)
 {
-    hri_slab *made = calloc(grid->band_count, sizeof *made);
+    hri_storage *made = calloc(grid->band_count, sizeof *made);
     hr_status status =
         made != NULL ? HR_OK
                      : hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
@@ -25,16 +25,16 @@ static hr_status create_slabs(hr_grid *grid, const hri_field *field,
         if (hri_band_is_empty(&bands[b])) {
             continue;
         }
-        status = hri_slab_create(grid, field, &bands[b], &made[b]);
+        status = hri_storage_create(grid, field, &bands[b], &made[b]);
         if (status == HR_OK) {
             status = hri_boundary_set(grid, field, &made[b], bands[b].inner);
         }
     }
     if (status != HR_OK) {
-        hri_slabs_destroy(made, grid->band_count);
+        hri_storage_destroy(made, grid->band_count);
         return status;
     }
-    *slabs = made;
+    *storage = made;
     return HR_OK;
 }
 
@@ -45,8 +45,8 @@ hr_status hri_grid_renew(hr_grid *grid)
     hri_timing_forget(grid->timing);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_field *field = &grid->fields[f];
-        hri_slabs_destroy(field->slabs, grid->band_count);
-        field->slabs = NULL;
+        hri_storage_destroy(field->storage, grid->band_count);
+        field->storage = NULL;
         memcpy(field->valid, field->depth, sizeof field->valid);
         field->ends_stale = false;
     }
@@ -55,8 +55,8 @@ hr_status hri_grid_renew(hr_grid *grid)
         status = hri_band_create_queues(grid, &grid->bands[b]);
     }
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
-        status = create_slabs(grid, &grid->fields[f], grid->bands,
-                              &grid->fields[f].slabs);
+        status = create_storage(grid, &grid->fields[f], grid->bands,
+                                &grid->fields[f].storage);
     }
     if (status == HR_OK) {
         grid->error = (hri_error){0};
@@ -75,10 +75,10 @@ static void all_rows(const hr_grid *grid, const hri_field *field,
     *end = band->end == n ? n + field->sides[HRI_AFTER][0].halo : band->end;
 }
 
-/* Copy the rows that a band has to where they are in new slabs. */
+/* Copy the rows that a band has to where they are in new storage. */
 static hr_status bring_band(hr_grid *grid, const hri_field *field,
                             uint32_t from, const hri_band *bands,
-                            const hri_slab *slabs)
+                            const hri_storage *storage)
 {
     int64_t first, end, lo, hi;
     hr_status status = HR_OK;
@@ -93,8 +93,8 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
         if (lo < hi) {
             const hri_cells cells = hri_field_rows(grid, field, lo, hi);
             uint64_t bytes = 0;
-            status = hri_copy_cells(grid, field, &field->slabs[from], &cells,
-                                    &slabs[b], 0, bands[b].inner, &bytes);
+            status = hri_copy_cells(grid, field, &field->storage[from], &cells,
+                                    &storage[b], 0, bands[b].inner, &bytes);
             grid->state.moved_bytes += b != from ? bytes : 0;
         }
     }
@@ -102,28 +102,28 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
 }
 
 static hr_status bring(hr_grid *grid, const hri_field *field,
-                       const hri_band *bands, const hri_slab *slabs)
+                       const hri_band *bands, const hri_storage *storage)
 {
     hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         if (!hri_band_is_empty(&grid->bands[b])) {
-            status = bring_band(grid, field, b, bands, slabs);
+            status = bring_band(grid, field, b, bands, storage);
         }
     }
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }
 
-/* The new slabs of all fields replace the old ones. */
+/* The new storage of all fields replaces the old. */
 static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
-                    hri_slab **slabs)
+                    hri_storage **storage)
 {
     hri_grid_forget_graph(grid);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_field *field = &grid->fields[f];
-        hri_slabs_destroy(field->slabs, grid->band_count);
-        field->slabs = slabs[f];
+        hri_storage_destroy(field->storage, grid->band_count);
+        field->storage = storage[f];
         for (int s = 0; s < HRI_SIDES; s++) {
             field->depth[s] = depth[f].of[s];
             field->valid[s] = 0;
@@ -137,28 +137,28 @@ static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
     }
 }
 
-/* Give the bands other rows, and slabs other depths, and bring all values over.
- * On failure the grid is as it was. */
+/* Give the bands other rows, and storage other depths, and bring all values
+ * over. On failure the grid is as it was. */
 static hr_status move(hr_grid *grid, const hri_band *bands,
                       const hri_rows *depth)
 {
-    hri_slab *slabs[HR_MOST_FIELDS] = {NULL};
+    hri_storage *storage[HR_MOST_FIELDS] = {NULL};
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         hri_field field = grid->fields[f]; /* with the new depth */
         memcpy(field.depth, depth[f].of, sizeof field.depth);
-        status = create_slabs(grid, &field, bands, &slabs[f]);
+        status = create_storage(grid, &field, bands, &storage[f]);
         if (status == HR_OK) {
-            status = bring(grid, &field, bands, slabs[f]);
+            status = bring(grid, &field, bands, storage[f]);
         }
     }
     if (status != HR_OK) {
         for (uint32_t f = 0; f < grid->field_count; f++) {
-            hri_slabs_destroy(slabs[f], grid->band_count);
+            hri_storage_destroy(storage[f], grid->band_count);
         }
         return status;
     }
-    replace(grid, bands, depth, slabs);
+    replace(grid, bands, depth, storage);
     return HR_OK;
 }
 

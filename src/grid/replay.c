@@ -98,14 +98,14 @@ static bool is_offered(const hr_grid *grid)
 
 /* ---- keeping */
 
-/* Let the origin wait for all that uses the slabs, or, when there is a mark,
+/* Let the origin wait for all that uses the storage, or, when there is a mark,
  * note that all of them is written until then. */
-static hr_status use_slabs(const hr_grid *grid, hri_mark *mark)
+static hr_status use_storage(const hr_grid *grid, hri_mark *mark)
 {
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-            hr_array *a = grid->fields[f].slabs[b].array;
+            hr_array *a = grid->fields[f].storage[b].array;
             if (a == NULL) {
                 continue;
             }
@@ -126,7 +126,8 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
     bool same = true;
     for (uint32_t f = 0; f < grid->field_count; f++) {
         const hri_field *x = &grid->fields[f], *y = &before[f];
-        same = same && x->slabs == y->slabs && x->ends_stale == y->ends_stale &&
+        same = same && x->storage == y->storage &&
+               x->ends_stale == y->ends_stale &&
                memcmp(x->valid, y->valid, sizeof x->valid) == 0;
     }
     return same;
@@ -224,7 +225,7 @@ static hr_status run(hr_grid *grid, const hri_replay *r)
 {
     hr_queue *origin = hri_grid_origin(grid);
     hri_mark *mark = NULL;
-    hr_status status = use_slabs(grid, NULL);
+    hr_status status = use_storage(grid, NULL);
     if (status == HR_OK) {
         status = hri_queue_set(origin->queue);
     }
@@ -235,7 +236,7 @@ static hr_status run(hr_grid *grid, const hri_replay *r)
         status = hri_mark_promise(origin->accelerator, origin->queue, &mark);
     }
     if (status == HR_OK) {
-        status = use_slabs(grid, mark);
+        status = use_storage(grid, mark);
     }
     hri_mark_drop(mark);
     if (status == HR_OK) {

@@ -70,7 +70,7 @@ static hr_status copy_part(const hr_grid *grid, uint32_t field, uint32_t band,
     if (status != HR_OK) {
         return status;
     }
-    const hr_view inside = hri_slab_view(grid, f, &f->slabs[band], &cells);
+    const hr_view inside = hri_storage_view(grid, f, &f->storage[band], &cells);
     return write ? hr_copy_async(outside, inside, NULL)
                  : hr_copy_async(inside, outside, NULL);
 }

@@ -181,8 +181,9 @@ static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
         arguments[i] = *a;
         const hri_field *f = hri_argument_field(grid, a);
         if (f != NULL) {
-            const hri_slab *slab = &f->slabs[band];
-            arguments[i].view = hri_slab_view(grid, f, slab, &slab->cells);
+            const hri_storage *storage = &f->storage[band];
+            arguments[i].view =
+                hri_storage_view(grid, f, storage, &storage->cells);
         }
     }
     return hri_launch_check(grid->context, stage->kernel, &part, arguments,

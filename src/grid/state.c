@@ -83,20 +83,20 @@ hr_status hri_grid_check(const hr_grid *grid)
     return hri_error_raise(&grid->error);
 }
 
-/* Wait for all that uses a slab: copies from and to outside are in no queue of
- * the grid's. */
-static hr_status finish_slab(const hri_slab *slab)
+/* Wait for all that uses a band's storage: copies from and to outside are in no
+ * queue of the grid's. */
+static hr_status finish_storage(const hri_storage *storage)
 {
     hri_marks marks = {0};
-    if (slab->array == NULL) {
+    if (storage->array == NULL) {
         return HR_OK;
     }
-    const hri_box all = hri_array_box(slab->array);
+    const hri_box all = hri_array_box(storage->array);
     const hri_boxes region = hri_boxes_of(&all);
     hr_status status =
-        hri_uses_collect_everywhere(slab->array, &region, false, &marks);
+        hri_uses_collect_everywhere(storage->array, &region, false, &marks);
     if (status == HR_OK) {
-        status = hri_array_wait(slab->array, NULL, &marks);
+        status = hri_array_wait(storage->array, NULL, &marks);
     }
     hri_marks_finish(&marks);
     return status;
@@ -116,7 +116,8 @@ hr_status hri_grid_finish(hr_grid *grid)
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (uint32_t b = 0; b < grid->band_count && first == HR_OK; b++) {
-            first = hri_grid_keep(grid, finish_slab(&grid->fields[f].slabs[b]));
+            first = hri_grid_keep(grid,
+                                  finish_storage(&grid->fields[f].storage[b]));
         }
     }
     pthread_mutex_unlock(&grid->context->lock);

@@ -151,15 +151,15 @@ static void find_edges(phase *s, bool exchanged)
 
 /* The cells of a field that a launch for these cells reads or writes. */
 static hri_cells cells_for(const phase *s, const hr_argument *a,
-                           const hri_slab *slab, const hri_cells *cells)
+                           const hri_storage *storage, const hri_cells *cells)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
     for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
-        c.lo[d] =
-            hri_max(c.lo[d] - f->sides[HRI_BEFORE][d].halo, slab->cells.lo[d]);
-        c.hi[d] =
-            hri_min(c.hi[d] + f->sides[HRI_AFTER][d].halo, slab->cells.hi[d]);
+        c.lo[d] = hri_max(c.lo[d] - f->sides[HRI_BEFORE][d].halo,
+                          storage->cells.lo[d]);
+        c.hi[d] = hri_min(c.hi[d] + f->sides[HRI_AFTER][d].halo,
+                          storage->cells.hi[d]);
     }
     return c;
 }
@@ -189,9 +189,9 @@ static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
             windows[i].extent[d] = a->view.extent.size[d];
         }
         if (f != NULL) {
-            const hri_slab *slab = &f->slabs[band];
-            const hri_cells c = cells_for(s, a, slab, cells);
-            arguments[i].view = hri_slab_view(grid, f, slab, &c);
+            const hri_storage *storage = &f->storage[band];
+            const hri_cells c = cells_for(s, a, storage, cells);
+            arguments[i].view = hri_storage_view(grid, f, storage, &c);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];
                 windows[i].extent[d] = grid->extent.size[d];

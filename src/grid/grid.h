@@ -14,7 +14,7 @@
 
 enum { HRI_BEFORE, HRI_AFTER, HRI_SIDES };
 
-/* Cells of rank 1 are dealt, and reduced, in blocks of so many. */
+/* Cells of rank 1 are distributed, and reduced, in blocks of so many. */
 enum { HRI_BLOCK = 64 };
 
 /* Of a cache, that rows should start with. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid/balance.h"
+/* What follows from how fast bands are: other bands, and how many steps are
+ * made from one exchange. */
+#include "grid/step.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +10,6 @@
 #include "base/size.h"
 #include "distribute/distribute.h"
 #include "grid/bands.h"
-#include "grid/move.h"
-#include "grid/stage.h"
 #include "grid/timing.h"
 #include "model/pays.h"
 

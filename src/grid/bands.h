@@ -33,4 +33,21 @@ hr_view hri_storage_view(const hr_grid *grid, const hri_field *field,
 hri_cells hri_field_rows(const hr_grid *grid, const hri_field *field,
                          int64_t first, int64_t end);
 
+/* ---- move.c: new storage of all bands in place of the old. The context's lock
+ * is not held. */
+
+/* New queues, and new storage with the cells of a new grid, in place of the
+ * old, which failed work may have left without values. Forgets the error. */
+hr_status hri_grid_renew(hr_grid *grid);
+
+/* Give the bands rows by these weights, unless they may stay as they are. On
+ * failure the grid is as it was. */
+hr_status hri_grid_rebalance(hr_grid *grid, const double *weights);
+
+/* Give storage the room that so many steps from one exchange ask for, if it
+ * has less; one step, when bands are not as wide, rows come from the other end
+ * of the grid, or memory is short. */
+hr_status hri_grid_widen(hr_grid *grid, const hr_stage *stages, size_t count,
+                         uint32_t steps);
+
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "grid/bands.h"
-#include "grid/move.h"
 #include "grid/timing.h"
 #include "runtime/structs.h"
 

@@ -65,7 +65,7 @@ typedef struct hri_field {
                         those inside */
 } hri_field;
 
-/* Steps that are kept as a graph (replay.h): that these stages would be kept
+/* Steps that are kept as a graph (replay.c): that these stages would be kept
  * again is the same graph, when the fields lie as they did. */
 typedef struct hri_replay {
     hri_graph *graph; /* NULL: there is none for these stages */

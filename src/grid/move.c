@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid/move.h"
+/* New storage of all bands: without values, for other rows, or with wider
+ * halos. */
+#include "grid/bands.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "grid/bands.h"
 #include "grid/halo.h"
-#include "grid/stage.h"
+#include "grid/step.h"
 #include "grid/timing.h"
 
 /* ---- new storage */

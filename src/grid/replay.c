@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps that are enqueued as one: small grids make a step in less time than
  * enqueueing its launches takes. */
-#include "grid/replay.h"
+#include "grid/step.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "grid/step.h"
 #include "runtime/mark.h"
 
 enum {

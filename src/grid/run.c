@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that step a grid, and the one that gives its bands other rows. */
 #include "base/size.h"
-#include "grid/balance.h"
-#include "grid/move.h"
-#include "grid/replay.h"
-#include "grid/stage.h"
+#include "grid/bands.h"
 #include "grid/step.h"
 #include "grid/timing.h"
 

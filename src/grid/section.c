@@ -3,7 +3,6 @@
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/halo.h"
-#include "grid/move.h"
 
 static hr_status check(const hr_grid *grid, uint32_t field)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid/stage.h"
+/* Stages: their rules, and what they ask for of other bands. */
+#include "grid/step.h"
 
 #include <string.h>
 

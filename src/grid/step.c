@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* A step: what each band does at each stage, and in which queues. */
 #include "grid/step.h"
 
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/halo.h"
-#include "grid/stage.h"
 #include "grid/timing.h"
 
 /* A stage that all bands are at. */

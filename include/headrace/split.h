@@ -36,7 +36,7 @@ typedef struct hr_band {
  * @owner   bands[0 .. count - 1] are written only on success.
  * @errors  HR_ERROR_INVALID when bands is NULL, size is not 1 to 2^62, count is
  *          0, before or after is negative, or weights are negative, not finite
- *          or all 0.
+ *          or all 0; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread; it knows nothing of accelerators. */
 HR_API HR_NODISCARD hr_status hr_split(int64_t size, const double *weights,
                                        uint32_t count, int64_t before,

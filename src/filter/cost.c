@@ -8,6 +8,7 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "distribute/distribute.h"
 #include "filter/piece.h"
 #include "filter/rate.h"
 #include "model/links.h"
@@ -15,9 +16,6 @@
 
 /* Enqueueing, waking up, and waiting for a piece. */
 static const double piece_seconds = 1e-4;
-
-/* By how much an accelerator more must pay. */
-static const double clearly_faster = 0.95;
 
 enum { PIECES = 4 }; /* of a share, beside its ends */
 
@@ -83,12 +81,15 @@ static hr_status know_share(const hri_filter_job *job, double same,
     return status;
 }
 
-/* The fastest first. */
+/* The fastest first; of equal ones, which are in one list, the first. */
 static int by_row(const void *x, const void *y)
 {
-    const double a = ((const hri_share *)x)->row;
-    const double b = ((const hri_share *)y)->row;
-    return (a > b) - (a < b);
+    const hri_share *a = x, *b = y;
+    if (a->row != b->row) {
+        return a->row < b->row ? -1 : 1;
+    }
+    return (a->accelerator > b->accelerator) -
+           (a->accelerator < b->accelerator);
 }
 
 /* Seconds that the first `count` take together: bands as their speeds are, and
@@ -114,23 +115,32 @@ static double seconds_of(const hri_filter_job *job, const hri_share *shares,
     return most;
 }
 
+/* Pieces that are asked whether they fit. */
+typedef struct piece_room {
+    const hri_filter_job *job;
+    const hri_accelerator *accelerator;
+    uint64_t bytes;
+} piece_room;
+
+static hr_status holds_blocks(void *data, int64_t blocks, bool *holds)
+{
+    const piece_room *r = data;
+    const int64_t rows = blocks * hri_filter_block(r->job);
+    *holds = hri_filter_piece_bytes(r->job, r->accelerator, rows) <= r->bytes;
+    return HR_OK;
+}
+
 /* The most rows, in whole blocks, whose pieces fit into `room` bytes; 0: none.
  */
 static int64_t rows_that_fit(const hri_filter_job *job,
                              const hri_accelerator *a, int64_t rows,
                              uint64_t room)
 {
+    piece_room r = {job, a, room};
     const int64_t block = hri_filter_block(job);
-    int64_t low = 0, high = hri_ceil_div(rows, block);
-    while (low < high) {
-        const int64_t middle = low + (high - low + 1) / 2;
-        if (hri_filter_piece_bytes(job, a, middle * block) <= room) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low * block;
+    int64_t most = 0;
+    (void)hri_bisect(0, hri_ceil_div(rows, block) + 1, holds_blocks, &r, &most);
+    return most * block;
 }
 
 /* Bytes that an array asks for, for rows [first, last) of a view, unless they
@@ -222,32 +232,33 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
                           (long long)rows, (unsigned long long)needed);
 }
 
-/* Give the first `count` their rows, in whole blocks. */
+/* Give the first `count` their rows, in whole blocks. What does not fit into
+ * memory at once comes in lower pieces, so memory limits no share. */
 static hr_status cut(const hri_filter_job *job, hri_filter_plan *plan)
 {
-    double speed = 0.0, before = 0.0;
-    const int64_t rows = job->out.rows;
-    const int64_t block = hri_filter_block(job);
-    const int64_t blocks = hri_ceil_div(rows, block);
-    hr_status status = HR_OK;
-    int64_t first = 0;
-    for (uint32_t i = 0; i < plan->count; i++) {
-        speed += 1.0 / plan->shares[i].row;
+    bool held;
+    const hri_distribution d = {.units = job->out.rows,
+                                .grain = hri_filter_block(job),
+                                .portions =
+                                    calloc(plan->count, sizeof(hri_portion)),
+                                .count = plan->count};
+    if (d.portions == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
     }
+    for (uint32_t i = 0; i < plan->count; i++) {
+        d.portions[i].weight = 1.0 / plan->shares[i].row;
+        d.portions[i].most = INT64_MAX;
+    }
+    hr_status status = hri_distribute(&d, &held);
     for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
         hri_share *s = &plan->shares[i];
-        before += 1.0 / s->row;
-        const int64_t last =
-            i + 1 == plan->count
-                ? blocks
-                : (int64_t)((double)blocks * before / speed + 0.5);
-        s->first = first;
-        s->last = hri_min(last * block, rows);
-        first = s->last;
+        s->first = d.portions[i].first;
+        s->last = s->first + d.portions[i].count;
         if (s->last > s->first) {
             status = set_height(job, s);
         }
     }
+    free(d.portions);
     return status;
 }
 
@@ -306,6 +317,43 @@ static hr_status list_shares(const hri_filter_job *job,
     return status != HR_OK || *found > 0 ? status : refused;
 }
 
+/* What a set is predicted from: its candidates are the first shares. */
+typedef struct choice {
+    const hri_filter_job *job;
+    const hri_share *shares;
+} choice;
+
+static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
+                         double *seconds)
+{
+    const choice *c = data;
+    (void)set;
+    *seconds = seconds_of(c->job, c->shares, count);
+    return HR_OK;
+}
+
+/* How many of the first take part. */
+static hr_status choose(const hri_filter_job *job, uint32_t count,
+                        hri_filter_plan *plan)
+{
+    choice c = {job, plan->shares};
+    hri_set set = {0};
+    hri_candidate *all = calloc(count, sizeof *all);
+    if (all == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
+    for (uint32_t i = 0; i < count; i++) { /* siblings slow each other, which
+                                              their rows tell already */
+        all[i] = (hri_candidate){
+            .index = i, .device = i, .seconds = plan->shares[i].row};
+    }
+    hr_status status = hri_choose_set(all, count, predict, &c, &set);
+    plan->count = set.count > 0 ? set.count : 1;
+    plan->seconds = set.seconds;
+    free(all);
+    return status;
+}
+
 hr_status hri_filter_plan_make(const hri_filter_job *job,
                                hri_accelerator *const *accelerators,
                                uint32_t count, hri_filter_plan *plan)
@@ -315,16 +363,8 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
         return status;
     }
     qsort(plan->shares, count, sizeof plan->shares[0], by_row);
-    plan->count = 1;
-    plan->seconds = seconds_of(job, plan->shares, 1);
-    for (uint32_t i = 2; i <= count; i++) {
-        const double seconds = seconds_of(job, plan->shares, i);
-        if (seconds < clearly_faster * plan->seconds) {
-            plan->count = i;
-            plan->seconds = seconds;
-        }
-    }
+    status = choose(job, count, plan);
     const hri_share *s = &plan->shares[0];
     plan->bound = s->link > s->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
-    return cut(job, plan);
+    return status == HR_OK ? cut(job, plan) : status;
 }

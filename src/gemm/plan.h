@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "gemm/partition.h"
+#include "distribute/partition.h"
 #include "runtime/tiles.h"
 
 /* What the plan is made from. */

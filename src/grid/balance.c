@@ -1,161 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid/balance.h"
+/* What follows from how fast bands are: other bands, and how many steps are
+ * made from one exchange. */
+#include "grid/step.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "runtime/stream.h"
+#include "distribute/distribute.h"
+#include "grid/bands.h"
+#include "grid/timing.h"
+#include "model/pays.h"
 
 enum {
-    KERNELS = 4, /* that are timed, from the first on */
     SOON = 8,    /* the first steps that are timed are 1 and 1 + SOON ... */
     PERIOD = 64, /* ... and then every so many */
     MOST_STEPS_CHOSEN = 16 /* from one exchange, of our choice */
 };
 
-/* A kernel on the inner rows of a band. */
-typedef struct timing {
-    hri_fence *start, *end; /* held; NULL: none yet */
-    double rows;            /* 0: it was not timed */
-} timing;
-
-struct hri_balance {
-    uint32_t bands;
-    bool timing, pending; /* this step is timed; one is that is not done */
-    int64_t next;         /* the step to be timed */
-    double *pace;         /* seconds for a row, of each band; 0: not known */
-    timing *timings;      /* [band][kernel] */
-};
-
-static timing *timing_of(const hri_balance *b, uint32_t band, size_t kernel)
-{
-    return &b->timings[band * KERNELS + kernel];
-}
-
-static void drop_fences(timing *t)
-{
-    hri_fence_drop(t->start);
-    hri_fence_drop(t->end);
-    t->start = t->end = NULL;
-}
-
-void hri_balance_destroy(hri_balance *balance)
-{
-    if (balance == NULL) {
-        return;
-    }
-    for (uint32_t i = 0;
-         balance->timings != NULL && i < balance->bands * KERNELS; i++) {
-        drop_fences(&balance->timings[i]);
-    }
-    free(balance->timings);
-    free(balance->pace);
-    free(balance);
-}
-
-hr_status hri_balance_create(const hr_grid *grid, hri_balance **balance)
-{
-    const uint32_t bands = grid->band_count;
-    *balance = NULL;
-    if (grid->fixed || hri_grid_busy(grid) < 2) {
-        return HR_OK;
-    }
-    hri_balance *b = calloc(1, sizeof *b);
-    if (b != NULL) {
-        *b = (hri_balance){
-            .bands = bands,
-            .next = 1,
-            .pace = calloc(bands, sizeof *b->pace),
-            .timings = calloc((size_t)bands * KERNELS, sizeof *b->timings)};
-    }
-    if (b == NULL || b->pace == NULL || b->timings == NULL) {
-        hri_balance_destroy(b);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
-    }
-    *balance = b;
-    return HR_OK;
-}
-
-/* ---- timing */
-
-void hri_balance_begin(hr_grid *grid)
-{
-    hri_balance *b = grid->balance;
-    if (b == NULL) {
-        return;
-    }
-    b->timing = !b->pending && (int64_t)grid->state.steps >= b->next;
-    for (uint32_t i = 0; b->timing && i < b->bands * KERNELS; i++) {
-        b->timings[i].rows = 0;
-    }
-}
-
-void hri_balance_forget(hr_grid *grid)
-{
-    if (grid->balance != NULL) {
-        grid->balance->timing = grid->balance->pending = false;
-    }
-}
-
-hri_fence **hri_balance_start(hr_grid *grid, size_t kernel, uint32_t band,
-                              int64_t rows)
-{
-    const hri_balance *b = grid->balance;
-    if (b == NULL || !b->timing || kernel >= KERNELS || rows < 1) {
-        return NULL;
-    }
-    timing *t = timing_of(b, band, kernel);
-    t->rows = (double)rows;
-    drop_fences(t);
-    return &t->start;
-}
-
-hr_status hri_balance_end(hr_grid *grid, size_t kernel, uint32_t band)
-{
-    hri_balance *b = grid->balance;
-    b->pending = true;
-    return hri_fence_create_recorded(grid->bands[band].inner->stream,
-                                     &timing_of(b, band, kernel)->end);
-}
-
-/* Whether all that was timed has run; the first time it is waited for, since
- * bands that were guessed may be far off. */
-static bool is_done(const hri_balance *b)
-{
-    bool done = true;
-    for (uint32_t i = 0; i < b->bands * KERNELS && done; i++) {
-        hri_fence *end = b->timings[i].end;
-        if (b->timings[i].rows == 0) {
-            continue;
-        }
-        hr_status status =
-            b->next == 1 ? hri_fence_wait(end) : hri_fence_query(end, &done);
-        done = done && status == HR_OK;
-    }
-    return done;
-}
-
-/* Seconds for a row of all kernels that were timed; 0: none was. */
-static double pace_of(const hri_balance *b, uint32_t band)
-{
-    double pace = 0;
-    for (size_t k = 0; k < KERNELS; k++) {
-        const timing *t = timing_of(b, band, k);
-        uint64_t ns = 0;
-        if (t->rows > 0 && hri_fence_elapsed(t->start, t->end, &ns) == HR_OK) {
-            pace += (double)ns * 1e-9 / t->rows;
-        }
-    }
-    return pace;
-}
-
 /* Half of what was known stays: others use the machine, too. */
-static void learn(hri_balance *b)
+static void learn(hri_timing *b)
 {
     for (uint32_t i = 0; i < b->bands; i++) {
-        const double pace = pace_of(b, i);
+        const double pace = hri_timing_row(b, i);
         if (pace > 0) {
             b->pace[i] = b->pace[i] > 0 ? (b->pace[i] + pace) / 2 : pace;
         }
@@ -172,7 +40,7 @@ static bool is_known(const hr_grid *grid)
     bool known = true;
     for (uint32_t i = 0; i < grid->band_count; i++) {
         known = known && (hri_band_is_empty(&grid->bands[i]) ||
-                          grid->balance->pace[i] > 0);
+                          grid->timing->pace[i] > 0);
     }
     return known;
 }
@@ -190,7 +58,7 @@ static double enqueueing(uint32_t busy, uint32_t steps)
 
 /* Seconds that a step of these bands takes: the slowest one's, or what it takes
  * to enqueue the work of several. */
-static double step_of(const hri_balance *b, const hri_band *bands,
+static double step_of(const hri_timing *b, const hri_band *bands,
                       uint32_t steps)
 {
     uint32_t busy = 0;
@@ -211,64 +79,96 @@ static double cost_of(const hr_grid *grid)
     const double beginning = 2e-3, rate = 10e9; /* bytes/s */
     double bytes = 0;
     for (uint32_t f = 0; f < grid->field_count; f++) {
-        bytes += (double)hri_slab_row_bytes(grid, &grid->fields[f]) *
+        bytes += (double)hri_storage_row_bytes(grid, &grid->fields[f]) *
                  (double)grid->extent.size[0];
     }
     return beginning + bytes / rate;
 }
 
-/* Bands for the `most` fastest accelerators by their pace. */
-static hr_status lay_out(const hr_grid *grid, uint32_t most, double *weights,
-                         hri_band *bands)
+/* What a grid's bands are chosen from. */
+typedef struct choice {
+    hr_grid *grid;
+    uint32_t steps; /* from one exchange, that are reckoned with */
+    double *weights;
+    hri_band *bands;
+} choice;
+
+/* Bands for the accelerators of a set by their pace. */
+static hr_status lay_out(const choice *c, const hri_candidate *set,
+                         uint32_t count)
 {
-    const hri_balance *b = grid->balance;
-    for (uint32_t i = 0; i < b->bands; i++) {
-        uint32_t faster = 0;
-        for (uint32_t j = 0; j < b->bands; j++) {
-            faster += b->pace[j] > 0 && (b->pace[j] < b->pace[i] ||
-                                         (j < i && b->pace[j] == b->pace[i]));
-        }
-        weights[i] = b->pace[i] > 0 && faster < most ? 1 / b->pace[i] : 0;
+    const hri_timing *b = c->grid->timing;
+    memset(c->weights, 0, b->bands * sizeof *c->weights);
+    for (uint32_t i = 0; i < count; i++) {
+        c->weights[set[i].index] = 1 / b->pace[set[i].index];
     }
-    memcpy(bands, grid->bands, b->bands * sizeof *bands);
-    pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_grid_lay_out(grid, weights, false, bands);
-    pthread_mutex_unlock(&grid->context->lock);
+    memcpy(c->bands, c->grid->bands, b->bands * sizeof *c->bands);
+    pthread_mutex_lock(&c->grid->context->lock);
+    hr_status status = hri_grid_lay_out(c->grid, c->weights, false, c->bands);
+    pthread_mutex_unlock(&c->grid->context->lock);
     return status;
 }
 
-/* Give the bands rows by their pace, or all rows to fewer of them, when a step
- * is to be a tenth faster and those to come make up for it: at least as many as
- * were made. */
+static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
+                         double *seconds)
+{
+    const choice *c = data;
+    *seconds = lay_out(c, set, count) == HR_OK /* else it is full */
+                   ? step_of(c->grid->timing, c->bands, c->steps)
+                   : INFINITY;
+    return HR_OK;
+}
+
+/* Those whose pace is known. */
+static uint32_t list(const hr_grid *grid, hri_candidate *all)
+{
+    const hri_timing *b = grid->timing;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < b->bands; i++) {
+        if (b->pace[i] > 0) {
+            all[count++] =
+                (hri_candidate){.index = i, .device = i, .seconds = b->pace[i]};
+        }
+    }
+    return count;
+}
+
+/* Give the bands rows by their pace, or all rows to fewer or more of them, when
+ * steps are to be clearly faster and those to come make up for it: at least as
+ * many as were made. */
+static hr_status rebalance(choice *c, hri_candidate *all, int64_t left)
+{
+    hr_grid *grid = c->grid;
+    const double now = step_of(grid->timing, grid->bands, c->steps);
+    const double steps = (double)left + (double)grid->state.steps;
+    hri_set set = {.count = hri_grid_busy(grid)};
+    hr_status status = hri_choose_set(all, list(grid, all), predict, c, &set);
+    if (status != HR_OK || set.count == 0 ||
+        !hri_model_pays(set.seconds, now) ||
+        (now - set.seconds) * steps <= cost_of(grid)) {
+        return status;
+    }
+    status = lay_out(c, all, set.count);
+    return status == HR_OK ? hri_grid_rebalance(grid, c->weights) : status;
+}
+
 static hr_status move(hr_grid *grid, int64_t left)
 {
-    const hri_balance *b = grid->balance;
-    const uint32_t deep = grid->wanted > 0 ? grid->wanted : MOST_STEPS_CHOSEN;
-    const double least = 0.9, now = step_of(b, grid->bands, deep);
-    const double steps = (double)left + (double)grid->state.steps;
-    double *weights = calloc(b->bands, sizeof *weights);
-    hri_band *bands = calloc(b->bands, sizeof *bands);
-    double best = least * now;
-    uint32_t used = 0;
+    const uint32_t bands = grid->band_count;
+    choice c = {.grid = grid,
+                .steps = grid->wanted > 0 ? grid->wanted : MOST_STEPS_CHOSEN,
+                .weights = calloc(bands, sizeof *c.weights),
+                .bands = calloc(bands, sizeof *c.bands)};
+    hri_candidate *all = calloc(bands, sizeof *all);
     hr_status status = HR_OK;
-    if (weights == NULL || bands == NULL) {
+    if (c.weights == NULL || c.bands == NULL || all == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    } else {
+        status = rebalance(&c, all, left);
     }
-    for (uint32_t n = 1; n <= b->bands && status == HR_OK; n++) {
-        if (lay_out(grid, n, weights, bands) == HR_OK && /* else it is full */
-            step_of(b, bands, deep) < best) {
-            best = step_of(b, bands, deep);
-            used = n;
-        }
-    }
-    if (status == HR_OK && used > 0 && (now - best) * steps > cost_of(grid)) {
-        status = lay_out(grid, used, weights, bands);
-        if (status == HR_OK) {
-            status = hr_grid_rebalance(grid, weights);
-        }
-    }
-    free(weights);
-    free(bands);
+    free(c.weights);
+    free(c.bands);
+    free(all);
     return status;
 }
 
@@ -279,7 +179,7 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
                            size_t count)
 {
     const double exchange = 20e-6, clearly_less = 0.98;
-    const hri_balance *b = grid->balance;
+    const hri_timing *b = grid->timing;
     hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
     uint32_t best = 1;
     int64_t reach = 0;
@@ -307,12 +207,12 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
 hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
                              size_t count, int64_t left)
 {
-    hri_balance *b = grid->balance;
+    hri_timing *b = grid->timing;
     if (b == NULL) {
         return HR_OK;
     }
-    b->timing = false;
-    if (!b->pending || !is_done(b)) {
+    b->on = false;
+    if (!b->pending || !hri_timing_is_done(b)) {
         return HR_OK;
     }
     learn(b);
@@ -323,7 +223,7 @@ hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
     if (status == HR_OK) { /* a move has set them to one */
         const uint32_t steps =
             grid->wanted > 0 ? grid->wanted : best_steps(grid, stages, count);
-        status = hri_grid_deepen(grid, stages, count, steps);
+        status = hri_grid_widen(grid, stages, count, steps);
     }
     /* where there is no room, all stays as it is */
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;

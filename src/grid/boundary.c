@@ -4,7 +4,8 @@
 
 #include "arrays/launch.h"
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/bands.h"
+#include "grid/halo.h"
 
 extern const hr_kernel hri_halo_fill1, hri_halo_fill2, hri_halo_fill4,
     hri_halo_fill8;
@@ -40,10 +41,10 @@ static uint32_t axis_of(const hr_grid *grid, uint32_t d)
 
 /* A view of cells in three dimensions, and its window. */
 static hr_view view_units(const hr_grid *grid, const hri_field *field,
-                          const hri_slab *slab, const hri_cells *cells,
+                          const hri_storage *storage, const hri_cells *cells,
                           hri_window *window)
 {
-    const hr_view v = hri_slab_view(grid, field, slab, cells);
+    const hr_view v = hri_storage_view(grid, field, storage, cells);
     const int64_t bytes = (int64_t)1 << unit_of(field->element_bytes);
     const int64_t units = (int64_t)field->element_bytes / bytes;
     hr_view u = v;
@@ -130,7 +131,8 @@ static int64_t count_of(const shell *s)
     return all - inner;
 }
 
-/* Fill the shell of a slab; rows lo to before hi are what it reads and writes.
+/* Fill the shell of a band's storage; rows lo to before hi are what it reads
+ * and writes.
  */
 static hr_status fill(const hr_grid *grid, uint32_t field, uint32_t band,
                       hr_queue *queue, const shell *s, int64_t lo, int64_t hi)
@@ -145,7 +147,7 @@ static hr_status fill(const hr_grid *grid, uint32_t field, uint32_t band,
         return HR_OK;
     }
     const hr_argument arguments[] = {
-        hr_inout(view_units(grid, f, &f->slabs[band], &cells, &windows[0])),
+        hr_inout(view_units(grid, f, &f->storage[band], &cells, &windows[0])),
         hr_value(s, sizeof *s)};
     hri_part part = hri_part_of(hr_extent1(count));
     part.windows = windows;
@@ -195,7 +197,7 @@ hr_status hri_boundary_fill_end(hr_grid *grid, uint32_t field, uint32_t band,
 typedef struct setting {
     const hr_grid *grid;
     const hri_field *field;
-    const hri_slab *slab;
+    const hri_storage *storage;
     hr_queue *queue;
 } setting;
 
@@ -215,7 +217,7 @@ static hr_status set(const setting *s, const hri_cells *cells,
         }
     }
     const hr_view to =
-        view_units(s->grid, s->field, s->slab, cells, &windows[0]);
+        view_units(s->grid, s->field, s->storage, cells, &windows[0]);
     hr_status status = hr_array_wrap(s->grid->context, value, (size_t)1 << unit,
                                      hr_extent1((int64_t)units), 0, &array);
     if (status == HR_OK) {
@@ -236,15 +238,15 @@ static hr_status set(const setting *s, const hri_cells *cells,
 }
 
 hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
-                           const hri_slab *slab, hr_queue *queue)
+                           const hri_storage *storage, hr_queue *queue)
 {
-    const setting s = {grid, field, slab, queue};
-    hr_status status = set(&s, &slab->cells, field->values);
+    const setting s = {grid, field, storage, queue};
+    hr_status status = set(&s, &storage->cells, field->values);
     for (uint32_t d = grid->extent.rank;
          d-- > 0 && field->valued && status == HR_OK;) {
         for (int side = 0; side < HRI_SIDES && status == HR_OK; side++) {
             const hr_side *x = &field->sides[side][d];
-            hri_cells cells = slab->cells;
+            hri_cells cells = storage->cells;
             if (side == HRI_BEFORE) {
                 cells.hi[d] = hri_min(cells.hi[d], 0);
             } else {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows that bands have of others. */
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/bands.h"
+#include "grid/halo.h"
 
-/* ---- copies from slab to slab */
+/* ---- copies from band to band */
 
 typedef struct carrying {
     hr_array *from, *to;
-    int place;                     /* of the slab that gets the cells */
+    int place;                     /* of the band that gets the cells */
     int64_t shift[HRI_DIMENSIONS]; /* from a box of one to that of the other */
     hr_queue *queue;
 } carrying;
@@ -28,19 +29,20 @@ static hr_status carry(void *data, int from, const hri_box *box)
                : status;
 }
 
-/* The box of cells of a slab: they are some of each row, so there is one. */
+/* The box of cells of a band's storage: they are some of each row, so there is
+ * one. */
 static hr_status box_of(const hr_grid *grid, const hri_field *field,
-                        const hri_slab *slab, const hri_cells *cells,
+                        const hri_storage *storage, const hri_cells *cells,
                         hri_boxes *boxes)
 {
-    const hr_view view = hri_slab_view(grid, field, slab, cells);
+    const hr_view view = hri_storage_view(grid, field, storage, cells);
     bool linear;
     return hri_view_region(&view, boxes, &linear);
 }
 
 hr_status hri_copy_cells(hr_grid *grid, const hri_field *field,
-                         const hri_slab *from, const hri_cells *cells,
-                         const hri_slab *to, int64_t shift, hr_queue *queue,
+                         const hri_storage *from, const hri_cells *cells,
+                         const hri_storage *to, int64_t shift, hr_queue *queue,
                          uint64_t *bytes)
 {
     hri_cells target = *cells;
@@ -82,9 +84,9 @@ static hr_status fetch(hr_grid *grid, uint32_t field, uint32_t band,
                                  ? hri_min(end, grid->bands[owner].end)
                                  : end;
         const hri_cells cells = hri_field_rows(grid, f, first, stop);
-        status = hri_copy_cells(grid, f, &f->slabs[owner], &cells,
-                                &f->slabs[band], shift, grid->bands[band].link,
-                                &grid->state.halo_bytes);
+        status = hri_copy_cells(
+            grid, f, &f->storage[owner], &cells, &f->storage[band], shift,
+            grid->bands[band].link, &grid->state.halo_bytes);
         first = stop;
     }
     return status;
@@ -94,8 +96,8 @@ hr_status hri_exchange(hr_grid *grid, uint32_t field, hri_rows depth)
 {
     hri_field *f = &grid->fields[field];
     const int64_t n = grid->extent.size[0];
-    const bool before = depth.of[HRI_BEFORE] > f->fresh[HRI_BEFORE];
-    const bool after = depth.of[HRI_AFTER] > f->fresh[HRI_AFTER];
+    const bool before = depth.of[HRI_BEFORE] > f->valid[HRI_BEFORE];
+    const bool after = depth.of[HRI_AFTER] > f->valid[HRI_AFTER];
     hr_status status = HR_OK;
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         const hri_band *band = &grid->bands[b];
@@ -113,7 +115,7 @@ hr_status hri_exchange(hr_grid *grid, uint32_t field, hri_rows depth)
         }
     }
     for (int s = 0; s < HRI_SIDES; s++) {
-        f->fresh[s] = hri_max(f->fresh[s], depth.of[s]);
+        f->valid[s] = hri_max(f->valid[s], depth.of[s]);
     }
     grid->state.exchanges += (before || after) && hri_grid_busy(grid) > 1;
     return status;
@@ -133,7 +135,7 @@ static end end_of(const hr_grid *grid, const hri_field *field, uint32_t band,
                   int side)
 {
     const int64_t n = grid->extent.size[0];
-    const hri_cells *cells = &field->slabs[band].cells;
+    const hri_cells *cells = &field->storage[band].cells;
     end e = {.own = true, .kept = true};
     e.first = side == HRI_BEFORE ? cells->lo[0] : hri_max(n, cells->lo[0]);
     e.end = side == HRI_BEFORE ? hri_min(0, cells->hi[0]) : cells->hi[0];

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/structs.h"
-#include "grid/balance.h"
-#include "grid/replay.h"
+#include "grid/bands.h"
+#include "grid/timing.h"
 #include "runtime/indices.h"
 
 enum { MOST_STEPS_ASKED = 1024 }; /* from one exchange */
@@ -21,19 +21,6 @@ hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
         field.before[d] = field.after[d] = (hr_side){halo, boundary, value};
     }
     return field;
-}
-
-hr_status hri_grid_keep(hr_grid *grid, hr_status status)
-{
-    if (status != HR_OK) {
-        hri_error_keep(&grid->error, status);
-    }
-    return status;
-}
-
-hr_status hri_grid_check(const hr_grid *grid)
-{
-    return hri_error_raise(&grid->error);
 }
 
 /* ---- rules */
@@ -171,66 +158,6 @@ static bool is_filled(const hr_grid *grid, const hri_field *field)
     return filled;
 }
 
-/* ---- queues and slabs */
-
-/* Host threads share one pool, so that nothing is gained by several queues. */
-static hr_status make_queues(const hr_grid *grid, hri_band *band)
-{
-    const hri_accelerator *a = &grid->context->accelerators[band->accelerator];
-    const bool one = a->device->info.host || a->device->info.emulated;
-    hr_context *c = grid->context;
-    hr_status status =
-        hri_queue_open(c, band->accelerator, false, &band->inner);
-    if (one) {
-        band->edge = band->link = band->inner;
-        return status;
-    }
-    if (status == HR_OK) {
-        status = hri_queue_open(c, band->accelerator, true, &band->edge);
-    }
-    return status == HR_OK
-               ? hri_queue_open(c, band->accelerator, true, &band->link)
-               : status;
-}
-
-static void destroy_queues(hri_band *band)
-{
-    if (band->link != band->inner) {
-        hr_queue_destroy(band->link);
-    }
-    if (band->edge != band->inner) {
-        hr_queue_destroy(band->edge);
-    }
-    hr_queue_destroy(band->inner);
-    band->inner = band->edge = band->link = NULL;
-}
-
-hr_status hri_grid_renew(hr_grid *grid)
-{
-    hr_status status = HR_OK;
-    hri_replay_forget(grid);
-    hri_balance_forget(grid);
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        hri_field *field = &grid->fields[f];
-        hri_slabs_destroy(field->slabs, grid->band_count);
-        field->slabs = NULL;
-        memcpy(field->fresh, field->depth, sizeof field->fresh);
-        field->ends_stale = false;
-    }
-    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        destroy_queues(&grid->bands[b]);
-        status = make_queues(grid, &grid->bands[b]);
-    }
-    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
-        status = hri_slabs_create(grid, &grid->fields[f], grid->bands,
-                                  &grid->fields[f].slabs);
-    }
-    if (status == HR_OK) {
-        grid->error = (hri_error){0};
-    }
-    return status;
-}
-
 /* ---- the calls */
 
 static hr_status set_up(hr_grid *grid, const hr_field *fields,
@@ -255,9 +182,25 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
         pthread_mutex_unlock(&grid->context->lock);
     }
     if (status == HR_OK) {
-        status = hri_balance_create(grid, &grid->balance);
+        status = hri_timing_create(grid, &grid->timing);
     }
     return status == HR_OK ? hri_grid_renew(grid) : status;
+}
+
+static void destroy(hr_grid *grid)
+{
+    hri_grid_forget_graph(grid);
+    hri_timing_destroy(grid->timing);
+    for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
+        hri_storage_destroy(grid->fields[f].storage, grid->band_count);
+        free(grid->fields[f].values);
+    }
+    for (uint32_t b = 0; b < grid->band_count && grid->bands != NULL; b++) {
+        hri_band_destroy_queues(&grid->bands[b]);
+    }
+    free(grid->fields);
+    free(grid->bands);
+    free(grid);
 }
 
 hr_status hr_grid_create(hr_context *context, hr_extent extent,
@@ -291,7 +234,9 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
         status = set_up(g, fields, &read, &indices);
     }
     if (status != HR_OK) {
-        hr_grid_destroy(g);
+        if (g != NULL) {
+            destroy(g);
+        }
         return status;
     }
     *grid = g;
@@ -300,64 +245,15 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
 
 void hr_grid_destroy(hr_grid *grid)
 {
-    if (grid == NULL) {
-        return;
+    if (grid != NULL) {
+        destroy(grid);
     }
-    hri_replay_forget(grid);
-    hri_balance_destroy(grid->balance);
-    for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
-        hri_slabs_destroy(grid->fields[f].slabs, grid->band_count);
-        free(grid->fields[f].values);
-    }
-    for (uint32_t b = 0; b < grid->band_count && grid->bands != NULL; b++) {
-        destroy_queues(&grid->bands[b]);
-    }
-    free(grid->fields);
-    free(grid->bands);
-    free(grid);
-}
-
-/* Wait for all that uses a slab: copies from and to outside are in no queue of
- * the grid's. */
-static hr_status finish_slab(const hri_slab *slab)
-{
-    hri_fences fences = {0};
-    if (slab->array == NULL) {
-        return HR_OK;
-    }
-    const hri_box all = hri_array_box(slab->array);
-    const hri_boxes region = hri_boxes_of(&all);
-    hr_status status =
-        hri_uses_collect_everywhere(slab->array, &region, false, &fences);
-    if (status == HR_OK) {
-        status = hri_array_wait(slab->array, NULL, &fences);
-    }
-    hri_fences_finish(&fences);
-    return status;
 }
 
 hr_status hr_grid_finish(hr_grid *grid)
 {
-    if (grid == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
-    }
-    hr_status first = hri_grid_check(grid);
-    for (uint32_t b = 0; b < grid->band_count; b++) {
-        const hri_band *band = &grid->bands[b];
-        hr_queue *queues[] = {band->link, band->edge, band->inner};
-        for (int q = 0; q < 3; q++) {
-            hr_status status = hr_queue_finish(queues[q]);
-            first = first == HR_OK ? hri_grid_keep(grid, status) : first;
-        }
-    }
-    pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (uint32_t b = 0; b < grid->band_count && first == HR_OK; b++) {
-            first = hri_grid_keep(grid, finish_slab(&grid->fields[f].slabs[b]));
-        }
-    }
-    pthread_mutex_unlock(&grid->context->lock);
-    return first == HR_OK ? HR_OK : hri_grid_check(grid);
+    return grid != NULL ? hri_grid_finish(grid)
+                        : hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
 }
 
 hr_status hr_grid_describe(const hr_grid *grid, hr_grid_state *state,

@@ -1,10 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* Bands with other rows, and slabs of other depth. */
+/* New storage of all bands: without values, for other rows, or with wider
+ * halos. */
+#include "grid/bands.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "grid/replay.h"
+#include "grid/halo.h"
+#include "grid/step.h"
+#include "grid/timing.h"
+
+/* ---- new storage */
+
+/* Make the storage of a field for these bands, whose cells are all set to what
+ * the boundaries hold, or 0. */
+static hr_status create_storage(hr_grid *grid, const hri_field *field,
+                                const hri_band *bands, hri_storage **storage)
+{
+    hri_storage *made = calloc(grid->band_count, sizeof *made);
+    hr_status status =
+        made != NULL ? HR_OK
+                     : hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        if (hri_band_is_empty(&bands[b])) {
+            continue;
+        }
+        status = hri_storage_create(grid, field, &bands[b], &made[b]);
+        if (status == HR_OK) {
+            status = hri_boundary_set(grid, field, &made[b], bands[b].inner);
+        }
+    }
+    if (status != HR_OK) {
+        hri_storage_destroy(made, grid->band_count);
+        return status;
+    }
+    *storage = made;
+    return HR_OK;
+}
+
+hr_status hri_grid_renew(hr_grid *grid)
+{
+    hr_status status = HR_OK;
+    hri_grid_forget_graph(grid);
+    hri_timing_forget(grid->timing);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        hri_field *field = &grid->fields[f];
+        hri_storage_destroy(field->storage, grid->band_count);
+        field->storage = NULL;
+        memcpy(field->valid, field->depth, sizeof field->valid);
+        field->ends_stale = false;
+    }
+    for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
+        hri_band_destroy_queues(&grid->bands[b]);
+        status = hri_band_create_queues(grid, &grid->bands[b]);
+    }
+    for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
+        status = create_storage(grid, &grid->fields[f], grid->bands,
+                                &grid->fields[f].storage);
+    }
+    if (status == HR_OK) {
+        grid->error = (hri_error){0};
+    }
+    return status;
+}
+
+/* ---- storage for old values */
 
 /* Rows of a band with those beyond the ends that only it has. */
 static void all_rows(const hr_grid *grid, const hri_field *field,
@@ -15,10 +76,10 @@ static void all_rows(const hr_grid *grid, const hri_field *field,
     *end = band->end == n ? n + field->sides[HRI_AFTER][0].halo : band->end;
 }
 
-/* Copy the rows that a band has to where they are in new slabs. */
+/* Copy the rows that a band has to where they are in new storage. */
 static hr_status bring_band(hr_grid *grid, const hri_field *field,
                             uint32_t from, const hri_band *bands,
-                            const hri_slab *slabs)
+                            const hri_storage *storage)
 {
     int64_t first, end, lo, hi;
     hr_status status = HR_OK;
@@ -33,8 +94,8 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
         if (lo < hi) {
             const hri_cells cells = hri_field_rows(grid, field, lo, hi);
             uint64_t bytes = 0;
-            status = hri_copy_cells(grid, field, &field->slabs[from], &cells,
-                                    &slabs[b], 0, bands[b].inner, &bytes);
+            status = hri_copy_cells(grid, field, &field->storage[from], &cells,
+                                    &storage[b], 0, bands[b].inner, &bytes);
             grid->state.moved_bytes += b != from ? bytes : 0;
         }
     }
@@ -42,31 +103,31 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
 }
 
 static hr_status bring(hr_grid *grid, const hri_field *field,
-                       const hri_band *bands, const hri_slab *slabs)
+                       const hri_band *bands, const hri_storage *storage)
 {
     hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         if (!hri_band_is_empty(&grid->bands[b])) {
-            status = bring_band(grid, field, b, bands, slabs);
+            status = bring_band(grid, field, b, bands, storage);
         }
     }
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }
 
-/* The new slabs of all fields replace the old ones. */
+/* The new storage of all fields replaces the old. */
 static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
-                    hri_slab **slabs)
+                    hri_storage **storage)
 {
-    hri_replay_forget(grid);
+    hri_grid_forget_graph(grid);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_field *field = &grid->fields[f];
-        hri_slabs_destroy(field->slabs, grid->band_count);
-        field->slabs = slabs[f];
+        hri_storage_destroy(field->storage, grid->band_count);
+        field->storage = storage[f];
         for (int s = 0; s < HRI_SIDES; s++) {
             field->depth[s] = depth[f].of[s];
-            field->fresh[s] = 0;
+            field->valid[s] = 0;
         }
         field->ends_stale = true;
     }
@@ -77,28 +138,32 @@ static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
     }
 }
 
-hr_status hri_grid_move(hr_grid *grid, const hri_band *bands,
-                        const hri_rows *depth)
+/* Give the bands other rows, and storage other depths, and bring all values
+ * over. On failure the grid is as it was. */
+static hr_status move(hr_grid *grid, const hri_band *bands,
+                      const hri_rows *depth)
 {
-    hri_slab *slabs[HR_MOST_FIELDS] = {NULL};
+    hri_storage *storage[HR_MOST_FIELDS] = {NULL};
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         hri_field field = grid->fields[f]; /* with the new depth */
         memcpy(field.depth, depth[f].of, sizeof field.depth);
-        status = hri_slabs_create(grid, &field, bands, &slabs[f]);
+        status = create_storage(grid, &field, bands, &storage[f]);
         if (status == HR_OK) {
-            status = bring(grid, &field, bands, slabs[f]);
+            status = bring(grid, &field, bands, storage[f]);
         }
     }
     if (status != HR_OK) {
         for (uint32_t f = 0; f < grid->field_count; f++) {
-            hri_slabs_destroy(slabs[f], grid->band_count);
+            hri_storage_destroy(storage[f], grid->band_count);
         }
         return status;
     }
-    replace(grid, bands, depth, slabs);
+    replace(grid, bands, depth, storage);
     return HR_OK;
 }
+
+/* ---- other rows */
 
 static bool are_alike(const hr_grid *grid, const hri_band *bands)
 {
@@ -110,40 +175,72 @@ static bool are_alike(const hr_grid *grid, const hri_band *bands)
     return alike;
 }
 
-hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
+hr_status hri_grid_rebalance(hr_grid *grid, const double *weights)
 {
-    if (grid == NULL || weights == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "grid: %s",
-                        grid == NULL ? "the grid is NULL"
-                                     : "the weights are NULL");
-    }
     hri_rows depth[HR_MOST_FIELDS];
-    hr_status status = hri_grid_check(grid);
     hri_band *bands = calloc(grid->band_count, sizeof *bands);
-    if (status == HR_OK && bands == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    if (bands == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
-    if (status == HR_OK) {
-        memcpy(bands, grid->bands, grid->band_count * sizeof *bands);
-        pthread_mutex_lock(&grid->context->lock);
-        status = hri_grid_lay_out(grid, weights, true, bands);
-        if (status == HR_OK && !are_alike(grid, bands)) {
-            status = hri_grid_lay_out(grid, weights, false, bands);
-        }
-        pthread_mutex_unlock(&grid->context->lock);
+    memcpy(bands, grid->bands, grid->band_count * sizeof *bands);
+    pthread_mutex_lock(&grid->context->lock);
+    hr_status status = hri_grid_lay_out(grid, weights, true, bands);
+    if (status == HR_OK && !are_alike(grid, bands)) {
+        status = hri_grid_lay_out(grid, weights, false, bands);
     }
+    pthread_mutex_unlock(&grid->context->lock);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (int s = 0; s < HRI_SIDES; s++) {
             depth[f].of[s] = grid->fields[f].depth[s];
         }
     }
     if (status == HR_OK && !are_alike(grid, bands)) {
-        status = hri_grid_move(grid, bands, depth);
+        status = move(grid, bands, depth);
         grid->state.moves += status == HR_OK;
     }
     if (status == HR_OK) {
-        grid->state.steps_per_exchange = 1; /* deepened anew, if bands allow */
+        grid->state.steps_per_exchange = 1; /* widened anew, if bands allow */
     }
     free(bands);
+    return status;
+}
+
+/* ---- wider halos */
+
+hr_status hri_grid_widen(hr_grid *grid, const hr_stage *stages, size_t count,
+                         uint32_t steps)
+{
+    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
+    bool more = false, fits = true;
+    if (steps == grid->state.steps_per_exchange && steps == 1) {
+        return HR_OK;
+    }
+    hri_stages_need(grid, stages, count, 0, steps, need, room);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (int s = 0; s < HRI_SIDES; s++) {
+            const hri_field *field = &grid->fields[f];
+            const hr_side *side = &field->sides[s][0];
+            const int64_t rows = hri_max(room[f].of[s], side->halo);
+            more = more || rows > field->depth[s];
+            fits = fits &&
+                   (side->halo == 0 || side->boundary != HR_BOUNDARY_PERIODIC);
+            for (uint32_t b = 0; b < grid->band_count; b++) {
+                const hri_band *band = &grid->bands[b];
+                fits = fits && (hri_band_is_empty(band) ||
+                                band->end - band->first >= rows);
+            }
+            room[f].of[s] = hri_max(rows, field->depth[s]);
+        }
+    }
+    fits = fits && !(more && grid->full);
+    hr_status status = fits && more ? move(grid, grid->bands, room) : HR_OK;
+    if (status == HR_ERROR_OUT_OF_MEMORY) {
+        status = HR_OK;
+        fits = false;
+        grid->full = true;
+    }
+    if (status == HR_OK) {
+        grid->state.steps_per_exchange = fits ? steps : 1;
+    }
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "arrays/launch.h"
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/bands.h"
 
 extern const hr_kernel hri_reduce_f32_rows, hri_reduce_f64_rows,
     hri_reduce_i32_rows;
@@ -97,7 +97,7 @@ static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
     for (uint32_t d = 1; d < grid->extent.rank; d++) {
         cells.hi[d] = grid->extent.size[d];
     }
-    hr_view v = hri_slab_view(grid, f, &f->slabs[band], &cells);
+    hr_view v = hri_storage_view(grid, f, &f->storage[band], &cells);
     if (grid->extent.rank == 2) {
         v.extent = hr_extent3(end - first, 1, grid->extent.size[1]);
         v.stride_bytes[2] = v.stride_bytes[1];

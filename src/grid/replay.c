@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps that are enqueued as one: small grids make a step in less time than
  * enqueueing its launches takes. */
-#include "grid/replay.h"
+#include "grid/step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,28 +9,16 @@
 #include "runtime/stream.h"
 
 enum {
-    LEAST_STEPS = 16,       /* of a graph, so that running it is worth while */
-    MOST_PERIOD = 256,      /* graphs are not longer */
-    MOST_CELLS = 1 << 22,   /* with more of them launches are in time */
-    MOST_VALUE_BYTES = 4096 /* of all arguments, to be compared */
-};
-
-/* What was kept: that these stages would be kept again is the same graph, when
- * the fields lie as they did. */
-struct hri_replay {
-    hri_graph *graph; /* NULL: there is none for these stages */
-    hri_device *device;
-    int64_t steps, period;
-    hri_field fields[HR_MOST_FIELDS]; /* as they were when it was made */
-    unsigned char key[MOST_VALUE_BYTES];
-    size_t key_bytes;
+    LEAST_STEPS = 16,     /* of a graph, so that running it is worth while */
+    MOST_PERIOD = 256,    /* graphs are not longer */
+    MOST_CELLS = 1 << 22, /* with more of them launches are in time */
 };
 
 /* ---- stages as bytes */
 
 static bool add_bytes(hri_replay *r, const void *bytes, size_t count)
 {
-    if (count > MOST_VALUE_BYTES - r->key_bytes) {
+    if (count > HRI_MOST_KEY_BYTES - r->key_bytes) {
         return false;
     }
     if (count > 0) {
@@ -99,29 +87,24 @@ static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
     return 0;
 }
 
-static hr_queue *origin_of(const hr_grid *grid)
-{
-    return grid->bands[hri_grid_owner(grid, 0)].inner;
-}
-
 /* There is one band, so that one queue does it all, and it is small. */
 static bool is_offered(const hr_grid *grid)
 {
     return grid->context->checker == NULL && hri_grid_busy(grid) == 1 &&
            hr_extent_count(grid->extent) <= MOST_CELLS &&
-           !origin_of(grid)->accelerator->device->info.host;
+           !hri_grid_origin(grid)->accelerator->device->info.host;
 }
 
 /* ---- keeping */
 
-/* Let the origin wait for all that uses the slabs, or, when there is a fence,
- * note that all of them is written until then. */
-static hr_status use_slabs(const hr_grid *grid, hri_fence *fence)
+/* Let the origin wait for all that uses the storage, or, when there is a fence,
+ * note that all of it is written until then. */
+static hr_status use_storage(const hr_grid *grid, hri_fence *fence)
 {
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-            hr_array *a = grid->fields[f].slabs[b].array;
+            hr_array *a = grid->fields[f].storage[b].array;
             if (a == NULL) {
                 continue;
             }
@@ -130,7 +113,7 @@ static hr_status use_slabs(const hr_grid *grid, hri_fence *fence)
             status = fence != NULL
                          ? hri_array_end(a, a->home, &region, HR_OUT, fence)
                          : hri_uses_order(a, a->home, &region, true,
-                                          origin_of(grid)->stream);
+                                          hri_grid_origin(grid)->stream);
         }
     }
     return status;
@@ -142,8 +125,9 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
     bool same = true;
     for (uint32_t f = 0; f < grid->field_count; f++) {
         const hri_field *x = &grid->fields[f], *y = &before[f];
-        same = same && x->slabs == y->slabs && x->ends_stale == y->ends_stale &&
-               memcmp(x->fresh, y->fresh, sizeof x->fresh) == 0;
+        same = same && x->storage == y->storage &&
+               x->ends_stale == y->ends_stale &&
+               memcmp(x->valid, y->valid, sizeof x->valid) == 0;
     }
     return same;
 }
@@ -151,7 +135,7 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
 static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
                             hri_replay *r)
 {
-    hri_stream *stream = origin_of(grid)->stream;
+    hri_stream *stream = hri_grid_origin(grid)->stream;
     const uint64_t steps = grid->state.steps;
     hr_status status = hri_stream_begin_graph(stream);
     if (status != HR_OK) {
@@ -172,35 +156,25 @@ static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
     return status;
 }
 
-static void drop_graph(const hr_grid *grid, hri_replay *r)
-{
-    if (r->graph != NULL) {
-        /* whatever its error is */
-        (void)hri_stream_finish(origin_of(grid)->stream);
-        r->device->ops->destroy_graph(r->graph);
-        r->graph = NULL;
-    }
-}
-
 /* A graph of as many steps as suits, or a note that there is none. */
 static void make(hr_grid *grid, const hr_stage *stages, size_t count,
                  hri_replay *r)
 {
-    drop_graph(grid, r);
+    hri_grid_drop_graph(grid, r);
     r->period = period_of(grid, stages, count);
     if (r->period == 0) {
         return;
     }
     r->steps = (LEAST_STEPS + r->period - 1) / r->period * r->period;
-    r->device = origin_of(grid)->accelerator->device;
+    r->device = hri_grid_origin(grid)->accelerator->device;
     memcpy(r->fields, grid->fields, grid->field_count * sizeof *r->fields);
     pthread_mutex_lock(&grid->context->lock);
-    hr_status status = hri_stream_record_pending(origin_of(grid)->stream);
+    hr_status status = hri_stream_record_pending(hri_grid_origin(grid)->stream);
     if (status == HR_OK) {
         status = keep_steps(grid, stages, count, r);
     }
     if (status != HR_OK) {
-        drop_graph(grid, r);
+        hri_grid_drop_graph(grid, r);
     }
     pthread_mutex_unlock(&grid->context->lock);
 }
@@ -219,7 +193,7 @@ static hri_replay *find(hr_grid *grid, const hr_stage *stages, size_t count)
         free(r);
         return fits ? grid->replay : NULL;
     }
-    hri_replay_forget(grid);
+    hri_grid_forget_graph(grid);
     grid->replay = r;
     make(grid, stages, count, r);
     return r;
@@ -248,9 +222,9 @@ static hr_status align(hr_grid *grid, const hr_stage *stages, size_t count,
 
 static hr_status run(hr_grid *grid, const hri_replay *r)
 {
-    hri_stream *stream = origin_of(grid)->stream;
+    hri_stream *stream = hri_grid_origin(grid)->stream;
     hri_fence *fence = NULL;
-    hr_status status = use_slabs(grid, NULL);
+    hr_status status = use_storage(grid, NULL);
     if (status == HR_OK) {
         status = hri_stream_record_pending(stream);
     }
@@ -261,25 +235,13 @@ static hr_status run(hr_grid *grid, const hri_replay *r)
         status = hri_fence_create(stream, &fence);
     }
     if (status == HR_OK) {
-        status = use_slabs(grid, fence);
+        status = use_storage(grid, fence);
     }
     hri_fence_drop(fence);
     if (status == HR_OK) {
         grid->state.steps += (uint64_t)r->steps;
     }
     return status;
-}
-
-/* ---- the calls */
-
-void hri_replay_forget(hr_grid *grid)
-{
-    hri_replay *r = grid->replay;
-    grid->replay = NULL;
-    if (r != NULL) {
-        drop_graph(grid, r);
-    }
-    free(r);
 }
 
 hr_status hri_replay_steps(hr_grid *grid, const hr_stage *stages, size_t count,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of a grid from outside, and back. */
 #include "base/size.h"
-#include "grid/grid.h"
+#include "grid/bands.h"
+#include "grid/halo.h"
 
 static hr_status check(const hr_grid *grid, uint32_t field)
 {
@@ -68,7 +69,7 @@ static hr_status copy_part(const hr_grid *grid, uint32_t field, uint32_t band,
     if (status != HR_OK) {
         return status;
     }
-    const hr_view inside = hri_slab_view(grid, f, &f->slabs[band], &cells);
+    const hr_view inside = hri_storage_view(grid, f, &f->storage[band], &cells);
     return write ? hr_copy_async(outside, inside, NULL)
                  : hr_copy_async(inside, outside, NULL);
 }
@@ -79,7 +80,7 @@ static hr_status renew(hr_grid *grid, uint32_t field, int64_t first,
 {
     hri_field *f = &grid->fields[field];
     hr_status status = HR_OK;
-    f->fresh[HRI_BEFORE] = f->fresh[HRI_AFTER] = 0;
+    f->valid[HRI_BEFORE] = f->valid[HRI_AFTER] = 0;
     f->ends_stale = true;
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
@@ -152,10 +153,11 @@ hr_status hr_grid_scatter(hr_grid *grid, uint32_t field, const void *data)
         status = hri_grid_renew(grid);
     }
     if (status == HR_OK) {
-        status = hr_grid_write(grid, field, NULL, hr_view_of(array));
+        const hr_view from = hr_view_of(array);
+        status = copy(grid, field, NULL, &from, true);
     }
     if (status == HR_OK) {
-        status = hr_grid_finish(grid);
+        status = hri_grid_finish(grid);
     }
     hr_array_destroy(array);
     return status;
@@ -166,13 +168,14 @@ hr_status hr_grid_gather(hr_grid *grid, uint32_t field, void *data)
     hr_array *array = NULL;
     hr_status status = wrap(grid, field, data, &array);
     if (status == HR_OK) {
-        status = hr_grid_read(grid, field, NULL, hr_view_of(array));
+        const hr_view to = hr_view_of(array);
+        status = copy(grid, field, NULL, &to, false);
     }
     if (status == HR_OK) {
         status = hri_grid_keep(grid, hr_synchronize(hr_view_of(array)));
     }
     if (status == HR_OK) { /* what failed left nothing to copy */
-        status = hr_grid_finish(grid);
+        status = hri_grid_finish(grid);
     }
     hr_array_destroy(array);
     return status;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps: what each band does at each stage, and in which queues. */
-#include <stdlib.h>
+/* A step: what each band does at each stage, and in which queues. */
+#include "grid/step.h"
 
 #include "arrays/launch.h"
 #include "base/size.h"
-#include "grid/balance.h"
-#include "grid/replay.h"
-
-enum { FIRST_STEPS = 2 }; /* after which halos are as fresh as in later ones */
+#include "grid/bands.h"
+#include "grid/halo.h"
+#include "grid/timing.h"
 
 /* A stage that all bands are at. */
-typedef struct staging {
+typedef struct phase {
     hr_grid *grid;
     const hr_stage *stages, *stage; /* the list, and which of it */
     size_t count;
@@ -20,20 +19,20 @@ typedef struct staging {
     int64_t edge[HRI_SIDES];  /* rows that wait for neighbours, or they for
                                  them; 0: nobody does */
     bool ring;                /* the first and the last band are neighbours */
-} staging;
+} phase;
 
 /* ---- halos */
 
-/* Whether the stage reads more rows of neighbours than are fresh. */
+/* Whether the stage reads more rows of neighbours than are valid. */
 static bool lacks_rows(const hr_grid *grid, const hr_argument *a)
 {
     const hri_field *f = hri_argument_field(grid, a);
     return f != NULL && a->near &&
-           (f->fresh[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
-            f->fresh[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
+           (f->valid[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
+            f->valid[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
 }
 
-static bool is_deep(const hr_grid *grid)
+static bool is_wide(const hr_grid *grid)
 {
     return grid->state.steps_per_exchange > 1;
 }
@@ -41,11 +40,11 @@ static bool is_deep(const hr_grid *grid)
 /* Rows of others that a band may have to fetch. */
 static int64_t reach_of(const hr_grid *grid, const hri_field *f, int side)
 {
-    return is_deep(grid) ? f->depth[side] : f->sides[side][0].halo;
+    return is_wide(grid) ? f->depth[side] : f->sides[side][0].halo;
 }
 
 /* Fetch what several steps from this stage on read, of all fields. */
-static hr_status exchange_deep(staging *s)
+static hr_status exchange_wide(phase *s)
 {
     hr_grid *grid = s->grid;
     hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
@@ -64,7 +63,7 @@ static hr_status exchange_deep(staging *s)
 
 /* Whether the stage reads rows beyond the ends that do not follow from those
  * inside. */
-static bool lacks_ends(const staging *s, const hr_argument *a)
+static bool lacks_ends(const phase *s, const hr_argument *a)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
     const bool beyond =
@@ -74,7 +73,7 @@ static bool lacks_ends(const staging *s, const hr_argument *a)
 }
 
 /* Fetch what the stage reads. */
-static hr_status refresh(staging *s, bool *exchanged)
+static hr_status fetch_needs(phase *s, bool *exchanged)
 {
     hr_grid *grid = s->grid;
     hr_status status = HR_OK;
@@ -87,7 +86,7 @@ static hr_status refresh(staging *s, bool *exchanged)
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
-        status = is_deep(grid) ? exchange_deep(s)
+        status = is_wide(grid) ? exchange_wide(s)
                                : hri_exchange(grid, a->field - 1, halo);
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
@@ -101,7 +100,7 @@ static hr_status refresh(staging *s, bool *exchanged)
 
 /* How many rows of its neighbours each band can work out, so that these need
  * not be fetched. */
-static void find_extra(staging *s)
+static void find_extra(phase *s)
 {
     for (int side = 0; side < HRI_SIDES; side++) {
         int64_t extra = INT64_MAX;
@@ -113,19 +112,19 @@ static void find_extra(staging *s)
             }
             if (a->access != HR_OUT) {
                 const int64_t reach = a->near ? f->sides[side][0].halo : 0;
-                extra = hri_min(extra, f->fresh[side] - reach);
+                extra = hri_min(extra, f->valid[side] - reach);
             } else {
                 extra = hri_min(extra, f->depth[side]);
             }
         }
         s->extra[side] =
-            is_deep(s->grid) && extra < INT64_MAX ? hri_max(extra, 0) : 0;
+            is_wide(s->grid) && extra < INT64_MAX ? hri_max(extra, 0) : 0;
     }
 }
 
 /* Edges are rows that read what neighbours have, or are read by them; they go
  * first where halos have just been fetched or will be. */
-static void find_edges(staging *s, bool exchanged)
+static void find_edges(phase *s, bool exchanged)
 {
     const bool soon = s->extra[HRI_BEFORE] == 0 && s->extra[HRI_AFTER] == 0;
     const bool alone = hri_grid_busy(s->grid) == 1;
@@ -151,21 +150,21 @@ static void find_edges(staging *s, bool exchanged)
 /* ---- launches */
 
 /* The cells of a field that a launch for these cells reads or writes. */
-static hri_cells cells_for(const staging *s, const hr_argument *a,
-                           const hri_slab *slab, const hri_cells *cells)
+static hri_cells cells_for(const phase *s, const hr_argument *a,
+                           const hri_storage *storage, const hri_cells *cells)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
     for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
-        c.lo[d] =
-            hri_max(c.lo[d] - f->sides[HRI_BEFORE][d].halo, slab->cells.lo[d]);
-        c.hi[d] =
-            hri_min(c.hi[d] + f->sides[HRI_AFTER][d].halo, slab->cells.hi[d]);
+        c.lo[d] = hri_max(c.lo[d] - f->sides[HRI_BEFORE][d].halo,
+                          storage->cells.lo[d]);
+        c.hi[d] = hri_min(c.hi[d] + f->sides[HRI_AFTER][d].halo,
+                          storage->cells.hi[d]);
     }
     return c;
 }
 
-static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
+static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
                         const hri_cells *cells, hri_fence **start)
 {
     const hr_grid *grid = s->grid;
@@ -190,9 +189,9 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
             windows[i].extent[d] = a->view.extent.size[d];
         }
         if (f != NULL) {
-            const hri_slab *slab = &f->slabs[band];
-            const hri_cells c = cells_for(s, a, slab, cells);
-            arguments[i].view = hri_slab_view(grid, f, slab, &c);
+            const hri_storage *storage = &f->storage[band];
+            const hri_cells c = cells_for(s, a, storage, cells);
+            arguments[i].view = hri_storage_view(grid, f, storage, &c);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];
                 windows[i].extent[d] = grid->extent.size[d];
@@ -205,8 +204,8 @@ static hr_status launch(const staging *s, uint32_t band, hr_queue *queue,
 
 /* Run rows lo to before hi of the stage on a band, and what follows from them
  * beyond the ends of other dimensions; inner ones may be timed. */
-static hr_status run_rows(const staging *s, uint32_t band, bool inner,
-                          int64_t lo, int64_t hi)
+static hr_status run_rows(const phase *s, uint32_t band, bool inner, int64_t lo,
+                          int64_t hi)
 {
     hr_grid *grid = s->grid;
     hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
@@ -219,11 +218,11 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
     }
     if (inner) {
         start =
-            hri_balance_start(grid, s->number, band, cells.hi[0] - cells.lo[0]);
+            hri_timing_start(grid, s->number, band, cells.hi[0] - cells.lo[0]);
     }
     hr_status status = launch(s, band, queue, &cells, start);
     if (status == HR_OK && start != NULL) {
-        status = hri_balance_end(grid, s->number, band);
+        status = hri_timing_end(grid, s->number, band);
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
@@ -237,7 +236,7 @@ static hr_status run_rows(const staging *s, uint32_t band, bool inner,
 
 /* The rows of a band: its own, extra ones of its neighbours, and beyond the
  * ends all that the stage has. */
-static void rows_of(const staging *s, const hri_band *band, int64_t *lo,
+static void rows_of(const phase *s, const hri_band *band, int64_t *lo,
                     int64_t *hi)
 {
     const int64_t n = s->grid->extent.size[0];
@@ -248,7 +247,7 @@ static void rows_of(const staging *s, const hri_band *band, int64_t *lo,
 }
 
 /* Where the inner part of a band lies; all of it when there are no edges. */
-static void inner_of(const staging *s, const hri_band *band, int64_t lo,
+static void inner_of(const phase *s, const hri_band *band, int64_t lo,
                      int64_t hi, int64_t *first, int64_t *end)
 {
     const int64_t n = s->grid->extent.size[0];
@@ -263,7 +262,7 @@ static void inner_of(const staging *s, const hri_band *band, int64_t lo,
 }
 
 /* The edges of a band, or its inner part. */
-static hr_status run_part(const staging *s, uint32_t band, bool inner)
+static hr_status run_part(const phase *s, uint32_t band, bool inner)
 {
     const hri_band *b = &s->grid->bands[band];
     int64_t lo, hi, first, end;
@@ -277,7 +276,7 @@ static hr_status run_part(const staging *s, uint32_t band, bool inner)
 }
 
 /* The edges of all bands come first. */
-static hr_status run_bands(const staging *s)
+static hr_status run_bands(const phase *s)
 {
     const hr_grid *grid = s->grid;
     hr_status status = HR_OK;
@@ -292,7 +291,7 @@ static hr_status run_bands(const staging *s)
 }
 
 /* What is known of the fields once the stage has run. */
-static void settle(const staging *s)
+static void settle(const phase *s)
 {
     for (size_t i = 0; i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
@@ -302,8 +301,8 @@ static void settle(const staging *s)
         }
         const bool all = s->stage->extent.rank == 0;
         for (int side = 0; side < HRI_SIDES; side++) {
-            f->fresh[side] =
-                all ? s->extra[side] : hri_min(f->fresh[side], s->extra[side]);
+            f->valid[side] =
+                all ? s->extra[side] : hri_min(f->valid[side], s->extra[side]);
         }
         f->ends_stale = true;
     }
@@ -324,7 +323,7 @@ static bool has_all_rows(const hr_grid *grid, const hr_stage *stage)
            cells.hi[0] >= grid->extent.size[0];
 }
 
-static size_t number_of(const staging *s)
+static size_t number_of(const phase *s)
 {
     size_t number = 0;
     for (const hr_stage *x = s->stages; x < s->stage; x++) {
@@ -337,8 +336,7 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
                            size_t index)
 {
     const hr_stage *stage = &stages[index];
-    staging s = {
-        .grid = grid, .stages = stages, .stage = stage, .count = count};
+    phase s = {.grid = grid, .stages = stages, .stage = stage, .count = count};
     bool exchanged = false;
     if (stage->kernel == NULL) {
         swap(grid, stage->swap);
@@ -346,7 +344,7 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
     }
     s.cells = hri_stage_cells(grid, stage);
     s.number = number_of(&s);
-    hr_status status = refresh(&s, &exchanged);
+    hr_status status = fetch_needs(&s, &exchanged);
     if (status == HR_OK) {
         find_extra(&s);
         find_edges(&s, exchanged);
@@ -365,119 +363,5 @@ hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages, size_t count)
         status = run_stage(grid, stages, count, i);
     }
     grid->state.steps += status == HR_OK;
-    return status;
-}
-
-/* ---- the calls */
-
-hr_status hri_grid_deepen(hr_grid *grid, const hr_stage *stages, size_t count,
-                          uint32_t steps)
-{
-    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
-    bool more = false, fits = true;
-    if (steps == grid->state.steps_per_exchange && steps == 1) {
-        return HR_OK;
-    }
-    hri_stages_need(grid, stages, count, 0, steps, need, room);
-    for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (int s = 0; s < HRI_SIDES; s++) {
-            const hri_field *field = &grid->fields[f];
-            const hr_side *side = &field->sides[s][0];
-            const int64_t rows = hri_max(room[f].of[s], side->halo);
-            more = more || rows > field->depth[s];
-            fits = fits &&
-                   (side->halo == 0 || side->boundary != HR_BOUNDARY_PERIODIC);
-            for (uint32_t b = 0; b < grid->band_count; b++) {
-                const hri_band *band = &grid->bands[b];
-                fits = fits && (hri_band_is_empty(band) ||
-                                band->end - band->first >= rows);
-            }
-            room[f].of[s] = hri_max(rows, field->depth[s]);
-        }
-    }
-    fits = fits && !(more && grid->full);
-    hr_status status =
-        fits && more ? hri_grid_move(grid, grid->bands, room) : HR_OK;
-    if (status == HR_ERROR_OUT_OF_MEMORY) {
-        status = HR_OK;
-        fits = false;
-        grid->full = true;
-    }
-    if (status == HR_OK) {
-        grid->state.steps_per_exchange = fits ? steps : 1;
-    }
-    return status;
-}
-
-static hr_status check(const hr_grid *grid, const hr_stage *stages,
-                       size_t count, int64_t steps)
-{
-    if (grid == NULL || (stages == NULL && count > 0)) {
-        return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
-                        grid == NULL ? "the grid" : "the list of stages");
-    }
-    if (steps < 0) {
-        return hri_fail(HR_ERROR_INVALID, "grid: %lld steps", (long long)steps);
-    }
-    hr_status status = hri_grid_check(grid);
-    return status == HR_OK ? hri_stages_check(grid, stages, count) : status;
-}
-
-hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
-                       int64_t steps)
-{
-    hr_status status = check(grid, stages, count, steps);
-    if (status == HR_OK && grid->wanted > 0) {
-        status = hri_grid_deepen(grid, stages, count, grid->wanted);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    for (int64_t n = 0; n < steps && status == HR_OK;) {
-        int64_t done = 0;
-        if (n == FIRST_STEPS) {
-            status = hri_replay_steps(grid, stages, count, steps - n, &done);
-        }
-        if (done == 0 && status == HR_OK) {
-            hri_balance_begin(grid);
-            pthread_mutex_lock(&grid->context->lock);
-            status = hri_grid_run_step(grid, stages, count);
-            pthread_mutex_unlock(&grid->context->lock);
-            done = 1;
-        }
-        n += done;
-        if (status == HR_OK) {
-            status = hri_balance_settle(grid, stages, count, steps - n);
-        }
-    }
-    return hri_grid_keep(grid, status);
-}
-
-hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
-                      int64_t steps, int64_t every, hr_grid_function function,
-                      void *data)
-{
-    if (every < 1 || function == NULL) {
-        return hri_fail(HR_ERROR_INVALID,
-                        function == NULL
-                            ? "grid: the function is NULL"
-                            : "grid: a call after every %lld steps",
-                        (long long)every);
-    }
-    hr_status status = check(grid, stages, count, steps);
-    for (int64_t done = 0; done < steps && status == HR_OK;) {
-        const int64_t now = hri_min(every, steps - done);
-        status = hr_grid_step(grid, stages, count, now);
-        done += now;
-        if (status == HR_OK && now == every && !function(data, grid, done)) {
-            status = hri_grid_check(grid); /* which may be why */
-            status =
-                status != HR_OK
-                    ? status
-                    : hri_fail(HR_ERROR_CANCELLED,
-                               "grid: ended by the caller after %lld steps",
-                               (long long)done);
-        }
-    }
     return status;
 }

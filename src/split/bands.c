@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: MIT */
+/* Bands of rows: which rows, what they read, and whether memory holds them. */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "arrays/array.h"
+#include "base/size.h"
+#include "runtime/memory.h"
 #include "split/split.h"
 
-#include <math.h>
-#include <stddef.h>
+enum { SIZE_BITS = 62 };
 
-#include "base/size.h"
-#include "base/status.h"
+/* ---- rows alone */
 
-/* Sums of weights as integers stay below 2^WEIGHT_BITS, so that share can count
- * in 64 bits. */
-enum { WEIGHT_BITS = 60, SIZE_BITS = 62 };
+void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band)
+{
+    const int64_t end = band->first + band->count;
+    const bool empty = band->count == 0;
+    before = empty ? 0 : hri_min(band->first, before);
+    after = empty ? 0 : hri_min(size - end, after);
+    band->read_first = band->first - before;
+    band->read_count = before + band->count + after;
+}
 
 static hr_status check(int64_t size, uint32_t count, int64_t before,
                        int64_t after, const hr_band *bands)
@@ -33,104 +44,197 @@ static hr_status check(int64_t size, uint32_t count, int64_t before,
     return HR_OK;
 }
 
-/* The largest weight, which is above 0 and finite. */
-static hr_status find_largest(const double *weights, uint32_t count,
-                              double *largest)
+/* Make the bands that these weights (NULL: all alike) give; not *held: they
+ * stay as they were. */
+static hr_status cut(const hri_distribution *d, const double *weights,
+                     int64_t before, int64_t after, hr_band *bands, bool *held)
 {
-    double most = weights != NULL ? 0 : 1;
-    for (uint32_t i = 0; i < count && weights != NULL; i++) {
-        if (!(weights[i] >= 0) || isinf(weights[i])) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "split: weight %u is %g, not finite and 0 or more",
-                            i, isnan(weights[i]) ? NAN : weights[i]);
-        }
-        most = fmax(most, weights[i]);
+    hri_portion *p = d->portions;
+    for (uint32_t i = 0; i < d->count; i++) {
+        p[i].weight = weights != NULL ? weights[i] : 1;
+        p[i].most = INT64_MAX;
     }
-    if (most == 0) {
-        return hri_fail(HR_ERROR_INVALID, "split: all %u weights are 0", count);
+    hr_status status = hri_distribute(d, held);
+    for (uint32_t i = 0; i < d->count && status == HR_OK && *held; i++) {
+        bands[i] = (hr_band){
+            .accelerator = i, .first = p[i].first, .count = p[i].count};
+        hri_band_reach(d->units, before, after, &bands[i]);
     }
-    *largest = most;
-    return HR_OK;
-}
-
-/* The power of two that makes integers of weights up to `largest`. */
-static int scale_of(double largest, uint32_t count)
-{
-    int exponent, spare;
-    (void)frexp(largest, &exponent);
-    (void)frexp((double)count, &spare);
-    return WEIGHT_BITS - exponent - spare;
-}
-
-static int64_t weight_of(const double *weights, uint32_t i, int scale)
-{
-    return (int64_t)ldexp(weights != NULL ? weights[i] : 1.0, scale);
-}
-
-/* size * weight / whole, rounded down, and what is left over: long division,
- * since the product has twice the bits. */
-static int64_t share(int64_t size, int64_t weight, int64_t whole, int64_t *rest)
-{
-    int64_t rows = 0, left = 0;
-    for (int bit = SIZE_BITS; bit >= 0; bit--) {
-        left = 2 * left + ((size >> bit & 1) != 0 ? weight : 0);
-        rows = 2 * rows + left / whole;
-        left %= whole;
-    }
-    *rest = left;
-    return rows;
-}
-
-/* Deal the rows that rounding left, to the largest rests, which read_count has
- * for the time being. */
-static void deal_rest(int64_t rows, uint32_t count, hr_band *bands)
-{
-    for (; rows > 0; rows--) {
-        hr_band *most = &bands[0];
-        for (uint32_t i = 1; i < count; i++) {
-            most = bands[i].read_count > most->read_count ? &bands[i] : most;
-        }
-        most->count++;
-        most->read_count = 0;
-    }
-}
-
-void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band)
-{
-    const int64_t end = band->first + band->count;
-    const bool empty = band->count == 0;
-    before = empty ? 0 : hri_min(band->first, before);
-    after = empty ? 0 : hri_min(size - end, after);
-    band->read_first = band->first - before;
-    band->read_count = before + band->count + after;
+    return status;
 }
 
 hr_status hr_split(int64_t size, const double *weights, uint32_t count,
                    int64_t before, int64_t after, hr_band *bands)
 {
-    double largest = 1;
+    bool held;
     hr_status status = check(size, count, before, after, bands);
-    if (status == HR_OK) {
-        status = find_largest(weights, count, &largest);
-    }
     if (status != HR_OK) {
         return status;
     }
-    const int scale = scale_of(largest, count);
-    int64_t whole = 0, dealt = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        whole += weight_of(weights, i, scale);
+    const hri_distribution d = {.units = size,
+                                .grain = 1,
+                                .portions = calloc(count, sizeof(hri_portion)),
+                                .count = count};
+    status = d.portions != NULL
+                 ? cut(&d, weights, before, after, bands, &held)
+                 : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "split: no memory for %u bands", count);
+    free(d.portions);
+    return status;
+}
+
+/* ---- what bands need of views */
+
+hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
+                             const hr_band *band, hr_view *view, int64_t *first)
+{
+    const hr_argument *a = &s->arguments[i];
+    int64_t origin[HR_MOST_RANK] = {0};
+    hr_extent extent = a->view.extent;
+    if (!a->whole) {
+        hr_band own = *band;
+        hri_band_reach(extent.size[0], a->before, a->after, &own);
+        origin[0] = own.read_first;
+        extent.size[0] = own.read_count;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        bands[i].count = share(size, weight_of(weights, i, scale), whole,
-                               &bands[i].read_count);
-        dealt += bands[i].count;
+    *first = origin[0];
+    return hr_view_section(a->view, origin, extent, view);
+}
+
+/* ---- memory */
+
+/* Whether views before k are of the same array. */
+static bool is_known(const hri_splitting *s, uint32_t k)
+{
+    bool known = false;
+    for (uint32_t j = 0; j < k; j++) {
+        known =
+            known || (hri_split_is_view(s, j) &&
+                      s->arguments[j].view.array == s->arguments[k].view.array);
     }
-    deal_rest(size - dealt, count, bands);
-    for (uint32_t i = 0; i < count; i++) {
-        bands[i].accelerator = i;
-        bands[i].first = i > 0 ? bands[i - 1].first + bands[i - 1].count : 0;
-        hri_band_reach(size, before, after, &bands[i]);
+    return known;
+}
+
+/* What a band needs of the array of view k, by this view and later ones. */
+static hr_status find_region(const hri_splitting *s, uint32_t k,
+                             const hr_band *band, hri_boxes *region,
+                             bool *linear)
+{
+    hr_status status = HR_OK;
+    for (uint32_t j = k; j < s->kernel->parameter_count && status == HR_OK;
+         j++) {
+        hri_boxes boxes = {0};
+        hr_view view;
+        int64_t first;
+        bool alone = false;
+        if (!hri_split_is_view(s, j) ||
+            s->arguments[j].view.array != s->arguments[k].view.array) {
+            continue;
+        }
+        status = hri_split_argument(s, j, band, &view, &first);
+        if (status == HR_OK) {
+            status = hri_view_region(&view, &boxes, &alone);
+        }
+        if (status == HR_OK) {
+            status = hri_boxes_add_all(region, &boxes);
+        }
+        *linear = *linear || alone;
+        hri_boxes_finish(&boxes);
     }
-    return HR_OK;
+    return status;
+}
+
+/* Whether accelerator i has room for what a band lacks there. An array's old
+ * memory is freed once the new one has its values. */
+static hr_status check_room(const hri_splitting *s, uint32_t i,
+                            const hr_band *band, bool *fits)
+{
+    const hri_accelerator *a = s->participants[i].accelerator;
+    const int place = hri_place_of(s->context, a);
+    uint64_t room = hri_accelerator_room(a);
+    hr_status status = HR_OK;
+    *fits = true;
+    if (place == HRI_HOST || band->count == 0) {
+        return HR_OK;
+    }
+    for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
+         k++) {
+        hri_boxes region = {0};
+        bool linear = false;
+        if (!hri_split_is_view(s, k) || is_known(s, k)) {
+            continue;
+        }
+        status = find_region(s, k, band, &region, &linear);
+        if (status == HR_OK) {
+            uint64_t freed;
+            const uint64_t bytes = hri_store_lack(
+                s->arguments[k].view.array, place, &region, linear, &freed);
+            *fits = *fits && bytes <= room &&
+                    bytes <= a->device->info.allocation_bytes;
+            room += *fits ? freed - bytes : 0;
+        }
+        hri_boxes_finish(&region);
+    }
+    return status;
+}
+
+/* Whether rows fit that accelerator `index` may get. */
+static hr_status fits_rows(void *data, uint32_t index, int64_t first,
+                           int64_t count, bool *fits)
+{
+    const hr_band band = {.first = first, .count = count};
+    return check_room(data, index, &band, fits);
+}
+
+/* ---- bands of a launch */
+
+int64_t hri_split_points(const hri_splitting *s)
+{
+    return hr_extent_count(s->domain) / s->domain.size[0];
+}
+
+uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
+{
+    const hri_accelerator *all = s->context->accelerators;
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < s->count; j++) {
+        count += s->bands[j].count > 0 &&
+                 hri_accelerators_alike(&all[s->bands[j].accelerator],
+                                        &all[s->bands[i].accelerator]);
+    }
+    return count;
+}
+
+/* The rows near its own that any argument of a point may be read in. */
+static void find_reach(const hri_splitting *s, int64_t *before, int64_t *after)
+{
+    const int64_t rows = s->domain.size[0];
+    *before = *after = 0;
+    for (uint32_t i = 0; i < s->kernel->parameter_count; i++) {
+        if (hri_split_is_view(s, i)) {
+            const hr_argument *a = &s->arguments[i];
+            *before = hri_max(*before, a->whole ? rows : a->before);
+            *after = hri_max(*after, a->whole ? rows : a->after);
+        }
+    }
+}
+
+hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
+                        bool *held)
+{
+    const int64_t rows = s->domain.size[0];
+    int64_t before, after;
+    const hri_distribution d = {
+        .units = rows,
+        .grain = s->options.tile != NULL ? s->options.tile->size[0] : 1,
+        .portions = s->portions,
+        .count = s->count,
+        .fits = limited ? fits_rows : NULL,
+        .data = s};
+    find_reach(s, &before, &after);
+    hr_status status = cut(&d, weights, before, after, s->bands, held);
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->bands[i].accelerator = hri_split_index(s, i);
+    }
+    return status;
 }

@@ -9,23 +9,6 @@
 
 /* ---- launches */
 
-int64_t hri_split_points(const hri_splitting *s)
-{
-    return hr_extent_count(s->domain) / s->domain.size[0];
-}
-
-uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
-{
-    const hri_accelerator *all = s->context->accelerators;
-    uint32_t count = 0;
-    for (uint32_t j = 0; j < s->count; j++) {
-        count += s->bands[j].count > 0 &&
-                 hri_accelerators_alike(&all[s->bands[j].accelerator],
-                                        &all[s->bands[i].accelerator]);
-    }
-    return count;
-}
-
 /* What one accelerator is given. */
 typedef struct giving {
     const hri_splitting *split;
@@ -141,20 +124,21 @@ static hr_status give_all(const hri_splitting *s)
 static hr_status plan(hri_splitting *s, hr_split_report *r)
 {
     const bool choose = s->options.weights == NULL && s->count > 1;
+    bool held;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count; i++) {
-        s->runners[i].accelerator =
+        s->participants[i].accelerator =
             &s->context->accelerators[hri_split_index(s, i)];
     }
     if (choose || s->options.report != NULL) {
         status = hri_split_learn(s);
     }
     if (status == HR_OK) {
-        status =
-            choose ? hri_split_choose(s) : hri_split_cut(s, s->options.weights);
+        status = choose ? hri_split_choose(s)
+                        : hri_split_cut(s, s->options.weights, false, &held);
     }
     return status == HR_OK && s->options.report != NULL
-               ? hri_split_foresee(s, &r->seconds, &r->bound)
+               ? hri_split_predict(s, &r->seconds, &r->bound)
                : status;
 }
 
@@ -172,7 +156,7 @@ static void report(const hri_splitting *s, const hr_split_report *found)
     r.seconds = found->seconds;
     r.bound = found->bound;
     for (uint32_t i = 0; i < s->count; i++) {
-        const hr_traffic *t = &s->runners[i].cost.traffic;
+        const hr_traffic *t = &s->participants[i].cost.traffic;
         r.traffic.up += t->up;
         r.traffic.down += t->down;
         r.traffic.peer += t->peer;
@@ -206,8 +190,9 @@ static hr_status allocate(hri_splitting *s)
 {
     s->count = s->accelerators.count;
     s->bands = calloc(s->count, sizeof *s->bands);
-    s->runners = calloc(s->count, sizeof *s->runners);
-    return s->bands != NULL && s->runners != NULL
+    s->portions = calloc(s->count, sizeof *s->portions);
+    s->participants = calloc(s->count, sizeof *s->participants);
+    return s->bands != NULL && s->portions != NULL && s->participants != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
                           s->kernel->name, s->count);
@@ -236,6 +221,7 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
         status = run(&s, count);
     }
     free(s.bands);
-    free(s.runners);
+    free(s.portions);
+    free(s.participants);
     return status;
 }

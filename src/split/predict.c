@@ -46,10 +46,10 @@ static hr_status know(hr_context *context, hri_accelerator *a)
  * its memory is; when nothing has been, memory is all that counts. */
 hr_status hri_split_learn(const hri_splitting *s)
 {
-    const hri_runner *known = NULL;
+    const hri_participant *known = NULL;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
-        hri_runner *r = &s->runners[i];
+        hri_participant *r = &s->participants[i];
         status = know(s->context, r->accelerator);
         r->memory = row_bytes(s) / r->accelerator->memory_rate;
         r->pace = hri_accelerator_pace(r->accelerator, s->kernel,
@@ -57,7 +57,7 @@ hr_status hri_split_learn(const hri_splitting *s)
         known = known == NULL && r->pace > 0 ? r : known;
     }
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
-        hri_runner *r = &s->runners[i];
+        hri_participant *r = &s->participants[i];
         if (r->pace == 0) {
             r->pace = known != NULL ? known->pace / known->memory * r->memory
                                     : r->memory;
@@ -142,7 +142,7 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
 hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
                          const hr_band *band, hri_cost *cost)
 {
-    const hri_runner *r = &s->runners[i];
+    const hri_participant *r = &s->participants[i];
     hr_status status = HR_OK;
     *cost = (hri_cost){.run = r->pace * (double)band->count};
     for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
@@ -164,14 +164,15 @@ static double crowd(const hri_splitting *s, int kind)
     double sum = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->bands[i].count > 0) {
-            sum += s->runners[i].accelerator->links[kind].up /
+            sum += s->participants[i].accelerator->links[kind].up /
                    hri_split_sharers(s, i);
         }
     }
     return all->up > 0 && sum > all->up ? sum / all->up : 1;
 }
 
-static hr_bound bound_of(const hri_runner *slowest, double run, double moving)
+static hr_bound bound_of(const hri_participant *slowest, double run,
+                         double moving)
 {
     if (run < moving) {
         return HR_BOUND_LINK;
@@ -188,7 +189,7 @@ static double host_memory(const hri_splitting *s)
 {
     double rate = 0, bytes = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        const hri_runner *r = &s->runners[i];
+        const hri_participant *r = &s->participants[i];
         const hr_traffic *t = &r->cost.traffic;
         if (s->bands[i].count == 0) {
             continue;
@@ -204,7 +205,7 @@ static double host_memory(const hri_splitting *s)
     return rate > 0 ? bytes / rate : 0;
 }
 
-hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
+hr_status hri_split_predict(const hri_splitting *s, double *seconds,
                             hr_bound *bound)
 {
     const double pinned = crowd(s, HRI_PINNED), staged = crowd(s, HRI_STAGED);
@@ -212,7 +213,7 @@ hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
     *seconds = 0;
     *bound = HR_BOUND_COMPUTE;
     for (uint32_t i = 0; i < s->count; i++) {
-        hri_runner *r = &s->runners[i];
+        hri_participant *r = &s->participants[i];
         hri_cost *c = &r->cost;
         hr_status status = hri_split_cost(s, i, &s->bands[i], c);
         if (status != HR_OK) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What hr_launch_split takes, and what of it each band needs. */
+/* What hr_launch_split takes. */
 #include "arrays/launch.h"
-#include "base/size.h"
 #include "split/split.h"
 
 hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
@@ -78,47 +77,4 @@ hr_status hri_split_check(const hri_splitting *s, size_t count)
         status = hri_split_is_view(s, i) ? check_argument(s, i) : HR_OK;
     }
     return status;
-}
-
-/* ---- bands */
-
-hr_status hri_split_cut(hri_splitting *s, const double *weights)
-{
-    const int64_t rows = s->domain.size[0];
-    const int64_t step = s->options.tile != NULL ? s->options.tile->size[0] : 1;
-    int64_t before = 0, after = 0;
-    for (uint32_t i = 0; i < s->kernel->parameter_count; i++) {
-        if (hri_split_is_view(s, i)) {
-            const hr_argument *a = &s->arguments[i];
-            before = hri_max(before, a->whole ? rows : a->before);
-            after = hri_max(after, a->whole ? rows : a->after);
-        }
-    }
-    hr_status status =
-        hr_split(hri_ceil_div(rows, step), weights, s->count, 0, 0, s->bands);
-    for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
-        hr_band *b = &s->bands[i];
-        const int64_t end = hri_min(rows, (b->first + b->count) * step);
-        b->first = hri_min(rows, b->first * step);
-        b->count = end - b->first;
-        b->accelerator = hri_split_index(s, i);
-        hri_band_reach(rows, before, after, b);
-    }
-    return status;
-}
-
-hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
-                             const hr_band *band, hr_view *view, int64_t *first)
-{
-    const hr_argument *a = &s->arguments[i];
-    int64_t origin[HR_MOST_RANK] = {0};
-    hr_extent extent = a->view.extent;
-    if (!a->whole) {
-        hr_band own = *band;
-        hri_band_reach(extent.size[0], a->before, a->after, &own);
-        origin[0] = own.read_first;
-        extent.size[0] = own.read_count;
-    }
-    *first = origin[0];
-    return hr_view_section(a->view, origin, extent, view);
 }

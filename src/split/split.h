@@ -6,6 +6,7 @@
 #include <headrace/split.h>
 
 #include "base/structs.h"
+#include "distribute/distribute.h"
 #include "model/model.h"
 #include "runtime/indices.h"
 
@@ -19,14 +20,12 @@ typedef struct hri_cost {
 } hri_cost;
 
 /* An accelerator that could be used. */
-typedef struct hri_runner {
+typedef struct hri_participant {
     hri_accelerator *accelerator;
     double pace;   /* seconds for a row of this kernel */
     double memory; /* and for what a row moves in its memory */
     hri_cost cost; /* of its band */
-    double weight;
-    int64_t most; /* tiles of rows, when its memory is full; else -1 */
-} hri_runner;
+} hri_participant;
 
 /* A launch that is split: what hr_launch_split was given. */
 typedef struct hri_splitting {
@@ -36,10 +35,11 @@ typedef struct hri_splitting {
     hr_extent domain;
     const hr_argument *arguments;
     hr_split_options options;
-    hri_indices accelerators; /* that could be used */
-    uint32_t count;           /* of them */
-    hr_band *bands;           /* of each of them, in their order */
-    hri_runner *runners;      /* likewise */
+    hri_indices accelerators;      /* that could be used */
+    uint32_t count;                /* of them */
+    hr_band *bands;                /* of each of them, in their order */
+    hri_portion *portions;         /* likewise: what the bands are made from */
+    hri_participant *participants; /* likewise */
 } hri_splitting;
 
 /* What a band of `size` rows reads. A band without rows reads none. */
@@ -62,15 +62,14 @@ hr_status hri_split_read(hri_splitting *s, const hr_split_options *options);
 extern const hri_struct hri_split_report_struct;
 /* Whether kernel, domain and `count` arguments go together. */
 hr_status hri_split_check(const hri_splitting *s, size_t count);
-/* Cut the domain's rows into s->bands by these weights, between tiles, with the
- * accelerators in their places and what they read of any view. */
-hr_status hri_split_cut(hri_splitting *s, const double *weights);
 
-/* The rows of argument i that a band needs, as a view; *first is the first of
- * them. */
-hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
-                             const hr_band *band, hr_view *view,
-                             int64_t *first);
+/* bands.c: cut the domain's rows into s->bands by these weights (NULL: all
+ * alike), between tiles, with the accelerators in their places and what they
+ * read of any view. Limited: an accelerator gets no more than it has memory
+ * for, and others the rest; not *held: those with a weight do not hold the
+ * views together, and the bands stay as they were. */
+hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
+                        bool *held);
 
 /* Points of a row of the domain. */
 int64_t hri_split_points(const hri_splitting *s);
@@ -79,23 +78,25 @@ int64_t hri_split_points(const hri_splitting *s);
  * among them. */
 uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i);
 
-/* foresee.c: fill pace and memory of the runners, from what was measured. */
+/* The rows of argument i that a band needs, as a view; *first is the first of
+ * them. */
+hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
+                             const hr_band *band, hr_view *view,
+                             int64_t *first);
+
+/* predict.c: fill pace and memory of the participants, from what was measured.
+ */
 hr_status hri_split_learn(const hri_splitting *s);
 /* The costs of s->bands, and when the last is done and home; what of it took
  * longest. */
-hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
+hr_status hri_split_predict(const hri_splitting *s, double *seconds,
                             hr_bound *bound);
 /* The cost of a band for accelerator i. */
 hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
                          const hr_band *band, hri_cost *cost);
 
-/* fit.c: cut by these weights, where an accelerator gets no more than it has
- * memory for, and others the rest; the weights are those bands' then. Not
- * *fits: those with a weight do not hold the views together. */
-hr_status hri_split_fit(hri_splitting *s, double *weights, bool *fits);
-
-/* choose.c: the accelerators and weights whose bands promise to be done first,
- * after hri_split_learn; they are in s->bands then. */
+/* choose.c: the accelerators and bands that promise to be done first, after
+ * hri_split_learn; they are in s->bands then. */
 hr_status hri_split_choose(hri_splitting *s);
 
 #endif

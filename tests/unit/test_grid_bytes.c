@@ -375,12 +375,12 @@ static void take_turns(void)
     CHECK(create(&b, weights, 4) == HR_OK);
     fill(&b);
     step(&b, 4);
-    const hri_slab *slabs = b.grid->fields[0].slabs;
+    const hri_storage *storage = b.grid->fields[0].storage;
     for (int i = 0; i < 10; i++) {
         step_as(&b, i % 2 == 1, 4);
         CHECK(hr_grid_describe(b.grid, &state, NULL, 0) == HR_OK);
         CHECK(state.steps_per_exchange == 4);
-        CHECK(b.grid->fields[0].slabs == slabs);
+        CHECK(b.grid->fields[0].storage == storage);
     }
     CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
     destroy(&b);
@@ -399,7 +399,7 @@ static uint64_t count_launches(bed *b)
     return fault_backend_count(FAULT_LAUNCH) - before;
 }
 
-/* Where deeper slabs have no room beside the old ones that is tried once. */
+/* Where wider halos have no room beside the old ones that is tried once. */
 static void try_once(void)
 {
     TEST_CASE("no room for the halos of several steps");

@@ -148,6 +148,30 @@ static void run(bed *b)
     }
 }
 
+static bool change_stages(void *data, hr_grid *grid, int64_t steps)
+{
+    bed *b = data;
+    (void)grid;
+    (void)steps;
+    b->arguments[1].field = 9;
+    return true;
+}
+
+/* Stages are looked at before each run of steps, since the function may change
+ * what they point to. */
+static void changed(bed *b)
+{
+    hr_grid_state state = HR_GRID_STATE_INIT;
+    create(b, 1);
+    CHECK_FAILS(hr_grid_run(b->grid, b->stages, 2, 6, 2, change_stages, b),
+                HR_ERROR_INVALID, "field 8, but there are 2");
+    CHECK(hr_grid_describe(b->grid, &state, NULL, 0) == HR_OK);
+    CHECK(state.steps == 2);
+    follow(b, 2);
+    CHECK(grid_model_agrees(&b->models[0], b->grid, 0));
+    destroy(b);
+}
+
 /* Sections are written and read in the order of the calls. */
 static void order(bed *b)
 {
@@ -193,6 +217,8 @@ int main(int argc, char **argv)
     }
     TEST_CASE("runs");
     run(&b);
+    TEST_CASE("stages that change between calls");
+    changed(&b);
     TEST_CASE("sections between steps");
     order(&b);
     hr_context_destroy(b.context);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Dealing a rectangle of tiles to accelerators of different speed.
+/* A rectangle of tiles for accelerators of different speed.
  *
  * The rectangle is cut into columns and each column into as many pieces as it
  * has accelerators, so that every piece's area is in proportion to its speed
  * and the pieces are about square: the column-based partition of
  * [Beaumont2001], with columns of neighbours in the order of speed. */
-#ifndef HRI_GEMM_PARTITION_H
-#define HRI_GEMM_PARTITION_H
+#ifndef HRI_DISTRIBUTE_PARTITION_H
+#define HRI_DISTRIBUTE_PARTITION_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/partition.h"
+#include "distribute/partition.h"
 
 #include <math.h>
 #include <stdbool.h>

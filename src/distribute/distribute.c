@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "distribute/distribute.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "base/size.h"
+
+/* Sums of weights as integers stay below 2^WEIGHT_BITS, so that share_of can
+ * count in 64 bits. */
+enum { WEIGHT_BITS = 60, SIZE_BITS = 62 };
+
+/* ---- bisection */
+
+hr_status hri_bisect(int64_t low, int64_t high, hri_holds *holds, void *data,
+                     int64_t *largest)
+{
+    hr_status status = HR_OK;
+    while (high - low > 1 && status == HR_OK) {
+        const int64_t middle = low + (high - low) / 2;
+        bool yes = false;
+        status = holds(data, middle, &yes);
+        *(status == HR_OK && yes ? &low : &high) = middle;
+    }
+    *largest = low;
+    return status;
+}
+
+/* ---- weights */
+
+static hr_status check_weights(const hri_distribution *d)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < d->count; i++) {
+        const double w = d->portions[i].weight;
+        if (!(w >= 0) || isinf(w)) {
+            return hri_fail(HR_ERROR_INVALID,
+                            "split: weight %u is %g, not finite and 0 or more",
+                            i, isnan(w) ? NAN : w);
+        }
+        any = any || w > 0;
+    }
+    return any ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "split: all %u weights are 0",
+                          d->count);
+}
+
+static bool is_open(const hri_portion *p)
+{
+    return p->weight > 0 && !p->full;
+}
+
+/* The power of two that makes integers of the weights of open portions; false:
+ * none is open. */
+static bool find_scale(const hri_distribution *d, int *scale)
+{
+    double largest = 0;
+    int exponent, spare;
+    for (uint32_t i = 0; i < d->count; i++) {
+        if (is_open(&d->portions[i])) {
+            largest = fmax(largest, d->portions[i].weight);
+        }
+    }
+    (void)frexp(largest, &exponent);
+    (void)frexp((double)d->count, &spare);
+    *scale = WEIGHT_BITS - exponent - spare;
+    return largest > 0;
+}
+
+static int64_t weight_of(const hri_portion *p, int scale)
+{
+    return is_open(p) ? (int64_t)ldexp(p->weight, scale) : 0;
+}
+
+/* ---- shares */
+
+/* grains * weight / whole, rounded down, and what is left over: long division,
+ * since the product has twice the bits. */
+static int64_t share_of(int64_t grains, int64_t weight, int64_t whole,
+                        int64_t *rest)
+{
+    int64_t share = 0, left = 0;
+    for (int bit = SIZE_BITS; bit >= 0; bit--) {
+        left = 2 * left + ((grains >> bit & 1) != 0 ? weight : 0);
+        share *= 2;
+        for (; left >= whole; left -= whole) { /* twice at most */
+            share++;
+        }
+    }
+    *rest = left;
+    return share;
+}
+
+/* Shares of the open portions, rounded down; the rests are out of *whole. Those
+ * that would exceed what they hold are full then, and *left less. False: some
+ * are. */
+static bool share_out(const hri_distribution *d, int scale, int64_t *left,
+                      int64_t *whole)
+{
+    const int64_t grains = *left;
+    bool good = true;
+    *whole = 0;
+    for (uint32_t i = 0; i < d->count; i++) {
+        *whole += weight_of(&d->portions[i], scale);
+    }
+    for (uint32_t i = 0; i < d->count; i++) {
+        hri_portion *p = &d->portions[i];
+        if (!is_open(p)) {
+            continue;
+        }
+        p->count = share_of(grains, weight_of(p, scale), *whole, &p->rest);
+        const int64_t most = p->most / d->grain;
+        if (p->count > most || (p->count == most && p->rest > 0)) {
+            p->full = true;
+            p->count = most;
+            p->rest = 0;
+            *left -= most;
+            good = false;
+        }
+    }
+    return good;
+}
+
+typedef struct ranking {
+    const hri_distribution *d;
+    int64_t grains;
+} ranking;
+
+/* Whether at least so many portions have rests of `rest` or more. */
+static hr_status has_rests(void *data, int64_t rest, bool *holds)
+{
+    const ranking *r = data;
+    int64_t count = 0;
+    for (uint32_t i = 0; i < r->d->count; i++) {
+        count += r->d->portions[i].rest >= rest;
+    }
+    *holds = count >= r->grains;
+    return HR_OK;
+}
+
+/* Give the grains that rounding left to the largest rests. There are fewer of
+ * them than rests above 0. */
+static void give_rest(const hri_distribution *d, int64_t grains, int64_t whole)
+{
+    ranking r = {d, grains};
+    int64_t least = 0;
+    if (grains == 0) {
+        return;
+    }
+    (void)hri_bisect(0, whole, has_rests, &r, &least);
+    for (uint32_t i = 0; i < d->count; i++) {
+        hri_portion *p = &d->portions[i];
+        p->count += p->rest > least;
+        grains -= p->rest > least;
+    }
+    for (uint32_t i = 0; i < d->count && grains > 0; i++) {
+        hri_portion *p = &d->portions[i];
+        p->count += p->rest == least;
+        grains -= p->rest == least;
+    }
+}
+
+/* Share out all grains, as far as `most` goes; false: not all are held. Once
+ * no share exceeds what a portion holds, rounding up does not either. */
+static bool fill(const hri_distribution *d)
+{
+    int64_t left = hri_ceil_div(d->units, d->grain), whole = 0;
+    int scale = 0;
+    bool good = false, open = true;
+    for (uint32_t i = 0; i < d->count; i++) {
+        d->portions[i].full = false;
+        d->portions[i].count = d->portions[i].rest = 0;
+    }
+    while (!good && open) {
+        open = find_scale(d, &scale);
+        good = open && share_out(d, scale, &left, &whole);
+    }
+    for (uint32_t i = 0; i < d->count && open; i++) {
+        left -= is_open(&d->portions[i]) ? d->portions[i].count : 0;
+    }
+    if (open) {
+        give_rest(d, left, whole);
+    }
+    return open || left == 0;
+}
+
+/* Grains become units, one portion behind the other. */
+static void place(const hri_distribution *d)
+{
+    int64_t first = 0;
+    for (uint32_t i = 0; i < d->count; i++) {
+        hri_portion *p = &d->portions[i];
+        const int64_t left = d->units - first;
+        p->first = first;
+        p->count = p->count > left / d->grain ? left : p->count * d->grain;
+        first += p->count;
+    }
+}
+
+/* ---- limits that depend on where a portion lies */
+
+typedef struct question {
+    const hri_distribution *d;
+    uint32_t index;
+} question;
+
+static hr_status ask(void *data, int64_t grains, bool *holds)
+{
+    const question *q = data;
+    const hri_distribution *d = q->d;
+    return d->fits(d->data, q->index, d->portions[q->index].first,
+                   grains * d->grain, holds);
+}
+
+/* Lower `most` of portions that do not fit; *fit: all do. */
+static hr_status lower(const hri_distribution *d, bool *fit)
+{
+    hr_status status = HR_OK;
+    *fit = true;
+    for (uint32_t i = 0; i < d->count && status == HR_OK; i++) {
+        hri_portion *p = &d->portions[i];
+        question q = {d, i};
+        bool fits = true;
+        if (p->count > 0) {
+            status = d->fits(d->data, i, p->first, p->count, &fits);
+        }
+        if (status == HR_OK && !fits) {
+            int64_t most = 0;
+            status =
+                hri_bisect(0, hri_ceil_div(p->count, d->grain), ask, &q, &most);
+            p->most = most * d->grain;
+            *fit = false;
+        }
+    }
+    return status;
+}
+
+hr_status hri_distribute(const hri_distribution *d, bool *held)
+{
+    hri_distribution x = *d;
+    /* Portions move when others get less, so one may be found full again. */
+    int64_t rounds = 4 * (int64_t)d->count;
+    bool fit = false;
+    hr_status status = check_weights(d);
+    x.grain = hri_min(d->grain, d->units); /* so that products have the bits */
+    *held = true;
+    while (status == HR_OK && *held && !fit) {
+        *held = rounds-- >= 0 && fill(&x);
+        if (!*held) {
+            break;
+        }
+        place(&x);
+        fit = true;
+        if (x.fits != NULL) {
+            status = lower(&x, &fit);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Bands: which rows each of them has, and where their cells lie. */
+#include "grid/bands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "distribute/distribute.h"
+#include "runtime/memory.h"
+
+/* ---- storage */
+
+static int64_t divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Elements that rows are a multiple of and that lie in front of the first cell
+ * inside, so that it starts a line of a cache; fewer when rows would be longer
+ * by more than an eighth. */
+static int64_t line_grain(const hri_field *field, int64_t cells)
+{
+    const int64_t bytes = (int64_t)field->element_bytes;
+    int64_t grain = HRI_LINE_BYTES / divisor(HRI_LINE_BYTES, bytes);
+    while (grain > 1 && 2 * grain > cells / 8) {
+        grain /= 2;
+    }
+    return grain;
+}
+
+static int64_t round_up(int64_t count, int64_t grain)
+{
+    return hri_ceil_div(count, grain) * grain;
+}
+
+/* The cells of a row of the last dimension, but those that follow, and what
+ * there is room for. */
+static void measure_row(const hr_grid *grid, const hri_field *field,
+                        int64_t cells, int64_t *lead, int64_t *pitch)
+{
+    const uint32_t last = grid->extent.rank - 1;
+    const int64_t grain = line_grain(field, cells);
+    const int64_t before = last > 0 ? field->sides[HRI_BEFORE][last].halo : 0;
+    *lead = round_up(before, grain) - before;
+    *pitch = round_up(*lead + cells, grain);
+}
+
+hri_cells hri_field_rows(const hr_grid *grid, const hri_field *field,
+                         int64_t first, int64_t end)
+{
+    hri_cells cells = {{first, 0, 0}, {end, 1, 1}};
+    for (uint32_t d = 1; d < grid->extent.rank; d++) {
+        cells.lo[d] = -field->sides[HRI_BEFORE][d].halo;
+        cells.hi[d] = grid->extent.size[d] + field->sides[HRI_AFTER][d].halo;
+    }
+    return cells;
+}
+
+uint64_t hri_storage_row_bytes(const hr_grid *grid, const hri_field *field)
+{
+    const uint32_t rank = grid->extent.rank;
+    const hri_cells cells = hri_field_rows(grid, field, 0, 1);
+    int64_t lead, pitch = 1;
+    uint64_t bytes = 0;
+    if (rank > 1) {
+        measure_row(grid, field, cells.hi[rank - 1] - cells.lo[rank - 1], &lead,
+                    &pitch);
+    }
+    const int64_t lines = rank > 2 ? cells.hi[1] - cells.lo[1] : 1;
+    return hri_mul(field->element_bytes, (uint64_t)pitch, &bytes) &&
+                   hri_mul(bytes, (uint64_t)lines, &bytes)
+               ? bytes
+               : UINT64_MAX;
+}
+
+/* The rows that a band's storage has: its own, those of others, and no more
+ * beyond the ends than are read there. */
+static hri_cells cells_of(const hr_grid *grid, const hri_field *field,
+                          const hri_band *band)
+{
+    const int64_t before = field->sides[HRI_BEFORE][0].halo;
+    const int64_t after = field->sides[HRI_AFTER][0].halo;
+    return hri_field_rows(
+        grid, field, hri_max(band->first - field->depth[HRI_BEFORE], -before),
+        hri_min(band->end + field->depth[HRI_AFTER],
+                grid->extent.size[0] + after));
+}
+
+hr_status hri_storage_create(const hr_grid *grid, const hri_field *field,
+                             const hri_band *band, hri_storage *storage)
+{
+    const uint32_t rank = grid->extent.rank;
+    hr_extent extent = {.rank = rank};
+    int64_t pitch;
+    storage->cells = cells_of(grid, field, band);
+    for (uint32_t d = 0; d < rank; d++) {
+        extent.size[d] = storage->cells.hi[d] - storage->cells.lo[d];
+    }
+    measure_row(grid, field, extent.size[rank - 1], &storage->offset, &pitch);
+    extent.size[rank - 1] = pitch;
+    for (uint32_t d = rank; d-- > 0;) {
+        storage->stride[d] =
+            d + 1 < rank ? storage->stride[d + 1] * extent.size[d + 1] : 1;
+    }
+    return hr_array_create(band->inner, field->element_bytes, extent,
+                           &storage->array);
+}
+
+void hri_storage_destroy(hri_storage *storage, uint32_t count)
+{
+    for (uint32_t b = 0; b < count && storage != NULL; b++) {
+        hr_array_destroy(storage[b].array);
+    }
+    free(storage);
+}
+
+hr_view hri_storage_view(const hr_grid *grid, const hri_field *field,
+                         const hri_storage *storage, const hri_cells *cells)
+{
+    const int64_t bytes = (int64_t)field->element_bytes;
+    hr_view view = {.array = storage->array,
+                    .extent = {.rank = grid->extent.rank},
+                    .element_bytes = field->element_bytes,
+                    .offset_bytes = storage->offset * bytes};
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        view.extent.size[d] = cells->hi[d] - cells->lo[d];
+        view.stride_bytes[d] = storage->stride[d] * bytes;
+        view.offset_bytes +=
+            (cells->lo[d] - storage->cells.lo[d]) * view.stride_bytes[d];
+    }
+    return view;
+}
+
+/* ---- rows */
+
+/* Bytes that an accelerator has left for storage. */
+static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
+{
+    const hri_accelerator *a =
+        &grid->context->accelerators[grid->bands[band].accelerator];
+    return a->in_place ? a->device->info.free_bytes : hri_accelerator_room(a);
+}
+
+/* What bands hold, of all fields. */
+typedef struct weighing {
+    uint64_t row;   /* bytes of a row */
+    uint64_t spare; /* bytes that are no rows: the rest of a line in rank 1, and
+                       a value that cells are set to */
+    int64_t others; /* the most rows beside a band's own */
+} weighing;
+
+static weighing weigh(const hr_grid *grid)
+{
+    weighing w = {0};
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        const hri_field *field = &grid->fields[f];
+        int64_t rows = 0;
+        for (int s = 0; s < HRI_SIDES; s++) {
+            rows += hri_max(field->depth[s], field->sides[s][0].halo);
+        }
+        if (!hri_add(w.row, hri_storage_row_bytes(grid, field), &w.row)) {
+            w.row = UINT64_MAX;
+        }
+        w.spare += field->element_bytes + HRI_LINE_BYTES;
+        w.others = hri_max(w.others, rows);
+    }
+    return w;
+}
+
+/* Rows of a band that fit beside those of its neighbours and the ends. */
+static int64_t rows_that_fit(uint64_t capacity, const weighing *w)
+{
+    const uint64_t most = (uint64_t)1 << 62, others = (uint64_t)w->others;
+    const uint64_t rows =
+        capacity > w->spare ? (capacity - w->spare) / w->row : 0;
+    return rows <= others         ? 0
+           : rows - others < most ? (int64_t)(rows - others)
+                                  : (int64_t)most;
+}
+
+/* UINT64_MAX stands for all that 64 bits do not hold. */
+static const char *bytes_text(char *text, size_t room, uint64_t bytes)
+{
+    if (bytes == UINT64_MAX) {
+        return "2^64 bytes or more";
+    }
+    snprintf(text, room, "%llu bytes", (unsigned long long)bytes);
+    return text;
+}
+
+static hr_status refuse(const hr_grid *grid, const weighing *w)
+{
+    uint64_t capacity = 0, all = 0;
+    char whole[40], row[40];
+    const uint32_t bands = grid->band_count, fields = grid->field_count;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        capacity += capacity_of(grid, b);
+    }
+    if (!hri_mul((uint64_t)grid->extent.size[0], w->row, &all)) {
+        all = UINT64_MAX;
+    }
+    return hri_fail(
+        HR_ERROR_OUT_OF_MEMORY,
+        "grid: %u field%s of %s%s, and %lld row%s of %s more on each "
+        "accelerator, but %u accelerator%s %llu bytes%s",
+        fields, hri_plural(fields), bytes_text(whole, sizeof whole, all),
+        fields == 1 ? "" : " together", (long long)w->others,
+        hri_plural((uint64_t)w->others), bytes_text(row, sizeof row, w->row),
+        bands, bands == 1 ? " has" : "s have", (unsigned long long)capacity,
+        bands == 1 ? "" : " together");
+}
+
+/* Rows of dimension 0 come in grains: blocks in rank 1. */
+static int64_t grain_of(const hr_grid *grid)
+{
+    return grid->extent.rank == 1 ? HRI_BLOCK : 1;
+}
+
+static void set_portions(const hr_grid *grid, const double *weights, bool stay,
+                         const weighing *w, hri_portion *portions)
+{
+    const int64_t grain = grain_of(grid);
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_band *band = &grid->bands[b];
+        const int64_t has = stay ? band->end - band->first : 0;
+        portions[b].weight = weights != NULL ? weights[b] : 1;
+        portions[b].most = hri_max(rows_that_fit(capacity_of(grid, b), w),
+                                   hri_ceil_div(has, grain) * grain);
+    }
+}
+
+hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
+                           bool stay, hri_band *bands)
+{
+    const uint32_t count = grid->band_count;
+    const weighing w = weigh(grid);
+    const hri_distribution d = {.units = grid->extent.size[0],
+                                .grain = grain_of(grid),
+                                .portions = calloc(count, sizeof(hri_portion)),
+                                .count = count};
+    bool held = true;
+    if (d.portions == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
+    set_portions(grid, weights, stay, &w, d.portions);
+    hr_status status = hri_distribute(&d, &held);
+    if (status == HR_OK && !held) {
+        status = refuse(grid, &w);
+    }
+    for (uint32_t b = 0; b < count && status == HR_OK; b++) {
+        bands[b].first = d.portions[b].first;
+        bands[b].end = bands[b].first + d.portions[b].count;
+    }
+    free(d.portions);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls that step a grid, and the one that gives its bands other rows. */
+#include "base/size.h"
+#include "grid/bands.h"
+#include "grid/step.h"
+#include "grid/timing.h"
+
+enum { FIRST_STEPS = 2 }; /* after which halos are as wide as in later ones */
+
+static hr_status check(const hr_grid *grid, const hr_stage *stages,
+                       size_t count, int64_t steps)
+{
+    if (grid == NULL || (stages == NULL && count > 0)) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
+                        grid == NULL ? "the grid" : "the list of stages");
+    }
+    if (steps < 0) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %lld steps", (long long)steps);
+    }
+    hr_status status = hri_grid_check(grid);
+    return status == HR_OK ? hri_stages_check(grid, stages, count) : status;
+}
+
+static hr_status run_steps(hr_grid *grid, const hr_stage *stages, size_t count,
+                           int64_t steps)
+{
+    hr_status status = grid->wanted > 0
+                           ? hri_grid_widen(grid, stages, count, grid->wanted)
+                           : HR_OK;
+    if (status != HR_OK) {
+        return status;
+    }
+    for (int64_t n = 0; n < steps && status == HR_OK;) {
+        int64_t done = 0;
+        if (n == FIRST_STEPS) {
+            status = hri_replay_steps(grid, stages, count, steps - n, &done);
+        }
+        if (done == 0 && status == HR_OK) {
+            hri_timing_begin(grid);
+            pthread_mutex_lock(&grid->context->lock);
+            status = hri_grid_run_step(grid, stages, count);
+            pthread_mutex_unlock(&grid->context->lock);
+            done = 1;
+        }
+        n += done;
+        if (status == HR_OK) {
+            status = hri_balance_settle(grid, stages, count, steps - n);
+        }
+    }
+    return hri_grid_keep(grid, status);
+}
+
+/* What a caller's function does between steps may be refused here, too. */
+static hr_status check_and_run(hr_grid *grid, const hr_stage *stages,
+                               size_t count, int64_t steps)
+{
+    hr_status status = check(grid, stages, count, steps);
+    return status == HR_OK ? run_steps(grid, stages, count, steps) : status;
+}
+
+hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
+                       int64_t steps)
+{
+    return check_and_run(grid, stages, count, steps);
+}
+
+hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
+                      int64_t steps, int64_t every, hr_grid_function function,
+                      void *data)
+{
+    if (every < 1 || function == NULL) {
+        return hri_fail(HR_ERROR_INVALID,
+                        function == NULL
+                            ? "grid: the function is NULL"
+                            : "grid: a call after every %lld steps",
+                        (long long)every);
+    }
+    hr_status status = check(grid, stages, count, steps);
+    for (int64_t done = 0; done < steps && status == HR_OK;) {
+        const int64_t now = hri_min(every, steps - done);
+        status = check_and_run(grid, stages, count, now);
+        done += now;
+        if (status == HR_OK && now == every && !function(data, grid, done)) {
+            status = hri_grid_check(grid); /* which may be why */
+            status =
+                status != HR_OK
+                    ? status
+                    : hri_fail(HR_ERROR_CANCELLED,
+                               "grid: ended by the caller after %lld steps",
+                               (long long)done);
+        }
+    }
+    return status;
+}
+
+hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
+{
+    if (grid == NULL || weights == NULL) {
+        return hri_fail(HR_ERROR_INVALID, "grid: %s",
+                        grid == NULL ? "the grid is NULL"
+                                     : "the weights are NULL");
+    }
+    hr_status status = hri_grid_check(grid);
+    return status == HR_OK ? hri_grid_rebalance(grid, weights) : status;
+}

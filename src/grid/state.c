@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* What all of a grid's code asks of its state: bands, queues, errors, and the
+ * graph that steps are kept as. */
+#include <stdlib.h>
+
+#include "grid/grid.h"
+#include "runtime/stream.h"
+
+/* ---- bands */
+
+bool hri_band_is_empty(const hri_band *band)
+{
+    return band->first == band->end;
+}
+
+uint32_t hri_grid_busy(const hr_grid *grid)
+{
+    uint32_t busy = 0;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        busy += !hri_band_is_empty(&grid->bands[b]);
+    }
+    return busy;
+}
+
+uint32_t hri_grid_owner(const hr_grid *grid, int64_t row)
+{
+    uint32_t owner = 0;
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_band *band = &grid->bands[b];
+        if (!hri_band_is_empty(band)) {
+            owner = b;
+            if (row < band->end) {
+                break;
+            }
+        }
+    }
+    return owner;
+}
+
+/* Host threads share one pool, so that nothing is gained by several queues. */
+hr_status hri_band_create_queues(const hr_grid *grid, hri_band *band)
+{
+    const hri_accelerator *a = &grid->context->accelerators[band->accelerator];
+    const bool one = a->device->info.host || a->device->info.emulated;
+    hr_context *c = grid->context;
+    hr_status status =
+        hri_queue_open(c, band->accelerator, false, &band->inner);
+    if (one) {
+        band->edge = band->link = band->inner;
+        return status;
+    }
+    if (status == HR_OK) {
+        status = hri_queue_open(c, band->accelerator, true, &band->edge);
+    }
+    return status == HR_OK
+               ? hri_queue_open(c, band->accelerator, true, &band->link)
+               : status;
+}
+
+void hri_band_destroy_queues(hri_band *band)
+{
+    if (band->link != band->inner) {
+        hr_queue_destroy(band->link);
+    }
+    if (band->edge != band->inner) {
+        hr_queue_destroy(band->edge);
+    }
+    hr_queue_destroy(band->inner);
+    band->inner = band->edge = band->link = NULL;
+}
+
+/* ---- work on the grid */
+
+hr_status hri_grid_keep(hr_grid *grid, hr_status status)
+{
+    if (status != HR_OK) {
+        hri_error_keep(&grid->error, status);
+    }
+    return status;
+}
+
+hr_status hri_grid_check(const hr_grid *grid)
+{
+    return hri_error_raise(&grid->error);
+}
+
+/* Wait for all that uses a band's storage: copies from and to outside are in no
+ * queue of the grid's. */
+static hr_status finish_storage(const hri_storage *storage)
+{
+    hri_fences fences = {0};
+    if (storage->array == NULL) {
+        return HR_OK;
+    }
+    const hri_box all = hri_array_box(storage->array);
+    const hri_boxes region = hri_boxes_of(&all);
+    hr_status status =
+        hri_uses_collect_everywhere(storage->array, &region, false, &fences);
+    if (status == HR_OK) {
+        status = hri_array_wait(storage->array, NULL, &fences);
+    }
+    hri_fences_finish(&fences);
+    return status;
+}
+
+hr_status hri_grid_finish(hr_grid *grid)
+{
+    hr_status first = hri_grid_check(grid);
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        const hri_band *band = &grid->bands[b];
+        hr_queue *queues[] = {band->link, band->edge, band->inner};
+        for (int q = 0; q < 3; q++) {
+            hr_status status = hr_queue_finish(queues[q]);
+            first = first == HR_OK ? hri_grid_keep(grid, status) : first;
+        }
+    }
+    pthread_mutex_lock(&grid->context->lock);
+    for (uint32_t f = 0; f < grid->field_count; f++) {
+        for (uint32_t b = 0; b < grid->band_count && first == HR_OK; b++) {
+            first = hri_grid_keep(grid,
+                                  finish_storage(&grid->fields[f].storage[b]));
+        }
+    }
+    pthread_mutex_unlock(&grid->context->lock);
+    return first == HR_OK ? HR_OK : hri_grid_check(grid);
+}
+
+void hri_grid_drop_graph(const hr_grid *grid, hri_replay *r)
+{
+    if (r->graph != NULL) {
+        /* whatever its error is */
+        (void)hri_stream_finish(hri_grid_origin(grid)->stream);
+        r->device->ops->destroy_graph(r->graph);
+        r->graph = NULL;
+    }
+}
+
+void hri_grid_forget_graph(hr_grid *grid)
+{
+    hri_replay *r = grid->replay;
+    grid->replay = NULL;
+    if (r != NULL) {
+        hri_grid_drop_graph(grid, r);
+    }
+    free(r);
+}

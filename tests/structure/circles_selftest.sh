@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# circles_selftest.sh CC: circles.sh finds what it is there to find.
+set -eu
+cc=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/src/f"
+bad=0
+
+# object NAME CODE: compile it into the folder.
+object() {
+    printf '%s\n' "$2" >"$work/$1"
+    "$cc" -c -o "$work/src/f/$1.o" "$work/$1"
+}
+
+# try pass|fail WHAT: the objects that are there now.
+try() {
+    find "$work/src" -name '*.o' >"$work/objects"
+    got=pass
+    sh "$here/circles.sh" "$work/objects" f >"$work/log" 2>&1 || got=fail
+    [ $got = "$1" ] || { echo "$2: $got, not $1"; cat "$work/log"; bad=1; }
+}
+
+for tool in nm tsort; do
+    command -v $tool >/dev/null || { echo "skip: no $tool"; exit 77; }
+done
+try fail "no objects"
+object a.c 'int hri_b(void); int hri_a(void) { return hri_b(); }'
+object b.c 'int hri_c(void); int hri_b(void) { return hri_c(); }'
+try pass "one direction"
+object c.c 'int hri_c(void) { return 1; } int hr_call(void) { return 2; }'
+try pass "a public function that nobody uses"
+object d.c 'int hr_call(void); int hri_d(void) { return hr_call(); }'
+try fail "a public function in use"
+object d.c 'int hri_d(void) { return 3; }'
+object c.c 'int hri_a(void); int hri_c(void) { return hri_a(); }'
+try fail "a circle"
+exit $bad

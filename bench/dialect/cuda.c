@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
-#include "backends/cuda/nvrtc.h"
 #include "base/clock.h"
 #include "bench.h"
 

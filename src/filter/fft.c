@@ -27,9 +27,8 @@
 /* ---- the library */
 
 static const struct {
-    const char *prefix, *names[2];
-} libraries[] = {{"fftwf_", {"libfftw3f.so.3", NULL}},
-                 {"fftw_", {"libfftw3.so.3", NULL}}};
+    const char *prefix, *name;
+} libraries[] = {{"fftwf_", "libfftw3f.so.3"}, {"fftw_", "libfftw3.so.3"}};
 
 static const char *const symbols[] = {
 #define SYM(result, name, args) #name,
@@ -52,7 +51,6 @@ static hr_status load(int which, hri_fftw *api)
 {
     char names[SYMBOLS][NAME_BYTES];
     hri_symbol table[SYMBOLS];
-    void *library = NULL;
     const char *choice = getenv("HEADRACE_FFTW");
     if (choice != NULL && strcmp(choice, "off") == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -64,11 +62,8 @@ static hr_status load(int which, hri_fftw *api)
                  symbols[i]);
         table[i] = (hri_symbol){names[i], offsets[i], true};
     }
-    hr_status status = hri_library_open(libraries[which].names, &library);
-    if (status == HR_OK) {
-        status = hri_library_resolve(library, libraries[which].names[0], table,
-                                     SYMBOLS, api);
-    }
+    hr_status status =
+        hri_library_load(libraries[which].name, table, SYMBOLS, api);
     return status == HR_OK ? HR_OK
                            : hri_fail(HR_ERROR_UNSUPPORTED,
                                       "filter: no library for Fourier "

@@ -10,14 +10,6 @@
 
 typedef long long ll; /* for %lld */
 
-static const struct {
-    hr_type ab, c;
-} pairs[] = {
-    {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
-    {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
-    {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},
-};
-
 static bool is_complex(hr_type type)
 {
     return type == HR_C32 || type == HR_C64;
@@ -26,11 +18,8 @@ static bool is_complex(hr_type type)
 static hr_status check_types(const hr_matrix *a, const hr_matrix *b,
                              const hr_matrix *c)
 {
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        if (a->type == pairs[i].ab && b->type == pairs[i].ab &&
-            c->type == pairs[i].c) {
-            return HR_OK;
-        }
+    if (a->type == b->type && hri_types_multiply(a->type, c->type)) {
+        return HR_OK;
     }
     return hri_fail(
         HR_ERROR_UNSUPPORTED, "gemm: %s times %s into %s is not offered",

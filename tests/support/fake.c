@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
+
 fake_world fake;
 
 typedef struct fake_device {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
+
 long instant_live;
 
 typedef struct instant_device {

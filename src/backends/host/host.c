@@ -6,6 +6,7 @@
 
 #include "backends/host/arithmetic.h"
 #include "base/cpus.h"
+#include "base/matrix.h"
 #include "base/pages.h"
 #include "base/pool.h"
 
@@ -178,24 +179,7 @@ static bool host_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                               hr_compute compute)
 {
     (void)device;
-    if (compute != HR_COMPUTE_NATIVE) {
-        return false;
-    }
-    switch (type) {
-    case HR_F32:
-    case HR_F64:
-    case HR_C32:
-    case HR_C64:
-        return c_type == type;
-    case HR_F16:
-    case HR_BF16:
-        return c_type == type || c_type == HR_F32;
-    case HR_I8:
-        return c_type == HR_I32;
-    case HR_I32:
-        break;
-    }
-    return false;
+    return compute == HR_COMPUTE_NATIVE && hri_types_multiply(type, c_type);
 }
 
 static const hri_device_ops host_ops = {

@@ -8,8 +8,7 @@
 #ifndef HRI_BACKENDS_HOST_HOST_H
 #define HRI_BACKENDS_HOST_HOST_H
 
-#include "base/status.h"
-#include "hal/hal.h"
+#include "hal/backend.h"
 
 typedef struct host_buffer {
     hri_buffer base; /* first: see hri_buffer */

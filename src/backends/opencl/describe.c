@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/opencl/clblast.h"
 #include "backends/opencl/opencl.h"
 
 /* Memory that the host can still give, MemAvailable of /proc/meminfo; 0 when

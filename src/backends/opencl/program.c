@@ -127,7 +127,6 @@ void hri_cl_log_line(const char *from, const char *source, char *to,
     snprintf(to, bytes, "%.*s", length, from);
 }
 
-/* The first line of the log that speaks of an error, else its first line. */
 static hr_status build_failed(const hri_cl_unit *unit, cl_program program,
                               cl_int error, const char *source)
 {
@@ -141,12 +140,7 @@ static hr_status build_failed(const hri_cl_unit *unit, cl_program program,
     if (whole != NULL) {
         hri_cl.clGetProgramBuildInfo(program, unit->id, CL_PROGRAM_BUILD_LOG,
                                      bytes, whole, NULL);
-        const char *line = strstr(whole, "error");
-        while (line != NULL && line > whole && line[-1] != '\n') {
-            line--;
-        }
-        line = line != NULL ? line : whole + strspn(whole, "\r\n ");
-        hri_cl_log_line(line, source, log, sizeof log);
+        hri_cl_log_line(hri_find_error(whole), source, log, sizeof log);
         free(whole);
     }
     return hri_fail(HR_ERROR_BUILD,

@@ -3,15 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/opencl/clblast.h"
 #include "backends/opencl/opencl.h"
 
 static struct {
-    pthread_once_t once;
-    hri_error error;
+    hri_once found;
     hri_cl_unit *units;
     uint32_t count;
-} machine = {.once = PTHREAD_ONCE_INIT};
+} machine = {.found = HRI_ONCE_INIT};
 
 uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what)
 {
@@ -72,7 +70,7 @@ static hr_status add_units(cl_platform_id platform, uint32_t platform_index)
     machine.units = units != NULL ? units : machine.units;
     if (ids == NULL || units == NULL) {
         free(ids);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL: out of memory");
+        return hri_no_memory("opencl");
     }
     if (hri_cl.clGetDeviceIDs(platform, kinds, count, ids, NULL) !=
         CL_SUCCESS) {
@@ -122,15 +120,9 @@ static hr_status find_units(void)
     return status;
 }
 
-static void find_once(void)
-{
-    hri_error_keep(&machine.error, find_units());
-}
-
 hr_status hri_cl_unit_count(uint32_t *count)
 {
-    pthread_once(&machine.once, find_once);
-    hr_status status = hri_error_raise(&machine.error);
+    hr_status status = hri_once_run(&machine.found, find_units);
     if (status == HR_OK) {
         *count = machine.count;
     }

@@ -68,7 +68,7 @@ hr_matrix hr_matrix_transpose(hr_matrix m)
 
 hr_matrix hr_matrix_conjugate(hr_matrix m)
 {
-    if (m.type == HR_C32 || m.type == HR_C64) {
+    if (hri_is_complex(m.type)) {
         m.conjugate = !m.conjugate;
     }
     return m;

@@ -16,6 +16,11 @@ hr_status hri_matrix_check(const char *who, const char *name,
  * themselves. */
 bool hri_matrix_overlap(const hr_matrix *x, const hr_matrix *y);
 
+static inline bool hri_is_complex(hr_type type)
+{
+    return type == HR_C32 || type == HR_C64;
+}
+
 /* Whether two matrices of type are multiplied into one of c_type. */
 bool hri_types_multiply(hr_type type, hr_type c_type);
 

@@ -10,7 +10,7 @@
 #include "base/cpus.h"
 #include "base/library.h"
 #include "base/size.h"
-#include "filter/edge.h"
+#include "filter/kernels.h"
 
 #define REAL       float
 #define NAME(word) word##_f32

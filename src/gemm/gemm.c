@@ -10,7 +10,6 @@
 #include "gemm/cost.h"
 #include "gemm/plan.h"
 #include "gemm/run.h"
-#include "gemm/scale.h"
 #include "model/links.h"
 #include "runtime/memory.h"
 

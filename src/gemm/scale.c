@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/scale.h"
+/* C := beta C. */
 
 #include <string.h>
 
 #include <headrace/half.h>
+
+#include "gemm/run.h"
 
 typedef struct job {
     hr_scalar beta;

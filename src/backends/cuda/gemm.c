@@ -45,7 +45,7 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
     }
     /* cuBLAS does not conjugate what is not transposed, and takes too few
      * products of integers */
-    const bool incomplete = type == HR_C32 || type == HR_C64 || type == HR_I8;
+    const bool incomplete = hri_is_complex(type) || type == HR_I8;
     return hri_types_multiply(type, c_type) && (!incomplete || has_kernel());
 }
 

@@ -2,69 +2,31 @@
 /* The built-in multiplication: which variant, and products that are none. */
 #include "backends/host/builtin.h"
 
-#include <pthread.h>
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
-
 #include "backends/host/arithmetic.h"
+#include "base/cpus.h"
 #include "base/size.h"
 
 enum { SCALE_RUN = 64, SCALE_ELEMENTS = 1 << 16 };
 
-static bool always(void)
-{
-    return true;
-}
-
-#ifdef __x86_64__
-static bool has_avx2(void)
-{
-    unsigned a, b, c, d; /* clang 14 does not know "f16c" by name */
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-}
-
-static bool has_avx512(void)
-{
-    return has_avx2() && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl");
-}
-#endif
-
-static const struct {
-    const hri_builtin_variant *variant;
-    bool (*runs_here)(void);
-} variants[] = {
-#ifdef __x86_64__
-    {&hri_builtin_avx512, has_avx512},
-    {&hri_builtin_avx2, has_avx2},
-#endif
-    {&hri_builtin_plain, always},
-};
-
-enum { VARIANTS = sizeof variants / sizeof variants[0] };
-
-/* Those that run here; asked once, since cpuid is slow in a virtual machine. */
-static const hri_builtin_variant *usable[VARIANTS];
-
-static void find_usable(void)
-{
-    int count = 0;
-    for (int i = 0; i < VARIANTS; i++) {
-        if (variants[i].runs_here()) {
-            usable[count++] = variants[i].variant;
-        }
-    }
-}
-
 const hri_builtin_variant *hri_builtin_variant_at(uint32_t index)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_usable);
-    return index < VARIANTS ? usable[index] : NULL;
+    static const struct {
+        const hri_builtin_variant *variant;
+        hri_simd needs;
+    } variants[] = {
+#ifdef __x86_64__
+        {&hri_builtin_avx512, HRI_SIMD_AVX512},
+        {&hri_builtin_avx2, HRI_SIMD_AVX2},
+#endif
+        {&hri_builtin_plain, HRI_SIMD_BASELINE},
+    };
+    const hri_simd here = hri_simd_here();
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        if (variants[i].needs <= here && index-- == 0) {
+            return variants[i].variant;
+        }
+    }
+    return NULL;
 }
 
 typedef struct scaling {

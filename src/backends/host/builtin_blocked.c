@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/matrix.h"
 #include "base/size.h"
 
 enum {
@@ -47,11 +48,6 @@ typedef struct work {
 static bool is_half(hr_type type)
 {
     return type == HR_F16 || type == HR_BF16;
-}
-
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
 }
 
 static void run(work *w, int64_t count, hri_pool_function function)
@@ -245,7 +241,7 @@ static work plan(const hri_builtin_variant *variant, hri_pool *pool,
 {
     bool wide = gemm->type == HR_F64 || gemm->type == HR_C64;
     int64_t real = wide ? 8 : 4;
-    int64_t parts = is_complex(gemm->type) ? 2 : 1;
+    int64_t parts = hri_is_complex(gemm->type) ? 2 : 1;
     double flops = 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
     work w = {
         .variant = variant,

@@ -13,13 +13,13 @@
 #include "filter/kernels.h"
 
 #define REAL       float
-#define NAME(word) word##_f32
+#define NAME(word) word##_float
 #include "filter/fft.inc"
 #undef REAL
 #undef NAME
 
 #define REAL       double
-#define NAME(word) word##_f64
+#define NAME(word) word##_double
 #include "filter/fft.inc"
 #undef REAL
 #undef NAME
@@ -147,9 +147,9 @@ hr_status hri_fft_init(hri_fft *fft, const hri_filter_job *job)
                         (long long)edge, (long long)edge);
     }
     if (job->in.type == HR_F32) {
-        make_spectrum_f32(fft, job);
+        make_spectrum_float(fft, job);
     } else {
-        make_spectrum_f64(fft, job);
+        make_spectrum_double(fft, job);
     }
     return HR_OK;
 }
@@ -166,16 +166,4 @@ void hri_fft_finish(hri_fft *fft)
     pthread_mutex_unlock(&planner);
     free(fft->spectrum);
     *fft = (hri_fft){0};
-}
-
-/* ---- running */
-
-void hri_fft_run_float(const hri_fft *fft, const hri_block_work *work)
-{
-    do_blocks_f32(fft, work);
-}
-
-void hri_fft_run_double(const hri_fft *fft, const hri_block_work *work)
-{
-    do_blocks_f64(fft, work);
 }

@@ -3,7 +3,6 @@
 #ifndef HRI_GEMM_RUN_H
 #define HRI_GEMM_RUN_H
 
-#include "base/pool.h"
 #include "gemm/check.h"
 #include "gemm/plan.h"
 #include "runtime/runtime.h"
@@ -28,9 +27,5 @@ hr_status hri_run(const hri_product *product, const hri_plan *plan,
                   hri_accelerator *const *accelerators,
                   hr_progress_function progress, void *progress_data,
                   hri_run_share *shares);
-
-/* scale.c: C := beta C, for products that have nothing to multiply; c in normal
- * form. beta = 0 never reads c. Returns when it is done. */
-void hri_scale(hri_pool *pool, hr_scalar beta, const hr_matrix *c);
 
 #endif

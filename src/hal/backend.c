@@ -7,6 +7,28 @@
 
 /* ---- slots */
 
+hr_status hri_no_build(hri_device *device, const hr_kernel *kernel,
+                       const char *source, hri_image *image,
+                       hri_module **module)
+{
+    (void)source, (void)image, (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not compile %s",
+                    device->info.path, kernel->name);
+}
+
+hr_status hri_no_load(hri_device *device, const hr_kernel *kernel,
+                      const hri_image *image, hri_module **module)
+{
+    (void)image, (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not load %s",
+                    device->info.path, kernel->name);
+}
+
+void hri_no_unload(hri_module *module)
+{
+    (void)module;
+}
+
 static hr_status decline(const hri_queue *queue)
 {
     return hri_fail(HR_ERROR_UNSUPPORTED, "%s: graphs are not offered",

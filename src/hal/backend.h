@@ -7,7 +7,13 @@
 
 #include "hal/hal.h"
 
-/* Slots of backends that have no graphs, and no turn. */
+/* Slots of backends that have no compiler, no graphs, and no turn. */
+hr_status hri_no_build(hri_device *device, const hr_kernel *kernel,
+                       const char *source, hri_image *image,
+                       hri_module **module);
+hr_status hri_no_load(hri_device *device, const hr_kernel *kernel,
+                      const hri_image *image, hri_module **module);
+void hri_no_unload(hri_module *module);
 hr_status hri_no_begin_graph(hri_queue *queue);
 hr_status hri_no_end_graph(hri_queue *queue, hri_graph **graph);
 hr_status hri_no_run_graph(hri_queue *queue, hri_graph *graph);

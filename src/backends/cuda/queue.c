@@ -62,10 +62,9 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
         local ? hri_cuda_queue_error(queue)
               : hri_cuda_queue_error_outside(
                     queue, "a copy from or to memory not of the device");
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_cuda_queue_keep(queue, hri_cuda_copy(queue, copy));
+    return status == HR_OK
+               ? hri_cuda_queue_keep(queue, hri_cuda_copy(queue, copy))
+               : status;
 }
 
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
@@ -91,10 +90,9 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     hr_status status = hri_cuda_queue_error_outside(queue, "a product");
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_cuda_queue_keep(queue, hri_cuda_gemm(queue, gemm));
+    return status == HR_OK
+               ? hri_cuda_queue_keep(queue, hri_cuda_gemm(queue, gemm))
+               : status;
 }
 
 static hr_status queue_turn(hri_queue *base, const hri_turn *turn)

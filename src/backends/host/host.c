@@ -77,29 +77,6 @@ void hri_host_share_out(int64_t count, void (*function)(void *, int64_t),
     hri_pool_run(pool, count, function, data);
 }
 
-/* Kernels are part of the program already. */
-static hr_status host_build(hri_device *device, const hr_kernel *kernel,
-                            const char *source, hri_image *image,
-                            hri_module **module)
-{
-    (void)source, (void)image, (void)module;
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not compile %s",
-                    device->info.path, kernel->name);
-}
-
-static hr_status host_load(hri_device *device, const hr_kernel *kernel,
-                           const hri_image *image, hri_module **module)
-{
-    (void)image, (void)module;
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not load %s",
-                    device->info.path, kernel->name);
-}
-
-static void host_unload(hri_module *module)
-{
-    (void)module;
-}
-
 static void host_close(hri_device *device)
 {
     if (device != NULL) {
@@ -191,9 +168,10 @@ static const hri_device_ops host_ops = {
     .is_pinned = host_is_pinned,
     .create_queue = hri_host_queue_create,
     .create_event = hri_host_event_create,
-    .build = host_build,
-    .load = host_load,
-    .unload = host_unload,
+    /* kernels are part of the program already */
+    .build = hri_no_build,
+    .load = hri_no_load,
+    .unload = hri_no_unload,
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,

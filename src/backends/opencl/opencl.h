@@ -82,6 +82,10 @@ hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context);
 void hri_cl_unit_release(hri_cl_unit *unit);
 /* A number of bytes, threads, ...; 0 when the device does not tell. */
 uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what);
+/* A text of the device; false, and "", when it does not tell or there is no
+ * room for it. */
+bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
+                      size_t bytes);
 /* Whether the device's list of extensions has this name. */
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 

@@ -30,10 +30,9 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
     hr_status status = hri_sticky_raise(queue->sticky);
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_sticky_keep(queue->sticky, hri_cl_copy(queue->queue, copy));
+    return status == HR_OK
+               ? hri_sticky_keep(queue->sticky, hri_cl_copy(queue->queue, copy))
+               : status;
 }
 
 /* Fill inside the window of a buffer that begins at origin, which is aligned
@@ -99,10 +98,9 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
     hr_status status = hri_sticky_raise(queue->sticky);
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_sticky_keep(queue->sticky, hri_cl_gemm(queue, gemm));
+    return status == HR_OK
+               ? hri_sticky_keep(queue->sticky, hri_cl_gemm(queue, gemm))
+               : status;
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)

@@ -21,6 +21,14 @@ uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what)
     return number;
 }
 
+bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
+                      size_t bytes)
+{
+    memset(text, 0, bytes);
+    return hri_cl.clGetDeviceInfo(unit->id, what, bytes - 1, text, NULL) ==
+           CL_SUCCESS;
+}
+
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
 {
     size_t bytes = 0, length = strlen(name);
@@ -47,8 +55,7 @@ bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
 static bool usable(const hri_cl_unit *unit)
 {
     char version[256] = "";
-    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof version - 1,
-                           version, NULL);
+    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
     return hri_cl_unit_number(unit, CL_DEVICE_AVAILABLE) != 0 &&
            hri_cl_unit_number(unit, CL_DEVICE_COMPILER_AVAILABLE) != 0 &&
            hri_cl_unit_number(unit, CL_DEVICE_ENDIAN_LITTLE) != 0 &&

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
-#include "backends/cuda/nvrtc.h"
 #include "bench/dialect/dialect.h"
 
 extern const char bench_cuda_text[]; /* by_hand.cu */

@@ -33,7 +33,7 @@ enum { /* weights in memory of the tile; with the last two, 32 KiB do: */
        FAR = 256 / sizeof(float)   /* of filters along rows */
 };
 
-/* src/filter/shape.h */
+/* src/filter/kernels.h */
 typedef struct filter_shape {
     hr_index reach, rank, rows, cols, first, top, left, edges, folded, height;
 } filter_shape;

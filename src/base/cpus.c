@@ -4,9 +4,13 @@
 
 #include <ctype.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 /* CPUs allowed by cgroup v2's cpu.max ("quota period"); 0 when unlimited. */
 static uint32_t cgroup_cpus(void)
@@ -160,4 +164,35 @@ void hri_cpus_use(const hri_cpus *cpus)
     if (hri_cpus_count(cpus) > 0) {
         (void)sched_setaffinity(0, sizeof set, &set);
     }
+}
+
+static hri_simd find_simd(void)
+{
+#ifdef __x86_64__
+    unsigned a, b, c, d; /* clang 14 does not know "f16c" by name */
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        __get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_F16C) == 0) {
+        return HRI_SIMD_BASELINE;
+    }
+    return __builtin_cpu_supports("avx512f") &&
+                   __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512cd")
+               ? HRI_SIMD_AVX512
+               : HRI_SIMD_AVX2;
+#else
+    return HRI_SIMD_BASELINE;
+#endif
+}
+
+hri_simd hri_simd_here(void)
+{
+    static atomic_int known; /* 1 more; cpuid is slow in a virtual machine */
+    int simd = atomic_load_explicit(&known, memory_order_relaxed);
+    if (simd == 0) {
+        simd = 1 + (int)find_simd();
+        atomic_store_explicit(&known, simd, memory_order_relaxed);
+    }
+    return (hri_simd)(simd - 1);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processors that this process may use, and those near a device. */
+/* The processors that this process may use, those near a device, and what they
+ * can. */
 #ifndef HRI_BASE_CPUS_H
 #define HRI_BASE_CPUS_H
 
@@ -39,5 +40,15 @@ uint32_t hri_cpus_count(const hri_cpus *cpus);
 /* Let the calling thread run on these alone. Nothing changes when the set is
  * empty, or the system refuses. */
 void hri_cpus_use(const hri_cpus *cpus);
+
+/* The vectors that a CPU has, each kind with all of those before it. */
+typedef enum hri_simd {
+    HRI_SIMD_BASELINE,
+    HRI_SIMD_AVX2,  /* with FMA and F16C */
+    HRI_SIMD_AVX512 /* F, DQ, BW, VL and CD */
+} hri_simd;
+
+/* This machine's. Any thread. */
+hri_simd hri_simd_here(void);
 
 #endif

@@ -4,17 +4,15 @@
 #include <dlfcn.h>
 #include <string.h>
 
-hr_status hri_library_open(const char *const *names, void **library)
+hr_status hri_library_load(const char *name, const hri_symbol *symbols,
+                           size_t count, void *table)
 {
-    for (const char *const *name = names; *name != NULL; name++) {
-        void *handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL);
-        if (handle != NULL) {
-            *library = handle;
-            return HR_OK;
-        }
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library != NULL) {
+        return hri_library_resolve(library, name, symbols, count, table);
     }
     const char *why = dlerror();
-    return hri_fail(HR_ERROR_UNAVAILABLE, "%s", why != NULL ? why : names[0]);
+    return hri_fail(HR_ERROR_UNAVAILABLE, "%s", why != NULL ? why : name);
 }
 
 hr_status hri_library_resolve(void *library, const char *what,

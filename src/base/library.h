@@ -15,9 +15,10 @@ typedef struct hri_symbol {
     bool required;
 } hri_symbol;
 
-/* dlopen the first of names (ended by NULL) that is there; HR_ERROR_UNAVAILABLE
- * with the loader's words when none is. The handle goes to *library. */
-hr_status hri_library_open(const char *const *names, void **library);
+/* dlopen it and fill table; HR_ERROR_UNAVAILABLE with the loader's words when
+ * it is not there. */
+hr_status hri_library_load(const char *name, const hri_symbol *symbols,
+                           size_t count, void *table);
 
 /* Fill table's function pointers; HR_ERROR_UNAVAILABLE names a required symbol
  * that is missing, optional ones are left NULL. */

@@ -68,7 +68,7 @@ hr_matrix hr_matrix_transpose(hr_matrix m)
 
 hr_matrix hr_matrix_conjugate(hr_matrix m)
 {
-    if (m.type == HR_C32 || m.type == HR_C64) {
+    if (hri_is_complex(m.type)) {
         m.conjugate = !m.conjugate;
     }
     return m;
@@ -181,4 +181,22 @@ bool hri_matrix_overlap(const hr_matrix *x, const hr_matrix *y)
 {
     const lines lx = lines_of(x), ly = lines_of(y);
     return share_a_byte(&lx, &ly);
+}
+
+bool hri_types_multiply(hr_type type, hr_type c_type)
+{
+    switch (type) {
+    case HR_F32:
+    case HR_F64:
+    case HR_C32:
+    case HR_C64:
+        return c_type == type;
+    case HR_F16:
+    case HR_BF16:
+        return c_type == type || c_type == HR_F32;
+    case HR_I8:
+        return c_type == HR_I32;
+    default:
+        return false;
+    }
 }

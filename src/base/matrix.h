@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
+#include <headrace/gemm.h>
 #include <headrace/matrix.h>
+
+#include "base/pool.h"
 
 /* One matrix by itself: extents, strides and size; who and name are for the
  * sentence. */
@@ -15,5 +18,18 @@ hr_status hri_matrix_check(const char *who, const char *name,
 /* Whether any line of x shares a byte with any line of y; both are right by
  * themselves. */
 bool hri_matrix_overlap(const hr_matrix *x, const hr_matrix *y);
+
+static inline bool hri_is_complex(hr_type type)
+{
+    return type == HR_C32 || type == HR_C64;
+}
+
+/* Whether two matrices of type are multiplied into one of c_type. */
+bool hri_types_multiply(hr_type type, hr_type c_type);
+
+/* scale.c: C := beta C, for products that have nothing to multiply, where c is
+ * row-major and not conjugated. beta = 0 never reads c. Returns when it is
+ * done. */
+void hri_matrix_scale(hri_pool *pool, hr_scalar beta, const hr_matrix *c);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,19 @@ hr_status hri_error_raise(const hri_error *error)
         memcpy(message, error->message, sizeof message);
     }
     return error->status;
+}
+
+hr_status hri_once_run(hri_once *once, hr_status (*function)(void))
+{
+    if (!atomic_load_explicit(&once->done, memory_order_acquire)) {
+        pthread_mutex_lock(&once->lock);
+        if (!once->done) {
+            hri_error_keep(&once->error, function());
+            atomic_store_explicit(&once->done, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&once->lock);
+    }
+    return hri_error_raise(&once->error);
 }
 
 const char *hr_last_error(void)

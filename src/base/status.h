@@ -3,6 +3,8 @@
 #ifndef HRI_BASE_STATUS_H
 #define HRI_BASE_STATUS_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <headrace/status.h>
@@ -32,5 +34,21 @@ void hri_error_keep(hri_error *error, hr_status status);
 
 /* Make the kept error this thread's own; returns its status. */
 hr_status hri_error_raise(const hri_error *error);
+
+/* What is tried once in the life of the process, and what came of it. */
+typedef struct hri_once {
+    pthread_mutex_t lock; /* guards error until done */
+    atomic_bool done;
+    hri_error error;
+} hri_once;
+
+#define HRI_ONCE_INIT                                                          \
+    {                                                                          \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                      \
+    }
+
+/* Call function, which nobody has called through *once yet; the answer is the
+ * same each time. Any thread. */
+hr_status hri_once_run(hri_once *once, hr_status (*function)(void));
 
 #endif

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The rules of the BLAS. */
-#include "blas/call.h"
+#include "blas/blas.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include "blas/caller.h"
 
 double blas_now(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* RTLD_NEXT, dladdr, dl_iterate_phdr */
-#include "blas/caller.h"
+#include "blas/blas.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "blas/call.h"
 
 /* What the system calls its BLAS, by the width of integers. */
 #ifdef BLAS_PLAIN_64

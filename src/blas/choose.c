@@ -8,12 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "blas/caller.h"
+#include "blas/blas.h"
 #include "blas/element.h"
-#include "blas/engine.h"
-#include "blas/log.h"
 #include "blas/side.h"
-#include "blas/triangle.h"
 
 /* Products below which no call is looked at: 0.27 GFLOP, some milliseconds. */
 static const double usual_least = 512.0 * 512.0 * 512.0;

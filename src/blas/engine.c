@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* sigaltstack */
-#include "blas/engine.h"
+#include "blas/blas.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,8 +9,6 @@
 #include <time.h>
 
 #include "blas/element.h"
-#include "blas/log.h"
-#include "blas/triangle.h"
 
 /* ---- opening */
 

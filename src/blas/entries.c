@@ -7,8 +7,7 @@
  * either are of blas_int. */
 #include <string.h>
 
-#include "blas/call.h"
-#include "blas/caller.h"
+#include "blas/blas.h"
 #include "blas/element.h"
 
 /* Values of the CBLAS interface. */

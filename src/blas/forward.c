@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "blas/call.h"
-#include "blas/caller.h"
+#include "blas/blas.h"
 
 #ifdef __x86_64__
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "blas/log.h"
+#include "blas/blas.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Products for who has no other BLAS, when accelerators cannot: right, and no
  * more. Sums are in double. */
-#include "blas/call.h"
+#include "blas/blas.h"
 #include "blas/element.h"
 
 /* Element (row, col) of op(X). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "blas/triangle.h"
+#include "blas/blas.h"
 
 #include <stdlib.h>
 

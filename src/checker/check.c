@@ -10,7 +10,7 @@
 
 #include "checker/guard.h"
 #include "checker/watch.h"
-#include "hal/arguments.h"
+#include "hal/backend.h"
 
 enum { ALIGNMENT = 64 };
 

@@ -10,16 +10,16 @@
 #include "base/cpus.h"
 #include "base/library.h"
 #include "base/size.h"
-#include "filter/edge.h"
+#include "filter/kernels.h"
 
 #define REAL       float
-#define NAME(word) word##_f32
+#define NAME(word) word##_float
 #include "filter/fft.inc"
 #undef REAL
 #undef NAME
 
 #define REAL       double
-#define NAME(word) word##_f64
+#define NAME(word) word##_double
 #include "filter/fft.inc"
 #undef REAL
 #undef NAME
@@ -27,9 +27,8 @@
 /* ---- the library */
 
 static const struct {
-    const char *prefix, *names[2];
-} libraries[] = {{"fftwf_", {"libfftw3f.so.3", NULL}},
-                 {"fftw_", {"libfftw3.so.3", NULL}}};
+    const char *prefix, *name;
+} libraries[] = {{"fftwf_", "libfftw3f.so.3"}, {"fftw_", "libfftw3.so.3"}};
 
 static const char *const symbols[] = {
 #define SYM(result, name, args) #name,
@@ -52,7 +51,6 @@ static hr_status load(int which, hri_fftw *api)
 {
     char names[SYMBOLS][NAME_BYTES];
     hri_symbol table[SYMBOLS];
-    void *library = NULL;
     const char *choice = getenv("HEADRACE_FFTW");
     if (choice != NULL && strcmp(choice, "off") == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -64,11 +62,8 @@ static hr_status load(int which, hri_fftw *api)
                  symbols[i]);
         table[i] = (hri_symbol){names[i], offsets[i], true};
     }
-    hr_status status = hri_library_open(libraries[which].names, &library);
-    if (status == HR_OK) {
-        status = hri_library_resolve(library, libraries[which].names[0], table,
-                                     SYMBOLS, api);
-    }
+    hr_status status =
+        hri_library_load(libraries[which].name, table, SYMBOLS, api);
     return status == HR_OK ? HR_OK
                            : hri_fail(HR_ERROR_UNSUPPORTED,
                                       "filter: no library for Fourier "
@@ -152,9 +147,9 @@ hr_status hri_fft_init(hri_fft *fft, const hri_filter_job *job)
                         (long long)edge, (long long)edge);
     }
     if (job->in.type == HR_F32) {
-        make_spectrum_f32(fft, job);
+        make_spectrum_float(fft, job);
     } else {
-        make_spectrum_f64(fft, job);
+        make_spectrum_double(fft, job);
     }
     return HR_OK;
 }
@@ -171,16 +166,4 @@ void hri_fft_finish(hri_fft *fft)
     pthread_mutex_unlock(&planner);
     free(fft->spectrum);
     *fft = (hri_fft){0};
-}
-
-/* ---- running */
-
-void hri_fft_run_float(const hri_fft *fft, const hri_block_work *work)
-{
-    do_blocks_f32(fft, work);
-}
-
-void hri_fft_run_double(const hri_fft *fft, const hri_block_work *work)
-{
-    do_blocks_f64(fft, work);
 }

@@ -7,7 +7,7 @@
 #define HRI_FILTER_FFT_H
 
 #include "filter/job.h"
-#include "filter/rows.h"
+#include "filter/kernels.h"
 
 typedef struct hri_fftw {
 #define SYM(result, name, args) result(*name) args;

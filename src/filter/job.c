@@ -10,8 +10,8 @@
 #include "base/matrix.h"
 #include "base/size.h"
 #include "base/status.h"
-#include "filter/edge.h"
 #include "filter/fft.h"
+#include "filter/kernels.h"
 
 typedef long long ll; /* for %lld */
 

@@ -7,7 +7,6 @@
 #include "base/size.h"
 #include "filter/fft.h"
 #include "filter/kernels.h"
-#include "filter/shape.h"
 
 /* A tile of kernels/dialect/filter.c (HIGH and BROAD there), bytes of TALL
  * elements, and the sums of an item, one below the other and side by side. */

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
+/* Strips for whatever the compiler was told to build for (SSE2 on x86-64, NEON
+ * on aarch64), and which variant runs here. */
 #include "filter/strip.h"
 
-#include <stdbool.h>
+#include <string.h>
 
-/* The best variant that this CPU can run. */
+#include "base/cpus.h"
+#include "base/size.h"
+
+#define VARIANT      hri_strip_plain
+#define VECTOR_BYTES 16
+#define VECTORS      2
+#define ROWS         6
+#include "filter/strip_variant.inc"
+
 static const hri_strip_variant *variant(void)
 {
 #if defined(__x86_64__)
-    const bool avx2 =
-        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (avx2 && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl")) {
-        return &hri_strip_avx512;
-    }
-    if (avx2) {
-        return &hri_strip_avx2;
+    const hri_simd simd = hri_simd_here();
+    if (simd != HRI_SIMD_BASELINE) {
+        return simd == HRI_SIMD_AVX512 ? &hri_strip_avx512 : &hri_strip_avx2;
     }
 #endif
     return &hri_strip_plain;

@@ -12,7 +12,7 @@
 #ifndef HRI_FILTER_STRIP_H
 #define HRI_FILTER_STRIP_H
 
-#include "filter/rows.h"
+#include "filter/kernels.h"
 
 /* A part of a strip kernel's domain, whatever the elements' type. */
 typedef struct hri_strip {

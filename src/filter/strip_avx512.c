@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "filter/edge.h"
 #include "filter/strip.h"
 
 #if defined(__x86_64__)

@@ -8,9 +8,9 @@
 
 #include "base/size.h"
 #include "base/status.h"
-#include "filter/edge.h"
 #include "filter/fft.h"
 #include "filter/job.h"
+#include "filter/kernels.h"
 
 static void put(const hri_table *table, hr_type type, int64_t at, double value)
 {

@@ -10,27 +10,11 @@
 
 typedef long long ll; /* for %lld */
 
-static const struct {
-    hr_type ab, c;
-} pairs[] = {
-    {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
-    {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
-    {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},
-};
-
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
-}
-
 static hr_status check_types(const hr_matrix *a, const hr_matrix *b,
                              const hr_matrix *c)
 {
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        if (a->type == pairs[i].ab && b->type == pairs[i].ab &&
-            c->type == pairs[i].c) {
-            return HR_OK;
-        }
+    if (a->type == b->type && hri_types_multiply(a->type, c->type)) {
+        return HR_OK;
     }
     return hri_fail(
         HR_ERROR_UNSUPPORTED, "gemm: %s times %s into %s is not offered",
@@ -71,7 +55,7 @@ static hr_status check_single(const char *name, double x, hr_type c_type)
 
 static hr_status check_scalar(const char *name, hr_scalar s, hr_type c_type)
 {
-    if (s.im != 0.0 && !is_complex(c_type)) {
+    if (s.im != 0.0 && !hri_is_complex(c_type)) {
         return hri_fail(HR_ERROR_INVALID,
                         "gemm: %s is %g%+gi but the matrices are real", name,
                         s.re, s.im);
@@ -154,7 +138,7 @@ static hr_matrix tidy(hr_matrix m)
     } else {
         m.col_stride = hri_max(m.col_stride, hri_max(m.rows, 1));
     }
-    if (!is_complex(m.type)) {
+    if (!hri_is_complex(m.type)) {
         m.conjugate = false;
     }
     return m;
@@ -163,7 +147,7 @@ static hr_matrix tidy(hr_matrix m)
 hri_product hri_product_normal(hr_scalar alpha, hr_matrix a, hr_matrix b,
                                hr_scalar beta, hr_matrix c, hr_compute compute)
 {
-    if (c.conjugate && is_complex(c.type)) {
+    if (c.conjugate && hri_is_complex(c.type)) {
         a = hr_matrix_conjugate(a);
         b = hr_matrix_conjugate(b);
         c = hr_matrix_conjugate(c);
@@ -191,5 +175,6 @@ hri_product hri_product_normal(hr_scalar alpha, hr_matrix a, hr_matrix b,
 
 double hri_product_flops(hr_type type, int64_t m, int64_t n, int64_t k)
 {
-    return (is_complex(type) ? 8.0 : 2.0) * (double)m * (double)n * (double)k;
+    return (hri_is_complex(type) ? 8.0 : 2.0) * (double)m * (double)n *
+           (double)k;
 }

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/matrix.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "gemm/cost.h"
 #include "gemm/plan.h"
 #include "gemm/run.h"
-#include "gemm/scale.h"
 #include "model/links.h"
 #include "runtime/indices.h"
 #include "runtime/memory.h"
@@ -463,7 +463,7 @@ static hr_status run(call *c, hr_gemm_report *report)
 {
     if (c->plan == NULL) {
         if (c->product.m > 0 && c->product.n > 0) {
-            hri_scale(c->context->pool, c->product.beta, &c->product.c);
+            hri_matrix_scale(c->context->pool, c->product.beta, &c->product.c);
         }
         report_plan(c, report);
         report->seconds = hri_seconds_since(c->start_ns);

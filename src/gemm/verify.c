@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/matrix.h"
 #include "base/status.h"
 #include "base/structs.h"
 #include "gemm/check.h"
@@ -59,7 +60,7 @@ hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
                       .b = {x->b, 1.0},
                       .c0 = {x->c0, 1.0},
                       .c = {x->c, 1.0},
-                      .complex = x->c.type == HR_C32 || x->c.type == HR_C64,
+                      .complex = hri_is_complex(x->c.type),
                       .integer = x->c.type == HR_I32,
                       .precision = hri_verify_precision_of(x->c.type)};
     v->old = !is_zero(v->beta);

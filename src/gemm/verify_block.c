@@ -7,6 +7,7 @@
 
 #include <headrace/half.h>
 
+#include "base/matrix.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "gemm/verify.h"
@@ -49,11 +50,6 @@ static void load_line(const void *from, hr_type type, int64_t count,
     }
 }
 
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
-}
-
 /* Rows follow each other in memory: convert along them. */
 static void load_rows(const hr_matrix *m, const hri_verify_window *w,
                       hri_verify_block *block)
@@ -81,7 +77,7 @@ static void load_columns(const hr_matrix *m, const hri_verify_window *w,
         for (int64_t r = 0; r < w->rows; r++) {
             block->re[r * HRI_VERIFY_COLS + c] = re[r];
         }
-        for (int64_t r = 0; is_complex(m->type) && r < w->rows; r++) {
+        for (int64_t r = 0; hri_is_complex(m->type) && r < w->rows; r++) {
             block->im[r * HRI_VERIFY_COLS + c] = im[r];
         }
     }
@@ -121,7 +117,7 @@ void hri_verify_load(const hri_verify_source *source,
         load_columns(m, window, block);
     }
     finish_plane(block->re, source->scale, window, skip);
-    if (is_complex(m->type)) {
+    if (hri_is_complex(m->type)) {
         finish_plane(block->im, m->conjugate ? -source->scale : source->scale,
                      window, skip);
     }
@@ -163,7 +159,7 @@ static void scan_task(void *data, int64_t index)
             uint8_t *flag = &s->flags[w.row + r];
             const int64_t line = r * HRI_VERIFY_COLS;
             scan_part(block.re + line, w.cols, &largest, flag);
-            if (is_complex(m->type)) {
+            if (hri_is_complex(m->type)) {
                 scan_part(block.im + line, w.cols, &largest, flag);
             }
         }

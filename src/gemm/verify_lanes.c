@@ -2,6 +2,7 @@
 /* Sums over all trials at once: each element of a block meets 48 lanes. The
  * loops are written once and compiled for the widest vectors of x86 too; what
  * the CPU has is asked at run time. */
+#include "base/cpus.h"
 #include "gemm/verify.h"
 
 enum { GROUPS = HRI_VERIFY_GROUPS };
@@ -94,19 +95,18 @@ multiply_avx512(const double *block, const hri_verify_window *window,
     multiply(block, window, lanes, out);
 }
 
+#endif
+
 static multiply_function choose(void)
 {
-    if (__builtin_cpu_supports("avx512f")) {
-        return multiply_avx512;
+#if defined(__x86_64__)
+    const hri_simd simd = hri_simd_here();
+    if (simd != HRI_SIMD_BASELINE) {
+        return simd == HRI_SIMD_AVX512 ? multiply_avx512 : multiply_avx2;
     }
-    return __builtin_cpu_supports("avx2") ? multiply_avx2 : multiply_plain;
-}
-#else
-static multiply_function choose(void)
-{
+#endif
     return multiply_plain;
 }
-#endif
 
 void hri_verify_multiply(const double *block, const hri_verify_window *window,
                          const hri_lanes *lanes, hri_lanes *out)

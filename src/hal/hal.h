@@ -299,12 +299,6 @@ struct hri_backend {
 /* Every backend, ended by NULL, in order of preference (registry.c). */
 extern const hri_backend *const hri_backends[];
 
-/* Slots of backends without graphs (graph.c). */
-hr_status hri_no_begin_graph(hri_queue *queue);
-hr_status hri_no_end_graph(hri_queue *queue, hri_graph **graph);
-hr_status hri_no_run_graph(hri_queue *queue, hri_graph *graph);
-void hri_no_destroy_graph(hri_graph *graph);
-
 /* Let a call of a kernel do tile `index` of the domain's, the last dimension
  * first. */
 static inline void hri_domain_go(hr_domain *domain, int64_t index)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "npy/dictionary.h"
+#include "npy/npy.h"
 
 #include <string.h>
 

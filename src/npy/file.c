@@ -14,8 +14,7 @@
 
 #include "base/size.h"
 #include "base/status.h"
-#include "npy/header.h"
-#include "npy/path.h"
+#include "npy/npy.h"
 
 _Static_assert(sizeof(size_t) == 8 && sizeof(off_t) == 8,
                "files are mapped whole: this wants 64-bit addresses");

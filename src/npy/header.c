@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "npy/header.h"
+#include "npy/npy.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "npy/dictionary.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "elements are used as they lie in the file: little-endian");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE /* realpath */
-#include "npy/path.h"
+#include "npy/npy.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -2,6 +2,7 @@
 /* One copy by a crew. */
 #include <stdlib.h>
 
+#include "hal/backend.h"
 #include "runtime/stage.h"
 
 typedef struct staged {
@@ -18,26 +19,6 @@ static void fail(void *data, hr_status status)
     hri_error_keep(&s->error, status);
     pthread_mutex_unlock(&s->lock);
     hri_crew_stop(&s->crew);
-}
-
-/* Slices that follow each other like rows are rows, and rows without gaps one
- * long row: crews like few boxes. */
-static hri_copy flatten(hri_copy c)
-{
-    if (c.height == 1) {
-        c.to_pitch = c.to_slice;
-        c.from_pitch = c.from_slice;
-    }
-    if (c.depth > 1 && c.to_slice == c.height * c.to_pitch &&
-        c.from_slice == c.height * c.from_pitch) {
-        c.height *= c.depth;
-        c.depth = 1;
-    }
-    if (c.depth == 1 && c.to_pitch == c.width && c.from_pitch == c.width) {
-        c.width *= c.height;
-        c.height = 1;
-    }
-    return c;
 }
 
 static void put_slices(staged *s, hri_queue *queue, hri_copy slice)
@@ -72,7 +53,7 @@ static void run_crew(staged *s, hri_queue *queue, const hri_copy *box)
 hr_status hri_stage_copy(hri_accelerator *accelerator, hri_queue *queue,
                          const hri_copy *copy)
 {
-    const hri_copy box = flatten(*copy);
+    const hri_copy box = hri_copy_flatten(copy); /* crews like few boxes */
     staged s = {.crew = {.accelerator = accelerator,
                          .up = copy->from.buffer == NULL,
                          .queues = &s.lock,

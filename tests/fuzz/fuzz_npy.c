@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "npy/header.h"
+#include "npy/npy.h"
 
 static void check_refused(hr_status status, const hri_npy_header *header)
 {

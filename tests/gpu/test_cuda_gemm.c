@@ -3,97 +3,14 @@
  * factors, by cuBLAS and our kernel or (HEADRACE_CUBLAS=off) by the kernel
  * alone; tf32; integers that wrap; several queues at once; the thread's context
  * untouched; and last a fault on the device. */
-#include <pthread.h>
-
 #include "backends/cuda/cuda.h"
 #include "support/conformance.h"
 #include "support/product.h"
 #include "support/random.h"
 
-typedef struct pair {
-    hr_type type, c_type;
-} pair;
-
-static const pair pairs[] = {
-    {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
-    {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
-    {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},
-};
-
-/* Real parts; complex types get an imaginary part with all but 0 and 1. */
-static const struct {
-    double alpha, beta;
-} factors[] = {{1, 0}, {1, 1}, {-3, 2}, {2, 0}, {0, 2}, {0, 0}};
-
-/* Around the tiles of the kernel: 128 x 128 x 16, 64 x 128 x 8, 32 x 64 x 4. */
-static const struct {
-    int64_t m, n, k;
-} sizes[] = {{1, 1, 1},      {1, 40, 9},    {40, 1, 70}, {32, 32, 8},
-             {97, 129, 65},  {96, 128, 64}, {33, 31, 7}, {130, 66, 17},
-             {128, 256, 32}, {7, 5, 300},   {6, 4, 0},   {300, 260, 40}};
-
-enum {
-    SIZES = sizeof sizes / sizeof sizes[0],
-    FACTORS = sizeof factors / sizeof factors[0],
-    PAIRS = sizeof pairs / sizeof pairs[0]
-};
-
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
-}
-
-static hr_scalar factor(hr_type type, double re)
-{
-    return hr_complex(re, is_complex(type) && re != 0 && re != 1 ? 0.75 : 0);
-}
-
 static hr_status gemm(hri_queue *queue, const hri_gemm *g)
 {
     return queue->ops->gemm(queue, g);
-}
-
-/* arrangement: bits for column-major A and B, and for their conjugation. */
-static product product_of(const pair *types, int arrangement, size_t size,
-                          size_t factors_index)
-{
-    return (product){
-        .type = types->type,
-        .c_type = types->c_type,
-        .m = sizes[size].m,
-        .n = sizes[size].n,
-        .k = sizes[size].k,
-        .alpha = factor(types->type, factors[factors_index].alpha),
-        .beta = factor(types->type, factors[factors_index].beta),
-        .a_columns = (arrangement & 1) != 0,
-        .b_columns = (arrangement & 2) != 0,
-        .a_conjugate = (arrangement & 4) != 0,
-        .b_conjugate = (arrangement & 8) != 0,
-        .padding = (int64_t)(size % 3),
-        .lead = (int64_t)(factors_index * 5),
-    };
-}
-
-/* Every arrangement with every pair of factors, the sizes in turn; and every
- * size, aligned and not. */
-static void type_is_right(hri_queue *queue, const pair *types)
-{
-    size_t size = 0;
-    int arrangements = is_complex(types->type) ? 16 : 4;
-    TEST_CASE(hr_type_name(types->type));
-    for (int arrangement = 0; arrangement < arrangements; arrangement++) {
-        for (size_t f = 0; f < FACTORS; f++) {
-            product p = product_of(types, arrangement, size % SIZES, f);
-            CHECK(product_is_right(queue, &p, gemm, size));
-            size++;
-        }
-    }
-    for (size_t s = 0; s < SIZES; s++) {
-        product p = product_of(types, (int)(s % 4), s, s % 3);
-        CHECK(product_is_right(queue, &p, gemm, s));
-        p.padding = p.lead = 0;
-        CHECK(product_is_right(queue, &p, gemm, s));
-    }
 }
 
 /* Sums of the largest products, past 2^31: they wrap. The old C wraps too. */
@@ -179,51 +96,6 @@ static void tf32_only_on_request(hri_device *device, hri_queue *queue)
     device->ops->release(c);
 }
 
-static void *multiply_often(void *data)
-{
-    static const product p = {.type = HR_F32,
-                              .c_type = HR_F32,
-                              .m = 70,
-                              .n = 90,
-                              .k = 50,
-                              .alpha = {1, 0},
-                              .beta = {1, 0},
-                              .b_columns = true,
-                              .padding = 1,
-                              .lead = 1};
-    hri_device *device = data;
-    hri_queue *queue = conformance_queue(device);
-    bool right = true;
-    for (uint64_t i = 0; i < 20; i++) {
-        right = product_is_right(queue, &p, gemm, i) && right;
-    }
-    queue->ops->destroy(queue);
-    return right ? data : NULL;
-}
-
-static void virtual_accelerators_multiply_at_once(uint32_t index)
-{
-    enum { COUNT = 3 };
-    pthread_t threads[COUNT];
-    hri_device *devices[COUNT];
-    TEST_CASE("virtual accelerators multiply at once");
-    for (int i = 0; i < COUNT; i++) {
-        conformance_must(hri_backend_cuda.open(index, &devices[i]), "open");
-    }
-    for (int i = 0; i < COUNT; i++) {
-        CHECK(pthread_create(&threads[i], NULL, multiply_often, devices[i]) ==
-              0);
-    }
-    for (int i = 0; i < COUNT; i++) {
-        void *right = NULL;
-        pthread_join(threads[i], &right);
-        CHECK(right != NULL);
-    }
-    for (int i = 0; i < COUNT; i++) {
-        devices[i]->ops->close(devices[i]);
-    }
-}
-
 /* Whether no context is current in this thread: there is none to pop. */
 static void no_context_is_left(void)
 {
@@ -237,8 +109,9 @@ static void device_is_right(hri_device *device)
     hri_queue *queue = conformance_queue(device);
     printf("%s, %s, %s\n", device->info.path, device->info.name,
            device->info.arithmetic);
-    for (size_t i = 0; i < PAIRS; i++) {
-        type_is_right(queue, &pairs[i]);
+    for (size_t i = 0; i < PRODUCT_TYPES; i++) {
+        TEST_CASE(hr_type_name(product_types_of[i].type));
+        CHECK(products_are_right(queue, &product_types_of[i]));
     }
     integers_wrap(device, queue, 1 << 17, 0, 0);
     integers_wrap(device, queue, 1 << 18, 0, 0);
@@ -291,7 +164,8 @@ int main(void)
     }
     for (uint32_t i = 0; i < count; i++) {
         hri_device *device = NULL;
-        virtual_accelerators_multiply_at_once(i);
+        TEST_CASE("virtual accelerators multiply at once");
+        CHECK(products_are_right_at_once(&hri_backend_cuda, i));
         conformance_must(hri_backend_cuda.open(i, &device), "open");
         device_is_right(device);
         no_context_is_left();

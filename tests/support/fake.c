@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
+
 fake_world fake;
 
 typedef struct fake_device {
@@ -239,33 +241,6 @@ static hr_status device_create_event(hri_device *device, hri_event **out)
     return status;
 }
 
-static hr_status device_build(hri_device *device, const hr_kernel *kernel,
-                              const char *source, hri_image *image,
-                              hri_module **module)
-{
-    (void)device;
-    (void)source;
-    (void)image;
-    (void)module;
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s is not compiled here",
-                    kernel->name);
-}
-
-static hr_status device_load(hri_device *device, const hr_kernel *kernel,
-                             const hri_image *image, hri_module **module)
-{
-    (void)device;
-    (void)image;
-    (void)module;
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s is not loaded here",
-                    kernel->name);
-}
-
-static void device_unload(hri_module *module)
-{
-    (void)module;
-}
-
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
     return facts_of(device) == facts_of(other);
@@ -287,9 +262,9 @@ static const hri_device_ops device_ops = {
     .is_pinned = device_is_pinned,
     .create_queue = device_create_queue,
     .create_event = device_create_event,
-    .build = device_build,
-    .load = device_load,
-    .unload = device_unload,
+    .build = hri_no_build,
+    .load = hri_no_load,
+    .unload = hri_no_unload,
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/product.h"
 
+#include <pthread.h>
+
+#include "base/matrix.h"
 #include "support/conformance.h"
 #include "support/random.h"
 #include "support/reference.h"
@@ -138,6 +141,134 @@ bool product_is_right(hri_queue *queue, const product *p,
     free(before);
     for (int i = 0; i < 3; i++) {
         window_finish(&w[i]);
+    }
+    return right;
+}
+
+/* ---- of every kind */
+
+const product_types product_types_of[PRODUCT_TYPES] = {
+    {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
+    {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
+    {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},
+};
+
+/* Real parts; complex types get an imaginary part with all but 0 and 1. */
+static const struct {
+    double alpha, beta;
+} factors[] = {{1, 0}, {1, 1}, {-3, 2}, {2, 0}, {0, 2}, {0, 0}};
+
+/* Around the tiles of the kernels: 128 x 128 x 16, 64 x 128 x 8, 96 x 128 x 64,
+ * 32 x 64 x 4, 32 x 32 x 8. */
+static const struct {
+    int64_t m, n, k;
+} sizes[] = {{1, 1, 1},      {1, 40, 9},    {40, 1, 70}, {32, 32, 8},
+             {97, 129, 65},  {96, 128, 64}, {33, 31, 7}, {130, 66, 17},
+             {128, 256, 32}, {7, 5, 300},   {6, 4, 0},   {300, 260, 40}};
+
+enum {
+    SIZES = sizeof sizes / sizeof sizes[0],
+    FACTORS = sizeof factors / sizeof factors[0]
+};
+
+static hr_scalar factor(hr_type type, double re)
+{
+    return hr_complex(re,
+                      hri_is_complex(type) && re != 0 && re != 1 ? 0.75 : 0);
+}
+
+static hr_status gemm(hri_queue *queue, const hri_gemm *g)
+{
+    return queue->ops->gemm(queue, g);
+}
+
+/* arrangement: bits for column-major A and B, and for their conjugation. */
+static product product_of(const product_types *types, int arrangement,
+                          size_t size, size_t factors_index)
+{
+    return (product){
+        .type = types->type,
+        .c_type = types->c_type,
+        .m = sizes[size].m,
+        .n = sizes[size].n,
+        .k = sizes[size].k,
+        .alpha = factor(types->type, factors[factors_index].alpha),
+        .beta = factor(types->type, factors[factors_index].beta),
+        .a_columns = (arrangement & 1) != 0,
+        .b_columns = (arrangement & 2) != 0,
+        .a_conjugate = (arrangement & 4) != 0,
+        .b_conjugate = (arrangement & 8) != 0,
+        .padding = (int64_t)(size % 3),
+        .lead = (int64_t)(factors_index * 5),
+    };
+}
+
+bool products_are_right(hri_queue *queue, const product_types *types)
+{
+    size_t size = 0;
+    bool right = true;
+    int arrangements = hri_is_complex(types->type) ? 16 : 4;
+    for (int arrangement = 0; arrangement < arrangements; arrangement++) {
+        for (size_t f = 0; f < FACTORS; f++) {
+            product p = product_of(types, arrangement, size % SIZES, f);
+            right &= product_is_right(queue, &p, gemm, size);
+            size++;
+        }
+    }
+    for (size_t s = 0; s < SIZES; s++) {
+        product p = product_of(types, (int)(s % 4), s, s % 3);
+        right &= product_is_right(queue, &p, gemm, s);
+        p.padding = p.lead = 0;
+        right &= product_is_right(queue, &p, gemm, s);
+    }
+    return right;
+}
+
+static void *multiply_often(void *data)
+{
+    static const product p = {.type = HR_F32,
+                              .c_type = HR_F32,
+                              .m = 70,
+                              .n = 90,
+                              .k = 50,
+                              .alpha = {1, 0},
+                              .beta = {1, 0},
+                              .b_columns = true,
+                              .padding = 1,
+                              .lead = 1};
+    hri_device *device = data;
+    hri_queue *queue = conformance_queue(device);
+    bool right = true;
+    for (uint64_t i = 0; i < 20; i++) {
+        right = product_is_right(queue, &p, gemm, i) && right;
+    }
+    queue->ops->destroy(queue);
+    return right ? data : NULL;
+}
+
+bool products_are_right_at_once(const hri_backend *backend, uint32_t index)
+{
+    enum { COUNT = 3 };
+    pthread_t threads[COUNT];
+    hri_device *devices[COUNT];
+    bool right = true;
+    for (int i = 0; i < COUNT; i++) {
+        conformance_must(backend->open(index, &devices[i]), "open");
+    }
+    for (int i = 0; i < COUNT; i++) {
+        conformance_must(
+            pthread_create(&threads[i], NULL, multiply_often, devices[i]) == 0
+                ? HR_OK
+                : HR_ERROR_OUT_OF_MEMORY,
+            "a thread");
+    }
+    for (int i = 0; i < COUNT; i++) {
+        void *all_right = NULL;
+        pthread_join(threads[i], &all_right);
+        right &= all_right != NULL;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        devices[i]->ops->close(devices[i]);
     }
     return right;
 }

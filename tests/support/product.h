@@ -25,4 +25,20 @@ typedef hr_status (*product_function)(hri_queue *queue, const hri_gemm *gemm);
 bool product_is_right(hri_queue *queue, const product *p,
                       product_function multiply, uint64_t seed);
 
+/* Two types that are multiplied, and every pair that is (headrace/gemm.h). */
+typedef struct product_types {
+    hr_type type, c_type;
+} product_types;
+
+enum { PRODUCT_TYPES = 9 };
+extern const product_types product_types_of[PRODUCT_TYPES];
+
+/* Whether the queue's gemm is right for these types: every arrangement of the
+ * operands with every pair of factors, the sizes in turn; and every size,
+ * aligned and not. Sizes are around the tiles of our kernels. */
+bool products_are_right(hri_queue *queue, const product_types *types);
+
+/* The same of three virtual accelerators that multiply at once. */
+bool products_are_right_at_once(const hri_backend *backend, uint32_t index);
+
 #endif

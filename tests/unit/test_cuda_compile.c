@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "backends/cuda/nvrtc.h"
 #include "filter/kernels.h"
 #include "runtime/module.h"
 #include "test.h"

@@ -7,7 +7,7 @@
 #include "backends/cuda/api.h"
 #include "backends/cuda/cuda.h"
 #include "support/conformance.h"
-#include "support/fake_cuda/fake_cuda.h"
+#include "support/fake_cuda/use.h"
 #include "support/product.h"
 
 static fake_cuda_state *fake;
@@ -421,19 +421,11 @@ static void peers_are_found(void)
 
 int main(void)
 {
-    setenv("HEADRACE_CUDA", FAKE_CUDA, 1);
-    setenv("HEADRACE_CUBLAS", FAKE_CUDA, 1);
-    setenv("HEADRACE_NVRTC", FAKE_CUDA, 1);
+    fake = fake_cuda_use(FAKE_CUDA);
     uint32_t count = 0;
     conformance_must(hri_backend_cuda.probe(&count), "probe");
-    void *library = dlopen(FAKE_CUDA, RTLD_NOW);
-    fake_cuda_state *(*get)(void) = NULL;
-    if (library == NULL) {
-        return 1;
-    }
-    *(void **)(void *)&get = dlsym(library, "fake_cuda_get");
-    *(void **)(void *)&depth = dlsym(library, "fake_cuda_depth");
-    fake = get();
+    *(void **)(void *)&depth =
+        dlsym(dlopen(FAKE_CUDA, RTLD_NOW), "fake_cuda_depth");
     contexts_are_left_alone();
     operations_cost_one_call();
     urgency_is_the_greatest_priority();

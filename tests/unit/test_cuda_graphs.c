@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Graphs over a driver that is none: which calls are made, drivers that lack
  * some, and every call that may fail. */
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
 #include "runtime/module.h"
 #include "support/conformance.h"
-#include "support/fake_cuda/fake_cuda.h"
+#include "support/fake_cuda/use.h"
 #include "support/fault_backend.h"
 
 extern const hr_kernel axpy;
@@ -250,18 +249,9 @@ static void faults_leave_nothing(void)
 
 int main(void)
 {
-    setenv("HEADRACE_CUDA", FAKE_CUDA, 1);
-    setenv("HEADRACE_CUBLAS", FAKE_CUDA, 1);
-    setenv("HEADRACE_NVRTC", FAKE_CUDA, 1);
+    fake = fake_cuda_use(FAKE_CUDA);
     uint32_t count = 0;
     conformance_must(hri_backend_cuda.probe(&count), "probe");
-    void *library = dlopen(FAKE_CUDA, RTLD_NOW);
-    fake_cuda_state *(*get)(void) = NULL;
-    if (library == NULL) {
-        return 1;
-    }
-    *(void **)(void *)&get = dlsym(library, "fake_cuda_get");
-    fake = get();
     running_costs_one_call();
     drivers_may_lack_them();
     failures_end_with_the_graph();

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* How many calls of the driver launches cost, over a driver that is none: marks
  * are recorded for those who wait, and where they are wanted. */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <headrace/headrace.h>
 
 #include "arrays/event.h"
-#include "support/fake_cuda/fake_cuda.h"
+#include "support/fake_cuda/use.h"
 #include "test.h"
 
 extern const hr_kernel transpose_tiled, matmul_naive;
@@ -152,16 +151,7 @@ static void bed_init(bed *b)
 int main(void)
 {
     static bed b;
-    setenv("HEADRACE_CUDA", FAKE_CUDA, 1);
-    setenv("HEADRACE_CUBLAS", FAKE_CUDA, 1);
-    setenv("HEADRACE_NVRTC", FAKE_CUDA, 1);
-    void *library = dlopen(FAKE_CUDA, RTLD_NOW);
-    fake_cuda_state *(*get)(void) = NULL;
-    if (library == NULL) {
-        return 1;
-    }
-    *(void **)(void *)&get = dlsym(library, "fake_cuda_get");
-    b.fake = get();
+    b.fake = fake_cuda_use(FAKE_CUDA);
     bed_init(&b);
     one_after_the_other(&b);
     to_and_fro(&b);

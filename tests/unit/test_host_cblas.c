@@ -9,7 +9,6 @@
 
 #include "backends/host/arithmetic.h"
 #include "backends/host/cblas.h"
-#include "backends/host/core.h"
 #include "test.h"
 
 extern const hri_backend hri_backend_host;

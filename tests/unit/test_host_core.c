@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which core type of OpenBLAS suits which CPU. */
-#include "backends/host/core.h"
+#include "backends/host/cblas.h"
 
 #include "test.h"
 

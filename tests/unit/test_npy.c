@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "npy/header.h"
+#include "npy/npy.h"
 
 static void must(bool ok, const char *what)
 {

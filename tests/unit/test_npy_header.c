@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "npy/header.h"
+#include "npy/npy.h"
 
 #define GOOD "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n"
 

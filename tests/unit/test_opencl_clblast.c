@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Products that CLBlast is given when HEADRACE_CLBLAST asks for it. */
-#include "backends/opencl/clblast.h"
+#include "backends/opencl/opencl.h"
 #include "support/conformance.h"
 #include "support/product.h"
 #include "test.h"

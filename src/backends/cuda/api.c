@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "backends/cuda/api.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/library.h"
 
 enum { OPT = false, REQ = true };
 
@@ -18,7 +15,6 @@ static const hri_symbol symbols[] = {
 };
 
 hri_cuda_api hri_cuda;
-static hri_error load_error;
 
 bool hri_cuda_switched_off(const char *variable)
 {
@@ -26,73 +22,60 @@ bool hri_cuda_switched_off(const char *variable)
     return wish != NULL && strcmp(wish, "off") == 0;
 }
 
-/* The first of names in a folder. */
-static hr_status open_in(const char *folder, const char *const *names,
-                         void **library)
+static hr_status load_from(const char *folder, const char *name,
+                           const hri_cuda_library *library, void *table)
 {
-    hr_status status = HR_ERROR_UNAVAILABLE;
-    for (; *names != NULL && status != HR_OK; names++) {
-        char path[256];
-        const char *const only[] = {path, NULL};
-        snprintf(path, sizeof path, "%s%s", folder, *names);
-        status = hri_library_open(only, library);
+    char path[256];
+    const char *file = name;
+    if (folder[0] != '\0') {
+        snprintf(path, sizeof path, "%s%s", folder, name);
+        file = path;
     }
-    return status;
+    return hri_library_load(file, library->symbols, library->symbol_count,
+                            table);
 }
 
-hr_status hri_cuda_open_library(const char *variable, const char *const *names,
-                                void **library, const char **folder)
+hr_status hri_cuda_library_load(const hri_cuda_library *library, void *table,
+                                const char **folder)
 {
     static const char *const folders[] = {
-        "/usr/local/cuda/lib64/", "/usr/local/cuda/targets/x86_64-linux/lib/"};
-    const char *wish = getenv(variable);
+        "", "/usr/local/cuda/lib64/",
+        "/usr/local/cuda/targets/x86_64-linux/lib/"};
+    const char *wish = getenv(library->variable);
     hri_error first = {0};
+    if (hri_cuda_switched_off(library->variable)) {
+        return hri_fail(HR_ERROR_UNAVAILABLE, "%s is off", library->variable);
+    }
     *folder = "";
     if (wish != NULL && wish[0] != '\0') {
-        const char *const only[] = {wish, NULL};
-        return hri_library_open(only, library);
-    }
-    const char *const *name = names;
-    for (; *name != NULL; name++) {
-        const char *const only[] = {*name, NULL};
-        hr_status status = hri_library_open(only, library);
-        if (status == HR_OK) {
-            return HR_OK;
-        }
-        hri_error_keep(&first, status);
+        return load_from("", wish, library, table);
     }
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        if (open_in(folders[i], names, library) == HR_OK) {
-            *folder = folders[i];
-            return HR_OK;
+        for (const char *const *name = library->names; *name != NULL; name++) {
+            hr_status status = load_from(folders[i], *name, library, table);
+            if (status == HR_OK) {
+                *folder = folders[i];
+                return HR_OK;
+            }
+            hri_error_keep(&first, status);
         }
     }
     return hri_error_raise(&first);
 }
 
-static void load(void)
+static hr_status load(void)
 {
     static const char *const names[] = {"libcuda.so.1", NULL};
-    const char *wish = getenv("HEADRACE_CUDA"), *folder;
-    void *library = NULL;
-    hr_status status =
-        hri_cuda_switched_off("HEADRACE_CUDA")
-            ? hri_fail(HR_ERROR_UNAVAILABLE, "switched off by HEADRACE_CUDA")
-            : hri_cuda_open_library("HEADRACE_CUDA", names, &library, &folder);
-    if (status == HR_OK) {
-        const char *name = wish != NULL && wish[0] != '\0' ? wish : names[0];
-        status =
-            hri_library_resolve(library, name, symbols,
-                                sizeof symbols / sizeof symbols[0], &hri_cuda);
-    }
-    hri_error_keep(&load_error, status);
+    static const hri_cuda_library driver = {"HEADRACE_CUDA", names, symbols,
+                                            sizeof symbols / sizeof symbols[0]};
+    const char *folder;
+    return hri_cuda_library_load(&driver, &hri_cuda, &folder);
 }
 
 hr_status hri_cuda_load(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    return hri_error_raise(&load_error);
+    static hri_once once = HRI_ONCE_INIT;
+    return hri_once_run(&once, load);
 }
 
 const char *hri_cuda_error_name(cu_result error)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/library.h"
 #include "base/status.h"
 
 typedef int32_t cu_result, cu_device;
@@ -120,12 +121,21 @@ typedef struct hri_cuda_api {
 /* Filled by hri_cuda_load, constant from then on. */
 extern hri_cuda_api hri_cuda;
 
-/* Open a library: the file that the environment's variable names; without one
- * the first of names (ended by NULL) that the loader finds or that lies in the
- * toolkit's usual folders. HR_ERROR_UNAVAILABLE with the loader's words.
- * *folder is where it was found, "" for where the loader looks. */
-hr_status hri_cuda_open_library(const char *variable, const char *const *names,
-                                void **library, const char **folder);
+/* A library of NVIDIA's. */
+typedef struct hri_cuda_library {
+    const char *variable;     /* of the environment: its file, or "off" */
+    const char *const *names; /* else; ended by NULL */
+    const hri_symbol *symbols;
+    size_t symbol_count;
+} hri_cuda_library;
+
+/* Open it and fill table: the file that the variable names; without one the
+ * first of names that the loader finds or that lies in the toolkit's usual
+ * folders. HR_ERROR_UNAVAILABLE with the loader's words, or where it is
+ * switched off. *folder is where it was found, "" for where the loader looks.
+ */
+hr_status hri_cuda_library_load(const hri_cuda_library *library, void *table,
+                                const char **folder);
 
 /* Whether the environment's variable says "off". */
 bool hri_cuda_switched_off(const char *variable);

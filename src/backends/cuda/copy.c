@@ -2,24 +2,6 @@
 /* Copies of boxes, in the fewest commands that the driver's rules allow. */
 #include "backends/cuda/cuda.h"
 
-/* A stack of rows or of slices without gaps is one longer row. */
-static hri_copy flatten(hri_copy c)
-{
-    for (int pass = 0; pass < 2; pass++) {
-        if (c.height == 1) {
-            c.height = c.depth;
-            c.to_pitch = c.to_slice;
-            c.from_pitch = c.from_slice;
-            c.depth = 1;
-        }
-        if (c.height > 1 && c.to_pitch == c.width && c.from_pitch == c.width) {
-            c.width *= c.height;
-            c.height = 1;
-        }
-    }
-    return c;
-}
-
 /* What the driver asks of pitches: rows do not overlap, a slice is a whole
  * number of rows, and there is a largest one. */
 static bool regular(const hri_cuda_queue *queue, const hri_copy *c,
@@ -30,11 +12,8 @@ static bool regular(const hri_cuda_queue *queue, const hri_copy *c,
             (slice % pitch == 0 && slice / pitch >= c->height));
 }
 
-static bool one_command(const hri_cuda_queue *queue, const hri_copy *c)
+static bool takes(const void *queue, const hri_copy *c)
 {
-    if (c->height == 1) {
-        return c->depth == 1;
-    }
     return regular(queue, c, c->to_pitch, c->to_slice) &&
            regular(queue, c, c->from_pitch, c->from_slice);
 }
@@ -51,8 +30,9 @@ static bool crosses(const hri_copy *c)
            context_of(&c->to) != context_of(&c->from);
 }
 
-static cu_result submit_row(cu_stream stream, const hri_copy *c)
+static cu_result submit_row(void *queue, const hri_copy *c)
 {
+    cu_stream stream = ((hri_cuda_queue *)queue)->stream;
     if (c->to.buffer == NULL) {
         return hri_cuda.cuMemcpyDtoHAsync_v2((char *)c->to.host + c->to.offset,
                                              hri_cuda_address(&c->from),
@@ -95,8 +75,9 @@ static cu_end_3d end_of_box(const hri_place *place, size_t pitch, size_t slice)
                        .height = slice / pitch};
 }
 
-static cu_result submit_box(cu_stream stream, const hri_copy *c)
+static cu_result submit_box(void *queue, const hri_copy *c)
 {
+    cu_stream stream = ((hri_cuda_queue *)queue)->stream;
     bool peers = crosses(c), slices = c->depth > 1;
     if (!peers && !slices) {
         const cu_copy_2d rows = {.from = end_of_rows(&c->from, c->from_pitch),
@@ -120,35 +101,16 @@ static cu_result submit_box(cu_stream stream, const hri_copy *c)
     return hri_cuda.cuMemcpy3DPeerAsync(&box, stream);
 }
 
-/* A box that one command cannot take, slice by slice or row by row. */
-static cu_result submit(const hri_cuda_queue *queue, hri_copy c)
+hr_status hri_cuda_copy(hri_cuda_queue *queue, const hri_copy *copy)
 {
-    c = flatten(c);
-    if (one_command(queue, &c)) {
-        return c.height == 1 ? submit_row(queue->stream, &c)
-                             : submit_box(queue->stream, &c);
-    }
-    bool slices = c.depth > 1;
-    size_t count = slices ? c.depth : c.height;
-    hri_copy part = c;
-    *(slices ? &part.depth : &part.height) = 1;
-    cu_result error = CU_SUCCESS;
-    for (size_t i = 0; i < count && error == CU_SUCCESS; i++) {
-        error = submit(queue, part);
-        part.to.offset += slices ? c.to_slice : c.to_pitch;
-        part.from.offset += slices ? c.from_slice : c.from_pitch;
-    }
-    return error;
-}
-
-hr_status hri_cuda_copy(const hri_cuda_queue *queue, const hri_copy *copy)
-{
-    if (copy->width == 0 || copy->height == 0 || copy->depth == 0) {
+    static const hri_copy_commands commands = {
+        .takes = takes, .row = submit_row, .box = submit_box};
+    if (hri_copy_is_empty(copy)) {
         return HR_OK;
     }
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
-        error = submit(queue, *copy);
+        error = hri_copy_enqueue(&commands, queue, copy);
         hri_cuda_leave();
     }
     return hri_cuda_check(queue->unit->path, error, "enqueueing a copy");

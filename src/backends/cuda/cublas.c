@@ -5,14 +5,10 @@
  * queue ends, so that a second run makes none. It gets its workspace from us:
  * then it allocates nothing while a product runs, and how much memory it takes
  * is known beforehand (hri_device_info.gemm_bytes). */
-#include "backends/cuda/cublas.h"
-
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "base/library.h"
 #include "base/size.h"
 
 enum { OPT = false, REQ = true };
@@ -59,27 +55,19 @@ enum {
     MATH_FULL_REDUCTION = 16 /* partial sums are never halves */
 };
 
-/* Written once, under the pthread_once below. */
+/* Written once, by find. */
 static cublas_api api;
-static hri_error load_error;
 static char library_name[32];
 
 static hr_status find(void)
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", NULL};
+    static const hri_cuda_library library = {
+        "HEADRACE_CUBLAS", names, symbols, sizeof symbols / sizeof symbols[0]};
     const char *folder;
-    void *library = NULL;
     int major = 0, minor = 0;
-    if (hri_cuda_switched_off("HEADRACE_CUBLAS")) {
-        return hri_fail(HR_ERROR_UNAVAILABLE, "HEADRACE_CUBLAS is off");
-    }
-    hr_status status =
-        hri_cuda_open_library("HEADRACE_CUBLAS", names, &library, &folder);
-    if (status == HR_OK) {
-        status = hri_library_resolve(library, "libcublas", symbols,
-                                     sizeof symbols / sizeof symbols[0], &api);
-    }
+    hr_status status = hri_cuda_library_load(&library, &api, &folder);
     if (status == HR_OK && (api.cublasGetProperty(MAJOR, &major) != SUCCESS ||
                             api.cublasGetProperty(MINOR, &minor) != SUCCESS)) {
         status = hri_fail(HR_ERROR_UNAVAILABLE, "cuBLAS tells no version");
@@ -91,26 +79,15 @@ static hr_status find(void)
     return status;
 }
 
-static void load(void)
-{
-    hri_error_keep(&load_error, find());
-}
-
-static void load_once(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-}
-
 hr_status hri_cublas_load(void)
 {
-    load_once();
-    return hri_error_raise(&load_error);
+    static hri_once once = HRI_ONCE_INIT;
+    return hri_once_run(&once, find);
 }
 
 const char *hri_cublas_name(void)
 {
-    load_once();
+    (void)hri_cublas_load();
     return library_name;
 }
 
@@ -157,8 +134,7 @@ static hr_status create(const hri_cuda_unit *unit, hri_cublas **out)
 {
     hri_cublas *blas = calloc(1, sizeof *blas);
     if (blas == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
-                        unit->path);
+        return hri_no_memory(unit->path);
     }
     hr_status status =
         hri_cuda_check(unit->path,
@@ -343,31 +319,11 @@ static int compute_type(const hri_gemm *g)
     }
 }
 
-/* A factor in the type that its product is scaled in. */
-typedef union factor {
-    float f[2];
-    double d[2];
-    int32_t i;
-} factor;
-
-static factor factor_of(hr_type type, hr_scalar x)
-{
-    switch (type) {
-    case HR_F64:
-    case HR_C64:
-        return (factor){.d = {x.re, x.im}};
-    case HR_I8:
-        return (factor){.i = (int32_t)x.re};
-    default:
-        return (factor){.f = {(float)x.re, (float)x.im}};
-    }
-}
-
 static int multiply(const hri_cublas *blas, const hri_gemm *g)
 {
     const call c = call_of(g);
-    const factor alpha = factor_of(g->type, g->alpha);
-    const factor beta = factor_of(g->type, g->beta);
+    const hri_factor alpha = hri_factor_of(g->type, g->alpha);
+    const hri_factor beta = hri_factor_of(g->type, g->beta);
     const int type = data_type(g->type), c_type = data_type(g->c_type);
     void *out = (void *)(uintptr_t)hri_cuda_address(&g->c.place);
     if (api.cublasGemmEx_64 != NULL) {

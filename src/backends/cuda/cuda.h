@@ -13,8 +13,7 @@
 #include <pthread.h>
 
 #include "backends/cuda/api.h"
-#include "backends/cuda/cublas.h"
-#include "hal/hal.h"
+#include "hal/backend.h"
 
 extern const hri_backend hri_backend_cuda;
 
@@ -48,6 +47,14 @@ typedef struct hri_cuda_unit {
     hri_cuda_peering *peers; /* by index; guarded by a lock of unit.c */
 } hri_cuda_unit;
 
+/* A handle of cuBLAS with its workspace; one queue has it at a time. */
+typedef struct hri_cublas_object *hri_cublas_handle;
+typedef struct hri_cublas {
+    struct hri_cublas *next;
+    hri_cublas_handle handle;
+    cu_address workspace;
+} hri_cublas;
+
 typedef struct hri_cuda_device {
     hri_device base;
     hri_cuda_unit *unit;
@@ -60,21 +67,13 @@ typedef struct hri_cuda_buffer {
     cu_address memory;
 } hri_cuda_buffer;
 
-/* The first error of a queue. Events recorded there outlive the queue and
- * answer for it, so it is counted: by the queue and by its events. */
-typedef struct hri_cuda_fate {
-    pthread_mutex_t lock; /* guards what follows */
-    uint32_t users;
-    hri_error error;
-} hri_cuda_fate;
-
 typedef struct hri_cuda_queue {
     hri_queue base;
     hri_cuda_unit *unit;
     cu_stream stream;
-    hri_cuda_fate *fate;
+    hri_sticky_error *sticky;
     bool capturing;        /* between begin_graph and end_graph */
-    hri_error graph_error; /* then: what ends with the graph, not with fate */
+    hri_error graph_error; /* then: what ends with the graph */
     hri_cublas *blas;      /* from the first product that wants it on */
 } hri_cuda_queue;
 
@@ -82,11 +81,11 @@ typedef struct hri_cuda_event {
     hri_event base;
     hri_cuda_unit *unit;
     cu_event event;
-    pthread_mutex_t lock; /* guards what follows */
-    uint64_t records;     /* how many there were */
-    bool recorded;        /* in a stream: the last one did not fail */
-    bool passed;          /* and the stream is known to have come so far */
-    hri_cuda_fate *fate;  /* of the queue last recorded on; NULL: none */
+    pthread_mutex_t lock;     /* guards what follows */
+    uint64_t records;         /* how many there were */
+    bool recorded;            /* in a stream: the last one did not fail */
+    bool passed;              /* and the stream is known to have come so far */
+    hri_sticky_error *sticky; /* of the queue last recorded on; NULL: none */
 } hri_cuda_event;
 
 /* unit.c: the GPUs of this machine, found once. HR_ERROR_UNAVAILABLE when there
@@ -105,22 +104,9 @@ bool hri_cuda_units_are_peers(hri_cuda_unit *a, hri_cuda_unit *b);
 cu_result hri_cuda_enter(const hri_cuda_unit *unit);
 void hri_cuda_leave(void);
 
-/* describe.c */
+/* device.c: what is known of a GPU without opening it; and opening it. */
 hr_status hri_cuda_describe(const hri_cuda_unit *unit, hri_device_info *info);
-
-/* device.c */
-extern const hri_device_ops hri_cuda_device_ops;
 hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **device);
-
-/* fate.c */
-hr_status hri_cuda_fate_create(const char *path, hri_cuda_fate **fate);
-void hri_cuda_fate_hold(hri_cuda_fate *fate);
-void hri_cuda_fate_drop(hri_cuda_fate *fate); /* accepts NULL */
-/* Keep status and this thread's sentence unless there is an error; forwards
- * status. */
-hr_status hri_cuda_fate_keep(hri_cuda_fate *fate, hr_status status);
-/* Raise the error that was kept; accepts NULL, which is HR_OK. */
-hr_status hri_cuda_fate_raise(hri_cuda_fate *fate);
 
 /* event.c */
 hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
@@ -147,7 +133,7 @@ hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status);
 hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what);
 
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
- * kept in the queue's fate. */
+ * kept in the queue. */
 hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
                                 const char *source, hri_image *image,
                                 hri_module **module);
@@ -160,13 +146,13 @@ hr_status hri_cuda_launch(const hri_cuda_queue *queue,
 void hri_cuda_module_target(const hri_cuda_unit *unit, char *text,
                             size_t bytes);
 
-/* copy.c: enqueue a copy; the error is not kept in the queue's fate. */
-hr_status hri_cuda_copy(const hri_cuda_queue *queue, const hri_copy *copy);
+/* copy.c: enqueue a copy; the error is not kept in the queue. */
+hr_status hri_cuda_copy(hri_cuda_queue *queue, const hri_copy *copy);
 
 /* gemm.c */
 bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                            hr_compute compute);
-/* Enqueue a product; the error is not kept in the queue's fate. */
+/* Enqueue a product; the error is not kept in the queue. */
 hr_status hri_cuda_gemm(hri_cuda_queue *queue, const hri_gemm *gemm);
 /* "cuBLAS 13.1, NVRTC 13.0"; what is missing and was asked for is told too. */
 void hri_cuda_arithmetic_name(char *text, size_t bytes);
@@ -180,6 +166,45 @@ hr_status hri_cuda_kernel_get(hri_cuda_unit *unit, hr_type type,
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
                                   hr_type type, const char **image);
 void hri_cuda_kernels_release(hri_cuda_unit *unit);
+
+/* cublas.c: load cuBLAS, once in the life of the process; HR_ERROR_UNAVAILABLE
+ * when it is not there or HEADRACE_CUBLAS is "off". Any thread. */
+hr_status hri_cublas_load(void);
+/* "cuBLAS 13.1", or "" without it. */
+const char *hri_cublas_name(void);
+/* The device memory that each queue which multiplies takes for itself; 0
+ * without cuBLAS. */
+uint64_t hri_cublas_bytes(int capability);
+/* Whether cuBLAS has words for a product with m, n, k > 0 and alpha not 0. */
+bool hri_cublas_suits(const hri_gemm *gemm);
+/* Enqueue such a product. *done is false, and nothing has happened, where
+ * cuBLAS turns out not to offer it. The unit's context is current. */
+hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
+                          bool *done);
+/* The types whose products hri_device_info.turned means, as bits. */
+uint32_t hri_cublas_turned(int capability);
+/* Enqueue hri_queue_ops.turn. The unit's context is current. */
+hr_status hri_cublas_turn(hri_cuda_queue *queue, const hri_turn *turn);
+/* Give a queue's handle, which has nothing to do any more, back to its device.
+ */
+void hri_cublas_give_back(hri_cuda_queue *queue);
+/* Destroy those of a device. The unit's context is current. */
+void hri_cublas_destroy(hri_cuda_device *device);
+
+/* nvrtc.c: load NVRTC, NVIDIA's run-time compiler, once in the life of the
+ * process; HR_ERROR_UNAVAILABLE when it is not there or HEADRACE_NVRTC is
+ * "off". Any thread. */
+hr_status hri_nvrtc_load(void);
+/* "NVRTC 13.0", or "" without it. */
+const char *hri_nvrtc_name(void);
+/* Compile source for devices of a capability (90 for 9.0) with the options
+ * given, ended by NULL. *image is machine code, or PTX where the compiler is
+ * older than the device, of *bytes bytes (unless bytes is NULL), to be freed.
+ * HR_ERROR_BUILD with the first error of the compiler; HR_ERROR_UNSUPPORTED for
+ * a device that it knows no more. path is the device's, for the sentence. */
+hr_status hri_nvrtc_compile(const char *path, const char *source,
+                            int capability, const char *const *options,
+                            char **image, size_t *bytes);
 
 static inline cu_address hri_cuda_address(const hri_place *place)
 {

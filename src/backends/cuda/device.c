@@ -1,9 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* An opened GPU: buffers and pinned memory. */
+/* A GPU: what is known of it, and opened its buffers and pinned memory; the
+ * backend's entry in the registry. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
 #include "base/pages.h"
+
+hr_status hri_cuda_describe(const hri_cuda_unit *unit, hri_device_info *info)
+{
+    hri_device_info d = {.staged = true};
+    size_t bytes = 0;
+    snprintf(d.path, sizeof d.path, "%s", unit->path);
+    hr_status status = hri_cuda_check(
+        unit->path, hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
+        "cuDeviceTotalMem");
+    if (status == HR_OK) {
+        status = hri_cuda_check(
+            unit->path,
+            hri_cuda.cuDeviceGetName(d.name, (int)sizeof d.name - 1, unit->id),
+            "cuDeviceGetName");
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    /* As the OpenCL backend writes it: one card is known through both. */
+    snprintf(d.physical_id, sizeof d.physical_id, "pci:%04x:%02x:%02x.0",
+             (unsigned)hri_cuda_unit_number(unit, CU_ATTRIBUTE_PCI_DOMAIN),
+             (unsigned)hri_cuda_unit_number(unit, CU_ATTRIBUTE_PCI_BUS),
+             (unsigned)hri_cuda_unit_number(unit, CU_ATTRIBUTE_PCI_DEVICE));
+    hri_cuda_module_target(unit, d.target, sizeof d.target);
+    hri_cuda_arithmetic_name(d.arithmetic, sizeof d.arithmetic);
+    d.memory_bytes = d.free_bytes = d.allocation_bytes = bytes;
+    d.gemm_bytes = hri_cublas_bytes(unit->capability);
+    d.turned = hri_cublas_turned(unit->capability);
+    d.compute_units =
+        (uint32_t)hri_cuda_unit_number(unit, CU_ATTRIBUTE_MULTIPROCESSORS);
+    *info = d;
+    return HR_OK;
+}
 
 static void device_close(hri_device *base)
 {
@@ -36,36 +71,6 @@ static hr_status ask_free(hri_cuda_device *device)
     return hri_cuda_check(info->path, error, "cuMemGetInfo");
 }
 
-hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **out)
-{
-    hri_device_info info;
-    hr_status status = hri_cuda_describe(unit, &info);
-    if (status == HR_OK) {
-        status = hri_cuda_unit_acquire(unit);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    hri_cuda_device *device = calloc(1, sizeof *device);
-    if (device == NULL) {
-        hri_cuda_unit_release(unit);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
-                        unit->path);
-    }
-    device->base = (hri_device){.ops = &hri_cuda_device_ops,
-                                .backend = &hri_backend_cuda,
-                                .info = info};
-    device->unit = unit;
-    pthread_mutex_init(&device->lock, NULL);
-    status = ask_free(device);
-    if (status != HR_OK) {
-        device_close(&device->base);
-        return status;
-    }
-    *out = &device->base;
-    return HR_OK;
-}
-
 /* Too much memory was asked for; other errors are forwarded. */
 static hr_status refused(const hri_cuda_device *device, const char *what,
                          size_t bytes, cu_result error)
@@ -89,8 +94,7 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
     hri_cuda_device *device = (hri_cuda_device *)base;
     hri_cuda_buffer *buffer = calloc(1, sizeof *buffer);
     if (buffer == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
-                        base->info.path);
+        return hri_no_memory(base->info.path);
     }
     buffer->base = (hri_buffer){.device = base, .bytes = bytes};
     cu_result error = hri_cuda_enter(device->unit);
@@ -192,12 +196,12 @@ static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
-    return other->ops == &hri_cuda_device_ops &&
+    return other->ops == device->ops &&
            hri_cuda_units_are_peers(((hri_cuda_device *)device)->unit,
                                     ((hri_cuda_device *)other)->unit);
 }
 
-const hri_device_ops hri_cuda_device_ops = {
+static const hri_device_ops device_ops = {
     .close = device_close,
     .allocate = device_allocate,
     .release = device_release,
@@ -212,4 +216,55 @@ const hri_device_ops hri_cuda_device_ops = {
     .destroy_graph = hri_cuda_graph_destroy,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cuda_gemm_offered,
+};
+
+hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **out)
+{
+    hri_device_info info;
+    hr_status status = hri_cuda_describe(unit, &info);
+    if (status == HR_OK) {
+        status = hri_cuda_unit_acquire(unit);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_cuda_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        hri_cuda_unit_release(unit);
+        return hri_no_memory(unit->path);
+    }
+    device->base = (hri_device){
+        .ops = &device_ops, .backend = &hri_backend_cuda, .info = info};
+    device->unit = unit;
+    pthread_mutex_init(&device->lock, NULL);
+    status = ask_free(device);
+    if (status != HR_OK) {
+        device_close(&device->base);
+        return status;
+    }
+    *out = &device->base;
+    return HR_OK;
+}
+
+static hr_status backend_describe(uint32_t index, hri_device_info *info)
+{
+    hr_status status = hri_check_index(&hri_backend_cuda, index);
+    return status == HR_OK ? hri_cuda_describe(hri_cuda_unit_at(index), info)
+                           : status;
+}
+
+static hr_status backend_open(uint32_t index, hri_device **device)
+{
+    hr_status status = hri_check_index(&hri_backend_cuda, index);
+    return status == HR_OK
+               ? hri_cuda_device_open(hri_cuda_unit_at(index), device)
+               : status;
+}
+
+const hri_backend hri_backend_cuda = {
+    .abi = HRI_HAL_ABI,
+    .name = "cuda",
+    .probe = hri_cuda_unit_count,
+    .describe = backend_describe,
+    .open = backend_open,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: those of the driver, and the fate of the queue. */
+/* Events: those of the driver, and the sticky error of the queue. */
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
@@ -8,20 +8,19 @@
  * for is often nearly done, and waking up takes longer than asking. */
 enum { QUESTIONS = 50 };
 
-/* What the last record left; the fate, which may be NULL, is held. */
+/* What the last record left; the sticky error, which may be NULL, is held. */
 typedef struct snapshot {
     uint64_t records;
     bool recorded, passed;
-    hri_cuda_fate *fate;
+    hri_sticky_error *sticky;
 } snapshot;
 
 static snapshot take(hri_cuda_event *event)
 {
     pthread_mutex_lock(&event->lock);
-    snapshot s = {event->records, event->recorded, event->passed, event->fate};
-    if (s.fate != NULL) {
-        hri_cuda_fate_hold(s.fate);
-    }
+    snapshot s = {event->records, event->recorded, event->passed,
+                  event->sticky};
+    hri_sticky_hold(s.sticky);
     pthread_mutex_unlock(&event->lock);
     return s;
 }
@@ -65,13 +64,13 @@ static hr_status look(hri_event *base, bool wait, bool *done)
         keep_passed(event, &s);
     }
     if (error != CU_SUCCESS && error != CU_NOT_READY) {
-        hri_cuda_fate_keep(s.fate, hri_cuda_check(event->unit->path, error,
-                                                  wait ? "cuEventSynchronize"
-                                                       : "cuEventQuery"));
+        hri_sticky_keep(s.sticky, hri_cuda_check(event->unit->path, error,
+                                                 wait ? "cuEventSynchronize"
+                                                      : "cuEventQuery"));
     }
     hr_status status =
-        error == CU_NOT_READY ? HR_OK : hri_cuda_fate_raise(s.fate);
-    hri_cuda_fate_drop(s.fate);
+        error == CU_NOT_READY ? HR_OK : hri_sticky_raise(s.sticky);
+    hri_sticky_drop(s.sticky);
     if (status == HR_OK) {
         *done = error != CU_NOT_READY;
     }
@@ -93,8 +92,8 @@ static hr_status event_wait(hri_event *base)
 static hr_status check_recorded(hri_cuda_event *event)
 {
     snapshot s = take(event);
-    hr_status status = hri_cuda_fate_raise(s.fate);
-    hri_cuda_fate_drop(s.fate);
+    hr_status status = hri_sticky_raise(s.sticky);
+    hri_sticky_drop(s.sticky);
     if (status == HR_OK && !s.recorded) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: the time of an event that was never recorded",
@@ -138,7 +137,7 @@ static void event_destroy(hri_event *base)
         hri_cuda.cuEventDestroy_v2(event->event);
         hri_cuda_leave();
     }
-    hri_cuda_fate_drop(event->fate);
+    hri_sticky_drop(event->sticky);
     pthread_mutex_destroy(&event->lock);
     free(event);
 }
@@ -155,8 +154,7 @@ hr_status hri_cuda_event_create(hri_device *device, hri_event **out)
     hri_cuda_unit *unit = ((hri_cuda_device *)device)->unit;
     hri_cuda_event *event = calloc(1, sizeof *event);
     if (event == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
-                        unit->path);
+        return hri_no_memory(unit->path);
     }
     event->base = (hri_event){.ops = &event_ops, .device = device};
     event->unit = unit;
@@ -176,22 +174,23 @@ hr_status hri_cuda_event_create(hri_device *device, hri_event **out)
 
 hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
 {
-    hri_cuda_fate_hold(queue->fate);
+    hri_sticky_hold(queue->sticky);
     pthread_mutex_lock(&event->lock);
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuEventRecord(event->event, queue->stream);
         hri_cuda_leave();
     }
-    hri_cuda_fate *old = event->fate;
+    hri_sticky_error *old = event->sticky;
     event->records++;
     event->recorded = error == CU_SUCCESS; /* else done, with the error */
     event->passed = false;
-    event->fate = queue->fate;
+    event->sticky = queue->sticky;
     pthread_mutex_unlock(&event->lock);
-    hri_cuda_fate_drop(old);
-    return hri_cuda_fate_keep(
-        queue->fate, hri_cuda_check(queue->unit->path, error, "cuEventRecord"));
+    hri_sticky_drop(old);
+    return hri_sticky_keep(
+        queue->sticky,
+        hri_cuda_check(queue->unit->path, error, "cuEventRecord"));
 }
 
 hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue)
@@ -207,13 +206,13 @@ hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue)
     }
     /* What comes next would work on what never arrived: the error of the queue
      * waited for becomes this one's. */
-    hr_status status = hri_cuda_fate_raise(s.fate);
-    hri_cuda_fate_drop(s.fate);
+    hr_status status = hri_sticky_raise(s.sticky);
+    hri_sticky_drop(s.sticky);
     if (status != HR_OK) {
-        hri_cuda_fate_keep(queue->fate, status);
+        hri_sticky_keep(queue->sticky, status);
         return HR_OK;
     }
-    return hri_cuda_fate_keep(
-        queue->fate,
+    return hri_sticky_keep(
+        queue->sticky,
         hri_cuda_check(queue->unit->path, error, "cuStreamWaitEvent"));
 }

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Products on a GPU: cuBLAS where it has words for them, else our kernel. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "backends/cuda/nvrtc.h"
+#include "base/matrix.h"
 #include "base/size.h"
 
-/* Bits of the kernel's flags. */
-enum { CONJUGATE_A = 1, CONJUGATE_B = 2, READ_C = 4, NARROW_C = 8 };
-
 enum { FIRST_WITH_TF32 = 80 }; /* capability */
-
-/* A factor in the accumulation type: a pair of its numbers. */
-typedef union factor {
-    float f[2];
-    double d[2];
-    uint32_t u[2];
-} factor;
 
 static bool has_cublas(void)
 {
@@ -54,48 +43,10 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
         return type == HR_F32 && c_type == HR_F32 && has_cublas() &&
                unit->capability >= FIRST_WITH_TF32;
     }
-    switch (type) {
-    case HR_F32:
-    case HR_F64:
-        return c_type == type;
-    case HR_C32:
-    case HR_C64: /* cuBLAS does not conjugate what is not transposed */
-        return c_type == type && has_kernel();
-    case HR_F16:
-    case HR_BF16:
-        return c_type == type || c_type == HR_F32;
-    case HR_I8: /* of these cuBLAS takes too few */
-        return c_type == HR_I32 && has_kernel();
-    default:
-        return false;
-    }
-}
-
-/* An integer modulo 2^32, of any size. */
-static uint32_t wrap(double x)
-{
-    return (uint32_t)(int64_t)fmod(x, 0x1p32);
-}
-
-static factor factor_of(hr_type type, hr_scalar x)
-{
-    switch (type) {
-    case HR_F64:
-    case HR_C64:
-        return (factor){.d = {x.re, x.im}};
-    case HR_I8:
-        return (factor){.u = {wrap(x.re), 0}};
-    default:
-        return (factor){.f = {(float)x.re, (float)x.im}};
-    }
-}
-
-static int32_t flags_of(const hri_gemm *g)
-{
-    return (g->a.conjugate ? CONJUGATE_A : 0) |
-           (g->b.conjugate ? CONJUGATE_B : 0) |
-           (g->beta.re != 0 || g->beta.im != 0 ? READ_C : 0) |
-           (g->c_type == g->type ? NARROW_C : 0);
+    /* cuBLAS does not conjugate what is not transposed, and takes too few
+     * products of integers */
+    const bool incomplete = hri_is_complex(type) || type == HR_I8;
+    return hri_types_multiply(type, c_type) && (!incomplete || has_kernel());
 }
 
 /* Launch the kernel: the arguments are those of kernels/cuda/gemm.cu, a block
@@ -108,9 +59,9 @@ static cu_result launch(const hri_cuda_queue *queue,
     cu_address a = hri_cuda_address(&g->a.place);
     cu_address b = hri_cuda_address(&g->b.place);
     cu_address c = hri_cuda_address(&g->c.place);
-    factor alpha = factor_of(g->type, g->alpha);
-    factor beta = factor_of(g->type, g->beta);
-    int32_t flags = flags_of(g);
+    hri_factor alpha = hri_factor_of(g->type, g->alpha);
+    hri_factor beta = hri_factor_of(g->type, g->beta);
+    int32_t flags = hri_gemm_flags(g);
     hri_gemm s = *g; /* the driver wants pointers to what it may write */
     void *arguments[] = {&s.m,
                          &s.n,
@@ -169,28 +120,24 @@ static cu_result clear(const hri_cuda_queue *queue, const hri_gemm *g)
 }
 
 /* C := beta C; A and B may be nowhere. */
-static hr_status scale(hri_cuda_queue *queue, const hri_gemm *gemm)
+static hr_status scale(hri_cuda_queue *queue, const hri_gemm *g)
 {
-    hri_gemm g = *gemm;
-    if (g.beta.im == 0 && g.beta.re == 0) {
-        return hri_cuda_check(queue->unit->path, clear(queue, &g),
+    if (g->beta.im == 0 && g->beta.re == 0) {
+        return hri_cuda_check(queue->unit->path, clear(queue, g),
                               "cuMemsetD2D8Async");
     }
-    if (g.beta.im == 0 && g.beta.re == 1) {
+    if (g->beta.im == 0 && g->beta.re == 1) {
         return HR_OK;
     }
-    g.k = 0;
-    g.alpha = hr_real(0);
-    g.a = g.b = g.c;
-    g.a.conjugate = g.b.conjugate = false;
-    return run_kernel(queue, &g);
+    const hri_gemm scaling = hri_gemm_scaling(g);
+    return run_kernel(queue, &scaling);
 }
 
 static hr_status multiply(hri_cuda_queue *queue, const hri_gemm *g)
 {
     bool done = false;
     hr_status status = HR_OK;
-    if (g->k == 0 || (g->alpha.re == 0 && g->alpha.im == 0)) {
+    if (hri_gemm_only_scales(g)) {
         return scale(queue, g);
     }
     if (hri_cublas_suits(g)) {
@@ -202,21 +149,15 @@ static hr_status multiply(hri_cuda_queue *queue, const hri_gemm *g)
 hr_status hri_cuda_gemm(hri_cuda_queue *queue, const hri_gemm *g)
 {
     hri_cuda_unit *unit = queue->unit;
-    if (!hri_cuda_gemm_offered(queue->base.device, g->type, g->c_type,
-                               g->compute)) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%s: no product of %s into %s in compute mode %d",
-                        unit->path, hr_type_name(g->type),
-                        hr_type_name(g->c_type), (int)g->compute);
+    hr_status status = hri_gemm_check_offered(&queue->base, g);
+    if (status != HR_OK || g->m == 0 || g->n == 0) {
+        return status;
     }
-    if (g->m == 0 || g->n == 0) {
-        return HR_OK;
+    status =
+        hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
+    if (status == HR_OK) {
+        status = multiply(queue, g);
+        hri_cuda_leave();
     }
-    cu_result error = hri_cuda_enter(unit);
-    if (error != CU_SUCCESS) {
-        return hri_cuda_check(unit->path, error, "cuCtxPushCurrent");
-    }
-    hr_status status = multiply(queue, g);
-    hri_cuda_leave();
     return status;
 }

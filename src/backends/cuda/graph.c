@@ -56,7 +56,7 @@ static hr_status instantiate(hri_cuda_queue *queue, cu_graph captured,
     const char *path = queue->unit->path;
     hri_cuda_graph *graph = calloc(1, sizeof *graph);
     if (graph == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory", path);
+        return hri_no_memory(path);
     }
     graph->base.device = queue->base.device;
     cu_result error =

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "backends/cuda/nvrtc.h"
 
 typedef struct hri_cuda_module {
     hri_module base;

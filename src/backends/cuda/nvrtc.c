@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* NVRTC: opening it, and compiling a source for a device. */
-#include "backends/cuda/nvrtc.h"
-
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/library.h"
+#include "backends/cuda/cuda.h"
 
 typedef struct nvrtc_program_object *nvrtc_program;
 
@@ -27,9 +24,8 @@ static const hri_symbol symbols[] = {
 #undef SYM
 };
 
-/* Written once, under the pthread_once below. */
+/* Written once, by find. */
 static nvrtc_api api;
-static hri_error load_error;
 static char library_name[32];
 
 /* It opens a second library of its version by name, which the loader does not
@@ -46,18 +42,11 @@ static hr_status find(void)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
                                         "libnvrtc.so.11.2", NULL};
-    const char *folder = "";
-    void *library = NULL;
+    static const hri_cuda_library library = {
+        "HEADRACE_NVRTC", names, symbols, sizeof symbols / sizeof symbols[0]};
+    const char *folder;
     int major = 0, minor = 0;
-    if (hri_cuda_switched_off("HEADRACE_NVRTC")) {
-        return hri_fail(HR_ERROR_UNAVAILABLE, "HEADRACE_NVRTC is off");
-    }
-    hr_status status =
-        hri_cuda_open_library("HEADRACE_NVRTC", names, &library, &folder);
-    if (status == HR_OK) {
-        status = hri_library_resolve(library, "libnvrtc", symbols,
-                                     sizeof symbols / sizeof symbols[0], &api);
-    }
+    hr_status status = hri_cuda_library_load(&library, &api, &folder);
     if (status == HR_OK && api.nvrtcVersion(&major, &minor) != 0) {
         status = hri_fail(HR_ERROR_UNAVAILABLE, "NVRTC tells no version");
     }
@@ -71,26 +60,15 @@ static hr_status find(void)
     return status;
 }
 
-static void load(void)
-{
-    hri_error_keep(&load_error, find());
-}
-
-static void load_once(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-}
-
 hr_status hri_nvrtc_load(void)
 {
-    load_once();
-    return hri_error_raise(&load_error);
+    static hri_once once = HRI_ONCE_INIT;
+    return hri_once_run(&once, find);
 }
 
 const char *hri_nvrtc_name(void)
 {
-    load_once();
+    (void)hri_nvrtc_load();
     return library_name;
 }
 
@@ -111,7 +89,6 @@ static int target_for(int capability)
     return best;
 }
 
-/* The first line of the log that speaks of an error, else its first line. */
 static hr_status build_failed(const char *path, nvrtc_program program,
                               int error)
 {
@@ -122,11 +99,7 @@ static hr_status build_failed(const char *path, nvrtc_program program,
         log = calloc(bytes + 1, 1);
     }
     if (log != NULL && api.nvrtcGetProgramLog(program, log) == 0) {
-        const char *start = strstr(log, "error");
-        while (start != NULL && start > log && start[-1] != '\n') {
-            start--;
-        }
-        start = start != NULL ? start : log + strspn(log, "\r\n ");
+        const char *start = hri_find_error(log);
         snprintf(line, sizeof line, "%.*s", (int)strcspn(start, "\r\n"), start);
     }
     free(log);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "backends/cuda/nvrtc.h"
 
 extern const char hri_cuda_gemm_source[]; /* kernels/cuda/gemm.cu */
 
@@ -69,7 +68,7 @@ static hr_status add_program(const char *path, int capability, hr_type type,
 {
     program *p = calloc(1, sizeof *p);
     if (p == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory", path);
+        return hri_no_memory(path);
     }
     hr_status status = compile(path, capability, type, &p->image);
     if (status != HR_OK) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Queues: streams that do not wait for the default one. The first error of a
- * queue is its fate: what comes later is skipped, finish and the events report
+ * queue is sticky: what comes later is skipped, finish and the events report
  * it. */
 #include <stdlib.h>
 
@@ -9,13 +9,13 @@
 hr_status hri_cuda_queue_error(hri_cuda_queue *queue)
 {
     return queue->capturing ? hri_error_raise(&queue->graph_error)
-                            : hri_cuda_fate_raise(queue->fate);
+                            : hri_sticky_raise(queue->sticky);
 }
 
 hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status)
 {
     if (!queue->capturing) {
-        return hri_cuda_fate_keep(queue->fate, status);
+        return hri_sticky_keep(queue->sticky, status);
     }
     if (status != HR_OK) {
         hri_error_keep(&queue->graph_error, status);
@@ -28,7 +28,7 @@ hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status)
 hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what)
 {
     if (!queue->capturing) {
-        return hri_cuda_fate_raise(queue->fate);
+        return hri_sticky_raise(queue->sticky);
     }
     return hri_cuda_queue_keep(
         queue,
@@ -48,7 +48,7 @@ static void queue_destroy(hri_queue *base)
         hri_cuda_leave();
     }
     hri_cublas_give_back(queue);
-    hri_cuda_fate_drop(queue->fate);
+    hri_sticky_drop(queue->sticky);
     free(queue);
 }
 
@@ -62,10 +62,9 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
         local ? hri_cuda_queue_error(queue)
               : hri_cuda_queue_error_outside(
                     queue, "a copy from or to memory not of the device");
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_cuda_queue_keep(queue, hri_cuda_copy(queue, copy));
+    return status == HR_OK
+               ? hri_cuda_queue_keep(queue, hri_cuda_copy(queue, copy))
+               : status;
 }
 
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
@@ -91,10 +90,9 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     hr_status status = hri_cuda_queue_error_outside(queue, "a product");
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_cuda_queue_keep(queue, hri_cuda_gemm(queue, gemm));
+    return status == HR_OK
+               ? hri_cuda_queue_keep(queue, hri_cuda_gemm(queue, gemm))
+               : status;
 }
 
 static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
@@ -155,9 +153,9 @@ static hr_status queue_finish(hri_queue *base)
         error = hri_cuda.cuStreamSynchronize(queue->stream);
         hri_cuda_leave();
     }
-    hri_cuda_fate_keep(queue->fate, hri_cuda_check(queue->unit->path, error,
-                                                   "cuStreamSynchronize"));
-    return hri_cuda_fate_raise(queue->fate);
+    hri_sticky_keep(queue->sticky, hri_cuda_check(queue->unit->path, error,
+                                                  "cuStreamSynchronize"));
+    return hri_sticky_raise(queue->sticky);
 }
 
 static const hri_queue_ops queue_ops = {
@@ -194,12 +192,11 @@ hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
     hri_cuda_unit *unit = ((hri_cuda_device *)device)->unit;
     hri_cuda_queue *queue = calloc(1, sizeof *queue);
     if (queue == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
-                        unit->path);
+        return hri_no_memory(unit->path);
     }
     queue->base = (hri_queue){.ops = &queue_ops, .device = device};
     queue->unit = unit;
-    hr_status status = hri_cuda_fate_create(unit->path, &queue->fate);
+    hr_status status = hri_sticky_create(unit->path, &queue->sticky);
     if (status == HR_OK) {
         cu_result error = hri_cuda_enter(unit);
         if (error == CU_SUCCESS) {

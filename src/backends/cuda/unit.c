@@ -5,19 +5,17 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "backends/cuda/nvrtc.h"
 
 /* Drivers of CUDA 11 on know every function that we call, and the machine code
  * of the oldest libraries that we look for. */
 enum { OLDEST_DRIVER = 11000 };
 
 static struct {
-    pthread_once_t once;
-    hri_error error;
+    hri_once found;
     hri_cuda_unit *units;
     uint32_t count;
     pthread_mutex_t lock; /* guards the peers of all units */
-} machine = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+} machine = {.found = HRI_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 int hri_cuda_unit_number(const hri_cuda_unit *unit, int what)
 {
@@ -33,7 +31,7 @@ static hr_status unit_init(hri_cuda_unit *unit, uint32_t index, uint32_t count)
     pthread_mutex_init(&unit->lock, NULL);
     unit->peers = calloc(count, sizeof *unit->peers);
     if (unit->peers == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "CUDA: out of memory");
+        return hri_no_memory(unit->path);
     }
     hr_status status = hri_cuda_check(
         unit->path, hri_cuda.cuDeviceGet(&unit->id, (int)index), "cuDeviceGet");
@@ -101,7 +99,7 @@ static hr_status find_units(void)
     }
     machine.units = calloc((size_t)count, sizeof *machine.units);
     if (machine.units == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "CUDA: out of memory");
+        return hri_no_memory("cuda");
     }
     machine.count = (uint32_t)count;
     for (uint32_t i = 0; i < machine.count && status == HR_OK; i++) {
@@ -110,15 +108,9 @@ static hr_status find_units(void)
     return status;
 }
 
-static void find_once(void)
-{
-    hri_error_keep(&machine.error, find_units());
-}
-
 hr_status hri_cuda_unit_count(uint32_t *count)
 {
-    pthread_once(&machine.once, find_once);
-    hr_status status = hri_error_raise(&machine.error);
+    hr_status status = hri_once_run(&machine.found, find_units);
     if (status == HR_OK) {
         *count = machine.count;
     }

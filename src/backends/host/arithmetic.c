@@ -3,7 +3,6 @@
  * if it has words for it. */
 #include "backends/host/arithmetic.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,43 +10,41 @@
 #include "backends/host/builtin.h"
 #include "backends/host/cblas.h"
 
-/* Written once, under the pthread_once below. */
+/* Written once, by choose. */
 static struct {
     bool use_cblas;
     hri_cblas cblas;
     char name[128];
-    hri_error error; /* HEADRACE_CBLAS cannot be had */
 } chosen;
 
 /* The CBLAS that the user names, and no other in its place. */
-static void choose_wish(const char *wish)
+static hr_status choose_wish(const char *wish)
 {
     if (hri_cblas_open(wish, true, &chosen.cblas) == HR_OK) {
         chosen.use_cblas = true;
-        return;
+        return HR_OK;
     }
     /* the loader's words begin with the name */
     char why[HRI_MESSAGE_BYTES];
     snprintf(why, sizeof why, "%s", hr_last_error());
     size_t length = strlen(wish);
     bool named = strncmp(why, wish, length) == 0 && why[length] == ':';
-    hri_error_keep(&chosen.error,
-                   hri_fail(HR_ERROR_UNAVAILABLE,
-                            "HEADRACE_CBLAS is \"%.128s\", which is no usable "
-                            "CBLAS%s%.256s",
-                            wish, named ? "" : ": ",
-                            why + (named ? length : 0)));
+    return hri_fail(
+        HR_ERROR_UNAVAILABLE,
+        "HEADRACE_CBLAS is \"%.128s\", which is no usable CBLAS%s%.256s", wish,
+        named ? "" : ": ", why + (named ? length : 0));
 }
 
-static void choose(void)
+static hr_status choose(void)
 {
     const char *wish = getenv("HEADRACE_CBLAS");
+    hr_status status = HR_OK;
     if (wish == NULL || wish[0] == '\0') {
         chosen.use_cblas = hri_cblas_find(&chosen.cblas);
     } else if (strcmp(wish, "builtin") != 0) {
-        choose_wish(wish);
+        status = choose_wish(wish);
     }
-    if (chosen.error.status != HR_OK) {
+    if (status != HR_OK) {
         snprintf(chosen.name, sizeof chosen.name, "none");
     } else if (chosen.use_cblas) {
         snprintf(chosen.name, sizeof chosen.name, "%s", chosen.cblas.name);
@@ -55,13 +52,13 @@ static void choose(void)
         snprintf(chosen.name, sizeof chosen.name, "built-in (%s)",
                  hri_builtin_variant_at(0)->name);
     }
+    return status;
 }
 
 hr_status hri_host_arithmetic_load(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, choose);
-    return hri_error_raise(&chosen.error);
+    static hri_once once = HRI_ONCE_INIT;
+    return hri_once_run(&once, choose);
 }
 
 const char *hri_host_arithmetic_name(void)

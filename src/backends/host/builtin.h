@@ -71,8 +71,4 @@ const hri_builtin_variant *hri_builtin_variant_at(uint32_t index);
 hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
                            const hri_gemm *gemm);
 
-/* The same where m, n and k are not 0 and alpha counts: the blocking. */
-hr_status hri_builtin_blocked(const hri_builtin_variant *variant,
-                              hri_pool *pool, const hri_gemm *gemm);
-
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The built-in multiplication: blocking and sharing out over threads. C is cut
  * into blocks; for each, slices of A and B of some depth are packed and then
- * multiplied, both by all threads of the pool. */
+ * multiplied, both by all threads of the pool. And which variant does it. */
 #include "backends/host/builtin.h"
 
 #include <stdlib.h>
 
+#include "backends/host/arithmetic.h"
+#include "base/cpus.h"
+#include "base/matrix.h"
 #include "base/size.h"
 
 enum {
@@ -47,11 +50,6 @@ typedef struct work {
 static bool is_half(hr_type type)
 {
     return type == HR_F16 || type == HR_BF16;
-}
-
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
 }
 
 static void run(work *w, int64_t count, hri_pool_function function)
@@ -245,7 +243,7 @@ static work plan(const hri_builtin_variant *variant, hri_pool *pool,
 {
     bool wide = gemm->type == HR_F64 || gemm->type == HR_C64;
     int64_t real = wide ? 8 : 4;
-    int64_t parts = is_complex(gemm->type) ? 2 : 1;
+    int64_t parts = hri_is_complex(gemm->type) ? 2 : 1;
     double flops = 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
     work w = {
         .variant = variant,
@@ -274,8 +272,8 @@ static char *allocate(int64_t bytes)
     return aligned_alloc(64, (size_t)(hri_ceil_div(bytes, 64) * 64));
 }
 
-hr_status hri_builtin_blocked(const hri_builtin_variant *variant,
-                              hri_pool *pool, const hri_gemm *gemm)
+static hr_status multiply_blocked(const hri_builtin_variant *variant,
+                                  hri_pool *pool, const hri_gemm *gemm)
 {
     work w = plan(variant, pool, gemm);
     int64_t depth_bytes = w.row_bytes * w.depth_block;
@@ -298,4 +296,55 @@ hr_status hri_builtin_blocked(const hri_builtin_variant *variant,
     free(w.b.packed);
     free(w.sums);
     return status;
+}
+
+const hri_builtin_variant *hri_builtin_variant_at(uint32_t index)
+{
+    static const struct {
+        const hri_builtin_variant *variant;
+        hri_simd needs;
+    } variants[] = {
+#ifdef __x86_64__
+        {&hri_builtin_avx512, HRI_SIMD_AVX512},
+        {&hri_builtin_avx2, HRI_SIMD_AVX2},
+#endif
+        {&hri_builtin_plain, HRI_SIMD_BASELINE},
+    };
+    const hri_simd here = hri_simd_here();
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        if (variants[i].needs <= here && index-- == 0) {
+            return variants[i].variant;
+        }
+    }
+    return NULL;
+}
+
+/* C := beta C */
+static void scale(hri_pool *pool, const hri_gemm *g)
+{
+    const hr_matrix c = {.data = (char *)g->c.place.host + g->c.place.offset,
+                         .type = g->c_type,
+                         .rows = g->m,
+                         .cols = g->n,
+                         .row_stride = g->c.row_stride,
+                         .col_stride = 1};
+    hri_matrix_scale(pool, g->beta, &c);
+}
+
+hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
+                           const hri_gemm *gemm)
+{
+    if (gemm->m == 0 || gemm->n == 0) {
+        return HR_OK;
+    }
+    if (gemm->k == 0 || (gemm->alpha.re == 0.0 && gemm->alpha.im == 0.0)) {
+        scale(pool, gemm);
+        return HR_OK;
+    }
+    return multiply_blocked(variant, pool, gemm);
+}
+
+hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)
+{
+    return hri_builtin_gemm(hri_builtin_variant_at(0), pool, gemm);
 }

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "base/matrix.h"
 #include "base/size.h"
 
 /* BLIS 0.9 starts its threads anew for each product and lets them spin. */
@@ -26,7 +27,7 @@ static bool express(const hri_cblas *cblas, const hri_gemm *gemm,
                     const hri_operand *operand, int64_t rows, argument *out)
 {
     int64_t cols = operand == &gemm->a ? gemm->k : gemm->n;
-    bool complex = gemm->type == HR_C32 || gemm->type == HR_C64;
+    bool complex = hri_is_complex(gemm->type);
     bool conjugate = complex && operand->conjugate;
     bool straight = operand->col_stride == 1 || cols == 1;
     bool transposed = operand->row_stride == 1 || rows == 1;

@@ -81,4 +81,19 @@ void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
 /* Have the copies use as many threads as the library that they are of. */
 void hri_openblas_follow(const hri_cblas *cblas);
 
+/* core.c: OpenBLAS's core types, and which of them suits a CPU. */
+typedef enum hri_cpu {
+    HRI_CPU_BASELINE,
+    HRI_CPU_AVX2,      /* with FMA */
+    HRI_CPU_AVX512,    /* F, DQ, BW, VL and CD */
+    HRI_CPU_AVX512_256 /* the same, in units of 256 bits: AMD's Zen 4 */
+} hri_cpu;
+
+/* This machine's. Any thread. */
+hri_cpu hri_cpu_here(void);
+
+/* The core type to ask for in products of a type, instead of the one that
+ * OpenBLAS chose; NULL when its choice stands. */
+const char *hri_core_wish(hri_cpu cpu, hr_type type, const char *chosen);
+
 #endif

@@ -13,32 +13,12 @@ static void copy_slice(unsigned char *to, const unsigned char *from,
     }
 }
 
-/* Rows that follow each other without a gap on both sides are one row, and so
- * are slices: fewer and longer calls of memcpy. */
-static hri_copy merge(const hri_copy *copy)
-{
-    hri_copy box = *copy;
-    if (box.height == 1 ||
-        (box.to_pitch == box.width && box.from_pitch == box.width)) {
-        box.width *= box.height;
-        box.height = box.depth;
-        box.depth = 1;
-        box.to_pitch = box.to_slice;
-        box.from_pitch = box.from_slice;
-        if (box.to_pitch == box.width && box.from_pitch == box.width) {
-            box.width *= box.height;
-            box.height = 1;
-        }
-    }
-    return box;
-}
-
 void hri_host_copy(const hri_copy *copy)
 {
-    if (copy->width == 0 || copy->height == 0 || copy->depth == 0) {
+    if (hri_copy_is_empty(copy)) {
         return;
     }
-    hri_copy box = merge(copy);
+    const hri_copy box = hri_copy_flatten(copy);
     unsigned char *to = hri_host_address(&box.to);
     const unsigned char *from = hri_host_address(&box.from);
     for (size_t slice = 0; slice < box.depth; slice++) {

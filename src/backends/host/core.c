@@ -15,14 +15,15 @@
  *     Zen            214 217       98  99      216 213      109 105
  *     SkylakeX       211 205      108 103      211 208       99  99
  *     Cooperlake     206 206      106 103      213 207       99 100 */
-#include "backends/host/core.h"
-
 #include <stddef.h>
 #include <strings.h>
 
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
+
+#include "backends/host/cblas.h"
+#include "base/cpus.h"
 
 /* What OpenBLAS's core types need of the CPU. A name that is not here is newer
  * than this list, and so is the library that uses it: it is trusted. */
@@ -70,34 +71,26 @@ static level level_of(const char *core)
     return TRUSTED;
 }
 
-#ifdef __x86_64__
 /* AMD's family 25; its next, 26, has units of 512 bits. */
 static bool is_family_25(void)
 {
+#ifdef __x86_64__
     unsigned a = 0, b = 0, c = 0, d = 0;
-    if (__get_cpuid(0, &a, &b, &c, &d) == 0 || b != signature_AMD_ebx ||
-        __get_cpuid(1, &a, &b, &c, &d) == 0) {
-        return false;
-    }
-    return (a >> 8 & 0xf) + (a >> 20 & 0xff) == 25;
-}
+    return __get_cpuid(0, &a, &b, &c, &d) != 0 && b == signature_AMD_ebx &&
+           __get_cpuid(1, &a, &b, &c, &d) != 0 &&
+           (a >> 8 & 0xf) + (a >> 20 & 0xff) == 25;
+#else
+    return false;
 #endif
+}
 
 hri_cpu hri_cpu_here(void)
 {
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512cd")) {
+    const hri_simd simd = hri_simd_here();
+    if (simd == HRI_SIMD_AVX512) {
         return is_family_25() ? HRI_CPU_AVX512_256 : HRI_CPU_AVX512;
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return HRI_CPU_AVX2;
-    }
-#endif
-    return HRI_CPU_BASELINE;
+    return simd == HRI_SIMD_AVX2 ? HRI_CPU_AVX2 : HRI_CPU_BASELINE;
 }
 
 /* SkylakeX, and not a later one: every version that has AVX-512 kernels knows

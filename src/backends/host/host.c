@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "backends/host/arithmetic.h"
+#include "base/cpus.h"
+#include "base/matrix.h"
 #include "base/pages.h"
 
 extern const hri_backend hri_backend_host;
@@ -44,29 +46,6 @@ hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
     pthread_cond_broadcast(&line.turn);
     pthread_mutex_unlock(&line.lock);
     return status;
-}
-
-/* Kernels are part of the program already. */
-static hr_status host_build(hri_device *device, const hr_kernel *kernel,
-                            const char *source, hri_image *image,
-                            hri_module **module)
-{
-    (void)source, (void)image, (void)module;
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not compile %s",
-                    device->info.path, kernel->name);
-}
-
-static hr_status host_load(hri_device *device, const hr_kernel *kernel,
-                           const hri_image *image, hri_module **module)
-{
-    (void)image, (void)module;
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not load %s",
-                    device->info.path, kernel->name);
-}
-
-static void host_unload(hri_module *module)
-{
-    (void)module;
 }
 
 static void host_close(hri_device *device)
@@ -148,24 +127,7 @@ static bool host_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                               hr_compute compute)
 {
     (void)device;
-    if (compute != HR_COMPUTE_NATIVE) {
-        return false;
-    }
-    switch (type) {
-    case HR_F32:
-    case HR_F64:
-    case HR_C32:
-    case HR_C64:
-        return c_type == type;
-    case HR_F16:
-    case HR_BF16:
-        return c_type == type || c_type == HR_F32;
-    case HR_I8:
-        return c_type == HR_I32;
-    case HR_I32:
-        break;
-    }
-    return false;
+    return compute == HR_COMPUTE_NATIVE && hri_types_multiply(type, c_type);
 }
 
 static const hri_device_ops host_ops = {
@@ -177,9 +139,10 @@ static const hri_device_ops host_ops = {
     .is_pinned = host_is_pinned,
     .create_queue = hri_host_queue_create,
     .create_event = hri_host_event_create,
-    .build = host_build,
-    .load = host_load,
-    .unload = host_unload,
+    /* kernels are part of the program already */
+    .build = hri_no_build,
+    .load = hri_no_load,
+    .unload = hri_no_unload,
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,

@@ -9,8 +9,7 @@
 #define HRI_BACKENDS_HOST_HOST_H
 
 #include "base/pool.h"
-#include "base/status.h"
-#include "hal/hal.h"
+#include "hal/backend.h"
 
 typedef struct host_device {
     hri_device base; /* first: see hri_device */

@@ -6,7 +6,6 @@
 
 #include "backends/host/host.h"
 #include "base/size.h"
-#include "hal/arguments.h"
 
 enum { BATCHES = 512 };
 

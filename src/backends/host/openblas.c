@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenBLAS, opened so that it uses what this CPU has (core.h).
+/* OpenBLAS, opened so that it uses what this CPU has (core.c).
  *
  * Only the environment variable OPENBLAS_CORETYPE changes its core type, and
  * only while it is loaded. So: load, ask which core type it took, and if the
@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "backends/host/cblas.h"
-#include "backends/host/core.h"
 #include "base/library.h"
 
 static const hri_symbol table[] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "backends/opencl/api.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -16,26 +15,17 @@ static const hri_symbol symbols[] = {
 };
 
 hri_cl_api hri_cl;
-static hri_error load_error;
 
-static void load(void)
+static hr_status load(void)
 {
-    static const char *const names[] = {"libOpenCL.so.1", NULL};
-    void *library = NULL;
-    hr_status status = hri_library_open(names, &library);
-    if (status == HR_OK) {
-        status =
-            hri_library_resolve(library, names[0], symbols,
-                                sizeof symbols / sizeof symbols[0], &hri_cl);
-    }
-    hri_error_keep(&load_error, status);
+    return hri_library_load("libOpenCL.so.1", symbols,
+                            sizeof symbols / sizeof symbols[0], &hri_cl);
 }
 
 hr_status hri_cl_load(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    return hri_error_raise(&load_error);
+    static hri_once once = HRI_ONCE_INIT;
+    return hri_once_run(&once, load);
 }
 
 static const struct {

@@ -17,11 +17,10 @@
  * it needs none: small ones, for which it has its direct form, and packed ones
  * of whole tiles. It cannot conjugate without transposing, and its kernels
  * count in 32 bits. Everything else is our kernel's. */
-#include "backends/opencl/clblast.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/opencl/opencl.h"
 #include "base/library.h"
 #include "base/size.h"
 
@@ -59,13 +58,9 @@ static void load(void)
     if (wish == NULL || wish[0] == '\0' || strcmp(wish, "off") == 0) {
         return;
     }
-    const char *const names[] = {
-        strcmp(wish, "on") == 0 ? "libclblast.so.1" : wish, NULL};
-    void *library = NULL;
-    wanted =
-        hri_library_open(names, &library) == HR_OK &&
-        hri_library_resolve(library, names[0], symbols,
-                            sizeof symbols / sizeof symbols[0], &api) == HR_OK;
+    wanted = hri_library_load(
+                 strcmp(wish, "on") == 0 ? "libclblast.so.1" : wish, symbols,
+                 sizeof symbols / sizeof symbols[0], &api) == HR_OK;
     name = wanted ? "CLBlast, OpenCL C kernel"
                   : "OpenCL C kernel, since HEADRACE_CLBLAST names no CLBlast "
                     "that can be loaded";

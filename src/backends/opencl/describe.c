@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/opencl/clblast.h"
 #include "backends/opencl/opencl.h"
 
 /* Memory that the host can still give, MemAvailable of /proc/meminfo; 0 when
@@ -86,8 +85,7 @@ static void physical_id(const hri_cl_unit *unit, hri_device_info *info)
 static void text(const hri_cl_unit *unit, cl_uint what, char *to, size_t bytes)
 {
     char whole[1024] = "";
-    if (hri_cl.clGetDeviceInfo(unit->id, what, sizeof whole - 1, whole, NULL) !=
-        CL_SUCCESS) {
+    if (!hri_cl_unit_text(unit, what, whole, sizeof whole)) {
         strcpy(whole, "?");
     }
     const char *start = whole + strspn(whole, " ");
@@ -106,12 +104,9 @@ static void target(const hri_cl_unit *unit, char *to, size_t bytes)
         hri_cl.clGetPlatformInfo(platform, CL_PLATFORM_VERSION,
                                  sizeof version - 1, version,
                                  NULL) == CL_SUCCESS &&
-        hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_NAME, sizeof name - 1, name,
-                               NULL) == CL_SUCCESS &&
-        hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof device - 1,
-                               device, NULL) == CL_SUCCESS &&
-        hri_cl.clGetDeviceInfo(unit->id, CL_DRIVER_VERSION, sizeof driver - 1,
-                               driver, NULL) == CL_SUCCESS;
+        hri_cl_unit_text(unit, CL_DEVICE_NAME, name, sizeof name) &&
+        hri_cl_unit_text(unit, CL_DEVICE_VERSION, device, sizeof device) &&
+        hri_cl_unit_text(unit, CL_DRIVER_VERSION, driver, sizeof driver);
     int length = snprintf(to, bytes, "%s, %s, %s, %s, %s", version, name,
                           device, driver, hri_cl_module_options(unit));
     if (!told || length < 0 || (size_t)length >= bytes) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An opened OpenCL device: buffers and pinned memory. */
+/* An opened OpenCL device: buffers and pinned memory; the backend's entry in
+ * the registry. */
 #include <stdlib.h>
 
 #include "backends/opencl/opencl.h"
@@ -24,33 +25,6 @@ static void device_close(hri_device *base)
         hri_cl_unit_release(device->unit);
     }
     free(device);
-}
-
-hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **out)
-{
-    cl_int error;
-    hri_cl_device *device = calloc(1, sizeof *device);
-    if (device == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL device: out of memory");
-    }
-    device->base.ops = &hri_cl_device_ops;
-    device->base.backend = &hri_backend_opencl;
-    device->unit = unit;
-    hr_status status = hri_cl_describe(unit, &device->base.info);
-    if (status == HR_OK) {
-        status = hri_cl_unit_acquire(unit, &device->context);
-    }
-    if (status == HR_OK) {
-        device->setup =
-            hri_cl.clCreateCommandQueue(device->context, unit->id, 0, &error);
-        status = hri_cl_check(error, "clCreateCommandQueue");
-    }
-    if (status != HR_OK) {
-        device_close(&device->base);
-        return status;
-    }
-    *out = &device->base;
-    return HR_OK;
 }
 
 /* Drivers have many words for too little memory; other errors are forwarded. */
@@ -94,7 +68,7 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
     }
     hri_cl_buffer *buffer = calloc(1, sizeof *buffer);
     if (buffer == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL buffer: out of memory");
+        return hri_no_memory(base->info.path);
     }
     cl_int error;
     buffer->base = (hri_buffer){.device = base, .bytes = bytes};
@@ -131,8 +105,7 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
     cl_int error;
     hri_cl_pinned *pinned = calloc(1, sizeof *pinned);
     if (pinned == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "OpenCL pinned memory: out of memory");
+        return hri_no_memory(base->info.path);
     }
     pinned->memory = hri_cl.clCreateBuffer(
         device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL,
@@ -184,12 +157,11 @@ static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 /* Buffers and events are shared within a context only. */
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
-    return other->ops == &hri_cl_device_ops &&
-           ((hri_cl_device *)device)->context ==
-               ((hri_cl_device *)other)->context;
+    return other->ops == device->ops && ((hri_cl_device *)device)->context ==
+                                            ((hri_cl_device *)other)->context;
 }
 
-const hri_device_ops hri_cl_device_ops = {
+static const hri_device_ops device_ops = {
     .close = device_close,
     .allocate = device_allocate,
     .release = device_release,
@@ -204,4 +176,53 @@ const hri_device_ops hri_cl_device_ops = {
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = hri_cl_gemm_offered,
+};
+
+hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **out)
+{
+    cl_int error;
+    hri_cl_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        return hri_no_memory("opencl");
+    }
+    device->base.ops = &device_ops;
+    device->base.backend = &hri_backend_opencl;
+    device->unit = unit;
+    hr_status status = hri_cl_describe(unit, &device->base.info);
+    if (status == HR_OK) {
+        status = hri_cl_unit_acquire(unit, &device->context);
+    }
+    if (status == HR_OK) {
+        device->setup =
+            hri_cl.clCreateCommandQueue(device->context, unit->id, 0, &error);
+        status = hri_cl_check(error, "clCreateCommandQueue");
+    }
+    if (status != HR_OK) {
+        device_close(&device->base);
+        return status;
+    }
+    *out = &device->base;
+    return HR_OK;
+}
+
+static hr_status backend_describe(uint32_t index, hri_device_info *info)
+{
+    hr_status status = hri_check_index(&hri_backend_opencl, index);
+    return status == HR_OK ? hri_cl_describe(hri_cl_unit_at(index), info)
+                           : status;
+}
+
+static hr_status backend_open(uint32_t index, hri_device **device)
+{
+    hr_status status = hri_check_index(&hri_backend_opencl, index);
+    return status == HR_OK ? hri_cl_device_open(hri_cl_unit_at(index), device)
+                           : status;
+}
+
+const hri_backend hri_backend_opencl = {
+    .abi = HRI_HAL_ABI,
+    .name = "opencl",
+    .probe = hri_cl_unit_count,
+    .describe = backend_describe,
+    .open = backend_open,
 };

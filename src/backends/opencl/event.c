@@ -1,78 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: a marker in a queue, and the fate of that queue. */
+/* Events: a marker in a queue, and the sticky error of that queue. */
 #include <stdlib.h>
 
 #include "backends/opencl/opencl.h"
-
-hr_status hri_cl_fate_create(hri_cl_fate **out)
-{
-    hri_cl_fate *fate = calloc(1, sizeof *fate);
-    if (fate == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL queue: out of memory");
-    }
-    pthread_mutex_init(&fate->lock, NULL);
-    fate->users = 1;
-    *out = fate;
-    return HR_OK;
-}
-
-static void fate_use(hri_cl_fate *fate)
-{
-    pthread_mutex_lock(&fate->lock);
-    fate->users++;
-    pthread_mutex_unlock(&fate->lock);
-}
-
-void hri_cl_fate_drop(hri_cl_fate *fate)
-{
-    if (fate == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&fate->lock);
-    bool last = --fate->users == 0;
-    pthread_mutex_unlock(&fate->lock);
-    if (last) {
-        pthread_mutex_destroy(&fate->lock);
-        free(fate);
-    }
-}
-
-hr_status hri_cl_fate_keep(hri_cl_fate *fate, hr_status status)
-{
-    pthread_mutex_lock(&fate->lock);
-    hri_error_keep(&fate->error, status);
-    pthread_mutex_unlock(&fate->lock);
-    return status;
-}
-
-hr_status hri_cl_fate_raise(hri_cl_fate *fate)
-{
-    hr_status status = HR_OK;
-    if (fate != NULL) {
-        pthread_mutex_lock(&fate->lock);
-        status = hri_error_raise(&fate->error);
-        pthread_mutex_unlock(&fate->lock);
-    }
-    return status;
-}
 
 /* What the last record left, held so that it may be recorded again meanwhile.
  * Both may be NULL. */
 typedef struct snapshot {
     cl_event marker;
-    hri_cl_fate *fate;
+    hri_sticky_error *sticky;
 } snapshot;
 
 static snapshot take(hri_cl_event *event)
 {
     pthread_mutex_lock(&event->lock);
-    snapshot s = {event->marker, event->fate};
+    snapshot s = {event->marker, event->sticky};
     if (s.marker != NULL) {
         hri_cl.clRetainEvent(s.marker);
     }
-    if (s.fate != NULL) {
-        fate_use(s.fate);
-    }
+    hri_sticky_hold(s.sticky);
     pthread_mutex_unlock(&event->lock);
     return s;
 }
@@ -82,11 +28,11 @@ static void give_back(snapshot s)
     if (s.marker != NULL) {
         hri_cl.clReleaseEvent(s.marker);
     }
-    hri_cl_fate_drop(s.fate);
+    hri_sticky_drop(s.sticky);
 }
 
 /* The marker's execution status: CL_COMPLETE, above it while there is work
- * before it, below it after an error, which is kept in the queue's fate. */
+ * before it, below it after an error, which is kept as the queue's. */
 static cl_int progress(snapshot s)
 {
     cl_int state = CL_COMPLETE;
@@ -98,7 +44,7 @@ static cl_int progress(snapshot s)
                               sizeof state, &state, NULL);
     state = error != CL_SUCCESS ? error : state;
     if (state < CL_COMPLETE) {
-        hri_cl_fate_keep(s.fate, hri_cl_check(state, "a command in a queue"));
+        hri_sticky_keep(s.sticky, hri_cl_check(state, "a command in a queue"));
     }
     return state;
 }
@@ -107,7 +53,7 @@ static hr_status event_query(hri_event *base, bool *done)
 {
     snapshot s = take((hri_cl_event *)base);
     bool complete = progress(s) <= CL_COMPLETE;
-    hr_status status = complete ? hri_cl_fate_raise(s.fate) : HR_OK;
+    hr_status status = complete ? hri_sticky_raise(s.sticky) : HR_OK;
     give_back(s);
     if (status == HR_OK) {
         *done = complete;
@@ -121,10 +67,10 @@ static hr_status event_wait(hri_event *base)
     if (s.marker != NULL) {
         cl_int error = hri_cl.clWaitForEvents(1, &s.marker);
         if (progress(s) >= CL_COMPLETE && error != CL_SUCCESS) {
-            hri_cl_fate_keep(s.fate, hri_cl_check(error, "clWaitForEvents"));
+            hri_sticky_keep(s.sticky, hri_cl_check(error, "clWaitForEvents"));
         }
     }
-    hr_status status = hri_cl_fate_raise(s.fate);
+    hr_status status = hri_sticky_raise(s.sticky);
     give_back(s);
     return status;
 }
@@ -167,7 +113,7 @@ static void event_destroy(hri_event *base)
     if (event == NULL) {
         return;
     }
-    give_back((snapshot){event->marker, event->fate});
+    give_back((snapshot){event->marker, event->sticky});
     pthread_mutex_destroy(&event->lock);
     free(event);
 }
@@ -183,7 +129,7 @@ hr_status hri_cl_event_create(hri_device *device, hri_event **out)
 {
     hri_cl_event *event = calloc(1, sizeof *event);
     if (event == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL event: out of memory");
+        return hri_no_memory(device->info.path);
     }
     event->base = (hri_event){.ops = &event_ops, .device = device};
     pthread_mutex_init(&event->lock, NULL);
@@ -193,7 +139,7 @@ hr_status hri_cl_event_create(hri_device *device, hri_event **out)
 
 hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue)
 {
-    snapshot s = {.fate = queue->fate};
+    snapshot s = {.sticky = queue->sticky};
     cl_int error =
         hri_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &s.marker);
     if (error != CL_SUCCESS) {
@@ -201,13 +147,13 @@ hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue)
     } else {
         error = hri_cl.clFlush(queue->queue);
     }
-    hr_status status = hri_cl_fate_keep(
-        queue->fate, hri_cl_check(error, "recording an event"));
-    fate_use(s.fate);
+    hr_status status = hri_sticky_keep(
+        queue->sticky, hri_cl_check(error, "recording an event"));
+    hri_sticky_hold(s.sticky);
     pthread_mutex_lock(&event->lock);
-    snapshot old = {event->marker, event->fate};
+    snapshot old = {event->marker, event->sticky};
     event->marker = s.marker;
-    event->fate = s.fate;
+    event->sticky = s.sticky;
     pthread_mutex_unlock(&event->lock);
     give_back(old);
     return status;
@@ -216,6 +162,6 @@ hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue)
 cl_event hri_cl_event_marker(hri_cl_event *event)
 {
     snapshot s = take(event);
-    hri_cl_fate_drop(s.fate);
+    hri_sticky_drop(s.sticky);
     return s.marker;
 }

@@ -24,10 +24,9 @@ const char *hri_cl_module_options(const hri_cl_unit *unit)
                                          "-cl-fp32-correctly-rounded-divide-"
                                          "sqrt"}};
     char language[256] = "", version[256] = "";
-    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_OPENCL_C_VERSION,
-                           sizeof language - 1, language, NULL);
-    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof version - 1,
-                           version, NULL);
+    hri_cl_unit_text(unit, CL_DEVICE_OPENCL_C_VERSION, language,
+                     sizeof language);
+    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
     const bool recent = strncmp(language, "OpenCL C 3", 10) == 0 &&
                         strstr(version, "PoCL") == NULL &&
                         strstr(version, "pocl") == NULL;

@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #include "backends/opencl/api.h"
-#include "hal/hal.h"
+#include "hal/backend.h"
 
 extern const hri_backend hri_backend_opencl;
 
@@ -49,14 +49,6 @@ typedef struct hri_cl_buffer {
     cl_mem memory;
 } hri_cl_buffer;
 
-/* The first error of a queue. Events recorded there outlive the queue and
- * answer for it, so it is counted: by the queue and by its events. */
-typedef struct hri_cl_fate {
-    pthread_mutex_t lock; /* guards what follows */
-    uint32_t users;
-    hri_error error;
-} hri_cl_fate;
-
 /* The gemm kernel for one type, as one queue has it: setting arguments of one
  * kernel object in two threads is not allowed. */
 typedef struct hri_cl_kernel {
@@ -68,15 +60,15 @@ typedef struct hri_cl_kernel {
 typedef struct hri_cl_queue {
     hri_queue base;
     cl_command_queue queue;
-    hri_cl_fate *fate;
+    hri_sticky_error *sticky;
     hri_cl_kernel kernels[HRI_CL_TYPES];
 } hri_cl_queue;
 
 typedef struct hri_cl_event {
     hri_event base;
-    pthread_mutex_t lock; /* guards what follows */
-    cl_event marker;      /* NULL: never recorded, or that failed */
-    hri_cl_fate *fate;    /* of the queue last recorded on; NULL: none */
+    pthread_mutex_t lock;     /* guards what follows */
+    cl_event marker;          /* NULL: never recorded, or that failed */
+    hri_sticky_error *sticky; /* of the queue last recorded on; NULL: none */
 } hri_cl_event;
 
 /* unit.c: the units of this machine, found once. HR_ERROR_UNAVAILABLE when
@@ -90,6 +82,10 @@ hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context);
 void hri_cl_unit_release(hri_cl_unit *unit);
 /* A number of bytes, threads, ...; 0 when the device does not tell. */
 uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what);
+/* A text of the device; false, and "", when it does not tell or there is no
+ * room for it. */
+bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
+                      size_t bytes);
 /* Whether the device's list of extensions has this name. */
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 
@@ -97,17 +93,9 @@ bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 hr_status hri_cl_describe(const hri_cl_unit *unit, hri_device_info *info);
 
 /* device.c */
-extern const hri_device_ops hri_cl_device_ops;
 hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **device);
 
 /* event.c */
-hr_status hri_cl_fate_create(hri_cl_fate **fate);
-void hri_cl_fate_drop(hri_cl_fate *fate); /* accepts NULL */
-/* Keep status and this thread's sentence unless there is an error; forwards
- * status. */
-hr_status hri_cl_fate_keep(hri_cl_fate *fate, hr_status status);
-/* Raise the error that was kept; accepts NULL, which is HR_OK. */
-hr_status hri_cl_fate_raise(hri_cl_fate *fate);
 hr_status hri_cl_event_create(hri_device *device, hri_event **event);
 /* Let event mark this point of queue. */
 hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue);
@@ -141,11 +129,11 @@ void hri_cl_programs_release(hri_cl_unit *unit);
 /* gemm.c */
 bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                          hr_compute compute);
-/* Enqueue a product; the error is not kept in the queue's fate. */
+/* Enqueue a product; the error is not kept in the queue. */
 hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
 
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
- * kept in the queue's fate. */
+ * kept in the queue. */
 hr_status hri_cl_module_build(hri_device *device, const hr_kernel *kernel,
                               const char *source, hri_image *image,
                               hri_module **module);
@@ -156,8 +144,20 @@ hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *launch);
 /* What they are compiled with. */
 const char *hri_cl_module_options(const hri_cl_unit *unit);
 
-/* copy.c: enqueue a copy; the error is not kept in the queue's fate. */
+/* copy.c: enqueue a copy; the error is not kept in the queue. */
 hr_status hri_cl_copy(cl_command_queue queue, const hri_copy *copy);
+
+/* clblast.c: CLBlast, where HEADRACE_CLBLAST asks for it. Whether it is asked
+ * for and is there, and what multiplies, in words. Any thread. */
+bool hri_cl_clblast_wanted(void);
+const char *hri_cl_arithmetic_name(void);
+/* Whether it is wanted and can do this product, whose m, n and k are positive
+ * and whose alpha is not 0, without memory of its own. */
+bool hri_cl_clblast_suits(hri_cl_queue *queue, const hri_gemm *gemm);
+/* Enqueue a product that suits. */
+hr_status hri_cl_clblast_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
+/* Forget the programs that it keeps for contexts: one of them ends. */
+void hri_cl_clblast_forget(void);
 
 static inline cl_mem hri_cl_memory(const hri_buffer *buffer)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/opencl/opencl.h"
+#include "base/matrix.h"
 #include "base/size.h"
 
 /* The kernel's build options, see kernels/opencl/gemm.cl. */
@@ -30,18 +31,13 @@ static bool is_double(hr_type type)
     return type == HR_F64 || type == HR_C64;
 }
 
-static bool is_complex(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64;
-}
-
 /* Bytes of local memory: both tiles, in planes of real numbers. */
 static uint64_t local_bytes(const options *o, hr_type type)
 {
     int rows = o->wm * o->rm * o->bm + o->pad;
     int cols = o->wn * o->rn * o->bn + o->pad;
     uint64_t real = is_double(type) ? 8 : 4;
-    uint64_t planes = is_complex(type) ? 2 : 1;
+    uint64_t planes = hri_is_complex(type) ? 2 : 1;
     return planes * (uint64_t)(rows + cols) * (uint64_t)o->kc * real;
 }
 
@@ -56,8 +52,8 @@ static options cpu_options(const hri_cl_unit *unit, hr_type type)
         unit, is_double(type) ? CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE
                               : CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
     int v = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 2;
-    int rn = is_complex(type) ? v : 2 * v;
-    int tile = is_complex(type) ? 64 : 128;
+    int rn = hri_is_complex(type) ? v : 2 * v;
+    int tile = hri_is_complex(type) ? 64 : 128;
     options o = {1, 1, 6, rn, 16, tile / rn, 1, v, 64, 0};
     uint64_t room = hri_cl_unit_number(unit, CL_DEVICE_LOCAL_MEM_SIZE);
     while (o.kc > 1 && local_bytes(&o, type) > room) {
@@ -127,7 +123,6 @@ void hri_cl_log_line(const char *from, const char *source, char *to,
     snprintf(to, bytes, "%.*s", length, from);
 }
 
-/* The first line of the log that speaks of an error, else its first line. */
 static hr_status build_failed(const hri_cl_unit *unit, cl_program program,
                               cl_int error, const char *source)
 {
@@ -141,12 +136,7 @@ static hr_status build_failed(const hri_cl_unit *unit, cl_program program,
     if (whole != NULL) {
         hri_cl.clGetProgramBuildInfo(program, unit->id, CL_PROGRAM_BUILD_LOG,
                                      bytes, whole, NULL);
-        const char *line = strstr(whole, "error");
-        while (line != NULL && line > whole && line[-1] != '\n') {
-            line--;
-        }
-        line = line != NULL ? line : whole + strspn(whole, "\r\n ");
-        hri_cl_log_line(line, source, log, sizeof log);
+        hri_cl_log_line(hri_find_error(whole), source, log, sizeof log);
         free(whole);
     }
     return hri_fail(HR_ERROR_BUILD,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues: in order, with profiling. The first error of a queue is its fate:
+/* Queues: in order, with profiling. The first error of a queue is sticky:
  * what comes later is skipped, finish and the events report it. */
 #include <stdlib.h>
 
@@ -22,18 +22,17 @@ static void queue_destroy(hri_queue *base)
             hri_cl.clReleaseKernel(queue->kernels[type].kernel);
         }
     }
-    hri_cl_fate_drop(queue->fate);
+    hri_sticky_drop(queue->sticky);
     free(queue);
 }
 
 static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hr_status status = hri_cl_fate_raise(queue->fate);
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_cl_fate_keep(queue->fate, hri_cl_copy(queue->queue, copy));
+    hr_status status = hri_sticky_raise(queue->sticky);
+    return status == HR_OK
+               ? hri_sticky_keep(queue->sticky, hri_cl_copy(queue->queue, copy))
+               : status;
 }
 
 /* Fill inside the window of a buffer that begins at origin, which is aligned
@@ -85,30 +84,29 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                             size_t bytes, uint8_t value)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hr_status status = hri_cl_fate_raise(queue->fate);
+    hr_status status = hri_sticky_raise(queue->sticky);
     if (status != HR_OK || bytes == 0) {
         return status;
     }
     const cl_buffer_region all = {.origin = offset, .size = bytes};
-    return hri_cl_fate_keep(
-        queue->fate,
+    return hri_sticky_keep(
+        queue->sticky,
         hri_cl_check(fill(queue, buffer, all, value), "enqueueing a fill"));
 }
 
 static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hr_status status = hri_cl_fate_raise(queue->fate);
-    if (status != HR_OK) {
-        return status;
-    }
-    return hri_cl_fate_keep(queue->fate, hri_cl_gemm(queue, gemm));
+    hr_status status = hri_sticky_raise(queue->sticky);
+    return status == HR_OK
+               ? hri_sticky_keep(queue->sticky, hri_cl_gemm(queue, gemm))
+               : status;
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hr_status status = hri_cl_fate_raise(queue->fate);
+    hr_status status = hri_sticky_raise(queue->sticky);
     /* what is refused has not been enqueued: the queue goes on */
     return status == HR_OK ? hri_cl_launch(queue, launch) : status;
 }
@@ -128,8 +126,8 @@ static hr_status queue_wait(hri_queue *base, hri_event *event)
     cl_int error =
         hri_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &marker, NULL);
     hri_cl.clReleaseEvent(marker);
-    return hri_cl_fate_keep(
-        queue->fate, hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
+    return hri_sticky_keep(queue->sticky,
+                           hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
 }
 
 /* clFinish need not tell of commands that failed: a last event does. */
@@ -146,15 +144,9 @@ static hr_status queue_finish(hri_queue *base)
         last->ops->destroy(last);
     }
     cl_int error = hri_cl.clFinish(queue->queue);
-    hri_cl_fate_keep(queue->fate, hri_cl_check(error, "clFinish"));
-    hr_status first = hri_cl_fate_raise(queue->fate);
+    hri_sticky_keep(queue->sticky, hri_cl_check(error, "clFinish"));
+    hr_status first = hri_sticky_raise(queue->sticky);
     return first != HR_OK ? first : status;
-}
-
-static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
-{
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s: turning %s about is not offered",
-                    queue->device->info.path, hr_type_name(turn->type));
 }
 
 static const hri_queue_ops queue_ops = {
@@ -162,7 +154,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
-    .turn = queue_turn,
+    .turn = hri_no_turn,
     .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,
@@ -180,10 +172,10 @@ hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
     cl_int error;
     hri_cl_queue *queue = calloc(1, sizeof *queue);
     if (queue == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL queue: out of memory");
+        return hri_no_memory(base->info.path);
     }
     queue->base = (hri_queue){.ops = &queue_ops, .device = base};
-    hr_status status = hri_cl_fate_create(&queue->fate);
+    hr_status status = hri_sticky_create(base->info.path, &queue->sticky);
     if (status == HR_OK) {
         queue->queue =
             hri_cl.clCreateCommandQueue(device->context, device->unit->id,

@@ -3,15 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/opencl/clblast.h"
 #include "backends/opencl/opencl.h"
 
 static struct {
-    pthread_once_t once;
-    hri_error error;
+    hri_once found;
     hri_cl_unit *units;
     uint32_t count;
-} machine = {.once = PTHREAD_ONCE_INIT};
+} machine = {.found = HRI_ONCE_INIT};
 
 uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what)
 {
@@ -21,6 +19,14 @@ uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what)
         return 0;
     }
     return number;
+}
+
+bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
+                      size_t bytes)
+{
+    memset(text, 0, bytes);
+    return hri_cl.clGetDeviceInfo(unit->id, what, bytes - 1, text, NULL) ==
+           CL_SUCCESS;
 }
 
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
@@ -49,8 +55,7 @@ bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
 static bool usable(const hri_cl_unit *unit)
 {
     char version[256] = "";
-    hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_VERSION, sizeof version - 1,
-                           version, NULL);
+    hri_cl_unit_text(unit, CL_DEVICE_VERSION, version, sizeof version);
     return hri_cl_unit_number(unit, CL_DEVICE_AVAILABLE) != 0 &&
            hri_cl_unit_number(unit, CL_DEVICE_COMPILER_AVAILABLE) != 0 &&
            hri_cl_unit_number(unit, CL_DEVICE_ENDIAN_LITTLE) != 0 &&
@@ -72,7 +77,7 @@ static hr_status add_units(cl_platform_id platform, uint32_t platform_index)
     machine.units = units != NULL ? units : machine.units;
     if (ids == NULL || units == NULL) {
         free(ids);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "OpenCL: out of memory");
+        return hri_no_memory("opencl");
     }
     if (hri_cl.clGetDeviceIDs(platform, kinds, count, ids, NULL) !=
         CL_SUCCESS) {
@@ -122,15 +127,9 @@ static hr_status find_units(void)
     return status;
 }
 
-static void find_once(void)
-{
-    hri_error_keep(&machine.error, find_units());
-}
-
 hr_status hri_cl_unit_count(uint32_t *count)
 {
-    pthread_once(&machine.once, find_once);
-    hr_status status = hri_error_raise(&machine.error);
+    hr_status status = hri_once_run(&machine.found, find_units);
     if (status == HR_OK) {
         *count = machine.count;
     }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A call of the BLAS that may go to accelerators: C := alpha A B + beta C in
- * normal form, everything by columns. A call by rows is that of the transposes,
- * with A and B in each other's place. */
-#ifndef BLAS_CALL_H
-#define BLAS_CALL_H
+/* What the files of this folder share. */
+#ifndef BLAS_BLAS_H
+#define BLAS_BLAS_H
 
 #include <stdatomic.h>
 
@@ -42,6 +40,9 @@ typedef enum blas_part {
     BLAS_NO_PART
 } blas_part;
 
+/* A call that may go to accelerators: C := alpha A B + beta C in normal form,
+ * everything by columns. A call by rows is that of the transposes, with A and B
+ * in each other's place. */
 typedef struct blas_call {
     const blas_symbol *symbol;
     blas_op op_a, op_b;
@@ -120,5 +121,78 @@ void blas_choose_end(void);
 void blas_choose_renew(void);
 
 double blas_now(void); /* seconds */
+
+/* ---- caller.c: the BLAS that the program would have without us */
+
+/* What `name` is elsewhere: in a library that the program has loaded, else in
+ * one of the system; where HEADRACE_BLAS_LIBRARY is set, in that alone. What it
+ * is in is not unloaded any more. NULL: nowhere. Any thread. */
+void *blas_find(const char *name);
+
+/* What the program itself uses for `name`, be it of its own; NULL: that is
+ * ours, or nothing. Any thread. */
+void *blas_find_used(const char *name);
+
+/* The same, and in libraries that plug-ins have for themselves. */
+void *blas_find_loaded(const char *name);
+
+/* ---- engine.c: the context that calls share, which lives as long as the
+ * process */
+
+/* Begin to open it, on a thread of its own. Any thread. */
+void blas_engine_begin(void);
+
+/* While it is being opened, which takes processors from calls. Any thread. */
+bool blas_engine_is_opening(void);
+
+/* The context; NULL while it is not open, or cannot be. wait: until that is
+ * known, or ten seconds. A process that was forked from one that had begun has
+ * none: threads and drivers do not come along. Any thread. */
+hr_context *blas_engine(bool wait);
+
+/* Carry out a call that keeps the rules and whose C has elements. NULL, or why
+ * it failed; then C is as it was before. */
+const char *blas_engine_run(hr_context *context, const blas_call *call);
+
+/* op(A), op(B) and C as they are; part of C is all of it. */
+typedef struct blas_operands {
+    hr_matrix a, b, c;
+} blas_operands;
+
+blas_operands blas_operands_of(const blas_call *call);
+
+/* ---- triangle.c */
+
+/* A call for a triangle of C (gemmt), of one row or more: squares beside the
+ * diagonal are products, and small ones on it are taken out of a product of
+ * their own. NULL, or why it failed. */
+const char *blas_triangle(hr_context *context, const blas_call *call,
+                          const blas_operands *operands);
+
+/* What its products take as planned; negative: they cannot be. */
+double blas_triangle_seconds(hr_context *context, const blas_call *call,
+                             const blas_operands *operands);
+
+/* ---- log.c: what HEADRACE_LOG asks for: "calls", "summary", "file=PATH", with
+ * commas between them; "1" is both, on the standard error */
+
+/* What became of a call. */
+typedef enum blas_fate {
+    BLAS_STAYED,      /* with the caller's own BLAS, after a look */
+    BLAS_ACCELERATED, /* on accelerators */
+    BLAS_FELL_BACK    /* to the caller's own, since that failed */
+} blas_fate;
+
+bool blas_logs(void);
+
+/* In a child, right after the fork. */
+void blas_log_renew(void);
+
+/* A call that was looked at. Any thread. */
+void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
+                   const blas_verdict *verdict);
+
+/* A line that is of no call. */
+void blas_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

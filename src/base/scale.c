@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/scale.h"
-
+#include <math.h>
 #include <string.h>
 
 #include <headrace/half.h>
 
+#include "base/matrix.h"
+#include "base/size.h"
+
 typedef struct job {
     hr_scalar beta;
     const hr_matrix *c;
+    int64_t rows; /* of a task */
 } job;
 
 static void scale_f32(float beta, float *x, int64_t n)
@@ -24,8 +27,13 @@ static void scale_f64(double beta, double *x, int64_t n)
     }
 }
 
+/* A real factor must not turn an infinite part into NaN in the other one. */
 static void scale_c32(hr_scalar beta, float *x, int64_t n)
 {
+    if (beta.im == 0.0) {
+        scale_f32((float)beta.re, x, 2 * n);
+        return;
+    }
     float re = (float)beta.re, im = (float)beta.im;
     for (int64_t i = 0; i < n; i++) {
         float a = x[2 * i], b = x[2 * i + 1];
@@ -36,6 +44,10 @@ static void scale_c32(hr_scalar beta, float *x, int64_t n)
 
 static void scale_c64(hr_scalar beta, double *x, int64_t n)
 {
+    if (beta.im == 0.0) {
+        scale_f64(beta.re, x, 2 * n);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         double a = x[2 * i], b = x[2 * i + 1];
         x[2 * i] = beta.re * a - beta.im * b;
@@ -51,16 +63,15 @@ static void scale_half(hr_type type, float beta, uint16_t *x, int64_t n)
     }
 }
 
-static void scale_i32(int32_t beta, uint32_t *x, int64_t n)
+static void scale_i32(uint32_t beta, uint32_t *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        x[i] *= (uint32_t)beta;
+        x[i] *= beta;
     }
 }
 
-static void scale_row(void *data, int64_t row)
+static void scale_row(const job *j, int64_t row)
 {
-    const job *j = data;
     const hr_matrix *c = j->c;
     size_t size = hr_type_size(c->type);
     void *x = (char *)c->data + (size_t)(row * c->row_stride) * size;
@@ -86,18 +97,29 @@ static void scale_row(void *data, int64_t row)
         scale_half(c->type, (float)j->beta.re, x, c->cols);
         break;
     case HR_I32:
-        scale_i32((int32_t)j->beta.re, x, c->cols);
+        /* modulo 2^32, of any size */
+        scale_i32((uint32_t)(int64_t)fmod(j->beta.re, 0x1p32), x, c->cols);
         break;
     case HR_I8: /* no product is i8 */
         break;
     }
 }
 
-void hri_scale(hri_pool *pool, hr_scalar beta, const hr_matrix *c)
+static void scale_rows(void *data, int64_t index)
 {
+    const job *j = data;
+    const int64_t end = hri_min((index + 1) * j->rows, j->c->rows);
+    for (int64_t row = index * j->rows; row < end; row++) {
+        scale_row(j, row);
+    }
+}
+
+void hri_matrix_scale(hri_pool *pool, hr_scalar beta, const hr_matrix *c)
+{
+    enum { ELEMENTS = 1 << 16 }; /* of a task, at most, if they are in rows */
     if (beta.re == 1.0 && beta.im == 0.0) {
         return;
     }
-    job j = {beta, c};
-    hri_pool_run(pool, c->rows, scale_row, &j);
+    job j = {beta, c, hri_max(ELEMENTS / hri_max(c->cols, 1), 1)};
+    hri_pool_run(pool, hri_ceil_div(c->rows, j.rows), scale_rows, &j);
 }

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "hal/backend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- slots */
+
+hr_status hri_no_build(hri_device *device, const hr_kernel *kernel,
+                       const char *source, hri_image *image,
+                       hri_module **module)
+{
+    (void)source, (void)image, (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not compile %s",
+                    device->info.path, kernel->name);
+}
+
+hr_status hri_no_load(hri_device *device, const hr_kernel *kernel,
+                      const hri_image *image, hri_module **module)
+{
+    (void)image, (void)module;
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not load %s",
+                    device->info.path, kernel->name);
+}
+
+void hri_no_unload(hri_module *module)
+{
+    (void)module;
+}
+
+static hr_status decline(const hri_queue *queue)
+{
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s: graphs are not offered",
+                    queue->device->info.path);
+}
+
+hr_status hri_no_begin_graph(hri_queue *queue)
+{
+    return decline(queue);
+}
+
+hr_status hri_no_end_graph(hri_queue *queue, hri_graph **graph)
+{
+    (void)graph;
+    return decline(queue);
+}
+
+hr_status hri_no_run_graph(hri_queue *queue, hri_graph *graph)
+{
+    (void)graph;
+    return decline(queue);
+}
+
+void hri_no_destroy_graph(hri_graph *graph)
+{
+    (void)graph;
+}
+
+hr_status hri_no_turn(hri_queue *queue, const hri_turn *turn)
+{
+    return hri_fail(HR_ERROR_UNSUPPORTED, "%s: turning %s about is not offered",
+                    queue->device->info.path, hr_type_name(turn->type));
+}
+
+hr_status hri_check_index(const hri_backend *backend, uint32_t index)
+{
+    uint32_t count = 0;
+    hr_status status = backend->probe(&count);
+    return status == HR_OK && index >= count
+               ? hri_fail(HR_ERROR_INVALID, "%s: device %u of %u",
+                          backend->name, index, count)
+               : status;
+}
+
+hr_status hri_no_memory(const char *path)
+{
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory", path);
+}
+
+/* ---- sticky errors */
+
+hr_status hri_sticky_create(const char *path, hri_sticky_error **out)
+{
+    hri_sticky_error *sticky = calloc(1, sizeof *sticky);
+    if (sticky == NULL) {
+        return hri_no_memory(path);
+    }
+    pthread_mutex_init(&sticky->lock, NULL);
+    sticky->users = 1;
+    *out = sticky;
+    return HR_OK;
+}
+
+void hri_sticky_hold(hri_sticky_error *sticky)
+{
+    if (sticky != NULL) {
+        pthread_mutex_lock(&sticky->lock);
+        sticky->users++;
+        pthread_mutex_unlock(&sticky->lock);
+    }
+}
+
+void hri_sticky_drop(hri_sticky_error *sticky)
+{
+    if (sticky == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&sticky->lock);
+    bool last = --sticky->users == 0;
+    pthread_mutex_unlock(&sticky->lock);
+    if (last) {
+        pthread_mutex_destroy(&sticky->lock);
+        free(sticky);
+    }
+}
+
+hr_status hri_sticky_keep(hri_sticky_error *sticky, hr_status status)
+{
+    if (status != HR_OK) {
+        pthread_mutex_lock(&sticky->lock);
+        hri_error_keep(&sticky->error, status);
+        pthread_mutex_unlock(&sticky->lock);
+    }
+    return status;
+}
+
+hr_status hri_sticky_raise(hri_sticky_error *sticky)
+{
+    hr_status status = HR_OK;
+    if (sticky != NULL) {
+        pthread_mutex_lock(&sticky->lock);
+        status = hri_error_raise(&sticky->error);
+        pthread_mutex_unlock(&sticky->lock);
+    }
+    return status;
+}
+
+/* ---- copies */
+
+hri_copy hri_copy_flatten(const hri_copy *copy)
+{
+    hri_copy c = *copy;
+    if (c.height == 1) {
+        c.to_pitch = c.to_slice;
+        c.from_pitch = c.from_slice;
+    }
+    if (c.depth > 1 && c.to_slice == c.height * c.to_pitch &&
+        c.from_slice == c.height * c.from_pitch) {
+        c.height *= c.depth;
+        c.depth = 1;
+    }
+    if (c.height > 1 && c.to_pitch == c.width && c.from_pitch == c.width) {
+        c.width *= c.height;
+        c.height = c.depth;
+        c.depth = 1;
+        c.to_pitch = c.to_slice;
+        c.from_pitch = c.from_slice;
+    }
+    return c;
+}
+
+int32_t hri_copy_enqueue(const hri_copy_commands *commands, void *queue,
+                         const hri_copy *copy)
+{
+    const hri_copy c = hri_copy_flatten(copy);
+    if (c.height == 1) {
+        return commands->row(queue, &c);
+    }
+    if (commands->takes(queue, &c)) {
+        return commands->box(queue, &c);
+    }
+    const bool slices = c.depth > 1;
+    const size_t count = slices ? c.depth : c.height;
+    hri_copy part = c;
+    *(slices ? &part.depth : &part.height) = 1;
+    int32_t error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        error = hri_copy_enqueue(commands, queue, &part);
+        part.to.offset += slices ? c.to_slice : c.to_pitch;
+        part.from.offset += slices ? c.from_slice : c.from_pitch;
+    }
+    return error;
+}
+
+/* ---- products */
+
+/* An integer modulo 2^32, of any size. */
+static uint32_t wrap(double x)
+{
+    return (uint32_t)(int64_t)fmod(x, 0x1p32);
+}
+
+hri_factor hri_factor_of(hr_type type, hr_scalar x)
+{
+    switch (type) {
+    case HR_F64:
+    case HR_C64:
+        return (hri_factor){.d = {x.re, x.im}};
+    case HR_I8:
+        return (hri_factor){.u = {wrap(x.re), 0}};
+    default:
+        return (hri_factor){.f = {(float)x.re, (float)x.im}};
+    }
+}
+
+bool hri_gemm_only_scales(const hri_gemm *g)
+{
+    return g->k == 0 || (g->alpha.re == 0.0 && g->alpha.im == 0.0);
+}
+
+hri_gemm hri_gemm_scaling(const hri_gemm *gemm)
+{
+    hri_gemm g = *gemm;
+    g.k = 0;
+    g.alpha = hr_real(0.0);
+    g.a = g.b = g.c;
+    g.a.conjugate = g.b.conjugate = false;
+    return g;
+}
+
+int32_t hri_gemm_flags(const hri_gemm *g)
+{
+    enum { CONJUGATE_A = 1, CONJUGATE_B = 2, READ_C = 4, NARROW_C = 8 };
+    return (g->a.conjugate ? CONJUGATE_A : 0) |
+           (g->b.conjugate ? CONJUGATE_B : 0) |
+           (g->beta.re != 0 || g->beta.im != 0 ? READ_C : 0) |
+           (g->c_type == g->type ? NARROW_C : 0);
+}
+
+hr_status hri_gemm_check_offered(const hri_queue *queue, const hri_gemm *g)
+{
+    hri_device *device = queue->device;
+    return device->ops->gemm_offered(device, g->type, g->c_type, g->compute)
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED,
+                          "%s: no product of %s into %s in compute mode %d",
+                          device->info.path, hr_type_name(g->type),
+                          hr_type_name(g->c_type), (int)g->compute);
+}
+
+/* ---- kernels */
+
+const char *hri_find_error(const char *log)
+{
+    const char *line = strstr(log, "error");
+    while (line != NULL && line > log && line[-1] != '\n') {
+        line--;
+    }
+    return line != NULL ? line : log + strspn(log, "\r\n ");
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + HRI_ARGUMENTS_ALIGNMENT - 1) / HRI_ARGUMENTS_ALIGNMENT *
+           HRI_ARGUMENTS_ALIGNMENT;
+}
+
+size_t hri_arguments_bytes(const hr_kernel *kernel,
+                           const hri_kernel_argument *arguments)
+{
+    const hr_parameter *p = kernel->parameters(kernel);
+    size_t bytes = round_up(kernel->argument_bytes);
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        bytes +=
+            p[i].kind == HR_PARAMETER_TILE ? round_up(arguments[i].bytes) : 0;
+    }
+    return bytes;
+}
+
+void hri_arguments_fill(const hr_kernel *kernel,
+                        const hri_kernel_argument *arguments,
+                        void *const *views, unsigned char *to)
+{
+    const hr_parameter *p = kernel->parameters(kernel);
+    unsigned char *memory = to + round_up(kernel->argument_bytes);
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        const hri_kernel_argument *a = &arguments[i];
+        if (p[i].kind == HR_PARAMETER_VALUE) {
+            memcpy(to + p[i].at, a->value, a->bytes);
+        } else if (p[i].kind == HR_PARAMETER_TILE) {
+            memcpy(to + p[i].at, &memory, sizeof memory);
+            memory += round_up(a->bytes);
+        } else {
+            memcpy(to + p[i].at, &views[i], sizeof views[i]);
+            memcpy(to + p[i].shape_at, &a->shape, sizeof a->shape);
+        }
+    }
+}

@@ -16,7 +16,7 @@ static const struct {
 
 bool hri_parse_bytes(const char *text, uint64_t *bytes)
 {
-    if ((!isdigit((unsigned char)text[0]) && text[0] != '.') ||
+    if (!isdigit((unsigned char)text[0]) ||
         (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))) {
         return false;
     }

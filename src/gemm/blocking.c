@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "gemm/cost.h"
+#include "model/cost.h"
 #include "gemm/estimate.h"
 #include "gemm/forecast.h"
 #include "gemm/plan.h"

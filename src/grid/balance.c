@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "model/learn.h"
+#include "model/model.h"
 #include "runtime/relay.h"
 
 enum {
@@ -26,6 +28,8 @@ struct hri_balance {
     bool timing, pending; /* this step is timed; one is that is not done */
     int64_t next;         /* the step to be timed */
     double *pace;         /* seconds for a row, of each band; 0: not known */
+    hri_learned *learned; /* the same, as it is learned */
+    hri_overheads overheads; /* the most of any */
     timing *timings;      /* [band][kernel] */
 };
 
@@ -51,6 +55,7 @@ void hri_balance_destroy(hri_balance *balance)
     }
     free(balance->timings);
     free(balance->pace);
+    free(balance->learned);
     free(balance);
 }
 
@@ -71,6 +76,22 @@ static hr_status create_events(const hr_grid *grid, hri_balance *b)
     return status;
 }
 
+/* What enqueueing takes, the most of any band's accelerator. */
+static hr_status know_overheads(const hr_grid *grid, hri_balance *b)
+{
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&grid->context->lock);
+    for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
+        hri_overheads o;
+        status = hri_model_overheads(
+            &grid->context->accelerators[grid->bands[i].accelerator], true, &o);
+        b->overheads.launch = fmax(b->overheads.launch, o.launch);
+        b->overheads.copy = fmax(b->overheads.copy, o.copy);
+    }
+    pthread_mutex_unlock(&grid->context->lock);
+    return status;
+}
+
 hr_status hri_balance_create(const hr_grid *grid, hri_balance **balance)
 {
     const uint32_t bands = grid->band_count;
@@ -84,13 +105,18 @@ hr_status hri_balance_create(const hr_grid *grid, hri_balance **balance)
             .bands = bands,
             .next = 1,
             .pace = calloc(bands, sizeof *b->pace),
+            .learned = calloc(bands, sizeof *b->learned),
             .timings = calloc((size_t)bands * KERNELS, sizeof *b->timings)};
     }
     hr_status status = HR_OK;
-    if (b == NULL || b->pace == NULL || b->timings == NULL) {
+    if (b == NULL || b->pace == NULL || b->learned == NULL ||
+        b->timings == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     } else {
         status = create_events(grid, b);
+    }
+    if (status == HR_OK) {
+        status = know_overheads(grid, b);
     }
     if (status != HR_OK) {
         hri_balance_destroy(b);
@@ -173,13 +199,18 @@ static double pace_of(const hri_balance *b, uint32_t band)
     return pace;
 }
 
-/* Half of what was known stays: others use the machine, too. */
-static void learn(hri_balance *b)
+/* What was timed beside what was known of it before. */
+static void learn(const hr_grid *grid, hri_balance *b)
 {
     for (uint32_t i = 0; i < b->bands; i++) {
         const double pace = pace_of(b, i);
         if (pace > 0) {
-            b->pace[i] = b->pace[i] > 0 ? (b->pace[i] + pace) / 2 : pace;
+            const double rows = (double)(grid->bands[i].end -
+                                         grid->bands[i].first);
+            hri_model_saw(grid->context->model, HR_ENGINE_GRID,
+                          rows * b->pace[i], rows * pace);
+            (void)hri_learn(&b->learned[i], pace);
+            b->pace[i] = hri_learned_by_now(&b->learned[i]);
         }
     }
     b->pending = false;
@@ -199,15 +230,16 @@ static bool is_known(const hr_grid *grid)
     return known;
 }
 
-/* What enqueueing a step takes when so many are made from one exchange, with
- * something to spare: on 2 H200s 47 us for two bands with one and 21 with
- * eight, 122 and 73 for four (2026-11). One band needs no more than a launch.
- */
-static double enqueueing(uint32_t busy, uint32_t steps)
+/* What enqueueing a step takes when so many are made from one exchange: a band's
+ * launches, and copies with its neighbours. On 2 H200s 47 us for two bands with
+ * one and 21 with eight, 122 and 73 for four (2026-11). One band needs no more
+ * than a launch. */
+static double enqueueing(const hri_balance *b, uint32_t busy, uint32_t steps)
 {
-    const double launches = 15e-6; /* of a band */
-    const double exchange = 15e-6; /* with a neighbour */
-    return busy > 1 ? busy * launches + 2 * (busy - 1) * exchange / steps : 0;
+    const double exchange = b->overheads.launch + b->overheads.copy;
+    return busy > 1
+               ? busy * exchange + 2 * (busy - 1) * exchange / steps
+               : 0;
 }
 
 /* Seconds that a step of these bands takes: the slowest one's, or what it takes
@@ -223,7 +255,7 @@ static double step_of(const hri_balance *b, const hri_band *bands,
         most = seconds > most ? seconds : most;
         busy += !hri_band_is_empty(&bands[i]);
     }
-    const double least = enqueueing(busy, steps);
+    const double least = enqueueing(b, busy, steps);
     return most > least ? most : least;
 }
 
@@ -300,8 +332,8 @@ static hr_status move(hr_grid *grid, int64_t left)
 static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
                            size_t count)
 {
-    const double exchange = 20e-6, clearly_less = 0.98;
     const hri_balance *b = grid->balance;
+    const double exchange = b->overheads.launch + b->overheads.copy;
     hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
     uint32_t best = 1;
     int64_t reach = 0;
@@ -318,7 +350,7 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
         double cost = step_of(b, grid->bands, k);
         cost += cost < 4 * exchange ? exchange / k : 0;
         cost += pace * (double)reach * (double)(k - 1);
-        if (cost < clearly_less * least) {
+        if (hri_model_pays(cost, least)) {
             least = cost;
             best = k;
         }
@@ -337,7 +369,7 @@ hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
     if (!b->pending || !is_done(b)) {
         return HR_OK;
     }
-    learn(b);
+    learn(grid, b);
     if (!is_known(grid)) {
         return HR_OK;
     }

@@ -70,15 +70,13 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
     hr_status status = cut_arguments(s, band, arguments, windows);
     if (status == HR_OK) {
         const double rows = (double)band->count * hri_split_sharers(s, index);
-        status = hri_worker_time(a, s->kernel, hri_split_points(s), rows,
-                                 &part.start);
-    }
-    if (status == HR_OK) {
+        part.start =
+            hri_model_time_kernel(a, s->kernel, hri_split_points(s), rows);
         status = hri_launch_part(&queue, s->kernel, &part, arguments,
                                  s->kernel->parameter_count);
     }
     if (status != HR_OK) {
-        a->worker->timed = NULL;
+        a->worker->kernel = NULL;
     }
     return status;
 }

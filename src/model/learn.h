@@ -50,4 +50,11 @@ static inline double hri_learned_by_now(const hri_learned *f)
     return f->value > 0.0 ? f->value : f->last;
 }
 
+/* Seconds for a flop of a BLAS on one processor before any has been seen: 32
+ * flop/s a clock of 2 GHz in single precision, half of that in double. */
+static inline double hri_guess_processor(bool single)
+{
+    return single ? 1.0 / 64e9 : 1.0 / 32e9;
+}
+
 #endif

@@ -97,7 +97,8 @@ hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found)
     hr_status status = HR_OK;
     *found = (hri_probed){0};
     for (int64_t size = trial->first;
-         size <= trial->most && found->seconds < trial->enough &&
+         size <= trial->most &&
+         (found->size == 0 || found->seconds < trial->enough) &&
          status == HR_OK;
          size *= trial->growth) {
         double best = 0.0;

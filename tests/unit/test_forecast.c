@@ -245,6 +245,7 @@ static void random_bounds(void)
         for (uint32_t j = 0; j < count; j++) {
             a[j].memory = memory;
             a[j].tile_rates[0] = 0; /* as long as they are wide */
+            a[j].start = HOST_START;
             a[j].peers = random_next(&random) % 2 ? 0 : j;
         }
         hri_plan_shape shape = {.size = 4, .c_size = 4, .flops = 2.0};

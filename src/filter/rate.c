@@ -15,9 +15,6 @@ enum {
     MOST_ROWS = 16384 /* of COLS */
 };
 
-/* What takes at least so long is not ruled by latency of launches. */
-static const double long_enough = 1e-2;
-
 /* Pictures of zeros that are tried. */
 typedef struct pictures {
     hri_filter_job job;
@@ -128,7 +125,7 @@ hr_status hri_filter_rate(const hri_filter_job *job,
                              .first = LEAST_ROWS,
                              .most = MOST_ROWS * COLS / cols,
                              .growth = 4,
-                             .enough = long_enough};
+                             .enough = hri_long_for_launches};
     pictures p = {.job = {.context = job->context,
                           .scale = 1.0,
                           .method = job->method,

@@ -354,23 +354,17 @@ static hr_status make_plan(const hri_plan_shape *shape,
     return HR_OK;
 }
 
-/* Whether the accelerators are of more than one speed. */
-static bool are_unlike(const team *t)
+/* Seconds to compare plans by. When k is in pieces nobody can take over the
+ * last tiles of others. */
+static double risk(const team *t, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
     for (uint32_t i = 0; i < t->count; i++) {
         least = fmin(least, t->facts[i].rate);
         most = fmax(most, t->facts[i].rate);
     }
-    return most > 1.05 * least;
-}
-
-/* Seconds to compare plans by. When k is in pieces nobody can take over the
- * last tiles of others. */
-static double risk(const team *t, const hri_plan *plan)
-{
     bool alone = plan->blocking.chunks == 1 || t->count == 1;
-    return plan->seconds * (alone ? 1.0 : hri_cost_risk(!are_unlike(t)));
+    return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
 }
 
 /* The part of the time that a product takes that may go into choosing how. */

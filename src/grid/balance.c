@@ -262,13 +262,12 @@ static double step_of(const hri_balance *b, const hri_band *bands,
 /* Seconds that moving is taken to cost, at the least. */
 static double cost_of(const hr_grid *grid)
 {
-    const double beginning = 2e-3, rate = 10e9; /* bytes/s */
     double bytes = 0;
     for (uint32_t f = 0; f < grid->field_count; f++) {
         bytes += (double)hri_slab_row_bytes(grid, &grid->fields[f]) *
                  (double)grid->extent.size[0];
     }
-    return beginning + bytes / rate;
+    return hri_model_moving() + bytes / hri_guess(HRI_GUESS_LINK);
 }
 
 /* Bands for the `most` fastest accelerators by their pace. */

@@ -52,9 +52,9 @@ double hri_cost_walk(double parts)
     return 2 * hri_cost_plan() + 1e-8 * parts;
 }
 
-double hri_cost_risk(bool alike)
+double hri_cost_risk(double slowest, double fastest)
 {
-    return alike ? 1.02 : 1.1;
+    return fastest > 1.05 * slowest ? 1.1 : 1.02;
 }
 
 /* H200s carry 55 GB/s in rows of 64 KiB and more, 46 of 32 KiB, 33 of 16 KiB

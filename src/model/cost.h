@@ -21,8 +21,8 @@ double hri_cost_walk(double parts);
 
 /* By how much a plan of a product must be faster whose tiles cannot be taken
  * over at the end, which makes up for rates that turn out to be wrong: those of
- * unlike accelerators easily do. */
-double hri_cost_risk(bool alike);
+ * accelerators that are not equally fast easily do. */
+double hri_cost_risk(double slowest, double fastest);
 
 /* Seconds that one way of a link takes for so many bytes, in rows of width
  * bytes: as beside others; and where the rate alone is known, which means that

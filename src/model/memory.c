@@ -296,6 +296,12 @@ double hri_model_staged_copy(void)
     return 1e-4;
 }
 
+/* New arrays, and queues that run empty: an order of magnitude. */
+double hri_model_moving(void)
+{
+    return 2e-3;
+}
+
 /* Products of 64 and of 256 cubed take 0.2 to 0.35 ms on one H200 (November
  * 2026). The host works in place, in the caller's thread. */
 double hri_model_executor(bool host)

@@ -190,6 +190,9 @@ hr_status hri_model_overheads(hri_accelerator *accelerator, bool measure,
 /* Seconds that a copy of ordinary memory takes longer than its bytes. */
 double hri_model_staged_copy(void);
 
+/* Seconds that moving work and its data to others takes beside the bytes. */
+double hri_model_moving(void);
+
 /* Seconds that starting and joining the threads of an executor add to a run. */
 double hri_model_executor(bool host);
 

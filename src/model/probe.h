@@ -30,6 +30,9 @@ typedef struct hri_probed {
 /* What takes at least so long is not ruled by latency or a clock's steps. */
 static const double hri_long_enough = 2e-3;
 
+/* And so long, by that of an engine's launches. */
+static const double hri_long_for_launches = 1e-2;
+
 /* Try larger and larger jobs until one takes long enough or does not fit. The
  * first try of each may build kernels. Errors other than want of memory are
  * returned. */

@@ -39,7 +39,7 @@ typedef struct foreseen {
 static struct {
     bool forced;
     double least;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock;      /* guards what follows */
     hri_learned own[TYPES];    /* seconds for a flop of the caller's own BLAS */
     hri_learned factor[TYPES]; /* what calls took over their plans; 0: none
                                 * yet, taken as 1 */

@@ -16,5 +16,6 @@ static bool is_turn(double ratio, unsigned number)
 blas_side blas_side_of(double ratio, unsigned number)
 {
     const bool turn = is_turn(ratio, number);
-    return (blas_side){.accelerators = hri_model_prefers(ratio, 1.0) != turn, .turn = turn};
+    return (blas_side){.accelerators = hri_model_prefers(ratio, 1.0) != turn,
+                       .turn = turn};
 }

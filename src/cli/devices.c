@@ -199,8 +199,7 @@ static void write_predictions(cli_json *json, hr_context *context)
     cli_json_end(json, ']');
 }
 
-static void write_all(hr_context *context,
-                      const hr_accelerator_rates *rates)
+static void write_all(hr_context *context, const hr_accelerator_rates *rates)
 {
     cli_json json = {.out = stdout};
     cli_json_begin(&json, NULL, '{');

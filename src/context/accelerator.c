@@ -179,8 +179,7 @@ static hr_status open_all_staging(hr_context *context)
         if (needs_staging(a)) {
             bool first = true;
             for (uint32_t j = 0; j < count; j++) {
-                first =
-                    first && !hri_accelerators_alike(all[j].accelerator, a);
+                first = first && !hri_accelerators_alike(all[j].accelerator, a);
             }
             all[count++] = (opening){.accelerator = a, .first = first};
         }

@@ -8,6 +8,7 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "filter/fft.h"
 #include "filter/piece.h"
 #include "filter/rate.h"
 #include "model/model.h"
@@ -51,8 +52,8 @@ static hr_status know_share(const hri_filter_job *job, hri_share *share)
     if (status == HR_OK && measure && a->in_place) {
         status = hri_bandwidth_know(job->context, a, &share->memory);
     }
-    share->flow =
-        moves ? hri_model_flow(a, staged, staged) : (hri_flow){.accelerator = a};
+    share->flow = moves ? hri_model_flow(a, staged, staged)
+                        : (hri_flow){.accelerator = a};
     pthread_mutex_unlock(&job->context->lock);
     return status;
 }
@@ -101,7 +102,8 @@ static void set_rows(const hri_filter_job *job, hri_share *shares,
     for (uint32_t i = 0; i < count; i++) {
         hri_share *s = &shares[i];
         const hri_link *link = &flows[i].beside;
-        const double there = carry(up, link->up), home = carry(down, link->down);
+        const double there = carry(up, link->up),
+                     home = carry(down, link->down);
         s->compute = sharers(shares, count, i) * products / s->rate;
         if (hri_in_host_memory(s->accelerator)) {
             s->link = there + home;
@@ -139,6 +141,19 @@ static double host_memory(const hri_filter_job *job, const hri_share *shares,
     return hri_host_memory_seconds(&load);
 }
 
+/* Transforms need the window's own: one of a block's two, by one processor. */
+static double setup_seconds(const hri_filter_job *job, const hri_share *s)
+{
+    if (job->method != HR_FILTER_FFT) {
+        return 0.0;
+    }
+    const double elements = (double)job->out.rows * (double)job->out.cols;
+    const double blocks = hri_fft_blocks(job, hri_fft_edge(job));
+    const double processors = s->accelerator->device->info.compute_units;
+    return 0.5 * processors * elements * hri_filter_products(job) / blocks /
+           s->rate;
+}
+
 /* Seconds that the first `count` take together: bands as their speeds are, and
  * for each what it reads and makes of its neighbours' rows. */
 static double seconds_of(const hri_filter_job *job, hri_share *shares,
@@ -156,12 +171,15 @@ static double seconds_of(const hri_filter_job *job, hri_share *shares,
         double own = rows / speed + o->launch + 2.0 * o->copy + o->wait;
         if (!in_place(s)) { /* the first comes and the last goes alone */
             const double share = rows / speed / s->row;
-            own += s->link * (fmin(share, (double)end_rows(job)) +
-                              2.0 * (double)job->window->reach);
+            const double ends = hri_in_host_memory(s->accelerator)
+                                    ? 0.0
+                                    : fmin(share, (double)end_rows(job));
+            own += s->link * (ends + 2.0 * (double)job->window->reach);
         }
         most = own > most ? own : most;
     }
-    return fmax(most, host_memory(job, shares, count, speed));
+    return fmax(most, host_memory(job, shares, count, speed)) +
+           setup_seconds(job, &shares[0]);
 }
 
 /* The most rows, in whole blocks, whose pieces fit into `room` bytes; 0: none.

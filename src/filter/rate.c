@@ -5,12 +5,12 @@
 
 #include "base/size.h"
 #include "base/status.h"
+#include "filter/fft.h"
 #include "filter/piece.h"
 
 enum {
     REACH = 24, /* of what is measured */
     COLS = 1024,
-    MOST_FFT_COLS = 8192,
     LEAST_ROWS = 256, /* four times as many until it takes long enough */
     MOST_ROWS = 16384 /* of COLS */
 };
@@ -30,7 +30,8 @@ static hr_status open_pictures(pictures *p)
 {
     hri_filter_job *job = &p->job;
     const hr_type type = job->in.type;
-    const int64_t cols = job->in.cols, rows = MOST_ROWS * COLS / cols;
+    const int64_t cols = job->in.cols;
+    const int64_t rows = hri_max(MOST_ROWS * COLS / cols, job->edge);
     const size_t count = (size_t)(rows * cols);
     p->in = calloc(count, hr_type_size(type));
     p->out = calloc(count, hr_type_size(type));
@@ -94,18 +95,6 @@ static double products(const void *data, int64_t rows)
            hri_filter_products(&p->job);
 }
 
-/* Transforms take longer for each element of a longer row, which leaves caches:
- * they are measured on rows of about that length. */
-static int64_t width_of(const hri_filter_job *job)
-{
-    int64_t cols = COLS;
-    while (job->method == HR_FILTER_FFT && cols < MOST_FFT_COLS &&
-           cols < job->in.cols * 3 / 4) {
-        cols *= 2;
-    }
-    return cols;
-}
-
 double hri_filter_work(const hri_filter_job *job)
 {
     const double n = (double)hri_filter_extent(job);
@@ -118,23 +107,27 @@ hr_status hri_filter_rate(const hri_filter_job *job,
     static const char *const names[2][3] = {
         {"filter-direct-f32", "filter-separable-f32", "filter-fft-f32"},
         {"filter-direct-f64", "filter-separable-f64", "filter-fft-f64"}};
-    const int64_t cols = width_of(job);
+    /* Large transforms leave caches: each size is measured, on whole blocks. */
+    const int64_t edge = job->method == HR_FILTER_FFT ? hri_fft_edge(job) : 0;
+    const int64_t block = hri_max(edge - 2 * REACH, 0);
+    const int64_t cols = edge > 0 ? 2 * block : COLS;
     const hri_trial trial = {.prepare = prepare,
                              .run = run,
                              .finish = finish,
-                             .first = LEAST_ROWS,
-                             .most = MOST_ROWS * COLS / cols,
+                             .first = edge > 0 ? block : LEAST_ROWS,
+                             .most = hri_max(MOST_ROWS * COLS / cols, block),
                              .growth = 4,
                              .enough = hri_long_for_launches};
     pictures p = {.job = {.context = job->context,
                           .scale = 1.0,
                           .method = job->method,
+                          .edge = edge,
                           .options = {.edges = HR_EDGES_CLAMPED},
                           .in = {.type = job->in.type, .cols = cols}},
                   .accelerator = accelerator};
     const hri_question question = {
         .name = names[job->in.type == HR_F64][job->method - HR_FILTER_DIRECT],
-        .shape = cols > COLS ? cols : 0,
+        .shape = edge,
         .operations = hri_filter_work(job),
         .guess = hri_guess(job->method == HR_FILTER_FFT ? HRI_GUESS_TRANSFORM
                                                         : HRI_GUESS_FILTER),

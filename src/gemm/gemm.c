@@ -233,10 +233,10 @@ static void gather_links(call *c)
     const hri_product *p = &c->product;
     for (uint32_t i = 0; i < c->count; i++) {
         hri_device *device = c->accelerators[i]->device;
-        c->flows[i] = hri_model_flow(
-            c->accelerators[i],
-            hri_is_staged(device, &p->a) || hri_is_staged(device, &p->b),
-            hri_is_staged(device, &p->c));
+        c->flows[i] = hri_model_flow(c->accelerators[i],
+                                     hri_is_staged(device, &p->a) ||
+                                         hri_is_staged(device, &p->b),
+                                     hri_is_staged(device, &p->c));
     }
     hri_model_flows(c->context, c->flows, c->count);
     for (uint32_t i = 0; i < c->count; i++) {
@@ -251,9 +251,8 @@ static void gather_links(call *c)
             f->down_start = flow->staged_down ? crews : f->down_start;
             f->up_alone = flow->staged_up ? 0.0 : flow->alone.up;
             f->down_alone = flow->staged_down ? 0.0 : flow->alone.down;
-            f->both_alone = f->up_alone > 0 && f->down_alone > 0
-                                ? flow->alone.both
-                                : 0.0;
+            f->both_alone =
+                f->up_alone > 0 && f->down_alone > 0 ? flow->alone.both : 0.0;
         } else {
             f->up_start = f->down_start = 0.0;
         }

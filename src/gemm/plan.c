@@ -145,9 +145,19 @@ static int lowest_first(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+/* Whether a set is to take the place of an earlier one: to have more must pay,
+ * also since the host's arithmetic is worth less beside accelerators whose data
+ * it moves. */
+static bool is_better(const team *t, const team *best)
+{
+    return t->count > best->count
+               ? hri_model_pays(seconds_of(t), seconds_of(best))
+               : hri_model_prefers(seconds_of(t), seconds_of(best));
+}
+
 /* The fastest team of the candidates: all, or fewer when those with little
  * memory, or with little to do, would hold the others up. *best is kept unless
- * it pays to have another. */
+ * another is better. */
 static hr_status improve(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
                          const candidate *candidates, uint32_t count,
@@ -173,9 +183,7 @@ static hr_status improve(const hri_plan_shape *shape,
             qsort(t.members, n, sizeof *t.members, lowest_first);
             status = team_choose(&t, shape, all);
         }
-        if (status == HR_OK &&
-            (best->count == 0 ||
-             hri_model_pays(seconds_of(&t), seconds_of(best)))) {
+        if (status == HR_OK && (best->count == 0 || is_better(&t, best))) {
             team_finish(best);
             *best = t;
         } else {

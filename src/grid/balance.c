@@ -25,12 +25,12 @@ typedef struct timing {
 
 struct hri_balance {
     uint32_t bands;
-    bool timing, pending; /* this step is timed; one is that is not done */
-    int64_t next;         /* the step to be timed */
-    double *pace;         /* seconds for a row, of each band; 0: not known */
-    hri_learned *learned; /* the same, as it is learned */
+    bool timing, pending;    /* this step is timed; one is that is not done */
+    int64_t next;            /* the step to be timed */
+    double *pace;            /* seconds for a row, of each band; 0: not known */
+    hri_learned *learned;    /* the same, as it is learned */
     hri_overheads overheads; /* the most of any */
-    timing *timings;      /* [band][kernel] */
+    timing *timings;         /* [band][kernel] */
 };
 
 static timing *timing_of(const hri_balance *b, uint32_t band, size_t kernel)
@@ -205,8 +205,8 @@ static void learn(const hr_grid *grid, hri_balance *b)
     for (uint32_t i = 0; i < b->bands; i++) {
         const double pace = pace_of(b, i);
         if (pace > 0) {
-            const double rows = (double)(grid->bands[i].end -
-                                         grid->bands[i].first);
+            const double rows =
+                (double)(grid->bands[i].end - grid->bands[i].first);
             hri_model_saw(grid->context->model, HR_ENGINE_GRID,
                           rows * b->pace[i], rows * pace);
             (void)hri_learn(&b->learned[i], pace);
@@ -230,16 +230,14 @@ static bool is_known(const hr_grid *grid)
     return known;
 }
 
-/* What enqueueing a step takes when so many are made from one exchange: a band's
- * launches, and copies with its neighbours. On 2 H200s 47 us for two bands with
- * one and 21 with eight, 122 and 73 for four (2026-11). One band needs no more
- * than a launch. */
+/* What enqueueing a step takes when so many are made from one exchange: a
+ * band's launches, and copies with its neighbours. On 2 H200s 47 us for two
+ * bands with one and 21 with eight, 122 and 73 for four (2026-11). One band
+ * needs no more than a launch. */
 static double enqueueing(const hri_balance *b, uint32_t busy, uint32_t steps)
 {
     const double exchange = b->overheads.launch + b->overheads.copy;
-    return busy > 1
-               ? busy * exchange + 2 * (busy - 1) * exchange / steps
-               : 0;
+    return busy > 1 ? busy * exchange + 2 * (busy - 1) * exchange / steps : 0;
 }
 
 /* Seconds that a step of these bands takes: the slowest one's, or what it takes

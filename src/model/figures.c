@@ -33,9 +33,9 @@ void hri_model_destroy(hr_context *context)
 double hri_guess(hri_guessed what)
 {
     static const double guesses[HRI_GUESSES] = {
-        [HRI_GUESS_PRODUCT] = 5e10,   [HRI_GUESS_PRODUCT_WITHOUT_ROOM] = 1e10,
-        [HRI_GUESS_FILTER] = 1e10,    [HRI_GUESS_TRANSFORM] = 1e8,
-        [HRI_GUESS_LINK] = 1e10,      [HRI_GUESS_MEMORY] = 2e10,
+        [HRI_GUESS_PRODUCT] = 5e10, [HRI_GUESS_PRODUCT_WITHOUT_ROOM] = 1e10,
+        [HRI_GUESS_FILTER] = 1e10,  [HRI_GUESS_TRANSFORM] = 1e8,
+        [HRI_GUESS_LINK] = 1e10,    [HRI_GUESS_MEMORY] = 2e10,
     };
     return guesses[what];
 }
@@ -151,18 +151,21 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
     const hri_subject of = hri_subject_of(accelerator);
     const hri_kind kind = {.name = q->name, .shape = q->shape};
     hri_probed found;
-    const double known = hri_figure_find(of, kind);
-    if (known > 0.0 || hri_model_is_small(q->operations)) {
+    const bool small = hri_model_is_small(q->operations);
+    double known = hri_figure_find(of, kind);
+    if (known <= 0.0 && small && q->shape != 0) {
+        known = hri_figure_find(of, (hri_kind){.name = q->name});
+    }
+    if (known > 0.0 || small) {
         *figure = known > 0.0 ? known : q->guess;
         return HR_OK;
     }
     hr_status status = hri_probe(q->trial, q->data, &found);
     if (status == HR_OK) {
-        *figure = found.size > 0
-                      ? q->units(q->data, found.size) / found.seconds
-                      : q->guess;
-        (found.settled && q->keep ? hri_figure_keep
-                                  : hri_figure_set)(of, kind, *figure);
+        *figure = found.size > 0 ? q->units(q->data, found.size) / found.seconds
+                                 : q->guess;
+        (found.settled && q->keep ? hri_figure_keep : hri_figure_set)(of, kind,
+                                                                      *figure);
     }
     return status;
 }

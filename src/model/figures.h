@@ -34,7 +34,7 @@ typedef struct hri_kind {
 typedef struct hri_figure {
     uint32_t device;
     hri_kind kind;
-    bool looked; /* the tuning cache was asked */
+    bool looked;         /* the tuning cache was asked */
     double rate;         /* units a second, measured; 0: not known */
     hri_learned seconds; /* for a unit, where runs alone tell */
 } hri_figure;

@@ -439,8 +439,8 @@ static bool is_settled(hri_accelerator *const *devices, uint32_t count,
 static uint32_t find_like(hri_accelerator *const *devices, uint32_t i)
 {
     uint32_t j = 0;
-    while (strcmp(devices[j]->device->info.name, devices[i]->device->info.name))
-    {
+    while (
+        strcmp(devices[j]->device->info.name, devices[i]->device->info.name)) {
         j++;
     }
     return j;
@@ -549,9 +549,8 @@ hr_status hri_model_know_link(hr_context *context, hri_accelerator *a)
 hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
                         bool staged_down)
 {
-    hri_flow f = {.accelerator = a,
-                  .staged_up = staged_up,
-                  .staged_down = staged_down};
+    hri_flow f = {
+        .accelerator = a, .staged_up = staged_up, .staged_down = staged_down};
     const hri_link pinned =
         a->device->info.staged ? hri_links_of(a, HRI_PINNED) : (hri_link){0};
     if (pinned.up <= 0.0) {
@@ -559,10 +558,10 @@ hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
         return f;
     }
     const hri_link staged = hri_links_of(a, HRI_STAGED);
-    f.own = (hri_link){
-        .up = staged_up ? staged.up : pinned.up,
-        .down = staged_down ? staged.down : pinned.down,
-        .both = staged_up || staged_down ? staged.both : pinned.both};
+    f.own = (hri_link){.up = staged_up ? staged.up : pinned.up,
+                       .down = staged_down ? staged.down : pinned.down,
+                       .both = staged_up || staged_down ? staged.both
+                                                        : pinned.both};
     return f;
 }
 

@@ -166,7 +166,7 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *accelerator,
 
 /* What is done in host memory at the same time. */
 typedef struct hri_host_load {
-    double rate;    /* bytes/s of the host's memory; 0: it is no limit */
+    double rate;     /* bytes/s of the host's memory; 0: it is no limit */
     double in_place; /* bytes that the host reads and writes there, */
     double copied;   /* that copies of others read or write, */
     double staged;   /* and those that go through crews */

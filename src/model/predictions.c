@@ -20,9 +20,8 @@ static const char *const engines[HRI_ENGINES] = {
     [HR_ENGINE_SPLIT] = "split",
     [HR_ENGINE_GRID] = "grid",
 };
-static const char *const values[VALUES] = {"runs",     "within-1.1",
-                                           "within-1.3", "within-2",
-                                           "predicted",  "seen"};
+static const char *const values[VALUES] = {
+    "runs", "within-1.1", "within-1.3", "within-2", "predicted", "seen"};
 
 void hri_model_saw(hri_model *model, hr_engine engine, double predicted,
                    double seen)
@@ -99,9 +98,9 @@ void hri_predictions_keep(hr_context *context)
             continue;
         }
         const hri_outcomes o = sum(context, (hr_engine)e, key);
-        const double all[VALUES] = {
-            (double)o.runs,     (double)o.within_1_1, (double)o.within_1_3,
-            (double)o.within_2, o.predicted * 1e9,    o.seen * 1e9};
+        const double all[VALUES] = {(double)o.runs,       (double)o.within_1_1,
+                                    (double)o.within_1_3, (double)o.within_2,
+                                    o.predicted * 1e9,    o.seen * 1e9};
         for (int i = 0; i < VALUES; i++) {
             name_value((hr_engine)e, i, names[count]);
             lines[count] = (hri_tuning_line){names[count], key, all[i]};

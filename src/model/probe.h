@@ -22,7 +22,7 @@ typedef struct hri_trial {
 } hri_trial;
 
 typedef struct hri_probed {
-    int64_t size;   /* the largest that was tried; 0: there is no room for any */
+    int64_t size; /* the largest that was tried; 0: there is no room for any */
     double seconds; /* the shortest try of it, more than 0 */
     bool settled;   /* it was not for want of memory that no larger one was */
 } hri_probed;

@@ -22,7 +22,8 @@ enum {
     PATTERN_BYTES = 64 << 10 /* random numbers, repeated over operands */
 };
 
-/* A product comes close to the most that a device does when it takes so long. */
+/* A product comes close to the most that a device does when it takes so long.
+ */
 static const double long_for_top = 20e-3;
 
 /* A number of size at most 1 made of random bits; returns its bytes. */
@@ -200,10 +201,9 @@ static hr_status find_rate(products *x, int64_t first, int64_t most,
     hr_status status = hri_probe(&trial, x, &found);
     const double n = (double)found.size;
     *settled = found.settled;
-    *rate = found.size > 0
-                ? operations_of(x->kind.type) * n * n *
-                      (double)depth_of(x, found.size) / found.seconds
-                : 0.0;
+    *rate = found.size > 0 ? operations_of(x->kind.type) * n * n *
+                                 (double)depth_of(x, found.size) / found.seconds
+                           : 0.0;
     return status;
 }
 
@@ -250,8 +250,8 @@ static bool tiles_known(const hri_accelerator *a, const product_kind *kind,
 {
     bool all = true;
     for (int i = 0; i < HRI_TILE_RATES && all; i++) {
-        rates[i] = hri_figure_find(
-            hri_subject_of(a), figure_of(kind, (int64_t)hri_tile_edges[i]));
+        rates[i] = hri_figure_find(hri_subject_of(a),
+                                   figure_of(kind, (int64_t)hri_tile_edges[i]));
         all = rates[i] > 0.0;
     }
     return all;
@@ -521,10 +521,10 @@ static hr_status measure_all(hr_context *context, hri_accelerator *a,
     }
     if (status == HR_OK) {
         const hri_link link = hri_link_alone(a);
-        rates->f32 = hri_accelerator_known_rate(a, HR_F32, HR_F32,
-                                                HR_COMPUTE_NATIVE);
-        rates->f64 = hri_accelerator_known_rate(a, HR_F64, HR_F64,
-                                                HR_COMPUTE_NATIVE);
+        rates->f32 =
+            hri_accelerator_known_rate(a, HR_F32, HR_F32, HR_COMPUTE_NATIVE);
+        rates->f64 =
+            hri_accelerator_known_rate(a, HR_F64, HR_F64, HR_COMPUTE_NATIVE);
         rates->up = link.up;
         rates->down = link.down;
     }

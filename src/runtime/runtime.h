@@ -36,7 +36,7 @@ typedef struct hri_relay {
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
-    char path[48];     /* "host", "host#2", "opencl:0:1#0" */
+    char path[48];         /* "host", "host#2", "opencl:0:1#0" */
     uint32_t physical;     /* equal for those on one device */
     uint32_t device_index; /* and for those that one backend opened on it */
     hri_model *model;      /* the context's */
@@ -52,7 +52,7 @@ typedef struct hri_accelerator {
     uint64_t allocations; /* of memory, queues and events, made so far */
     char key[384];        /* names the device in the tuning cache; "": what is
                              known of it is not kept */
-    hri_block *blocks;         /* buffers and pinned areas, in use or cached */
+    hri_block *blocks;    /* buffers and pinned areas, in use or cached */
     /* Others and urgent ones: the first queues_taken of each are in use. */
     hri_queue *queues[2][HRI_MOST_QUEUES];
     uint32_t queues_taken[2];
@@ -74,7 +74,7 @@ struct hr_context {
     bool may_be_empty;
     hr_accelerator_info *machine; /* what hr_machine_describe tells */
     uint32_t machine_count;
-    hri_model *model; /* what is known of the machine */
+    hri_model *model;                  /* what is known of the machine */
     struct hri_area *areas;            /* of hr_allocate_pinned */
     struct hri_text *texts;            /* of hr_kernel_create */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is

@@ -54,8 +54,8 @@ hr_status hri_split_learn(const hri_splitting *s)
         hri_runner *r = &s->runners[i];
         status = know(s->context, r);
         r->memory = row_bytes(s) / r->bandwidth;
-        r->pace = hri_model_kernel(r->accelerator, s->kernel,
-                                   hri_split_points(s));
+        r->pace =
+            hri_model_kernel(r->accelerator, s->kernel, hri_split_points(s));
         known = known == NULL && r->pace > 0 ? r : known;
     }
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {

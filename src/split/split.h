@@ -19,12 +19,12 @@ typedef struct hri_cost {
 /* An accelerator that could be used. */
 typedef struct hri_runner {
     hri_accelerator *accelerator;
-    double pace;   /* seconds for a row of this kernel */
-    double memory; /* and for what a row moves in its memory */
+    double pace;      /* seconds for a row of this kernel */
+    double memory;    /* and for what a row moves in its memory */
     double bandwidth; /* of that, bytes/s */
     hri_overheads overheads;
     hri_flow flows[HRI_LINKS]; /* its own link */
-    hri_cost cost; /* of its band */
+    hri_cost cost;             /* of its band */
     double weight;
     int64_t most; /* tiles of rows, when its memory is full; else -1 */
 } hri_runner;

@@ -38,9 +38,8 @@ static void rates_are_measured(hri_accelerator *accelerator)
     }
     CHECK(hri_accelerator_link(accelerator) == HR_OK);
     const hri_link link = hri_link_alone(accelerator);
-    CHECK(accelerator->in_place ||
-          (link.up > 0.0 && isfinite(link.up) && link.down > 0.0 &&
-           isfinite(link.down)));
+    CHECK(accelerator->in_place || (link.up > 0.0 && isfinite(link.up) &&
+                                    link.down > 0.0 && isfinite(link.down)));
     CHECK(accelerator->memory_used == 0 && accelerator->pinned_used == 0);
     CHECK(accelerator->memory_peak <= accelerator->memory_limit);
 }

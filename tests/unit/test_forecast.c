@@ -4,9 +4,9 @@
  * and the plans that are chosen by it. */
 #include <math.h>
 
-#include "model/cost.h"
 #include "gemm/forecast.h"
 #include "gemm/plan.h"
+#include "model/cost.h"
 #include "support/random.h"
 #include "test.h"
 

@@ -55,7 +55,8 @@ static void check_rate(void)
     CHECK(near(rate(context, 0, HR_F32), 1e12));
     uint64_t gemms = fake.backends[0].devices[0].gemms;
     CHECK(gemms > 0);
-    CHECK(rate(context, 0, HR_F32) == told_of(&context->accelerators[0], "f32"));
+    CHECK(rate(context, 0, HR_F32) ==
+          told_of(&context->accelerators[0], "f32"));
     CHECK(fake.backends[0].devices[0].gemms == gemms);
 
     TEST_CASE("virtual accelerators of one device share it, others do not");

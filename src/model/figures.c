@@ -124,6 +124,11 @@ void hri_figure_keep(hri_subject of, hri_kind kind, double value)
     hri_tuning_keep(name, of.key, value);
 }
 
+void hri_figure_note(hri_subject of, hri_kind kind, bool settled, double value)
+{
+    (settled ? hri_figure_keep : hri_figure_set)(of, kind, value);
+}
+
 void hri_figure_learn(hri_subject of, hri_kind kind, double seconds)
 {
     pthread_mutex_lock(&of.model->lock);

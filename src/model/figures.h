@@ -54,6 +54,9 @@ double hri_figure_find(hri_subject of, hri_kind kind);
 void hri_figure_set(hri_subject of, hri_kind kind, double value);
 void hri_figure_keep(hri_subject of, hri_kind kind, double value);
 
+/* Either: it is kept when it is settled. */
+void hri_figure_note(hri_subject of, hri_kind kind, bool settled, double value);
+
 /* Learn from a run that took `seconds` for a unit (learn.h), and what is known
  * by runs: seconds for a unit, or 0. */
 void hri_figure_learn(hri_subject of, hri_kind kind, double seconds);

@@ -187,19 +187,13 @@ static hr_status run(void *data, double *seconds)
     return status;
 }
 
-static hr_status finish(void *data)
-{
-    (void)data; /* whatever was begun has ended */
-    return HR_OK;
-}
-
 /* What they carry once they are under way: starting is done for the whole copy
  * and for a part of it alike. */
 static hr_status find_rate(probes *x, int first, int last, double *rate)
 {
     const double ways = last - first + 1;
     crossing c = {x, first, last};
-    hri_trial trial = {prepare, run, finish, .growth = 2};
+    hri_trial trial = {.prepare = prepare, .run = run, .growth = 2};
     hri_probed whole, part;
     trial.first = trial.most = (int64_t)x->most;
     hr_status status = hri_probe(&trial, &c, &whole);
@@ -288,92 +282,111 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
     return status;
 }
 
-/* ---- the link of one accelerator, from and to pinned memory */
+/* ---- single copies, by the accelerator's clock */
 
-enum {
-    FIRST_LINK_BYTES = 4 << 20, /* of a copy, until it takes long enough */
-    MOST_LINK_BYTES = 64 << 20,
-    LEAST_LINK_BYTES = 64 << 10 /* below, latency is all that would be seen */
-};
+/* From pinned memory, to it, and within the accelerator's own. */
+enum { WITHIN = WAYS };
 
 typedef struct single {
     hri_stopwatch watch;
     int way;
-    hri_buffer *buffer;
+    hri_buffer *buffers[2];
     void *host;
-    uint64_t bytes;
+    hri_copy copy;
 } single;
 
 static hr_status prepare_single(void *data, int64_t bytes)
 {
     single *s = data;
     hri_accelerator *a = s->watch.accelerator;
-    s->bytes = (uint64_t)bytes;
-    hr_status status = hri_accelerator_allocate(a, s->bytes, &s->buffer);
-    if (status == HR_OK) {
-        status = hri_accelerator_allocate_pinned(a, s->bytes, &s->host);
+    hr_status status =
+        hri_accelerator_allocate(a, (uint64_t)bytes, &s->buffers[0]);
+    if (status == HR_OK && s->way == WITHIN) {
+        status = hri_accelerator_allocate(a, (uint64_t)bytes, &s->buffers[1]);
+    } else if (status == HR_OK) {
+        status = hri_accelerator_allocate_pinned(a, (uint64_t)bytes, &s->host);
     }
-    if (status == HR_OK) {
-        memset(s->host, 1, s->bytes); /* so that its pages exist */
+    if (status != HR_OK) {
+        return status;
     }
-    return status;
+    const hri_place here = hri_at(s->buffers[0], 0);
+    hri_place there = hri_at(s->buffers[1], 0);
+    if (s->way != WITHIN) {
+        memset(s->host, 1, (size_t)bytes); /* so that its pages exist */
+        there = hri_at_host(s->host, 0);
+    }
+    s->copy = (hri_copy){.to = s->way == DOWN ? there : here,
+                         .from = s->way == DOWN ? here : there,
+                         .width = (size_t)bytes,
+                         .height = 1,
+                         .depth = 1};
+    return HR_OK;
 }
 
 static hr_status run_single(void *data, double *seconds)
 {
     const single *s = data;
-    const hri_place buffer = hri_at(s->buffer, 0);
-    const hri_place host = hri_at_host(s->host, 0);
-    const hri_copy copy = {.to = s->way == UP ? buffer : host,
-                           .from = s->way == UP ? host : buffer,
-                           .width = s->bytes,
-                           .height = 1,
-                           .depth = 1};
-    return hri_stopwatch_time(&s->watch, NULL, &copy, seconds);
+    return hri_stopwatch_time(&s->watch, NULL, &s->copy, seconds);
 }
 
 static hr_status finish_single(void *data)
 {
     single *s = data;
+    hri_accelerator *a = s->watch.accelerator;
     hr_status status = s->watch.queue->ops->finish(s->watch.queue);
-    hri_accelerator_release(s->watch.accelerator, s->buffer);
-    hri_accelerator_release_pinned(s->watch.accelerator, s->host);
-    s->buffer = NULL;
-    s->host = NULL;
+    hri_accelerator_release(a, s->buffers[0]);
+    hri_accelerator_release(a, s->buffers[1]);
+    hri_accelerator_release_pinned(a, s->host);
+    s->buffers[0] = s->buffers[1] = s->host = NULL;
+    return status;
+}
+
+/* Copies of up to `most` bytes, from what there is room for of `first` on. */
+static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
+                            int64_t most, hri_probed *found)
+{
+    enum { LEAST = 64 << 10 }; /* below, latency is all that would be seen */
+    const uint64_t room = hri_accelerator_room(a) / (way == WITHIN ? 2 : 1);
+    const uint64_t largest = a->device->info.allocation_bytes;
+    first = room < first ? room : first;
+    first = largest < first ? largest : first;
+    const hri_trial trial = {prepare_single,
+                             run_single,
+                             finish_single,
+                             (int64_t)first,
+                             first >= LEAST ? most : 0,
+                             4,
+                             hri_long_enough};
+    single s = {.way = way};
+    hr_status status = hri_stopwatch_open(a, &s.watch);
+    if (status == HR_OK) {
+        status = hri_probe(&trial, &s, found);
+        hri_stopwatch_close(&s.watch);
+    }
     return status;
 }
 
 hr_status hri_link_measure(hri_accelerator *a)
 {
+    enum { FIRST = 4 << 20, MOST = 64 << 20 };
     static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
-    const uint64_t room = hri_accelerator_room(a);
-    const uint64_t largest = a->device->info.allocation_bytes;
-    uint64_t first = room < largest ? room : largest;
-    first = first < FIRST_LINK_BYTES ? first : FIRST_LINK_BYTES;
-    const hri_trial trial = {prepare_single,
-                             run_single,
-                             finish_single,
-                             (int64_t)first,
-                             first >= LEAST_LINK_BYTES ? MOST_LINK_BYTES : 0,
-                             4,
-                             hri_long_enough};
-    single s = {.way = UP};
-    hr_status status = hri_stopwatch_open(a, &s.watch);
-    if (status != HR_OK) {
-        return status;
-    }
-    for (; s.way < WAYS && status == HR_OK; s.way++) {
+    hr_status status = HR_OK;
+    for (int way = UP; way < WAYS && status == HR_OK; way++) {
         hri_probed found;
-        status = hri_probe(&trial, &s, &found);
+        status = try_copies(a, way, FIRST, MOST, &found);
         if (status == HR_OK) {
-            (found.settled ? hri_figure_keep : hri_figure_set)(
-                hri_subject_of(a), kinds[s.way],
-                found.size > 0 ? (double)found.size / found.seconds
-                               : hri_guess(HRI_GUESS_LINK));
+            hri_figure_note(hri_subject_of(a), kinds[way], found.settled,
+                            found.size > 0 ? (double)found.size / found.seconds
+                                           : hri_guess(HRI_GUESS_LINK));
         }
     }
-    hri_stopwatch_close(&s.watch);
     return status;
+}
+
+hr_status hri_memory_measure(hri_accelerator *a, int64_t bytes,
+                             hri_probed *found)
+{
+    return try_copies(a, WITHIN, (uint64_t)bytes, bytes, found);
 }
 
 hri_link hri_link_alone(const hri_accelerator *a)
@@ -416,8 +429,8 @@ static void note(hri_subject of, int kind, const hri_link *link, bool settled)
 {
     const double rates[3] = {link->up, link->down, link->both};
     for (int i = 0; i < 3; i++) {
-        (settled && link->up > 0.0 ? hri_figure_keep : hri_figure_set)(
-            of, (hri_kind){.name = names[kind][i]}, rates[i]);
+        hri_figure_note(of, (hri_kind){.name = names[kind][i]},
+                        settled && link->up > 0.0, rates[i]);
     }
 }
 

@@ -31,7 +31,12 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
  * also where nothing is staged, and keep it. */
 hr_status hri_link_measure(hri_accelerator *accelerator);
 
-/* What is known of that; 0: nothing, or it is in place. */
+/* Time copies of so many bytes, or as many as there is room for, within its
+ * memory. */
+hr_status hri_memory_measure(hri_accelerator *accelerator, int64_t bytes,
+                             hri_probed *found);
+
+/* What is known of its link; 0: nothing, or it is in place. */
 hri_link hri_link_alone(const hri_accelerator *accelerator);
 
 #endif

@@ -5,21 +5,19 @@
 #include <string.h>
 
 #include "model/figures.h"
+#include "model/links.h"
 #include "model/model.h"
 #include "runtime/memory.h"
 
 enum {
     MOST_BYTES = 32 << 20, /* more than caches hold, on most */
-    LEAST_BYTES = 64 << 10,
-    PIECE_BYTES = 1 << 20 /* of the host's copy, for a thread of the pool */
+    PIECE_BYTES = 1 << 20  /* of the host's copy, for a thread of the pool */
 };
 
-/* ---- copies within memory */
+/* ---- copies within the host's memory */
 
 typedef struct copies {
-    hri_stopwatch watch; /* of a device, */
-    hri_buffer *buffers[2];
-    hri_pool *pool; /* or of the host, by all its threads */
+    hri_pool *pool; /* of the host, all its threads */
     char *host[2];
 } copies;
 
@@ -58,59 +56,6 @@ static hr_status finish_host(void *data)
     return HR_OK;
 }
 
-static hr_status prepare_device(void *data, int64_t bytes)
-{
-    copies *c = data;
-    hri_accelerator *a = c->watch.accelerator;
-    hr_status status =
-        hri_accelerator_allocate(a, (uint64_t)bytes, &c->buffers[0]);
-    return status == HR_OK
-               ? hri_accelerator_allocate(a, (uint64_t)bytes, &c->buffers[1])
-               : status;
-}
-
-static hr_status run_device(void *data, double *seconds)
-{
-    const copies *c = data;
-    const hri_copy copy = {.to = hri_at(c->buffers[0], 0),
-                           .from = hri_at(c->buffers[1], 0),
-                           .width = c->buffers[0]->bytes,
-                           .height = 1,
-                           .depth = 1};
-    return hri_stopwatch_time(&c->watch, NULL, &copy, seconds);
-}
-
-static hr_status finish_device(void *data)
-{
-    const copies *c = data;
-    hr_status status = c->watch.queue->ops->finish(c->watch.queue);
-    hri_accelerator_release(c->watch.accelerator, c->buffers[0]);
-    hri_accelerator_release(c->watch.accelerator, c->buffers[1]);
-    return status;
-}
-
-static hr_status measure_device(hri_accelerator *a, hri_probed *found)
-{
-    const uint64_t room = hri_accelerator_room(a) / 2;
-    const uint64_t largest = a->device->info.allocation_bytes;
-    uint64_t bytes = room < MOST_BYTES ? room : MOST_BYTES;
-    bytes = largest < bytes ? largest : bytes;
-    const hri_trial trial = {prepare_device,
-                             run_device,
-                             finish_device,
-                             (int64_t)bytes,
-                             bytes >= LEAST_BYTES ? (int64_t)bytes : 0,
-                             2,
-                             0.0};
-    copies c = {0};
-    hr_status status = hri_stopwatch_open(a, &c.watch);
-    if (status == HR_OK) {
-        status = hri_probe(&trial, &c, found);
-        hri_stopwatch_close(&c.watch);
-    }
-    return status;
-}
-
 hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
                              double *rate)
 {
@@ -124,16 +69,15 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
     if (*rate > 0.0) {
         return HR_OK;
     }
-    hr_status status = a->device->info.host ? hri_probe(&host, &c, &found)
-                                            : measure_device(a, &found);
+    hr_status status = a->device->info.host
+                           ? hri_probe(&host, &c, &found)
+                           : hri_memory_measure(a, MOST_BYTES, &found);
     if (status != HR_OK) {
         return status;
     }
     *rate = found.size > 0 ? 2.0 * (double)found.size / found.seconds
                            : hri_guess(HRI_GUESS_MEMORY);
-    (found.settled && found.size == MOST_BYTES
-         ? hri_figure_keep
-         : hri_figure_set)(of, kind, *rate);
+    hri_figure_note(of, kind, found.settled && found.size == MOST_BYTES, *rate);
     return HR_OK;
 }
 
@@ -190,12 +134,6 @@ static hr_status run_tiny(void *data, double *seconds)
     return status == HR_OK ? finished : status;
 }
 
-static hr_status finish_tiny(void *data)
-{
-    (void)data; /* each try waits */
-    return HR_OK;
-}
-
 /* In place nothing may be held, so its few bytes are not the accelerator's. */
 static hr_status open_tiny(hri_accelerator *a, tiny *t)
 {
@@ -231,8 +169,12 @@ static const hri_kind launches = {.name = "launches"},
 static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
 {
     const double enough = 2.5e-4;
-    const hri_trial trial = {prepare_tiny, run_tiny, finish_tiny, first,
-                             most,         4,        enough};
+    const hri_trial trial = {.prepare = prepare_tiny,
+                             .run = run_tiny,
+                             .first = first,
+                             .most = most,
+                             .growth = 4,
+                             .enough = enough};
     hri_probed found;
     hr_status status = hri_probe(&trial, t, &found);
     if (status == HR_OK && found.size > 0) {

@@ -102,11 +102,12 @@ hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found)
          status == HR_OK;
          size *= trial->growth) {
         double best = 0.0;
-        status = trial->prepare(data, size);
+        status = trial->prepare != NULL ? trial->prepare(data, size) : HR_OK;
         if (status == HR_OK) {
             status = try_size(trial, data, &best);
         }
-        const hr_status finished = trial->finish(data);
+        const hr_status finished =
+            trial->finish != NULL ? trial->finish(data) : HR_OK;
         status = status == HR_OK ? finished : status;
         if (status == HR_OK) {
             found->size = size;

@@ -8,7 +8,7 @@
 
 /* A job of any size that is tried. */
 typedef struct hri_trial {
-    /* Get ready for tries of so many units. */
+    /* Get ready for tries of so many units. Optional, as is finish. */
     hr_status (*prepare)(void *data, int64_t size);
     /* One try, to its end. *seconds is 0 before, and is what it took if the job
      * has a clock of its own. */

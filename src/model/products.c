@@ -257,12 +257,6 @@ static bool tiles_known(const hri_accelerator *a, const product_kind *kind,
     return all;
 }
 
-static void note(const hri_accelerator *a, hri_kind kind, double rate,
-                 bool settled)
-{
-    (settled ? hri_figure_keep : hri_figure_set)(hri_subject_of(a), kind, rate);
-}
-
 /* Of processors, that this process has used. */
 static double processor_seconds(void)
 {
@@ -302,9 +296,9 @@ static hr_status measure_large(hri_accelerator *a, const product_kind *kind)
                        &settled);
     close_products(&x);
     if (status == HR_OK) {
-        note(a, figure_of(kind, 0),
-             rate > 0.0 ? rate : hri_guess(HRI_GUESS_PRODUCT_WITHOUT_ROOM),
-             settled);
+        hri_figure_note(hri_subject_of(a), figure_of(kind, 0), settled,
+                        rate > 0.0 ? rate
+                                   : hri_guess(HRI_GUESS_PRODUCT_WITHOUT_ROOM));
     }
     return status;
 }
@@ -326,8 +320,9 @@ static hr_status measure_tiles(hri_accelerator *a, const product_kind *kind)
     }
     close_products(&x);
     for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
-        note(a, figure_of(kind, (int64_t)hri_tile_edges[i]),
-             rates[i] > 0.0 ? rates[i] : known(a, kind), settled);
+        hri_figure_note(hri_subject_of(a),
+                        figure_of(kind, (int64_t)hri_tile_edges[i]), settled,
+                        rates[i] > 0.0 ? rates[i] : known(a, kind));
     }
     return status;
 }

@@ -52,8 +52,10 @@ static hr_status know_share(const hri_filter_job *job, hri_share *share)
     if (status == HR_OK && measure && a->in_place) {
         status = hri_bandwidth_know(job->context, a, &share->memory);
     }
-    share->flow = moves ? hri_model_flow(a, staged, staged)
-                        : (hri_flow){.accelerator = a};
+    share->flow = (hri_flow){.accelerator = a};
+    if (moves) {
+        share->flow = hri_model_flow(a, staged, staged);
+    }
     pthread_mutex_unlock(&job->context->lock);
     return status;
 }

@@ -194,7 +194,7 @@ static hr_status find_rate(probes *x, int first, int last, double *rate)
     const double ways = last - first + 1;
     crossing c = {x, first, last};
     hri_trial trial = {.prepare = prepare, .run = run, .growth = 2};
-    hri_probed whole, part;
+    hri_probed whole, part = {0};
     trial.first = trial.most = (int64_t)x->most;
     hr_status status = hri_probe(&trial, &c, &whole);
     if (status == HR_OK) {
@@ -202,7 +202,7 @@ static hr_status find_rate(probes *x, int first, int last, double *rate)
         status = hri_probe(&trial, &c, &part);
     }
     if (status == HR_OK && whole.settled && part.settled) {
-        double bytes = (double)(x->most - x->most / SHARE);
+        double bytes = (double)(whole.size - part.size);
         double seconds = whole.seconds - part.seconds;
         if (seconds < whole.seconds / 2) { /* something came between */
             bytes = (double)x->most;
@@ -391,12 +391,13 @@ hr_status hri_memory_measure(hri_accelerator *a, int64_t bytes,
 
 hri_link hri_link_alone(const hri_accelerator *a)
 {
-    const hri_subject of = hri_subject_of(a);
-    return a->in_place
-               ? (hri_link){0}
-               : (hri_link){
-                     .up = hri_figure_find(of, (hri_kind){.name = "up"}),
-                     .down = hri_figure_find(of, (hri_kind){.name = "down"})};
+    hri_link link = {0};
+    if (!a->in_place) {
+        const hri_subject of = hri_subject_of(a);
+        link.up = hri_figure_find(of, (hri_kind){.name = "up"});
+        link.down = hri_figure_find(of, (hri_kind){.name = "down"});
+    }
+    return link;
 }
 
 hr_status hri_accelerator_link(hri_accelerator *accelerator)
@@ -420,9 +421,11 @@ static hri_link find(hri_subject of, int kind)
     for (int i = 0; i < 3; i++) {
         rates[i] = hri_figure_find(of, (hri_kind){.name = names[kind][i]});
     }
-    return rates[0] > 0.0 && rates[1] > 0.0 && rates[2] > 0.0
-               ? (hri_link){rates[0], rates[1], rates[2]}
-               : (hri_link){0};
+    hri_link link = {rates[0], rates[1], rates[2]};
+    if (rates[0] <= 0.0 || rates[1] <= 0.0 || rates[2] <= 0.0) {
+        link = (hri_link){0};
+    }
+    return link;
 }
 
 static void note(hri_subject of, int kind, const hri_link *link, bool settled)
@@ -452,8 +455,8 @@ static bool is_settled(hri_accelerator *const *devices, uint32_t count,
 static uint32_t find_like(hri_accelerator *const *devices, uint32_t i)
 {
     uint32_t j = 0;
-    while (
-        strcmp(devices[j]->device->info.name, devices[i]->device->info.name)) {
+    while (strcmp(devices[j]->device->info.name,
+                  devices[i]->device->info.name) != 0) {
         j++;
     }
     return j;
@@ -564,8 +567,10 @@ hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
 {
     hri_flow f = {
         .accelerator = a, .staged_up = staged_up, .staged_down = staged_down};
-    const hri_link pinned =
-        a->device->info.staged ? hri_links_of(a, HRI_PINNED) : (hri_link){0};
+    hri_link pinned = {0};
+    if (a->device->info.staged) {
+        pinned = hri_links_of(a, HRI_PINNED);
+    }
     if (pinned.up <= 0.0) {
         f.own = hri_link_alone(a);
         return f;

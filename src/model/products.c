@@ -239,7 +239,7 @@ static hri_kind figure_of(const product_kind *kind, int64_t edge)
     return (hri_kind){.name = name, .shape = edge};
 }
 
-static double known(const hri_accelerator *a, const product_kind *kind)
+static double known_rate(const hri_accelerator *a, const product_kind *kind)
 {
     return hri_figure_find(hri_subject_of(a), figure_of(kind, 0));
 }
@@ -322,7 +322,7 @@ static hr_status measure_tiles(hri_accelerator *a, const product_kind *kind)
     for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
         hri_figure_note(hri_subject_of(a),
                         figure_of(kind, (int64_t)hri_tile_edges[i]), settled,
-                        rates[i] > 0.0 ? rates[i] : known(a, kind));
+                        rates[i] > 0.0 ? rates[i] : known_rate(a, kind));
     }
     return status;
 }
@@ -351,7 +351,7 @@ double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
                                   hr_type c_type, hr_compute compute)
 {
     const product_kind kind = {type, c_type, compute, false};
-    return known(accelerator, &kind);
+    return known_rate(accelerator, &kind);
 }
 
 void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
@@ -359,7 +359,7 @@ void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
                                 double flops, double seconds)
 {
     const product_kind kind = {type, c_type, compute, false};
-    const double rate = known(accelerator, &kind);
+    const double rate = known_rate(accelerator, &kind);
     const double long_run = 0.1; /* seconds of arithmetic that show a rate */
     if (rate > 0.0 && seconds >= long_run) {
         hri_learned one = {.value = 1.0 / rate};
@@ -382,11 +382,11 @@ hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
                         accelerator->path, hr_type_name(type),
                         hr_type_name(c_type));
     }
-    if (known(accelerator, &kind) == 0.0) {
+    if (known_rate(accelerator, &kind) == 0.0) {
         status = measure_large(accelerator, &kind);
     }
     if (status == HR_OK) {
-        *flops_per_second = known(accelerator, &kind);
+        *flops_per_second = known_rate(accelerator, &kind);
     }
     return status;
 }
@@ -492,7 +492,7 @@ static hr_status remeasure(hri_accelerator *a, const product_kind *kind,
     hri_device *device = a->device;
     if (!device->ops->gemm_offered(device, kind->type, kind->c_type,
                                    kind->compute) ||
-        (!wanted && known(a, kind) == 0.0)) {
+        (!wanted && known_rate(a, kind) == 0.0)) {
         return HR_OK;
     }
     double rates[HRI_TILE_RATES];

@@ -253,11 +253,11 @@ hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
                             hr_bound *bound)
 {
     double *pinned = calloc(2 * (size_t)s->count, sizeof *pinned);
-    double *staged = pinned + s->count;
     if (pinned == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory to plan",
                         s->kernel->name);
     }
+    double *staged = pinned + s->count;
     hr_status status = crowd(s, HRI_PINNED, pinned);
     if (status == HR_OK) {
         status = crowd(s, HRI_STAGED, staged);

@@ -11,6 +11,7 @@
 enum {
     REACH = 24, /* of what is measured */
     COLS = 1024,
+    LEAST_EDGE = 128, /* of transforms, of which it is a small part */
     LEAST_ROWS = 256, /* four times as many until it takes long enough */
     MOST_ROWS = 16384 /* of COLS */
 };
@@ -108,7 +109,9 @@ hr_status hri_filter_rate(const hri_filter_job *job,
         {"filter-direct-f32", "filter-separable-f32", "filter-fft-f32"},
         {"filter-direct-f64", "filter-separable-f64", "filter-fft-f64"}};
     /* Large transforms leave caches: each size is measured, on whole blocks. */
-    const int64_t edge = job->method == HR_FILTER_FFT ? hri_fft_edge(job) : 0;
+    const int64_t edge = job->method == HR_FILTER_FFT
+                             ? hri_max(hri_fft_edge(job), LEAST_EDGE)
+                             : 0;
     const int64_t block = hri_max(edge - 2 * REACH, 0);
     const int64_t cols = edge > 0 ? 2 * block : COLS;
     const hri_trial trial = {.prepare = prepare,

@@ -206,7 +206,8 @@ static hr_status allocate(hri_splitting *s)
     const uint32_t count = s->count > 0 ? s->count : 1;
     s->bands = calloc(count, sizeof *s->bands);
     s->runners = calloc(count, sizeof *s->runners);
-    return s->bands != NULL && s->runners != NULL
+    s->flows = calloc(count, sizeof *s->flows);
+    return s->bands != NULL && s->runners != NULL && s->flows != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
                           s->kernel->name, s->count);
@@ -240,5 +241,6 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
     }
     free(s.bands);
     free(s.runners);
+    free(s.flows);
     return status;
 }

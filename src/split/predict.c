@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What bands will take: bytes by what lies where, and time by what was measured
  * of links, memory and the kernel. */
-#include <stdlib.h>
-
 #include "arrays/array.h"
 #include "model/model.h"
 #include "split/split.h"
@@ -156,29 +154,23 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
 
 /* How much slower links of this kind are when all accelerators with rows use
  * theirs; 1 where that was not measured. */
-static hr_status crowd(const hri_splitting *s, int kind, double *factors)
+static void crowd(const hri_splitting *s, int kind)
 {
-    hri_flow *flows = calloc(s->count, sizeof *flows);
     uint32_t count = 0;
-    if (flows == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory to plan",
-                        s->kernel->name);
-    }
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->bands[i].count > 0) {
-            flows[count++] = s->runners[i].flows[kind];
+            s->flows[count++] = s->runners[i].flows[kind];
         }
     }
-    hri_model_flows(s->context, flows, count);
+    hri_model_flows(s->context, s->flows, count);
     for (uint32_t i = 0, k = 0; i < s->count; i++) {
-        factors[i] = 1;
+        double *slower = &s->runners[i].slower[kind];
+        *slower = 1;
         if (s->bands[i].count > 0) {
-            const hri_flow *f = &flows[k++];
-            factors[i] = f->beside.up > 0 ? f->alone.up / f->beside.up : 1;
+            const hri_flow *f = &s->flows[k++];
+            *slower = f->beside.up > 0 ? f->alone.up / f->beside.up : 1;
         }
     }
-    free(flows);
-    return HR_OK;
 }
 
 static hr_bound bound_of(const hri_runner *slowest, double run, double moving)
@@ -215,10 +207,12 @@ static double host_memory(const hri_splitting *s)
     return hri_host_memory_seconds(&load);
 }
 
-static hr_status foresee(const hri_splitting *s, const double *pinned,
-                         const double *staged, double *seconds, hr_bound *bound)
+hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
+                            hr_bound *bound)
 {
     double begin = 0;
+    crowd(s, HRI_PINNED);
+    crowd(s, HRI_STAGED);
     *seconds = 0;
     *bound = HR_BOUND_COMPUTE;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -232,8 +226,9 @@ static hr_status foresee(const hri_splitting *s, const double *pinned,
             continue;
         }
         const double sharers = hri_split_sharers(s, i);
-        const double moving = sharers * (c->link[HRI_PINNED] * pinned[i] +
-                                         c->link[HRI_STAGED] * staged[i]);
+        const double moving =
+            sharers * (c->link[HRI_PINNED] * r->slower[HRI_PINNED] +
+                       c->link[HRI_STAGED] * r->slower[HRI_STAGED]);
         const double run = sharers * c->run;
         begin += r->overheads.wait;
         if (begin + moving + run > *seconds) {
@@ -247,24 +242,4 @@ static hr_status foresee(const hri_splitting *s, const double *pinned,
         *bound = HR_BOUND_HOST_MEMORY;
     }
     return HR_OK;
-}
-
-hr_status hri_split_foresee(const hri_splitting *s, double *seconds,
-                            hr_bound *bound)
-{
-    double *pinned = calloc(2 * (size_t)s->count, sizeof *pinned);
-    if (pinned == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory to plan",
-                        s->kernel->name);
-    }
-    double *staged = pinned + s->count;
-    hr_status status = crowd(s, HRI_PINNED, pinned);
-    if (status == HR_OK) {
-        status = crowd(s, HRI_STAGED, staged);
-    }
-    if (status == HR_OK) {
-        status = foresee(s, pinned, staged, seconds, bound);
-    }
-    free(pinned);
-    return status;
 }

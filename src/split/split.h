@@ -23,7 +23,8 @@ typedef struct hri_runner {
     double memory;    /* and for what a row moves in its memory */
     double bandwidth; /* of that, bytes/s */
     hri_overheads overheads;
-    hri_flow flows[HRI_LINKS]; /* its own link */
+    hri_flow flows[HRI_LINKS]; /* its own link, */
+    double slower[HRI_LINKS];  /* and how much slower it is beside others */
     hri_cost cost;             /* of its band */
     double weight;
     int64_t most; /* tiles of rows, when its memory is full; else -1 */
@@ -40,6 +41,7 @@ typedef struct hri_splitting {
     uint32_t count;      /* accelerators that could be used */
     hr_band *bands;      /* of each of them, in their order */
     hri_runner *runners; /* likewise */
+    hri_flow *flows;     /* room for one of each */
 } hri_splitting;
 
 /* What a band of `size` rows reads. A band without rows reads none. */

@@ -2,7 +2,7 @@
 /* What the runtime makes of each device: contexts, rates, memory. */
 #include <math.h>
 
-#include "model/model.h"
+#include "model/links.h"
 #include "runtime/memory.h"
 #include "support/conformance.h"
 
@@ -37,9 +37,9 @@ static void rates_are_measured(hri_accelerator *accelerator)
         CHECK(!offered || (rate > 0.0 && isfinite(rate)));
     }
     CHECK(hri_accelerator_link(accelerator) == HR_OK);
-    CHECK(accelerator->in_place ||
-          (accelerator->up > 0.0 && isfinite(accelerator->up) &&
-           accelerator->down > 0.0 && isfinite(accelerator->down)));
+    const hri_link link = hri_link_alone(accelerator);
+    CHECK(accelerator->in_place || (link.up > 0.0 && isfinite(link.up) &&
+                                    link.down > 0.0 && isfinite(link.down)));
     CHECK(accelerator->memory_used == 0 && accelerator->pinned_used == 0);
     CHECK(accelerator->memory_peak <= accelerator->memory_limit);
 }
@@ -67,7 +67,8 @@ static void contexts_open(const hri_device *device)
     }
     hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
     CHECK(hr_accelerator_measure(context, 1, &rates) == HR_OK);
-    CHECK(context->accelerators[0].rates[HR_F32] == rates.f32);
+    CHECK(hri_accelerator_known_rate(&context->accelerators[0], HR_F32, HR_F32,
+                                     HR_COMPUTE_NATIVE) == rates.f32);
     hr_context_destroy(context);
 }
 

@@ -74,7 +74,11 @@ static void contexts_open(const hri_device *device)
 
 static void accelerators_work(hri_device *device)
 {
+    hr_context models[2] = {0}; /* of nothing but what is known */
+    CHECK(hri_model_create(&models[0]) == HR_OK);
+    CHECK(hri_model_create(&models[1]) == HR_OK);
     hri_accelerator accelerator = {.device = device,
+                                   .model = models[0].model,
                                    .memory_limit = limit_of(device)};
     snprintf(accelerator.path, sizeof accelerator.path, "%s",
              device->info.path);
@@ -83,10 +87,13 @@ static void accelerators_work(hri_device *device)
     hri_accelerator_drop(&accelerator);
     if (device->info.host) {
         TEST_CASE("rates in place");
-        hri_accelerator in_place = {.device = device, .in_place = true};
+        hri_accelerator in_place = {
+            .device = device, .model = models[1].model, .in_place = true};
         rates_are_measured(&in_place);
         hri_accelerator_drop(&in_place);
     }
+    hri_model_destroy(&models[0]);
+    hri_model_destroy(&models[1]);
     TEST_CASE("contexts, plain and virtual");
     contexts_open(device);
 }

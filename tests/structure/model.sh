@@ -19,16 +19,13 @@ BEGIN {
     # Events read for reports and public calls, and for what the rule of
     # learning gets (src/model/learn.h):
     may["src/gemm/work.c", "clock"] = 1
-    may["src/grid/balance.c", "clock"] = 1
+    may["src/grid/timing.c", "clock"] = 1
     may["src/arrays/event.c", "clock"] = 1
-    may["src/runtime/point.c", "clock"] = 1
+    may["src/runtime/fence.c", "clock"] = 1
+    may["src/runtime/fence.h", "clock"] = 1
     # How the search for cuts walks: nothing of the machine.
     may["src/gemm/blocking.c", "threshold"] = 1
-    may["src/gemm/partition.c", "probe"] = 1
-    # Sets and moves that do not ask src/distribute yet.
-    may["src/filter/cost.c", "threshold"] = 1
-    may["src/grid/balance.c", "threshold"] = 1
-    may["src/split/choose.c", "threshold"] = 1
+    may["src/distribute/partition.c", "probe"] = 1
     # How exact a window is taken apart: no seconds.
     may["src/filter/filter.c", "cost"] = 1
     may["src/filter/rate.c", "cost"] = 1
@@ -52,7 +49,7 @@ line ~ /hri_figure_|hri_subject_of|model\/figures\.h/ {
 line ~ /hri_probe\(|hri_stopwatch_|(LEAST|MOST)_TRIES|[^A-Z_]TRIES[^A-Z_]/ {
     complain("probe", "measures: hand a trial to hri_model_ask")
 }
-line ~ /(->|\.)elapsed\(/ {
+line ~ /(->|\.|_)elapsed\(/ {
     complain("clock", "times work by events")
 }
 engine && line ~ /[a-z_]*(blend|smooth|moving_average)[a-z_]*/ {

@@ -7,8 +7,7 @@
 
 enum { PIECE = 1 << 17 /* elements that a thread fills at a time */ };
 
-/* SplitMix64: output number n of the stream of this key. [Steele2014] */
-static uint64_t draw(uint64_t key, uint64_t n)
+uint64_t cli_random_draw(uint64_t key, uint64_t n)
 {
     uint64_t z = key + (n + 1) * 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -19,7 +18,8 @@ static uint64_t draw(uint64_t key, uint64_t n)
 /* The upper bits of a draw as an integer in [-2^(bits-1), 2^(bits-1)). */
 static int64_t draw_integer(uint64_t key, uint64_t n, int bits)
 {
-    return (int64_t)(draw(key, n) >> (64 - bits)) - ((int64_t)1 << (bits - 1));
+    return (int64_t)(cli_random_draw(key, n) >> (64 - bits)) -
+           ((int64_t)1 << (bits - 1));
 }
 
 static float draw_f32(uint64_t key, uint64_t n)
@@ -120,7 +120,7 @@ static void fill_piece(void *data, int64_t index)
 bool cli_random_fill(hr_matrix m, uint64_t seed, cli_progress *progress)
 {
     /* Mixed first, so that near seeds do not give shifted streams. */
-    fill f = {m, draw(seed, 0)};
+    fill f = {m, cli_random_draw(seed, 0)};
     int64_t elements = m.rows * m.cols;
     int64_t pieces = elements / PIECE + (elements % PIECE != 0);
     return cli_loop(pieces, fill_piece, &f, progress,

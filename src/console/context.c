@@ -7,8 +7,8 @@
 
 int cli_failed_call(void)
 {
-    return cli_cancelled() ? cli_fail_cancelled()
-                           : cli_fail("%s", hr_last_error());
+    return cli_check_cancelled() != CLI_OK ? CLI_FAILED
+                                           : cli_fail("%s", hr_last_error());
 }
 
 int cli_called(hr_status status)

@@ -28,10 +28,8 @@ static void work(loop *l, cli_progress *progress)
             return;
         }
         l->function(l->data, index);
-        if (progress != NULL) {
-            cli_progress_update(progress, (double)(index + 1) * l->unit,
-                                (double)l->count * l->unit);
-        }
+        cli_progress_update(progress, (double)(index + 1) * l->unit,
+                            (double)l->count * l->unit);
     }
 }
 
@@ -106,9 +104,12 @@ static void draw(const cli_progress *progress, double share, double done,
 
 void cli_progress_update(cli_progress *progress, double done, double total)
 {
+    if (progress == NULL || !progress->shown) {
+        return;
+    }
     double now = cli_clock();
-    if (!progress->shown || now - progress->last < 0.1 ||
-        now <= progress->start || !(total > 0.0)) {
+    if (now - progress->last < 0.1 || now <= progress->start ||
+        !(total > 0.0)) {
         return;
     }
     progress->last = now;
@@ -120,8 +121,7 @@ void cli_progress_update(cli_progress *progress, double done, double total)
 
 void cli_progress_end(cli_progress *progress)
 {
-    if (progress->shown && progress->last > 0.0) {
+    if (progress != NULL && progress->shown && progress->last > 0.0) {
         fputs("\r\033[K", stderr);
     }
-    progress->shown = false;
 }

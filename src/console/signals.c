@@ -202,8 +202,11 @@ bool cli_cancelled(void)
     return atomic_load(&cancelled);
 }
 
-int cli_fail_cancelled(void)
+int cli_check_cancelled(void)
 {
+    if (!cli_cancelled()) {
+        return CLI_OK;
+    }
     say_cancelled();
     return CLI_FAILED;
 }

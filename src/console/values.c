@@ -133,6 +133,11 @@ static bool take_factor(const char *text, void *field)
     return true;
 }
 
+static bool take_finite(const char *text, void *field)
+{
+    return take_factor(text, field) && ((cli_scalar *)field)->value.im == 0.0;
+}
+
 bool cli_take_bytes(const char *text, void *field)
 {
     return hri_parse_bytes(text, field);
@@ -172,6 +177,7 @@ const cli_kind cli_seed = {.take = take_seed,
                            .wants = "a whole number below 2^64"};
 const cli_kind cli_factor = {
     .take = take_factor, .wants = "a finite number such as 1.5, 2i or 1.5+2i"};
+const cli_kind cli_finite = {.take = take_finite, .wants = "a finite number"};
 const cli_kind cli_shape2 = {
     .take = take_shape2,
     .wants = "a shape such as 4096x8192: whole numbers with a product "

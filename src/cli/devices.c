@@ -291,8 +291,8 @@ static int run(int argc, char **argv)
     int status = cli_parse(&cli_devices, argc, argv, &o, NULL);
     hr_context *context = NULL;
     if (status == CLI_OK) {
-        status = cli_context_to_look(&cli_devices, o.accelerators,
-                                     o.memory_limit, &context);
+        status = cli_context(&cli_devices, o.accelerators, o.memory_limit, true,
+                             &context);
     }
     if (status == CLI_OK) {
         status = show(context, &o);

@@ -368,7 +368,7 @@ static int run(int argc, char **argv)
             .edges = o->edges,
             .constant = o->constant.value.re};
         status = cli_context(&cli_filter, o->accelerators, o->memory_limit,
-                             &w.context);
+                             false, &w.context);
     }
     status = status == CLI_OK ? run_work(&w) : status;
     if (status == CLI_OK && !o->quiet) {

@@ -107,8 +107,8 @@ static int run(int argc, char **argv)
     }
     hr_context *context = NULL;
     if (status == CLI_OK) {
-        status =
-            cli_context(&cli_matmul, o.accelerators, o.memory_limit, &context);
+        status = cli_context(&cli_matmul, o.accelerators, o.memory_limit, false,
+                             &context);
     }
     if (status == CLI_OK) {
         cli_outcome outcome;

@@ -77,6 +77,10 @@ void cli_json_end(cli_json *json, char bracket)
 
 void cli_json_text(cli_json *json, const char *key, const char *text)
 {
+    if (text == NULL) {
+        cli_json_null(json, key);
+        return;
+    }
     write_key(json, key);
     write_string(json->out, text);
 }
@@ -111,11 +115,7 @@ void cli_json_null(cli_json *json, const char *key)
 
 void cli_json_maybe(cli_json *json, const char *key, bool there, double number)
 {
-    if (there) {
-        cli_json_number(json, key, number);
-    } else {
-        cli_json_null(json, key);
-    }
+    cli_json_number(json, key, there ? number : NAN);
 }
 
 void cli_json_line(cli_json *json)

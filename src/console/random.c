@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/size.h"
 #include "loop.h"
 
 enum { PIECE = 1 << 17 /* elements that a thread fills at a time */ };
@@ -104,9 +105,8 @@ static void fill_piece(void *data, int64_t index)
     int64_t length = by_rows ? f->m.cols : f->m.rows; /* of a line in memory */
     int64_t next = by_rows ? 1 : f->m.cols;           /* along a line */
     int64_t next_line = by_rows ? f->m.cols : 1;
-    int64_t end = f->m.rows * f->m.cols;
     int64_t at = index * PIECE;
-    end = end - at > PIECE ? at + PIECE : end;
+    int64_t end = hri_min(f->m.rows * f->m.cols, at + PIECE);
     int64_t line = at / length, along = at % length;
     for (; at < end; at++) {
         put(&f->m, f->key, at, (uint64_t)(line * next_line + along * next));
@@ -121,8 +121,6 @@ bool cli_random_fill(hr_matrix m, uint64_t seed, cli_progress *progress)
 {
     /* Mixed first, so that near seeds do not give shifted streams. */
     fill f = {m, cli_random_draw(seed, 0)};
-    int64_t elements = m.rows * m.cols;
-    int64_t pieces = elements / PIECE + (elements % PIECE != 0);
-    return cli_loop(pieces, fill_piece, &f, progress,
-                    (double)PIECE * (double)hr_type_size(m.type));
+    return cli_loop(hri_ceil_div(m.rows * m.cols, PIECE), fill_piece, &f,
+                    progress, (double)PIECE * (double)hr_type_size(m.type));
 }

@@ -196,8 +196,8 @@ static int plan(work *w, const hr_filter_options *wish)
 static int filter_into(work *w, const hr_filter_options *wish)
 {
     cli_filtered *f = &w->filtered;
-    int status = cli_output_create(&w->files.out, w->o.output, f->in.type,
-                                   f->in.rows, f->in.cols, HR_ROW_MAJOR);
+    int status =
+        cli_output_create(&w->files.out, w->o.output, f->in, HR_ROW_MAJOR);
     f->out = w->files.out.matrix;
     if (status == CLI_OK && f->edges == HR_EDGES_LEFT) {
         status = cli_copy(f->in, f->out, NULL);

@@ -67,13 +67,13 @@ static int watch(cli_npy *output)
     return CLI_OK;
 }
 
-int cli_output_create(cli_npy *output, const char *path, hr_type type,
-                      int64_t rows, int64_t cols, hr_order order)
+int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
+                      hr_order order)
 {
     output->path = path;
     cli_signals_phase(CLI_HELD);
-    bool made = hr_npy_create(path, type, rows, cols, order, &output->file,
-                              &output->matrix) == HR_OK;
+    bool made = hr_npy_create(path, like.type, like.rows, like.cols, order,
+                              &output->file, &output->matrix) == HR_OK;
     int status = made ? watch(output) : cli_failed_call();
     cli_signals_phase(CLI_POLLED);
     return status == CLI_OK ? cli_check_cancelled() : status;
@@ -110,8 +110,7 @@ int cli_output_random(const char *path, hr_matrix like, hr_order order,
                       uint64_t seed, cli_progress *progress)
 {
     cli_files files = {.out = {.path = path}};
-    int status = cli_output_create(&files.out, path, like.type, like.rows,
-                                   like.cols, order);
+    int status = cli_output_create(&files.out, path, like, order);
     if (status == CLI_OK) {
         cli_random_fill(files.out.matrix, seed, progress);
         cli_progress_end(progress);

@@ -30,10 +30,10 @@ int cli_input_open(cli_npy *input, const char *path);
 int cli_output_check(const cli_command *command, const char *path,
                      const char *const *inputs, int input_count);
 
-/* Make the file under its temporary name, and see to it that a signal or a full
- * disk removes it. Returns an exit status. */
-int cli_output_create(cli_npy *output, const char *path, hr_type type,
-                      int64_t rows, int64_t cols, hr_order order);
+/* Make a file of that type and shape under its temporary name, and see to it
+ * that a signal or a full disk removes it. Returns an exit status. */
+int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
+                      hr_order order);
 
 /* Give the output its name, if nobody has changed the inputs in the meantime:
  * it stands for the files as they are named. Returns an exit status. */

@@ -16,6 +16,7 @@ typedef struct work {
     const cli_product *product;
     cli_files files;
     hr_matrix a, b; /* as they are multiplied */
+    hr_matrix c;    /* type and shape, then the output itself */
     hr_gemm_options options;
     cli_progress progress;
 } work;
@@ -44,27 +45,27 @@ static int plan(work *w, cli_outcome *outcome)
 {
     const cli_product *p = w->product;
     hr_type usual = w->a.type == HR_I8 ? HR_I32 : w->a.type;
-    hr_matrix c = hr_matrix_row_major(NULL, p->type != 0 ? p->type : usual,
-                                      w->a.rows, w->b.cols, 0);
-    outcome->m = c.rows;
-    outcome->n = c.cols;
+    w->c = hr_matrix_row_major(NULL, p->type != 0 ? p->type : usual, w->a.rows,
+                               w->b.cols, 0);
+    outcome->m = w->c.rows;
+    outcome->n = w->c.cols;
     outcome->k = w->a.cols;
     outcome->type = w->a.type;
-    outcome->c_type = c.type;
-    return cli_called(hr_gemm_plan(w->context, p->alpha, w->a, w->b, p->beta, c,
-                                   &w->options, &outcome->report));
+    outcome->c_type = w->c.type;
+    return cli_called(hr_gemm_plan(w->context, p->alpha, w->a, w->b, p->beta,
+                                   w->c, &w->options, &outcome->report));
 }
 
-static int check_c0(const work *w, const cli_outcome *outcome)
+static int check_c0(const work *w)
 {
     const cli_npy *c0 = &w->files.in[C0];
-    const hr_matrix *m = &c0->matrix;
-    if (c0->file != NULL && (m->rows != outcome->m || m->cols != outcome->n ||
-                             m->type != outcome->c_type)) {
+    const hr_matrix *m = &c0->matrix, *c = &w->c;
+    if (c0->file != NULL &&
+        (m->rows != c->rows || m->cols != c->cols || m->type != c->type)) {
         return cli_fail("%s is %" PRId64 "x%" PRId64 " of %s, but the product "
                         "is %" PRId64 "x%" PRId64 " of %s",
                         c0->path, m->rows, m->cols, hr_type_name(m->type),
-                        outcome->m, outcome->n, hr_type_name(outcome->c_type));
+                        c->rows, c->cols, hr_type_name(c->type));
     }
     return CLI_OK;
 }
@@ -77,7 +78,7 @@ static int fill_output(work *w)
         return CLI_OK;
     }
     cli_progress_start(&w->progress, p->quiet, "copying C0", cli_link_text);
-    return cli_copy(w->files.in[C0].matrix, w->files.out.matrix, &w->progress);
+    return cli_copy(w->files.in[C0].matrix, w->c, &w->progress);
 }
 
 static bool on_progress(void *data, double done, double total)
@@ -93,8 +94,8 @@ static int multiply(work *w, cli_outcome *outcome)
     w->options.progress = on_progress;
     w->options.progress_data = &w->progress;
     w->options.report = &outcome->report;
-    hr_status status = hr_gemm(w->context, p->alpha, w->a, w->b, p->beta,
-                               w->files.out.matrix, &w->options);
+    hr_status status =
+        hr_gemm(w->context, p->alpha, w->a, w->b, p->beta, w->c, &w->options);
     cli_progress_end(&w->progress);
     return cli_called(status);
 }
@@ -102,8 +103,7 @@ static int multiply(work *w, cli_outcome *outcome)
 static int verify(work *w, cli_outcome *outcome)
 {
     const cli_product *p = w->product;
-    hr_matrix c = w->files.out.matrix;
-    hr_matrix c0 = p->add != NULL ? w->files.in[C0].matrix : c;
+    hr_matrix c0 = p->add != NULL ? w->files.in[C0].matrix : w->c;
     if (!p->verify) {
         return CLI_OK;
     }
@@ -113,14 +113,14 @@ static int verify(work *w, cli_outcome *outcome)
     }
     outcome->check = (hr_verify_report)HR_VERIFY_REPORT_INIT;
     return cli_called(hr_gemm_verify(w->context, p->alpha, w->a, w->b, p->beta,
-                                     c0, c, &outcome->check));
+                                     c0, w->c, &outcome->check));
 }
 
 static int run(work *w, cli_outcome *outcome)
 {
-    int status =
-        cli_output_create(&w->files.out, w->product->output, outcome->c_type,
-                          outcome->m, outcome->n, HR_ROW_MAJOR);
+    int status = cli_output_create(&w->files.out, w->product->output, w->c,
+                                   HR_ROW_MAJOR);
+    w->c = w->files.out.matrix;
     status = status == CLI_OK ? fill_output(w) : status;
     status = status == CLI_OK ? multiply(w, outcome) : status;
     status = status == CLI_OK ? verify(w, outcome) : status;
@@ -144,7 +144,7 @@ int cli_multiply(hr_context *context, const cli_product *product,
     w.options.compute = product->compute;
     int status = open_inputs(&w);
     status = status == CLI_OK ? plan(&w, outcome) : status;
-    status = status == CLI_OK ? check_c0(&w, outcome) : status;
+    status = status == CLI_OK ? check_c0(&w) : status;
     if (status == CLI_OK && !product->dry_run) {
         status = run(&w, outcome);
     }

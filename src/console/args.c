@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "args.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int cli_fail(const char *format, ...)
@@ -83,8 +85,20 @@ static bool take_list(const cli_kind *kind, const char *text, void *field)
     }
 }
 
-static bool take_value(const cli_kind *kind, const char *text, void *field)
+static bool take_whole(const cli_kind *kind, const char *text, int64_t *number)
 {
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 &&
+           *number >= kind->least && *number <= kind->most;
+}
+
+bool cli_take(const cli_kind *kind, const char *text, void *field)
+{
+    if (kind->most > 0) {
+        return take_whole(kind, text, field);
+    }
     if (kind->names != NULL) {
         const int found = cli_find_name(text, kind->names);
         *(int *)field = found + kind->first;
@@ -120,7 +134,7 @@ static int take_option(const cli_command *command, int argc, char **argv,
     } else {
         return cli_wrong(command, "%s needs a value, %s", o->name, o->value);
     }
-    if (!take_value(o->kind, text, field)) {
+    if (!cli_take(o->kind, text, field)) {
         return cli_wrong(command, "%s: '%s' is not %s", o->name, text,
                          o->kind->wants);
     }

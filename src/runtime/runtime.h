@@ -24,7 +24,7 @@ enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
 enum { HRI_MOST_QUEUES = 8 }; /* of a kind, that engines may take */
 
-/* What the deferred queues (deferred.h) of an accelerator share. */
+/* What the streams of an accelerator share for deferred commands. */
 typedef struct hri_deferral {
     pthread_mutex_t lock; /* guards their lists */
     pthread_cond_t changed;

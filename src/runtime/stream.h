@@ -4,14 +4,15 @@
  *
  * Drivers hold up the caller that enqueues a copy of ordinary memory, and make
  * it slowly. So where the device says that such copies are slow (info.staged),
- * a stream has a deferred queue: such a copy, and all behind it, become
- * commands that a thread hands on in order. No stream waits for the context's
+ * a stream defers: such a copy, and all behind it, become commands that a
+ * thread hands on in order. No stream waits for the context's
  * lock. Elsewhere each call goes straight to the accelerator's queue. */
 #ifndef HRI_RUNTIME_STREAM_H
 #define HRI_RUNTIME_STREAM_H
 
-#include "runtime/deferred.h"
 #include "runtime/fence.h"
+
+typedef struct hri_node hri_node; /* deferred.c: a deferred command */
 
 /* As long as there are deferred commands, queue and error belong to the thread
  * that hands them on, else to the caller. */
@@ -24,7 +25,12 @@ struct hri_stream {
     hri_error error;    /* of deferred commands and of fences waited for, that
                            the driver knows nothing of; what comes next is left
                            out, since it would work on what never came */
-    hri_deferred *deferred; /* NULL: nothing is ever deferred */
+    bool defers;        /* false: nothing is ever deferred */
+    /* deferred.c's; changed with the lock of the accelerator's deferral */
+    _Atomic(hri_node *) deferred; /* the first; NULL: all was handed on */
+    hri_node *last_deferred;
+    hri_thread *thread; /* that hands them on; NULL: nothing was deferred yet */
+    bool closed;        /* no more is deferred */
 };
 
 /* Any thread. */
@@ -66,5 +72,43 @@ hr_status hri_stream_run_graph(hri_stream *stream, hri_graph *graph);
 hr_status hri_accelerator_copy_queue(hri_accelerator *accelerator,
                                      hri_stream **stream);
 void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator);
+
+/* ---- deferred commands */
+
+typedef enum hri_command_kind {
+    HRI_COMMAND_COPY,
+    HRI_COMMAND_STAGED_COPY, /* by threads, through pinned memory (stage.h) */
+    HRI_COMMAND_LAUNCH,
+    HRI_COMMAND_RECORD, /* from here on: also behind an error */
+    HRI_COMMAND_WAIT
+} hri_command_kind;
+
+/* What a stream is given; of the rest a kind has its own alone. */
+typedef struct hri_command {
+    hri_command_kind kind;
+    const hri_copy *copy;
+    const hri_launch *launch;
+    hri_fence *fence;
+} hri_command;
+
+/* Whether everything has been handed on. */
+static inline bool hri_deferred_is_empty(const hri_stream *stream)
+{
+    return atomic_load(&stream->deferred) == NULL;
+}
+
+/* Block the calling thread until then. */
+void hri_deferred_drain(hri_stream *stream);
+/* Defer a command of a stream that defers. */
+hr_status hri_deferred_add(hri_stream *stream, const hri_command *command);
+/* Hand everything on, and end the thread. */
+void hri_deferred_close(hri_stream *stream);
+
+/* stream.c: hand a command on, now. Errors of deferred commands are kept as the
+ * stream's. */
+hr_status hri_command_run(hri_stream *stream, const hri_command *command);
+
+void hri_deferral_init(hri_deferral *deferral);
+void hri_deferral_finish(hri_deferral *deferral);
 
 #endif

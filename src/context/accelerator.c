@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "model/model.h"
-#include "runtime/memory.h"
 #include "runtime/module.h"
 #include "runtime/stage.h"
 #include "runtime/stream.h"

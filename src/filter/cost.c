@@ -12,7 +12,6 @@
 #include "filter/piece.h"
 #include "filter/rate.h"
 #include "model/links.h"
-#include "runtime/memory.h"
 
 /* Enqueueing, waking up, and waiting for a piece. */
 static const double piece_seconds = 1e-4;

@@ -14,7 +14,6 @@
 #include "gemm/run.h"
 #include "model/links.h"
 #include "runtime/indices.h"
-#include "runtime/memory.h"
 
 /* A call: its arguments checked, its accelerators chosen, its plan made. */
 typedef struct call {

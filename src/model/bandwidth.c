@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "model/probe.h"
 #include "model/tuning.h"
-#include "runtime/memory.h"
 
 enum {
     MOST_BYTES = 32 << 20, /* more than caches hold, on most */

@@ -5,7 +5,6 @@
 #include "model/links.h"
 #include "model/probe.h"
 #include "model/tuning.h"
-#include "runtime/memory.h"
 
 enum {
     FIRST_BYTES = 4 << 20, /* of a copy, until it takes long enough */

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "model/tuning.h"
-#include "runtime/memory.h"
 #include "runtime/stage.h"
 
 enum {

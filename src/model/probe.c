@@ -2,7 +2,6 @@
 #include "model/probe.h"
 
 #include "base/clock.h"
-#include "runtime/memory.h"
 
 void hri_probe_close(hri_probe *b)
 {

@@ -11,7 +11,6 @@
 #include "model/links.h"
 #include "model/probe.h"
 #include "model/tuning.h"
-#include "runtime/memory.h"
 
 enum {
     LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "runtime/memory.h"
 #include "runtime/stream.h"
 
 /* The stream's pending fence; NULL: there is no memory for one. */

@@ -3,7 +3,7 @@
  * than many a copy. */
 #include <stdlib.h>
 
-#include "runtime/memory.h"
+#include "runtime/runtime.h"
 
 /* ---- queues */
 

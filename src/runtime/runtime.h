@@ -151,6 +151,10 @@ hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
                                    hri_buffer **buffer);
 /* Bytes of buffers that are in use: between engines' calls, those of arrays. */
 uint64_t hri_accelerator_held(const hri_accelerator *accelerator);
+/* How many bytes of buffers could be allocated now, in buffers of any size:
+ * the limit less what is in use and what gemm takes. Cached blocks do not
+ * count, they give way. */
+uint64_t hri_accelerator_room(const hri_accelerator *accelerator);
 /* Back to the cache; NULL is accepted. */
 void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer);
 
@@ -158,6 +162,11 @@ void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer);
 hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
+
+/* Free every cached block, pinned ones too; or every block, in use or not:
+ * before the device is closed. */
+void hri_accelerator_trim(hri_accelerator *accelerator);
+void hri_accelerator_drop(hri_accelerator *accelerator);
 
 /* For an engine: a queue, urgent or not, and an event that nobody waits for.
  * They are those of earlier calls, else new ones. An earlier record of the
@@ -174,5 +183,14 @@ void hri_accelerator_recycle_event(hri_accelerator *accelerator,
  * or, after an error, to be destroyed. */
 void hri_accelerator_recall(hri_accelerator *accelerator);
 void hri_accelerator_forget(hri_accelerator *accelerator);
+
+/* For fences: an event of the pool, or a new one; and back, when all that waits
+ * for it has been enqueued. Any thread. */
+hr_status hri_events_take(hri_accelerator *accelerator, hri_event **event);
+void hri_events_give(hri_accelerator *accelerator, hri_event *event);
+
+/* The pools of queues and events. They are closed when no fence is left. */
+void hri_pools_init(hri_accelerator *accelerator);
+void hri_pools_close(hri_accelerator *accelerator);
 
 #endif

@@ -2,7 +2,7 @@
 /* Memory of accelerators: the limit, the cache and the counters. */
 #include "test.h"
 
-#include "runtime/memory.h"
+#include "runtime/runtime.h"
 #include "support/fake.h"
 #include "support/random.h"
 

@@ -6,7 +6,6 @@
 
 #include <stdatomic.h>
 
-#include "runtime/memory.h"
 #include "support/fake.h"
 
 static struct {

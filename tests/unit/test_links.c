@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include "model/links.h"
-#include "runtime/memory.h"
 #include "runtime/stage.h"
 #include "support/fault_backend.h"
 

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "runtime/memory.h"
 #include "support/fake.h"
 
 static hr_context *create(const char *accelerators, uint64_t limit)

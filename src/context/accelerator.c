@@ -46,37 +46,29 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     return HR_OK;
 }
 
-/* Link accelerator i with the earlier ones of the same device. */
-static void link_sibling(hr_context *context, const uint32_t *found, uint32_t i)
-{
-    hri_accelerator *accelerator = &context->accelerators[i];
-    accelerator->sibling = accelerator;
-    for (uint32_t j = 0; j < i; j++) {
-        if (found[j] == found[i]) {
-            accelerator->sibling = context->accelerators[j].sibling;
-            context->accelerators[j].sibling = accelerator;
-            return;
-        }
-    }
-}
-
-/* Number the physical devices and link what shares a device into rings. found
- * holds the machine's entry of each accelerator. */
-static void relate(hr_context *context, const hri_machine *machine,
-                   uint32_t *found)
+/* Number the physical devices, and link what shares a device into rings. */
+static void relate(hr_context *context)
 {
     uint32_t physical = 0;
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        link_sibling(context, found, i);
-    }
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        uint32_t j = 0;
-        found[i] = hri_machine_first(machine, found[i]);
-        while (found[j] != found[i]) {
-            j++;
+        hri_accelerator *a = &context->accelerators[i];
+        const hri_device_info *info = &a->device->info;
+        a->sibling = a;
+        a->physical = physical;
+        for (uint32_t j = 0; j < i; j++) {
+            hri_accelerator *b = &context->accelerators[j];
+            const hri_device_info *other = &b->device->info;
+            const bool same = strcmp(info->path, other->path) == 0;
+            if (same && a->sibling == a) {
+                a->sibling = b->sibling;
+                b->sibling = a;
+            }
+            if (same || (info->physical_id[0] != '\0' &&
+                         strcmp(info->physical_id, other->physical_id) == 0)) {
+                a->physical = b->physical;
+            }
         }
-        context->accelerators[i].physical =
-            j < i ? context->accelerators[j].physical : physical++;
+        physical += a->physical == physical;
     }
 }
 
@@ -117,9 +109,8 @@ static void share_out_memory(hr_context *context, uint64_t limit)
     }
 }
 
-/* Open all choices; found gets the machine's entry of each accelerator. */
 static hr_status open_all(hr_context *context, hri_machine *machine,
-                          const hri_choices *choices, uint32_t *found)
+                          const hri_choices *choices)
 {
     hri_error error = {0};
     for (uint32_t i = 0; i < machine->count; i++) {
@@ -128,7 +119,6 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
     for (uint32_t i = 0; i < choices->count; i++) {
         const hri_choice *choice = &choices->items[i];
         hri_found *entry = &machine->entries[choice->found];
-        found[context->accelerator_count] = choice->found;
         hr_status status = open_choice(context, machine, choice);
         if (status != HR_OK && choice->named) {
             return status;
@@ -235,16 +225,14 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
 {
     context->accelerators =
         calloc(choices->count, sizeof *context->accelerators);
-    uint32_t *found = calloc(choices->count, sizeof *found);
-    if (context->accelerators == NULL || found == NULL) {
-        free(found);
+    if (context->accelerators == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "context: out of memory for %u accelerators",
                         choices->count);
     }
-    hr_status status = open_all(context, machine, choices, found);
+    hr_status status = open_all(context, machine, choices);
     if (status == HR_OK && context->accelerator_count > 0) {
-        relate(context, machine, found);
+        relate(context);
         share_out_memory(context, limit);
         if (remember) {
             set_keys(context);
@@ -252,7 +240,6 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
         introduce_peers(context);
         status = open_all_staging(context);
     }
-    free(found);
     return status;
 }
 

@@ -24,16 +24,12 @@ typedef struct hri_machine {
 /* Ask the backends (the array ends with NULL) what they have, but those that
  * `list` does not want: some drivers end the process when a device is not as
  * they expect it. A backend that fails is an entry with its sentence, not an
- * error. */
+ * error. The machine was all zero, and is to be freed after an error, too. */
 hr_status hri_machine_find(const hri_backend *const *backends, const char *list,
                            hri_machine *machine);
 
 /* Accepts one that is all zero. */
 void hri_machine_free(hri_machine *machine);
-
-/* The first entry that is the same physical device as entries[index]: itself,
- * when no earlier one has its physical_id. */
-uint32_t hri_machine_first(const hri_machine *machine, uint32_t index);
 
 /* One accelerator to be opened. */
 typedef struct hri_choice {
@@ -50,7 +46,8 @@ typedef struct hri_choices {
 
 /* Choose what `list` names. NULL means "all": everything that is not emulated,
  * each physical device once. `source` says in errors where the list stood.
- * Fills chosen and reason of the machine's entries.
+ * Fills chosen and reason of the machine's entries. The choices were all zero,
+ * and are after an error.
  *
  *     list = item {"," item}; item = [N "x"] path, N from 1 to 1024;
  *     path = "all" | name [":" number [":" number]]

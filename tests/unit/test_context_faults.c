@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "runtime/runtime.h"
 #include "support/fake.h"
 
 static struct {

@@ -74,8 +74,7 @@ struct hri_crew {
     uint32_t started;
     pthread_mutex_t lock; /* guards what follows, and the crew's part of jobs */
     pthread_cond_t changed;
-    hri_job *urgent, *first,
-        *last; /* not handed out yet; urgent ones go first */
+    hri_job *first, *last; /* not handed out yet; urgent ones go first */
     bool closed, stopped;
 };
 

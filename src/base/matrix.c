@@ -86,8 +86,8 @@ hr_status hr_matrix_section(hr_matrix m, int64_t row, int64_t col, int64_t rows,
         return hri_fail(HR_ERROR_INVALID,
                         "section: %lldx%lld at (%lld, %lld) is not inside the "
                         "%lldx%lld matrix",
-                        (long long)rows, (long long)cols, (long long)row,
-                        (long long)col, (long long)m.rows, (long long)m.cols);
+                        (ll)rows, (ll)cols, (ll)row, (ll)col, (ll)m.rows,
+                        (ll)m.cols);
     }
     if (m.data != NULL && rows > 0 && cols > 0) {
         m.data = (char *)m.data + (row * m.row_stride + col * m.col_stride) *

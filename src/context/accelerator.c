@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "context/accelerator.h"
+#include "context/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "checker/check.h"
-#include "context/accelerator.h"
-#include "runtime/text.h"
+#include "context/machine.h"
+#include "runtime/module.h"
 
 static const hri_struct options_struct = HRI_STRUCT(
     hr_context_options, "context options", "HR_CONTEXT_OPTIONS_INIT", log);

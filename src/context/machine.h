@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the backends find on this machine, and what a list chooses of it. */
+/* What the backends find on this machine, what a list chooses of it, and the
+ * accelerators that become of that. */
 #ifndef HRI_CONTEXT_MACHINE_H
 #define HRI_CONTEXT_MACHINE_H
 
-#include "hal/hal.h"
+#include "runtime/runtime.h"
 
 /* A device that a backend has, or a backend that has none. */
 typedef struct hri_found {
@@ -63,5 +64,18 @@ bool hri_list_wants(const char *list, const hri_backend *const *backends,
 
 /* Accepts one that is all zero. */
 void hri_choices_free(hri_choices *choices);
+
+/* Open what was chosen into context->accelerators, with memory limits: `limit`
+ * bytes each, or when that is 0 what is free. `remember`: what is measured of
+ * them is kept for later processes (facts.h), and what earlier ones kept is
+ * used, also to load kernels now. Devices that were not named and
+ * cannot be opened are left out, and machine says why. On failure
+ * hri_accelerators_close is still to be called. */
+hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
+                                const hri_choices *choices, uint64_t limit,
+                                bool remember);
+
+/* Free their memory and close them. */
+void hri_accelerators_close(hr_context *context);
 
 #endif

@@ -35,6 +35,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
         return status;
     }
     accelerator->device = device;
+    accelerator->model = context->model;
     hri_threads_init(&accelerator->threads);
     hri_deferral_init(&accelerator->deferral);
     hri_pools_init(accelerator);
@@ -46,29 +47,27 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     return HR_OK;
 }
 
-/* Number the physical devices, and link what shares a device into rings. */
+/* Number devices as they were opened, and physical ones. */
 static void relate(hr_context *context)
 {
     uint32_t physical = 0;
+    hri_accelerator *all = context->accelerators;
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_accelerator *a = &context->accelerators[i];
-        const hri_device_info *info = &a->device->info;
-        a->sibling = a;
-        a->physical = physical;
-        for (uint32_t j = 0; j < i; j++) {
-            hri_accelerator *b = &context->accelerators[j];
-            const hri_device_info *other = &b->device->info;
+        const hri_device_info *info = &all[i].device->info;
+        all[i].device_index = i;
+        all[i].physical = physical;
+        for (uint32_t j = i; j-- > 0;) {
+            const hri_device_info *other = &all[j].device->info;
             const bool same = strcmp(info->path, other->path) == 0;
-            if (same && a->sibling == a) {
-                a->sibling = b->sibling;
-                b->sibling = a;
+            if (same) {
+                all[i].device_index = j;
             }
             if (same || (info->physical_id[0] != '\0' &&
                          strcmp(info->physical_id, other->physical_id) == 0)) {
-                a->physical = b->physical;
+                all[i].physical = all[j].physical;
             }
         }
-        physical += a->physical == physical;
+        physical += all[i].physical == physical;
     }
 }
 
@@ -173,7 +172,7 @@ static hr_status open_all_staging(hr_context *context)
         if (needs_staging(a)) {
             bool first = true;
             for (uint32_t j = 0; j < count; j++) {
-                first = first && all[j].accelerator->physical != a->physical;
+                first = first && !hri_accelerators_alike(all[j].accelerator, a);
             }
             all[count++] = (opening){.accelerator = a, .first = first};
         }
@@ -207,7 +206,7 @@ static void introduce_peers(const hr_context *context)
     }
 }
 
-/* Names for facts.h. */
+/* Names for the tuning cache. */
 static void set_keys(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {

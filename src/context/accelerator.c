@@ -9,7 +9,6 @@
 #include "runtime/module.h"
 #include "runtime/stage.h"
 #include "runtime/stream.h"
-#include "runtime/worker.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {

@@ -16,13 +16,12 @@ typedef struct hri_fence hri_fence;     /* fence.h */
 typedef struct hri_loaded hri_loaded;   /* module.c */
 typedef struct hri_staging hri_staging; /* stage.h */
 typedef struct hri_stream hri_stream;   /* stream.h */
-typedef struct hri_worker hri_worker;   /* worker.h */
 typedef struct hri_model hri_model;     /* src/model */
 
 /* From the host, and to it. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
-enum { HRI_MOST_QUEUES = 8 }; /* of a kind, that engines may take */
+enum { HRI_MOST_QUEUES = 8 }; /* that engines may take */
 
 /* What the streams of an accelerator share for deferred commands. */
 typedef struct hri_deferral {
@@ -47,6 +46,19 @@ typedef struct hri_event_pool {
     uint32_t made, capacity; /* that exist, those of fences too; of each list */
 } hri_event_pool;
 
+/* The queue of an accelerator for kernels that the library spreads over several
+ * accelerators, so that such work of successive calls is in order; and which of
+ * it is being timed. */
+typedef struct hri_worker {
+    hri_stream *stream; /* NULL until it is needed */
+    hri_fence *last; /* behind all that it was given, held; NULL: nothing yet */
+    hri_fence *start; /* right before the kernel that is timed, up to last;
+                         held; NULL: none is */
+    const hr_kernel *kernel; /* that is timed (src/model); NULL: none is */
+    int64_t points;          /* of its rows, */
+    double rows;             /* and how many */
+} hri_worker;
+
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
@@ -68,13 +80,12 @@ typedef struct hri_accelerator {
     char key[384];        /* names the device in the tuning cache; "": what is
                              known of it is not kept */
     hri_block *blocks;    /* buffers and pinned areas, in use or cached */
-    /* Others and urgent ones: the first queues_taken of each are in use. */
-    hri_queue *queues[2][HRI_MOST_QUEUES];
-    uint32_t queues_taken[2];
+    hri_queue *queues[HRI_MOST_QUEUES]; /* the first queues_taken are in use */
+    uint32_t queues_taken;
     hri_event_pool events;
     hri_deferral deferral;
     hri_stream *copy_queue; /* stream.h; NULL until it is needed */
-    hri_worker *worker;     /* NULL until it is needed */
+    hri_worker worker;      /* stream.h */
     hri_loaded *loaded;     /* kernels of the caller's */
 } hri_accelerator;
 
@@ -138,10 +149,10 @@ void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 void hri_accelerator_trim(hri_accelerator *accelerator);
 void hri_accelerator_drop(hri_accelerator *accelerator);
 
-/* For an engine: a queue, urgent or not, and an event that nobody waits for.
+/* For an engine: a queue, and an event that nobody waits for.
  * They are those of earlier calls, else new ones. An earlier record of the
  * event may not be done yet. One engine at a time. */
-hr_status hri_accelerator_take_queue(hri_accelerator *accelerator, bool urgent,
+hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
                                      hri_event **event);

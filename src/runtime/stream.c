@@ -280,3 +280,39 @@ void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator)
     hri_stream_destroy(accelerator->copy_queue);
     accelerator->copy_queue = NULL;
 }
+
+/* ---- workers */
+
+hr_status hri_accelerator_worker(hri_accelerator *accelerator)
+{
+    bool done;
+    hri_worker *w = &accelerator->worker;
+    if (w->last != NULL && hri_fence_query(w->last, &done) != HR_OK) {
+        hri_accelerator_drop_worker(accelerator);
+    }
+    return w->stream == NULL ? hri_stream_create(accelerator, false, &w->stream)
+                             : HR_OK;
+}
+
+hr_status hri_worker_fence(hri_worker *w)
+{
+    hri_fence *fence = NULL;
+    hr_status status = hri_fence_create_recorded(w->stream, &fence);
+    if (status == HR_OK) {
+        hri_fence_drop(w->last);
+        w->last = fence;
+    }
+    return status;
+}
+
+void hri_accelerator_drop_worker(hri_accelerator *accelerator)
+{
+    hri_worker *w = &accelerator->worker;
+    hri_fence_drop(w->last);
+    hri_fence_drop(w->start);
+    if (w->stream != NULL) {
+        hri_stream_forget(w->stream);
+        hri_stream_destroy(w->stream);
+    }
+    *w = (hri_worker){0};
+}

@@ -75,6 +75,16 @@ hr_status hri_accelerator_copy_queue(hri_accelerator *accelerator,
                                      hri_stream **stream);
 void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator);
 
+/* Workers. With the context's lock; the last with the whole context.
+ * Let the accelerator have one. One whose work is known to have failed is
+ * replaced. */
+hr_status hri_accelerator_worker(hri_accelerator *accelerator);
+/* It was given something: let a fence stand behind it. When that fails, it has
+ * been waited for. */
+hr_status hri_worker_fence(hri_worker *worker);
+/* Wait for it. */
+void hri_accelerator_drop_worker(hri_accelerator *accelerator);
+
 /* ---- fences: everything that was enqueued on a stream before now
  *
  * All that may have to wait for a fence hold it.

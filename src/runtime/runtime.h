@@ -11,12 +11,11 @@
 #include "base/threads.h"
 #include "hal/hal.h"
 
-typedef struct hri_block hri_block;     /* a buffer kept for reuse */
-typedef struct hri_fence hri_fence;     /* fence.h */
-typedef struct hri_loaded hri_loaded;   /* module.c */
-typedef struct hri_staging hri_staging; /* stage.h */
-typedef struct hri_stream hri_stream;   /* stream.h */
-typedef struct hri_model hri_model;     /* src/model */
+typedef struct hri_block hri_block;   /* a buffer kept for reuse */
+typedef struct hri_fence hri_fence;   /* fence.h */
+typedef struct hri_loaded hri_loaded; /* module.c */
+typedef struct hri_stream hri_stream; /* stream.h */
+typedef struct hri_model hri_model;   /* src/model */
 
 /* From the host, and to it. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
@@ -37,6 +36,20 @@ typedef enum hri_event_list {
     HRI_EVENTS_RETURNED, /* those of them that it does not need any more */
     HRI_EVENT_LISTS
 } hri_event_list;
+
+enum {
+    HRI_HAND_PIECES = 2, /* of a thread: one travels while it copies another */
+    HRI_COPIES = 4,      /* of pinned memory under way in one direction */
+    HRI_MOST_HANDS = 8
+};
+
+/* The pinned memory of crews (stage.h) of one direction, whose copies leave an
+ * event behind each piece. One crew has it at a time. */
+typedef struct hri_staging {
+    pthread_mutex_t lock; /* held by whose it is */
+    void *pinned;
+    hri_event *events[HRI_MOST_HANDS * HRI_HAND_PIECES];
+} hri_staging;
 
 /* The events of an accelerator that no fence has (pools.c). */
 typedef struct hri_event_pool {
@@ -72,9 +85,8 @@ typedef struct hri_accelerator {
     uint64_t memory_peak;  /* the most memory_used has been */
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
     hri_threads threads;   /* that work for it, near it */
-    uint32_t hands;        /* threads of a crew (stage.h) */
-    hri_staging *staging[HRI_WAYS]; /* their pinned memory; NULL: they have
-                                       none */
+    uint32_t hands;        /* threads of a crew (stage.h); 0: none are staged */
+    hri_staging staging[HRI_WAYS]; /* of its crews */
     uint64_t allocations; /* of memory, and of queues and events for engines,
                              made so far */
     char key[384];        /* names the device in the tuning cache; "": what is

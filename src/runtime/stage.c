@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/stage.h"
 
-#include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -327,6 +326,8 @@ void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
     /* half of the machine's threads each way: many wait for memory or copies */
     int64_t hands = hri_cpu_count() / (2 * accelerators);
     accelerator->hands = (uint32_t)hri_min(hri_max(hands, 1), HRI_MOST_HANDS);
+    pthread_mutex_init(&accelerator->staging[HRI_UP].lock, NULL);
+    pthread_mutex_init(&accelerator->staging[HRI_DOWN].lock, NULL);
     stay_near(accelerator);
 }
 
@@ -335,16 +336,9 @@ static size_t staging_bytes(const hri_accelerator *accelerator)
     return (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
 }
 
-static hr_status open_way(hri_accelerator *accelerator, int way)
+static hr_status open_way(hri_accelerator *accelerator, hri_staging *staging)
 {
     hri_device *device = accelerator->device;
-    hri_staging *staging = calloc(1, sizeof *staging);
-    if (staging == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of memory",
-                        accelerator->path);
-    }
-    pthread_mutex_init(&staging->lock, NULL);
-    accelerator->staging[way] = staging;
     hr_status status = device->ops->allocate_pinned(
         device, staging_bytes(accelerator), &staging->pinned);
     if (status == HR_OK) {
@@ -357,42 +351,32 @@ static hr_status open_way(hri_accelerator *accelerator, int way)
     return status;
 }
 
-hr_status hri_staging_open(hri_accelerator *accelerator)
+hr_status hri_staging_open(hri_accelerator *a)
 {
-    hr_status status = open_way(accelerator, HRI_UP);
-    return status == HR_OK ? open_way(accelerator, HRI_DOWN) : status;
+    hr_status status = open_way(a, &a->staging[HRI_UP]);
+    return status == HR_OK ? open_way(a, &a->staging[HRI_DOWN]) : status;
 }
 
-static void close_way(hri_accelerator *accelerator, int way)
+void hri_staging_close(hri_accelerator *a)
 {
-    hri_device *device = accelerator->device;
-    hri_staging *staging = accelerator->staging[way];
-    for (uint32_t i = 0; i < accelerator->hands * HRI_HAND_PIECES; i++) {
-        if (staging->events[i] != NULL) {
-            staging->events[i]->ops->destroy(staging->events[i]);
+    for (int way = 0; way < HRI_WAYS && a->hands > 0; way++) {
+        hri_staging *staging = &a->staging[way];
+        for (uint32_t i = 0; i < a->hands * HRI_HAND_PIECES; i++) {
+            if (staging->events[i] != NULL) {
+                staging->events[i]->ops->destroy(staging->events[i]);
+            }
         }
-    }
-    if (staging->pinned != NULL) {
-        device->ops->release_pinned(device, staging->pinned);
-        accelerator->pinned_used -= staging_bytes(accelerator);
-    }
-    pthread_mutex_destroy(&staging->lock);
-    free(staging);
-    accelerator->staging[way] = NULL;
-}
-
-void hri_staging_close(hri_accelerator *accelerator)
-{
-    for (int way = 0; way < HRI_WAYS; way++) {
-        if (accelerator->staging[way] != NULL) {
-            close_way(accelerator, way);
+        if (staging->pinned != NULL) {
+            a->device->ops->release_pinned(a->device, staging->pinned);
+            a->pinned_used -= staging_bytes(a);
         }
+        pthread_mutex_destroy(&staging->lock);
     }
 }
 
 static hri_staging *staging_of(const hri_crew *crew)
 {
-    return crew->accelerator->staging[crew->up ? HRI_UP : HRI_DOWN];
+    return &crew->accelerator->staging[crew->up ? HRI_UP : HRI_DOWN];
 }
 
 static void take_staging(hri_crew *crew)

@@ -96,8 +96,7 @@ hr_status hri_stream_copy(hri_stream *s, const hri_copy *copy)
     if (!may_hold(s, copy)) {
         return enqueue(s, &c);
     }
-    if (bytes_of(copy) >= MIN_STAGED_BYTES &&
-        s->accelerator->staging[HRI_UP] != NULL) {
+    if (bytes_of(copy) >= MIN_STAGED_BYTES && s->accelerator->hands > 0) {
         c.kind = HRI_COMMAND_STAGED_COPY;
     }
     return hri_deferred_add(s, &c);

@@ -6,7 +6,6 @@
 #include "arrays/tile.h"
 #include "base/size.h"
 #include "runtime/module.h"
-#include "runtime/text.h"
 
 hr_argument hr_in(hr_view view)
 {

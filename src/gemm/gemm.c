@@ -13,7 +13,6 @@
 #include "gemm/run.h"
 #include "model/model.h"
 #include "runtime/indices.h"
-#include "runtime/memory.h"
 
 /* A call: its arguments checked, its accelerators chosen, its plan made. */
 typedef struct call {

@@ -207,7 +207,7 @@ static hr_status take_queues(hri_lane *lane)
     size_t count = lane->part->in_place ? 1 : sizeof all / sizeof all[0];
     hr_status status = HR_OK;
     for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = hri_accelerator_take_queue(a, false, all[i]);
+        status = hri_accelerator_take_queue(a, all[i]);
     }
     for (int i = 0; i < HRI_WINDOW && status == HR_OK; i++) {
         status = hri_accelerator_take_event(a, &lane->begun[i]);

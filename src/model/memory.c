@@ -7,7 +7,6 @@
 #include "model/figures.h"
 #include "model/links.h"
 #include "model/model.h"
-#include "runtime/memory.h"
 
 enum {
     MOST_BYTES = 32 << 20, /* more than caches hold, on most */

@@ -229,7 +229,7 @@ void hr_array_destroy(hr_array *array)
     const int places = 1 + (int)context->accelerator_count;
     pthread_mutex_lock(&context->lock);
     bool listed =
-        hri_uses_collect_everywhere(array, &all, false, &fences) == HR_OK;
+        hri_uses_collect(array, HRI_NOWHERE, &all, false, &fences) == HR_OK;
     if (listed) { /* others may use the context meanwhile */
         pthread_mutex_unlock(&context->lock);
         (void)hri_fences_wait(&fences);

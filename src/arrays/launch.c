@@ -137,14 +137,12 @@ static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
         (a->access == HR_IN && b->access == HR_IN)) {
         return HR_OK;
     }
-    for (size_t x = 0; x < l->regions[i].count; x++) {
-        if (hri_boxes_touch_any(&l->regions[j], &l->regions[i].of[x])) {
-            return hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s",
-                            l->kernel->name, l->parameters[i].name,
-                            l->parameters[j].name);
-        }
-    }
-    return HR_OK;
+    hri_box box;
+    return !hri_boxes_meet(&l->regions[i], &l->regions[j], &box)
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s",
+                          l->kernel->name, l->parameters[i].name,
+                          l->parameters[j].name);
 }
 
 static hr_status find_regions(launching *l)

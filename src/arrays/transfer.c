@@ -38,7 +38,9 @@ static void count(hr_context *context, int from, int to, uint64_t bytes)
 
 /* ---- host memory to host memory: the calling thread copies */
 
-hr_status hri_uses_wait(hr_array *array, const hri_boxes *region, bool writes)
+/* For all that a read or write must not overtake. */
+static hr_status wait_for(const hr_array *array, const hri_boxes *region,
+                          bool writes)
 {
     hri_fences fences = {0};
     hr_status status =
@@ -62,30 +64,28 @@ void hri_copy_rows(const hri_copy *c)
     }
 }
 
-static hr_status copy_on_host(hr_array *from, const hri_box *box, hr_array *to,
-                              const hri_box *to_box)
+static hr_status copy_on_host(hr_array *from, const hri_boxes *read,
+                              hr_array *to, const hri_boxes *written,
+                              const hri_copy *copy)
 {
-    const hri_boxes read = hri_boxes_of(box), written = hri_boxes_of(to_box);
-    hr_status status = hri_uses_wait(from, &read, false);
+    hr_status status = wait_for(from, read, false);
     if (status == HR_OK) {
-        status = hri_uses_wait(to, &written, true);
+        status = wait_for(to, written, true);
     }
     if (status == HR_OK) {
-        const hri_copy copy =
-            hri_store_copy(from, HRI_HOST, box, to, HRI_HOST, to_box);
-        hri_copy_rows(&copy);
+        hri_copy_rows(copy);
     }
     return status;
 }
 
 /* ---- all others */
 
-hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
-                       hr_array *to, int to_place, const hri_box *to_box,
-                       hr_queue *queue)
+hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
+                       hr_array *to, int to_place, const hri_boxes *written,
+                       const hri_copy *copy, hr_queue *queue)
 {
     if (from_place == HRI_HOST && to_place == HRI_HOST) {
-        return copy_on_host(from, box, to, to_box);
+        return copy_on_host(from, read, to, written, copy);
     }
     hr_context *context = from->context;
     hri_stream *chosen = NULL;
@@ -93,29 +93,25 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
     hr_status status =
         choose_stream(context, from_place, to_place, queue, &chosen);
     if (status == HR_OK) {
-        const hri_boxes read = hri_boxes_of(box);
-        status = hri_uses_order(from, from_place, &read, false, chosen);
+        status = hri_uses_order(from, from_place, read, false, chosen);
     }
     if (status == HR_OK) {
-        const hri_boxes written = hri_boxes_of(to_box);
-        status = hri_uses_order(to, to_place, &written, true, chosen);
+        status = hri_uses_order(to, to_place, written, true, chosen);
     }
     if (status == HR_OK) {
         status = hri_stream_record_pending(chosen);
     }
     if (status == HR_OK) {
-        const hri_copy copy =
-            hri_store_copy(from, from_place, box, to, to_place, to_box);
-        status = hri_stream_copy(chosen, &copy);
+        status = hri_stream_copy(chosen, copy);
     }
     if (status == HR_OK) {
         status = hri_fence_create_recorded(chosen, &fence);
     }
     if (status == HR_OK) {
-        status = hri_uses_add(from, from_place, box, fence, false);
+        status = hri_uses_add(from, from_place, read, fence, false);
     }
     if (status == HR_OK) {
-        status = hri_uses_add(to, to_place, to_box, fence, true);
+        status = hri_uses_add(to, to_place, written, fence, true);
     }
     hri_fence_drop(fence);
     if (status != HR_OK && chosen != NULL) {
@@ -126,7 +122,8 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
             hri_stream_settle(chosen);
         }
     } else if (status == HR_OK) {
-        count(context, from_place, to_place, (uint64_t)hri_box_volume(box));
+        count(context, from_place, to_place,
+              copy->width * copy->height * copy->depth);
     }
     return status;
 }

@@ -3,7 +3,6 @@
 #include "arrays/launch.h"
 
 #include "arrays/array.h"
-#include "arrays/tile.h"
 #include "base/size.h"
 #include "runtime/module.h"
 #include "runtime/text.h"
@@ -232,13 +231,6 @@ static bool pass_view(launching *l, uint32_t i)
     return whole;
 }
 
-static hr_status begin_view(launching *l, uint32_t i)
-{
-    const hr_argument *a = &l->arguments[i];
-    return hri_array_begin(a->view.array, l->place, &l->regions[i],
-                           l->linear[i], a->access, l->queue);
-}
-
 /* All views are brought first: a later one may move what an earlier one of the
  * same array lies in. */
 static hr_status begin_views(launching *l)
@@ -246,8 +238,10 @@ static hr_status begin_views(launching *l)
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
          i++) {
-        if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
-            status = begin_view(l, i);
+        const hr_argument *a = &l->arguments[i];
+        if (a->kind == HR_PARAMETER_VIEW) {
+            status = hri_array_begin(a->view.array, l->place, &l->regions[i],
+                                     l->linear[i], a->access, l->queue);
         }
     }
     return status;

@@ -46,7 +46,7 @@ struct hr_array {
     hr_extent extent;
     size_t element_bytes;
     int64_t size[HRI_DIMENSIONS]; /* slices, rows, bytes of a row */
-    char *host;                   /* NULL: none yet */
+    void *host;                   /* NULL: none yet */
     hri_memory memory;
     hri_device *pinned_by;
     int home;          /* a place, or HRI_NOWHERE */
@@ -81,8 +81,21 @@ static inline hr_status hri_check_tell(hr_context *context)
 /* Where work of an accelerator finds and leaves data. */
 int hri_place_of(const hr_context *context, const hri_accelerator *accelerator);
 
-/* The box of all elements. */
+/* Of a place that is not the host. */
+static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
+                                                  int place)
+{
+    return &context->accelerators[place - 1];
+}
+
+/* The box of all elements, and the bytes of it. */
 hri_box hri_array_box(const hr_array *array);
+size_t hri_array_bytes(const hr_array *array);
+
+/* view.c: bytes from element to element where all of an extent lie next to each
+ * other; returns the bytes of them all. */
+int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
+                           int64_t stride[HR_MOST_RANK]);
 
 /* region.c: the boxes of a view; *linear is set when its rows are not rows of
  * the array, so that a place must hold whole rows without gaps. */

@@ -38,8 +38,8 @@ static distance distance_of(const hr_array *array, int from, int place)
     if (from == HRI_HOST || place == HRI_HOST) {
         return from == HRI_HOST ? HOST : PEERS;
     }
-    const hri_accelerator *a = &c->accelerators[from - 1];
-    const hri_accelerator *b = &c->accelerators[place - 1];
+    const hri_accelerator *a = hri_accelerator_at(c, from);
+    const hri_accelerator *b = hri_accelerator_at(c, place);
     if (!b->device->ops->is_peer(b->device, a->device)) {
         return FAR;
     }

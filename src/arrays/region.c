@@ -73,15 +73,12 @@ hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear)
         size[d] = view->extent.size[i];
         stride[d] = view->stride_bytes[i];
     }
-    const int64_t run = size[2] * (int64_t)view->element_bytes;
-    hr_status status = HR_OK;
+    int64_t run = size[2] * (int64_t)view->element_bytes;
     if (stride[1] == run) { /* rows without gaps are one */
-        for (int64_t i = 0; i < size[0] && status == HR_OK; i++) {
-            int64_t start = view->offset_bytes + i * stride[0];
-            status = add_run(view->array, start, start + size[1] * run, region);
-        }
-        return status;
+        run *= size[1];
+        size[1] = 1;
     }
+    hr_status status = HR_OK;
     for (int64_t i = 0; i < size[0] * size[1] && status == HR_OK; i++) {
         int64_t start = view->offset_bytes + i / size[1] * stride[0] +
                         i % size[1] * stride[1];

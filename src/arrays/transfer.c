@@ -4,11 +4,6 @@
 
 #include "arrays/array.h"
 
-static hri_accelerator *at(const hr_context *context, int place)
-{
-    return &context->accelerators[place - 1];
-}
-
 /* Which stream copies: the caller's when it is of one of the places, else the
  * copy queue of the accelerator that gets the box, or has it. */
 static hr_status choose_stream(const hr_context *context, int from, int to,
@@ -21,8 +16,8 @@ static hr_status choose_stream(const hr_context *context, int from, int to,
             return HR_OK;
         }
     }
-    return hri_accelerator_copy_queue(at(context, to != HRI_HOST ? to : from),
-                                      chosen);
+    return hri_accelerator_copy_queue(
+        hri_accelerator_at(context, to != HRI_HOST ? to : from), chosen);
 }
 
 static void count(hr_context *context, int from, int to, uint64_t bytes)

@@ -3,18 +3,24 @@
 #include "arrays/array.h"
 #include "base/size.h"
 
+int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
+                           int64_t stride[HR_MOST_RANK])
+{
+    int64_t bytes = (int64_t)element_bytes;
+    for (uint32_t i = extent.rank; i-- > 0;) {
+        stride[i] = bytes;
+        bytes *= extent.size[i];
+    }
+    return bytes;
+}
+
 hr_view hr_view_of(hr_array *array)
 {
     hr_view v = {.array = array};
-    if (array == NULL) {
-        return v;
-    }
-    int64_t stride = (int64_t)array->element_bytes;
-    v.extent = array->extent;
-    v.element_bytes = array->element_bytes;
-    for (uint32_t i = v.extent.rank; i-- > 0;) {
-        v.stride_bytes[i] = stride;
-        stride *= v.extent.size[i];
+    if (array != NULL) {
+        v.extent = array->extent;
+        v.element_bytes = array->element_bytes;
+        (void)hri_packed_strides(v.extent, v.element_bytes, v.stride_bytes);
     }
     return v;
 }
@@ -75,15 +81,15 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
                         "projection: index %lld of a dimension of %lld",
                         (long long)index, (long long)view.extent.size[0]);
     }
-    hr_view out = view;
-    const uint32_t rank = --out.extent.rank;
-    out.offset_bytes += index * view.stride_bytes[0];
-    for (uint32_t i = 0; i + 1 < HR_MOST_RANK; i++) {
-        out.extent.size[i] = i < rank ? view.extent.size[i + 1] : 0;
-        out.stride_bytes[i] = i < rank ? view.stride_bytes[i + 1] : 0;
+    hr_view out = {.array = view.array,
+                   .offset_bytes =
+                       view.offset_bytes + index * view.stride_bytes[0],
+                   .element_bytes = view.element_bytes,
+                   .extent = {.rank = view.extent.rank - 1}};
+    for (uint32_t i = 0; i < out.extent.rank; i++) {
+        out.extent.size[i] = view.extent.size[i + 1];
+        out.stride_bytes[i] = view.stride_bytes[i + 1];
     }
-    out.extent.size[HR_MOST_RANK - 1] = 0;
-    out.stride_bytes[HR_MOST_RANK - 1] = 0;
     *projection = out;
     return HR_OK;
 }
@@ -91,15 +97,16 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
 /* Whether its elements lie next to each other, wherever they lie. */
 static bool is_packed(const hr_view *view)
 {
-    int64_t stride = (int64_t)view->element_bytes;
-    for (uint32_t i = view->extent.rank; i-- > 0;) {
-        if (view->extent.size[i] > 1 && view->stride_bytes[i] != stride) {
+    int64_t stride[HR_MOST_RANK];
+    const int64_t bytes =
+        hri_packed_strides(view->extent, view->element_bytes, stride);
+    for (uint32_t i = 0; i < view->extent.rank; i++) {
+        if (view->extent.size[i] > 1 && view->stride_bytes[i] != stride[i]) {
             return false;
         }
-        stride *= view->extent.size[i];
     }
     const hr_array *a = view->array; /* more than a row: are there gaps? */
-    return view->offset_bytes % a->size[2] + stride <= a->size[2] ||
+    return view->offset_bytes % a->size[2] + bytes <= a->size[2] ||
            a->stores[HRI_HOST].pitch == (size_t)a->size[2];
 }
 
@@ -120,12 +127,8 @@ hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
                         "reshape: there are gaps between the view's rows");
     }
     hr_view out = view;
-    int64_t stride = (int64_t)view.element_bytes;
     out.extent = extent;
-    for (uint32_t i = extent.rank; i-- > 0;) {
-        out.stride_bytes[i] = stride;
-        stride *= extent.size[i];
-    }
+    (void)hri_packed_strides(extent, view.element_bytes, out.stride_bytes);
     *reshaped = out;
     return HR_OK;
 }

@@ -18,17 +18,6 @@ typedef struct mapped {
     int line;
 } mapped;
 
-static void pack(hr_mapping *mapping, void *memory)
-{
-    const hr_extent *extent = &mapping->view.extent;
-    int64_t stride = (int64_t)mapping->view.element_bytes;
-    mapping->data = memory;
-    for (uint32_t d = extent->rank; d-- > 0;) {
-        mapping->stride_bytes[d] = stride;
-        stride *= extent->size[d];
-    }
-}
-
 static void copy_elements(const hr_mapping *from, const hr_mapping *to)
 {
     const uint32_t rank = from->view.extent.rank;
@@ -63,7 +52,9 @@ hr_status hri_check_map(hr_mapping *mapping, const char *file, int line)
         return status;
     }
     const hr_mapping home = *mapping;
-    pack(mapping, guard->memory);
+    mapping->data = guard->memory;
+    (void)hri_packed_strides(v->extent, v->element_bytes,
+                             mapping->stride_bytes);
     copy_elements(&home, mapping);
     return HR_OK;
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A checked launch: copies of its views, the kernel's runs on these, and what
  * they left. */
-#include "checker/check.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/check.h>
-
-#include "checker/guard.h"
 #include "checker/watch.h"
 #include "hal/backend.h"
 
@@ -24,11 +19,6 @@ typedef struct checking {
 } checking;
 
 /* ---- memory */
-
-static size_t round_up(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 static size_t bytes_of(const hri_watched *v)
 {
@@ -52,18 +42,20 @@ static hr_status make_view(checking *c, uint32_t i)
         v->shape.start -= v->held_first[d] * v->count;
         v->count *= v->held[d];
     }
-    const size_t count = (size_t)v->count, bytes = round_up(bytes_of(v));
+    const size_t count = (size_t)v->count;
+    const size_t bytes = (bytes_of(v) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     v->now = aligned_alloc(ALIGNMENT, bytes);
     v->before = aligned_alloc(ALIGNMENT, bytes);
+    bool made = v->now != NULL && v->before != NULL;
     if (p->access == HR_IN) {
         v->seen = calloc(count, sizeof *v->seen);
+        made = made && v->seen != NULL;
     } else {
         v->elements = calloc(count, sizeof *v->elements);
         v->first = aligned_alloc(ALIGNMENT, bytes);
+        made = made && v->elements != NULL && v->first != NULL;
     }
-    if (v->now == NULL || v->before == NULL ||
-        (p->access == HR_IN ? v->seen == NULL
-                            : v->elements == NULL || v->first == NULL)) {
+    if (!made) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "%s: no memory to check %s, %zu elements of %zu bytes",
                         c->launch->kernel->name, p->name, count, p->bytes);
@@ -275,8 +267,8 @@ static hr_status run_twice(checking *c)
 
 /* ---- the launch */
 
-static hr_status check_launch(hr_context *context, hri_stream *stream,
-                              const hri_launch *launch)
+hr_status hri_check_launch(hr_context *context, hri_stream *stream,
+                           const hri_launch *launch)
 {
     const int64_t *tiles = launch->domain.tiles;
     checking c = {.watch = {.findings = context->findings,
@@ -312,61 +304,5 @@ static hr_status check_launch(hr_context *context, hri_stream *stream,
         status = copy_views(&c, true);
     }
     finish(&c);
-    return status;
-}
-
-/* ---- findings */
-
-size_t hr_check_count(hr_context *context)
-{
-    size_t count = 0;
-    if (context != NULL && context->checker != NULL) {
-        pthread_mutex_lock(&context->lock);
-        (void)hri_check_collect(context);
-        count = hri_findings_count(context->findings);
-        pthread_mutex_unlock(&context->lock);
-    }
-    return count;
-}
-
-const char *hr_check_finding(hr_context *context, size_t index)
-{
-    const char *sentence = NULL;
-    if (context != NULL && context->checker != NULL) {
-        pthread_mutex_lock(&context->lock);
-        sentence = hri_findings_at(context->findings, index);
-        pthread_mutex_unlock(&context->lock);
-    }
-    return sentence;
-}
-
-static hr_status tell(hr_context *context)
-{
-    hr_status status = hri_check_collect(context);
-    return status == HR_OK ? hri_findings_tell(context->findings) : status;
-}
-
-/* ---- the checker of a context */
-
-static void close_checker(hr_context *context)
-{
-    hri_guards_close(context);
-    hri_findings_destroy(context->findings);
-}
-
-static const hri_checker checker = {
-    .launch = check_launch,
-    .tell = tell,
-    .map = hri_check_map,
-    .unmap = hri_check_unmap,
-    .close = close_checker,
-};
-
-hr_status hri_checker_open(hr_context *context)
-{
-    hr_status status = hri_findings_create(&context->findings);
-    if (status == HR_OK) {
-        context->checker = &checker;
-    }
     return status;
 }

@@ -6,6 +6,7 @@
 typedef struct cursor {
     const uint8_t *start, *at, *end;
     bool python2;
+    unsigned seen; /* bit i: entries[i] */
 } cursor;
 
 const char *hri_npy_show(hri_npy_text text, char shown[HRI_NPY_SHOWN_BYTES])
@@ -109,8 +110,29 @@ static hr_status parse_order(cursor *c, hri_npy_dictionary *out)
     return HR_OK;
 }
 
+/* Items with commas between them, up to the closing bracket; `wanted` is what
+ * may come after one. *comma: whether a comma came last. */
+static hr_status parse_list(cursor *c, char closing, const char *wanted,
+                            hr_status (*item)(cursor *, hri_npy_dictionary *),
+                            hri_npy_dictionary *out, bool *comma)
+{
+    *comma = true;
+    for (skip_space(c); !take(c, closing); skip_space(c)) {
+        if (!*comma) {
+            return unexpected(c, wanted);
+        }
+        hr_status status = item(c, out);
+        if (status != HR_OK) {
+            return status;
+        }
+        skip_space(c);
+        *comma = take(c, ',');
+    }
+    return HR_OK;
+}
+
 /* A whole number as Python writes it: decimal, without leading zeros. */
-static hr_status parse_extent(cursor *c, int64_t *out)
+static hr_status parse_extent(cursor *c, hri_npy_dictionary *out)
 {
     if (next_is(c, "-")) {
         return unexpected(c, "an extent, which is never negative");
@@ -135,30 +157,10 @@ static hr_status parse_extent(cursor *c, int64_t *out)
     if (c->python2) {
         take(c, 'L');
     }
-    *out = extent;
-    return HR_OK;
-}
-
-/* The extents up to the closing bracket. *comma: whether one came last. */
-static hr_status parse_extents(cursor *c, hri_npy_dictionary *out, bool *comma)
-{
-    *comma = true;
-    for (skip_space(c); !take(c, ')'); skip_space(c)) {
-        int64_t extent = 0;
-        if (!*comma) {
-            return unexpected(c, "a comma or the end of the shape");
-        }
-        hr_status status = parse_extent(c, &extent);
-        if (status != HR_OK) {
-            return status;
-        }
-        if (out->dimensions < 2) {
-            out->extents[out->dimensions] = extent;
-        }
-        out->dimensions++;
-        skip_space(c);
-        *comma = take(c, ',');
+    if (out->dimensions < 2) {
+        out->extents[out->dimensions] = extent;
     }
+    out->dimensions++;
     return HR_OK;
 }
 
@@ -169,7 +171,8 @@ static hr_status parse_shape(cursor *c, hri_npy_dictionary *out)
     if (!take(c, '(')) {
         return unexpected(c, "the shape in round brackets");
     }
-    hr_status status = parse_extents(c, out, &comma);
+    hr_status status = parse_list(c, ')', "a comma or the end of the shape",
+                                  parse_extent, out, &comma);
     if (status != HR_OK) {
         return status;
     }
@@ -196,8 +199,7 @@ static const struct {
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 /* The entry whose key this is, and that it comes for the first time. */
-static hr_status find_entry(hri_npy_text key, const bool seen[ENTRIES],
-                            size_t *index)
+static hr_status find_entry(hri_npy_text key, unsigned seen, size_t *index)
 {
     char shown[HRI_NPY_SHOWN_BYTES];
     size_t i = 0;
@@ -206,7 +208,7 @@ static hr_status find_entry(hri_npy_text key, const bool seen[ENTRIES],
             memcmp(key.bytes, entries[i].key, key.length) != 0)) {
         i++;
     }
-    if (i == ENTRIES || seen[i]) {
+    if (i == ENTRIES || (seen & 1u << i) != 0) {
         return hri_fail(HR_ERROR_IO, "its header has the key '%s' %s",
                         hri_npy_show(key, shown),
                         i == ENTRIES ? "that no .npy header has" : "twice");
@@ -215,19 +217,18 @@ static hr_status find_entry(hri_npy_text key, const bool seen[ENTRIES],
     return HR_OK;
 }
 
-static hr_status parse_entry(cursor *c, bool seen[ENTRIES],
-                             hri_npy_dictionary *out)
+static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
 {
     hri_npy_text key = {0};
     size_t index = 0;
     hr_status status = parse_string(c, "a key in quotes", &key);
     if (status == HR_OK) {
-        status = find_entry(key, seen, &index);
+        status = find_entry(key, c->seen, &index);
     }
     if (status != HR_OK) {
         return status;
     }
-    seen[index] = true;
+    c->seen |= 1u << index;
     skip_space(c);
     if (!take(c, ':')) {
         return unexpected(c, "a colon");
@@ -236,36 +237,18 @@ static hr_status parse_entry(cursor *c, bool seen[ENTRIES],
     return entries[index].parse(c, out);
 }
 
-/* What stands between the braces, and the closing one. */
-static hr_status parse_entries(cursor *c, bool seen[ENTRIES],
-                               hri_npy_dictionary *out)
-{
-    bool comma = true;
-    for (skip_space(c); !take(c, '}'); skip_space(c)) {
-        if (!comma) {
-            return unexpected(c, "a comma or the closing brace");
-        }
-        hr_status status = parse_entry(c, seen, out);
-        if (status != HR_OK) {
-            return status;
-        }
-        skip_space(c);
-        comma = take(c, ',');
-    }
-    return HR_OK;
-}
-
 hr_status hri_npy_parse_dictionary(hri_npy_text text, bool python2,
                                    hri_npy_dictionary *out)
 {
-    cursor c = {text.bytes, text.bytes, text.bytes + text.length, python2};
+    cursor c = {text.bytes, text.bytes, text.bytes + text.length, python2, 0};
     hri_npy_dictionary dictionary = {0};
-    bool seen[ENTRIES] = {false};
+    bool comma;
     skip_space(&c);
     if (!take(&c, '{')) {
         return unexpected(&c, "the opening brace of a dictionary");
     }
-    hr_status status = parse_entries(&c, seen, &dictionary);
+    hr_status status = parse_list(&c, '}', "a comma or the closing brace",
+                                  parse_entry, &dictionary, &comma);
     if (status != HR_OK) {
         return status;
     }
@@ -274,7 +257,7 @@ hr_status hri_npy_parse_dictionary(hri_npy_text text, bool python2,
         return unexpected(&c, "white space up to the end");
     }
     for (size_t i = 0; i < ENTRIES; i++) {
-        if (!seen[i]) {
+        if ((c.seen & 1u << i) == 0) {
             return hri_fail(HR_ERROR_IO, "its header lacks the key '%s'",
                             entries[i].key);
         }

@@ -2,10 +2,9 @@
 #define _DEFAULT_SOURCE /* realpath */
 #include "npy/npy.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +18,14 @@ const char *hri_npy_name(const char *path)
     return path + (length > SHOWN ? length - SHOWN : 0);
 }
 
-const char *hri_npy_explain(int error, char words[HRI_NPY_WORDS_BYTES])
+hr_status hri_npy_fail(const char *path, const char *what, int error)
 {
-    if (strerror_r(error, words, HRI_NPY_WORDS_BYTES) != 0) {
-        snprintf(words, HRI_NPY_WORDS_BYTES, "error %d", error);
+    char words[128];
+    if (strerror_r(error, words, sizeof words) != 0) {
+        snprintf(words, sizeof words, "error %d", error);
     }
-    return words;
+    return hri_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
+                    "%s: %s: %s", hri_npy_name(path), what, words);
 }
 
 static hr_status no_memory(const char *path)

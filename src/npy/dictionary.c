@@ -30,13 +30,15 @@ static bool next_is(const cursor *c, const char *set)
     return c->at < c->end && *c->at != 0 && strchr(set, *c->at) != NULL;
 }
 
-static bool take(cursor *c, char wanted)
+static bool take(cursor *c, const char *wanted)
 {
-    if (c->at < c->end && *c->at == (uint8_t)wanted) {
-        c->at++;
-        return true;
+    size_t length = strlen(wanted);
+    if ((size_t)(c->end - c->at) < length ||
+        memcmp(c->at, wanted, length) != 0) {
+        return false;
     }
-    return false;
+    c->at += length;
+    return true;
 }
 
 static void skip_space(cursor *c)
@@ -70,9 +72,9 @@ static hr_status parse_string(cursor *c, const char *what, hri_npy_text *out)
     if (!next_is(c, "'\"")) {
         return unexpected(c, what);
     }
-    char quote = (char)*c->at++;
+    const char quote[] = {(char)*c->at++, 0};
     const uint8_t *start = c->at;
-    while (c->at < c->end && *c->at != (uint8_t)quote && *c->at >= 0x20 &&
+    while (c->at < c->end && *c->at != (uint8_t)quote[0] && *c->at >= 0x20 &&
            *c->at != '\\') {
         c->at++;
     }
@@ -91,20 +93,10 @@ static hr_status parse_descr(cursor *c, hri_npy_dictionary *out)
     return parse_string(c, "the element type in quotes", &out->descr);
 }
 
-static bool take_word(cursor *c, const char *word)
-{
-    size_t length = strlen(word);
-    if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0) {
-        return false;
-    }
-    c->at += length;
-    return true;
-}
-
 static hr_status parse_order(cursor *c, hri_npy_dictionary *out)
 {
-    out->fortran_order = take_word(c, "True");
-    if (!out->fortran_order && !take_word(c, "False")) {
+    out->fortran_order = take(c, "True");
+    if (!out->fortran_order && !take(c, "False")) {
         return unexpected(c, "True or False");
     }
     return HR_OK;
@@ -112,7 +104,7 @@ static hr_status parse_order(cursor *c, hri_npy_dictionary *out)
 
 /* Items with commas between them, up to the closing bracket; `wanted` is what
  * may come after one. *comma: whether a comma came last. */
-static hr_status parse_list(cursor *c, char closing, const char *wanted,
+static hr_status parse_list(cursor *c, const char *closing, const char *wanted,
                             hr_status (*item)(cursor *, hri_npy_dictionary *),
                             hri_npy_dictionary *out, bool *comma)
 {
@@ -126,7 +118,7 @@ static hr_status parse_list(cursor *c, char closing, const char *wanted,
             return status;
         }
         skip_space(c);
-        *comma = take(c, ',');
+        *comma = take(c, ",");
     }
     return HR_OK;
 }
@@ -155,7 +147,7 @@ static hr_status parse_extent(cursor *c, hri_npy_dictionary *out)
         c->at++;
     }
     if (c->python2) {
-        take(c, 'L');
+        take(c, "L");
     }
     if (out->dimensions < 2) {
         out->extents[out->dimensions] = extent;
@@ -168,10 +160,10 @@ static hr_status parse_shape(cursor *c, hri_npy_dictionary *out)
 {
     bool comma;
     const uint8_t *start = c->at;
-    if (!take(c, '(')) {
+    if (!take(c, "(")) {
         return unexpected(c, "the shape in round brackets");
     }
-    hr_status status = parse_list(c, ')', "a comma or the end of the shape",
+    hr_status status = parse_list(c, ")", "a comma or the end of the shape",
                                   parse_extent, out, &comma);
     if (status != HR_OK) {
         return status;
@@ -230,7 +222,7 @@ static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
     }
     c->seen |= 1u << index;
     skip_space(c);
-    if (!take(c, ':')) {
+    if (!take(c, ":")) {
         return unexpected(c, "a colon");
     }
     skip_space(c);
@@ -244,10 +236,10 @@ hr_status hri_npy_parse_dictionary(hri_npy_text text, bool python2,
     hri_npy_dictionary dictionary = {0};
     bool comma;
     skip_space(&c);
-    if (!take(&c, '{')) {
+    if (!take(&c, "{")) {
         return unexpected(&c, "the opening brace of a dictionary");
     }
-    hr_status status = parse_list(&c, '}', "a comma or the closing brace",
+    hr_status status = parse_list(&c, "}", "a comma or the closing brace",
                                   parse_entry, &dictionary, &comma);
     if (status != HR_OK) {
         return status;

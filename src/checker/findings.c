@@ -15,23 +15,8 @@ typedef struct finding {
 
 struct hri_findings {
     finding *of;
-    size_t count, capacity, told;
+    size_t count, told;
 };
-
-static hr_status grow(hri_findings *f)
-{
-    if (f->count < f->capacity) {
-        return HR_OK;
-    }
-    size_t capacity = f->capacity > 0 ? 2 * f->capacity : 16;
-    finding *of = realloc(f->of, capacity * sizeof *of);
-    if (of == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
-    }
-    f->of = of;
-    f->capacity = capacity;
-    return HR_OK;
-}
 
 hr_status hri_findings_add(hri_findings *findings, const char *key,
                            const char *sentence)
@@ -41,12 +26,10 @@ hr_status hri_findings_add(hri_findings *findings, const char *key,
             return HR_OK;
         }
     }
-    hr_status status = grow(findings);
-    if (status != HR_OK) {
-        return status;
-    }
+    finding *of = realloc(findings->of, (findings->count + 1) * sizeof *of);
+    findings->of = of != NULL ? of : findings->of;
     finding new = {strdup(key), strdup(sentence)};
-    if (new.key == NULL || new.sentence == NULL) {
+    if (of == NULL || new.key == NULL || new.sentence == NULL) {
         free(new.key);
         free(new.sentence);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");

@@ -154,7 +154,6 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
                     const char *file, int line)
 {
     work w;
-    hr_mapping found;
     if (mapping == NULL) {
         return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
     }
@@ -182,12 +181,12 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
         status = access == HR_OUT ? HR_OK : status;
     }
     if (status == HR_OK) {
-        found = mapping_of(&w, &view, access);
+        hr_mapping found = mapping_of(&w, &view, access);
         const hri_checker *checker = w.array->context->checker;
         status = checker != NULL ? checker->map(&found, file, line) : HR_OK;
-    }
-    if (status == HR_OK) {
-        *mapping = found;
+        if (status == HR_OK) {
+            *mapping = found;
+        }
     }
     work_end(&w);
     return status;

@@ -121,16 +121,6 @@ size_t hri_array_bytes(const hr_array *array)
     return (size_t)hri_box_volume(&box);
 }
 
-static hr_status hold_at_home(hr_array *a)
-{
-    const hri_box box = hri_array_box(a);
-    const hri_boxes all = hri_boxes_of(&box);
-    pthread_mutex_lock(&a->context->lock);
-    hr_status status = hri_store_hold(a, a->home, &all, true);
-    pthread_mutex_unlock(&a->context->lock);
-    return status;
-}
-
 static hr_context *context_of(const hr_queue *queue)
 {
     return queue != NULL ? queue->context : NULL;
@@ -154,8 +144,12 @@ hr_status hr_array_create(hr_queue *queue, size_t element_bytes,
     hr_status status =
         make(context_of(queue), element_bytes, extent, array, &a);
     if (status == HR_OK) {
+        const hri_box box = hri_array_box(a);
+        const hri_boxes all = hri_boxes_of(&box);
         a->home = hri_place_of(queue->context, queue->accelerator);
-        status = hold_at_home(a);
+        pthread_mutex_lock(&a->context->lock);
+        status = hri_store_hold(a, a->home, &all, true);
+        pthread_mutex_unlock(&a->context->lock);
     }
     return give(status, a, array);
 }

@@ -50,15 +50,6 @@ bool hri_boxes_touch(const hri_box *a, const hri_box *b)
     return !hri_box_is_empty(&both);
 }
 
-bool hri_boxes_touch_any(const hri_boxes *set, const hri_box *box)
-{
-    bool any = false;
-    for (size_t i = 0; i < set->count && !any; i++) {
-        any = hri_boxes_touch(&set->of[i], box);
-    }
-    return any;
-}
-
 bool hri_boxes_meet(const hri_boxes *a, const hri_boxes *b, hri_box *box)
 {
     for (size_t i = 0; i < a->count; i++) {
@@ -70,6 +61,13 @@ bool hri_boxes_meet(const hri_boxes *a, const hri_boxes *b, hri_box *box)
         }
     }
     return false;
+}
+
+bool hri_boxes_touch_any(const hri_boxes *set, const hri_box *box)
+{
+    hri_box both;
+    const hri_boxes one = hri_boxes_of(box);
+    return hri_boxes_meet(set, &one, &both);
 }
 
 hri_box hri_box_around(const hri_box *a, const hri_box *b)

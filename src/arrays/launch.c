@@ -175,35 +175,6 @@ static hr_status check(launching *l, size_t count, bool host)
     return status == HR_OK ? find_regions(l) : status;
 }
 
-static launching launching_of(hr_context *context, const hr_kernel *kernel,
-                              const hri_part *part,
-                              const hr_argument *arguments)
-{
-    return (launching){.context = context,
-                       .kernel = kernel,
-                       .parameters = kernel->parameters(kernel),
-                       .arguments = arguments,
-                       .launch = {.kernel = kernel},
-                       .part = part};
-}
-
-static void finish(launching *l)
-{
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
-        hri_boxes_finish(&l->regions[i]);
-    }
-}
-
-hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
-                           const hri_part *part, const hr_argument *arguments,
-                           size_t count)
-{
-    launching l = launching_of(context, kernel, part, arguments);
-    hr_status status = check(&l, count, true);
-    finish(&l);
-    return status;
-}
-
 /* ---- arguments */
 
 /* Where a view is, and what the kernel is told of it; false when its elements
@@ -355,7 +326,10 @@ static hr_status run(const launching *l)
 
 static hr_status enqueue(launching *l)
 {
-    hr_status status = find_module(l);
+    hr_status status = hri_check_tell(l->context);
+    if (status == HR_OK) {
+        status = find_module(l);
+    }
     if (status == HR_OK) {
         status = hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments);
     }
@@ -369,31 +343,50 @@ static hr_status enqueue(launching *l)
         status = record_before(l);
     }
     if (status == HR_OK) {
-        l->launch.arguments = l->passed;
         status = run(l);
     }
-    return status == HR_OK && !l->part->kept ? end_views(l) : status;
+    if (status == HR_OK && !l->part->kept) {
+        status = end_views(l);
+    }
+    return status == HR_OK ? hri_check_tell(l->context) : status;
+}
+
+/* Check a launch and, unless queue is NULL, enqueue it. */
+static hr_status launch(hr_context *context, hr_queue *queue,
+                        const hr_kernel *kernel, const hri_part *part,
+                        const hr_argument *arguments, size_t count)
+{
+    launching l = {.context = context,
+                   .queue = queue,
+                   .kernel = kernel,
+                   .parameters = kernel->parameters(kernel),
+                   .arguments = arguments,
+                   .launch = {.kernel = kernel, .arguments = l.passed},
+                   .part = part};
+    hri_accelerator *a = queue != NULL ? queue->accelerator : NULL;
+    hr_status status = check(&l, count, a == NULL || a->device->info.host);
+    if (status == HR_OK && a != NULL) {
+        l.place = hri_place_of(context, a);
+        status = enqueue(&l);
+    }
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+        hri_boxes_finish(&l.regions[i]);
+    }
+    return status;
+}
+
+hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
+                           const hri_part *part, const hr_argument *arguments,
+                           size_t count)
+{
+    return launch(context, NULL, kernel, part, arguments, count);
 }
 
 hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
                           const hri_part *part, const hr_argument *arguments,
                           size_t count)
 {
-    launching l = launching_of(queue->context, kernel, part, arguments);
-    l.queue = queue;
-    l.place = hri_place_of(queue->context, queue->accelerator);
-    hr_status status = check(&l, count, queue->accelerator->device->info.host);
-    if (status == HR_OK) {
-        status = hri_check_tell(queue->context);
-    }
-    if (status == HR_OK) {
-        status = enqueue(&l);
-    }
-    if (status == HR_OK) {
-        status = hri_check_tell(queue->context);
-    }
-    finish(&l);
-    return status;
+    return launch(queue->context, queue, kernel, part, arguments, count);
 }
 
 hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,

@@ -92,14 +92,13 @@ static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
 hri_box hri_array_box(const hr_array *array);
 size_t hri_array_bytes(const hr_array *array);
 
-/* view.c: bytes from element to element where all of an extent lie next to each
- * other; returns the bytes of them all. */
+/* view.c: the boxes of a view; *linear is set when its rows are not rows of the
+ * array, so that a place must hold whole rows without gaps. */
+hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);
+/* Bytes from element to element where all of an extent lie next to each other;
+ * returns the bytes of them all. */
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
                            int64_t stride[HR_MOST_RANK]);
-
-/* region.c: the boxes of a view; *linear is set when its rows are not rows of
- * the array, so that a place must hold whole rows without gaps. */
-hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);
 
 /* store.c: let a place hold all of these boxes, without gaps if linear. */
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,

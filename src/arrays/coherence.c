@@ -97,22 +97,16 @@ static hr_status move_from(const moving *m, int from, hri_boxes *wanted)
 /* Bring what is wanted and valid at `from` to the host, then move it. */
 static hr_status move_over_host(const moving *m, int from, hri_boxes *wanted)
 {
-    const hri_boxes *valid = &m->from->stores[from].valid;
-    hri_boxes part = {0};
+    hri_box box;
     hr_status status = HR_OK;
-    for (size_t i = 0; i < valid->count && status == HR_OK; i++) {
-        for (size_t j = 0; j < wanted->count && status == HR_OK; j++) {
-            hri_box box = hri_box_meet(&valid->of[i], &wanted->of[j]);
-            status = hri_boxes_add(&part, &box);
-        }
-    }
-    if (status == HR_OK && part.count > 0) {
+    while (status == HR_OK &&
+           hri_boxes_meet(&m->from->stores[from].valid, wanted, &box)) {
+        const hri_boxes part = hri_boxes_of(&box);
         status = hri_array_fetch(m->from, HRI_HOST, &part, NULL);
         if (status == HR_OK) {
             status = move_from(m, HRI_HOST, wanted);
         }
     }
-    hri_boxes_finish(&part);
     return status;
 }
 

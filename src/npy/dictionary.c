@@ -190,43 +190,32 @@ static const struct {
 
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
-/* The entry whose key this is, and that it comes for the first time. */
-static hr_status find_entry(hri_npy_text key, unsigned seen, size_t *index)
+static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
 {
     char shown[HRI_NPY_SHOWN_BYTES];
+    hri_npy_text key = {0};
     size_t i = 0;
+    hr_status status = parse_string(c, "a key in quotes", &key);
+    if (status != HR_OK) {
+        return status;
+    }
     while (i < ENTRIES &&
            (key.length != strlen(entries[i].key) ||
             memcmp(key.bytes, entries[i].key, key.length) != 0)) {
         i++;
     }
-    if (i == ENTRIES || (seen & 1u << i) != 0) {
+    if (i == ENTRIES || (c->seen & 1u << i) != 0) {
         return hri_fail(HR_ERROR_IO, "its header has the key '%s' %s",
                         hri_npy_show(key, shown),
                         i == ENTRIES ? "that no .npy header has" : "twice");
     }
-    *index = i;
-    return HR_OK;
-}
-
-static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
-{
-    hri_npy_text key = {0};
-    size_t index = 0;
-    hr_status status = parse_string(c, "a key in quotes", &key);
-    if (status == HR_OK) {
-        status = find_entry(key, c->seen, &index);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    c->seen |= 1u << index;
+    c->seen |= 1u << i;
     skip_space(c);
     if (!take(c, ":")) {
         return unexpected(c, "a colon");
     }
     skip_space(c);
-    return entries[index].parse(c, out);
+    return entries[i].parse(c, out);
 }
 
 hr_status hri_npy_parse_dictionary(hri_npy_text text, bool python2,

@@ -133,38 +133,28 @@ hr_status hr_npy_open(const char *path, hr_npy **file, hr_matrix *matrix)
     return give(status, npy, &header, file, matrix);
 }
 
-/* What stands under the name now: nothing, or a file that may be replaced, of
- * which *mode becomes the permissions. */
-static hr_status check_earlier(const char *path, mode_t *mode, bool *earlier)
+/* What stands under the name now may be a file, which is replaced, and whose
+ * permissions are kept. */
+static hr_status make_file(hr_npy *npy)
 {
     struct stat there;
-    *earlier = lstat(path, &there) == 0;
-    if (!*earlier) {
-        return errno == ENOENT ? HR_OK
-                               : hri_npy_fail(path, "it cannot be made", errno);
+    const char *path = npy->path;
+    const bool earlier = lstat(path, &there) == 0;
+    if (!earlier && errno != ENOENT) {
+        return hri_npy_fail(path, "it cannot be made", errno);
     }
-    if (!S_ISREG(there.st_mode)) {
+    if (earlier && !S_ISREG(there.st_mode)) {
         return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
                         S_ISDIR(there.st_mode)
                             ? "a folder, no file"
                             : "no ordinary file, and is not replaced");
     }
-    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
+    if (earlier && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
         return hri_npy_fail(path, "it must not be replaced", errno);
     }
-    *mode = there.st_mode & 0777;
-    return HR_OK;
-}
-
-static hr_status make_file(hr_npy *npy)
-{
-    mode_t mode = 0666;
-    bool earlier;
-    hr_status status = check_earlier(npy->path, &mode, &earlier);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = hri_npy_make_temporary(npy->path, mode, &npy->fd, &npy->temporary);
+    const mode_t mode = earlier ? there.st_mode & 0777 : 0666;
+    hr_status status =
+        hri_npy_make_temporary(path, mode, &npy->fd, &npy->temporary);
     if (status == HR_OK && earlier) {
         /* Bits that the mask took. Some file systems keep none at all. */
         fchmod(npy->fd, mode);

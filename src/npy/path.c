@@ -28,11 +28,6 @@ hr_status hri_npy_fail(const char *path, const char *what, int error)
                     "%s: %s: %s", hri_npy_name(path), what, words);
 }
 
-static hr_status no_memory(const char *path)
-{
-    return hri_npy_fail(path, "its name", ENOMEM);
-}
-
 /* folder/name, to be freed; NULL when there is no memory. */
 static char *join(const char *folder, const char *name)
 {
@@ -72,7 +67,7 @@ hr_status hri_npy_absolute(const char *path, char **absolute)
     }
     char *folder = folder_of(path);
     if (folder == NULL) {
-        return no_memory(path);
+        return hri_npy_fail(path, "its name", ENOMEM);
     }
     char *real = realpath(folder, NULL);
     int error = errno;
@@ -83,7 +78,7 @@ hr_status hri_npy_absolute(const char *path, char **absolute)
     char *joined = join(real, name);
     free(real);
     if (joined == NULL) {
-        return no_memory(path);
+        return hri_npy_fail(path, "its name", ENOMEM);
     }
     *absolute = joined;
     return HR_OK;
@@ -108,7 +103,7 @@ static hr_status follow_link(const char *at, char **next)
                                      : NULL;
     free(folder);
     if (pointed == NULL) {
-        return no_memory(at);
+        return hri_npy_fail(at, "its name", ENOMEM);
     }
     hr_status status = hri_npy_absolute(pointed, next);
     free(pointed);
@@ -158,7 +153,7 @@ hr_status hri_npy_make_temporary(const char *path, mode_t mode, int *fd,
     size_t bytes = strlen(path) + LETTERS + sizeof "..";
     char *made = malloc(bytes);
     if (made == NULL) {
-        return no_memory(path);
+        return hri_npy_fail(path, "its name", ENOMEM);
     }
     int error = EEXIST;
     for (int i = 0; i < ATTEMPTS && error == EEXIST; i++) {

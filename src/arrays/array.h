@@ -120,7 +120,7 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
 
 /* uses.c: let stream wait for all that a read or write of region must not
  * overtake; note one that ends at fence; and collect the fences of work in the
- * region, of writes alone or of all, at a place or wherever there are any. */
+ * region, of writes alone or of all, at a place or at all (HRI_NOWHERE). */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_stream *stream);
 hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *region,
@@ -166,13 +166,10 @@ hr_status hri_array_foresee(hr_array *array, int place, const hri_boxes *region,
 hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
                          int place, const hri_box *to_box, hr_queue *queue);
 
-/* transfer.c: copy between two boxes in host memory, on the caller's thread. */
-void hri_copy_rows(const hri_copy *copy);
-
-/* Enqueue a copy between two places of which one is the host, or both are
- * peers, or copy in host memory; on queue if it is of one of them, else on a
- * copy queue. Both are held. The copy reads no more than one region, and writes
- * the other. */
+/* transfer.c: enqueue a copy between two places of which one is the host, or
+ * both are peers, or copy in host memory; on queue if it is of one of them,
+ * else on a copy queue. Both are held. The copy reads no more than one region,
+ * and writes the other. */
 hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
                        hr_array *to, int to_place, const hri_boxes *written,
                        const hri_copy *copy, hr_queue *queue);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of boxes between two places. */
-#include <string.h>
-
 #include "arrays/array.h"
+#include "hal/backend.h"
 
 /* Which stream copies: the caller's when it is of one of the places, else the
  * copy queue of the accelerator that gets the box, or has it. */
@@ -33,43 +32,22 @@ static void count(hr_context *context, int from, int to, uint64_t bytes)
 
 /* ---- host memory to host memory: the calling thread copies */
 
-/* For all that a read or write must not overtake. */
-static hr_status wait_for(const hr_array *array, const hri_boxes *region,
-                          bool writes)
-{
-    hri_fences fences = {0};
-    hr_status status =
-        hri_uses_collect(array, HRI_HOST, region, !writes, &fences);
-    if (status == HR_OK) {
-        status = hri_fences_wait(&fences);
-    }
-    hri_fences_finish(&fences);
-    return status;
-}
-
-void hri_copy_rows(const hri_copy *c)
-{
-    char *to = (char *)c->to.host + c->to.offset;
-    const char *from = (const char *)c->from.host + c->from.offset;
-    for (size_t z = 0; z < c->depth; z++) {
-        for (size_t y = 0; y < c->height; y++) {
-            memcpy(to + z * c->to_slice + y * c->to_pitch,
-                   from + z * c->from_slice + y * c->from_pitch, c->width);
-        }
-    }
-}
-
-static hr_status copy_on_host(hr_array *from, const hri_boxes *read,
-                              hr_array *to, const hri_boxes *written,
+static hr_status copy_on_host(const hr_array *from, const hri_boxes *read,
+                              const hr_array *to, const hri_boxes *written,
                               const hri_copy *copy)
 {
-    hr_status status = wait_for(from, read, false);
+    hri_fences fences = {0};
+    hr_status status = hri_uses_collect(from, HRI_HOST, read, true, &fences);
     if (status == HR_OK) {
-        status = wait_for(to, written, true);
+        status = hri_uses_collect(to, HRI_HOST, written, false, &fences);
+    }
+    if (status == HR_OK) {
+        status = hri_fences_wait(&fences);
     }
     if (status == HR_OK) {
         hri_copy_rows(copy);
     }
+    hri_fences_finish(&fences);
     return status;
 }
 

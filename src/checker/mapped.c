@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checker/check.h"
+#include "hal/backend.h"
 
 static void copy_elements(const hr_mapping *from, const hr_mapping *to)
 {

@@ -29,8 +29,6 @@ static void work_end(work *w)
     }
 }
 
-/* Fences of the work on the region, of writes alone or of all, at a place or
- * (HRI_NOWHERE) anywhere. */
 static hr_status collect(work *w, int place, bool writes_alone)
 {
     return hri_uses_collect(w->array, place, &w->region, writes_alone,

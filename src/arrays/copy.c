@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies from view to view. */
-#include <string.h>
-
 #include "arrays/array.h"
 
 typedef struct side {

@@ -101,10 +101,10 @@ static hr_status hold_on_host(hr_array *array)
 }
 
 /* What to hold so that box and what is held already fit in. */
-static hri_box widen(const hr_array *array, const hri_store *s,
-                     const hri_boxes *region, bool linear)
+static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
+                     bool linear)
 {
-    hri_box around = s->held;
+    hri_box around = array->stores[place].held;
     for (size_t i = 0; i < region->count; i++) {
         around = hri_box_around(&around, &region->of[i]);
     }
@@ -233,7 +233,7 @@ uint64_t hri_store_lack(const hr_array *array, int place,
     if (place == HRI_HOST || is_held(array, place, region, linear)) {
         return 0;
     }
-    const hri_box held = widen(array, s, region, linear);
+    const hri_box held = widen(array, place, region, linear);
     *freed = s->buffer != NULL ? bytes_of(&s->held, s->pitch) : 0;
     return bytes_of(&held, pitch_of(array, &held));
 }
@@ -241,14 +241,12 @@ uint64_t hri_store_lack(const hr_array *array, int place,
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
                          bool linear)
 {
-    hri_store *s = &array->stores[place];
     if (place == HRI_HOST) {
         return hold_on_host(array);
     }
-    if (is_held(array, place, region, linear)) {
-        return HR_OK;
-    }
-    return move_store(array, place, widen(array, s, region, linear));
+    return is_held(array, place, region, linear)
+               ? HR_OK
+               : move_store(array, place, widen(array, place, region, linear));
 }
 
 void hri_store_release(hr_array *array, int place)

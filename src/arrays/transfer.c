@@ -30,8 +30,7 @@ static void count(hr_context *context, int from, int to, uint64_t bytes)
     }
 }
 
-/* ---- host memory to host memory: the calling thread copies */
-
+/* Host memory to host memory: the calling thread copies. */
 static hr_status copy_on_host(const hr_array *from, const hri_boxes *read,
                               const hr_array *to, const hri_boxes *written,
                               const hri_copy *copy)
@@ -50,8 +49,6 @@ static hr_status copy_on_host(const hr_array *from, const hri_boxes *read,
     hri_fences_finish(&fences);
     return status;
 }
-
-/* ---- all others */
 
 hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
                        hr_array *to, int to_place, const hri_boxes *written,

@@ -96,9 +96,9 @@ uint32_t hri_uses_covered(const hr_array *array, int place,
     uint32_t count = 0;
     for (size_t i = 0; i < s->use_count; i++) {
         bool any = false;
-        for (size_t j = 0;
-             s->uses[i].fence == fence && j < region->count && !any; j++) {
-            any = covers(&region->of[j], fence->serial, writes, &s->uses[i]);
+        for (size_t j = 0; j < region->count && !any; j++) {
+            any = s->uses[i].fence == fence &&
+                  covers(&region->of[j], fence->serial, writes, &s->uses[i]);
         }
         count += any;
     }

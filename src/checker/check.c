@@ -181,21 +181,6 @@ static void fill_views(checking *c)
 
 /* ---- after a run */
 
-static void find_written_input(checking *c, const hri_watched *v)
-{
-    const size_t bytes = v->parameter->bytes;
-    for (int64_t e = 0; e < v->count; e++) {
-        const size_t at = (size_t)e * bytes;
-        if (memcmp(v->now + at, v->before + at, bytes) != 0) {
-            hri_watch_report_element(&c->watch, e,
-                                     &(hri_report){.fault = HRI_CONST,
-                                                   .view = v,
-                                                   .who = v->seen[e],
-                                                   .writes = true});
-        }
-    }
-}
-
 /* A byte that has its bits from before both runs was never written. */
 static bool is_untouched(const hri_watched *v, size_t byte)
 {
@@ -204,27 +189,47 @@ static bool is_untouched(const hri_watched *v, size_t byte)
            v->now[byte] == hri_poison(v, byte, true);
 }
 
-/* Compare both runs. What an OUT view was not given has its old values. */
-static void find_dependence(checking *c, const hri_watched *v)
+/* Whether both runs left different values. What an OUT view was not given gets
+ * its old ones. */
+static bool differs(const hri_watched *v, int64_t element)
 {
-    const size_t bytes = v->parameter->bytes;
-    for (int64_t e = 0; e < v->count; e++) {
-        bool depends = false;
-        for (size_t b = (size_t)e * bytes; b < (size_t)(e + 1) * bytes; b++) {
-            if (is_untouched(v, b)) {
-                v->now[b] = v->before[b];
-            } else {
-                depends = depends || v->now[b] != v->first[b];
-            }
-        }
-        if (depends) {
-            hri_watch_report_element(&c->watch, e,
-                                     &(hri_report){.fault = HRI_DEPENDS,
-                                                   .view = v,
-                                                   .who = v->elements[e].write,
-                                                   .writes = true});
+    const size_t bytes = v->parameter->bytes, first = (size_t)element * bytes;
+    bool any = false;
+    for (size_t b = first; b < first + bytes; b++) {
+        if (is_untouched(v, b)) {
+            v->now[b] = v->before[b];
+        } else {
+            any = any || v->now[b] != v->first[b];
         }
     }
+    return any;
+}
+
+static bool is_changed(const hri_watched *v, int64_t element)
+{
+    const size_t bytes = v->parameter->bytes, first = (size_t)element * bytes;
+    return memcmp(v->now + first, v->before + first, bytes) != 0;
+}
+
+/* Of IN views what was written, or of others what depends on the run. */
+static hr_status find_faults(checking *c, bool in)
+{
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && c->watch.status == HR_OK;
+         i++) {
+        const hri_watched *v = &c->watch.views[i];
+        const bool meant = in ? v->seen != NULL : v->elements != NULL;
+        for (int64_t e = 0; meant && e < v->count; e++) {
+            if (in ? is_changed(v, e) : differs(v, e)) {
+                hri_watch_report_element(
+                    &c->watch, e,
+                    &(hri_report){.fault = in ? HRI_CONST : HRI_DEPENDS,
+                                  .view = v,
+                                  .who = in ? v->seen[e] : v->elements[e].write,
+                                  .writes = true});
+            }
+        }
+    }
+    return c->watch.status;
 }
 
 static hr_status run_once(checking *c)
@@ -232,14 +237,7 @@ static hr_status run_once(checking *c)
     fill_views(c);
     fill_arguments(c);
     hr_status status = hri_watch_run(&c->watch, c->arguments);
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && status == HR_OK; i++) {
-        const hri_watched *v = &c->watch.views[i];
-        if (v->seen != NULL) {
-            find_written_input(c, v);
-        }
-        status = c->watch.status;
-    }
-    return status;
+    return status == HR_OK ? find_faults(c, true) : status;
 }
 
 static hr_status run_twice(checking *c)
@@ -256,13 +254,7 @@ static hr_status run_twice(checking *c)
     }
     c->watch.twice = true;
     status = run_once(c);
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && status == HR_OK; i++) {
-        if (c->watch.views[i].first != NULL) {
-            find_dependence(c, &c->watch.views[i]);
-        }
-        status = c->watch.status;
-    }
-    return status;
+    return status == HR_OK ? find_faults(c, false) : status;
 }
 
 /* ---- the launch */

@@ -123,7 +123,7 @@ static hr_status collect(hri_findings *findings, const hri_guard *guard,
     return hri_findings_add(findings, key, sentence);
 }
 
-/* A write alone is a read of the same address, too (guard.h). */
+/* A write alone is a read of the same address, too (guard.c). */
 hr_status hri_check_collect(hr_context *context)
 {
     hri_findings *findings = context->findings;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checker of a context: what it found, sentences of which each is told
- * once.
- */
+/* The checker of a context: what it found, each sentence told once. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,9 +14,9 @@ typedef struct threads {
     uint32_t count;
 } threads;
 
-static void start(threads *t, hri_run_state *run, void *(*function)(void *),
-                  hri_lane *lane)
+static void start(threads *t, void *(*function)(void *), hri_lane *lane)
 {
+    hri_run_state *run = lane->run;
     pthread_mutex_lock(&run->lock);
     run->threads_running++;
     pthread_mutex_unlock(&run->lock);
@@ -31,14 +31,14 @@ static void start(threads *t, hri_run_state *run, void *(*function)(void *),
     }
 }
 
-static void start_lane(threads *t, hri_run_state *run, hri_lane *lane)
+static void start_lane(threads *t, hri_lane *lane)
 {
-    start(t, run, hri_worker_main, lane);
+    start(t, hri_worker_main, lane);
     if (!lane->part->in_place) {
-        start(t, run, hri_feeder_main, lane);
-        start(t, run, hri_forwarder_main, lane);
-        hri_run_fail(run, hri_crew_start(&lane->up_crew));
-        hri_run_fail(run, hri_crew_start(&lane->down_crew));
+        start(t, hri_feeder_main, lane);
+        start(t, hri_forwarder_main, lane);
+        hri_run_fail(lane->run, hri_crew_start(&lane->up_crew));
+        hri_run_fail(lane->run, hri_crew_start(&lane->down_crew));
     }
 }
 
@@ -102,7 +102,7 @@ static bool is_small(const hri_plan *plan)
 static void run_threads(hri_run_state *run, threads *t)
 {
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
-        start_lane(t, run, &run->lanes[i]);
+        start_lane(t, &run->lanes[i]);
     }
     pthread_mutex_lock(&run->lock);
     run->go = true;

@@ -214,22 +214,24 @@ static hr_status run_task(hri_lane *lane, const hri_task *task,
     if (status != HR_OK) {
         return status;
     }
-    if (lane->part->in_place) {
-        hri_gemm gemm = product_of(lane, task, from, NULL);
-        return issue_product(lane, &gemm, from);
-    }
     int32_t slot = task->slot;
-    if (slot < 0) {
-        slot = (int32_t)(lane->stores++ % lane->part->slots[HRI_C]);
-    }
-    if (task->chunk == 0) {
-        status = open_tile(lane, task, slot);
+    const hri_place *tile = NULL;
+    if (!lane->part->in_place) {
+        if (slot < 0) {
+            slot = (int32_t)(lane->stores++ % lane->part->slots[HRI_C]);
+        }
+        if (task->chunk == 0) {
+            status = open_tile(lane, task, slot);
+        }
+        tile = &lane->tiles[slot].place;
     }
     if (status == HR_OK) {
-        hri_gemm gemm = product_of(lane, task, from, &lane->tiles[slot].place);
+        hri_gemm gemm = product_of(lane, task, from, tile);
         status = issue_product(lane, &gemm, from);
     }
-    return status == HR_OK && last ? store_tile(lane, task, slot) : status;
+    return status == HR_OK && last && tile != NULL
+               ? store_tile(lane, task, slot)
+               : status;
 }
 
 /* ---- the lane's own tasks */

@@ -231,7 +231,7 @@ static hr_status load(hri_lane *lane, int64_t number)
     if (!go_on) {
         return HR_OK;
     }
-    hri_copy copy = panel_copy(run, d, lane->panels[d->side][d->slot]);
+    hri_copy copy = panel_copy(run, d, lane->places[d->side][d->slot]);
     return lane->staged[d->side] ? load_staged(lane, number, &copy)
                                  : load_pinned(lane, number, &copy);
 }
@@ -250,8 +250,8 @@ static hr_status forward(hri_lane *lane, const hri_delivery *d,
     if (status != HR_OK) {
         return status;
     }
-    hri_copy copy = panel_copy(run, d, to->panels[e->side][e->slot]);
-    copy.from = lane->panels[d->side][d->slot];
+    hri_copy copy = panel_copy(run, d, to->places[e->side][e->slot]);
+    copy.from = lane->places[d->side][d->slot];
     copy.from_pitch = copy.to_pitch;
     status = lane->peer->ops->copy(lane->peer, &copy);
     if (status == HR_OK) {
@@ -284,11 +284,11 @@ static hr_status forward_all(hri_lane *lane, int64_t number)
     }
     if (status == HR_OK && run->error.status == HR_OK) {
         status = hri_accelerator_take_event(lane->accelerator, &a->sent);
-    }
-    if (status == HR_OK && run->error.status == HR_OK) {
-        status = lane->peer->ops->record(lane->peer, a->sent);
-        a->forwarded = true;
-        pthread_cond_broadcast(&run->changed);
+        if (status == HR_OK) {
+            status = lane->peer->ops->record(lane->peer, a->sent);
+            a->forwarded = true;
+            pthread_cond_broadcast(&run->changed);
+        }
     }
     pthread_mutex_unlock(&run->lock);
     return status;

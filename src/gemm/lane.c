@@ -54,8 +54,8 @@ bool hri_is_staged(hri_device *device, const hr_matrix *m)
 
 /* Memory for `count` slots of `bytes` bytes, in as few buffers as the device
  * allows; places[i] is where slot i starts. */
-static hr_status allocate_slots(hri_lane *lane, uint64_t bytes, int64_t count,
-                                hri_place *places)
+static hr_status allocate_places(hri_lane *lane, uint64_t bytes, int64_t count,
+                                 hri_place *places)
 {
     uint64_t most = lane->accelerator->device->info.allocation_bytes / bytes;
     int64_t per_buffer = hri_max(hri_min(count, (int64_t)most), 1);
@@ -75,10 +75,9 @@ static hr_status allocate_slots(hri_lane *lane, uint64_t bytes, int64_t count,
     return HR_OK;
 }
 
-/* As many slots for panels of a side as the part has, and which delivery each
- * holds. */
-static hr_status allocate_panels(hri_lane *lane, int side, hri_place **places,
-                                 int64_t **held)
+/* As many slots of a side as the part has, and which delivery each holds. */
+static hr_status allocate_slots(hri_lane *lane, int side, hri_place **places,
+                                int64_t **held)
 {
     size_t count = (size_t)lane->part->slots[side];
     *places = calloc(count, sizeof **places);
@@ -89,14 +88,14 @@ static hr_status allocate_panels(hri_lane *lane, int side, hri_place **places,
     for (size_t i = 0; i < count; i++) {
         (*held)[i] = -1;
     }
-    return allocate_slots(lane, lane->run->plan->slot_bytes[side],
-                          (int64_t)count, *places);
+    return allocate_places(lane, lane->run->plan->slot_bytes[side],
+                           (int64_t)count, *places);
 }
 
 static hr_status allocate_spare(hri_lane *lane, int side)
 {
-    hr_status status = allocate_slots(lane, lane->run->plan->slot_bytes[side],
-                                      1, &lane->spare[side]);
+    hr_status status = allocate_places(lane, lane->run->plan->slot_bytes[side],
+                                       1, &lane->spare[side]);
     return status == HR_OK ? hri_accelerator_take_event(
                                  lane->accelerator, &lane->spare_ready[side])
                            : status;
@@ -106,22 +105,18 @@ static hr_status allocate_tiles(hri_lane *lane)
 {
     size_t count = (size_t)lane->part->slots[HRI_C];
     lane->tiles = calloc(count, sizeof *lane->tiles);
-    hri_place *places = calloc(count, sizeof *places);
-    hr_status status =
-        lane->tiles != NULL && places != NULL
-            ? allocate_slots(lane, lane->run->plan->slot_bytes[HRI_C],
-                             (int64_t)count, places)
-            : no_memory();
+    hr_status status = lane->tiles != NULL
+                           ? allocate_slots(lane, HRI_C, &lane->places[HRI_C],
+                                            &lane->held[HRI_C])
+                           : no_memory();
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         hri_tile_slot *tile = &lane->tiles[i];
         hri_event **events[] = {&tile->ready, &tile->fetched};
-        tile->place = places[i];
         tile->lane = lane;
         for (int e = 0; e < 2 && status == HR_OK; e++) {
             status = hri_accelerator_take_event(lane->accelerator, events[e]);
         }
     }
-    free(places);
     return status;
 }
 
@@ -141,13 +136,13 @@ static hr_status allocate_memory(hri_lane *lane)
     hr_status status = HR_OK;
     for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
         status =
-            allocate_panels(lane, side, &lane->panels[side], &lane->held[side]);
+            allocate_slots(lane, side, &lane->places[side], &lane->held[side]);
         if (status == HR_OK && lane->part->spare) {
             status = allocate_spare(lane, side);
         }
     }
     if (status == HR_OK && lane->part->turned) {
-        status = allocate_panels(lane, HRI_A, &lane->turned, &lane->turned_of);
+        status = allocate_slots(lane, HRI_A, &lane->turned, &lane->turned_of);
     }
     return status == HR_OK ? allocate_tiles(lane) : status;
 }
@@ -258,8 +253,8 @@ void hri_lane_finish(hri_lane *lane)
     for (uint32_t i = 0; i < lane->buffer_count; i++) {
         hri_accelerator_release(lane->accelerator, lane->buffers[i]);
     }
-    for (int side = HRI_A; side <= HRI_B; side++) {
-        free(lane->panels[side]);
+    for (int side = HRI_A; side <= HRI_C; side++) {
+        free(lane->places[side]);
         free(lane->held[side]);
     }
     free(lane->turned);
@@ -327,7 +322,8 @@ hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
 }
 
 hri_operand hri_operand_of(const hri_run_state *run, int side,
-                           const hri_task *task, const hri_place *slot)
+                           const hri_task *task, const hri_place *slot,
+                           bool turned)
 {
     const window w = window_of(run, side, task);
     const hr_matrix *m = w.matrix;
@@ -335,7 +331,10 @@ hri_operand hri_operand_of(const hri_run_state *run, int side,
                      .row_stride = m->row_stride,
                      .col_stride = m->col_stride,
                      .conjugate = m->conjugate};
-    if (slot != NULL && m->col_stride == 1) {
+    if (turned) {
+        o.row_stride = 1;
+        o.col_stride = hri_slot_pitch(w.rows);
+    } else if (slot != NULL && m->col_stride == 1) {
         o.row_stride = hri_slot_pitch(w.cols);
     } else if (slot != NULL) {
         o.col_stride = hri_slot_pitch(w.rows);
@@ -354,12 +353,4 @@ hri_turn hri_panel_turn(const hri_run_state *run, const hri_task *task,
                       .cols = w.cols,
                       .to_stride = hri_slot_pitch(w.rows),
                       .from_stride = hri_slot_pitch(w.cols)};
-}
-
-hri_operand hri_turned_operand(const hri_run_state *run, const hri_task *task,
-                               const hri_place *slot)
-{
-    window w = window_of(run, HRI_A, task);
-    return (hri_operand){
-        .place = *slot, .row_stride = 1, .col_stride = hri_slot_pitch(w.rows)};
 }

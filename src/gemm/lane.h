@@ -26,7 +26,6 @@ typedef struct hri_arrival {
 
 /* A slot for a tile of C. */
 typedef struct hri_tile_slot {
-    hri_place place;
     hri_event *fetched; /* old C is in it */
     hri_event *ready;   /* the tile is complete */
     bool draining;      /* the crew still brings it home */
@@ -80,13 +79,13 @@ struct hri_lane {
 
     hri_buffer **buffers; /* what the slots lie in */
     uint32_t buffer_count;
-    hri_place *panels[2]; /* [slot] of HRI_A and HRI_B */
+    hri_place *places[3]; /* [slot] of HRI_A, HRI_B and HRI_C */
     hri_place spare[2];   /* for stolen tiles */
     hri_place *turned;    /* [slot] of HRI_A, where part->turned */
     int64_t *turned_of;   /* [slot] the delivery in there; -1: none */
     hri_event *spare_ready[2];
     hri_tile_slot *tiles; /* [slots[HRI_C]] */
-    int64_t *held[2];     /* [slot] the delivery it holds; -1: none */
+    int64_t *held[3]; /* [slot] the delivery it holds; -1: none, as of HRI_C */
 
     hri_arrival *arrivals; /* [delivery_count] */
 
@@ -129,13 +128,11 @@ static inline uint64_t hri_copy_bytes(const hri_copy *copy)
 }
 
 /* The operand of the product: in a slot, or in the caller's memory when slot is
- * NULL. */
+ * NULL. turned: a panel of A that lies by columns. */
 hri_operand hri_operand_of(const hri_run_state *run, int side,
-                           const hri_task *task, const hri_place *slot);
-/* The same for a panel of A that lies by columns in a slot, and turning it
- * about from the one where it arrived. */
-hri_operand hri_turned_operand(const hri_run_state *run, const hri_task *task,
-                               const hri_place *slot);
+                           const hri_task *task, const hri_place *slot,
+                           bool turned);
+/* Turning a panel of A about from the slot where it arrived. */
 hri_turn hri_panel_turn(const hri_run_state *run, const hri_task *task,
                         hri_place from, hri_place to);
 

@@ -85,6 +85,7 @@ static hr_status fetch_copy(hri_lane *lane, const hri_copy *copy, bool staged,
         status = q->ops->record(q, event);
     }
     pthread_mutex_unlock(&lane->queues);
+    count(lane, &lane->share->up, copy);
     return status;
 }
 
@@ -108,9 +109,9 @@ static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
     if (!run->plan->shape.read_c) {
         return HR_OK;
     }
-    hri_copy copy = hri_copy_of(run, HRI_C, task, tile->place, false);
+    hri_copy copy =
+        hri_copy_of(run, HRI_C, task, lane->places[HRI_C][slot], false);
     status = fetch_copy(lane, &copy, lane->staged[HRI_C], tile->fetched);
-    count(lane, &lane->share->up, &copy);
     return status == HR_OK
                ? lane->compute->ops->wait(lane->compute, tile->fetched)
                : status;
@@ -131,7 +132,8 @@ static void tile_is_home(void *data)
 static hr_status store_tile(hri_lane *lane, const hri_task *task, int32_t slot)
 {
     hri_tile_slot *tile = &lane->tiles[slot];
-    hri_copy copy = hri_copy_of(lane->run, HRI_C, task, tile->place, true);
+    hri_copy copy =
+        hri_copy_of(lane->run, HRI_C, task, lane->places[HRI_C][slot], true);
     hr_status status = lane->compute->ops->record(lane->compute, tile->ready);
     if (status == HR_OK) {
         count(lane, &lane->share->down, &copy);
@@ -163,11 +165,10 @@ static hri_gemm product_of(const hri_lane *lane, const hri_task *task,
              hri_plan_chunk(plan, task->chunk),
         .alpha = p->alpha,
         .beta = task->chunk == 0 ? p->beta : hr_real(1.0),
-        .a = from->turned
-                 ? hri_turned_operand(lane->run, task, from->place[HRI_A])
-                 : hri_operand_of(lane->run, HRI_A, task, from->place[HRI_A]),
-        .b = hri_operand_of(lane->run, HRI_B, task, from->place[HRI_B]),
-        .c = hri_operand_of(lane->run, HRI_C, task, tile),
+        .a = hri_operand_of(lane->run, HRI_A, task, from->place[HRI_A],
+                            from->turned),
+        .b = hri_operand_of(lane->run, HRI_B, task, from->place[HRI_B], false),
+        .c = hri_operand_of(lane->run, HRI_C, task, tile, false),
     };
     return gemm;
 }
@@ -223,7 +224,7 @@ static hr_status run_task(hri_lane *lane, const hri_task *task,
         if (task->chunk == 0) {
             status = open_tile(lane, task, slot);
         }
-        tile = &lane->tiles[slot].place;
+        tile = &lane->places[HRI_C][slot];
     }
     if (status == HR_OK) {
         hri_gemm gemm = product_of(lane, task, from, tile);
@@ -250,7 +251,7 @@ static void await(hri_lane *lane, int side, int64_t number, source *from)
         pthread_cond_wait(&run->changed, &run->lock);
     }
     from->place[side] =
-        &lane->panels[side][lane->part->deliveries[number].slot];
+        &lane->places[side][lane->part->deliveries[number].slot];
     from->ready[side] = a->ready;
     pthread_mutex_unlock(&run->lock);
 }
@@ -419,7 +420,6 @@ static hr_status bring_panel(hri_lane *lane, hri_lane *victim, int side,
     } else if (status == HR_OK) {
         status = fetch_copy(lane, &copy, lane->staged[side],
                             lane->spare_ready[side]);
-        count(lane, &lane->share->up, &copy);
     }
     count(lane, &lane->share->stolen, &copy);
     from->place[side] = &lane->spare[side];

@@ -151,19 +151,20 @@ static void end(const attempt *t)
 
 /* NOLINTBEGIN(readability-function-size): the BLAS has so many parameters */
 
-#define ENTRY(name, type, PARAMETERS, ARGUMENTS, function)                     \
-    BLAS_API void name(PARAMETERS);                                            \
-    void name(PARAMETERS)                                                      \
+#define FORTRAN_ENTRY(KIND, name, type, INT, bits)                             \
+    BLAS_API void name(FORTRAN_##KIND##_PARAMETERS(INT));                      \
+    void name(FORTRAN_##KIND##_PARAMETERS(INT))                                \
     {                                                                          \
         static blas_symbol symbol = {#name, type, NULL};                       \
-        function(&symbol, ARGUMENTS);                                          \
+        do_fortran_##KIND##_##bits(&symbol, FORTRAN_##KIND##_ARGUMENTS);       \
     }
-#define FORTRAN_ENTRY(KIND, name, type, INT, bits)                             \
-    ENTRY(name, type, FORTRAN_##KIND##_PARAMETERS(INT),                        \
-          FORTRAN_##KIND##_ARGUMENTS, do_fortran_##KIND##_##bits)
 #define CBLAS_ENTRY(KIND, name, type, INT, bits, SCALAR, style)                \
-    ENTRY(name, type, CBLAS_##KIND##_PARAMETERS(INT, SCALAR),                  \
-          CBLAS_##KIND##_ARGUMENTS, do_cblas_##KIND##_##bits##_##style)
+    BLAS_API void name(CBLAS_##KIND##_PARAMETERS(INT, SCALAR));                \
+    void name(CBLAS_##KIND##_PARAMETERS(INT, SCALAR))                          \
+    {                                                                          \
+        static blas_symbol symbol = {#name, type, NULL};                       \
+        do_cblas_##KIND##_##bits##_##style(&symbol, CBLAS_##KIND##_ARGUMENTS); \
+    }
 
 /* Of blas_int. PLAIN_BITS is replaced before it is pasted. */
 #define FORTRAN_PLAIN(...) FORTRAN_ENTRY(__VA_ARGS__)

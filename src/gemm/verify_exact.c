@@ -236,18 +236,6 @@ static bool part_is_right(double want, double got, double bound)
                        : isfinite(got) && fabs(got - want) <= bound;
 }
 
-/* alpha (A B) + beta C0 from an element's sums. */
-static void form_want(const hri_verify *v, const element *e, double want[2])
-{
-    want[0] = want[1] = 0.0;
-    if (v->k > 0) {
-        add_scaled(v->alpha, e->sum, want);
-    }
-    if (v->old) {
-        add_scaled(v->beta, e->old, want);
-    }
-}
-
 /* The part that is wrong, or -1. A complex element of which a part should not
  * be finite must have such a part; which one is left open, as implementations
  * differ in it. */
@@ -273,8 +261,13 @@ static int wrong_part(const hri_verify *v, const element *e,
 
 static bool judge(const hri_verify *v, const element *e, hri_verify_miss *miss)
 {
-    double want[2], bound[2];
-    form_want(v, e, want);
+    double want[2] = {0.0, 0.0}, bound[2];
+    if (v->k > 0) {
+        add_scaled(v->alpha, e->sum, want);
+    }
+    if (v->old) {
+        add_scaled(v->beta, e->old, want);
+    }
     int wrong = wrong_part(v, e, want, bound);
     if (wrong < 0) {
         return true;

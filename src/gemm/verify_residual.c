@@ -322,7 +322,6 @@ static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
               allocate(v, p->slab, p->abx, &p->a_sums);
     p->product_sums = calloc((size_t)p->slab, sizeof(double));
     if (!ok || p->product_sums == NULL) {
-        release(p);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "verify: no memory for %d random products of %lld and "
                         "of %lld rows",
@@ -358,11 +357,8 @@ hr_status hri_verify_residuals(const hri_verify *v, double *ratios)
 {
     pass p;
     hr_status status = prepare(v, ratios, &p);
-    if (status != HR_OK) {
-        return status;
-    }
     const int64_t chunk = p.chunk, slab = p.slab;
-    for (p.slab_start = 0; p.slab_start < v->m; p.slab_start += slab) {
+    for (; status == HR_OK && p.slab_start < v->m; p.slab_start += slab) {
         p.slab = hri_min(slab, v->m - p.slab_start);
         int64_t tasks = hri_ceil_div(p.slab, ROWS);
         clear_slab(&p);
@@ -374,5 +370,5 @@ hr_status hri_verify_residuals(const hri_verify *v, double *ratios)
         hri_pool_run(v->pool, tasks, judge_task, &p);
     }
     release(&p);
-    return HR_OK;
+    return status;
 }

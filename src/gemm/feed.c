@@ -135,49 +135,30 @@ static hr_status loaded(hri_lane *lane, int64_t number, const hri_copy *copy)
 
 static void load_done(void *data)
 {
-    hri_load *load = data;
-    hri_run_state *run = load->lane->run;
-    hri_lock_soon(&load->lane->queues);
-    hr_status status = loaded(load->lane, load->number, &load->job.copy);
-    pthread_mutex_unlock(&load->lane->queues);
-    hri_run_fail(run, status);
-    pthread_mutex_lock(&run->lock);
-    load->busy = false;
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-}
-
-/* A load that the crew has done; NULL when the run failed. */
-static hri_load *free_load(hri_lane *lane)
-{
-    hri_run_state *run = lane->run;
-    hri_load *found = NULL;
-    pthread_mutex_lock(&run->lock);
-    while (found == NULL && run->error.status == HR_OK) {
-        for (int i = 0; i < HRI_LOADS && found == NULL; i++) {
-            found = lane->loads[i].busy ? NULL : &lane->loads[i];
-        }
-        if (found == NULL) {
-            pthread_cond_wait(&run->changed, &run->lock);
-        }
-    }
-    if (found != NULL) {
-        found->busy = true;
-    }
-    pthread_mutex_unlock(&run->lock);
-    return found;
+    const hri_load *load = data;
+    hri_lane *lane = load->lane; /* *load is the next one's when it arrives */
+    hri_lock_soon(&lane->queues);
+    hr_status status = loaded(lane, load->number, &load->job.copy);
+    pthread_mutex_unlock(&lane->queues);
+    hri_run_fail(lane->run, status);
 }
 
 /* Let the crew bring a panel. */
 static hr_status load_staged(hri_lane *lane, int64_t number,
                              const hri_copy *copy)
 {
+    const hri_delivery *d = &lane->part->deliveries[number];
+    hri_load *load = &lane->loads[d->side][d->slot];
     hr_status status = wait_for_slot(lane, number);
-    hri_load *load = status == HR_OK ? free_load(lane) : NULL;
-    if (load != NULL) {
-        load->number = number;
-        load->job = (hri_job){
-            .copy = *copy, .queue = lane->up, .done = load_done, .data = load};
+    if (status == HR_OK) {
+        *load = (hri_load){
+            .job = {.copy = *copy,
+                    .queue = lane->up,
+                    .done = load_done,
+                    .data = load},
+            .lane = lane,
+            .number = number,
+        };
         hri_crew_put(&lane->up_crew, &load->job, false);
     }
     return status;

@@ -75,6 +75,15 @@ static hr_status allocate_places(hri_lane *lane, uint64_t bytes, int64_t count,
     return HR_OK;
 }
 
+static hr_status take_events(hri_lane *lane, hri_event **events, int count)
+{
+    hr_status status = HR_OK;
+    for (int i = 0; i < count && status == HR_OK; i++) {
+        status = hri_accelerator_take_event(lane->accelerator, &events[i]);
+    }
+    return status;
+}
+
 /* As many slots of a side as the part has, and which delivery each holds. */
 static hr_status allocate_slots(hri_lane *lane, int side, hri_place **places,
                                 int64_t **held)
@@ -90,15 +99,6 @@ static hr_status allocate_slots(hri_lane *lane, int side, hri_place **places,
     }
     return allocate_places(lane, lane->run->plan->slot_bytes[side],
                            (int64_t)count, *places);
-}
-
-static hr_status allocate_spare(hri_lane *lane, int side)
-{
-    hr_status status = allocate_places(lane, lane->run->plan->slot_bytes[side],
-                                       1, &lane->spare[side]);
-    return status == HR_OK ? hri_accelerator_take_event(
-                                 lane->accelerator, &lane->spare_ready[side])
-                           : status;
 }
 
 static hr_status allocate_tiles(hri_lane *lane)
@@ -135,11 +135,19 @@ static hr_status allocate_memory(hri_lane *lane)
     }
     hr_status status = HR_OK;
     for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
-        status =
-            allocate_slots(lane, side, &lane->places[side], &lane->held[side]);
+        lane->loads[side] =
+            calloc((size_t)lane->part->slots[side], sizeof(hri_load));
+        status = lane->loads[side] != NULL
+                     ? allocate_slots(lane, side, &lane->places[side],
+                                      &lane->held[side])
+                     : no_memory();
         if (status == HR_OK && lane->part->spare) {
-            status = allocate_spare(lane, side);
+            status = allocate_places(lane, lane->run->plan->slot_bytes[side], 1,
+                                     &lane->spare[side]);
         }
+    }
+    if (status == HR_OK && lane->part->spare) {
+        status = take_events(lane, lane->spare_ready, 2);
     }
     if (status == HR_OK && lane->part->turned) {
         status = allocate_slots(lane, HRI_A, &lane->turned, &lane->turned_of);
@@ -175,14 +183,8 @@ static hr_status gather_crews(hri_lane *lane)
         lane->down_crew.direct = !lane->staged[HRI_C];
         status = hri_crew_init(&lane->down_crew);
     }
-    for (int i = 0; i < HRI_COPIES && status == HR_OK; i++) {
-        status =
-            hri_accelerator_take_event(lane->accelerator, &lane->under_way[i]);
-    }
-    for (int i = 0; i < HRI_LOADS; i++) {
-        lane->loads[i].lane = lane;
-    }
-    return status;
+    return status == HR_OK ? take_events(lane, lane->under_way, HRI_COPIES)
+                           : status;
 }
 
 static hr_status take_queues(hri_lane *lane)
@@ -195,13 +197,10 @@ static hr_status take_queues(hri_lane *lane)
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         status = hri_accelerator_take_queue(a, false, all[i]);
     }
-    for (int i = 0; i < HRI_WINDOW && status == HR_OK; i++) {
-        status = hri_accelerator_take_event(a, &lane->begun[i]);
-        if (status == HR_OK) {
-            status = hri_accelerator_take_event(a, &lane->done[i]);
-        }
+    if (status == HR_OK) {
+        status = take_events(lane, lane->begun, HRI_WINDOW);
     }
-    return status;
+    return status == HR_OK ? take_events(lane, lane->done, HRI_WINDOW) : status;
 }
 
 hr_status hri_lane_init(hri_lane *lane, hri_run_state *run, uint32_t part,
@@ -257,6 +256,8 @@ void hri_lane_finish(hri_lane *lane)
         free(lane->places[side]);
         free(lane->held[side]);
     }
+    free(lane->loads[HRI_A]);
+    free(lane->loads[HRI_B]);
     free(lane->turned);
     free(lane->turned_of);
     free(lane->buffers);

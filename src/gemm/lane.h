@@ -33,15 +33,13 @@ typedef struct hri_tile_slot {
     hri_lane *lane;
 } hri_tile_slot;
 
-/* A panel that the up crew brings. */
+/* A panel that the up crew brings. A slot has one: it is filled again only when
+ * products have read what it brought. */
 typedef struct hri_load {
     hri_job job;
     hri_lane *lane;
     int64_t number; /* of the delivery */
-    bool busy;
 } hri_load;
-
-enum { HRI_LOADS = 32 }; /* panels that a crew may have to do at once */
 
 typedef struct hri_run_state {
     const hri_product *product;
@@ -73,7 +71,7 @@ struct hri_lane {
     pthread_mutex_t down_queue; /* and on down */
     bool staged[3];             /* HRI_A, HRI_B, HRI_C go through the crews */
     hri_crew up_crew, down_crew;
-    hri_load loads[HRI_LOADS];        /* of up_crew */
+    hri_load *loads[2];               /* of up_crew: [slot] of A and B */
     hri_event *under_way[HRI_COPIES]; /* the last loads of pinned memory */
     int64_t loaded;                   /* how many the feeder has enqueued */
 

@@ -171,11 +171,8 @@ static hr_status find_unit(const char *path, hri_cl_unit **unit)
     uint32_t count = 0;
     hr_status status = hri_cl_unit_count(&count);
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        char name[48];
         *unit = hri_cl_unit_at(i);
-        snprintf(name, sizeof name, "opencl:%u:%u", (*unit)->platform_index,
-                 (*unit)->device_index);
-        if (strcmp(name, path) == 0) {
+        if (strcmp((*unit)->path, path) == 0) {
             return HR_OK;
         }
     }

@@ -87,8 +87,7 @@ hr_status hri_cublas_load(void)
 
 const char *hri_cublas_name(void)
 {
-    (void)hri_cublas_load();
-    return library_name;
+    return hri_cublas_load() == HR_OK ? library_name : "";
 }
 
 /* What its manual recommends. */
@@ -103,8 +102,7 @@ static size_t workspace_bytes(int capability)
 uint64_t hri_cublas_bytes(int capability)
 {
     const uint64_t kept = (uint64_t)(capability >= 90 ? 64 : 16) << 20;
-    return hri_cublas_name()[0] != '\0' ? kept + workspace_bytes(capability)
-                                        : 0;
+    return hri_cublas_load() == HR_OK ? kept + workspace_bytes(capability) : 0;
 }
 
 static hr_status check(const char *path, int status, const char *what)
@@ -159,10 +157,13 @@ static hr_status create(const hri_cuda_unit *unit, hri_cublas **out)
     return HR_OK;
 }
 
-/* A handle for the queue, one that is idle if there is one. Setting the stream
- * takes the workspace away, so it comes second. */
+/* A handle for the queue unless it has one, one that is idle if there is one.
+ * Setting the stream takes the workspace away, so it comes second. */
 static hr_status take(hri_cuda_queue *queue)
 {
+    if (queue->blas != NULL) {
+        return HR_OK;
+    }
     hri_cuda_device *device = (hri_cuda_device *)queue->base.device;
     const hri_cuda_unit *unit = queue->unit;
     hr_status status = HR_OK;
@@ -270,8 +271,7 @@ static bool suits_integers(const hri_gemm *g, const call *c)
 
 bool hri_cublas_suits(const hri_gemm *g)
 {
-    if (hri_cublas_name()[0] == '\0' ||
-        (g->a.conjugate && is_row_major(&g->a)) ||
+    if (hri_cublas_load() != HR_OK || (g->a.conjugate && is_row_major(&g->a)) ||
         (g->b.conjugate && is_row_major(&g->b))) {
         return false;
     }
@@ -355,7 +355,7 @@ static hr_status check_call(const hri_cuda_queue *queue, int error,
 
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
 {
-    hr_status status = queue->blas == NULL ? take(queue) : HR_OK;
+    hr_status status = take(queue);
     if (status != HR_OK) {
         return status;
     }
@@ -372,14 +372,15 @@ hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
  * kinds of GPUs have not been measured. */
 uint32_t hri_cublas_turned(int capability)
 {
-    return hri_cublas_name()[0] != '\0' && api.cublasSgeam != NULL &&
+    return hri_cublas_load() == HR_OK && api.cublasSgeam != NULL &&
                    capability == 90
                ? 1u << HR_F32
                : 0;
 }
 
-hr_status hri_cublas_turn(hri_cuda_queue *queue, const hri_turn *t)
+hr_status hri_cublas_turn(hri_cuda_queue *queue, const void *data)
 {
+    const hri_turn *t = data;
     const float one = 1.0f, zero = 0.0f;
     const float *from = (const float *)(uintptr_t)hri_cuda_address(&t->from);
     float *to = (float *)(uintptr_t)hri_cuda_address(&t->to);
@@ -394,7 +395,7 @@ hr_status hri_cublas_turn(hri_cuda_queue *queue, const hri_turn *t)
                         queue->unit->path, hr_type_name(t->type),
                         (long long)t->rows, (long long)t->cols);
     }
-    hr_status status = queue->blas == NULL ? take(queue) : HR_OK;
+    hr_status status = take(queue);
     if (status != HR_OK) {
         return status;
     }

@@ -104,16 +104,10 @@ bool hri_cuda_units_are_peers(hri_cuda_unit *a, hri_cuda_unit *b);
 cu_result hri_cuda_enter(const hri_cuda_unit *unit);
 void hri_cuda_leave(void);
 
-/* device.c: what is known of a GPU without opening it; and opening it. */
-hr_status hri_cuda_describe(const hri_cuda_unit *unit, hri_device_info *info);
-hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **device);
-
-/* event.c */
+/* event.c: slots of the device and of queues. */
 hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
-/* Let event mark this point of queue. */
-hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue);
-/* Let queue wait for the last record of event. */
-hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue);
+hr_status hri_cuda_event_record(hri_queue *queue, hri_event *event);
+hr_status hri_cuda_event_await(hri_queue *queue, hri_event *event);
 
 /* graph.c: the slots of graphs. */
 hr_status hri_cuda_graph_begin(hri_queue *queue);
@@ -131,6 +125,12 @@ hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status);
 /* The same for what no graph takes: HR_ERROR_INVALID, which is kept, while one
  * is made. */
 hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what);
+/* Enqueues something; the unit's context is current. */
+typedef hr_status hri_cuda_command(hri_cuda_queue *queue, const void *data);
+/* Call it unless the queue has failed, and keep its error. outside: what no
+ * graph takes, in words; NULL: graphs take it. */
+hr_status hri_cuda_queue_enqueue(hri_queue *queue, const char *outside,
+                                 hri_cuda_command *command, const void *data);
 
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
  * kept in the queue. */
@@ -140,29 +140,26 @@ hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
 hr_status hri_cuda_module_load(hri_device *device, const hr_kernel *kernel,
                                const hri_image *image, hri_module **module);
 void hri_cuda_module_unload(hri_module *module);
+/* A function of an image. The unit's context is current. */
+hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
+                                 const char *name, cu_module *module,
+                                 cu_function *function);
 hr_status hri_cuda_launch(const hri_cuda_queue *queue,
                           const hri_launch *launch);
 /* hri_device_info.target. */
 void hri_cuda_module_target(const hri_cuda_unit *unit, char *text,
                             size_t bytes);
 
-/* copy.c: enqueue a copy; the error is not kept in the queue. */
-hr_status hri_cuda_copy(hri_cuda_queue *queue, const hri_copy *copy);
-
 /* gemm.c */
 bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                            hr_compute compute);
-/* Enqueue a product; the error is not kept in the queue. */
-hr_status hri_cuda_gemm(hri_cuda_queue *queue, const hri_gemm *gemm);
+/* Enqueue a product: an hri_cuda_command. */
+hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *gemm);
 /* "cuBLAS 13.1, NVRTC 13.0"; what is missing and was asked for is told too. */
 void hri_cuda_arithmetic_name(char *text, size_t bytes);
 
-/* program.c: the kernel for a type of A and B, compiled and loaded when it has
- * not been yet. The unit's context is current. */
-hr_status hri_cuda_kernel_get(hri_cuda_unit *unit, hr_type type,
-                              hri_cuda_kernel *kernel);
-/* The same up to the machine code, which the process keeps; any capability
- * such as 90, and no GPU needed. */
+/* Machine code of our kernel for a type of A and B, which the process keeps;
+ * any capability such as 90, and no GPU needed. */
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
                                   hr_type type, const char **image);
 void hri_cuda_kernels_release(hri_cuda_unit *unit);
@@ -183,8 +180,8 @@ hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
                           bool *done);
 /* The types whose products hri_device_info.turned means, as bits. */
 uint32_t hri_cublas_turned(int capability);
-/* Enqueue hri_queue_ops.turn. The unit's context is current. */
-hr_status hri_cublas_turn(hri_cuda_queue *queue, const hri_turn *turn);
+/* Enqueue hri_queue_ops.turn: an hri_cuda_command. */
+hr_status hri_cublas_turn(hri_cuda_queue *queue, const void *turn);
 /* Give a queue's handle, which has nothing to do any more, back to its device.
  */
 void hri_cublas_give_back(hri_cuda_queue *queue);

@@ -172,8 +172,13 @@ hr_status hri_cuda_event_create(hri_device *device, hri_event **out)
     return HR_OK;
 }
 
-hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
+hr_status hri_cuda_event_record(hri_queue *queue_base, hri_event *event_base)
 {
+    hri_cuda_queue *queue = (hri_cuda_queue *)queue_base;
+    hri_cuda_event *event = (hri_cuda_event *)event_base;
+    if (queue->capturing) {
+        return hri_cuda_queue_error_outside(queue, "an event is recorded");
+    }
     hri_sticky_hold(queue->sticky);
     pthread_mutex_lock(&event->lock);
     cu_result error = hri_cuda_enter(queue->unit);
@@ -193,9 +198,14 @@ hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
         hri_cuda_check(queue->unit->path, error, "cuEventRecord"));
 }
 
-hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue)
+hr_status hri_cuda_event_await(hri_queue *queue_base, hri_event *event_base)
 {
+    hri_cuda_queue *queue = (hri_cuda_queue *)queue_base;
+    hri_cuda_event *event = (hri_cuda_event *)event_base;
     cu_result error = CU_SUCCESS;
+    if (queue->capturing) {
+        return hri_cuda_queue_error_outside(queue, "an event is waited for");
+    }
     snapshot s = take(event);
     if (s.recorded && !s.passed) {
         error = hri_cuda_enter(queue->unit);

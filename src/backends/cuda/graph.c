@@ -108,21 +108,18 @@ hr_status hri_cuda_graph_end(hri_queue *base, hri_graph **out)
     return status;
 }
 
-hr_status hri_cuda_graph_run(hri_queue *base, hri_graph *graph)
+static hr_status run(hri_cuda_queue *queue, const void *graph)
 {
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_queue_error_outside(queue, "a graph is run");
-    if (status != HR_OK) {
-        return status;
-    }
-    cu_result error = hri_cuda_enter(queue->unit);
-    if (error == CU_SUCCESS) {
-        error = hri_cuda.cuGraphLaunch(((hri_cuda_graph *)graph)->exec,
-                                       queue->stream);
-        hri_cuda_leave();
-    }
-    return hri_cuda_queue_keep(
-        queue, hri_cuda_check(queue->unit->path, error, "cuGraphLaunch"));
+    return hri_cuda_check(
+        queue->unit->path,
+        hri_cuda.cuGraphLaunch(((const hri_cuda_graph *)graph)->exec,
+                               queue->stream),
+        "cuGraphLaunch");
+}
+
+hr_status hri_cuda_graph_run(hri_queue *queue, hri_graph *graph)
+{
+    return hri_cuda_queue_enqueue(queue, "a graph is run", run, graph);
 }
 
 void hri_cuda_graph_destroy(hri_graph *base)

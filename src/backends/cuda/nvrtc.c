@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "backends/cuda/cuda.h"
 
@@ -68,8 +67,7 @@ hr_status hri_nvrtc_load(void)
 
 const char *hri_nvrtc_name(void)
 {
-    (void)hri_nvrtc_load();
-    return library_name;
+    return hri_nvrtc_load() == HR_OK ? library_name : "";
 }
 
 /* The best that the compiler can do for a device: its own capability, or else
@@ -92,19 +90,18 @@ static int target_for(int capability)
 static hr_status build_failed(const char *path, nvrtc_program program,
                               int error)
 {
-    char line[400] = "";
     size_t bytes = 0;
     char *log = NULL;
     if (api.nvrtcGetProgramLogSize(program, &bytes) == 0) {
         log = calloc(bytes + 1, 1);
     }
-    if (log != NULL && api.nvrtcGetProgramLog(program, log) == 0) {
-        const char *start = hri_find_error(log);
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(start, "\r\n"), start);
+    if (log != NULL) {
+        (void)api.nvrtcGetProgramLog(program, log);
     }
+    hr_status status =
+        hri_build_failed(path, api.nvrtcGetErrorString(error), log, NULL);
     free(log);
-    return hri_fail(HR_ERROR_BUILD, "%s: a kernel did not compile (%s): %s",
-                    path, api.nvrtcGetErrorString(error), line);
+    return status;
 }
 
 /* Machine code of a compiled program, or PTX. */

@@ -52,20 +52,141 @@ static void queue_destroy(hri_queue *base)
     free(queue);
 }
 
-static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
+hr_status hri_cuda_queue_enqueue(hri_queue *base, const char *outside,
+                                 hri_cuda_command *command, const void *data)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    hr_status status = outside == NULL
+                           ? hri_cuda_queue_error(queue)
+                           : hri_cuda_queue_error_outside(queue, outside);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = hri_cuda_check(queue->unit->path, hri_cuda_enter(queue->unit),
+                            "cuCtxPushCurrent");
+    if (status == HR_OK) {
+        status = command(queue, data);
+        hri_cuda_leave();
+    }
+    return hri_cuda_queue_keep(queue, status);
+}
+
+/* ---- copies */
+
+/* The driver has a largest pitch of 2-D and 3-D copies. */
+static bool takes(const void *queue, const hri_copy *c)
+{
+    const size_t most = ((const hri_cuda_queue *)queue)->unit->most_pitch;
+    return c->to_pitch <= most && c->from_pitch <= most;
+}
+
+static cu_context context_of(const hri_place *place)
+{
+    return ((const hri_cuda_device *)place->buffer->device)->unit->context;
+}
+
+/* Whether the copy goes from one GPU to another. */
+static bool crosses(const hri_copy *c)
+{
+    return c->to.buffer != NULL && c->from.buffer != NULL &&
+           context_of(&c->to) != context_of(&c->from);
+}
+
+static cu_result submit_row(void *queue, const hri_copy *c)
+{
+    cu_stream stream = ((hri_cuda_queue *)queue)->stream;
+    if (c->to.buffer == NULL) {
+        return hri_cuda.cuMemcpyDtoHAsync_v2((char *)c->to.host + c->to.offset,
+                                             hri_cuda_address(&c->from),
+                                             c->width, stream);
+    }
+    if (c->from.buffer == NULL) {
+        return hri_cuda.cuMemcpyHtoDAsync_v2(
+            hri_cuda_address(&c->to),
+            (const char *)c->from.host + c->from.offset, c->width, stream);
+    }
+    if (crosses(c)) {
+        return hri_cuda.cuMemcpyPeerAsync(
+            hri_cuda_address(&c->to), context_of(&c->to),
+            hri_cuda_address(&c->from), context_of(&c->from), c->width, stream);
+    }
+    return hri_cuda.cuMemcpyDtoDAsync_v2(
+        hri_cuda_address(&c->to), hri_cuda_address(&c->from), c->width, stream);
+}
+
+static cu_end_2d end_of_rows(const hri_place *place, size_t pitch)
+{
+    cu_end_2d end = {.pitch = pitch};
+    if (place->buffer == NULL) {
+        end.memory = CU_MEMORY_HOST;
+        end.host = (char *)place->host + place->offset;
+    } else {
+        end.memory = CU_MEMORY_DEVICE;
+        end.device = hri_cuda_address(place);
+    }
+    return end;
+}
+
+static cu_end_3d end_of_box(const hri_place *place, size_t pitch, size_t slice)
+{
+    cu_end_2d rows = end_of_rows(place, pitch);
+    return (cu_end_3d){.memory = rows.memory,
+                       .host = rows.host,
+                       .device = rows.device,
+                       .pitch = pitch,
+                       .height = slice / pitch};
+}
+
+static cu_result submit_box(void *queue, const hri_copy *c)
+{
+    cu_stream stream = ((hri_cuda_queue *)queue)->stream;
+    bool peers = crosses(c), slices = c->depth > 1;
+    if (!peers && !slices) {
+        const cu_copy_2d rows = {.from = end_of_rows(&c->from, c->from_pitch),
+                                 .to = end_of_rows(&c->to, c->to_pitch),
+                                 .width = c->width,
+                                 .height = c->height};
+        return hri_cuda.cuMemcpy2DAsync_v2(&rows, stream);
+    }
+    size_t from_slice = slices ? c->from_slice : c->from_pitch * c->height;
+    size_t to_slice = slices ? c->to_slice : c->to_pitch * c->height;
+    cu_copy_3d box = {.from = end_of_box(&c->from, c->from_pitch, from_slice),
+                      .to = end_of_box(&c->to, c->to_pitch, to_slice),
+                      .width = c->width,
+                      .height = c->height,
+                      .depth = c->depth};
+    if (!peers) {
+        return hri_cuda.cuMemcpy3DAsync_v2(&box, stream);
+    }
+    box.from.context = context_of(&c->from);
+    box.to.context = context_of(&c->to);
+    return hri_cuda.cuMemcpy3DPeerAsync(&box, stream);
+}
+
+static hr_status enqueue_copy(hri_cuda_queue *queue, const void *data)
+{
+    const hri_copy *copy = data;
+    static const hri_copy_commands commands = {
+        .takes = takes, .row = submit_row, .box = submit_box};
+    if (hri_copy_is_empty(copy)) {
+        return HR_OK;
+    }
+    return hri_cuda_check(queue->unit->path,
+                          hri_copy_enqueue(&commands, queue, copy),
+                          "enqueueing a copy");
+}
+
+static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
+{
     const hri_buffer *to = copy->to.buffer, *from = copy->from.buffer;
     const bool local = to != NULL && to->device == base->device &&
                        from != NULL && from->device == base->device;
-    hr_status status =
-        local ? hri_cuda_queue_error(queue)
-              : hri_cuda_queue_error_outside(
-                    queue, "a copy from or to memory not of the device");
-    return status == HR_OK
-               ? hri_cuda_queue_keep(queue, hri_cuda_copy(queue, copy))
-               : status;
+    return hri_cuda_queue_enqueue(
+        base, local ? NULL : "a copy from or to memory not of the device",
+        enqueue_copy, copy);
 }
+
+/* ---- the slots */
 
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                             size_t bytes, uint8_t value)
@@ -86,30 +207,15 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
         queue, hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
 }
 
-static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
+static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_queue_error_outside(queue, "a product");
-    return status == HR_OK
-               ? hri_cuda_queue_keep(queue, hri_cuda_gemm(queue, gemm))
-               : status;
+    return hri_cuda_queue_enqueue(queue, "a product", hri_cuda_gemm, gemm);
 }
 
-static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
+static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
 {
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status =
-        hri_cuda_queue_error_outside(queue, "a matrix is turned about");
-    if (status != HR_OK) {
-        return status;
-    }
-    cu_result error = hri_cuda_enter(queue->unit);
-    status = hri_cuda_check(queue->unit->path, error, "cuCtxPushCurrent");
-    if (status == HR_OK) {
-        status = hri_cublas_turn(queue, turn);
-        hri_cuda_leave();
-    }
-    return hri_cuda_queue_keep(queue, status);
+    return hri_cuda_queue_enqueue(queue, "a matrix is turned about",
+                                  hri_cublas_turn, turn);
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
@@ -122,24 +228,6 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     /* what is refused has not been enqueued: the queue goes on, but a graph
      * would lack it */
     return queue->capturing ? hri_cuda_queue_keep(queue, status) : status;
-}
-
-static hr_status queue_record(hri_queue *base, hri_event *event)
-{
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    if (queue->capturing) {
-        return hri_cuda_queue_error_outside(queue, "an event is recorded");
-    }
-    return hri_cuda_event_record((hri_cuda_event *)event, queue);
-}
-
-static hr_status queue_wait(hri_queue *base, hri_event *event)
-{
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    if (queue->capturing) {
-        return hri_cuda_queue_error_outside(queue, "an event is waited for");
-    }
-    return hri_cuda_event_await((hri_cuda_event *)event, queue);
 }
 
 static hr_status queue_finish(hri_queue *base)
@@ -165,8 +253,8 @@ static const hri_queue_ops queue_ops = {
     .gemm = queue_gemm,
     .turn = queue_turn,
     .launch = queue_launch,
-    .record = queue_record,
-    .wait = queue_wait,
+    .record = hri_cuda_event_record,
+    .wait = hri_cuda_event_await,
     .finish = queue_finish,
     .begin_graph = hri_cuda_graph_begin,
     .end_graph = hri_cuda_graph_end,

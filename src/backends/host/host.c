@@ -2,10 +2,12 @@
 #include "backends/host/host.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "backends/host/arithmetic.h"
 #include "base/cpus.h"
+#include "base/machine.h"
 #include "base/matrix.h"
 #include "base/pages.h"
 
@@ -157,14 +159,19 @@ static hr_status host_probe(uint32_t *count)
 static hr_status host_describe(uint32_t index, hri_device_info *info)
 {
     (void)index;
-    hri_host_describe(info);
+    *info = (hri_device_info){.path = "host", .host = true};
+    hri_machine_name(info->name, sizeof info->name);
+    snprintf(info->arithmetic, sizeof info->arithmetic, "%s",
+             hri_host_arithmetic_name());
+    info->memory_bytes = info->allocation_bytes = hri_memory_bytes();
+    info->free_bytes = hri_memory_free();
+    info->compute_units = hri_thread_count(); /* that we use */
     return HR_OK;
 }
 
 static hr_status host_open(uint32_t index, hri_device **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)index;
     pthread_once(&once, watch_forks);
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
@@ -181,9 +188,8 @@ static hr_status host_open(uint32_t index, hri_device **out)
     }
     device->base.ops = &host_ops;
     device->base.backend = &hri_backend_host;
-    hri_host_describe(&device->base.info);
     *out = &device->base;
-    return HR_OK;
+    return host_describe(index, &device->base.info);
 }
 
 const hri_backend hri_backend_host = {

@@ -29,9 +29,6 @@ typedef struct host_buffer {
 typedef struct host_queue host_queue;
 typedef struct host_launch host_launch;
 
-/* machine.c: describe this machine; cannot fail. */
-void hri_host_describe(hri_device_info *info);
-
 /* The address of a place in host memory or in a buffer of the host. */
 static inline unsigned char *hri_host_address(const hri_place *place)
 {

@@ -137,8 +137,10 @@ hr_status hri_cl_event_create(hri_device *device, hri_event **out)
     return HR_OK;
 }
 
-hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue)
+hr_status hri_cl_event_record(hri_queue *queue_base, hri_event *event_base)
 {
+    hri_cl_queue *queue = (hri_cl_queue *)queue_base;
+    hri_cl_event *event = (hri_cl_event *)event_base;
     snapshot s = {.sticky = queue->sticky};
     cl_int error =
         hri_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &s.marker);
@@ -159,9 +161,16 @@ hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue)
     return status;
 }
 
-cl_event hri_cl_event_marker(hri_cl_event *event)
+hr_status hri_cl_event_await(hri_queue *base, hri_event *event)
 {
-    snapshot s = take(event);
-    hri_sticky_drop(s.sticky);
-    return s.marker;
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    const snapshot s = take((hri_cl_event *)event);
+    cl_int error = CL_SUCCESS;
+    if (s.marker != NULL) {
+        error = hri_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &s.marker,
+                                                    NULL);
+    }
+    give_back(s);
+    return hri_sticky_keep(queue->sticky,
+                           hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
 }

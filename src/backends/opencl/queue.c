@@ -7,6 +7,65 @@
 
 enum { FILL_WINDOW = 1 << 30 };
 
+/* ---- copies */
+
+/* Within one buffer, CopyBufferRect wants equal pitches. */
+static bool takes(const void *queue, const hri_copy *c)
+{
+    (void)queue;
+    return c->to.buffer == NULL || c->to.buffer != c->from.buffer ||
+           (c->to_pitch == c->from_pitch &&
+            (c->depth == 1 || c->to_slice == c->from_slice));
+}
+
+static cl_int submit_row(void *queue, const hri_copy *c)
+{
+    if (c->to.buffer == NULL) {
+        return hri_cl.clEnqueueReadBuffer(
+            queue, hri_cl_memory(c->from.buffer), CL_FALSE, c->from.offset,
+            c->width, (char *)c->to.host + c->to.offset, 0, NULL, NULL);
+    }
+    if (c->from.buffer == NULL) {
+        return hri_cl.clEnqueueWriteBuffer(
+            queue, hri_cl_memory(c->to.buffer), CL_FALSE, c->to.offset,
+            c->width, (const char *)c->from.host + c->from.offset, 0, NULL,
+            NULL);
+    }
+    return hri_cl.clEnqueueCopyBuffer(
+        queue, hri_cl_memory(c->from.buffer), hri_cl_memory(c->to.buffer),
+        c->from.offset, c->to.offset, c->width, 0, NULL, NULL);
+}
+
+static cl_int submit_box(void *queue, const hri_copy *c)
+{
+    const size_t region[3] = {c->width, c->height, c->depth};
+    const size_t to[3] = {c->to.offset, 0, 0};
+    const size_t from[3] = {c->from.offset, 0, 0};
+    size_t to_slice = c->depth > 1 ? c->to_slice : 0;
+    size_t from_slice = c->depth > 1 ? c->from_slice : 0;
+    if (c->to.buffer == NULL) {
+        return hri_cl.clEnqueueReadBufferRect(
+            queue, hri_cl_memory(c->from.buffer), CL_FALSE, from, to, region,
+            c->from_pitch, from_slice, c->to_pitch, to_slice, c->to.host, 0,
+            NULL, NULL);
+    }
+    if (c->from.buffer == NULL) {
+        return hri_cl.clEnqueueWriteBufferRect(
+            queue, hri_cl_memory(c->to.buffer), CL_FALSE, to, from, region,
+            c->to_pitch, to_slice, c->from_pitch, from_slice, c->from.host, 0,
+            NULL, NULL);
+    }
+    return hri_cl.clEnqueueCopyBufferRect(queue, hri_cl_memory(c->from.buffer),
+                                          hri_cl_memory(c->to.buffer), from, to,
+                                          region, c->from_pitch, from_slice,
+                                          c->to_pitch, to_slice, 0, NULL, NULL);
+}
+
+static const hri_copy_commands copies = {
+    .takes = takes, .row = submit_row, .box = submit_box};
+
+/* ---- the queue */
+
 static void queue_destroy(hri_queue *base)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
@@ -30,9 +89,13 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
     hr_status status = hri_sticky_raise(queue->sticky);
-    return status == HR_OK
-               ? hri_sticky_keep(queue->sticky, hri_cl_copy(queue->queue, copy))
-               : status;
+    if (status != HR_OK || hri_copy_is_empty(copy)) {
+        return status;
+    }
+    return hri_sticky_keep(
+        queue->sticky,
+        hri_cl_check(hri_copy_enqueue(&copies, queue->queue, copy),
+                     "enqueueing a copy"));
 }
 
 /* Fill inside the window of a buffer that begins at origin, which is aligned
@@ -111,25 +174,6 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     return status == HR_OK ? hri_cl_launch(queue, launch) : status;
 }
 
-static hr_status queue_record(hri_queue *queue, hri_event *event)
-{
-    return hri_cl_event_record((hri_cl_event *)event, (hri_cl_queue *)queue);
-}
-
-static hr_status queue_wait(hri_queue *base, hri_event *event)
-{
-    hri_cl_queue *queue = (hri_cl_queue *)base;
-    cl_event marker = hri_cl_event_marker((hri_cl_event *)event);
-    if (marker == NULL) {
-        return HR_OK;
-    }
-    cl_int error =
-        hri_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &marker, NULL);
-    hri_cl.clReleaseEvent(marker);
-    return hri_sticky_keep(queue->sticky,
-                           hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
-}
-
 /* clFinish need not tell of commands that failed: a last event does. */
 static hr_status queue_finish(hri_queue *base)
 {
@@ -137,7 +181,7 @@ static hr_status queue_finish(hri_queue *base)
     hri_event *last;
     hr_status status = hri_cl_event_create(base->device, &last);
     if (status == HR_OK) {
-        status = hri_cl_event_record((hri_cl_event *)last, queue);
+        status = hri_cl_event_record(base, last);
         if (status == HR_OK) {
             status = last->ops->wait(last);
         }
@@ -156,8 +200,8 @@ static const hri_queue_ops queue_ops = {
     .gemm = queue_gemm,
     .turn = hri_no_turn,
     .launch = queue_launch,
-    .record = queue_record,
-    .wait = queue_wait,
+    .record = hri_cl_event_record,
+    .wait = hri_cl_event_await,
     .finish = queue_finish,
     .begin_graph = hri_no_begin_graph,
     .end_graph = hri_no_end_graph,

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine is: name, memory, and how much of it is free to us. */
+#include "base/machine.h"
+
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#include "backends/host/arithmetic.h"
-#include "backends/host/host.h"
-#include "base/cpus.h"
 
 enum { LINE_BYTES = 512, PATH_BYTES = 1024 };
 
@@ -36,7 +34,7 @@ static bool read_value(const char *path, const char *key, char *value,
     return found;
 }
 
-static void read_name(char *name, size_t bytes)
+void hri_machine_name(char *name, size_t bytes)
 {
     struct utsname system;
     if (!read_value("/proc/cpuinfo", "model name", name, bytes)) {
@@ -45,7 +43,7 @@ static void read_name(char *name, size_t bytes)
     }
 }
 
-static uint64_t physical_bytes(void)
+uint64_t hri_memory_bytes(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES);
     long page = sysconf(_SC_PAGESIZE);
@@ -142,27 +140,14 @@ static uint64_t cgroup_free_bytes(void)
     return least;
 }
 
-static uint64_t free_bytes(uint64_t physical)
+uint64_t hri_memory_free(void)
 {
     char text[64];
-    uint64_t kib, bytes = physical;
+    uint64_t kib, bytes = hri_memory_bytes();
     if (read_value("/proc/meminfo", "MemAvailable", text, sizeof text) &&
-        sscanf(text, "%" SCNu64, &kib) == 1 && kib < physical / 1024) {
+        sscanf(text, "%" SCNu64, &kib) == 1 && kib < bytes / 1024) {
         bytes = kib * 1024;
     }
     uint64_t group = cgroup_free_bytes();
     return group < bytes ? group : bytes;
-}
-
-void hri_host_describe(hri_device_info *out)
-{
-    hri_device_info info = {.path = "host", .host = true};
-    read_name(info.name, sizeof info.name);
-    snprintf(info.arithmetic, sizeof info.arithmetic, "%s",
-             hri_host_arithmetic_name());
-    info.memory_bytes = physical_bytes();
-    info.free_bytes = free_bytes(info.memory_bytes);
-    info.allocation_bytes = info.memory_bytes;
-    info.compute_units = hri_thread_count(); /* that we use */
-    *out = info;
 }

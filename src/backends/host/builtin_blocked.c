@@ -10,6 +10,7 @@
 #include "base/cpus.h"
 #include "base/matrix.h"
 #include "base/size.h"
+#include "hal/backend.h"
 
 enum {
     DEPTH_BYTES = 2048,       /* of a row of a packed slice: 512 of f32 */
@@ -319,9 +320,15 @@ const hri_builtin_variant *hri_builtin_variant_at(uint32_t index)
     return NULL;
 }
 
-/* C := beta C */
-static void scale(hri_pool *pool, const hri_gemm *g)
+hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
+                           const hri_gemm *g)
 {
+    if (g->m == 0 || g->n == 0) {
+        return HR_OK;
+    }
+    if (!hri_gemm_only_scales(g)) {
+        return multiply_blocked(variant, pool, g);
+    }
     const hr_matrix c = {.data = (char *)g->c.place.host + g->c.place.offset,
                          .type = g->c_type,
                          .rows = g->m,
@@ -329,19 +336,7 @@ static void scale(hri_pool *pool, const hri_gemm *g)
                          .row_stride = g->c.row_stride,
                          .col_stride = 1};
     hri_matrix_scale(pool, g->beta, &c);
-}
-
-hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
-                           const hri_gemm *gemm)
-{
-    if (gemm->m == 0 || gemm->n == 0) {
-        return HR_OK;
-    }
-    if (gemm->k == 0 || (gemm->alpha.re == 0.0 && gemm->alpha.im == 0.0)) {
-        scale(pool, gemm);
-        return HR_OK;
-    }
-    return multiply_blocked(variant, pool, gemm);
+    return HR_OK;
 }
 
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)

@@ -2,6 +2,7 @@
 #include "hal/backend.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,27 +31,22 @@ void hri_no_unload(hri_module *module)
     (void)module;
 }
 
-static hr_status decline(const hri_queue *queue)
+hr_status hri_no_begin_graph(hri_queue *queue)
 {
     return hri_fail(HR_ERROR_UNSUPPORTED, "%s: graphs are not offered",
                     queue->device->info.path);
 }
 
-hr_status hri_no_begin_graph(hri_queue *queue)
-{
-    return decline(queue);
-}
-
 hr_status hri_no_end_graph(hri_queue *queue, hri_graph **graph)
 {
     (void)graph;
-    return decline(queue);
+    return hri_no_begin_graph(queue);
 }
 
 hr_status hri_no_run_graph(hri_queue *queue, hri_graph *graph)
 {
     (void)graph;
-    return decline(queue);
+    return hri_no_begin_graph(queue);
 }
 
 void hri_no_destroy_graph(hri_graph *graph)
@@ -88,7 +84,7 @@ hr_status hri_sticky_create(const char *path, hri_sticky_error **out)
         return hri_no_memory(path);
     }
     pthread_mutex_init(&sticky->lock, NULL);
-    sticky->users = 1;
+    atomic_init(&sticky->users, 1);
     *out = sticky;
     return HR_OK;
 }
@@ -96,21 +92,13 @@ hr_status hri_sticky_create(const char *path, hri_sticky_error **out)
 void hri_sticky_hold(hri_sticky_error *sticky)
 {
     if (sticky != NULL) {
-        pthread_mutex_lock(&sticky->lock);
-        sticky->users++;
-        pthread_mutex_unlock(&sticky->lock);
+        atomic_fetch_add(&sticky->users, 1);
     }
 }
 
 void hri_sticky_drop(hri_sticky_error *sticky)
 {
-    if (sticky == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&sticky->lock);
-    bool last = --sticky->users == 0;
-    pthread_mutex_unlock(&sticky->lock);
-    if (last) {
+    if (sticky != NULL && atomic_fetch_sub(&sticky->users, 1) == 1) {
         pthread_mutex_destroy(&sticky->lock);
         free(sticky);
     }
@@ -310,8 +298,8 @@ hr_status hri_build_failed(const char *path, const char *reason,
 
 static size_t round_up(size_t bytes)
 {
-    return (bytes + HRI_ARGUMENTS_ALIGNMENT - 1) / HRI_ARGUMENTS_ALIGNMENT *
-           HRI_ARGUMENTS_ALIGNMENT;
+    enum { UNIT = HRI_ARGUMENTS_ALIGNMENT };
+    return (bytes + UNIT - 1) / UNIT * UNIT;
 }
 
 size_t hri_arguments_bytes(const hr_kernel *kernel,

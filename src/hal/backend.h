@@ -32,8 +32,8 @@ hr_status hri_no_memory(const char *path);
 /* The first error of a queue. Events recorded there outlive the queue and
  * answer for it, so it is counted: by the queue and by its events. */
 typedef struct hri_sticky_error {
-    pthread_mutex_t lock; /* guards what follows */
-    uint32_t users;
+    _Atomic uint32_t users;
+    pthread_mutex_t lock; /* guards the error */
     hri_error error;
 } hri_sticky_error;
 

@@ -11,8 +11,6 @@
 #include "backends/cuda/cuda.h"
 #include "base/size.h"
 
-enum { OPT = false, REQ = true };
-
 typedef struct cublas_api {
 #define SYM(kind, result, name, args) result(*name) args;
 #include "backends/cuda/cublas.inc"
@@ -269,7 +267,18 @@ static bool suits_integers(const hri_gemm *g, const call *c)
            (g->beta.re == 0 || g->beta.re == 1);
 }
 
-bool hri_cublas_suits(const hri_gemm *g)
+/* The older functions take integers of 32 bits. */
+static bool are_short(const int64_t *sizes, size_t count)
+{
+    bool all = true;
+    for (size_t i = 0; i < count; i++) {
+        all = all && sizes[i] <= INT32_MAX;
+    }
+    return all;
+}
+
+/* Whether cuBLAS is there and has words for the product. */
+static bool suits(const hri_gemm *g)
 {
     if (hri_cublas_load() != HR_OK || (g->a.conjugate && is_row_major(&g->a)) ||
         (g->b.conjugate && is_row_major(&g->b))) {
@@ -277,12 +286,8 @@ bool hri_cublas_suits(const hri_gemm *g)
     }
     const call c = call_of(g);
     const int64_t sizes[] = {c.m, c.n, c.k, c.a.ld, c.b.ld, c.c.ld};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (sizes[i] > INT32_MAX && api.cublasGemmEx_64 == NULL) {
-            return false;
-        }
-    }
-    return g->type != HR_I8 || suits_integers(g, &c);
+    return (api.cublasGemmEx_64 != NULL || are_short(sizes, 6)) &&
+           (g->type != HR_I8 || suits_integers(g, &c));
 }
 
 static int data_type(hr_type type)
@@ -355,8 +360,9 @@ static hr_status check_call(const hri_cuda_queue *queue, int error,
 
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
 {
-    hr_status status = take(queue);
-    if (status != HR_OK) {
+    *done = suits(g);
+    hr_status status = *done ? take(queue) : HR_OK;
+    if (status != HR_OK || !*done) {
         return status;
     }
     int error = multiply(queue->blas, g);
@@ -385,11 +391,7 @@ hr_status hri_cublas_turn(hri_cuda_queue *queue, const void *data)
     const float *from = (const float *)(uintptr_t)hri_cuda_address(&t->from);
     float *to = (float *)(uintptr_t)hri_cuda_address(&t->to);
     const int64_t sizes[] = {t->rows, t->cols, t->to_stride, t->from_stride};
-    bool offered = t->type == HR_F32 && api.cublasSgeam != NULL;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        offered = offered && sizes[i] <= INT32_MAX;
-    }
-    if (!offered) {
+    if (t->type != HR_F32 || api.cublasSgeam == NULL || !are_short(sizes, 4)) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "%s: turning %s of %lld x %lld about is not offered",
                         queue->unit->path, hr_type_name(t->type),

@@ -23,8 +23,6 @@ enum { HRI_CUDA_TYPES = HR_I8 + 1 }; /* of A and B; by hr_type */
 typedef struct hri_cuda_kernel {
     cu_module module; /* NULL: not loaded */
     cu_function function;
-    unsigned items[2]; /* of a block: columns, rows */
-    int64_t tile[2];   /* of C that a block makes: columns, rows */
 } hri_cuda_kernel;
 
 /* Whether two units copy from each other; found out when first asked. */
@@ -109,28 +107,14 @@ hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
 hr_status hri_cuda_event_record(hri_queue *queue, hri_event *event);
 hr_status hri_cuda_event_await(hri_queue *queue, hri_event *event);
 
-/* graph.c: the slots of graphs. */
-hr_status hri_cuda_graph_begin(hri_queue *queue);
-hr_status hri_cuda_graph_end(hri_queue *queue, hri_graph **graph);
-hr_status hri_cuda_graph_run(hri_queue *queue, hri_graph *graph);
-void hri_cuda_graph_destroy(hri_graph *graph);
-
-/* queue.c */
+/* queue.c: slots of the device. */
 hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
-/* The first error of what is enqueued now, the graph's while one is made; and
- * keep status as that unless there is one, which forwards it. */
-hr_status hri_cuda_queue_error(hri_cuda_queue *queue);
-hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status);
-/* The same for what no graph takes: HR_ERROR_INVALID, which is kept, while one
- * is made. */
-hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what);
-/* Enqueues something; the unit's context is current. */
-typedef hr_status hri_cuda_command(hri_cuda_queue *queue, const void *data);
-/* Call it unless the queue has failed, and keep its error. outside: what no
- * graph takes, in words; NULL: graphs take it. */
-hr_status hri_cuda_queue_enqueue(hri_queue *queue, const char *outside,
-                                 hri_cuda_command *command, const void *data);
+void hri_cuda_graph_destroy(hri_graph *graph);
+/* The first error of what is enqueued now, the graph's while one is made, until
+ * whose end it stays apart from the queue's. outside is in words what no graph
+ * takes: HR_ERROR_INVALID, which is kept, while one is made; else NULL. */
+hr_status hri_cuda_queue_error(hri_cuda_queue *queue, const char *outside);
 
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
  * kept in the queue. */
@@ -153,7 +137,8 @@ void hri_cuda_module_target(const hri_cuda_unit *unit, char *text,
 /* gemm.c */
 bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                            hr_compute compute);
-/* Enqueue a product: an hri_cuda_command. */
+/* Enqueue a product. The unit's context is current; the error is not kept in
+ * the queue. */
 hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *gemm);
 /* "cuBLAS 13.1, NVRTC 13.0"; what is missing and was asked for is told too. */
 void hri_cuda_arithmetic_name(char *text, size_t bytes);
@@ -172,15 +157,14 @@ const char *hri_cublas_name(void);
 /* The device memory that each queue which multiplies takes for itself; 0
  * without cuBLAS. */
 uint64_t hri_cublas_bytes(int capability);
-/* Whether cuBLAS has words for a product with m, n, k > 0 and alpha not 0. */
-bool hri_cublas_suits(const hri_gemm *gemm);
-/* Enqueue such a product. *done is false, and nothing has happened, where
- * cuBLAS turns out not to offer it. The unit's context is current. */
+/* Enqueue a product with m, n, k > 0 and alpha not 0. *done is false, and
+ * nothing has happened, where there is no cuBLAS or it does not offer that. The
+ * unit's context is current. */
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
                           bool *done);
 /* The types whose products hri_device_info.turned means, as bits. */
 uint32_t hri_cublas_turned(int capability);
-/* Enqueue hri_queue_ops.turn: an hri_cuda_command. */
+/* Enqueue hri_queue_ops.turn in the same way. */
 hr_status hri_cublas_turn(hri_cuda_queue *queue, const void *turn);
 /* Give a queue's handle, which has nothing to do any more, back to its device.
  */

@@ -177,7 +177,7 @@ hr_status hri_cuda_event_record(hri_queue *queue_base, hri_event *event_base)
     hri_cuda_queue *queue = (hri_cuda_queue *)queue_base;
     hri_cuda_event *event = (hri_cuda_event *)event_base;
     if (queue->capturing) {
-        return hri_cuda_queue_error_outside(queue, "an event is recorded");
+        return hri_cuda_queue_error(queue, "an event is recorded");
     }
     hri_sticky_hold(queue->sticky);
     pthread_mutex_lock(&event->lock);
@@ -204,7 +204,7 @@ hr_status hri_cuda_event_await(hri_queue *queue_base, hri_event *event_base)
     hri_cuda_event *event = (hri_cuda_event *)event_base;
     cu_result error = CU_SUCCESS;
     if (queue->capturing) {
-        return hri_cuda_queue_error_outside(queue, "an event is waited for");
+        return hri_cuda_queue_error(queue, "an event is waited for");
     }
     snapshot s = take(event);
     if (s.recorded && !s.passed) {

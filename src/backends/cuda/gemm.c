@@ -106,39 +106,24 @@ hr_status hri_cuda_kernel_compile(const char *path, int capability,
     return status;
 }
 
-/* The unit's lock is held. */
-static hr_status load(hri_cuda_unit *unit, hr_type type)
-{
-    const layout *l = &layouts[type];
-    hri_cuda_kernel *kernel = &unit->kernels[type];
-    const char *image;
-    hr_status status =
-        hri_cuda_kernel_compile(unit->path, unit->capability, type, &image);
-    if (status == HR_OK) {
-        status = hri_cuda_function_load(unit, image, "gemm", &kernel->module,
-                                        &kernel->function);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    kernel->items[0] = (unsigned)l->wn;
-    kernel->items[1] = (unsigned)l->wm;
-    kernel->tile[0] = l->wn * l->rn;
-    kernel->tile[1] = l->wm * l->rm;
-    return HR_OK;
-}
-
 /* The kernel for a type of A and B, compiled and loaded when it has not been
  * yet. The unit's context is current. */
 static hr_status get_kernel(hri_cuda_unit *unit, hr_type type,
-                            hri_cuda_kernel *kernel)
+                            cu_function *function)
 {
+    hri_cuda_kernel *kernel = &unit->kernels[type];
+    hr_status status = HR_OK;
     pthread_mutex_lock(&unit->lock);
-    hr_status status =
-        unit->kernels[type].module == NULL ? load(unit, type) : HR_OK;
-    if (status == HR_OK) {
-        *kernel = unit->kernels[type];
+    if (kernel->module == NULL) {
+        const char *image;
+        status =
+            hri_cuda_kernel_compile(unit->path, unit->capability, type, &image);
+        if (status == HR_OK) {
+            status = hri_cuda_function_load(unit, image, "gemm",
+                                            &kernel->module, &kernel->function);
+        }
     }
+    *function = kernel->function;
     pthread_mutex_unlock(&unit->lock);
     return status;
 }
@@ -191,11 +176,12 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
 
 /* Launch the kernel: the arguments are those of kernels/cuda/gemm.cu, a block
  * for each tile of C. */
-static cu_result launch(const hri_cuda_queue *queue,
-                        const hri_cuda_kernel *kernel, const hri_gemm *g)
+static cu_result launch(const hri_cuda_queue *queue, cu_function function,
+                        const hri_gemm *g)
 {
-    int64_t across = hri_ceil_div(g->n, kernel->tile[0]);
-    int64_t tiles = across * hri_ceil_div(g->m, kernel->tile[1]);
+    const layout *l = &layouts[g->type];
+    int64_t across = hri_ceil_div(g->n, l->wn * l->rn);
+    int64_t tiles = across * hri_ceil_div(g->m, l->wm * l->rm);
     cu_address a = hri_cuda_address(&g->a.place);
     cu_address b = hri_cuda_address(&g->b.place);
     cu_address c = hri_cuda_address(&g->c.place);
@@ -221,14 +207,14 @@ static cu_result launch(const hri_cuda_queue *queue,
     if (tiles > INT32_MAX) {
         return CU_INVALID_VALUE;
     }
-    return hri_cuda.cuLaunchKernel(kernel->function, (unsigned)tiles, 1, 1,
-                                   kernel->items[0], kernel->items[1], 1, 0,
+    return hri_cuda.cuLaunchKernel(function, (unsigned)tiles, 1, 1,
+                                   (unsigned)l->wn, (unsigned)l->wm, 1, 0,
                                    queue->stream, arguments, NULL);
 }
 
 static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
 {
-    hri_cuda_kernel kernel;
+    cu_function kernel;
     hr_status status = hri_nvrtc_load();
     if (status != HR_OK) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -239,7 +225,7 @@ static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
     }
     status = get_kernel(queue->unit, g->type, &kernel);
     return status == HR_OK
-               ? hri_cuda_check(queue->unit->path, launch(queue, &kernel, g),
+               ? hri_cuda_check(queue->unit->path, launch(queue, kernel, g),
                                 "cuLaunchKernel")
                : status;
 }
@@ -276,13 +262,10 @@ static hr_status scale(hri_cuda_queue *queue, const hri_gemm *g)
 static hr_status multiply(hri_cuda_queue *queue, const hri_gemm *g)
 {
     bool done = false;
-    hr_status status = HR_OK;
     if (hri_gemm_only_scales(g)) {
         return scale(queue, g);
     }
-    if (hri_cublas_suits(g)) {
-        status = hri_cublas_gemm(queue, g, &done);
-    }
+    hr_status status = hri_cublas_gemm(queue, g, &done);
     return status != HR_OK || done ? status : run_kernel(queue, g);
 }
 

@@ -6,13 +6,7 @@
 
 #include "backends/cuda/cuda.h"
 
-hr_status hri_cuda_queue_error(hri_cuda_queue *queue)
-{
-    return queue->capturing ? hri_error_raise(&queue->graph_error)
-                            : hri_sticky_raise(queue->sticky);
-}
-
-hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status)
+static hr_status keep(hri_cuda_queue *queue, hr_status status)
 {
     if (!queue->capturing) {
         return hri_sticky_keep(queue->sticky, status);
@@ -23,17 +17,19 @@ hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status)
     return status;
 }
 
-/* The driver is not asked: its capture would be spoilt, or take more than can
- * be run again. */
-hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what)
+/* For what no graph takes the driver is not asked: its capture would be spoilt,
+ * or take more than can be run again. */
+hr_status hri_cuda_queue_error(hri_cuda_queue *queue, const char *outside)
 {
     if (!queue->capturing) {
         return hri_sticky_raise(queue->sticky);
     }
-    return hri_cuda_queue_keep(
-        queue,
-        hri_fail(HR_ERROR_INVALID, "%s: %s between begin and end of a graph",
-                 queue->unit->path, what));
+    if (outside == NULL) {
+        return hri_error_raise(&queue->graph_error);
+    }
+    return keep(queue, hri_fail(HR_ERROR_INVALID,
+                                "%s: %s between begin and end of a graph",
+                                queue->unit->path, outside));
 }
 
 static void queue_destroy(hri_queue *base)
@@ -52,23 +48,26 @@ static void queue_destroy(hri_queue *base)
     free(queue);
 }
 
-hr_status hri_cuda_queue_enqueue(hri_queue *base, const char *outside,
-                                 hri_cuda_command *command, const void *data)
+/* Enqueues something; the unit's context is current. */
+typedef hr_status command(hri_cuda_queue *queue, const void *data);
+
+/* Call it unless the queue has failed, and keep its error. outside: what no
+ * graph takes, in words; NULL: graphs take it. */
+static hr_status enqueue(hri_queue *base, const char *outside, command *call,
+                         const void *data)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = outside == NULL
-                           ? hri_cuda_queue_error(queue)
-                           : hri_cuda_queue_error_outside(queue, outside);
+    hr_status status = hri_cuda_queue_error(queue, outside);
     if (status != HR_OK) {
         return status;
     }
     status = hri_cuda_check(queue->unit->path, hri_cuda_enter(queue->unit),
                             "cuCtxPushCurrent");
     if (status == HR_OK) {
-        status = command(queue, data);
+        status = call(queue, data);
         hri_cuda_leave();
     }
-    return hri_cuda_queue_keep(queue, status);
+    return keep(queue, status);
 }
 
 /* ---- copies */
@@ -181,9 +180,9 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
     const hri_buffer *to = copy->to.buffer, *from = copy->from.buffer;
     const bool local = to != NULL && to->device == base->device &&
                        from != NULL && from->device == base->device;
-    return hri_cuda_queue_enqueue(
-        base, local ? NULL : "a copy from or to memory not of the device",
-        enqueue_copy, copy);
+    return enqueue(base,
+                   local ? NULL : "a copy from or to memory not of the device",
+                   enqueue_copy, copy);
 }
 
 /* ---- the slots */
@@ -193,7 +192,7 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     const hri_place place = hri_at(buffer, offset);
-    hr_status status = hri_cuda_queue_error(queue);
+    hr_status status = hri_cuda_queue_error(queue, NULL);
     if (status != HR_OK || bytes == 0) {
         return status;
     }
@@ -203,38 +202,37 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                                          queue->stream);
         hri_cuda_leave();
     }
-    return hri_cuda_queue_keep(
-        queue, hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
+    return keep(queue,
+                hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
 }
 
 static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
-    return hri_cuda_queue_enqueue(queue, "a product", hri_cuda_gemm, gemm);
+    return enqueue(queue, "a product", hri_cuda_gemm, gemm);
 }
 
 static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
 {
-    return hri_cuda_queue_enqueue(queue, "a matrix is turned about",
-                                  hri_cublas_turn, turn);
+    return enqueue(queue, "a matrix is turned about", hri_cublas_turn, turn);
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_queue_error(queue);
+    hr_status status = hri_cuda_queue_error(queue, NULL);
     if (status == HR_OK) {
         status = hri_cuda_launch(queue, launch);
     }
     /* what is refused has not been enqueued: the queue goes on, but a graph
      * would lack it */
-    return queue->capturing ? hri_cuda_queue_keep(queue, status) : status;
+    return queue->capturing ? keep(queue, status) : status;
 }
 
 static hr_status queue_finish(hri_queue *base)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     if (queue->capturing) {
-        return hri_cuda_queue_error_outside(queue, "the queue is finished");
+        return hri_cuda_queue_error(queue, "the queue is finished");
     }
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
@@ -244,6 +242,138 @@ static hr_status queue_finish(hri_queue *base)
     hri_sticky_keep(queue->sticky, hri_cuda_check(queue->unit->path, error,
                                                   "cuStreamSynchronize"));
     return hri_sticky_raise(queue->sticky);
+}
+
+/* ---- graphs: what the driver captures of a stream */
+
+typedef struct hri_cuda_graph {
+    hri_graph base;
+    cu_graph_exec exec;
+} hri_cuda_graph;
+
+static bool offered(void)
+{
+    return hri_cuda.cuStreamBeginCapture_v2 != NULL &&
+           hri_cuda.cuStreamEndCapture != NULL &&
+           hri_cuda.cuGraphInstantiateWithFlags != NULL &&
+           hri_cuda.cuGraphUpload != NULL && hri_cuda.cuGraphLaunch != NULL &&
+           hri_cuda.cuGraphExecDestroy != NULL &&
+           hri_cuda.cuGraphDestroy != NULL;
+}
+
+void hri_cuda_graph_destroy(hri_graph *base)
+{
+    hri_cuda_graph *graph = (hri_cuda_graph *)base;
+    if (graph == NULL) {
+        return;
+    }
+    const hri_cuda_unit *unit = ((hri_cuda_device *)base->device)->unit;
+    if (graph->exec != NULL && hri_cuda_enter(unit) == CU_SUCCESS) {
+        hri_cuda.cuGraphExecDestroy(graph->exec);
+        hri_cuda_leave();
+    }
+    free(graph);
+}
+
+/* The capture is a relaxed one. Any other mode refuses calls such as cuMemAlloc
+ * or cuEventQuery while it lasts, and spoils the capture with them: the global
+ * mode to every thread of the process, also to those that know nothing of us;
+ * the thread-local one to this thread, which then has to end the capture too,
+ * where we are called from any. What they guard against does not come up: calls
+ * on other streams are no part of the capture, since no event is recorded on
+ * this one, and none of our streams waits for the default one. */
+static hr_status begin_graph(hri_queue *base)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (!offered()) {
+        return hri_no_begin_graph(base);
+    }
+    hr_status status = hri_cuda_queue_error(queue, "a graph is begun");
+    if (status != HR_OK) {
+        return status;
+    }
+    cu_result error = hri_cuda_enter(queue->unit);
+    if (error == CU_SUCCESS) {
+        error =
+            hri_cuda.cuStreamBeginCapture_v2(queue->stream, CU_CAPTURE_RELAXED);
+        hri_cuda_leave();
+    }
+    queue->capturing = error == CU_SUCCESS;
+    queue->graph_error = (hri_error){.status = HR_OK};
+    return hri_cuda_check(queue->unit->path, error, "cuStreamBeginCapture");
+}
+
+/* What the first run would wait for is done now. The unit's context is
+ * current. */
+static hr_status instantiate(hri_cuda_queue *queue, cu_graph captured,
+                             hri_graph **out)
+{
+    const char *path = queue->unit->path;
+    hri_cuda_graph *graph = calloc(1, sizeof *graph);
+    if (graph == NULL) {
+        return hri_no_memory(path);
+    }
+    graph->base.device = queue->base.device;
+    cu_result error =
+        hri_cuda.cuGraphInstantiateWithFlags(&graph->exec, captured, 0);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuGraphUpload(graph->exec, queue->stream);
+    }
+    if (error != CU_SUCCESS) {
+        hri_cuda_graph_destroy(&graph->base);
+        return hri_cuda_check(path, error, "instantiating a graph");
+    }
+    *out = &graph->base;
+    return HR_OK;
+}
+
+/* The unit's context is current. */
+static hr_status end(hri_cuda_queue *queue, hri_graph **out)
+{
+    cu_graph captured = NULL;
+    cu_result error = hri_cuda.cuStreamEndCapture(queue->stream, &captured);
+    keep(queue, hri_cuda_check(queue->unit->path, error, "cuStreamEndCapture"));
+    /* a call that was refused need not have told the driver's capture */
+    hr_status status = hri_cuda_queue_error(queue, NULL);
+    if (status == HR_OK) {
+        status = instantiate(queue, captured, out);
+    }
+    if (captured != NULL) {
+        hri_cuda.cuGraphDestroy(captured);
+    }
+    return status;
+}
+
+static hr_status end_graph(hri_queue *base, hri_graph **out)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (!queue->capturing) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: a graph is ended that was not begun",
+                        queue->unit->path);
+    }
+    hr_status status = hri_cuda_check(
+        queue->unit->path, hri_cuda_enter(queue->unit), "cuCtxPushCurrent");
+    if (status == HR_OK) {
+        status = end(queue, out);
+        hri_cuda_leave();
+    }
+    queue->capturing = false;
+    return status;
+}
+
+static hr_status run(hri_cuda_queue *queue, const void *graph)
+{
+    return hri_cuda_check(
+        queue->unit->path,
+        hri_cuda.cuGraphLaunch(((const hri_cuda_graph *)graph)->exec,
+                               queue->stream),
+        "cuGraphLaunch");
+}
+
+static hr_status run_graph(hri_queue *queue, hri_graph *graph)
+{
+    return enqueue(queue, "a graph is run", run, graph);
 }
 
 static const hri_queue_ops queue_ops = {
@@ -256,9 +386,9 @@ static const hri_queue_ops queue_ops = {
     .record = hri_cuda_event_record,
     .wait = hri_cuda_event_await,
     .finish = queue_finish,
-    .begin_graph = hri_cuda_graph_begin,
-    .end_graph = hri_cuda_graph_end,
-    .run_graph = hri_cuda_graph_run,
+    .begin_graph = begin_graph,
+    .end_graph = end_graph,
+    .run_graph = run_graph,
 };
 
 /* The unit's context is current. */

@@ -10,7 +10,6 @@
 #include "base/cpus.h"
 #include "base/matrix.h"
 #include "base/size.h"
-#include "hal/backend.h"
 
 enum {
     DEPTH_BYTES = 2048,       /* of a row of a packed slice: 512 of f32 */

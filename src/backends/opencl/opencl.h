@@ -64,13 +64,6 @@ typedef struct hri_cl_queue {
     hri_cl_kernel kernels[HRI_CL_TYPES];
 } hri_cl_queue;
 
-typedef struct hri_cl_event {
-    hri_event base;
-    pthread_mutex_t lock;     /* guards what follows */
-    cl_event marker;          /* NULL: never recorded, or that failed */
-    hri_sticky_error *sticky; /* of the queue last recorded on; NULL: none */
-} hri_cl_event;
-
 /* unit.c: the units of this machine, found once. HR_ERROR_UNAVAILABLE when
  * there is no OpenCL. Any thread. */
 hr_status hri_cl_unit_count(uint32_t *count);
@@ -91,12 +84,8 @@ bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
 /* Whether the device's list of extensions has this name. */
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 
-/* event.c: slots of the device and of queues. */
+/* queue.c: slots of the device. */
 hr_status hri_cl_event_create(hri_device *device, hri_event **event);
-hr_status hri_cl_event_record(hri_queue *queue, hri_event *event);
-hr_status hri_cl_event_await(hri_queue *queue, hri_event *event);
-
-/* queue.c */
 hr_status hri_cl_queue_create(hri_device *device, bool urgent,
                               hri_queue **queue);
 

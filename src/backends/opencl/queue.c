@@ -1,11 +1,191 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues: in order, with profiling. The first error of a queue is sticky:
- * what comes later is skipped, finish and the events report it. */
+/* Queues: in order, with profiling; and events. The first error of a queue is
+ * sticky: what comes later is skipped, finish and the events report it. */
 #include <stdlib.h>
 
 #include "backends/opencl/opencl.h"
 
 enum { FILL_WINDOW = 1 << 30 };
+
+/* ---- events: a marker in a queue, and its sticky error */
+
+typedef struct hri_cl_event {
+    hri_event base;
+    pthread_mutex_t lock;     /* guards what follows */
+    cl_event marker;          /* NULL: never recorded, or that failed */
+    hri_sticky_error *sticky; /* of the queue last recorded on; NULL: none */
+} hri_cl_event;
+
+/* What the last record left, held so that it may be recorded again meanwhile.
+ * Both may be NULL. */
+typedef struct snapshot {
+    cl_event marker;
+    hri_sticky_error *sticky;
+} snapshot;
+
+static snapshot take(hri_cl_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    snapshot s = {event->marker, event->sticky};
+    if (s.marker != NULL) {
+        hri_cl.clRetainEvent(s.marker);
+    }
+    hri_sticky_hold(s.sticky);
+    pthread_mutex_unlock(&event->lock);
+    return s;
+}
+
+static void give_back(snapshot s)
+{
+    if (s.marker != NULL) {
+        hri_cl.clReleaseEvent(s.marker);
+    }
+    hri_sticky_drop(s.sticky);
+}
+
+/* The marker's execution status: CL_COMPLETE, above it while there is work
+ * before it, below it after an error, which is kept as the queue's. */
+static cl_int progress(snapshot s)
+{
+    cl_int state = CL_COMPLETE;
+    if (s.marker == NULL) {
+        return CL_COMPLETE;
+    }
+    cl_int error =
+        hri_cl.clGetEventInfo(s.marker, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                              sizeof state, &state, NULL);
+    state = error != CL_SUCCESS ? error : state;
+    if (state < CL_COMPLETE) {
+        hri_sticky_keep(s.sticky, hri_cl_check(state, "a command in a queue"));
+    }
+    return state;
+}
+
+static hr_status event_query(hri_event *base, bool *done)
+{
+    snapshot s = take((hri_cl_event *)base);
+    bool complete = progress(s) <= CL_COMPLETE;
+    hr_status status = complete ? hri_sticky_raise(s.sticky) : HR_OK;
+    give_back(s);
+    if (status == HR_OK) {
+        *done = complete;
+    }
+    return status;
+}
+
+static hr_status event_wait(hri_event *base)
+{
+    snapshot s = take((hri_cl_event *)base);
+    if (s.marker != NULL) {
+        cl_int error = hri_cl.clWaitForEvents(1, &s.marker);
+        if (progress(s) >= CL_COMPLETE && error != CL_SUCCESS) {
+            hri_sticky_keep(s.sticky, hri_cl_check(error, "clWaitForEvents"));
+        }
+    }
+    hr_status status = hri_sticky_raise(s.sticky);
+    give_back(s);
+    return status;
+}
+
+static hr_status time_of(hri_event *base, uint64_t *ns)
+{
+    cl_ulong end = 0;
+    snapshot s = take((hri_cl_event *)base);
+    hr_status status =
+        s.marker == NULL
+            ? hri_fail(HR_ERROR_INVALID, "the time of an event that was never "
+                                         "recorded")
+            : hri_cl_check(hri_cl.clGetEventProfilingInfo(
+                               s.marker, CL_PROFILING_COMMAND_END, sizeof end,
+                               &end, NULL),
+                           "clGetEventProfilingInfo");
+    give_back(s);
+    if (status == HR_OK) {
+        *ns = end;
+    }
+    return status;
+}
+
+static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
+{
+    uint64_t start = 0, end = 0;
+    hr_status status = time_of(from, &start);
+    if (status == HR_OK) {
+        status = time_of(to, &end);
+    }
+    if (status == HR_OK) {
+        *ns = end > start ? end - start : 0;
+    }
+    return status;
+}
+
+static void event_destroy(hri_event *base)
+{
+    hri_cl_event *event = (hri_cl_event *)base;
+    if (event == NULL) {
+        return;
+    }
+    give_back((snapshot){event->marker, event->sticky});
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+}
+
+static const hri_event_ops event_ops = {
+    .destroy = event_destroy,
+    .query = event_query,
+    .wait = event_wait,
+    .elapsed = event_elapsed,
+};
+
+hr_status hri_cl_event_create(hri_device *device, hri_event **out)
+{
+    hri_cl_event *event = calloc(1, sizeof *event);
+    if (event == NULL) {
+        return hri_no_memory(device->info.path);
+    }
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    pthread_mutex_init(&event->lock, NULL);
+    *out = &event->base;
+    return HR_OK;
+}
+
+static hr_status queue_record(hri_queue *queue_base, hri_event *event_base)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)queue_base;
+    hri_cl_event *event = (hri_cl_event *)event_base;
+    snapshot s = {.sticky = queue->sticky};
+    cl_int error =
+        hri_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &s.marker);
+    if (error != CL_SUCCESS) {
+        s.marker = NULL; /* complete at once, with the queue's error */
+    } else {
+        error = hri_cl.clFlush(queue->queue);
+    }
+    hr_status status = hri_sticky_keep(
+        queue->sticky, hri_cl_check(error, "recording an event"));
+    hri_sticky_hold(s.sticky);
+    pthread_mutex_lock(&event->lock);
+    snapshot old = {event->marker, event->sticky};
+    event->marker = s.marker;
+    event->sticky = s.sticky;
+    pthread_mutex_unlock(&event->lock);
+    give_back(old);
+    return status;
+}
+
+static hr_status queue_wait(hri_queue *base, hri_event *event)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    const snapshot s = take((hri_cl_event *)event);
+    cl_int error = CL_SUCCESS;
+    if (s.marker != NULL) {
+        error = hri_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &s.marker,
+                                                    NULL);
+    }
+    give_back(s);
+    return hri_sticky_keep(queue->sticky,
+                           hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
+}
 
 /* ---- copies */
 
@@ -178,10 +358,10 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 static hr_status queue_finish(hri_queue *base)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hri_event *last;
+    hri_event *last = NULL;
     hr_status status = hri_cl_event_create(base->device, &last);
     if (status == HR_OK) {
-        status = hri_cl_event_record(base, last);
+        status = queue_record(base, last);
         if (status == HR_OK) {
             status = last->ops->wait(last);
         }
@@ -200,8 +380,8 @@ static const hri_queue_ops queue_ops = {
     .gemm = queue_gemm,
     .turn = hri_no_turn,
     .launch = queue_launch,
-    .record = hri_cl_event_record,
-    .wait = hri_cl_event_await,
+    .record = queue_record,
+    .wait = queue_wait,
     .finish = queue_finish,
     .begin_graph = hri_no_begin_graph,
     .end_graph = hri_no_end_graph,

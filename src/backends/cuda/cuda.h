@@ -75,17 +75,6 @@ typedef struct hri_cuda_queue {
     hri_cublas *blas;      /* from the first product that wants it on */
 } hri_cuda_queue;
 
-typedef struct hri_cuda_event {
-    hri_event base;
-    hri_cuda_unit *unit;
-    cu_event event;
-    pthread_mutex_t lock;     /* guards what follows */
-    uint64_t records;         /* how many there were */
-    bool recorded;            /* in a stream: the last one did not fail */
-    bool passed;              /* and the stream is known to have come so far */
-    hri_sticky_error *sticky; /* of the queue last recorded on; NULL: none */
-} hri_cuda_event;
-
 /* unit.c: the GPUs of this machine, found once. HR_ERROR_UNAVAILABLE when there
  * is no driver, no GPU, or nothing to multiply with. Any thread. */
 hr_status hri_cuda_unit_count(uint32_t *count);

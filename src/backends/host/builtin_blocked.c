@@ -52,17 +52,6 @@ static bool is_half(hr_type type)
     return type == HR_F16 || type == HR_BF16;
 }
 
-static void run(work *w, int64_t count, hri_pool_function function)
-{
-    if (w->pool != NULL) {
-        hri_pool_run(w->pool, count, function, w);
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        function(w, i);
-    }
-}
-
 static char *panel_at(const work *w, const side *s, int64_t index)
 {
     return s->packed + index * s->panel * w->depth * w->row_bytes;
@@ -177,11 +166,11 @@ static void multiply_block(work *w)
     for (w->depth_start = 0; w->depth_start < w->gemm->k;
          w->depth_start += w->depth_block) {
         w->depth = hri_min(w->depth_block, w->gemm->k - w->depth_start);
-        run(w, w->a.panels + w->b.panels, pack_task);
-        run(w, tasks, multiply_task);
+        hri_pool_run(w->pool, w->a.panels + w->b.panels, pack_task, w);
+        hri_pool_run(w->pool, tasks, multiply_task, w);
     }
     if (w->sums != NULL) {
-        run(w, w->a.panels, finish_task);
+        hri_pool_run(w->pool, w->a.panels, finish_task, w);
     }
 }
 
@@ -228,7 +217,7 @@ static hri_operand oriented(hri_operand operand, int64_t along_side,
 
 static void plan_strips(work *w)
 {
-    int64_t threads = w->pool != NULL ? hri_pool_threads(w->pool) : 1;
+    int64_t threads = hri_pool_threads(w->pool);
     int64_t panel_bytes = w->b.panel * w->row_bytes * w->depth_block;
     int64_t cols = hri_ceil_div(hri_min(w->b.block, w->b.extent), w->b.panel);
     int64_t rows = hri_ceil_div(hri_min(w->a.block, w->a.extent), w->a.panel);

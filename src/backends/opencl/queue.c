@@ -9,24 +9,22 @@ enum { FILL_WINDOW = 1 << 30 };
 
 /* ---- events: a marker in a queue, and its sticky error */
 
+/* What a record left, held so that it may be recorded again meanwhile. */
+typedef struct snapshot {
+    cl_event marker;          /* NULL: never recorded, or that failed */
+    hri_sticky_error *sticky; /* of the queue recorded on; NULL: none */
+} snapshot;
+
 typedef struct hri_cl_event {
     hri_event base;
-    pthread_mutex_t lock;     /* guards what follows */
-    cl_event marker;          /* NULL: never recorded, or that failed */
-    hri_sticky_error *sticky; /* of the queue last recorded on; NULL: none */
+    pthread_mutex_t lock; /* guards what follows */
+    snapshot last;
 } hri_cl_event;
-
-/* What the last record left, held so that it may be recorded again meanwhile.
- * Both may be NULL. */
-typedef struct snapshot {
-    cl_event marker;
-    hri_sticky_error *sticky;
-} snapshot;
 
 static snapshot take(hri_cl_event *event)
 {
     pthread_mutex_lock(&event->lock);
-    snapshot s = {event->marker, event->sticky};
+    snapshot s = event->last;
     if (s.marker != NULL) {
         hri_cl.clRetainEvent(s.marker);
     }
@@ -73,9 +71,9 @@ static hr_status event_query(hri_event *base, bool *done)
     return status;
 }
 
-static hr_status event_wait(hri_event *base)
+/* Gives it back. */
+static hr_status wait_for(snapshot s)
 {
-    snapshot s = take((hri_cl_event *)base);
     if (s.marker != NULL) {
         cl_int error = hri_cl.clWaitForEvents(1, &s.marker);
         if (progress(s) >= CL_COMPLETE && error != CL_SUCCESS) {
@@ -85,6 +83,11 @@ static hr_status event_wait(hri_event *base)
     hr_status status = hri_sticky_raise(s.sticky);
     give_back(s);
     return status;
+}
+
+static hr_status event_wait(hri_event *base)
+{
+    return wait_for(take((hri_cl_event *)base));
 }
 
 static hr_status time_of(hri_event *base, uint64_t *ns)
@@ -125,7 +128,7 @@ static void event_destroy(hri_event *base)
     if (event == NULL) {
         return;
     }
-    give_back((snapshot){event->marker, event->sticky});
+    give_back(event->last);
     pthread_mutex_destroy(&event->lock);
     free(event);
 }
@@ -149,25 +152,31 @@ hr_status hri_cl_event_create(hri_device *device, hri_event **out)
     return HR_OK;
 }
 
-static hr_status queue_record(hri_queue *queue_base, hri_event *event_base)
+/* A record of this point of the queue. After an error it is complete at once,
+ * with that as the queue's. */
+static hr_status mark(hri_cl_queue *queue, snapshot *s)
 {
-    hri_cl_queue *queue = (hri_cl_queue *)queue_base;
-    hri_cl_event *event = (hri_cl_event *)event_base;
-    snapshot s = {.sticky = queue->sticky};
+    *s = (snapshot){.sticky = queue->sticky};
+    hri_sticky_hold(s->sticky);
     cl_int error =
-        hri_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &s.marker);
+        hri_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &s->marker);
     if (error != CL_SUCCESS) {
-        s.marker = NULL; /* complete at once, with the queue's error */
+        s->marker = NULL;
     } else {
         error = hri_cl.clFlush(queue->queue);
     }
-    hr_status status = hri_sticky_keep(
-        queue->sticky, hri_cl_check(error, "recording an event"));
-    hri_sticky_hold(s.sticky);
+    return hri_sticky_keep(queue->sticky,
+                           hri_cl_check(error, "recording an event"));
+}
+
+static hr_status queue_record(hri_queue *queue, hri_event *base)
+{
+    hri_cl_event *event = (hri_cl_event *)base;
+    snapshot s;
+    hr_status status = mark((hri_cl_queue *)queue, &s);
     pthread_mutex_lock(&event->lock);
-    snapshot old = {event->marker, event->sticky};
-    event->marker = s.marker;
-    event->sticky = s.sticky;
+    snapshot old = event->last;
+    event->last = s;
     pthread_mutex_unlock(&event->lock);
     give_back(old);
     return status;
@@ -354,23 +363,16 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     return status == HR_OK ? hri_cl_launch(queue, launch) : status;
 }
 
-/* clFinish need not tell of commands that failed: a last event does. */
+/* clFinish need not tell of commands that failed: a last record does. */
 static hr_status queue_finish(hri_queue *base)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hri_event *last = NULL;
-    hr_status status = hri_cl_event_create(base->device, &last);
-    if (status == HR_OK) {
-        status = queue_record(base, last);
-        if (status == HR_OK) {
-            status = last->ops->wait(last);
-        }
-        last->ops->destroy(last);
-    }
+    snapshot last;
+    (void)mark(queue, &last);
+    (void)wait_for(last);
     cl_int error = hri_cl.clFinish(queue->queue);
     hri_sticky_keep(queue->sticky, hri_cl_check(error, "clFinish"));
-    hr_status first = hri_sticky_raise(queue->sticky);
-    return first != HR_OK ? first : status;
+    return hri_sticky_raise(queue->sticky);
 }
 
 static const hri_queue_ops queue_ops = {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* By hand for OpenCL: its own buffers, queue and kernels. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

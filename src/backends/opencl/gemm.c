@@ -2,7 +2,6 @@
 /* Products on an OpenCL device: our kernel, compiled for a device and a type,
  * or CLBlast where it is asked for and suits. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "backends/opencl/opencl.h"
 #include "base/matrix.h"

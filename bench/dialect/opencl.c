@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* By hand for OpenCL: its own buffers, queue and kernels. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,11 +170,8 @@ static hr_status find_unit(const char *path, hri_cl_unit **unit)
     uint32_t count = 0;
     hr_status status = hri_cl_unit_count(&count);
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        char name[48];
         *unit = hri_cl_unit_at(i);
-        snprintf(name, sizeof name, "opencl:%u:%u", (*unit)->platform_index,
-                 (*unit)->device_index);
-        if (strcmp(name, path) == 0) {
+        if (strcmp((*unit)->path, path) == 0) {
             return HR_OK;
         }
     }

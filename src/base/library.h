@@ -9,6 +9,9 @@
 
 #include "base/status.h"
 
+/* Kinds of symbols, in tables of them: see required. */
+enum { OPT = false, REQ = true };
+
 typedef struct hri_symbol {
     const char *name;
     size_t offset; /* of the function pointer in the table that is filled */

@@ -173,7 +173,7 @@ void hri_pool_drop(hri_pool *pool)
 
 uint32_t hri_pool_threads(const hri_pool *pool)
 {
-    return pool->helpers + 1;
+    return pool != NULL ? pool->helpers + 1 : 1;
 }
 
 /* Threads that wait are asleep, and waking one takes longer than many a loop.
@@ -222,7 +222,7 @@ static void share_out(hri_pool *pool, const loop *l)
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data)
 {
-    if (!inside) {
+    if (pool != NULL && !inside) {
         share_out(pool, &(loop){function, data, count});
         return;
     }

@@ -30,7 +30,8 @@ hr_status hri_pool_create(uint32_t threads, hri_pool **pool);
 /* NULL is accepted. No hri_pool_run may be under way. */
 void hri_pool_destroy(hri_pool *pool);
 
-/* How many threads work in a loop, the caller's among them. */
+/* How many threads work in a loop, the caller's among them. Without a pool,
+ * NULL, that is the caller's alone, here as in loops. */
 uint32_t hri_pool_threads(const hri_pool *pool);
 
 /* Call function(data, 0 .. count - 1); returns when all are done. Indices are

@@ -2,6 +2,8 @@
 #include "hal/backend.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,27 +31,22 @@ void hri_no_unload(hri_module *module)
     (void)module;
 }
 
-static hr_status decline(const hri_queue *queue)
+hr_status hri_no_begin_graph(hri_queue *queue)
 {
     return hri_fail(HR_ERROR_UNSUPPORTED, "%s: graphs are not offered",
                     queue->device->info.path);
 }
 
-hr_status hri_no_begin_graph(hri_queue *queue)
-{
-    return decline(queue);
-}
-
 hr_status hri_no_end_graph(hri_queue *queue, hri_graph **graph)
 {
     (void)graph;
-    return decline(queue);
+    return hri_no_begin_graph(queue);
 }
 
 hr_status hri_no_run_graph(hri_queue *queue, hri_graph *graph)
 {
     (void)graph;
-    return decline(queue);
+    return hri_no_begin_graph(queue);
 }
 
 void hri_no_destroy_graph(hri_graph *graph)
@@ -87,7 +84,7 @@ hr_status hri_sticky_create(const char *path, hri_sticky_error **out)
         return hri_no_memory(path);
     }
     pthread_mutex_init(&sticky->lock, NULL);
-    sticky->users = 1;
+    atomic_init(&sticky->users, 1);
     *out = sticky;
     return HR_OK;
 }
@@ -95,21 +92,13 @@ hr_status hri_sticky_create(const char *path, hri_sticky_error **out)
 void hri_sticky_hold(hri_sticky_error *sticky)
 {
     if (sticky != NULL) {
-        pthread_mutex_lock(&sticky->lock);
-        sticky->users++;
-        pthread_mutex_unlock(&sticky->lock);
+        atomic_fetch_add(&sticky->users, 1);
     }
 }
 
 void hri_sticky_drop(hri_sticky_error *sticky)
 {
-    if (sticky == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&sticky->lock);
-    bool last = --sticky->users == 0;
-    pthread_mutex_unlock(&sticky->lock);
-    if (last) {
+    if (sticky != NULL && atomic_fetch_sub(&sticky->users, 1) == 1) {
         pthread_mutex_destroy(&sticky->lock);
         free(sticky);
     }
@@ -173,6 +162,14 @@ void hri_copy_rows(const hri_copy *copy)
     }
 }
 
+/* What drivers ask of pitches: rows do not overlap, a slice is a whole number
+ * of rows. */
+static bool is_regular(const hri_copy *c, size_t pitch, size_t slice)
+{
+    return pitch >= c->width && (c->depth == 1 || (slice % pitch == 0 &&
+                                                   slice / pitch >= c->height));
+}
+
 int32_t hri_copy_enqueue(const hri_copy_commands *commands, void *queue,
                          const hri_copy *copy)
 {
@@ -180,7 +177,9 @@ int32_t hri_copy_enqueue(const hri_copy_commands *commands, void *queue,
     if (c.height == 1) {
         return commands->row(queue, &c);
     }
-    if (commands->takes(queue, &c)) {
+    if (is_regular(&c, c.to_pitch, c.to_slice) &&
+        is_regular(&c, c.from_pitch, c.from_slice) &&
+        commands->takes(queue, &c)) {
         return commands->box(queue, &c);
     }
     const bool slices = c.depth > 1;
@@ -254,7 +253,9 @@ hr_status hri_gemm_check_offered(const hri_queue *queue, const hri_gemm *g)
 
 /* ---- kernels */
 
-const char *hri_find_error(const char *log)
+/* The line of a compiler's log that first speaks of an error, else its first
+ * line. */
+static const char *find_error(const char *log)
 {
     const char *line = strstr(log, "error");
     while (line != NULL && line > log && line[-1] != '\n') {
@@ -263,10 +264,55 @@ const char *hri_find_error(const char *log)
     return line != NULL ? line : log + strspn(log, "\r\n ");
 }
 
+/* What source says by #line of its line of that number: what stands there of
+ * the last directive, and the line behind it. */
+static const char *find_place(const char *source, long number, long *line)
+{
+    const char *place = NULL;
+    for (; number > 0 && source != NULL; number--, (*line)++) {
+        if (strncmp(source, "#line 1 \"", 9) == 0) {
+            place = source + 9;
+            *line = 0;
+        }
+        source = strchr(source, '\n');
+        source = source != NULL ? source + 1 : NULL;
+    }
+    *line -= 1;
+    return place;
+}
+
+void hri_log_line(const char *from, const char *source, char *to, size_t bytes)
+{
+    static const char whole[] = "<kernel>:";
+    const int length = (int)strcspn(from, "\r\n");
+    if (strncmp(from, whole, sizeof whole - 1) == 0) {
+        char *rest;
+        long line = 0, number = strtol(from + sizeof whole - 1, &rest, 10);
+        const char *place = find_place(source, number, &line);
+        if (place != NULL) {
+            snprintf(to, bytes, "%.*s:%ld%.*s", (int)strcspn(place, "\""),
+                     place, line, (int)(from + length - rest), rest);
+            return;
+        }
+    }
+    snprintf(to, bytes, "%.*s", length, from);
+}
+
+hr_status hri_build_failed(const char *path, const char *reason,
+                           const char *log, const char *source)
+{
+    char line[HRI_MESSAGE_BYTES] = "";
+    if (log != NULL) {
+        hri_log_line(find_error(log), source, line, sizeof line);
+    }
+    return hri_fail(HR_ERROR_BUILD, "%s: a kernel did not compile (%s): %s",
+                    path, reason, line);
+}
+
 static size_t round_up(size_t bytes)
 {
-    return (bytes + HRI_ARGUMENTS_ALIGNMENT - 1) / HRI_ARGUMENTS_ALIGNMENT *
-           HRI_ARGUMENTS_ALIGNMENT;
+    enum { UNIT = HRI_ARGUMENTS_ALIGNMENT };
+    return (bytes + UNIT - 1) / UNIT * UNIT;
 }
 
 size_t hri_arguments_bytes(const hr_kernel *kernel,

@@ -32,8 +32,8 @@ hr_status hri_no_memory(const char *path);
 /* The first error of a queue. Events recorded there outlive the queue and
  * answer for it, so it is counted: by the queue and by its events. */
 typedef struct hri_sticky_error {
-    pthread_mutex_t lock; /* guards what follows */
-    uint32_t users;
+    _Atomic uint32_t users;
+    pthread_mutex_t lock; /* guards the error */
     hri_error error;
 } hri_sticky_error;
 
@@ -60,7 +60,8 @@ void hri_copy_rows(const hri_copy *copy);
 /* The commands of a driver for copies. They return its errors, of which 0 is
  * none. */
 typedef struct hri_copy_commands {
-    /* Whether one command takes a box of height 2 or more. */
+    /* Whether one command takes a box of height 2 or more whose rows do not
+     * overlap and whose slices are whole numbers of rows. */
     bool (*takes)(const void *queue, const hri_copy *box);
     int32_t (*row)(void *queue, const hri_copy *row);
     int32_t (*box)(void *queue, const hri_copy *box);
@@ -101,9 +102,14 @@ hr_status hri_gemm_check_offered(const hri_queue *queue, const hri_gemm *gemm);
 
 /* ---- kernels */
 
-/* The line of a compiler's log that first speaks of an error, else its first
- * line; it ends where the line or the log does. */
-const char *hri_find_error(const char *log);
+/* HR_ERROR_BUILD with the line of a compiler's log, which may be NULL, that
+ * first speaks of an error. */
+hr_status hri_build_failed(const char *path, const char *reason,
+                           const char *log, const char *source);
+/* Copy a line of such a log. NVIDIA's OpenCL knows nothing of #line, and tells
+ * the line of the whole source, "<kernel>:812:5: error: ...", for which the
+ * copy has the file and line that the source says by #line. */
+void hri_log_line(const char *from, const char *source, char *to, size_t bytes);
 
 /* What a kernel's own function for the host expects: a struct of its arguments,
  * and memory of the tile behind it. */

@@ -12,7 +12,7 @@ static int becomes(const char *from, const char *to)
                                  "#line 1 \"argument p\"\n"
                                  "last\n";
     char line[200];
-    hri_cl_log_line(from, source, line, sizeof line);
+    hri_log_line(from, source, line, sizeof line);
     return strcmp(line, to) == 0;
 }
 

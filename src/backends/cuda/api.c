@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT = false, REQ = true };
-
 static const hri_symbol symbols[] = {
 #define SYM(kind, result, name, args)                                          \
     {#name, offsetof(hri_cuda_api, name), kind},

@@ -11,8 +11,6 @@
 #include "backends/cuda/cuda.h"
 #include "base/size.h"
 
-enum { OPT = false, REQ = true };
-
 typedef struct cublas_api {
 #define SYM(kind, result, name, args) result(*name) args;
 #include "backends/cuda/cublas.inc"
@@ -87,8 +85,7 @@ hr_status hri_cublas_load(void)
 
 const char *hri_cublas_name(void)
 {
-    (void)hri_cublas_load();
-    return library_name;
+    return hri_cublas_load() == HR_OK ? library_name : "";
 }
 
 /* What its manual recommends. */
@@ -103,8 +100,7 @@ static size_t workspace_bytes(int capability)
 uint64_t hri_cublas_bytes(int capability)
 {
     const uint64_t kept = (uint64_t)(capability >= 90 ? 64 : 16) << 20;
-    return hri_cublas_name()[0] != '\0' ? kept + workspace_bytes(capability)
-                                        : 0;
+    return hri_cublas_load() == HR_OK ? kept + workspace_bytes(capability) : 0;
 }
 
 static hr_status check(const char *path, int status, const char *what)
@@ -159,10 +155,13 @@ static hr_status create(const hri_cuda_unit *unit, hri_cublas **out)
     return HR_OK;
 }
 
-/* A handle for the queue, one that is idle if there is one. Setting the stream
- * takes the workspace away, so it comes second. */
+/* A handle for the queue unless it has one, one that is idle if there is one.
+ * Setting the stream takes the workspace away, so it comes second. */
 static hr_status take(hri_cuda_queue *queue)
 {
+    if (queue->blas != NULL) {
+        return HR_OK;
+    }
     hri_cuda_device *device = (hri_cuda_device *)queue->base.device;
     const hri_cuda_unit *unit = queue->unit;
     hr_status status = HR_OK;
@@ -268,21 +267,27 @@ static bool suits_integers(const hri_gemm *g, const call *c)
            (g->beta.re == 0 || g->beta.re == 1);
 }
 
-bool hri_cublas_suits(const hri_gemm *g)
+/* The older functions take integers of 32 bits. */
+static bool are_short(const int64_t *sizes, size_t count)
 {
-    if (hri_cublas_name()[0] == '\0' ||
-        (g->a.conjugate && is_row_major(&g->a)) ||
+    bool all = true;
+    for (size_t i = 0; i < count; i++) {
+        all = all && sizes[i] <= INT32_MAX;
+    }
+    return all;
+}
+
+/* Whether cuBLAS is there and has words for the product. */
+static bool suits(const hri_gemm *g)
+{
+    if (hri_cublas_load() != HR_OK || (g->a.conjugate && is_row_major(&g->a)) ||
         (g->b.conjugate && is_row_major(&g->b))) {
         return false;
     }
     const call c = call_of(g);
     const int64_t sizes[] = {c.m, c.n, c.k, c.a.ld, c.b.ld, c.c.ld};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (sizes[i] > INT32_MAX && api.cublasGemmEx_64 == NULL) {
-            return false;
-        }
-    }
-    return g->type != HR_I8 || suits_integers(g, &c);
+    return (api.cublasGemmEx_64 != NULL || are_short(sizes, 6)) &&
+           (g->type != HR_I8 || suits_integers(g, &c));
 }
 
 static int data_type(hr_type type)
@@ -355,8 +360,9 @@ static hr_status check_call(const hri_cuda_queue *queue, int error,
 
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
 {
-    hr_status status = queue->blas == NULL ? take(queue) : HR_OK;
-    if (status != HR_OK) {
+    *done = suits(g);
+    hr_status status = *done ? take(queue) : HR_OK;
+    if (status != HR_OK || !*done) {
         return status;
     }
     int error = multiply(queue->blas, g);
@@ -372,29 +378,26 @@ hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
  * kinds of GPUs have not been measured. */
 uint32_t hri_cublas_turned(int capability)
 {
-    return hri_cublas_name()[0] != '\0' && api.cublasSgeam != NULL &&
+    return hri_cublas_load() == HR_OK && api.cublasSgeam != NULL &&
                    capability == 90
                ? 1u << HR_F32
                : 0;
 }
 
-hr_status hri_cublas_turn(hri_cuda_queue *queue, const hri_turn *t)
+hr_status hri_cublas_turn(hri_cuda_queue *queue, const void *data)
 {
+    const hri_turn *t = data;
     const float one = 1.0f, zero = 0.0f;
     const float *from = (const float *)(uintptr_t)hri_cuda_address(&t->from);
     float *to = (float *)(uintptr_t)hri_cuda_address(&t->to);
     const int64_t sizes[] = {t->rows, t->cols, t->to_stride, t->from_stride};
-    bool offered = t->type == HR_F32 && api.cublasSgeam != NULL;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        offered = offered && sizes[i] <= INT32_MAX;
-    }
-    if (!offered) {
+    if (t->type != HR_F32 || api.cublasSgeam == NULL || !are_short(sizes, 4)) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "%s: turning %s of %lld x %lld about is not offered",
                         queue->unit->path, hr_type_name(t->type),
                         (long long)t->rows, (long long)t->cols);
     }
-    hr_status status = queue->blas == NULL ? take(queue) : HR_OK;
+    hr_status status = take(queue);
     if (status != HR_OK) {
         return status;
     }

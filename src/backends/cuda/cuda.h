@@ -23,8 +23,6 @@ enum { HRI_CUDA_TYPES = HR_I8 + 1 }; /* of A and B; by hr_type */
 typedef struct hri_cuda_kernel {
     cu_module module; /* NULL: not loaded */
     cu_function function;
-    unsigned items[2]; /* of a block: columns, rows */
-    int64_t tile[2];   /* of C that a block makes: columns, rows */
 } hri_cuda_kernel;
 
 /* Whether two units copy from each other; found out when first asked. */
@@ -77,17 +75,6 @@ typedef struct hri_cuda_queue {
     hri_cublas *blas;      /* from the first product that wants it on */
 } hri_cuda_queue;
 
-typedef struct hri_cuda_event {
-    hri_event base;
-    hri_cuda_unit *unit;
-    cu_event event;
-    pthread_mutex_t lock;     /* guards what follows */
-    uint64_t records;         /* how many there were */
-    bool recorded;            /* in a stream: the last one did not fail */
-    bool passed;              /* and the stream is known to have come so far */
-    hri_sticky_error *sticky; /* of the queue last recorded on; NULL: none */
-} hri_cuda_event;
-
 /* unit.c: the GPUs of this machine, found once. HR_ERROR_UNAVAILABLE when there
  * is no driver, no GPU, or nothing to multiply with. Any thread. */
 hr_status hri_cuda_unit_count(uint32_t *count);
@@ -104,33 +91,19 @@ bool hri_cuda_units_are_peers(hri_cuda_unit *a, hri_cuda_unit *b);
 cu_result hri_cuda_enter(const hri_cuda_unit *unit);
 void hri_cuda_leave(void);
 
-/* device.c: what is known of a GPU without opening it; and opening it. */
-hr_status hri_cuda_describe(const hri_cuda_unit *unit, hri_device_info *info);
-hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **device);
-
-/* event.c */
+/* event.c: slots of the device and of queues. */
 hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
-/* Let event mark this point of queue. */
-hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue);
-/* Let queue wait for the last record of event. */
-hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue);
+hr_status hri_cuda_event_record(hri_queue *queue, hri_event *event);
+hr_status hri_cuda_event_await(hri_queue *queue, hri_event *event);
 
-/* graph.c: the slots of graphs. */
-hr_status hri_cuda_graph_begin(hri_queue *queue);
-hr_status hri_cuda_graph_end(hri_queue *queue, hri_graph **graph);
-hr_status hri_cuda_graph_run(hri_queue *queue, hri_graph *graph);
-void hri_cuda_graph_destroy(hri_graph *graph);
-
-/* queue.c */
+/* queue.c: slots of the device. */
 hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
-/* The first error of what is enqueued now, the graph's while one is made; and
- * keep status as that unless there is one, which forwards it. */
-hr_status hri_cuda_queue_error(hri_cuda_queue *queue);
-hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status);
-/* The same for what no graph takes: HR_ERROR_INVALID, which is kept, while one
- * is made. */
-hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what);
+void hri_cuda_graph_destroy(hri_graph *graph);
+/* The first error of what is enqueued now, the graph's while one is made, until
+ * whose end it stays apart from the queue's. outside is in words what no graph
+ * takes: HR_ERROR_INVALID, which is kept, while one is made; else NULL. */
+hr_status hri_cuda_queue_error(hri_cuda_queue *queue, const char *outside);
 
 /* launch.c: the slots for kernels of the caller's; the error of a launch is not
  * kept in the queue. */
@@ -140,29 +113,27 @@ hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
 hr_status hri_cuda_module_load(hri_device *device, const hr_kernel *kernel,
                                const hri_image *image, hri_module **module);
 void hri_cuda_module_unload(hri_module *module);
+/* A function of an image. The unit's context is current. */
+hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
+                                 const char *name, cu_module *module,
+                                 cu_function *function);
 hr_status hri_cuda_launch(const hri_cuda_queue *queue,
                           const hri_launch *launch);
 /* hri_device_info.target. */
 void hri_cuda_module_target(const hri_cuda_unit *unit, char *text,
                             size_t bytes);
 
-/* copy.c: enqueue a copy; the error is not kept in the queue. */
-hr_status hri_cuda_copy(hri_cuda_queue *queue, const hri_copy *copy);
-
 /* gemm.c */
 bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                            hr_compute compute);
-/* Enqueue a product; the error is not kept in the queue. */
-hr_status hri_cuda_gemm(hri_cuda_queue *queue, const hri_gemm *gemm);
+/* Enqueue a product. The unit's context is current; the error is not kept in
+ * the queue. */
+hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *gemm);
 /* "cuBLAS 13.1, NVRTC 13.0"; what is missing and was asked for is told too. */
 void hri_cuda_arithmetic_name(char *text, size_t bytes);
 
-/* program.c: the kernel for a type of A and B, compiled and loaded when it has
- * not been yet. The unit's context is current. */
-hr_status hri_cuda_kernel_get(hri_cuda_unit *unit, hr_type type,
-                              hri_cuda_kernel *kernel);
-/* The same up to the machine code, which the process keeps; any capability
- * such as 90, and no GPU needed. */
+/* Machine code of our kernel for a type of A and B, which the process keeps;
+ * any capability such as 90, and no GPU needed. */
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
                                   hr_type type, const char **image);
 void hri_cuda_kernels_release(hri_cuda_unit *unit);
@@ -175,16 +146,15 @@ const char *hri_cublas_name(void);
 /* The device memory that each queue which multiplies takes for itself; 0
  * without cuBLAS. */
 uint64_t hri_cublas_bytes(int capability);
-/* Whether cuBLAS has words for a product with m, n, k > 0 and alpha not 0. */
-bool hri_cublas_suits(const hri_gemm *gemm);
-/* Enqueue such a product. *done is false, and nothing has happened, where
- * cuBLAS turns out not to offer it. The unit's context is current. */
+/* Enqueue a product with m, n, k > 0 and alpha not 0. *done is false, and
+ * nothing has happened, where there is no cuBLAS or it does not offer that. The
+ * unit's context is current. */
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
                           bool *done);
 /* The types whose products hri_device_info.turned means, as bits. */
 uint32_t hri_cublas_turned(int capability);
-/* Enqueue hri_queue_ops.turn. The unit's context is current. */
-hr_status hri_cublas_turn(hri_cuda_queue *queue, const hri_turn *turn);
+/* Enqueue hri_queue_ops.turn in the same way. */
+hr_status hri_cublas_turn(hri_cuda_queue *queue, const void *turn);
 /* Give a queue's handle, which has nothing to do any more, back to its device.
  */
 void hri_cublas_give_back(hri_cuda_queue *queue);

@@ -3,18 +3,24 @@
  * backend's entry in the registry. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/cuda/cuda.h"
 #include "base/pages.h"
 
-hr_status hri_cuda_describe(const hri_cuda_unit *unit, hri_device_info *info)
+static hr_status backend_describe(uint32_t index, hri_device_info *info)
 {
     hri_device_info d = {.staged = true};
     size_t bytes = 0;
-    snprintf(d.path, sizeof d.path, "%s", unit->path);
-    hr_status status = hri_cuda_check(
-        unit->path, hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
-        "cuDeviceTotalMem");
+    hr_status status = hri_check_index(&hri_backend_cuda, index);
+    if (status != HR_OK) {
+        return status;
+    }
+    const hri_cuda_unit *unit = hri_cuda_unit_at(index);
+    memcpy(d.path, unit->path, sizeof d.path);
+    status = hri_cuda_check(unit->path,
+                            hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
+                            "cuDeviceTotalMem");
     if (status == HR_OK) {
         status = hri_cuda_check(
             unit->path,
@@ -218,13 +224,15 @@ static const hri_device_ops device_ops = {
     .gemm_offered = hri_cuda_gemm_offered,
 };
 
-hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **out)
+static hr_status backend_open(uint32_t index, hri_device **out)
 {
     hri_device_info info;
-    hr_status status = hri_cuda_describe(unit, &info);
-    if (status == HR_OK) {
-        status = hri_cuda_unit_acquire(unit);
+    hr_status status = backend_describe(index, &info);
+    if (status != HR_OK) {
+        return status;
     }
+    hri_cuda_unit *unit = hri_cuda_unit_at(index);
+    status = hri_cuda_unit_acquire(unit);
     if (status != HR_OK) {
         return status;
     }
@@ -244,21 +252,6 @@ hr_status hri_cuda_device_open(hri_cuda_unit *unit, hri_device **out)
     }
     *out = &device->base;
     return HR_OK;
-}
-
-static hr_status backend_describe(uint32_t index, hri_device_info *info)
-{
-    hr_status status = hri_check_index(&hri_backend_cuda, index);
-    return status == HR_OK ? hri_cuda_describe(hri_cuda_unit_at(index), info)
-                           : status;
-}
-
-static hr_status backend_open(uint32_t index, hri_device **device)
-{
-    hr_status status = hri_check_index(&hri_backend_cuda, index);
-    return status == HR_OK
-               ? hri_cuda_device_open(hri_cuda_unit_at(index), device)
-               : status;
 }
 
 const hri_backend hri_backend_cuda = {

@@ -8,18 +8,26 @@
  * for is often nearly done, and waking up takes longer than asking. */
 enum { QUESTIONS = 50 };
 
-/* What the last record left; the sticky error, which may be NULL, is held. */
+/* What the last record left. */
 typedef struct snapshot {
-    uint64_t records;
-    bool recorded, passed;
-    hri_sticky_error *sticky;
+    uint64_t records;         /* how many there were */
+    bool recorded;            /* in a stream: the last one did not fail */
+    bool passed;              /* and the stream is known to have come so far */
+    hri_sticky_error *sticky; /* held; of its queue; NULL: never recorded */
 } snapshot;
+
+typedef struct hri_cuda_event {
+    hri_event base;
+    hri_cuda_unit *unit;
+    cu_event event;
+    pthread_mutex_t lock; /* guards what follows */
+    snapshot last;
+} hri_cuda_event;
 
 static snapshot take(hri_cuda_event *event)
 {
     pthread_mutex_lock(&event->lock);
-    snapshot s = {event->records, event->recorded, event->passed,
-                  event->sticky};
+    snapshot s = event->last;
     hri_sticky_hold(s.sticky);
     pthread_mutex_unlock(&event->lock);
     return s;
@@ -48,7 +56,7 @@ static cu_result ask(const hri_cuda_event *event, bool wait)
 static void keep_passed(hri_cuda_event *event, const snapshot *s)
 {
     pthread_mutex_lock(&event->lock);
-    event->passed = event->passed || event->records == s->records;
+    event->last.passed |= event->last.records == s->records;
     pthread_mutex_unlock(&event->lock);
 }
 
@@ -137,7 +145,7 @@ static void event_destroy(hri_event *base)
         hri_cuda.cuEventDestroy_v2(event->event);
         hri_cuda_leave();
     }
-    hri_sticky_drop(event->sticky);
+    hri_sticky_drop(event->last.sticky);
     pthread_mutex_destroy(&event->lock);
     free(event);
 }
@@ -172,8 +180,13 @@ hr_status hri_cuda_event_create(hri_device *device, hri_event **out)
     return HR_OK;
 }
 
-hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
+hr_status hri_cuda_event_record(hri_queue *queue_base, hri_event *event_base)
 {
+    hri_cuda_queue *queue = (hri_cuda_queue *)queue_base;
+    hri_cuda_event *event = (hri_cuda_event *)event_base;
+    if (queue->capturing) {
+        return hri_cuda_queue_error(queue, "an event is recorded");
+    }
     hri_sticky_hold(queue->sticky);
     pthread_mutex_lock(&event->lock);
     cu_result error = hri_cuda_enter(queue->unit);
@@ -181,21 +194,26 @@ hr_status hri_cuda_event_record(hri_cuda_event *event, hri_cuda_queue *queue)
         error = hri_cuda.cuEventRecord(event->event, queue->stream);
         hri_cuda_leave();
     }
-    hri_sticky_error *old = event->sticky;
-    event->records++;
-    event->recorded = error == CU_SUCCESS; /* else done, with the error */
-    event->passed = false;
-    event->sticky = queue->sticky;
+    const snapshot old = event->last;
+    event->last = (snapshot){
+        .records = old.records + 1,
+        .recorded = error == CU_SUCCESS, /* else done, with the error */
+        .sticky = queue->sticky};
     pthread_mutex_unlock(&event->lock);
-    hri_sticky_drop(old);
+    hri_sticky_drop(old.sticky);
     return hri_sticky_keep(
         queue->sticky,
         hri_cuda_check(queue->unit->path, error, "cuEventRecord"));
 }
 
-hr_status hri_cuda_event_await(hri_cuda_event *event, hri_cuda_queue *queue)
+hr_status hri_cuda_event_await(hri_queue *queue_base, hri_event *event_base)
 {
+    hri_cuda_queue *queue = (hri_cuda_queue *)queue_base;
+    hri_cuda_event *event = (hri_cuda_event *)event_base;
     cu_result error = CU_SUCCESS;
+    if (queue->capturing) {
+        return hri_cuda_queue_error(queue, "an event is waited for");
+    }
     snapshot s = take(event);
     if (s.recorded && !s.passed) {
         error = hri_cuda_enter(queue->unit);

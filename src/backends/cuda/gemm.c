@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products on a GPU: cuBLAS where it has words for them, else our kernel. */
+/* Products on a GPU: cuBLAS where it has words for them, else our kernel,
+ * compiled for a capability and a type. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,24 +8,146 @@
 #include "base/matrix.h"
 #include "base/size.h"
 
+/* ---- the kernel */
+
+extern const char hri_cuda_gemm_source[]; /* kernels/cuda/gemm.cu */
+
+/* How the kernel is laid out, see there. */
+typedef struct layout {
+    int wm, wn, rm, rn, v, kc, pad, blocks;
+} layout;
+
+/* Those of the OpenCL kernel. NVIDIA H200, CUDA 13.0, 2026-11, 16384^3 for f16,
+ * bf16 and i8, 8192^3 for f32 and f64, 4096^3 for c32 and c64, TFLOP/s: f32
+ * 41.4, f64 20.0, c32 37.2, c64 18.5, f16 35.1, bf16 35.6, i8 28.6. Where
+ * blocks is more than 1 it was 16.4, 29.4 and 29.5 with 1; where it is 1, twice
+ * the threads made f32 38.2, f64 2.3, c32 7.8 and i8 29.3. */
+static const layout layouts[HRI_CUDA_TYPES] = {
+    [HR_F32] = {16, 16, 8, 8, 4, 16, 4, 1},
+    [HR_F64] = {8, 16, 8, 8, 2, 8, 2, 1},
+    [HR_C32] = {8, 16, 8, 8, 4, 8, 4, 1},
+    [HR_C64] = {8, 16, 4, 4, 2, 4, 2, 4},
+    [HR_F16] = {16, 16, 8, 8, 4, 16, 4, 2},
+    [HR_BF16] = {16, 16, 8, 8, 4, 16, 4, 2},
+    [HR_I8] = {16, 16, 8, 8, 4, 16, 4, 1},
+};
+
+/* What has been compiled, for the life of the process. */
+typedef struct program {
+    struct program *next;
+    int capability;
+    hr_type type;
+    char *image;
+} program;
+
+static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
+static program *programs; /* guarded by programs_lock */
+
+static hr_status compile(const char *path, int capability, hr_type type,
+                         char **image)
+{
+    enum { DEFINITIONS = 9 };
+    const layout *l = &layouts[type];
+    const struct {
+        const char *name;
+        int value;
+    } definitions[DEFINITIONS] = {
+        {"IN", (int)type}, {"WM", l->wm},   {"WN", l->wn},
+        {"RM", l->rm},     {"RN", l->rn},   {"V", l->v},
+        {"KC", l->kc},     {"PAD", l->pad}, {"BLOCKS", l->blocks}};
+    char texts[DEFINITIONS][24];
+    const char *options[DEFINITIONS + 1];
+    for (int i = 0; i < DEFINITIONS; i++) {
+        snprintf(texts[i], sizeof texts[i], "-D%s=%d", definitions[i].name,
+                 definitions[i].value);
+        options[i] = texts[i];
+    }
+    options[DEFINITIONS] = NULL;
+    return hri_nvrtc_compile(path, hri_cuda_gemm_source, capability, options,
+                             image, NULL);
+}
+
+/* Compile and remember. The list's lock is held. */
+static hr_status add_program(const char *path, int capability, hr_type type,
+                             const char **image)
+{
+    program *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return hri_no_memory(path);
+    }
+    hr_status status = compile(path, capability, type, &p->image);
+    if (status != HR_OK) {
+        free(p);
+        return status;
+    }
+    p->capability = capability;
+    p->type = type;
+    p->next = programs;
+    programs = p;
+    *image = p->image;
+    return HR_OK;
+}
+
+hr_status hri_cuda_kernel_compile(const char *path, int capability,
+                                  hr_type type, const char **image)
+{
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&programs_lock);
+    const program *p = programs;
+    while (p != NULL && (p->capability != capability || p->type != type)) {
+        p = p->next;
+    }
+    if (p != NULL) {
+        *image = p->image;
+    } else {
+        status = add_program(path, capability, type, image);
+    }
+    pthread_mutex_unlock(&programs_lock);
+    return status;
+}
+
+/* The kernel for a type of A and B, compiled and loaded when it has not been
+ * yet. The unit's context is current. */
+static hr_status get_kernel(hri_cuda_unit *unit, hr_type type,
+                            cu_function *function)
+{
+    hri_cuda_kernel *kernel = &unit->kernels[type];
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&unit->lock);
+    if (kernel->module == NULL) {
+        const char *image;
+        status =
+            hri_cuda_kernel_compile(unit->path, unit->capability, type, &image);
+        if (status == HR_OK) {
+            status = hri_cuda_function_load(unit, image, "gemm",
+                                            &kernel->module, &kernel->function);
+        }
+    }
+    *function = kernel->function;
+    pthread_mutex_unlock(&unit->lock);
+    return status;
+}
+
+void hri_cuda_kernels_release(hri_cuda_unit *unit)
+{
+    for (int type = 0; type < HRI_CUDA_TYPES; type++) {
+        if (unit->kernels[type].module != NULL) {
+            hri_cuda.cuModuleUnload(unit->kernels[type].module);
+            unit->kernels[type] = (hri_cuda_kernel){0};
+        }
+    }
+}
+
+/* ---- products */
+
 enum { FIRST_WITH_TF32 = 80 }; /* capability */
-
-static bool has_cublas(void)
-{
-    return hri_cublas_name()[0] != '\0';
-}
-
-static bool has_kernel(void)
-{
-    return hri_nvrtc_name()[0] != '\0';
-}
 
 void hri_cuda_arithmetic_name(char *text, size_t bytes)
 {
     const char *wish = getenv("HEADRACE_CUBLAS");
-    if (has_cublas()) {
+    if (hri_cublas_load() == HR_OK) {
         snprintf(text, bytes, "%s, %s", hri_cublas_name(),
-                 has_kernel() ? hri_nvrtc_name() : "no NVRTC");
+                 hri_nvrtc_load() == HR_OK ? hri_nvrtc_name() : "no NVRTC");
     } else {
         snprintf(text, bytes, "%s%s", hri_nvrtc_name(),
                  hri_cuda_switched_off("HEADRACE_CUBLAS") ? ""
@@ -40,22 +163,25 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
 {
     const hri_cuda_unit *unit = ((hri_cuda_device *)device)->unit;
     if (compute == HR_COMPUTE_TF32) {
-        return type == HR_F32 && c_type == HR_F32 && has_cublas() &&
+        return type == HR_F32 && c_type == HR_F32 &&
+               hri_cublas_load() == HR_OK &&
                unit->capability >= FIRST_WITH_TF32;
     }
     /* cuBLAS does not conjugate what is not transposed, and takes too few
      * products of integers */
     const bool incomplete = hri_is_complex(type) || type == HR_I8;
-    return hri_types_multiply(type, c_type) && (!incomplete || has_kernel());
+    return hri_types_multiply(type, c_type) &&
+           (!incomplete || hri_nvrtc_load() == HR_OK);
 }
 
 /* Launch the kernel: the arguments are those of kernels/cuda/gemm.cu, a block
  * for each tile of C. */
-static cu_result launch(const hri_cuda_queue *queue,
-                        const hri_cuda_kernel *kernel, const hri_gemm *g)
+static cu_result launch(const hri_cuda_queue *queue, cu_function function,
+                        const hri_gemm *g)
 {
-    int64_t across = hri_ceil_div(g->n, kernel->tile[0]);
-    int64_t tiles = across * hri_ceil_div(g->m, kernel->tile[1]);
+    const layout *l = &layouts[g->type];
+    int64_t across = hri_ceil_div(g->n, l->wn * l->rn);
+    int64_t tiles = across * hri_ceil_div(g->m, l->wm * l->rm);
     cu_address a = hri_cuda_address(&g->a.place);
     cu_address b = hri_cuda_address(&g->b.place);
     cu_address c = hri_cuda_address(&g->c.place);
@@ -81,14 +207,14 @@ static cu_result launch(const hri_cuda_queue *queue,
     if (tiles > INT32_MAX) {
         return CU_INVALID_VALUE;
     }
-    return hri_cuda.cuLaunchKernel(kernel->function, (unsigned)tiles, 1, 1,
-                                   kernel->items[0], kernel->items[1], 1, 0,
+    return hri_cuda.cuLaunchKernel(function, (unsigned)tiles, 1, 1,
+                                   (unsigned)l->wn, (unsigned)l->wm, 1, 0,
                                    queue->stream, arguments, NULL);
 }
 
 static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
 {
-    hri_cuda_kernel kernel;
+    cu_function kernel;
     hr_status status = hri_nvrtc_load();
     if (status != HR_OK) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
@@ -97,9 +223,9 @@ static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
                         queue->unit->path, hr_type_name(g->type),
                         hr_type_name(g->c_type), hr_last_error());
     }
-    status = hri_cuda_kernel_get(queue->unit, g->type, &kernel);
+    status = get_kernel(queue->unit, g->type, &kernel);
     return status == HR_OK
-               ? hri_cuda_check(queue->unit->path, launch(queue, &kernel, g),
+               ? hri_cuda_check(queue->unit->path, launch(queue, kernel, g),
                                 "cuLaunchKernel")
                : status;
 }
@@ -136,28 +262,17 @@ static hr_status scale(hri_cuda_queue *queue, const hri_gemm *g)
 static hr_status multiply(hri_cuda_queue *queue, const hri_gemm *g)
 {
     bool done = false;
-    hr_status status = HR_OK;
     if (hri_gemm_only_scales(g)) {
         return scale(queue, g);
     }
-    if (hri_cublas_suits(g)) {
-        status = hri_cublas_gemm(queue, g, &done);
-    }
+    hr_status status = hri_cublas_gemm(queue, g, &done);
     return status != HR_OK || done ? status : run_kernel(queue, g);
 }
 
-hr_status hri_cuda_gemm(hri_cuda_queue *queue, const hri_gemm *g)
+hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *data)
 {
-    hri_cuda_unit *unit = queue->unit;
+    const hri_gemm *g = data;
     hr_status status = hri_gemm_check_offered(&queue->base, g);
-    if (status != HR_OK || g->m == 0 || g->n == 0) {
-        return status;
-    }
-    status =
-        hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
-    if (status == HR_OK) {
-        status = multiply(queue, g);
-        hri_cuda_leave();
-    }
-    return status;
+    return status != HR_OK || g->m == 0 || g->n == 0 ? status
+                                                     : multiply(queue, g);
 }

@@ -54,21 +54,22 @@ static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
     return error;
 }
 
-/* The unit's context is current. */
-static hr_status load(const hri_cuda_unit *unit, const void *image,
-                      const hr_kernel *kernel, hri_cuda_module *module)
+hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
+                                 const char *name, cu_module *module,
+                                 cu_function *function)
 {
-    cu_result error = hri_cuda.cuModuleLoadData(&module->module, image);
+    cu_module loaded;
+    cu_result error = hri_cuda.cuModuleLoadData(&loaded, image);
     if (error != CU_SUCCESS) {
         return hri_cuda_check(unit->path, error, "cuModuleLoadData");
     }
-    error = hri_cuda.cuModuleGetFunction(&module->function, module->module,
-                                         kernel->name);
+    error = hri_cuda.cuModuleGetFunction(function, loaded, name);
     if (error != CU_SUCCESS) {
+        hri_cuda.cuModuleUnload(loaded);
         return hri_cuda_check(unit->path, error, "cuModuleGetFunction");
     }
-    return hri_cuda_check(unit->path, find_limits(unit, module),
-                          "asking for a kernel's limits");
+    *module = loaded;
+    return HR_OK;
 }
 
 hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,
@@ -84,7 +85,12 @@ hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,
     hr_status status =
         hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
     if (status == HR_OK) {
-        status = load(unit, image->bytes, kernel, module);
+        status = hri_cuda_function_load(unit, image->bytes, kernel->name,
+                                        &module->module, &module->function);
+        if (status == HR_OK) {
+            status = hri_cuda_check(unit->path, find_limits(unit, module),
+                                    "asking for a kernel's limits");
+        }
         hri_cuda_leave();
     }
     if (status != HR_OK) {

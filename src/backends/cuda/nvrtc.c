@@ -3,13 +3,11 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "backends/cuda/cuda.h"
 
 typedef struct nvrtc_program_object *nvrtc_program;
 
-enum { OPT = false, REQ = true };
 enum { MOST_OPTIONS = 32, MOST_TARGETS = 128 };
 
 typedef struct nvrtc_api {
@@ -68,8 +66,7 @@ hr_status hri_nvrtc_load(void)
 
 const char *hri_nvrtc_name(void)
 {
-    (void)hri_nvrtc_load();
-    return library_name;
+    return hri_nvrtc_load() == HR_OK ? library_name : "";
 }
 
 /* The best that the compiler can do for a device: its own capability, or else
@@ -92,43 +89,21 @@ static int target_for(int capability)
 static hr_status build_failed(const char *path, nvrtc_program program,
                               int error)
 {
-    char line[400] = "";
     size_t bytes = 0;
     char *log = NULL;
     if (api.nvrtcGetProgramLogSize(program, &bytes) == 0) {
         log = calloc(bytes + 1, 1);
     }
-    if (log != NULL && api.nvrtcGetProgramLog(program, log) == 0) {
-        const char *start = hri_find_error(log);
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(start, "\r\n"), start);
+    if (log != NULL) {
+        (void)api.nvrtcGetProgramLog(program, log);
     }
+    hr_status status =
+        hri_build_failed(path, api.nvrtcGetErrorString(error), log, NULL);
     free(log);
-    return hri_fail(HR_ERROR_BUILD, "%s: a kernel did not compile (%s): %s",
-                    path, api.nvrtcGetErrorString(error), line);
+    return status;
 }
 
-/* Machine code of a compiled program, or PTX. */
-static int fetch(nvrtc_program program, bool machine_code, char **image,
-                 size_t *size)
-{
-    size_t bytes = 0;
-    int error = machine_code ? api.nvrtcGetCUBINSize(program, &bytes)
-                             : api.nvrtcGetPTXSize(program, &bytes);
-    char *text = error == 0 ? calloc(bytes + 1, 1) : NULL;
-    if (text != NULL) {
-        error = machine_code ? api.nvrtcGetCUBIN(program, text)
-                             : api.nvrtcGetPTX(program, text);
-    }
-    if (error != 0) {
-        free(text);
-        text = NULL;
-    }
-    *image = text;
-    *size = bytes;
-    return error;
-}
-
-/* Compile a program that has been created, and fetch what came out. */
+/* Compile a program that has been created, and fetch machine code or PTX. */
 static hr_status run(const char *path, nvrtc_program program, int count,
                      const char *const *options, bool machine_code,
                      char **image, size_t *bytes)
@@ -137,10 +112,18 @@ static hr_status run(const char *path, nvrtc_program program, int count,
     if (error != 0) {
         return build_failed(path, program, error);
     }
-    error = fetch(program, machine_code, image, bytes);
-    if (*image != NULL) {
+    error = machine_code ? api.nvrtcGetCUBINSize(program, bytes)
+                         : api.nvrtcGetPTXSize(program, bytes);
+    char *text = error == 0 ? calloc(*bytes + 1, 1) : NULL;
+    if (text != NULL) {
+        error = machine_code ? api.nvrtcGetCUBIN(program, text)
+                             : api.nvrtcGetPTX(program, text);
+    }
+    if (text != NULL && error == 0) {
+        *image = text;
         return HR_OK;
     }
+    free(text);
     return hri_fail(error != 0 ? HR_ERROR_BACKEND : HR_ERROR_OUT_OF_MEMORY,
                     "%s: NVRTC gives no code: %s", path,
                     error != 0 ? api.nvrtcGetErrorString(error)
@@ -152,7 +135,7 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
                             char **image, size_t *bytes)
 {
     const char *all[MOST_OPTIONS];
-    char target_option[48], *text = NULL;
+    char target_option[48];
     size_t size = 0;
     nvrtc_program program = NULL;
     hr_status status = hri_nvrtc_load();
@@ -178,13 +161,10 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
         return hri_fail(HR_ERROR_BACKEND, "%s: nvrtcCreateProgram failed: %s",
                         path, api.nvrtcGetErrorString(error));
     }
-    status = run(path, program, count, all, target == capability, &text, &size);
+    status = run(path, program, count, all, target == capability, image, &size);
     api.nvrtcDestroyProgram(&program);
-    if (status == HR_OK) {
-        *image = text;
-        if (bytes != NULL) {
-            *bytes = size;
-        }
+    if (status == HR_OK && bytes != NULL) {
+        *bytes = size;
     }
     return status;
 }

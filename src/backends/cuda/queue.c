@@ -6,13 +6,7 @@
 
 #include "backends/cuda/cuda.h"
 
-hr_status hri_cuda_queue_error(hri_cuda_queue *queue)
-{
-    return queue->capturing ? hri_error_raise(&queue->graph_error)
-                            : hri_sticky_raise(queue->sticky);
-}
-
-hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status)
+static hr_status keep(hri_cuda_queue *queue, hr_status status)
 {
     if (!queue->capturing) {
         return hri_sticky_keep(queue->sticky, status);
@@ -23,17 +17,19 @@ hr_status hri_cuda_queue_keep(hri_cuda_queue *queue, hr_status status)
     return status;
 }
 
-/* The driver is not asked: its capture would be spoilt, or take more than can
- * be run again. */
-hr_status hri_cuda_queue_error_outside(hri_cuda_queue *queue, const char *what)
+/* For what no graph takes the driver is not asked: its capture would be spoilt,
+ * or take more than can be run again. */
+hr_status hri_cuda_queue_error(hri_cuda_queue *queue, const char *outside)
 {
     if (!queue->capturing) {
         return hri_sticky_raise(queue->sticky);
     }
-    return hri_cuda_queue_keep(
-        queue,
-        hri_fail(HR_ERROR_INVALID, "%s: %s between begin and end of a graph",
-                 queue->unit->path, what));
+    if (outside == NULL) {
+        return hri_error_raise(&queue->graph_error);
+    }
+    return keep(queue, hri_fail(HR_ERROR_INVALID,
+                                "%s: %s between begin and end of a graph",
+                                queue->unit->path, outside));
 }
 
 static void queue_destroy(hri_queue *base)
@@ -52,27 +48,151 @@ static void queue_destroy(hri_queue *base)
     free(queue);
 }
 
-static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
+/* Enqueues something; the unit's context is current. */
+typedef hr_status command(hri_cuda_queue *queue, const void *data);
+
+/* Call it unless the queue has failed, and keep its error. outside: what no
+ * graph takes, in words; NULL: graphs take it. */
+static hr_status enqueue(hri_queue *base, const char *outside, command *call,
+                         const void *data)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    hr_status status = hri_cuda_queue_error(queue, outside);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = hri_cuda_check(queue->unit->path, hri_cuda_enter(queue->unit),
+                            "cuCtxPushCurrent");
+    if (status == HR_OK) {
+        status = call(queue, data);
+        hri_cuda_leave();
+    }
+    return keep(queue, status);
+}
+
+/* ---- copies */
+
+/* The driver has a largest pitch of 2-D and 3-D copies. */
+static bool takes(const void *queue, const hri_copy *c)
+{
+    const size_t most = ((const hri_cuda_queue *)queue)->unit->most_pitch;
+    return c->to_pitch <= most && c->from_pitch <= most;
+}
+
+static cu_context context_of(const hri_place *place)
+{
+    return ((const hri_cuda_device *)place->buffer->device)->unit->context;
+}
+
+/* Whether the copy goes from one GPU to another. */
+static bool crosses(const hri_copy *c)
+{
+    return c->to.buffer != NULL && c->from.buffer != NULL &&
+           context_of(&c->to) != context_of(&c->from);
+}
+
+static cu_result submit_row(void *queue, const hri_copy *c)
+{
+    cu_stream stream = ((hri_cuda_queue *)queue)->stream;
+    if (c->to.buffer == NULL) {
+        return hri_cuda.cuMemcpyDtoHAsync_v2((char *)c->to.host + c->to.offset,
+                                             hri_cuda_address(&c->from),
+                                             c->width, stream);
+    }
+    if (c->from.buffer == NULL) {
+        return hri_cuda.cuMemcpyHtoDAsync_v2(
+            hri_cuda_address(&c->to),
+            (const char *)c->from.host + c->from.offset, c->width, stream);
+    }
+    if (crosses(c)) {
+        return hri_cuda.cuMemcpyPeerAsync(
+            hri_cuda_address(&c->to), context_of(&c->to),
+            hri_cuda_address(&c->from), context_of(&c->from), c->width, stream);
+    }
+    return hri_cuda.cuMemcpyDtoDAsync_v2(
+        hri_cuda_address(&c->to), hri_cuda_address(&c->from), c->width, stream);
+}
+
+static cu_end_2d end_of_rows(const hri_place *place, size_t pitch)
+{
+    cu_end_2d end = {.pitch = pitch};
+    if (place->buffer == NULL) {
+        end.memory = CU_MEMORY_HOST;
+        end.host = (char *)place->host + place->offset;
+    } else {
+        end.memory = CU_MEMORY_DEVICE;
+        end.device = hri_cuda_address(place);
+    }
+    return end;
+}
+
+static cu_end_3d end_of_box(const hri_place *place, size_t pitch, size_t slice)
+{
+    cu_end_2d rows = end_of_rows(place, pitch);
+    return (cu_end_3d){.memory = rows.memory,
+                       .host = rows.host,
+                       .device = rows.device,
+                       .pitch = pitch,
+                       .height = slice / pitch};
+}
+
+static cu_result submit_box(void *queue, const hri_copy *c)
+{
+    cu_stream stream = ((hri_cuda_queue *)queue)->stream;
+    bool peers = crosses(c), slices = c->depth > 1;
+    if (!peers && !slices) {
+        const cu_copy_2d rows = {.from = end_of_rows(&c->from, c->from_pitch),
+                                 .to = end_of_rows(&c->to, c->to_pitch),
+                                 .width = c->width,
+                                 .height = c->height};
+        return hri_cuda.cuMemcpy2DAsync_v2(&rows, stream);
+    }
+    size_t from_slice = slices ? c->from_slice : c->from_pitch * c->height;
+    size_t to_slice = slices ? c->to_slice : c->to_pitch * c->height;
+    cu_copy_3d box = {.from = end_of_box(&c->from, c->from_pitch, from_slice),
+                      .to = end_of_box(&c->to, c->to_pitch, to_slice),
+                      .width = c->width,
+                      .height = c->height,
+                      .depth = c->depth};
+    if (!peers) {
+        return hri_cuda.cuMemcpy3DAsync_v2(&box, stream);
+    }
+    box.from.context = context_of(&c->from);
+    box.to.context = context_of(&c->to);
+    return hri_cuda.cuMemcpy3DPeerAsync(&box, stream);
+}
+
+static hr_status enqueue_copy(hri_cuda_queue *queue, const void *data)
+{
+    const hri_copy *copy = data;
+    static const hri_copy_commands commands = {
+        .takes = takes, .row = submit_row, .box = submit_box};
+    if (hri_copy_is_empty(copy)) {
+        return HR_OK;
+    }
+    return hri_cuda_check(queue->unit->path,
+                          hri_copy_enqueue(&commands, queue, copy),
+                          "enqueueing a copy");
+}
+
+static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
+{
     const hri_buffer *to = copy->to.buffer, *from = copy->from.buffer;
     const bool local = to != NULL && to->device == base->device &&
                        from != NULL && from->device == base->device;
-    hr_status status =
-        local ? hri_cuda_queue_error(queue)
-              : hri_cuda_queue_error_outside(
-                    queue, "a copy from or to memory not of the device");
-    return status == HR_OK
-               ? hri_cuda_queue_keep(queue, hri_cuda_copy(queue, copy))
-               : status;
+    return enqueue(base,
+                   local ? NULL : "a copy from or to memory not of the device",
+                   enqueue_copy, copy);
 }
+
+/* ---- the slots */
 
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                             size_t bytes, uint8_t value)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     const hri_place place = hri_at(buffer, offset);
-    hr_status status = hri_cuda_queue_error(queue);
+    hr_status status = hri_cuda_queue_error(queue, NULL);
     if (status != HR_OK || bytes == 0) {
         return status;
     }
@@ -82,71 +202,37 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                                          queue->stream);
         hri_cuda_leave();
     }
-    return hri_cuda_queue_keep(
-        queue, hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
+    return keep(queue,
+                hri_cuda_check(queue->unit->path, error, "cuMemsetD8Async"));
 }
 
-static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
+static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_queue_error_outside(queue, "a product");
-    return status == HR_OK
-               ? hri_cuda_queue_keep(queue, hri_cuda_gemm(queue, gemm))
-               : status;
+    return enqueue(queue, "a product", hri_cuda_gemm, gemm);
 }
 
-static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
+static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
 {
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status =
-        hri_cuda_queue_error_outside(queue, "a matrix is turned about");
-    if (status != HR_OK) {
-        return status;
-    }
-    cu_result error = hri_cuda_enter(queue->unit);
-    status = hri_cuda_check(queue->unit->path, error, "cuCtxPushCurrent");
-    if (status == HR_OK) {
-        status = hri_cublas_turn(queue, turn);
-        hri_cuda_leave();
-    }
-    return hri_cuda_queue_keep(queue, status);
+    return enqueue(queue, "a matrix is turned about", hri_cublas_turn, turn);
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    hr_status status = hri_cuda_queue_error(queue);
+    hr_status status = hri_cuda_queue_error(queue, NULL);
     if (status == HR_OK) {
         status = hri_cuda_launch(queue, launch);
     }
     /* what is refused has not been enqueued: the queue goes on, but a graph
      * would lack it */
-    return queue->capturing ? hri_cuda_queue_keep(queue, status) : status;
-}
-
-static hr_status queue_record(hri_queue *base, hri_event *event)
-{
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    if (queue->capturing) {
-        return hri_cuda_queue_error_outside(queue, "an event is recorded");
-    }
-    return hri_cuda_event_record((hri_cuda_event *)event, queue);
-}
-
-static hr_status queue_wait(hri_queue *base, hri_event *event)
-{
-    hri_cuda_queue *queue = (hri_cuda_queue *)base;
-    if (queue->capturing) {
-        return hri_cuda_queue_error_outside(queue, "an event is waited for");
-    }
-    return hri_cuda_event_await((hri_cuda_event *)event, queue);
+    return queue->capturing ? keep(queue, status) : status;
 }
 
 static hr_status queue_finish(hri_queue *base)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     if (queue->capturing) {
-        return hri_cuda_queue_error_outside(queue, "the queue is finished");
+        return hri_cuda_queue_error(queue, "the queue is finished");
     }
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
@@ -158,6 +244,138 @@ static hr_status queue_finish(hri_queue *base)
     return hri_sticky_raise(queue->sticky);
 }
 
+/* ---- graphs: what the driver captures of a stream */
+
+typedef struct hri_cuda_graph {
+    hri_graph base;
+    cu_graph_exec exec;
+} hri_cuda_graph;
+
+static bool offered(void)
+{
+    return hri_cuda.cuStreamBeginCapture_v2 != NULL &&
+           hri_cuda.cuStreamEndCapture != NULL &&
+           hri_cuda.cuGraphInstantiateWithFlags != NULL &&
+           hri_cuda.cuGraphUpload != NULL && hri_cuda.cuGraphLaunch != NULL &&
+           hri_cuda.cuGraphExecDestroy != NULL &&
+           hri_cuda.cuGraphDestroy != NULL;
+}
+
+void hri_cuda_graph_destroy(hri_graph *base)
+{
+    hri_cuda_graph *graph = (hri_cuda_graph *)base;
+    if (graph == NULL) {
+        return;
+    }
+    const hri_cuda_unit *unit = ((hri_cuda_device *)base->device)->unit;
+    if (graph->exec != NULL && hri_cuda_enter(unit) == CU_SUCCESS) {
+        hri_cuda.cuGraphExecDestroy(graph->exec);
+        hri_cuda_leave();
+    }
+    free(graph);
+}
+
+/* The capture is a relaxed one. Any other mode refuses calls such as cuMemAlloc
+ * or cuEventQuery while it lasts, and spoils the capture with them: the global
+ * mode to every thread of the process, also to those that know nothing of us;
+ * the thread-local one to this thread, which then has to end the capture too,
+ * where we are called from any. What they guard against does not come up: calls
+ * on other streams are no part of the capture, since no event is recorded on
+ * this one, and none of our streams waits for the default one. */
+static hr_status begin_graph(hri_queue *base)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (!offered()) {
+        return hri_no_begin_graph(base);
+    }
+    hr_status status = hri_cuda_queue_error(queue, "a graph is begun");
+    if (status != HR_OK) {
+        return status;
+    }
+    cu_result error = hri_cuda_enter(queue->unit);
+    if (error == CU_SUCCESS) {
+        error =
+            hri_cuda.cuStreamBeginCapture_v2(queue->stream, CU_CAPTURE_RELAXED);
+        hri_cuda_leave();
+    }
+    queue->capturing = error == CU_SUCCESS;
+    queue->graph_error = (hri_error){.status = HR_OK};
+    return hri_cuda_check(queue->unit->path, error, "cuStreamBeginCapture");
+}
+
+/* What the first run would wait for is done now. The unit's context is
+ * current. */
+static hr_status instantiate(hri_cuda_queue *queue, cu_graph captured,
+                             hri_graph **out)
+{
+    const char *path = queue->unit->path;
+    hri_cuda_graph *graph = calloc(1, sizeof *graph);
+    if (graph == NULL) {
+        return hri_no_memory(path);
+    }
+    graph->base.device = queue->base.device;
+    cu_result error =
+        hri_cuda.cuGraphInstantiateWithFlags(&graph->exec, captured, 0);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuGraphUpload(graph->exec, queue->stream);
+    }
+    if (error != CU_SUCCESS) {
+        hri_cuda_graph_destroy(&graph->base);
+        return hri_cuda_check(path, error, "instantiating a graph");
+    }
+    *out = &graph->base;
+    return HR_OK;
+}
+
+/* The unit's context is current. */
+static hr_status end(hri_cuda_queue *queue, hri_graph **out)
+{
+    cu_graph captured = NULL;
+    cu_result error = hri_cuda.cuStreamEndCapture(queue->stream, &captured);
+    keep(queue, hri_cuda_check(queue->unit->path, error, "cuStreamEndCapture"));
+    /* a call that was refused need not have told the driver's capture */
+    hr_status status = hri_cuda_queue_error(queue, NULL);
+    if (status == HR_OK) {
+        status = instantiate(queue, captured, out);
+    }
+    if (captured != NULL) {
+        hri_cuda.cuGraphDestroy(captured);
+    }
+    return status;
+}
+
+static hr_status end_graph(hri_queue *base, hri_graph **out)
+{
+    hri_cuda_queue *queue = (hri_cuda_queue *)base;
+    if (!queue->capturing) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: a graph is ended that was not begun",
+                        queue->unit->path);
+    }
+    hr_status status = hri_cuda_check(
+        queue->unit->path, hri_cuda_enter(queue->unit), "cuCtxPushCurrent");
+    if (status == HR_OK) {
+        status = end(queue, out);
+        hri_cuda_leave();
+    }
+    queue->capturing = false;
+    return status;
+}
+
+static hr_status run(hri_cuda_queue *queue, const void *graph)
+{
+    return hri_cuda_check(
+        queue->unit->path,
+        hri_cuda.cuGraphLaunch(((const hri_cuda_graph *)graph)->exec,
+                               queue->stream),
+        "cuGraphLaunch");
+}
+
+static hr_status run_graph(hri_queue *queue, hri_graph *graph)
+{
+    return enqueue(queue, "a graph is run", run, graph);
+}
+
 static const hri_queue_ops queue_ops = {
     .destroy = queue_destroy,
     .copy = queue_copy,
@@ -165,12 +383,12 @@ static const hri_queue_ops queue_ops = {
     .gemm = queue_gemm,
     .turn = queue_turn,
     .launch = queue_launch,
-    .record = queue_record,
-    .wait = queue_wait,
+    .record = hri_cuda_event_record,
+    .wait = hri_cuda_event_await,
     .finish = queue_finish,
-    .begin_graph = hri_cuda_graph_begin,
-    .end_graph = hri_cuda_graph_end,
-    .run_graph = hri_cuda_graph_run,
+    .begin_graph = begin_graph,
+    .end_graph = end_graph,
+    .run_graph = run_graph,
 };
 
 /* The unit's context is current. */

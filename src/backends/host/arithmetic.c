@@ -9,6 +9,7 @@
 
 #include "backends/host/builtin.h"
 #include "backends/host/cblas.h"
+#include "hal/backend.h"
 
 /* Written once, by choose. */
 static struct {
@@ -67,21 +68,15 @@ const char *hri_host_arithmetic_name(void)
     return chosen.name;
 }
 
-static bool nothing_to_multiply(const hri_gemm *gemm)
-{
-    return gemm->m == 0 || gemm->n == 0 || gemm->k == 0 ||
-           (gemm->alpha.re == 0.0 && gemm->alpha.im == 0.0);
-}
-
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
 {
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
         return status;
     }
-    if (chosen.use_cblas && !nothing_to_multiply(gemm) &&
-        hri_cblas_gemm(&chosen.cblas, gemm)) {
-        return HR_OK;
-    }
-    return hri_host_gemm_builtin(pool, gemm);
+    const bool empty =
+        gemm->m == 0 || gemm->n == 0 || hri_gemm_only_scales(gemm);
+    return chosen.use_cblas && !empty && hri_cblas_gemm(&chosen.cblas, gemm)
+               ? HR_OK
+               : hri_host_gemm_builtin(pool, gemm);
 }

@@ -12,7 +12,7 @@
 #define HRI_BACKENDS_HOST_BUILTIN_H
 
 #include "base/pool.h"
-#include "hal/hal.h"
+#include "hal/backend.h"
 
 enum {
     HRI_BUILTIN_TILE_BYTES = 2048, /* no variant has a larger tile */

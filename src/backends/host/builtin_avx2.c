@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The built-in multiplication for x86-64 with AVX2 and FMA: 12 of 16 registers
  * hold the tile. */
-#include <math.h>
 #include <string.h>
 
 #include "backends/host/builtin.h"

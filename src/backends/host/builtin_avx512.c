@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The built-in multiplication for x86-64 with AVX-512: 24 of 32 registers hold
  * the tile. */
-#include <math.h>
 #include <string.h>
 
 #include "backends/host/builtin.h"

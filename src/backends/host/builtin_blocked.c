@@ -52,17 +52,6 @@ static bool is_half(hr_type type)
     return type == HR_F16 || type == HR_BF16;
 }
 
-static void run(work *w, int64_t count, hri_pool_function function)
-{
-    if (w->pool != NULL) {
-        hri_pool_run(w->pool, count, function, w);
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        function(w, i);
-    }
-}
-
 static char *panel_at(const work *w, const side *s, int64_t index)
 {
     return s->packed + index * s->panel * w->depth * w->row_bytes;
@@ -177,11 +166,11 @@ static void multiply_block(work *w)
     for (w->depth_start = 0; w->depth_start < w->gemm->k;
          w->depth_start += w->depth_block) {
         w->depth = hri_min(w->depth_block, w->gemm->k - w->depth_start);
-        run(w, w->a.panels + w->b.panels, pack_task);
-        run(w, tasks, multiply_task);
+        hri_pool_run(w->pool, w->a.panels + w->b.panels, pack_task, w);
+        hri_pool_run(w->pool, tasks, multiply_task, w);
     }
     if (w->sums != NULL) {
-        run(w, w->a.panels, finish_task);
+        hri_pool_run(w->pool, w->a.panels, finish_task, w);
     }
 }
 
@@ -228,7 +217,7 @@ static hri_operand oriented(hri_operand operand, int64_t along_side,
 
 static void plan_strips(work *w)
 {
-    int64_t threads = w->pool != NULL ? hri_pool_threads(w->pool) : 1;
+    int64_t threads = hri_pool_threads(w->pool);
     int64_t panel_bytes = w->b.panel * w->row_bytes * w->depth_block;
     int64_t cols = hri_ceil_div(hri_min(w->b.block, w->b.extent), w->b.panel);
     int64_t rows = hri_ceil_div(hri_min(w->a.block, w->a.extent), w->a.panel);
@@ -319,9 +308,15 @@ const hri_builtin_variant *hri_builtin_variant_at(uint32_t index)
     return NULL;
 }
 
-/* C := beta C */
-static void scale(hri_pool *pool, const hri_gemm *g)
+hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
+                           const hri_gemm *g)
 {
+    if (g->m == 0 || g->n == 0) {
+        return HR_OK;
+    }
+    if (!hri_gemm_only_scales(g)) {
+        return multiply_blocked(variant, pool, g);
+    }
     const hr_matrix c = {.data = (char *)g->c.place.host + g->c.place.offset,
                          .type = g->c_type,
                          .rows = g->m,
@@ -329,19 +324,7 @@ static void scale(hri_pool *pool, const hri_gemm *g)
                          .row_stride = g->c.row_stride,
                          .col_stride = 1};
     hri_matrix_scale(pool, g->beta, &c);
-}
-
-hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
-                           const hri_gemm *gemm)
-{
-    if (gemm->m == 0 || gemm->n == 0) {
-        return HR_OK;
-    }
-    if (gemm->k == 0 || (gemm->alpha.re == 0.0 && gemm->alpha.im == 0.0)) {
-        scale(pool, gemm);
-        return HR_OK;
-    }
-    return multiply_blocked(variant, pool, gemm);
+    return HR_OK;
 }
 
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)

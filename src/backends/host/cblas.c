@@ -1,11 +1,198 @@
 /* SPDX-License-Identifier: MIT */
-/* A product in the words of CBLAS. */
+/* Finding a CBLAS and asking it who it is; products in its words. */
 #include "backends/host/cblas.h"
 
+#include <dlfcn.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/cpus.h"
+#include "base/library.h"
 #include "base/matrix.h"
 #include "base/size.h"
+
+/* In order of preference. Distributions that build OpenBLAS several times give
+ * the plain name to the one without threads, so those with threads come first.
+ * The last ones are whatever the administrator chose. */
+static const char *const candidates[] = {
+    "libopenblasp.so.0", "libopenblas_pthreads.so.0",
+    "libopenblaso.so.0", "libopenblas_openmp.so.0",
+    "libopenblas.so.0",  "libopenblas.so",
+    "libblis-mt.so.4",   "libblis.so.4",
+    "libblis.so.3",      "libblis.so",
+    "libmkl_rt.so.2",    "libmkl_rt.so",
+    "libcblas.so.3",     "libblas.so.3",
+};
+
+static const hri_symbol symbols[] = {
+    {"cblas_sgemm", offsetof(hri_cblas, sgemm), true},
+    {"cblas_dgemm", offsetof(hri_cblas, dgemm), true},
+    {"cblas_cgemm", offsetof(hri_cblas, cgemm), true},
+    {"cblas_zgemm", offsetof(hri_cblas, zgemm), true},
+};
+
+/* What a library turns out to be. */
+typedef enum verdict { SOMETHING_ELSE, UNUSABLE, USABLE } verdict;
+
+/* Functions of each vendor that tell who it is, used here and forgotten. */
+typedef struct blis_symbols {
+    const char *(*version)(void);
+    int (*arch)(void);
+    const char *(*arch_name)(int);
+    int64_t (*int_bits)(void);
+    void (*set_threads)(int64_t);
+} blis_symbols;
+
+static const hri_symbol blis_table[] = {
+    {"bli_info_get_version_str", offsetof(blis_symbols, version), true},
+    {"bli_arch_query_id", offsetof(blis_symbols, arch), true},
+    {"bli_arch_string", offsetof(blis_symbols, arch_name), true},
+    {"bli_info_get_blas_int_type_size", offsetof(blis_symbols, int_bits), true},
+    {"bli_thread_set_num_threads", offsetof(blis_symbols, set_threads), true},
+};
+
+typedef struct mkl_symbols {
+    void (*version)(char *text, int bytes);
+} mkl_symbols;
+
+static const hri_symbol mkl_table[] = {
+    {"MKL_Get_Version_String", offsetof(mkl_symbols, version), true},
+};
+
+/* Whether the user chose a number of threads in one of these variables. */
+static bool user_chose(const char *const *variables)
+{
+    for (; *variables != NULL; variables++) {
+        if (getenv(*variables) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "OpenBLAS 0.3.21 NO_LAPACKE ..." and "SkylakeX". USE64BITINT: not our table's
+ * integers. */
+static verdict know_openblas(void *library, hri_cblas *cblas)
+{
+    static const char *const variables[] = {
+        "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", NULL};
+    hri_openblas s;
+    if (!hri_openblas_is(library, &s)) {
+        return SOMETHING_ELSE;
+    }
+    if (strstr(s.config(), "USE64BITINT") != NULL) {
+        return UNUSABLE;
+    }
+    cblas->conj_no_trans = true;
+    /* It counts CPUs but does not look at a container's quota of them. */
+    int threads = (int)hri_thread_count();
+    if (s.get_threads() > threads && !user_chose(variables)) {
+        s.set_threads(threads);
+    }
+    char version[32] = "", cores[48] = "";
+    sscanf(s.config(), "OpenBLAS %31s", version);
+    hri_openblas_select_cores(&s, cblas, cores, sizeof cores);
+    snprintf(cblas->name, sizeof cblas->name, "OpenBLAS %s %s", version, cores);
+    return USABLE;
+}
+
+static verdict know_blis(void *library, hri_cblas *cblas)
+{
+    static const char *const variables[] = {
+        "BLIS_NUM_THREADS", "BLIS_JC_NT", "BLIS_IC_NT",      "BLIS_JR_NT",
+        "BLIS_IR_NT",       "BLIS_PC_NT", "OMP_NUM_THREADS", NULL};
+    blis_symbols s;
+    if (hri_library_resolve(library, "", blis_table, 5, &s) != HR_OK) {
+        return SOMETHING_ELSE;
+    }
+    if (s.int_bits() == 64) {
+        return UNUSABLE;
+    }
+    snprintf(cblas->name, sizeof cblas->name, "BLIS %s %s", s.version(),
+             s.arch_name(s.arch()));
+    cblas->set_threads = user_chose(variables) ? NULL : s.set_threads;
+    cblas->threads = hri_thread_count();
+    return USABLE;
+}
+
+/* "Intel(R) oneAPI Math Kernel Library Version 2023.1-Product Build ..." */
+static verdict know_mkl(void *library, hri_cblas *cblas)
+{
+    mkl_symbols s;
+    char text[256] = "", version[32] = "";
+    if (hri_library_resolve(library, "", mkl_table, 1, &s) != HR_OK) {
+        return SOMETHING_ELSE;
+    }
+    const char *layer = getenv("MKL_INTERFACE_LAYER");
+    if (layer != NULL && strstr(layer, "ILP64") != NULL) {
+        return UNUSABLE; /* the user asked it for 64-bit integers */
+    }
+    s.version(text, (int)sizeof text - 1);
+    const char *words = strstr(text, "Version ");
+    if (words != NULL) {
+        sscanf(words, "Version %31[0-9.]", version);
+    }
+    snprintf(cblas->name, sizeof cblas->name, "MKL %s", version);
+    return USABLE;
+}
+
+/* Its functions and its name; with any false, only if it has one. */
+static hr_status know(void *library, const char *name, bool any,
+                      hri_cblas *cblas)
+{
+    static verdict (*const vendors[])(void *, hri_cblas *) = {
+        know_openblas, know_blis, know_mkl};
+    hr_status status = hri_library_resolve(library, name, symbols, 4, cblas);
+    if (status != HR_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
+        verdict is = vendors[i](library, cblas);
+        if (is == UNUSABLE) {
+            return hri_fail(HR_ERROR_UNAVAILABLE,
+                            "%s takes integers of 64 bits, not 32", name);
+        }
+        if (is == USABLE) {
+            return HR_OK;
+        }
+    }
+    snprintf(cblas->name, sizeof cblas->name, "CBLAS %s", name);
+    return any ? HR_OK
+               : hri_fail(HR_ERROR_UNAVAILABLE, "%s does not tell whose it is",
+                          name);
+}
+
+hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas)
+{
+    hri_cblas found = {0};
+    void *library = hri_openblas_open(name);
+    if (library == NULL) {
+        const char *why = dlerror();
+        return hri_fail(HR_ERROR_UNAVAILABLE, "%s",
+                        why != NULL ? why : "it cannot be loaded");
+    }
+    hr_status status = know(library, name, any, &found);
+    if (status != HR_OK) {
+        dlclose(library);
+        return status;
+    }
+    *cblas = found;
+    return HR_OK;
+}
+
+bool hri_cblas_find(hri_cblas *cblas)
+{
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        if (hri_cblas_open(candidates[i], false, cblas) == HR_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- products */
 
 /* BLIS 0.9 starts its threads anew for each product and lets them spin. */
 enum { THREADED_FLOPS = 1 << 22 };
@@ -46,6 +233,11 @@ static bool express(const hri_cblas *cblas, const hri_gemm *gemm,
     return transposed && ld >= rows && ld <= INT_MAX;
 }
 
+/* The four differ in the type of the factors alone. */
+#define GEMM(function, alpha, beta)                                            \
+    function(HRI_CBLAS_ROW_MAJOR, a->trans, b->trans, m, n, k, alpha, a->data, \
+             a->ld, b->data, b->ld, beta, to, c->ld)
+
 static void call(const hri_cblas *cblas, const hri_gemm *gemm,
                  const argument *a, const argument *b, const argument *c)
 {
@@ -57,21 +249,16 @@ static void call(const hri_cblas *cblas, const hri_gemm *gemm,
     void *to = (char *)gemm->c.place.host + gemm->c.place.offset;
     switch (gemm->type) {
     case HR_F32:
-        cblas->sgemm(HRI_CBLAS_ROW_MAJOR, a->trans, b->trans, m, n, k,
-                     alpha32[0], a->data, a->ld, b->data, b->ld, beta32[0], to,
-                     c->ld);
+        GEMM(cblas->sgemm, alpha32[0], beta32[0]);
         break;
     case HR_F64:
-        cblas->dgemm(HRI_CBLAS_ROW_MAJOR, a->trans, b->trans, m, n, k, alpha[0],
-                     a->data, a->ld, b->data, b->ld, beta[0], to, c->ld);
+        GEMM(cblas->dgemm, alpha[0], beta[0]);
         break;
     case HR_C32:
-        cblas->cgemm(HRI_CBLAS_ROW_MAJOR, a->trans, b->trans, m, n, k, alpha32,
-                     a->data, a->ld, b->data, b->ld, beta32, to, c->ld);
+        GEMM(cblas->cgemm, alpha32, beta32);
         break;
     default:
-        cblas->zgemm(HRI_CBLAS_ROW_MAJOR, a->trans, b->trans, m, n, k, alpha,
-                     a->data, a->ld, b->data, b->ld, beta, to, c->ld);
+        GEMM(cblas->zgemm, alpha, beta);
         break;
     }
 }

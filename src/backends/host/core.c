@@ -30,42 +30,25 @@
 typedef enum level { BASELINE, AVX2, AVX512, TRUSTED } level;
 
 static const struct {
-    const char *name;
     level level;
+    const char *names[24]; /* as many as there are, then NULL */
 } cores[] = {
-    {"Katmai", BASELINE},
-    {"Coppermine", BASELINE},
-    {"Northwood", BASELINE},
-    {"Prescott", BASELINE},
-    {"Banias", BASELINE},
-    {"Atom", BASELINE},
-    {"Core2", BASELINE},
-    {"Penryn", BASELINE},
-    {"Dunnington", BASELINE},
-    {"Nehalem", BASELINE},
-    {"Athlon", BASELINE},
-    {"Opteron", BASELINE},
-    {"Barcelona", BASELINE},
-    {"Opteron_SSE3", BASELINE},
-    {"Nano", BASELINE},
-    {"Bobcat", BASELINE},
-    {"Sandybridge", BASELINE},
-    {"Bulldozer", BASELINE},
-    {"Piledriver", BASELINE},
-    {"Steamroller", BASELINE},
-    {"Excavator", AVX2},
-    {"Haswell", AVX2},
-    {"Zen", AVX2},
-    {"SkylakeX", AVX512},
-    {"Cooperlake", AVX512},
-    {"SapphireRapids", AVX512},
+    {BASELINE,
+     {"Katmai", "Coppermine",  "Northwood", "Prescott",     "Banias",
+      "Atom",   "Core2",       "Penryn",    "Dunnington",   "Nehalem",
+      "Athlon", "Opteron",     "Barcelona", "Opteron_SSE3", "Nano",
+      "Bobcat", "Sandybridge", "Bulldozer", "Piledriver",   "Steamroller"}},
+    {AVX2, {"Excavator", "Haswell", "Zen"}},
+    {AVX512, {"SkylakeX", "Cooperlake", "SapphireRapids"}},
 };
 
 static level level_of(const char *core)
 {
     for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++) {
-        if (strcasecmp(core, cores[i].name) == 0) {
-            return cores[i].level;
+        for (const char *const *n = cores[i].names; *n != NULL; n++) {
+            if (strcasecmp(core, *n) == 0) {
+                return cores[i].level;
+            }
         }
     }
     return TRUSTED;

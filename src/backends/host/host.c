@@ -2,14 +2,20 @@
 #include "backends/host/host.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/host/arithmetic.h"
 #include "base/cpus.h"
+#include "base/machine.h"
 #include "base/matrix.h"
 #include "base/pages.h"
+#include "base/size.h"
 
 extern const hri_backend hri_backend_host;
+
+/* ---- what commands do */
 
 /* Products take turns in the order in which they came: a plain mutex would let
  * one queue multiply again and again while the others wait. */
@@ -47,6 +53,38 @@ hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
     pthread_mutex_unlock(&line.lock);
     return status;
 }
+
+void hri_host_copy(const hri_copy *copy)
+{
+    if (!hri_copy_is_empty(copy)) {
+        hri_copy box = *copy;
+        box.to = hri_at_host(hri_host_address(&copy->to), 0);
+        box.from = hri_at_host(hri_host_address(&copy->from), 0);
+        hri_copy_rows(&box);
+    }
+}
+
+/* In squares that stay in the first cache while they are turned. */
+void hri_host_turn(const hri_turn *t)
+{
+    enum { EDGE = 32 };
+    const size_t size = hr_type_size(t->type);
+    unsigned char *to = hri_host_address(&t->to);
+    const unsigned char *from = hri_host_address(&t->from);
+    for (int64_t r0 = 0; r0 < t->rows; r0 += EDGE) {
+        for (int64_t c0 = 0; c0 < t->cols; c0 += EDGE) {
+            for (int64_t r = r0; r < hri_min(r0 + EDGE, t->rows); r++) {
+                for (int64_t c = c0; c < hri_min(c0 + EDGE, t->cols); c++) {
+                    memcpy(to + (size_t)(c * t->to_stride + r) * size,
+                           from + (size_t)(r * t->from_stride + c) * size,
+                           size);
+                }
+            }
+        }
+    }
+}
+
+/* ---- the device */
 
 static void host_close(hri_device *device)
 {
@@ -157,14 +195,19 @@ static hr_status host_probe(uint32_t *count)
 static hr_status host_describe(uint32_t index, hri_device_info *info)
 {
     (void)index;
-    hri_host_describe(info);
+    *info = (hri_device_info){.path = "host", .host = true};
+    hri_machine_name(info->name, sizeof info->name);
+    snprintf(info->arithmetic, sizeof info->arithmetic, "%s",
+             hri_host_arithmetic_name());
+    info->memory_bytes = info->allocation_bytes = hri_memory_bytes();
+    info->free_bytes = hri_memory_free();
+    info->compute_units = hri_thread_count(); /* that we use */
     return HR_OK;
 }
 
 static hr_status host_open(uint32_t index, hri_device **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)index;
     pthread_once(&once, watch_forks);
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
@@ -181,9 +224,8 @@ static hr_status host_open(uint32_t index, hri_device **out)
     }
     device->base.ops = &host_ops;
     device->base.backend = &hri_backend_host;
-    hri_host_describe(&device->base.info);
     *out = &device->base;
-    return HR_OK;
+    return host_describe(index, &device->base.info);
 }
 
 const hri_backend hri_backend_host = {

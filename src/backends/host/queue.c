@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Queues and their events, see host.h. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/host/host.h"
+#include "base/clock.h"
 #include "base/threads.h"
 
 typedef enum command_kind {
@@ -17,27 +19,39 @@ typedef enum command_kind {
     COMMAND_WAIT
 } command_kind;
 
-typedef struct fill_command {
-    unsigned char *start;
-    size_t bytes;
-    uint8_t value;
-} fill_command;
+typedef struct host_queue host_queue;
 
-typedef struct record_command {
-    hri_event *event; /* held */
-    hri_host_record record;
-} record_command;
+/* A record of an event: record `number`, from 1 on, of a queue. */
+typedef struct host_record {
+    host_queue *of;
+    uint64_t number;
+} host_record;
+
+typedef struct host_event {
+    hri_event base;           /* first: see hri_event */
+    _Atomic uint32_t holders; /* its owner, and commands that record it */
+    pthread_mutex_t lock;     /* guards what follows */
+    host_record last;         /* held; number 0: never recorded */
+    uint64_t time_ns;         /* when that was passed */
+} host_event;
 
 typedef struct host_command {
     command_kind kind;
     union {
         hri_copy copy;
-        fill_command fill;
+        struct {
+            unsigned char *start;
+            size_t bytes;
+            uint8_t value;
+        } fill;
         hri_gemm gemm;
         hri_turn turn;
         host_launch *launch;
-        hri_host_record wait; /* held */
-        record_command record;
+        host_record wait; /* held */
+        struct {
+            host_event *event; /* held */
+            host_record record;
+        } record;
     } as;
 } host_command;
 
@@ -60,51 +74,25 @@ struct host_queue {
 
 enum { FIRST_CAPACITY = 32 };
 
-static hr_status run_command(host_queue *queue, const host_command *command)
+/* Who looks at records of a queue holds it. Both accept NULL. */
+static void hold_queue(host_queue *queue)
 {
-    bool failed = queue->error.status != HR_OK;
-    hr_status status = HR_OK;
-    bool done;
-    switch (command->kind) {
-    case COMMAND_COPY:
-        if (!failed) {
-            hri_host_copy(&command->as.copy);
-        }
-        break;
-    case COMMAND_FILL:
-        if (!failed && command->as.fill.bytes > 0) {
-            memset(command->as.fill.start, command->as.fill.value,
-                   command->as.fill.bytes);
-        }
-        break;
-    case COMMAND_GEMM:
-        if (!failed) {
-            status = hri_host_multiply(queue->base.device, &command->as.gemm);
-        }
-        break;
-    case COMMAND_TURN:
-        if (!failed) {
-            hri_host_turn(&command->as.turn);
-        }
-        break;
-    case COMMAND_LAUNCH:
-        if (!failed) {
-            hri_host_launch_run(command->as.launch);
-        }
-        hri_host_launch_destroy(command->as.launch);
-        break;
-    case COMMAND_RECORD:
-        hri_host_event_pass(command->as.record.event,
-                            command->as.record.record);
-        break;
-    case COMMAND_WAIT:
-        /* What comes next would work on what never arrived: the error of the
-         * queue waited for becomes ours. */
-        status = hri_host_record_look(command->as.wait, true, &done);
-        hri_host_queue_release(command->as.wait.of);
-        break;
+    if (queue != NULL) {
+        atomic_fetch_add(&queue->holders, 1);
     }
-    return status;
+}
+
+static void release_queue(host_queue *queue)
+{
+    if (queue == NULL || atomic_fetch_sub(&queue->holders, 1) > 1) {
+        return;
+    }
+    pthread_cond_destroy(&queue->progress);
+    pthread_cond_destroy(&queue->idle);
+    pthread_cond_destroy(&queue->work);
+    pthread_mutex_destroy(&queue->lock);
+    free(queue->ring);
+    free(queue);
 }
 
 /* Those who wait for later records sleep on. The lock is held. */
@@ -120,7 +108,9 @@ static void pass(host_queue *queue, uint64_t number)
     }
 }
 
-hr_status hri_host_record_look(hri_host_record record, bool wait, bool *done)
+/* Whether the record has been passed, blocking until then if so wanted; the
+ * queue's error if that failed before. */
+static hr_status look(host_record record, bool wait, bool *done)
 {
     host_queue *queue = record.of;
     hr_status status = HR_OK;
@@ -137,6 +127,162 @@ hr_status hri_host_record_look(hri_host_record record, bool wait, bool *done)
     pthread_mutex_unlock(&queue->lock);
     if (status == HR_OK) {
         *done = passed;
+    }
+    return status;
+}
+
+/* ---- events */
+
+/* Let the event be this record. It is held until that has run. */
+static void set_event(host_event *event, host_record record)
+{
+    hold_queue(record.of);
+    atomic_fetch_add(&event->holders, 1);
+    pthread_mutex_lock(&event->lock);
+    host_queue *old = event->last.of;
+    event->last = record;
+    pthread_mutex_unlock(&event->lock);
+    release_queue(old);
+}
+
+/* Its last record, whose queue is held for the caller; number 0: never
+ * recorded. */
+static host_record get_event(host_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    const host_record record = event->last;
+    hold_queue(record.of);
+    pthread_mutex_unlock(&event->lock);
+    return record;
+}
+
+static void release_event(host_event *event)
+{
+    if (atomic_fetch_sub(&event->holders, 1) == 1) {
+        release_queue(event->last.of);
+        pthread_mutex_destroy(&event->lock);
+        free(event);
+    }
+}
+
+/* The queue has come to that record of the event. */
+static void pass_event(host_event *event, host_record record)
+{
+    pthread_mutex_lock(&event->lock);
+    if (event->last.of == record.of && event->last.number == record.number) {
+        event->time_ns = hri_clock_ns();
+    }
+    pthread_mutex_unlock(&event->lock);
+    release_event(event);
+}
+
+static void event_destroy(hri_event *base)
+{
+    if (base != NULL) {
+        release_event((host_event *)base);
+    }
+}
+
+static hr_status ask(hri_event *base, bool wait, bool *done)
+{
+    const host_record record = get_event((host_event *)base);
+    if (record.number == 0) {
+        *done = true;
+        return HR_OK;
+    }
+    hr_status status = look(record, wait, done);
+    release_queue(record.of);
+    return status;
+}
+
+static hr_status event_query(hri_event *base, bool *done)
+{
+    return ask(base, false, done);
+}
+
+static hr_status event_wait(hri_event *base)
+{
+    bool done;
+    return ask(base, true, &done);
+}
+
+static hr_status time_of(hri_event *base, uint64_t *ns)
+{
+    host_event *event = (host_event *)base;
+    pthread_mutex_lock(&event->lock);
+    const bool recorded = event->last.number != 0;
+    *ns = event->time_ns;
+    pthread_mutex_unlock(&event->lock);
+    return recorded ? HR_OK
+                    : hri_fail(HR_ERROR_INVALID, "host event: it was never "
+                                                 "recorded, so has no time");
+}
+
+static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
+{
+    uint64_t start = 0, end = 0;
+    hr_status status = time_of(from, &start);
+    if (status == HR_OK) {
+        status = time_of(to, &end);
+    }
+    if (status == HR_OK) {
+        *ns = end > start ? end - start : 0;
+    }
+    return status;
+}
+
+static const hri_event_ops event_ops = {
+    .destroy = event_destroy,
+    .query = event_query,
+    .wait = event_wait,
+    .elapsed = event_elapsed,
+};
+
+hr_status hri_host_event_create(hri_device *device, hri_event **out)
+{
+    host_event *event = calloc(1, sizeof *event);
+    if (event == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host event: out of memory");
+    }
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    atomic_init(&event->holders, 1);
+    pthread_mutex_init(&event->lock, NULL);
+    *out = &event->base;
+    return HR_OK;
+}
+
+/* ---- queues */
+
+static hr_status run_command(host_queue *queue, const host_command *command)
+{
+    hr_status status = HR_OK;
+    bool done;
+    switch (command->kind) {
+    case COMMAND_COPY:
+        hri_host_copy(&command->as.copy);
+        break;
+    case COMMAND_FILL:
+        memset(command->as.fill.start, command->as.fill.value,
+               command->as.fill.bytes);
+        break;
+    case COMMAND_GEMM:
+        status = hri_host_multiply(queue->base.device, &command->as.gemm);
+        break;
+    case COMMAND_TURN:
+        hri_host_turn(&command->as.turn);
+        break;
+    case COMMAND_LAUNCH:
+        hri_host_launch_run(command->as.launch);
+        break;
+    case COMMAND_RECORD:
+        pass_event(command->as.record.event, command->as.record.record);
+        break;
+    case COMMAND_WAIT:
+        /* What comes next would work on what never arrived: the error of the
+         * queue waited for becomes ours. */
+        status = look(command->as.wait, true, &done);
+        release_queue(command->as.wait.of);
+        break;
     }
     return status;
 }
@@ -158,7 +304,13 @@ static void *queue_main(void *argument)
         queue->count--;
         queue->busy = true;
         pthread_mutex_unlock(&queue->lock);
-        hr_status status = run_command(queue, &next);
+        /* after an error nothing is done to memory any more */
+        const bool skip =
+            queue->error.status != HR_OK && next.kind < COMMAND_RECORD;
+        hr_status status = skip ? HR_OK : run_command(queue, &next);
+        if (next.kind == COMMAND_LAUNCH) {
+            hri_host_launch_destroy(next.as.launch);
+        }
         pthread_mutex_lock(&queue->lock);
         hri_error_keep(&queue->error, status);
         if (next.kind == COMMAND_RECORD) {
@@ -192,36 +344,22 @@ static hr_status grow(host_queue *queue)
     return HR_OK;
 }
 
-/* Lock the queue, and find the place of a new command; end_command unlocks it.
- */
-static hr_status begin_command(host_queue *queue, host_command **command)
-{
-    pthread_mutex_lock(&queue->lock);
-    hr_status status = queue->count == queue->capacity ? grow(queue) : HR_OK;
-    if (status == HR_OK) {
-        *command = &queue->ring[(queue->head + queue->count) % queue->capacity];
-    } else {
-        pthread_mutex_unlock(&queue->lock);
-    }
-    return status;
-}
-
-static void end_command(host_queue *queue)
-{
-    queue->count++;
-    pthread_cond_signal(&queue->work);
-    pthread_mutex_unlock(&queue->lock);
-}
-
 static hr_status enqueue(hri_queue *base, const host_command *command)
 {
     host_queue *queue = (host_queue *)base;
-    host_command *next = NULL;
-    hr_status status = begin_command(queue, &next);
+    pthread_mutex_lock(&queue->lock);
+    hr_status status = queue->count == queue->capacity ? grow(queue) : HR_OK;
     if (status == HR_OK) {
+        size_t place = (queue->head + queue->count++) % queue->capacity;
+        host_command *next = &queue->ring[place];
         *next = *command;
-        end_command(queue);
+        if (next->kind == COMMAND_RECORD) {
+            next->as.record.record = (host_record){queue, ++queue->recorded};
+            set_event(next->as.record.event, next->as.record.record);
+        }
+        pthread_cond_signal(&queue->work);
     }
+    pthread_mutex_unlock(&queue->lock);
     return status;
 }
 
@@ -273,31 +411,23 @@ static hr_status queue_launch(hri_queue *queue, const hri_launch *launch)
     return status;
 }
 
-static hr_status queue_record(hri_queue *base, hri_event *event)
+static hr_status queue_record(hri_queue *queue, hri_event *event)
 {
-    host_queue *queue = (host_queue *)base;
-    host_command *next = NULL;
-    hr_status status = begin_command(queue, &next);
-    if (status == HR_OK) {
-        const hri_host_record record = {queue, ++queue->recorded};
-        *next = (host_command){.kind = COMMAND_RECORD,
-                               .as.record = {event, record}};
-        hri_host_event_set(event, record);
-        end_command(queue);
-    }
-    return status;
+    const host_command next = {.kind = COMMAND_RECORD,
+                               .as.record.event = (host_event *)event};
+    return enqueue(queue, &next);
 }
 
 static hr_status queue_wait(hri_queue *queue, hri_event *event)
 {
     const host_command next = {.kind = COMMAND_WAIT,
-                               .as.wait = hri_host_event_get(event)};
+                               .as.wait = get_event((host_event *)event)};
     if (next.as.wait.number == 0) {
         return HR_OK;
     }
     hr_status status = enqueue(queue, &next);
     if (status != HR_OK) {
-        hri_host_queue_release(next.as.wait.of);
+        release_queue(next.as.wait.of);
     }
     return status;
 }
@@ -314,26 +444,6 @@ static hr_status queue_finish(hri_queue *base)
     return status;
 }
 
-void hri_host_queue_hold(host_queue *queue)
-{
-    if (queue != NULL) {
-        atomic_fetch_add(&queue->holders, 1);
-    }
-}
-
-void hri_host_queue_release(host_queue *queue)
-{
-    if (queue == NULL || atomic_fetch_sub(&queue->holders, 1) > 1) {
-        return;
-    }
-    pthread_cond_destroy(&queue->progress);
-    pthread_cond_destroy(&queue->idle);
-    pthread_cond_destroy(&queue->work);
-    pthread_mutex_destroy(&queue->lock);
-    free(queue->ring);
-    free(queue);
-}
-
 /* The thread leaves only when its list is empty. */
 static void queue_destroy(hri_queue *base)
 {
@@ -348,7 +458,7 @@ static void queue_destroy(hri_queue *base)
     pthread_join(queue->thread, NULL);
     free(queue->ring);
     queue->ring = NULL; /* events may keep the rest for long */
-    hri_host_queue_release(queue);
+    release_queue(queue);
 }
 
 static const hri_queue_ops queue_ops = {
@@ -386,7 +496,7 @@ hr_status hri_host_queue_create(hri_device *device, bool urgent,
     queue->ring = malloc(queue->capacity * sizeof *queue->ring);
     if (queue->ring == NULL ||
         pthread_create(&queue->thread, NULL, queue_main, queue) != 0) {
-        hri_host_queue_release(queue);
+        release_queue(queue);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "host queue: the system refused a thread");
     }

@@ -6,8 +6,6 @@
 
 #include "base/library.h"
 
-enum { OPT = false, REQ = true };
-
 static const hri_symbol symbols[] = {
 #define SYM(kind, result, name, args) {#name, offsetof(hri_cl_api, name), kind},
 #include "backends/opencl/symbols.inc"

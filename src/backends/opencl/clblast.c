@@ -32,7 +32,6 @@ typedef struct clblast_double2 {
     double re, im;
 } clblast_double2;
 
-enum { OPT = false, REQ = true };
 enum { ROW_MAJOR = 101, NO = 111, YES = 112, CONJUGATE = 113 };
 
 typedef struct clblast_api {
@@ -165,41 +164,33 @@ bool hri_cl_clblast_suits(hri_cl_queue *queue, const hri_gemm *g)
            fits(&c.c, c.m, c.n) && needs_no_memory(queue, &c, g->type);
 }
 
+/* The four differ in the type of the factors alone. */
+#define GEMM(function, alpha, beta)                                            \
+    function(ROW_MAJOR, c.a.transpose, c.b.transpose, c.m, c.n, c.k, alpha,    \
+             c.a.memory, c.a.offset, c.a.ld, c.b.memory, c.b.offset, c.b.ld,   \
+             beta, c.c.memory, c.c.offset, c.c.ld, &queue->queue, NULL)
+
 hr_status hri_cl_clblast_gemm(hri_cl_queue *queue, const hri_gemm *g)
 {
     const call c = call_of(g);
-    cl_int status;
+    const clblast_double2 alpha = {g->alpha.re, g->alpha.im};
+    const clblast_double2 beta = {g->beta.re, g->beta.im};
+    const clblast_float2 alpha32 = {(float)alpha.re, (float)alpha.im};
+    const clblast_float2 beta32 = {(float)beta.re, (float)beta.im};
+    cl_int error;
     switch (g->type) {
     case HR_F32:
-        status = api.CLBlastSgemm(ROW_MAJOR, c.a.transpose, c.b.transpose, c.m,
-                                  c.n, c.k, (float)g->alpha.re, c.a.memory,
-                                  c.a.offset, c.a.ld, c.b.memory, c.b.offset,
-                                  c.b.ld, (float)g->beta.re, c.c.memory,
-                                  c.c.offset, c.c.ld, &queue->queue, NULL);
+        error = GEMM(api.CLBlastSgemm, alpha32.re, beta32.re);
         break;
     case HR_F64:
-        status = api.CLBlastDgemm(
-            ROW_MAJOR, c.a.transpose, c.b.transpose, c.m, c.n, c.k, g->alpha.re,
-            c.a.memory, c.a.offset, c.a.ld, c.b.memory, c.b.offset, c.b.ld,
-            g->beta.re, c.c.memory, c.c.offset, c.c.ld, &queue->queue, NULL);
+        error = GEMM(api.CLBlastDgemm, alpha.re, beta.re);
         break;
     case HR_C32:
-        status = api.CLBlastCgemm(
-            ROW_MAJOR, c.a.transpose, c.b.transpose, c.m, c.n, c.k,
-            (clblast_float2){(float)g->alpha.re, (float)g->alpha.im},
-            c.a.memory, c.a.offset, c.a.ld, c.b.memory, c.b.offset, c.b.ld,
-            (clblast_float2){(float)g->beta.re, (float)g->beta.im}, c.c.memory,
-            c.c.offset, c.c.ld, &queue->queue, NULL);
+        error = GEMM(api.CLBlastCgemm, alpha32, beta32);
         break;
     default:
-        status = api.CLBlastZgemm(
-            ROW_MAJOR, c.a.transpose, c.b.transpose, c.m, c.n, c.k,
-            (clblast_double2){g->alpha.re, g->alpha.im}, c.a.memory, c.a.offset,
-            c.a.ld, c.b.memory, c.b.offset, c.b.ld,
-            (clblast_double2){g->beta.re, g->beta.im}, c.c.memory, c.c.offset,
-            c.c.ld, &queue->queue, NULL);
+        error = GEMM(api.CLBlastZgemm, alpha, beta);
         break;
     }
-    return hri_cl_check(status,
-                        "CLBlast's gemm"); /* it shares OpenCL's codes */
+    return hri_cl_check(error, "CLBlast's gemm"); /* it shares OpenCL's codes */
 }

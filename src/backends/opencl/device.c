@@ -1,9 +1,130 @@
 /* SPDX-License-Identifier: MIT */
-/* An opened OpenCL device: buffers and pinned memory; the backend's entry in
- * the registry. */
+/* An OpenCL device: what is known of it, and opened its buffers and pinned
+ * memory; the backend's entry in the registry. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/opencl/opencl.h"
+#include "base/machine.h"
+
+/* ---- what is known without opening it */
+
+/* A GPU's whole memory where the driver does not tell what is free of it; a
+ * CPU's is shared with everything else. */
+static uint64_t free_bytes(const hri_cl_unit *unit, bool cpu, uint64_t all)
+{
+    size_t amd_kib[2] = {0, 0}; /* free, and the largest free block */
+    uint64_t free = all;
+    if (cpu) {
+        free = hri_memory_free();
+    } else if (hri_cl_unit_ask(unit, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD,
+                               sizeof amd_kib, amd_kib) &&
+               amd_kib[0] != 0) {
+        free = (uint64_t)amd_kib[0] * 1024;
+    }
+    return free < all ? free : all;
+}
+
+/* The PCI address, domain, bus, device and function, which other backends know
+ * too. */
+static bool find_pci(const hri_cl_unit *unit, uint32_t *pci)
+{
+    uint32_t bus, slot; /* slot: PCI's devfn */
+    if (hri_cl_unit_extension(unit, "cl_khr_pci_bus_info") &&
+        hri_cl_unit_ask(unit, CL_DEVICE_PCI_BUS_INFO_KHR, 4 * sizeof *pci,
+                        pci)) {
+        return true;
+    }
+    if (!hri_cl_unit_extension(unit, "cl_nv_device_attribute_query") ||
+        !hri_cl_unit_ask(unit, CL_DEVICE_PCI_BUS_ID_NV, sizeof bus, &bus) ||
+        !hri_cl_unit_ask(unit, CL_DEVICE_PCI_SLOT_ID_NV, sizeof slot, &slot)) {
+        return false;
+    }
+    pci[0] = (uint32_t)hri_cl_unit_number(unit, CL_DEVICE_PCI_DOMAIN_ID_NV);
+    pci[1] = bus;
+    pci[2] = slot >> 3;
+    pci[3] = slot & 7;
+    return true;
+}
+
+/* The PCI address; else the UUID; else "". */
+static void physical_id(const hri_cl_unit *unit, hri_device_info *info)
+{
+    uint32_t pci[4];
+    unsigned char uuid[16];
+    if (find_pci(unit, pci)) {
+        snprintf(info->physical_id, sizeof info->physical_id,
+                 "pci:%04x:%02x:%02x.%x", pci[0], pci[1], pci[2], pci[3]);
+    } else if (hri_cl_unit_extension(unit, "cl_khr_device_uuid") &&
+               hri_cl_unit_ask(unit, CL_DEVICE_UUID_KHR, sizeof uuid, uuid)) {
+        int at = snprintf(info->physical_id, sizeof info->physical_id, "uuid:");
+        for (ptrdiff_t i = 0; i < 16; i++) {
+            snprintf(info->physical_id + at + 2 * i, 3, "%02x", uuid[i]);
+        }
+    }
+}
+
+/* Its name, cut where it does not fit. */
+static void read_name(const hri_cl_unit *unit, char *to, size_t bytes)
+{
+    char whole[1024];
+    bool told = hri_cl_unit_text(unit, CL_DEVICE_NAME, whole, sizeof whole);
+    snprintf(to, bytes, "%s", told ? whole + strspn(whole, " ") : "?");
+}
+
+/* Drivers tell of themselves and of their compiler in several texts; without
+ * one of them nothing is kept. */
+static void target(const hri_cl_unit *unit, char *to, size_t bytes)
+{
+    char version[160] = "", name[128] = "", device[160] = "", driver[64] = "";
+    cl_platform_id platform = NULL;
+    bool told =
+        hri_cl_unit_ask(unit, CL_DEVICE_PLATFORM, sizeof platform, &platform) &&
+        hri_cl.clGetPlatformInfo(platform, CL_PLATFORM_VERSION,
+                                 sizeof version - 1, version,
+                                 NULL) == CL_SUCCESS &&
+        hri_cl_unit_text(unit, CL_DEVICE_NAME, name, sizeof name) &&
+        hri_cl_unit_text(unit, CL_DEVICE_VERSION, device, sizeof device) &&
+        hri_cl_unit_text(unit, CL_DRIVER_VERSION, driver, sizeof driver);
+    int length = snprintf(to, bytes, "%s, %s, %s, %s, %s", version, name,
+                          device, driver, hri_cl_module_options(unit));
+    if (!told || length < 0 || (size_t)length >= bytes) {
+        to[0] = '\0';
+    }
+}
+
+static hr_status backend_describe(uint32_t index, hri_device_info *info)
+{
+    hr_status status = hri_check_index(&hri_backend_opencl, index);
+    if (status != HR_OK) {
+        return status;
+    }
+    const hri_cl_unit *unit = hri_cl_unit_at(index);
+    hri_device_info d = {.staged = true};
+    uint64_t type = hri_cl_unit_number(unit, CL_DEVICE_TYPE);
+    memcpy(d.path, unit->path, sizeof d.path);
+    read_name(unit, d.name, sizeof d.name);
+    snprintf(d.arithmetic, sizeof d.arithmetic, "%s", hri_cl_arithmetic_name());
+    target(unit, d.target, sizeof d.target);
+    physical_id(unit, &d);
+    d.memory_bytes = hri_cl_unit_number(unit, CL_DEVICE_GLOBAL_MEM_SIZE);
+    d.emulated = (type & CL_DEVICE_TYPE_CPU) != 0;
+    d.free_bytes = free_bytes(unit, d.emulated, d.memory_bytes);
+    d.allocation_bytes = hri_cl_unit_number(unit, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    d.compute_units =
+        (uint32_t)hri_cl_unit_number(unit, CL_DEVICE_MAX_COMPUTE_UNITS);
+    if (d.memory_bytes == 0 || d.allocation_bytes == 0) {
+        return hri_fail(HR_ERROR_BACKEND,
+                        "%s: the OpenCL driver does not say how much memory "
+                        "the device has",
+                        d.path);
+    }
+    *info = d;
+    return HR_OK;
+}
+
+/* ---- opened */
 
 /* Host memory of the driver, kept mapped for as long as it is ours. */
 struct hri_cl_pinned {
@@ -178,7 +299,7 @@ static const hri_device_ops device_ops = {
     .gemm_offered = hri_cl_gemm_offered,
 };
 
-hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **out)
+static hr_status backend_open(uint32_t index, hri_device **out)
 {
     cl_int error;
     hri_cl_device *device = calloc(1, sizeof *device);
@@ -187,14 +308,14 @@ hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **out)
     }
     device->base.ops = &device_ops;
     device->base.backend = &hri_backend_opencl;
-    device->unit = unit;
-    hr_status status = hri_cl_describe(unit, &device->base.info);
+    hr_status status = backend_describe(index, &device->base.info);
     if (status == HR_OK) {
-        status = hri_cl_unit_acquire(unit, &device->context);
+        device->unit = hri_cl_unit_at(index);
+        status = hri_cl_unit_acquire(device->unit, &device->context);
     }
     if (status == HR_OK) {
-        device->setup =
-            hri_cl.clCreateCommandQueue(device->context, unit->id, 0, &error);
+        device->setup = hri_cl.clCreateCommandQueue(
+            device->context, device->unit->id, 0, &error);
         status = hri_cl_check(error, "clCreateCommandQueue");
     }
     if (status != HR_OK) {
@@ -203,20 +324,6 @@ hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **out)
     }
     *out = &device->base;
     return HR_OK;
-}
-
-static hr_status backend_describe(uint32_t index, hri_device_info *info)
-{
-    hr_status status = hri_check_index(&hri_backend_opencl, index);
-    return status == HR_OK ? hri_cl_describe(hri_cl_unit_at(index), info)
-                           : status;
-}
-
-static hr_status backend_open(uint32_t index, hri_device **device)
-{
-    hr_status status = hri_check_index(&hri_backend_opencl, index);
-    return status == HR_OK ? hri_cl_device_open(hri_cl_unit_at(index), device)
-                           : status;
 }
 
 const hri_backend hri_backend_opencl = {

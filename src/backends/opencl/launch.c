@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of the caller's. */
+/* Compiling kernels, and those of the caller's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +10,45 @@ typedef struct hri_cl_module {
     cl_program program;
     cl_kernel kernel;
 } hri_cl_module;
+
+/* What the compiler wrote, to be freed; NULL where the driver does not tell. */
+static char *log_of(const hri_cl_unit *unit, cl_program program)
+{
+    size_t bytes = 0;
+    if (hri_cl.clGetProgramBuildInfo(program, unit->id, CL_PROGRAM_BUILD_LOG, 0,
+                                     NULL, &bytes) != CL_SUCCESS) {
+        return NULL;
+    }
+    char *log = calloc(bytes + 1, 1);
+    if (log != NULL) {
+        hri_cl.clGetProgramBuildInfo(program, unit->id, CL_PROGRAM_BUILD_LOG,
+                                     bytes, log, NULL);
+    }
+    return log;
+}
+
+hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
+                               const char *source, const char *flags,
+                               cl_program *out)
+{
+    cl_int error;
+    cl_program program =
+        hri_cl.clCreateProgramWithSource(context, 1, &source, NULL, &error);
+    if (error != CL_SUCCESS) {
+        return hri_cl_check(error, "clCreateProgramWithSource");
+    }
+    error = hri_cl.clBuildProgram(program, 1, &unit->id, flags, NULL, NULL);
+    if (error != CL_SUCCESS) {
+        char *log = log_of(unit, program);
+        hr_status status =
+            hri_build_failed(unit->path, hri_cl_error_name(error), log, source);
+        free(log);
+        hri_cl.clReleaseProgram(program);
+        return status;
+    }
+    *out = program;
+    return HR_OK;
+}
 
 /* Sub-groups are there from OpenCL C 2.0 on, which devices may leave out, and
  * 3.0 tells by macros which they have. Not for PoCL: version 5 crashes on

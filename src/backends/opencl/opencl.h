@@ -14,7 +14,7 @@
 
 extern const hri_backend hri_backend_opencl;
 
-/* How the gemm kernel is laid out, see program.c. */
+/* How the gemm kernel is laid out, see gemm.c. */
 typedef enum hri_cl_layout {
     HRI_CL_CPU,   /* one item works on a whole tile, in wide vectors */
     HRI_CL_GPU,   /* many items, each with many sums */
@@ -26,7 +26,7 @@ enum { HRI_CL_TYPES = HR_I8 + 1 }; /* of A and B; by hr_type */
 
 typedef struct hri_cl_unit {
     cl_device_id id;
-    uint32_t platform_index, device_index;
+    char path[32];        /* "opencl:0:1" */
     hri_cl_layout layout; /* constant; tests set it between queues */
     pthread_mutex_t lock; /* guards what follows */
     uint32_t opens;
@@ -64,13 +64,6 @@ typedef struct hri_cl_queue {
     hri_cl_kernel kernels[HRI_CL_TYPES];
 } hri_cl_queue;
 
-typedef struct hri_cl_event {
-    hri_event base;
-    pthread_mutex_t lock;     /* guards what follows */
-    cl_event marker;          /* NULL: never recorded, or that failed */
-    hri_sticky_error *sticky; /* of the queue last recorded on; NULL: none */
-} hri_cl_event;
-
 /* unit.c: the units of this machine, found once. HR_ERROR_UNAVAILABLE when
  * there is no OpenCL. Any thread. */
 hr_status hri_cl_unit_count(uint32_t *count);
@@ -80,60 +73,37 @@ hri_cl_unit *hri_cl_unit_at(uint32_t index);
  * release. */
 hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context);
 void hri_cl_unit_release(hri_cl_unit *unit);
+/* What the device tells of itself; false when it does not, or has more. */
+bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
+                     void *answer);
 /* A number of bytes, threads, ...; 0 when the device does not tell. */
 uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what);
-/* A text of the device; false, and "", when it does not tell or there is no
- * room for it. */
+/* A text; "" when it is false. */
 bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
                       size_t bytes);
 /* Whether the device's list of extensions has this name. */
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 
-/* describe.c */
-hr_status hri_cl_describe(const hri_cl_unit *unit, hri_device_info *info);
-
-/* device.c */
-hr_status hri_cl_device_open(hri_cl_unit *unit, hri_device **device);
-
-/* event.c */
+/* queue.c: slots of the device. */
 hr_status hri_cl_event_create(hri_device *device, hri_event **event);
-/* Let event mark this point of queue. */
-hr_status hri_cl_event_record(hri_cl_event *event, hri_cl_queue *queue);
-/* Its marker, retained; NULL when there is nothing to wait for. */
-cl_event hri_cl_event_marker(hri_cl_event *event);
-
-/* queue.c */
 hr_status hri_cl_queue_create(hri_device *device, bool urgent,
                               hri_queue **queue);
 
-/* program.c */
-extern const char hri_cl_gemm_source[]; /* kernels/opencl/gemm.cl */
-/* Copy a line of a compiler's log. NVIDIA's knows nothing of #line, and tells
- * the line of the whole source, "<kernel>:812:5: error: ...", for which the
- * copy has the file and line that the source says by #line. */
-void hri_cl_log_line(const char *from, const char *source, char *to,
-                     size_t bytes);
-/* Compile; HR_ERROR_BUILD with the first error of the log. */
-hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
-                               const char *source, const char *options,
-                               cl_program *program);
-/* The layout that suits a device. */
+/* gemm.c: the layout of our kernel that suits a device, and the unit's programs
+ * of it. */
 hri_cl_layout hri_cl_layout_for(const hri_cl_unit *unit);
-/* Make the kernel for a type of A and B, building its program if that has not
- * been done on this unit, which is open. Falls back to the small layout where
- * the device does not take that for GPUs. */
-hr_status hri_cl_kernel_create(hri_cl_unit *unit, hr_type type,
-                               hri_cl_kernel *kernel);
 void hri_cl_programs_release(hri_cl_unit *unit);
-
-/* gemm.c */
 bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                          hr_compute compute);
 /* Enqueue a product; the error is not kept in the queue. */
 hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
 
-/* launch.c: the slots for kernels of the caller's; the error of a launch is not
- * kept in the queue. */
+/* launch.c: compile; HR_ERROR_BUILD with the first error of the log. */
+hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
+                               const char *source, const char *options,
+                               cl_program *program);
+/* The slots for kernels of the caller's; the error of a launch is not kept in
+ * the queue. */
 hr_status hri_cl_module_build(hri_device *device, const hr_kernel *kernel,
                               const char *source, hri_image *image,
                               hri_module **module);
@@ -143,9 +113,6 @@ void hri_cl_module_unload(hri_module *module);
 hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *launch);
 /* What they are compiled with. */
 const char *hri_cl_module_options(const hri_cl_unit *unit);
-
-/* copy.c: enqueue a copy; the error is not kept in the queue. */
-hr_status hri_cl_copy(cl_command_queue queue, const hri_copy *copy);
 
 /* clblast.c: CLBlast, where HEADRACE_CLBLAST asks for it. Whether it is asked
  * for and is there, and what multiplies, in words. Any thread. */

@@ -1,11 +1,259 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues: in order, with profiling. The first error of a queue is sticky:
- * what comes later is skipped, finish and the events report it. */
+/* Queues: in order, with profiling; and events. The first error of a queue is
+ * sticky: what comes later is skipped, finish and the events report it. */
 #include <stdlib.h>
 
 #include "backends/opencl/opencl.h"
 
 enum { FILL_WINDOW = 1 << 30 };
+
+/* ---- events: a marker in a queue, and its sticky error */
+
+/* What a record left, held so that it may be recorded again meanwhile. */
+typedef struct snapshot {
+    cl_event marker;          /* NULL: never recorded, or that failed */
+    hri_sticky_error *sticky; /* of the queue recorded on; NULL: none */
+} snapshot;
+
+typedef struct hri_cl_event {
+    hri_event base;
+    pthread_mutex_t lock; /* guards what follows */
+    snapshot last;
+} hri_cl_event;
+
+static snapshot take(hri_cl_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    snapshot s = event->last;
+    if (s.marker != NULL) {
+        hri_cl.clRetainEvent(s.marker);
+    }
+    hri_sticky_hold(s.sticky);
+    pthread_mutex_unlock(&event->lock);
+    return s;
+}
+
+static void give_back(snapshot s)
+{
+    if (s.marker != NULL) {
+        hri_cl.clReleaseEvent(s.marker);
+    }
+    hri_sticky_drop(s.sticky);
+}
+
+/* The marker's execution status: CL_COMPLETE, above it while there is work
+ * before it, below it after an error, which is kept as the queue's. */
+static cl_int progress(snapshot s)
+{
+    cl_int state = CL_COMPLETE;
+    if (s.marker == NULL) {
+        return CL_COMPLETE;
+    }
+    cl_int error =
+        hri_cl.clGetEventInfo(s.marker, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                              sizeof state, &state, NULL);
+    state = error != CL_SUCCESS ? error : state;
+    if (state < CL_COMPLETE) {
+        hri_sticky_keep(s.sticky, hri_cl_check(state, "a command in a queue"));
+    }
+    return state;
+}
+
+static hr_status event_query(hri_event *base, bool *done)
+{
+    snapshot s = take((hri_cl_event *)base);
+    bool complete = progress(s) <= CL_COMPLETE;
+    hr_status status = complete ? hri_sticky_raise(s.sticky) : HR_OK;
+    give_back(s);
+    if (status == HR_OK) {
+        *done = complete;
+    }
+    return status;
+}
+
+/* Gives it back. */
+static hr_status wait_for(snapshot s)
+{
+    if (s.marker != NULL) {
+        cl_int error = hri_cl.clWaitForEvents(1, &s.marker);
+        if (progress(s) >= CL_COMPLETE && error != CL_SUCCESS) {
+            hri_sticky_keep(s.sticky, hri_cl_check(error, "clWaitForEvents"));
+        }
+    }
+    hr_status status = hri_sticky_raise(s.sticky);
+    give_back(s);
+    return status;
+}
+
+static hr_status event_wait(hri_event *base)
+{
+    return wait_for(take((hri_cl_event *)base));
+}
+
+static hr_status time_of(hri_event *base, uint64_t *ns)
+{
+    cl_ulong end = 0;
+    snapshot s = take((hri_cl_event *)base);
+    hr_status status =
+        s.marker == NULL
+            ? hri_fail(HR_ERROR_INVALID, "the time of an event that was never "
+                                         "recorded")
+            : hri_cl_check(hri_cl.clGetEventProfilingInfo(
+                               s.marker, CL_PROFILING_COMMAND_END, sizeof end,
+                               &end, NULL),
+                           "clGetEventProfilingInfo");
+    give_back(s);
+    if (status == HR_OK) {
+        *ns = end;
+    }
+    return status;
+}
+
+static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
+{
+    uint64_t start = 0, end = 0;
+    hr_status status = time_of(from, &start);
+    if (status == HR_OK) {
+        status = time_of(to, &end);
+    }
+    if (status == HR_OK) {
+        *ns = end > start ? end - start : 0;
+    }
+    return status;
+}
+
+static void event_destroy(hri_event *base)
+{
+    hri_cl_event *event = (hri_cl_event *)base;
+    if (event == NULL) {
+        return;
+    }
+    give_back(event->last);
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+}
+
+static const hri_event_ops event_ops = {
+    .destroy = event_destroy,
+    .query = event_query,
+    .wait = event_wait,
+    .elapsed = event_elapsed,
+};
+
+hr_status hri_cl_event_create(hri_device *device, hri_event **out)
+{
+    hri_cl_event *event = calloc(1, sizeof *event);
+    if (event == NULL) {
+        return hri_no_memory(device->info.path);
+    }
+    event->base = (hri_event){.ops = &event_ops, .device = device};
+    pthread_mutex_init(&event->lock, NULL);
+    *out = &event->base;
+    return HR_OK;
+}
+
+/* A record of this point of the queue. After an error it is complete at once,
+ * with that as the queue's. */
+static hr_status mark(hri_cl_queue *queue, snapshot *s)
+{
+    *s = (snapshot){.sticky = queue->sticky};
+    hri_sticky_hold(s->sticky);
+    cl_int error =
+        hri_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &s->marker);
+    if (error != CL_SUCCESS) {
+        s->marker = NULL;
+    } else {
+        error = hri_cl.clFlush(queue->queue);
+    }
+    return hri_sticky_keep(queue->sticky,
+                           hri_cl_check(error, "recording an event"));
+}
+
+static hr_status queue_record(hri_queue *queue, hri_event *base)
+{
+    hri_cl_event *event = (hri_cl_event *)base;
+    snapshot s;
+    hr_status status = mark((hri_cl_queue *)queue, &s);
+    pthread_mutex_lock(&event->lock);
+    snapshot old = event->last;
+    event->last = s;
+    pthread_mutex_unlock(&event->lock);
+    give_back(old);
+    return status;
+}
+
+static hr_status queue_wait(hri_queue *base, hri_event *event)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    const snapshot s = take((hri_cl_event *)event);
+    cl_int error = CL_SUCCESS;
+    if (s.marker != NULL) {
+        error = hri_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &s.marker,
+                                                    NULL);
+    }
+    give_back(s);
+    return hri_sticky_keep(queue->sticky,
+                           hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
+}
+
+/* ---- copies */
+
+/* Within one buffer, CopyBufferRect wants equal pitches. */
+static bool takes(const void *queue, const hri_copy *c)
+{
+    (void)queue;
+    return c->to.buffer == NULL || c->to.buffer != c->from.buffer ||
+           (c->to_pitch == c->from_pitch &&
+            (c->depth == 1 || c->to_slice == c->from_slice));
+}
+
+static cl_int submit_row(void *queue, const hri_copy *c)
+{
+    if (c->to.buffer == NULL) {
+        return hri_cl.clEnqueueReadBuffer(
+            queue, hri_cl_memory(c->from.buffer), CL_FALSE, c->from.offset,
+            c->width, (char *)c->to.host + c->to.offset, 0, NULL, NULL);
+    }
+    if (c->from.buffer == NULL) {
+        return hri_cl.clEnqueueWriteBuffer(
+            queue, hri_cl_memory(c->to.buffer), CL_FALSE, c->to.offset,
+            c->width, (const char *)c->from.host + c->from.offset, 0, NULL,
+            NULL);
+    }
+    return hri_cl.clEnqueueCopyBuffer(
+        queue, hri_cl_memory(c->from.buffer), hri_cl_memory(c->to.buffer),
+        c->from.offset, c->to.offset, c->width, 0, NULL, NULL);
+}
+
+static cl_int submit_box(void *queue, const hri_copy *c)
+{
+    const size_t region[3] = {c->width, c->height, c->depth};
+    const size_t to[3] = {c->to.offset, 0, 0};
+    const size_t from[3] = {c->from.offset, 0, 0};
+    size_t to_slice = c->depth > 1 ? c->to_slice : 0;
+    size_t from_slice = c->depth > 1 ? c->from_slice : 0;
+    if (c->to.buffer == NULL) {
+        return hri_cl.clEnqueueReadBufferRect(
+            queue, hri_cl_memory(c->from.buffer), CL_FALSE, from, to, region,
+            c->from_pitch, from_slice, c->to_pitch, to_slice, c->to.host, 0,
+            NULL, NULL);
+    }
+    if (c->from.buffer == NULL) {
+        return hri_cl.clEnqueueWriteBufferRect(
+            queue, hri_cl_memory(c->to.buffer), CL_FALSE, to, from, region,
+            c->to_pitch, to_slice, c->from_pitch, from_slice, c->from.host, 0,
+            NULL, NULL);
+    }
+    return hri_cl.clEnqueueCopyBufferRect(queue, hri_cl_memory(c->from.buffer),
+                                          hri_cl_memory(c->to.buffer), from, to,
+                                          region, c->from_pitch, from_slice,
+                                          c->to_pitch, to_slice, 0, NULL, NULL);
+}
+
+static const hri_copy_commands copies = {
+    .takes = takes, .row = submit_row, .box = submit_box};
+
+/* ---- the queue */
 
 static void queue_destroy(hri_queue *base)
 {
@@ -30,9 +278,13 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
     hr_status status = hri_sticky_raise(queue->sticky);
-    return status == HR_OK
-               ? hri_sticky_keep(queue->sticky, hri_cl_copy(queue->queue, copy))
-               : status;
+    if (status != HR_OK || hri_copy_is_empty(copy)) {
+        return status;
+    }
+    return hri_sticky_keep(
+        queue->sticky,
+        hri_cl_check(hri_copy_enqueue(&copies, queue->queue, copy),
+                     "enqueueing a copy"));
 }
 
 /* Fill inside the window of a buffer that begins at origin, which is aligned
@@ -111,42 +363,16 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     return status == HR_OK ? hri_cl_launch(queue, launch) : status;
 }
 
-static hr_status queue_record(hri_queue *queue, hri_event *event)
-{
-    return hri_cl_event_record((hri_cl_event *)event, (hri_cl_queue *)queue);
-}
-
-static hr_status queue_wait(hri_queue *base, hri_event *event)
-{
-    hri_cl_queue *queue = (hri_cl_queue *)base;
-    cl_event marker = hri_cl_event_marker((hri_cl_event *)event);
-    if (marker == NULL) {
-        return HR_OK;
-    }
-    cl_int error =
-        hri_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &marker, NULL);
-    hri_cl.clReleaseEvent(marker);
-    return hri_sticky_keep(queue->sticky,
-                           hri_cl_check(error, "clEnqueueBarrierWithWaitList"));
-}
-
-/* clFinish need not tell of commands that failed: a last event does. */
+/* clFinish need not tell of commands that failed: a last record does. */
 static hr_status queue_finish(hri_queue *base)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
-    hri_event *last;
-    hr_status status = hri_cl_event_create(base->device, &last);
-    if (status == HR_OK) {
-        status = hri_cl_event_record((hri_cl_event *)last, queue);
-        if (status == HR_OK) {
-            status = last->ops->wait(last);
-        }
-        last->ops->destroy(last);
-    }
+    snapshot last;
+    (void)mark(queue, &last);
+    (void)wait_for(last);
     cl_int error = hri_cl.clFinish(queue->queue);
     hri_sticky_keep(queue->sticky, hri_cl_check(error, "clFinish"));
-    hr_status first = hri_sticky_raise(queue->sticky);
-    return first != HR_OK ? first : status;
+    return hri_sticky_raise(queue->sticky);
 }
 
 static const hri_queue_ops queue_ops = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The OpenCL devices of this machine, and the context of each. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +12,24 @@ static struct {
     uint32_t count;
 } machine = {.found = HRI_ONCE_INIT};
 
+bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
+                     void *answer)
+{
+    return hri_cl.clGetDeviceInfo(unit->id, what, bytes, answer, NULL) ==
+           CL_SUCCESS;
+}
+
 uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what)
 {
     uint64_t number = 0; /* little-endian: 4 and 8 bytes both fit */
-    if (hri_cl.clGetDeviceInfo(unit->id, what, sizeof number, &number, NULL) !=
-        CL_SUCCESS) {
-        return 0;
-    }
-    return number;
+    return hri_cl_unit_ask(unit, what, sizeof number, &number) ? number : 0;
 }
 
 bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
                       size_t bytes)
 {
     memset(text, 0, bytes);
-    return hri_cl.clGetDeviceInfo(unit->id, what, bytes - 1, text, NULL) ==
-           CL_SUCCESS;
+    return hri_cl_unit_ask(unit, what, bytes - 1, text);
 }
 
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
@@ -39,8 +42,7 @@ bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
     }
     char *list = calloc(bytes + 1, 1);
     if (list != NULL &&
-        hri_cl.clGetDeviceInfo(unit->id, CL_DEVICE_EXTENSIONS, bytes, list,
-                               NULL) == CL_SUCCESS) {
+        hri_cl_unit_ask(unit, CL_DEVICE_EXTENSIONS, bytes, list)) {
         for (const char *at = list; !found && (at = strstr(at, name)) != NULL;
              at += length) {
             found = (at == list || at[-1] == ' ') &&
@@ -63,7 +65,7 @@ static bool usable(const hri_cl_unit *unit)
            strcmp(version + 7, "1.2") >= 0;
 }
 
-static hr_status add_units(cl_platform_id platform, uint32_t platform_index)
+static hr_status add_units(cl_platform_id platform, uint32_t index)
 {
     cl_flags kinds = CL_DEVICE_TYPE_ALL & ~(cl_flags)CL_DEVICE_TYPE_CUSTOM;
     cl_uint count = 0;
@@ -84,11 +86,8 @@ static hr_status add_units(cl_platform_id platform, uint32_t platform_index)
         count = 0;
     }
     for (cl_uint i = 0; i < count; i++) {
-        hri_cl_unit unit = {
-            .id = ids[i],
-            .platform_index = platform_index,
-            .device_index = i,
-        };
+        hri_cl_unit unit = {.id = ids[i]};
+        snprintf(unit.path, sizeof unit.path, "opencl:%u:%u", index, i);
         if (usable(&unit)) {
             unit.layout = hri_cl_layout_for(&unit);
             units[machine.count++] = unit;

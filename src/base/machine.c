@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine is: name, memory, and how much of it is free to us. */
+#include "base/machine.h"
+
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "backends/host/arithmetic.h"
-#include "backends/host/host.h"
-#include "base/cpus.h"
-
 enum { LINE_BYTES = 512, PATH_BYTES = 1024 };
 
-/* Find "key : value" in a file of such lines; false when it is not there. */
+/* Find "key : value" in a file of such lines, or without a key its first line;
+ * false when it is not there. */
 static bool read_value(const char *path, const char *key, char *value,
                        size_t bytes)
 {
@@ -25,7 +24,7 @@ static bool read_value(const char *path, const char *key, char *value,
     }
     while (!found && fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, key, length) == 0 &&
-            strchr(" \t:", line[length]) != NULL) {
+            (length == 0 || strchr(" \t:", line[length]) != NULL)) {
             const char *start = line + length;
             start += strspn(start, " \t:");
             snprintf(value, bytes, "%.*s", (int)strcspn(start, "\n"), start);
@@ -36,7 +35,17 @@ static bool read_value(const char *path, const char *key, char *value,
     return found;
 }
 
-static void read_name(char *name, size_t bytes)
+/* The same where the value is a number; false too when it is not ("max"). */
+static bool read_number(const char *folder, const char *name, const char *key,
+                        uint64_t *number)
+{
+    char path[PATH_BYTES + 64], text[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return read_value(path, key, text, sizeof text) &&
+           sscanf(text, "%" SCNu64, number) == 1;
+}
+
+void hri_machine_name(char *name, size_t bytes)
 {
     struct utsname system;
     if (!read_value("/proc/cpuinfo", "model name", name, bytes)) {
@@ -45,26 +54,12 @@ static void read_name(char *name, size_t bytes)
     }
 }
 
-static uint64_t physical_bytes(void)
+uint64_t hri_memory_bytes(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES);
     long page = sysconf(_SC_PAGESIZE);
     return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page
                                  : UINT64_C(1) << 30;
-}
-
-/* A file that holds one number; false when there is none ("max", absent). */
-static bool read_number(const char *folder, const char *name, uint64_t *number)
-{
-    char path[PATH_BYTES + 64];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        return false;
-    }
-    bool found = fscanf(file, "%" SCNu64, number) == 1;
-    fclose(file);
-    return found;
 }
 
 /* The names of one kind of cgroup's files. */
@@ -83,15 +78,11 @@ static const group_files group_v2 = {"/sys/fs/cgroup", "memory.max",
 static uint64_t group_free(const group_files *files, const char *folder)
 {
     uint64_t limit, usage, unused = 0;
-    char path[PATH_BYTES + 64], text[64];
-    if (!read_number(folder, files->limit, &limit) ||
-        !read_number(folder, files->usage, &usage)) {
+    if (!read_number(folder, files->limit, "", &limit) ||
+        !read_number(folder, files->usage, "", &usage)) {
         return UINT64_MAX;
     }
-    snprintf(path, sizeof path, "%s/memory.stat", folder);
-    if (read_value(path, files->cache, text, sizeof text)) {
-        sscanf(text, "%" SCNu64, &unused);
-    }
+    (void)read_number(folder, "memory.stat", files->cache, &unused);
     usage -= unused < usage ? unused : usage;
     return limit > usage ? limit - usage : 0;
 }
@@ -142,27 +133,13 @@ static uint64_t cgroup_free_bytes(void)
     return least;
 }
 
-static uint64_t free_bytes(uint64_t physical)
+uint64_t hri_memory_free(void)
 {
-    char text[64];
-    uint64_t kib, bytes = physical;
-    if (read_value("/proc/meminfo", "MemAvailable", text, sizeof text) &&
-        sscanf(text, "%" SCNu64, &kib) == 1 && kib < physical / 1024) {
+    uint64_t kib, bytes = hri_memory_bytes();
+    if (read_number("/proc", "meminfo", "MemAvailable", &kib) &&
+        kib < bytes / 1024) {
         bytes = kib * 1024;
     }
     uint64_t group = cgroup_free_bytes();
     return group < bytes ? group : bytes;
-}
-
-void hri_host_describe(hri_device_info *out)
-{
-    hri_device_info info = {.path = "host", .host = true};
-    read_name(info.name, sizeof info.name);
-    snprintf(info.arithmetic, sizeof info.arithmetic, "%s",
-             hri_host_arithmetic_name());
-    info.memory_bytes = physical_bytes();
-    info.free_bytes = free_bytes(info.memory_bytes);
-    info.allocation_bytes = info.memory_bytes;
-    info.compute_units = hri_thread_count(); /* that we use */
-    *out = info;
 }

@@ -30,14 +30,11 @@ static const struct {
     const char *prefix, *name;
 } libraries[] = {{"fftwf_", "libfftw3f.so.3"}, {"fftw_", "libfftw3.so.3"}};
 
-static const char *const symbols[] = {
-#define SYM(result, name, args) #name,
-#include "filter/fftw.inc"
-#undef SYM
-};
-
-static const size_t offsets[] = {
-#define SYM(result, name, args) offsetof(hri_fftw, name),
+static const struct {
+    const char *name;
+    size_t offset;
+} symbols[] = {
+#define SYM(result, name, args) {#name, offsetof(hri_fftw, name)},
 #include "filter/fftw.inc"
 #undef SYM
 };
@@ -59,8 +56,8 @@ static hr_status load(int which, hri_fftw *api)
     }
     for (int i = 0; i < SYMBOLS; i++) {
         snprintf(names[i], NAME_BYTES, "%s%s", libraries[which].prefix,
-                 symbols[i]);
-        table[i] = (hri_symbol){names[i], offsets[i], true};
+                 symbols[i].name);
+        table[i] = (hri_symbol){names[i], symbols[i].offset, true};
     }
     hr_status status =
         hri_library_load(libraries[which].name, table, SYMBOLS, api);

@@ -18,7 +18,7 @@ typedef struct hri_filter_piece {
     hr_queue *queue; /* of its kernels; NULL: none yet */
 } hri_filter_piece;
 
-/* Whether the accelerator filters in strips (strip.h) or by the kernels of
+/* Whether the accelerator filters in strips (kernels.h) or by the kernels of
  * kernels/dialect/filter.c, which is all that can be checked. */
 bool hri_filter_strips(const hr_context *context,
                        const hri_accelerator *accelerator);

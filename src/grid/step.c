@@ -291,6 +291,19 @@ static void swap(hr_grid *grid, const uint32_t *pair)
     *b = old;
 }
 
+/* The cells that a stage runs for. */
+static hri_cells cells_of(const hr_grid *grid, const hr_stage *stage)
+{
+    hri_cells cells = {{0, 0, 0}, {1, 1, 1}};
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        const bool all = stage->extent.rank == 0;
+        cells.lo[d] = all ? 0 : stage->origin[d];
+        cells.hi[d] =
+            cells.lo[d] + (all ? grid->extent : stage->extent).size[d];
+    }
+    return cells;
+}
+
 /* *kernels: how many before it have run for all rows. */
 static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
                            size_t index, size_t *kernels)
@@ -302,7 +315,7 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
         swap(grid, stage->swap);
         return HR_OK;
     }
-    s.cells = hri_stage_cells(grid, stage);
+    s.cells = cells_of(grid, stage);
     const bool all =
         s.cells.lo[0] <= 0 && s.cells.hi[0] >= grid->extent.size[0];
     s.number = all ? (*kernels)++ : SIZE_MAX;

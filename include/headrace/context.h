@@ -176,6 +176,42 @@ typedef struct hr_accelerator_rates {
 HR_API HR_NODISCARD hr_status hr_accelerator_measure(
     hr_context *context, uint32_t index, hr_accelerator_rates *rates);
 
+/** What predicts how long its work takes, and plans by that. */
+typedef enum hr_engine {
+    HR_ENGINE_GEMM,   /**< products: hr_gemm, and the drop-in BLAS's */
+    HR_ENGINE_FILTER, /**< hr_filter and hr_filter_views */
+    HR_ENGINE_SPLIT,  /**< kernels of a band, by hr_launch_split */
+    HR_ENGINE_GRID    /**< kernels of a band of a grid */
+} hr_engine;
+
+/** How good an engine's predictions have been. A run is within a factor when it
+ *  took no more than that many times as long as predicted, and no less than
+ *  that part of it. */
+typedef struct hr_predictions {
+    uint32_t size; /**< sizeof(hr_predictions) */
+    uint64_t runs; /**< that were predicted and timed */
+    uint64_t within_1_1, within_1_3, within_2; /**< of those */
+    double predicted, seen; /**< the last run, in seconds; 0: there was none */
+} hr_predictions;
+
+#define HR_PREDICTIONS_INIT                                                    \
+    {                                                                          \
+        sizeof(hr_predictions), 0, 0, 0, 0, 0, 0                               \
+    }
+
+/** What was predicted of an engine's work on this context's accelerators, and
+ *  what came of it: by this context, and by earlier ones with the same
+ *  accelerators, which keep it when they are destroyed (beside what
+ *  hr_accelerator_measure keeps). Kernels count that are timed for later plans:
+ *  of split launches on each accelerator the last one that is done, of grids
+ *  some steps.
+ *
+ * @owner   *predictions is the caller's; its size field must be set.
+ * @errors  HR_ERROR_INVALID for an engine or size out of range.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_predictions_describe(
+    hr_context *context, hr_engine engine, hr_predictions *predictions);
+
 #ifdef __cplusplus
 }
 #endif

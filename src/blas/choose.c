@@ -11,6 +11,7 @@
 #include "blas/blas.h"
 #include "blas/element.h"
 #include "blas/side.h"
+#include "model/learn.h"
 
 /* Products below which no call is looked at: 0.27 GFLOP, some milliseconds. */
 static const double usual_least = 512.0 * 512.0 * 512.0;
@@ -35,11 +36,10 @@ typedef struct foreseen {
 static struct {
     bool forced;
     double least;
-    pthread_mutex_t lock; /* guards what follows */
-    double rate[TYPES];   /* of the caller's own BLAS, flop/s; 0: not known */
-    double factor[TYPES]; /* what calls took over their plans; 0: none
-                           * yet, taken as 1 */
-    bool accelerated[TYPES]; /* there was a call */
+    pthread_mutex_t lock;      /* guards what follows */
+    hri_learned own[TYPES];    /* seconds for a flop of the caller's own BLAS */
+    hri_learned factor[TYPES]; /* what calls took over their plans; 0: none
+                                * yet, taken as 1 */
     double passed; /* seconds of calls that were looked at and stayed */
     foreseen plans[PLANS];
     size_t planned;
@@ -106,22 +106,21 @@ bool blas_is_large(double products)
 
 /* ---- what a call takes */
 
-/* Before any has been seen: 32 flop/s a clock of 2 GHz on each processor in
- * float, half of that in double. */
+/* Before any has been seen. */
 static double guess(hr_type type)
 {
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
-    const double one = type == HR_F32 || type == HR_C32 ? 64e9 : 32e9;
-    return one * (double)(count > 0 ? count : 1);
+    return hri_guess_processor(type == HR_F32 || type == HR_C32) /
+           (double)(count > 0 ? count : 1);
 }
 
 static double own_seconds(const blas_call *call)
 {
     const hr_type type = call->symbol->type;
     pthread_mutex_lock(&state.lock);
-    const double rate = state.rate[type];
+    const double own = hri_learned_by_now(&state.own[type]);
     pthread_mutex_unlock(&state.lock);
-    return blas_flops(call) / (rate > 0.0 ? rate : guess(type));
+    return blas_flops(call) * (own > 0.0 ? own : guess(type));
 }
 
 /* Whether the last call went to the same side: threads of a BLAS look for more
@@ -134,12 +133,6 @@ static bool is_settled(bool accelerators)
     return atomic_exchange(&last, side) == side;
 }
 
-/* The newest seen counts for a third. */
-static void blend(double *known, double seen)
-{
-    *known = *known > 0.0 ? *known + (seen - *known) / 3.0 : seen;
-}
-
 static void learn(const blas_call *call, double seconds)
 {
     const double flops = blas_flops(call);
@@ -147,10 +140,10 @@ static void learn(const blas_call *call, double seconds)
         return;
     }
     const bool settled = is_settled(false) && !blas_engine_is_opening();
-    double *rate = &state.rate[call->symbol->type];
+    hri_learned *own = &state.own[call->symbol->type];
     pthread_mutex_lock(&state.lock);
-    if (settled || *rate == 0.0) {
-        blend(rate, flops / seconds);
+    if (settled || own->last == 0.0) {
+        (void)hri_learn(own, seconds / flops);
     }
     state.passed += seconds;
     pthread_mutex_unlock(&state.lock);
@@ -194,7 +187,7 @@ static double planned_seconds(hr_context *context, const blas_call *call)
         known = is_same(&state.plans[i], &f);
         f.seconds = known ? state.plans[i].seconds : 0.0;
     }
-    const double factor = state.factor[f.type];
+    const double factor = state.factor[f.type].value;
     pthread_mutex_unlock(&state.lock);
     if (!known) {
         f.seconds = plan(context, call);
@@ -272,19 +265,17 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     return context;
 }
 
-/* Plans are held against what came of them; not those of first calls, which
- * prepare what later ones have, and none by more than a factor of 4. */
+/* Plans are held against what came of them: first calls, which prepare what
+ * later ones have, are provisional. */
 static void learn_factor(hr_type type, double seconds, double planned)
 {
     pthread_mutex_lock(&state.lock);
-    double *factor = &state.factor[type];
-    const double before = *factor > 0.0 ? *factor : 1.0;
-    const double seen = seconds / planned * before;
-    if (is_settled(true) && state.accelerated[type]) {
-        *factor = before;
-        blend(factor, seen < 0.25 ? 0.25 : seen > 4.0 ? 4.0 : seen);
+    hri_learned *factor = &state.factor[type];
+    const double before = factor->value > 0.0 ? factor->value : 1.0;
+    if (is_settled(true) || factor->last == 0.0) {
+        factor->value = before;
+        (void)hri_learn(factor, seconds / planned * before);
     }
-    state.accelerated[type] = true;
     pthread_mutex_unlock(&state.lock);
 }
 

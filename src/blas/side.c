@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "blas/side.h"
 
+#include "model/pays.h"
+
 static bool is_turn(double ratio, unsigned number)
 {
     const double loss = (ratio > 1.0 ? ratio : 1.0 / ratio) - 1.0;
@@ -14,5 +16,6 @@ static bool is_turn(double ratio, unsigned number)
 blas_side blas_side_of(double ratio, unsigned number)
 {
     const bool turn = is_turn(ratio, number);
-    return (blas_side){.accelerators = (ratio < 0.97) != turn, .turn = turn};
+    return (blas_side){.accelerators = hri_model_prefers(ratio, 1.0) != turn,
+                       .turn = turn};
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace devices: what was found, what was not, and why. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static const cli_option table[] = {
      "works in place and needs none\n"
      "(HEADRACE_MEMORY_LIMIT, else what is free)"},
     {"--measure", NULL, &cli_flag, offsetof(options, measure),
-     "measure links and arithmetic of those chosen"},
+     "measure links and arithmetic of those chosen, and\n"
+     "show how good predictions have been"},
     {"--json", NULL, &cli_flag, offsetof(options, json),
      "print one JSON object instead of tables"},
     {NULL, NULL, NULL, 0, NULL},
@@ -94,6 +96,49 @@ static void print_chosen(const hr_context *context, cli_table *t,
     }
 }
 
+/* How good predictions of an engine's work have been. */
+static const char *const engines[] = {[HR_ENGINE_GEMM] = "products",
+                                      [HR_ENGINE_FILTER] = "filters",
+                                      [HR_ENGINE_SPLIT] = "split launches",
+                                      [HR_ENGINE_GRID] = "grids"};
+
+enum { ENGINES = sizeof engines / sizeof engines[0] };
+
+static hr_predictions predictions_of(hr_context *context, int engine)
+{
+    hr_predictions p = HR_PREDICTIONS_INIT;
+    if (hr_predictions_describe(context, (hr_engine)engine, &p) != HR_OK) {
+        p.runs = 0; /* then there is nothing to show */
+    }
+    return p;
+}
+
+static int print_predictions(hr_context *context)
+{
+    static const char *const heading[] = {
+        "predictions", "runs",           "within 1.1", "within 1.3",
+        "within 2",    "last predicted", "took"};
+    cli_table t = {.align = "lrrrrrr"};
+    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++) {
+        cli_table_add(&t, "%s", heading[i]);
+    }
+    for (int i = 0; i < ENGINES; i++) {
+        const hr_predictions p = predictions_of(context, i);
+        const uint64_t counts[] = {p.runs, p.within_1_1, p.within_1_3,
+                                   p.within_2};
+        cli_table_add(&t, "%s", engines[i]);
+        for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+            cli_table_add(&t, "%" PRIu64, counts[k]);
+        }
+        cli_table_add(&t, "%s",
+                      p.runs > 0 ? cli_seconds_text(p.predicted).text : "");
+        cli_table_add(&t, "%s",
+                      p.runs > 0 ? cli_seconds_text(p.seen).text : "");
+    }
+    putchar('\n');
+    return cli_table_print(&t);
+}
+
 static int print_tables(const hr_context *context,
                         const hr_accelerator_rates *rates)
 {
@@ -135,8 +180,25 @@ static void write_rates(cli_json *json, const hr_accelerator_rates *rates)
     cli_json_end(json, '}');
 }
 
-static void write_all(const hr_context *context,
-                      const hr_accelerator_rates *rates)
+static void write_predictions(cli_json *json, hr_context *context)
+{
+    cli_json_begin(json, "predictions", '[');
+    for (int i = 0; i < ENGINES; i++) {
+        const hr_predictions p = predictions_of(context, i);
+        cli_json_begin(json, NULL, '{');
+        cli_json_text(json, "engine", engines[i]);
+        cli_json_count(json, "runs", p.runs);
+        cli_json_count(json, "within_1_1", p.within_1_1);
+        cli_json_count(json, "within_1_3", p.within_1_3);
+        cli_json_count(json, "within_2", p.within_2);
+        cli_json_number(json, "predicted_seconds", p.predicted);
+        cli_json_number(json, "seconds", p.seen);
+        cli_json_end(json, '}');
+    }
+    cli_json_end(json, ']');
+}
+
+static void write_all(hr_context *context, const hr_accelerator_rates *rates)
 {
     cli_json json = {.out = stdout};
     cli_json_begin(&json, NULL, '{');
@@ -160,6 +222,9 @@ static void write_all(const hr_context *context,
         cli_json_end(&json, '}');
     }
     cli_json_end(&json, ']');
+    if (rates != NULL) {
+        write_predictions(&json, context);
+    }
     cli_json_end(&json, '}');
     putchar('\n');
 }
@@ -212,6 +277,9 @@ static int show(hr_context *context, const options *o)
         write_all(context, rates);
     } else if (status == CLI_OK) {
         status = print_tables(context, rates);
+        if (status == CLI_OK && rates != NULL) {
+            status = print_predictions(context);
+        }
     }
     free(rates);
     return status;

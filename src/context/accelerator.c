@@ -36,6 +36,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
         return status;
     }
     accelerator->device = device;
+    accelerator->model = context->model;
     hri_threads_init(&accelerator->threads);
     hri_deferral_init(&accelerator->deferral);
     hri_pools_init(accelerator);
@@ -47,37 +48,31 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     return HR_OK;
 }
 
-/* Link accelerator i with the earlier ones of the same device. */
-static void link_sibling(hr_context *context, const uint32_t *found, uint32_t i)
+/* The first of the accelerators whose entry in the machine is the same as that
+ * of accelerator i. */
+static uint32_t first_like(const uint32_t *found, uint32_t i)
 {
-    hri_accelerator *accelerator = &context->accelerators[i];
-    accelerator->sibling = accelerator;
-    for (uint32_t j = 0; j < i; j++) {
-        if (found[j] == found[i]) {
-            accelerator->sibling = context->accelerators[j].sibling;
-            context->accelerators[j].sibling = accelerator;
-            return;
-        }
+    uint32_t j = 0;
+    while (found[j] != found[i]) {
+        j++;
     }
+    return j;
 }
 
-/* Number the physical devices and link what shares a device into rings. found
- * holds the machine's entry of each accelerator. */
+/* Number devices as they were opened, and physical ones. found holds the
+ * machine's entry of each accelerator. */
 static void relate(hr_context *context, const hri_machine *machine,
                    uint32_t *found)
 {
     uint32_t physical = 0;
+    hri_accelerator *all = context->accelerators;
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        link_sibling(context, found, i);
+        all[i].device_index = first_like(found, i);
     }
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        uint32_t j = 0;
         found[i] = hri_machine_first(machine, found[i]);
-        while (found[j] != found[i]) {
-            j++;
-        }
-        context->accelerators[i].physical =
-            j < i ? context->accelerators[j].physical : physical++;
+        const uint32_t j = first_like(found, i);
+        all[i].physical = j < i ? all[j].physical : physical++;
     }
 }
 
@@ -184,7 +179,7 @@ static hr_status open_all_staging(hr_context *context)
         if (needs_staging(a)) {
             bool first = true;
             for (uint32_t j = 0; j < count; j++) {
-                first = first && all[j].accelerator->physical != a->physical;
+                first = first && !hri_accelerators_alike(all[j].accelerator, a);
             }
             all[count++] = (opening){.accelerator = a, .first = first};
         }
@@ -218,7 +213,7 @@ static void introduce_peers(const hr_context *context)
     }
 }
 
-/* Names for facts.h. */
+/* Names for the tuning cache. */
 static void set_keys(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {

@@ -9,6 +9,7 @@
 #include "base/structs.h"
 #include "checker/check.h"
 #include "context/accelerator.h"
+#include "model/model.h"
 #include "runtime/text.h"
 
 static const hri_struct options_struct = HRI_STRUCT(
@@ -169,7 +170,10 @@ static hr_status make_context(hri_machine *machine,
     context->log_data = options->log_data;
     context->may_be_empty = options->may_be_empty;
     bool check = false;
-    hr_status status = read_check(&check);
+    hr_status status = hri_model_create(context);
+    if (status == HR_OK) {
+        status = read_check(&check);
+    }
     if (status == HR_OK && check) {
         status = hri_checker_open(context);
     }
@@ -232,7 +236,9 @@ void hr_context_destroy(hr_context *context)
     if (context->checker != NULL) {
         context->checker->close(context);
     }
+    hri_predictions_keep(context);
     hri_accelerators_close(context);
+    hri_model_destroy(context);
     hri_texts_free(context);
     hri_pool_drop(context->pool);
     free(context->machine);

@@ -9,13 +9,11 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "distribute/distribute.h"
+#include "filter/fft.h"
 #include "filter/piece.h"
 #include "filter/rate.h"
-#include "model/links.h"
+#include "model/model.h"
 #include "runtime/memory.h"
-
-/* Enqueueing, waking up, and waiting for a piece. */
-static const double piece_seconds = 1e-4;
 
 enum { PIECES = 4 }; /* of a share, beside its ends */
 
@@ -33,52 +31,88 @@ static bool in_place(const hri_share *s)
     return s->accelerator->in_place;
 }
 
-/* How many of these accelerators are one device. */
-static double sharers(hri_accelerator *const *accelerators, uint32_t count,
-                      const hri_accelerator *a)
+/* What it does with the device to itself. What is not known is measured, unless
+ * the job is small. */
+static hr_status know_share(const hri_filter_job *job, hri_share *share)
 {
-    double same = 0.0;
-    for (uint32_t i = 0; i < count; i++) {
-        same += accelerators[i]->physical == a->physical;
-    }
-    return same;
-}
-
-/* Bytes a second to the accelerator and back, as pictures travel: through crews
- * where ordinary memory does. What is not known is measured. */
-static hr_status know_link(const hri_filter_job *job, hri_accelerator *a,
-                           double *up, double *down)
-{
+    hri_accelerator *a = share->accelerator;
+    const bool measure = !hri_model_is_small(hri_filter_work(job));
+    const bool moves = !a->in_place && job->views[0].array == NULL;
+    const bool staged = a->device->info.staged; /* pictures are ordinary */
+    hr_status status = hri_filter_rate(job, a, &share->rate);
     pthread_mutex_lock(&job->context->lock);
-    hr_status status = hri_accelerator_link(a);
-    if (status == HR_OK && a->device->info.staged) {
-        status = hri_links_know(job->context);
+    if (status == HR_OK && moves) {
+        status = hri_model_know_link(job->context, a);
     }
-    const hri_link *staged = &a->links[HRI_STAGED];
-    const bool crews = a->device->info.staged && staged->up > 0.0;
-    *up = crews ? staged->up : a->up;
-    *down = crews ? staged->down : a->down;
+    if (status == HR_OK) {
+        status = hri_model_overheads(a, measure, &share->overheads);
+    }
+    if (status == HR_OK && measure && a->in_place) {
+        status = hri_bandwidth_know(job->context, a, &share->memory);
+    }
+    share->flow = (hri_flow){.accelerator = a};
+    if (moves) {
+        share->flow = hri_model_flow(a, staged, staged);
+    }
     pthread_mutex_unlock(&job->context->lock);
     return status;
 }
 
-static hr_status know_share(const hri_filter_job *job, double same,
-                            hri_share *share)
+/* Bytes of a row that come, and that go home. */
+static double row_up(const hri_filter_job *job)
 {
-    hri_accelerator *a = share->accelerator;
-    const double products = (double)job->out.cols * hri_filter_products(job);
-    const double bytes =
-        (double)job->in.cols * (double)hr_type_size(job->in.type);
-    double up, down;
-    hr_status status = hri_filter_rate(job, a, &share->rate);
-    share->rate /= same;
-    share->compute = products / share->rate;
-    if (status == HR_OK && !a->in_place && job->views[0].array == NULL) {
-        status = know_link(job, a, &up, &down);
-        share->link = same * bytes / (up < down ? up : down);
+    return (double)job->in.cols * (double)hr_type_size(job->in.type);
+}
+
+static double row_down(const hri_filter_job *job)
+{
+    return (double)job->out.cols * (double)hr_type_size(job->in.type);
+}
+
+static double carry(double bytes, double rate)
+{
+    return rate > 0.0 ? bytes / rate : 0.0;
+}
+
+/* How many it shares its device with, itself among them: virtual ones of the
+ * device are there to take part, others count when they do. */
+static double sharers(const hri_share *shares, uint32_t count, uint32_t i)
+{
+    const hri_accelerator *a = shares[i].accelerator;
+    double same = shares[i].siblings;
+    for (uint32_t j = 0; j < count; j++) {
+        const hri_accelerator *other = shares[j].accelerator;
+        same += other->device_index != a->device_index &&
+                hri_accelerators_alike(other, a);
     }
-    share->row = share->compute > share->link ? share->compute : share->link;
-    return status;
+    return same;
+}
+
+/* What a row takes each of the first `count` when they work side by side, with
+ * room for as many flows. Where memory is the host's its processors copy. */
+static void set_rows(const hri_filter_job *job, hri_share *shares,
+                     uint32_t count, hri_flow *flows)
+{
+    const double products = (double)job->out.cols * hri_filter_products(job);
+    const double up = row_up(job), down = row_down(job);
+    for (uint32_t i = 0; i < count; i++) {
+        flows[i] = shares[i].flow;
+    }
+    hri_model_flows(job->context, flows, count);
+    for (uint32_t i = 0; i < count; i++) {
+        hri_share *s = &shares[i];
+        const hri_link *link = &flows[i].beside;
+        const double there = carry(up, link->up),
+                     home = carry(down, link->down);
+        s->compute = sharers(shares, count, i) * products / s->rate;
+        if (hri_in_host_memory(s->accelerator)) {
+            s->link = there + home;
+            s->row = s->compute + s->link;
+        } else {
+            s->link = fmax(fmax(there, home), carry(up + down, link->both));
+            s->row = fmax(s->compute, s->link);
+        }
+    }
 }
 
 /* The fastest first; of equal ones, which are in one list, the first. */
@@ -92,27 +126,63 @@ static int by_row(const void *x, const void *y)
            (a->accelerator < b->accelerator);
 }
 
+/* What host memory takes for the rows of those in place, and for the copies of
+ * the others meanwhile. */
+static double host_memory(const hri_filter_job *job, const hri_share *shares,
+                          uint32_t count, double speed)
+{
+    hri_host_load load = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const hri_share *s = &shares[i];
+        const double rows = (double)job->out.rows / speed / s->row;
+        const double bytes = rows * (row_up(job) + row_down(job));
+        load.rate = fmax(load.rate, s->memory);
+        load.in_place += in_place(s) ? bytes : 0.0;
+        load.staged += s->flow.staged_up ? bytes : 0.0;
+        load.copied += s->link > 0.0 && !s->flow.staged_up ? bytes : 0.0;
+    }
+    return hri_host_memory_seconds(&load);
+}
+
+/* Transforms need the window's own: one of a block's two, by one processor. */
+static double setup_seconds(const hri_filter_job *job, const hri_share *s)
+{
+    if (job->method != HR_FILTER_FFT) {
+        return 0.0;
+    }
+    const double elements = (double)job->out.rows * (double)job->out.cols;
+    const double blocks = hri_fft_blocks(job, hri_fft_edge(job));
+    const double processors = s->accelerator->device->info.compute_units;
+    return 0.5 * processors * elements * hri_filter_products(job) / blocks /
+           s->rate;
+}
+
 /* Seconds that the first `count` take together: bands as their speeds are, and
  * for each what it reads and makes of its neighbours' rows. */
-static double seconds_of(const hri_filter_job *job, const hri_share *shares,
-                         uint32_t count)
+static double seconds_of(const hri_filter_job *job, hri_share *shares,
+                         uint32_t count, hri_flow *flows)
 {
     double speed = 0.0, most = 0.0;
+    set_rows(job, shares, count, flows);
     for (uint32_t i = 0; i < count; i++) {
         speed += 1.0 / shares[i].row;
     }
     const double rows = (double)job->out.rows;
     for (uint32_t i = 0; i < count; i++) {
         const hri_share *s = &shares[i];
-        double own = rows / speed + piece_seconds;
+        const hri_overheads *o = &s->overheads;
+        double own = rows / speed + o->launch + 2.0 * o->copy + o->wait;
         if (!in_place(s)) { /* the first comes and the last goes alone */
             const double share = rows / speed / s->row;
-            own += s->link * (fmin(share, (double)end_rows(job)) +
-                              2.0 * (double)job->window->reach);
+            const double ends = hri_in_host_memory(s->accelerator)
+                                    ? 0.0
+                                    : fmin(share, (double)end_rows(job));
+            own += s->link * (ends + 2.0 * (double)job->window->reach);
         }
         most = own > most ? own : most;
     }
-    return most;
+    return fmax(most, host_memory(job, shares, count, speed)) +
+           setup_seconds(job, &shares[0]);
 }
 
 /* Pieces that are asked whether they fit. */
@@ -308,8 +378,11 @@ static hr_status list_shares(const hri_filter_job *job,
         *s = (hri_share){.accelerator = accelerators[i]};
         const hr_status fits = check_room(job, s);
         if (fits == HR_OK) {
-            status = know_share(
-                job, sharers(accelerators, count, accelerators[i]), s);
+            for (uint32_t j = 0; j < count; j++) {
+                s->siblings += accelerators[j]->device_index ==
+                               accelerators[i]->device_index;
+            }
+            status = know_share(job, s);
             ++*found;
         }
         refused = fits != HR_OK ? fits : refused;
@@ -320,7 +393,8 @@ static hr_status list_shares(const hri_filter_job *job,
 /* What a set is predicted from: its candidates are the first shares. */
 typedef struct choice {
     const hri_filter_job *job;
-    const hri_share *shares;
+    hri_share *shares;
+    hri_flow *flows; /* room for one of each */
 } choice;
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -328,15 +402,15 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
 {
     const choice *c = data;
     (void)set;
-    *seconds = seconds_of(c->job, c->shares, count);
+    *seconds = seconds_of(c->job, c->shares, count, c->flows);
     return HR_OK;
 }
 
 /* How many of the first take part. */
 static hr_status choose(const hri_filter_job *job, uint32_t count,
-                        hri_filter_plan *plan)
+                        hri_filter_plan *plan, hri_flow *flows)
 {
-    choice c = {job, plan->shares};
+    choice c = {job, plan->shares, flows};
     hri_set set = {0};
     hri_candidate *all = calloc(count, sizeof *all);
     if (all == NULL) {
@@ -358,12 +432,22 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
                                hri_accelerator *const *accelerators,
                                uint32_t count, hri_filter_plan *plan)
 {
+    hri_flow *flows = calloc(count, sizeof *flows);
+    if (flows == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    }
     hr_status status = list_shares(job, accelerators, count, plan, &count);
     if (status != HR_OK) {
+        free(flows);
         return status;
     }
+    for (uint32_t i = 0; i < count; i++) {
+        set_rows(job, &plan->shares[i], 1, flows);
+    }
     qsort(plan->shares, count, sizeof plan->shares[0], by_row);
-    status = choose(job, count, plan);
+    status = choose(job, count, plan, flows);
+    set_rows(job, plan->shares, plan->count, flows);
+    free(flows);
     const hri_share *s = &plan->shares[0];
     plan->bound = s->link > s->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
     return status == HR_OK ? cut(job, plan) : status;

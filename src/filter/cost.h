@@ -10,9 +10,14 @@
  * and the last one, which come and go while nothing is worked on, `ends`. */
 typedef struct hri_share {
     hri_accelerator *accelerator;
-    uint64_t room;  /* bytes of its memory */
-    double rate;    /* multiplications and additions a second */
-    double row;     /* seconds for a row, the more of the next two */
+    double siblings; /* of those that were asked for, on its device */
+    uint64_t room;   /* bytes of its memory */
+    double rate;     /* multiplications and additions a second, alone */
+    double memory;   /* bytes/s of the host's, where it works in place; 0: it is
+                        no limit */
+    hri_flow flow;   /* its link alone */
+    hri_overheads overheads;
+    double row;     /* seconds for a row beside the others, of the next two */
     double compute; /* arithmetic */
     double link;    /* bringing it, and taking it home */
     int64_t first, last, height, ends;

@@ -93,8 +93,11 @@ int64_t hri_fft_edge(const hri_filter_job *job)
 {
     enum { LEAST = 32, MOST = 2048 };
     const double processors = hri_thread_count();
-    int64_t best = 0;
+    int64_t best = job->edge;
     double least = INFINITY;
+    if (best > 0) {
+        return best;
+    }
     for (int64_t power = LEAST; best == 0 || power <= MOST; power *= 2) {
         for (int64_t edge = power; edge <= power + power / 2;
              edge += power / 2) {

@@ -227,10 +227,16 @@ static hr_filter_report report_of(const call *c)
 
 static hr_status run_and_report(call *c)
 {
-    const hr_traffic before = hr_context_traffic(c->job.context);
+    hr_context *context = c->job.context;
+    const hr_traffic before = hr_context_traffic(context);
+    const uint64_t run_ns = hri_clock_ns();
     hr_status status = is_empty(c) ? HR_OK : hri_filter_run(&c->job, &c->plan);
+    if (status == HR_OK && !is_empty(c)) {
+        hri_model_saw(context->model, HR_ENGINE_FILTER, c->plan.seconds,
+                      hri_seconds_since(run_ns));
+    }
     if (status == HR_OK && c->job.options.report != NULL) {
-        const hr_traffic after = hr_context_traffic(c->job.context);
+        const hr_traffic after = hr_context_traffic(context);
         hr_filter_report r = report_of(c);
         r.seconds = (double)(hri_clock_ns() - c->start_ns) * 1e-9;
         r.host_to_device = after.up - before.up;

@@ -24,6 +24,7 @@ typedef struct hri_filter_job {
     bool transposed;
     hr_filter_method method;
     hri_factors factors; /* none where method is direct */
+    int64_t edge;        /* of transforms; 0: as suits the picture */
     void *turned;        /* in's elements, where they had to be brought about */
 } hri_filter_job;
 

@@ -2,187 +2,146 @@
 #include "filter/rate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "filter/fft.h"
 #include "filter/piece.h"
-#include "model/tuning.h"
 
 enum {
     REACH = 24, /* of what is measured */
     COLS = 1024,
+    LEAST_EDGE = 128, /* of transforms, of which it is a small part */
     LEAST_ROWS = 256, /* four times as many until it takes long enough */
-    MOST_ROWS = 16384
+    MOST_ROWS = 16384 /* of COLS */
 };
 
-/* What takes at least so long is not ruled by latency. */
-static const double long_enough = 1e-2;
+/* Pictures of zeros that are tried. */
+typedef struct pictures {
+    hri_filter_job job;
+    hri_accelerator *accelerator;
+    hr_queue *queue;
+    void *in, *out;
+    hri_filter_tables tables;
+    hri_filter_piece piece;
+} pictures;
 
-/* Jobs of fewer products, directly, are planned with a rate that is known or
- * guessed: they take less time than measuring. For transforms it is guessed so
- * low that their library is not even loaded. */
-static const double small_products = 1e9, guessed_rate = 1e10,
-                    guessed_transform_rate = 1e8;
-
-static const char *const names[HRI_FILTER_RATES] = {
-    "filter-direct-f32", "filter-separable-f32", "filter-fft-f32",
-    "filter-direct-f64", "filter-separable-f64", "filter-fft-f64"};
-
-static uint32_t rate_index(const hri_filter_job *job)
+/* What lasts for all sizes. */
+static hr_status open_pictures(pictures *p)
 {
-    return (job->in.type == HR_F64 ? HRI_FILTER_RATES / 2u : 0u) +
-           (uint32_t)job->method - (uint32_t)HR_FILTER_DIRECT;
-}
-
-/* The shortest of some launches of a piece after a first one, which brings its
- * data. */
-static hr_status time_launch(hri_filter_piece *piece, const hri_filter_job *job,
-                             const hri_filter_tables *tables, hr_queue *queue,
-                             double *seconds)
-{
-    enum { TRIES = 4 };
-    hr_status status = HR_OK;
-    for (int i = 0; i < TRIES && status == HR_OK; i++) {
-        const uint64_t start = hri_clock_ns();
-        status = hri_filter_piece_launch(piece, job, tables, queue);
-        if (status == HR_OK) {
-            status = hr_queue_finish(queue);
-        }
-        const double own = (double)(hri_clock_ns() - start + 1) * 1e-9;
-        *seconds = i <= 1 || own < *seconds ? own : *seconds;
-    }
-    return status;
-}
-
-/* Products a second of a picture of `rows` rows. */
-static hr_status measure_rows(hri_filter_job *job,
-                              const hri_accelerator *accelerator,
-                              hr_queue *queue, int64_t rows, double *rate,
-                              double *seconds)
-{
-    hri_filter_tables tables = {0};
-    hri_filter_piece piece = {0};
-    job->in.rows = job->out.rows = rows;
-    hr_status status = hri_filter_tables_init(&tables, job);
-    if (status == HR_OK) {
-        status = hri_filter_piece_init(&piece, job, accelerator, 0, rows);
-    }
-    if (status == HR_OK) {
-        status = time_launch(&piece, job, &tables, queue, seconds);
-    }
-    hr_status finished = hri_filter_piece_finish(&piece);
-    hri_filter_tables_finish(&tables);
-    status = status == HR_OK ? finished : status;
-    if (status == HR_OK) {
-        *rate =
-            (double)rows * (double)COLS * hri_filter_products(job) / *seconds;
-    }
-    return status;
-}
-
-/* Larger and larger pictures; one that does not fit ends it. *settled: what was
- * found will be true of others, too. */
-static hr_status measure_pictures(hri_filter_job *job, hri_accelerator *a,
-                                  double *rate, bool *settled)
-{
-    hr_queue *queue = NULL;
-    double seconds = 0.0;
-    *rate = 0.0;
-    hr_status status = hr_queue_create(
-        job->context, (uint32_t)(a - job->context->accelerators), &queue);
-    for (int64_t rows = LEAST_ROWS;
-         rows <= MOST_ROWS && seconds < long_enough && status == HR_OK;
-         rows *= 4) {
-        status = measure_rows(job, a, queue, rows, rate, &seconds);
-    }
-    hr_queue_destroy(queue);
-    *settled = status == HR_OK && job->context->checker == NULL;
-    if (status == HR_ERROR_OUT_OF_MEMORY) {
-        *rate = *rate > 0.0 ? *rate : guessed_rate;
-        status = HR_OK;
-    }
-    return status;
-}
-
-static hr_status measure(const hri_filter_job *like, hri_accelerator *a,
-                         double *rate, bool *settled)
-{
-    const hr_type type = like->in.type;
-    const size_t count = (size_t)MOST_ROWS * COLS;
-    hri_filter_job job = {.context = like->context,
-                          .scale = 1.0,
-                          .method = like->method,
-                          .options = {.edges = HR_EDGES_CLAMPED}};
-    void *in = calloc(count, hr_type_size(type));
-    void *out = calloc(count, hr_type_size(type));
-    hr_status status = hr_window_radial(REACH, &job.window);
-    if (status == HR_OK && (in == NULL || out == NULL)) {
+    hri_filter_job *job = &p->job;
+    const hr_type type = job->in.type;
+    const int64_t cols = job->in.cols;
+    const int64_t rows = hri_max(MOST_ROWS * COLS / cols, job->edge);
+    const size_t count = (size_t)(rows * cols);
+    p->in = calloc(count, hr_type_size(type));
+    p->out = calloc(count, hr_type_size(type));
+    hr_status status = hr_window_radial(REACH, &job->window);
+    if (status == HR_OK && (p->in == NULL || p->out == NULL)) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
     }
-    if (status == HR_OK && job.method == HR_FILTER_SEPARABLE) {
+    if (status == HR_OK && job->method == HR_FILTER_SEPARABLE) {
         status =
-            hri_factors_find(job.window, 1e-6, 2 * REACH + 1, &job.factors);
+            hri_factors_find(job->window, 1e-6, 2 * REACH + 1, &job->factors);
     }
-    if (status == HR_OK) {
-        job.in = hr_matrix_row_major(in, type, MOST_ROWS, COLS, 0);
-        job.out = hr_matrix_row_major(out, type, MOST_ROWS, COLS, 0);
-        status = measure_pictures(&job, a, rate, settled);
-    }
-    hri_filter_job_finish(&job);
-    free(in);
-    free(out);
+    job->in = hr_matrix_row_major(p->in, type, rows, cols, 0);
+    job->out = hr_matrix_row_major(p->out, type, rows, cols, 0);
+    const ptrdiff_t index = p->accelerator - job->context->accelerators;
+    return status == HR_OK
+               ? hr_queue_create(job->context, (uint32_t)index, &p->queue)
+               : status;
+}
+
+static hr_status close_pictures(pictures *p)
+{
+    hr_status status = hri_filter_piece_finish(&p->piece);
+    hri_filter_tables_finish(&p->tables);
     return status;
 }
 
-/* All on one device are alike. */
-static void set_rate(hri_accelerator *accelerator, uint32_t index, double rate)
+static hr_status prepare(void *data, int64_t rows)
 {
-    for (hri_accelerator *a = accelerator; a != NULL;
-         a = hri_next_sibling(a, accelerator)) {
-        a->filter_rates[index] = rate;
+    pictures *p = data;
+    hr_status status = p->queue == NULL ? open_pictures(p) : HR_OK;
+    p->job.in.rows = p->job.out.rows = rows;
+    p->tables = (hri_filter_tables){0};
+    p->piece = (hri_filter_piece){0};
+    if (status == HR_OK) {
+        status = hri_filter_tables_init(&p->tables, &p->job);
     }
+    return status == HR_OK ? hri_filter_piece_init(&p->piece, &p->job,
+                                                   p->accelerator, 0, rows)
+                           : status;
 }
 
-/* Weights times elements. */
-static bool is_small(const hri_filter_job *job)
+/* The first try brings the data. */
+static hr_status run(void *data, double *seconds)
+{
+    pictures *p = data;
+    (void)seconds; /* what callers see is what counts */
+    hr_status status =
+        hri_filter_piece_launch(&p->piece, &p->job, &p->tables, p->queue);
+    return status == HR_OK ? hr_queue_finish(p->queue) : status;
+}
+
+static hr_status finish(void *data)
+{
+    return close_pictures(data);
+}
+
+static double products(const void *data, int64_t rows)
+{
+    const pictures *p = data;
+    return (double)rows * (double)p->job.out.cols *
+           hri_filter_products(&p->job);
+}
+
+double hri_filter_work(const hri_filter_job *job)
 {
     const double n = (double)hri_filter_extent(job);
-    return n * n * (double)job->out.rows * (double)job->out.cols <
-           small_products;
+    return n * n * (double)job->out.rows * (double)job->out.cols;
 }
 
 hr_status hri_filter_rate(const hri_filter_job *job,
                           hri_accelerator *accelerator, double *rate)
 {
-    const uint32_t index = rate_index(job);
-    hr_context *context = job->context;
-    bool settled = false;
-    pthread_mutex_lock(&context->lock);
-    double known = accelerator->filter_rates[index];
-    if (known == 0.0 &&
-        hri_tuning_find(names[index], accelerator->key, &known)) {
-        set_rate(accelerator, index, known);
-    }
-    pthread_mutex_unlock(&context->lock);
-    hr_status status = HR_OK;
-    if (known == 0.0 && is_small(job)) {
-        known = job->method == HR_FILTER_FFT ? guessed_transform_rate
-                                             : guessed_rate;
-    } else if (known == 0.0) {
-        status = measure(job, accelerator, &known, &settled);
-        if (status == HR_OK) {
-            pthread_mutex_lock(&context->lock);
-            set_rate(accelerator, index, known);
-            if (settled) {
-                hri_tuning_keep(names[index], accelerator->key, known);
-            }
-            pthread_mutex_unlock(&context->lock);
-        }
-    }
-    if (status == HR_OK) {
-        *rate = known;
-    }
+    static const char *const names[2][3] = {
+        {"filter-direct-f32", "filter-separable-f32", "filter-fft-f32"},
+        {"filter-direct-f64", "filter-separable-f64", "filter-fft-f64"}};
+    /* Large transforms leave caches: each size is measured, on whole blocks. */
+    const int64_t edge = job->method == HR_FILTER_FFT
+                             ? hri_max(hri_fft_edge(job), LEAST_EDGE)
+                             : 0;
+    const int64_t block = hri_max(edge - 2 * REACH, 0);
+    const int64_t cols = edge > 0 ? 2 * block : COLS;
+    const hri_trial trial = {.prepare = prepare,
+                             .run = run,
+                             .finish = finish,
+                             .first = edge > 0 ? block : LEAST_ROWS,
+                             .most = hri_max(MOST_ROWS * COLS / cols, block),
+                             .growth = 4,
+                             .enough = hri_long_for_launches};
+    pictures p = {.job = {.context = job->context,
+                          .scale = 1.0,
+                          .method = job->method,
+                          .edge = edge,
+                          .options = {.edges = HR_EDGES_CLAMPED},
+                          .in = {.type = job->in.type, .cols = cols}},
+                  .accelerator = accelerator};
+    const hri_question question = {
+        .name = names[job->in.type == HR_F64][job->method - HR_FILTER_DIRECT],
+        .shape = edge,
+        .operations = hri_filter_work(job),
+        .guess = hri_guess(job->method == HR_FILTER_FFT ? HRI_GUESS_TRANSFORM
+                                                        : HRI_GUESS_FILTER),
+        .keep = job->context->checker == NULL,
+        .trial = &trial,
+        .units = products,
+        .data = &p};
+    hr_status status = hri_model_ask(accelerator, &question, rate);
+    hr_queue_destroy(p.queue);
+    hri_filter_job_finish(&p.job);
+    free(p.in);
+    free(p.out);
     return status;
 }

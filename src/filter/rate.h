@@ -13,4 +13,7 @@
 hr_status hri_filter_rate(const hri_filter_job *job,
                           hri_accelerator *accelerator, double *rate);
 
+/* Weights times elements: whether it is small (hri_model_is_small). */
+double hri_filter_work(const hri_filter_job *job);
+
 #endif

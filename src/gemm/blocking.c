@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "gemm/cost.h"
 #include "gemm/estimate.h"
 #include "gemm/forecast.h"
 #include "gemm/plan.h"
+#include "model/cost.h"
 
 enum {
     MOST_EDGE = 4096,

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/size.h"
-#include "gemm/cost.h"
+#include "model/cost.h"
 
 /* Add one accelerator's link. Where any minds short rows, all are taken to. */
 static void add_link(hri_way *sum, double rate, double alone, double start)
@@ -48,6 +48,8 @@ hri_totals hri_totals_of(const hri_plan_shape *shape,
         add_link(&x.down, a->down, a->down_alone, a->down_start);
         add_link(&x.both, a->both, a->both_alone, 0.0);
         x.one_device = x.one_device && a->device == accelerators[0].device;
+        x.task = fmax(x.task, a->task);
+        x.start = fmax(x.start, a->start);
     }
     set_efficiency(&x, accelerators);
     return x;
@@ -190,9 +192,10 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
     double compute =
         flops / x->rate * b->balance /
             hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +
-        tasks / x->count * hri_cost_task();
+        tasks / x->count * x->task;
     double link = link_seconds(x, b, &t);
-    double start = hri_cost_lanes(x->efficiency[0] == 0.0, x->count);
+    double start =
+        x->efficiency[0] == 0.0 ? x->start : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || hri_is_single(b);
     return tasks * hri_cost_plan() + start + ends(x, b, compute) +

@@ -19,6 +19,7 @@ typedef struct hri_totals {
     uint32_t count;
     double rate; /* flop/s */
     hri_way up, down, both;
+    double task, start;                /* the most of any */
     double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
     bool one_device; /* all of them: none idles while others work */
 } hri_totals;

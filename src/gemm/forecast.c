@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "gemm/cost.h"
+#include "model/cost.h"
 
 /* One way of an accelerator's link. */
 typedef struct way {
@@ -277,7 +277,7 @@ static void multiply(forecast *f, lane *l)
     double depth = f->depths[task->chunk];
     double rate = l->facts->rate *
                   hri_cost_efficiency(l->efficiencies, height, width, depth);
-    l->compute = l->starts[PRODUCT] + hri_cost_task() +
+    l->compute = l->starts[PRODUCT] + l->facts->task +
                  f->plan->shape.flops * height * width * depth / rate;
     l->ends[number] = l->compute;
     if (is_last(f, l, task)) {
@@ -325,24 +325,23 @@ static double walk(forecast *f)
         steps[step](f, l);
         l->stale = true;
     }
-    double seconds = 0.0, lanes[2] = {0.0, 0.0};
+    double seconds = 0.0, start = 0.0, hosts = 0.0;
     for (uint32_t i = 0; i < f->plan->part_count; i++) {
         const lane *l = &f->lanes[i];
         bool over = l->next[PRODUCT] == l->part->task_count;
         seconds =
             fmax(seconds, over ? fmax(l->compute, l->down.free) : INFINITY);
-        lanes[is_host(l)]++;
+        start += is_host(l) ? 0.0 : l->facts->start;
+        hosts = is_host(l) ? fmax(hosts, l->facts->start) : hosts;
     }
-    return seconds + hri_cost_lanes(false, lanes[0]) +
-           hri_cost_lanes(true, lanes[1]);
+    return seconds + start + hosts;
 }
 
-/* The walk takes as long as the plan, and a little longer with every part. */
 double hri_forecast_cost(const hri_blocking *b, uint32_t parts)
 {
     double tasks = (double)(b->block_rows * b->rows) *
                    (double)(b->block_cols * b->cols) * (double)b->chunks;
-    return tasks * (2 * hri_cost_plan() + 1e-8 * parts);
+    return tasks * hri_cost_walk(parts);
 }
 
 hr_status hri_forecast(hri_plan *plan, const hri_plan_accelerator *accelerators)

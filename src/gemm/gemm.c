@@ -9,10 +9,9 @@
 #include "base/matrix.h"
 #include "base/size.h"
 #include "base/structs.h"
-#include "gemm/cost.h"
 #include "gemm/plan.h"
 #include "gemm/run.h"
-#include "model/links.h"
+#include "model/model.h"
 #include "runtime/indices.h"
 #include "runtime/memory.h"
 
@@ -27,15 +26,9 @@ typedef struct call {
     hri_accelerator **accelerators; /* [count] */
     uint64_t *limits;               /* [count] their own memory limits */
     hri_plan_accelerator *facts;    /* [count] */
+    hri_flow *flows;                /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
 } call;
-
-/* Products smaller than this are planned with a rate that is known or guessed:
- * measuring would take longer than the product. */
-static const double small_flops = 1e9, guessed_rate = 5e10;
-
-/* Seconds of arithmetic that show a rate. */
-static const double long_run = 0.1;
 
 const char *hr_bound_name(hr_bound bound)
 {
@@ -89,8 +82,9 @@ static hr_status choose_accelerators(call *c)
     c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
     c->limits = calloc(wanted.count, sizeof *c->limits);
     c->facts = calloc(wanted.count, sizeof *c->facts);
+    c->flows = calloc(wanted.count, sizeof *c->flows);
     if (c->limits == NULL || c->indices == NULL || c->accelerators == NULL ||
-        c->facts == NULL) {
+        c->facts == NULL || c->flows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
@@ -115,64 +109,9 @@ static hr_status choose_accelerators(call *c)
 
 /* ---- facts */
 
-static uint32_t count_siblings(const call *c, const hri_accelerator *a)
+static uint32_t sharing_of(const call *c, const hri_accelerator *a)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < c->count; i++) {
-        count += c->accelerators[i]->physical == a->physical;
-    }
-    return count;
-}
-
-/* Whether the product moves ordinary memory each way through crews. */
-static bool stages_up(const call *c, hri_device *device)
-{
-    return hri_is_staged(device, &c->product.a) ||
-           hri_is_staged(device, &c->product.b);
-}
-
-static bool stages_down(const call *c, hri_device *device)
-{
-    return hri_is_staged(device, &c->product.c);
-}
-
-/* What the link of an accelerator that stages memory carries in this call. */
-static hri_link own_link(const call *c, const hri_accelerator *a)
-{
-    bool up = stages_up(c, a->device), down = stages_down(c, a->device);
-    return (hri_link){.up = a->links[up ? HRI_STAGED : HRI_PINNED].up,
-                      .down = a->links[down ? HRI_STAGED : HRI_PINNED].down,
-                      .both =
-                          a->links[up || down ? HRI_STAGED : HRI_PINNED].both};
-}
-
-/* The part of its speed alone that it keeps beside the others of the call, of
- * which the context's links are known together. */
-static double kept(double all, double sum)
-{
-    return all > 0.0 && sum > all ? all / sum : 1.0;
-}
-
-static hri_link link_of(const call *c, const hri_accelerator *a)
-{
-    const hri_link *links = c->context->links;
-    bool up = stages_up(c, a->device), down = stages_down(c, a->device);
-    hri_link sum = {0}, own = own_link(c, a);
-    for (uint32_t i = 0; i < c->count; i++) {
-        const hri_accelerator *other = c->accelerators[i];
-        if (other->device->info.staged) {
-            hri_link link = own_link(c, other);
-            double sharing = count_siblings(c, other);
-            sum.up += link.up / sharing;
-            sum.down += link.down / sharing;
-            sum.both += link.both / sharing;
-        }
-    }
-    own.up *= kept(links[up ? HRI_STAGED : HRI_PINNED].up, sum.up);
-    own.down *= kept(links[down ? HRI_STAGED : HRI_PINNED].down, sum.down);
-    own.both *=
-        kept(links[up || down ? HRI_STAGED : HRI_PINNED].both, sum.both);
-    return own;
+    return hri_accelerators_sharing(c->accelerators, c->count, a);
 }
 
 /* Whether the device multiplies faster when panels of A are turned about. */
@@ -183,22 +122,29 @@ static bool is_turned(const hri_product *p, hri_device *device)
            p->b.col_stride == 1 && !p->a.conjugate && p->k <= INT32_MAX;
 }
 
+static double flops_of(const hri_product *p)
+{
+    return hri_product_flops(p->a.type, p->m, p->n, p->k);
+}
+
 /* Measure, or look up, what planning asks of accelerator i. */
-static hr_status measure_one(call *c, uint32_t i)
+static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
 {
     hri_accelerator *a = c->accelerators[i];
     hri_plan_accelerator *f = &c->facts[i];
     const hri_product *p = &c->product;
-    double flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
+    const bool small = hri_model_is_small(flops_of(p));
     hr_status status =
         hri_accelerator_rate(a, p->a.type, p->c.type, p->compute, &f->rate);
-    if (status == HR_OK && flops >= small_flops) {
+    if (status == HR_OK && !small) {
         status = hri_accelerator_tile_rates(a, p->a.type, p->c.type, p->compute,
                                             f->tile_rates);
     }
-    if (status == HR_OK && !a->in_place) {
-        status = a->device->info.staged ? hri_links_know(c->context)
-                                        : hri_accelerator_link(a);
+    if (status == HR_OK && !small) {
+        status = hri_model_overheads(a, true, overheads);
+    }
+    if (status == HR_OK) {
+        status = hri_model_know_link(c->context, a);
         if (status == HR_ERROR_OUT_OF_MEMORY) {
             status = HR_OK; /* another one is full: planned without links */
         }
@@ -211,60 +157,89 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     hri_accelerator *a = c->accelerators[i];
     hri_plan_accelerator *f = &c->facts[i];
     const hri_product *p = &c->product;
-    double flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
-    double sharing = count_siblings(c, a);
+    double sharing = sharing_of(c, a);
     double known =
         hri_accelerator_known_rate(a, p->a.type, p->c.type, p->compute);
     const uint64_t held = hri_accelerator_held(a); /* by arrays */
+    hri_overheads overheads;
     *f = (hri_plan_accelerator){
         .memory = a->memory_limit > held ? a->memory_limit - held : 0,
         .own = a->device->info.gemm_bytes,
         .buffer = a->device->info.allocation_bytes,
-        .rate = known > 0.0 ? known : guessed_rate,
+        .rate = known > 0.0 ? known : hri_guess(HRI_GUESS_PRODUCT),
         .peers = i,
-        .device = a->physical,
+        .device = i,
         .in_place = a->in_place};
     if (c->options.memory_limit > 0 && c->options.memory_limit < f->memory) {
         f->memory = c->options.memory_limit;
     }
     f->turned = is_turned(p, a->device);
+    hr_status status = hri_model_overheads(a, false, &overheads);
     /* how fast they are matters when they differ, or when it takes long; and
      * there may be no room to measure those that cannot take part */
-    if ((flops >= small_flops || sharing < c->count) &&
+    if (status == HR_OK &&
+        (!hri_model_is_small(flops_of(p)) || sharing < c->count) &&
         hri_plan_fits(f, least)) {
-        hr_status status = measure_one(c, i);
-        if (status != HR_OK) {
-            return status;
-        }
+        status = measure_one(c, i, &overheads);
     }
+    f->task = overheads.launch;
+    f->start = hri_model_executor(f->tile_rates[0] == 0.0);
+    f->up_start = f->down_start = overheads.copy;
     f->rate /= sharing;
     for (int j = 0; j < HRI_TILE_RATES; j++) {
         f->tile_rates[j] /= sharing;
     }
-    f->up = a->up / sharing;
-    f->down = a->down / sharing;
-    if (a->device->info.staged && a->links[HRI_PINNED].up > 0.0) {
-        hri_link link = link_of(c, a);
-        f->up = link.up / sharing;
-        f->down = link.down / sharing;
-        f->both = link.both / sharing;
-        link = own_link(c, a);
-        f->up_start = hri_cost_copy(stages_up(c, a->device));
-        f->down_start = hri_cost_copy(stages_down(c, a->device));
-        /* crews pack rows into pieces */
-        f->up_alone = stages_up(c, a->device) ? 0.0 : link.up / sharing;
-        f->down_alone = stages_down(c, a->device) ? 0.0 : link.down / sharing;
-        f->both_alone =
-            f->up_alone > 0 && f->down_alone > 0 ? link.both / sharing : 0.0;
+    return status;
+}
+
+/* Links as they are beside each other. */
+static void gather_links(call *c)
+{
+    const hri_product *p = &c->product;
+    for (uint32_t i = 0; i < c->count; i++) {
+        hri_device *device = c->accelerators[i]->device;
+        c->flows[i] = hri_model_flow(c->accelerators[i],
+                                     hri_is_staged(device, &p->a) ||
+                                         hri_is_staged(device, &p->b),
+                                     hri_is_staged(device, &p->c));
     }
-    for (uint32_t j = 0; j < i; j++) {
-        hri_accelerator *other = c->accelerators[j];
-        if (!a->in_place && !other->in_place &&
-            a->device->ops->is_peer(a->device, other->device)) {
-            f->peers = c->facts[j].peers;
+    hri_model_flows(c->context, c->flows, c->count);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hri_flow *flow = &c->flows[i];
+        hri_plan_accelerator *f = &c->facts[i];
+        f->up = flow->beside.up;
+        f->down = flow->beside.down;
+        f->both = flow->beside.both;
+        if (f->both > 0.0) { /* crews pack rows into pieces */
+            const double crews = hri_model_staged_copy();
+            f->up_start = flow->staged_up ? crews : f->up_start;
+            f->down_start = flow->staged_down ? crews : f->down_start;
+            f->up_alone = flow->staged_up ? 0.0 : flow->alone.up;
+            f->down_alone = flow->staged_down ? 0.0 : flow->alone.down;
+            f->both_alone =
+                f->up_alone > 0 && f->down_alone > 0 ? flow->alone.both : 0.0;
+        } else {
+            f->up_start = f->down_start = 0.0;
         }
     }
-    return HR_OK;
+}
+
+/* Who shares a device, and who copies from whom. */
+static void gather_groups(call *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hri_accelerator *a = c->accelerators[i];
+        for (uint32_t j = 0; j < i; j++) {
+            const hri_accelerator *other = c->accelerators[j];
+            if (hri_accelerators_alike(a, other)) {
+                c->facts[i].device = c->facts[j].device;
+            }
+            if (!a->in_place && !other->in_place &&
+                a->device->ops->is_peer(a->device, other->device)) {
+                c->facts[i].peers = c->facts[j].peers;
+            }
+        }
+    }
 }
 
 static hr_status make_plan(call *c)
@@ -288,6 +263,8 @@ static hr_status make_plan(call *c)
             return status;
         }
     }
+    gather_links(c);
+    gather_groups(c);
     return hri_plan_create(&shape, c->facts, c->count, &c->plan);
 }
 
@@ -305,6 +282,7 @@ static void call_close(call *c)
     free(c->accelerators);
     free(c->limits);
     free(c->facts);
+    free(c->flows);
 }
 
 /* ---- reports */
@@ -354,7 +332,7 @@ static void report_plan(const call *c, hr_gemm_report *report)
     }
     const hri_plan *plan = c->plan;
     report->seconds = plan->seconds;
-    report->flops = hri_product_flops(p->a.type, p->m, p->n, p->k);
+    report->flops = flops_of(p);
     report->bound = plan->link_bound ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
     report->compulsory = plan->compulsory;
     report->host_to_device = plan->up;
@@ -376,10 +354,9 @@ static void learn_rate(const call *c, uint32_t index, const hri_run_share *done)
 {
     hri_accelerator *a = c->accelerators[index];
     const hri_product *p = &c->product;
-    if (a->in_place && count_siblings(c, a) == 1 &&
-        done->seconds_busy >= long_run) {
+    if (a->in_place && sharing_of(c, a) == 1) {
         hri_accelerator_learn_rate(a, p->a.type, p->c.type, p->compute,
-                                   done->flops / done->seconds_busy);
+                                   done->flops, done->seconds_busy);
     }
 }
 
@@ -474,11 +451,14 @@ static hr_status run(call *c, hr_gemm_report *report)
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     limit_memory(c);
+    const uint64_t run_ns = hri_clock_ns();
     hr_status status =
         hri_run(&c->product, c->plan, c->accelerators, c->options.progress,
                 c->options.progress_data, shares);
     restore_memory(c);
     if (status == HR_OK) {
+        hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->seconds,
+                      hri_seconds_since(run_ns));
         report_plan(c, report);
         report_run(c, shares, hri_seconds_since(c->start_ns), report);
     }

@@ -6,6 +6,8 @@
 
 #include "base/size.h"
 #include "gemm/forecast.h"
+#include "model/cost.h"
+#include "model/pays.h"
 
 int64_t hri_plan_row(const hri_plan *plan, int64_t i)
 {
@@ -137,23 +139,29 @@ static uint32_t list_candidates(const hri_plan_shape *shape,
     return found;
 }
 
-/* What a choice must be better by to take the place of an earlier one. The
- * host's arithmetic is worth less beside accelerators whose data it moves. */
-static const double clearly = 0.98, clearly_with_host = 0.9;
-
 static int lowest_first(const void *x, const void *y)
 {
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
     return a < b ? -1 : a > b;
 }
 
+/* Whether a set is to take the place of an earlier one: to have more must pay,
+ * also since the host's arithmetic is worth less beside accelerators whose data
+ * it moves. */
+static bool is_better(const team *t, const team *best)
+{
+    return t->count > best->count
+               ? hri_model_pays(seconds_of(t), seconds_of(best))
+               : hri_model_prefers(seconds_of(t), seconds_of(best));
+}
+
 /* The fastest team of the candidates: all, or fewer when those with little
  * memory, or with little to do, would hold the others up. *best is kept unless
- * one is better by the factor. */
+ * another is better. */
 static hr_status improve(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
                          const candidate *candidates, uint32_t count,
-                         double factor, team *best)
+                         team *best)
 {
     double flops =
         shape->flops * (double)shape->m * (double)shape->n * (double)shape->k;
@@ -175,11 +183,9 @@ static hr_status improve(const hri_plan_shape *shape,
             qsort(t.members, n, sizeof *t.members, lowest_first);
             status = team_choose(&t, shape, all);
         }
-        if (status == HR_OK &&
-            (best->count == 0 || seconds_of(&t) < factor * seconds_of(best))) {
+        if (status == HR_OK && (best->count == 0 || is_better(&t, best))) {
             team_finish(best);
             *best = t;
-            factor = clearly;
         } else {
             team_finish(&t);
         }
@@ -219,15 +225,14 @@ static hr_status choose_team(const hri_plan_shape *shape,
     }
     *best = (team){0};
     uint32_t others = list_candidates(shape, all, count, false, true, list);
-    hr_status status = improve(shape, all, list, others, clearly, best);
+    hr_status status = improve(shape, all, list, others, best);
     uint32_t in_place = list_candidates(shape, all, count, true, false, list);
     if (status == HR_OK) {
-        status = improve(shape, all, list, in_place, clearly, best);
+        status = improve(shape, all, list, in_place, best);
     }
     if (status == HR_OK && others > 0 && in_place > 0) {
         list_candidates(shape, all, count, true, true, list);
-        status = improve(shape, all, list, others + in_place, clearly_with_host,
-                         best);
+        status = improve(shape, all, list, others + in_place, best);
     }
     free(list);
     if (status == HR_OK && best->count == 0) {
@@ -357,24 +362,17 @@ static hr_status make_plan(const hri_plan_shape *shape,
     return HR_OK;
 }
 
-/* Whether the accelerators are of more than one speed. */
-static bool are_unlike(const team *t)
+/* Seconds to compare plans by. When k is in pieces nobody can take over the
+ * last tiles of others. */
+static double risk(const team *t, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
     for (uint32_t i = 0; i < t->count; i++) {
         least = fmin(least, t->facts[i].rate);
         most = fmax(most, t->facts[i].rate);
     }
-    return most > 1.05 * least;
-}
-
-/* Seconds to compare plans by. When k is in pieces nobody can take over the
- * last tiles of others, which makes up for rates that turn out to be wrong:
- * those of unlike accelerators easily do. */
-static double risk(const team *t, const hri_plan *plan)
-{
     bool alone = plan->blocking.chunks == 1 || t->count == 1;
-    return plan->seconds * (alone ? 1.0 : are_unlike(t) ? 1.1 : 1.02);
+    return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
 }
 
 /* The part of the time that a product takes that may go into choosing how. */

@@ -25,7 +25,7 @@
 
 #include "base/status.h"
 #include "distribute/partition.h"
-#include "runtime/tiles.h"
+#include "model/tiles.h"
 
 /* What the plan is made from. */
 typedef struct hri_plan_accelerator {
@@ -40,7 +40,10 @@ typedef struct hri_plan_accelerator {
     double up, down;                /* host link beside the others of the plan,
                                        bytes/s; 0: no limit known */
     double up_start, down_start;    /* seconds that each copy adds to that */
-    double both; /* the same for the sum of both ways at once */
+    double task;                    /* seconds that issuing a task adds */
+    double start; /* seconds that its threads add to a run; those of hosts that
+                     take part alone are the caller's, and count once */
+    double both;  /* the same for the sum of both ways at once */
     double up_alone, down_alone, both_alone; /* host link when none of the
                                                 others works, where it minds
                                                 short rows; 0: does not */

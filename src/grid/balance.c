@@ -11,7 +11,7 @@
 #include "distribute/distribute.h"
 #include "grid/bands.h"
 #include "grid/timing.h"
-#include "model/pays.h"
+#include "model/model.h"
 
 enum {
     SOON = 8,    /* the first steps that are timed are 1 and 1 + SOON ... */
@@ -19,13 +19,18 @@ enum {
     MOST_STEPS_CHOSEN = 16 /* from one exchange, of our choice */
 };
 
-/* Half of what was known stays: others use the machine, too. */
-static void learn(hri_timing *b)
+/* What was timed beside what was known of it before. */
+static void learn(const hr_grid *grid, hri_timing *b)
 {
     for (uint32_t i = 0; i < b->bands; i++) {
         const double pace = hri_timing_row(b, i);
         if (pace > 0) {
-            b->pace[i] = b->pace[i] > 0 ? (b->pace[i] + pace) / 2 : pace;
+            const double rows =
+                (double)(grid->bands[i].end - grid->bands[i].first);
+            hri_model_saw(grid->context->model, HR_ENGINE_GRID,
+                          rows * b->pace[i], rows * pace);
+            (void)hri_learn(&b->learned[i], pace);
+            b->pace[i] = hri_learned_by_now(&b->learned[i]);
         }
     }
     b->pending = false;
@@ -45,15 +50,14 @@ static bool is_known(const hr_grid *grid)
     return known;
 }
 
-/* What enqueueing a step takes when so many are made from one exchange, with
- * something to spare: on 2 H200s 47 us for two bands with one and 21 with
- * eight, 122 and 73 for four (2026-11). One band needs no more than a launch.
- */
-static double enqueueing(uint32_t busy, uint32_t steps)
+/* What enqueueing a step takes when so many are made from one exchange: a
+ * band's launches, and copies with its neighbours. On 2 H200s 47 us for two
+ * bands with one and 21 with eight, 122 and 73 for four (2026-11). One band
+ * needs no more than a launch. */
+static double enqueueing(const hri_timing *b, uint32_t busy, uint32_t steps)
 {
-    const double launches = 15e-6; /* of a band */
-    const double exchange = 15e-6; /* with a neighbour */
-    return busy > 1 ? busy * launches + 2 * (busy - 1) * exchange / steps : 0;
+    const double exchange = b->overheads.launch + b->overheads.copy;
+    return busy > 1 ? busy * exchange + 2 * (busy - 1) * exchange / steps : 0;
 }
 
 /* Seconds that a step of these bands takes: the slowest one's, or what it takes
@@ -69,20 +73,19 @@ static double step_of(const hri_timing *b, const hri_band *bands,
         most = seconds > most ? seconds : most;
         busy += !hri_band_is_empty(&bands[i]);
     }
-    const double least = enqueueing(busy, steps);
+    const double least = enqueueing(b, busy, steps);
     return most > least ? most : least;
 }
 
 /* Seconds that moving is taken to cost, at the least. */
 static double cost_of(const hr_grid *grid)
 {
-    const double beginning = 2e-3, rate = 10e9; /* bytes/s */
     double bytes = 0;
     for (uint32_t f = 0; f < grid->field_count; f++) {
         bytes += (double)hri_storage_row_bytes(grid, &grid->fields[f]) *
                  (double)grid->extent.size[0];
     }
-    return beginning + bytes / rate;
+    return hri_model_moving() + bytes / hri_guess(HRI_GUESS_LINK);
 }
 
 /* What a grid's bands are chosen from. */
@@ -178,8 +181,8 @@ static hr_status move(hr_grid *grid, int64_t left)
 static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
                            size_t count)
 {
-    const double exchange = 20e-6, clearly_less = 0.98;
     const hri_timing *b = grid->timing;
+    const double exchange = b->overheads.launch + b->overheads.copy;
     hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
     uint32_t best = 1;
     int64_t reach = 0;
@@ -196,7 +199,7 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
         double cost = step_of(b, grid->bands, k);
         cost += cost < 4 * exchange ? exchange / k : 0;
         cost += pace * (double)reach * (double)(k - 1);
-        if (cost < clearly_less * least) {
+        if (hri_model_pays(cost, least)) {
             least = cost;
             best = k;
         }
@@ -215,7 +218,7 @@ hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
     if (!b->pending || !hri_timing_is_done(b)) {
         return HR_OK;
     }
-    learn(b);
+    learn(grid, b);
     if (!is_known(grid)) {
         return HR_OK;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/timing.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "runtime/stream.h"
@@ -36,7 +37,24 @@ void hri_timing_destroy(hri_timing *timing)
     }
     free(timing->timings);
     free(timing->pace);
+    free(timing->learned);
     free(timing);
+}
+
+/* What enqueueing takes, the most of any band's accelerator. */
+static hr_status know_overheads(const hr_grid *grid, hri_timing *b)
+{
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&grid->context->lock);
+    for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
+        hri_overheads o;
+        status = hri_model_overheads(
+            &grid->context->accelerators[grid->bands[i].accelerator], true, &o);
+        b->overheads.launch = fmax(b->overheads.launch, o.launch);
+        b->overheads.copy = fmax(b->overheads.copy, o.copy);
+    }
+    pthread_mutex_unlock(&grid->context->lock);
+    return status;
 }
 
 hr_status hri_timing_create(const hr_grid *grid, hri_timing **timing)
@@ -52,11 +70,19 @@ hr_status hri_timing_create(const hr_grid *grid, hri_timing **timing)
             .bands = bands,
             .next = 1,
             .pace = calloc(bands, sizeof *b->pace),
+            .learned = calloc(bands, sizeof *b->learned),
             .timings = calloc((size_t)bands * KERNELS, sizeof *b->timings)};
     }
-    if (b == NULL || b->pace == NULL || b->timings == NULL) {
+    hr_status status = HR_OK;
+    if (b == NULL || b->pace == NULL || b->learned == NULL ||
+        b->timings == NULL) {
+        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    } else {
+        status = know_overheads(grid, b);
+    }
+    if (status != HR_OK) {
         hri_timing_destroy(b);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+        return status;
     }
     *timing = b;
     return HR_OK;

@@ -4,15 +4,19 @@
 #define HRI_GRID_TIMING_H
 
 #include "grid/grid.h"
+#include "model/learn.h"
+#include "model/model.h"
 
 typedef struct hri_timed hri_timed;
 
 typedef struct hri_timing {
     uint32_t bands;
-    bool on, pending;   /* this step is timed; one is that is not done */
-    int64_t next;       /* the step to be timed */
-    double *pace;       /* seconds for a row, of each band; 0: not known */
-    hri_timed *timings; /* [band][kernel] */
+    bool on, pending;        /* this step is timed; one is that is not done */
+    int64_t next;            /* the step to be timed */
+    double *pace;            /* seconds for a row, of each band; 0: not known */
+    hri_learned *learned;    /* the same, as it is learned */
+    hri_overheads overheads; /* the most of any */
+    hri_timed *timings;      /* [band][kernel] */
 } hri_timing;
 
 /* NULL when there is nothing to balance. HR_ERROR_OUT_OF_MEMORY. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which accelerators share what. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "model/model.h"
 
 bool hri_in_host_memory(const hri_accelerator *accelerator)
@@ -11,4 +14,54 @@ bool hri_accelerators_alike(const hri_accelerator *a, const hri_accelerator *b)
 {
     return hri_in_host_memory(a) ? hri_in_host_memory(b)
                                  : a->physical == b->physical;
+}
+
+uint32_t hri_accelerators_sharing(hri_accelerator *const *accelerators,
+                                  uint32_t count, const hri_accelerator *a)
+{
+    uint32_t sharing = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sharing += hri_accelerators_alike(accelerators[i], a);
+    }
+    return sharing;
+}
+
+hr_status hri_devices_list(hr_context *context,
+                           bool (*wanted)(const hri_accelerator *a),
+                           hri_accelerator ***devices, uint32_t *count)
+{
+    hri_accelerator **list =
+        calloc(context->accelerator_count, sizeof(hri_accelerator *));
+    uint32_t found = 0;
+    if (list == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
+    }
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        if ((wanted == NULL || wanted(a)) &&
+            hri_accelerators_sharing(list, found, a) == 0) {
+            list[found++] = a;
+        }
+    }
+    *devices = list;
+    *count = found;
+    return HR_OK;
+}
+
+/* Their keys' FNV-1a hash. */
+void hri_devices_name(hri_accelerator *const *devices, uint32_t count,
+                      char *name, size_t bytes)
+{
+    uint64_t hash = 14695981039346656037u;
+    name[0] = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        if (devices[i]->key[0] == '\0') {
+            return;
+        }
+        for (const char *at = devices[i]->key; *at != '\0'; at++) {
+            hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+        }
+    }
+    snprintf(name, bytes, "%u devices %016llx", count,
+             (unsigned long long)hash);
 }

@@ -5,23 +5,9 @@
 #include "base/structs.h"
 #include "model/links.h"
 
-/* The first accelerator of each device; in_place ones too, or those that copy
- * alone. Returns how many. */
-static uint32_t list_devices(hr_context *context, bool copying,
-                             hri_accelerator **devices)
+static bool copies(const hri_accelerator *a)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_accelerator *a = &context->accelerators[i];
-        bool wanted = !copying || !a->in_place;
-        for (uint32_t j = 0; j < count && wanted; j++) {
-            wanted = devices[j]->physical != a->physical;
-        }
-        if (wanted) {
-            devices[count++] = a;
-        }
-    }
-    return count;
+    return !a->in_place;
 }
 
 static hr_link_rates rates_of(hri_link link)
@@ -90,16 +76,18 @@ static hr_status measure_rates(hri_accelerator *const *devices, uint32_t count,
 static hr_status measure(hr_context *context, hr_type type, hr_type c_type,
                          hr_compute compute, hr_gemm_limits *l)
 {
-    hri_accelerator **devices =
-        calloc(context->accelerator_count, sizeof(hri_accelerator *));
-    if (devices == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
-    }
-    l->devices = list_devices(context, false, devices);
-    hr_status status =
-        measure_rates(devices, l->devices, type, c_type, compute, l);
+    hri_accelerator **devices = NULL;
+    uint32_t count = 0;
+    hr_status status = hri_devices_list(context, NULL, &devices, &l->devices);
     if (status == HR_OK) {
-        uint32_t count = list_devices(context, true, devices);
+        status = measure_rates(devices, l->devices, type, c_type, compute, l);
+    }
+    free(devices);
+    devices = NULL;
+    if (status == HR_OK) {
+        status = hri_devices_list(context, copies, &devices, &count);
+    }
+    if (status == HR_OK) {
         status = measure_all_links(devices, count, l);
     }
     free(devices);

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/size.h"
-#include "model/tuning.h"
+#include "model/figures.h"
+#include "model/model.h"
+#include "model/probe.h"
 #include "runtime/memory.h"
 #include "runtime/stage.h"
 
@@ -15,7 +16,6 @@ enum {
     UP,
     DOWN,
     WAYS,
-    TRIES = 3,
     /* One copy each way: more than caches hold, and long enough for links; of
      * ordinary memory much more than crews have under way. */
     MOST_BYTES = 64 << 20,
@@ -154,56 +154,59 @@ static hr_status end(const probes *x, probe *p, int way)
     return p->queues[way]->ops->finish(p->queues[way]);
 }
 
-/* Seconds of one copy of every accelerator in the ways from `first` to `last`.
- */
-static hr_status time_once(const probes *x, int first, int last,
-                           double *seconds)
+/* A copy of every accelerator in the ways from `first` to `last`. */
+typedef struct crossing {
+    probes *x;
+    int first, last;
+} crossing;
+
+static hr_status prepare(void *data, int64_t bytes)
 {
-    uint64_t start = hri_clock_ns();
+    const crossing *c = data;
+    c->x->bytes = (uint64_t)bytes;
+    return HR_OK;
+}
+
+static hr_status run(void *data, double *seconds)
+{
+    const crossing *c = data;
+    const probes *x = c->x;
     hr_status status = HR_OK;
+    (void)seconds; /* no clock knows of all */
     for (uint32_t i = 0; i < x->count && status == HR_OK; i++) {
-        for (int way = first; way <= last && status == HR_OK; way++) {
+        for (int way = c->first; way <= c->last && status == HR_OK; way++) {
             status = begin(x, &x->all[i], way);
         }
     }
     for (uint32_t i = 0; i < x->count; i++) {
-        for (int way = first; way <= last; way++) {
+        for (int way = c->first; way <= c->last; way++) {
             hr_status ended = end(x, &x->all[i], way);
             status = status == HR_OK ? ended : status;
         }
     }
-    *seconds = hri_seconds_since(start);
     return status;
-}
-
-static hr_status time_best(const probes *x, int first, int last, double *best)
-{
-    for (int i = 0; i < TRIES; i++) {
-        double seconds;
-        hr_status status = time_once(x, first, last, &seconds);
-        if (status != HR_OK) {
-            return status;
-        }
-        *best = i == 0 || seconds < *best ? seconds : *best;
-    }
-    return HR_OK;
 }
 
 /* What they carry once they are under way: starting is done for the whole copy
  * and for a part of it alike. */
 static hr_status find_rate(probes *x, int first, int last, double *rate)
 {
-    double whole = 0.0, part = 0.0, ways = last - first + 1;
-    hr_status status = time_best(x, first, last, &whole);
+    const double ways = last - first + 1;
+    crossing c = {x, first, last};
+    hri_trial trial = {.prepare = prepare, .run = run, .growth = 2};
+    hri_probed whole, part = {0};
+    trial.first = trial.most = (int64_t)x->most;
+    hr_status status = hri_probe(&trial, &c, &whole);
     if (status == HR_OK) {
-        x->bytes = x->most / SHARE;
-        status = time_best(x, first, last, &part);
+        trial.first = trial.most = (int64_t)(x->most / SHARE);
+        status = hri_probe(&trial, &c, &part);
     }
-    if (status == HR_OK) {
-        double bytes = (double)(x->most - x->bytes), seconds = whole - part;
-        if (seconds < whole / 2) { /* something came between */
+    if (status == HR_OK && whole.settled && part.settled) {
+        double bytes = (double)(whole.size - part.size);
+        double seconds = whole.seconds - part.seconds;
+        if (seconds < whole.seconds / 2) { /* something came between */
             bytes = (double)x->most;
-            seconds = whole;
+            seconds = whole.seconds;
         }
         *rate = bytes * ways * x->count / seconds;
     }
@@ -279,79 +282,165 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
     return status;
 }
 
+/* ---- single copies, by the accelerator's clock */
+
+/* From pinned memory, to it, and within the accelerator's own. */
+enum { WITHIN = WAYS };
+
+typedef struct single {
+    hri_stopwatch watch;
+    int way;
+    hri_buffer *buffers[2];
+    void *host;
+    hri_copy copy;
+} single;
+
+static hr_status prepare_single(void *data, int64_t bytes)
+{
+    single *s = data;
+    hri_accelerator *a = s->watch.accelerator;
+    hr_status status =
+        hri_accelerator_allocate(a, (uint64_t)bytes, &s->buffers[0]);
+    if (status == HR_OK && s->way == WITHIN) {
+        status = hri_accelerator_allocate(a, (uint64_t)bytes, &s->buffers[1]);
+    } else if (status == HR_OK) {
+        status = hri_accelerator_allocate_pinned(a, (uint64_t)bytes, &s->host);
+    }
+    if (status != HR_OK) {
+        return status;
+    }
+    const hri_place here = hri_at(s->buffers[0], 0);
+    hri_place there = hri_at(s->buffers[1], 0);
+    if (s->way != WITHIN) {
+        memset(s->host, 1, (size_t)bytes); /* so that its pages exist */
+        there = hri_at_host(s->host, 0);
+    }
+    s->copy = (hri_copy){.to = s->way == DOWN ? there : here,
+                         .from = s->way == DOWN ? here : there,
+                         .width = (size_t)bytes,
+                         .height = 1,
+                         .depth = 1};
+    return HR_OK;
+}
+
+static hr_status run_single(void *data, double *seconds)
+{
+    const single *s = data;
+    return hri_stopwatch_time(&s->watch, NULL, &s->copy, seconds);
+}
+
+static hr_status finish_single(void *data)
+{
+    single *s = data;
+    hri_accelerator *a = s->watch.accelerator;
+    hr_status status = s->watch.queue->ops->finish(s->watch.queue);
+    hri_accelerator_release(a, s->buffers[0]);
+    hri_accelerator_release(a, s->buffers[1]);
+    hri_accelerator_release_pinned(a, s->host);
+    s->buffers[0] = s->buffers[1] = s->host = NULL;
+    return status;
+}
+
+/* Copies of up to `most` bytes, from what there is room for of `first` on. */
+static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
+                            int64_t most, hri_probed *found)
+{
+    enum { LEAST = 64 << 10 }; /* below, latency is all that would be seen */
+    const uint64_t room = hri_accelerator_room(a) / (way == WITHIN ? 2 : 1);
+    const uint64_t largest = a->device->info.allocation_bytes;
+    first = room < first ? room : first;
+    first = largest < first ? largest : first;
+    const hri_trial trial = {prepare_single,
+                             run_single,
+                             finish_single,
+                             (int64_t)first,
+                             first >= LEAST ? most : 0,
+                             4,
+                             hri_long_enough};
+    single s = {.way = way};
+    hr_status status = hri_stopwatch_open(a, &s.watch);
+    if (status == HR_OK) {
+        status = hri_probe(&trial, &s, found);
+        hri_stopwatch_close(&s.watch);
+    }
+    return status;
+}
+
+hr_status hri_link_measure(hri_accelerator *a)
+{
+    enum { FIRST = 4 << 20, MOST = 64 << 20 };
+    static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
+    hr_status status = HR_OK;
+    for (int way = UP; way < WAYS && status == HR_OK; way++) {
+        hri_probed found;
+        status = try_copies(a, way, FIRST, MOST, &found);
+        if (status == HR_OK) {
+            hri_figure_note(hri_subject_of(a), kinds[way], found.settled,
+                            found.size > 0 ? (double)found.size / found.seconds
+                                           : hri_guess(HRI_GUESS_LINK));
+        }
+    }
+    return status;
+}
+
+hr_status hri_memory_measure(hri_accelerator *a, int64_t bytes,
+                             hri_probed *found)
+{
+    return try_copies(a, WITHIN, (uint64_t)bytes, bytes, found);
+}
+
+hri_link hri_link_alone(const hri_accelerator *a)
+{
+    hri_link link = {0};
+    if (!a->in_place) {
+        const hri_subject of = hri_subject_of(a);
+        link.up = hri_figure_find(of, (hri_kind){.name = "up"});
+        link.down = hri_figure_find(of, (hri_kind){.name = "down"});
+    }
+    return link;
+}
+
+hr_status hri_accelerator_link(hri_accelerator *accelerator)
+{
+    const hri_link link = hri_link_alone(accelerator);
+    return accelerator->in_place || (link.up > 0.0 && link.down > 0.0)
+               ? HR_OK
+               : hri_link_measure(accelerator);
+}
+
 /* ---- a context's links */
 
-/* Kinds in facts.h. */
-static const char *const fact_kinds[HRI_LINKS][3] = {
+static const char *const names[HRI_LINKS][3] = {
     [HRI_PINNED] = {"link-up", "link-down", "link-both"},
     [HRI_STAGED] = {"staged-up", "staged-down", "staged-both"},
 };
 
-static void keep(const char *key, int kind, const hri_link *link)
+static hri_link find(hri_subject of, int kind)
 {
-    if (link->up > 0.0) {
-        hri_tuning_keep(fact_kinds[kind][0], key, link->up);
-        hri_tuning_keep(fact_kinds[kind][1], key, link->down);
-        hri_tuning_keep(fact_kinds[kind][2], key, link->both);
+    double rates[3];
+    for (int i = 0; i < 3; i++) {
+        rates[i] = hri_figure_find(of, (hri_kind){.name = names[kind][i]});
+    }
+    hri_link link = {rates[0], rates[1], rates[2]};
+    if (rates[0] <= 0.0 || rates[1] <= 0.0 || rates[2] <= 0.0) {
+        link = (hri_link){0};
+    }
+    return link;
+}
+
+static void note(hri_subject of, int kind, const hri_link *link, bool settled)
+{
+    const double rates[3] = {link->up, link->down, link->both};
+    for (int i = 0; i < 3; i++) {
+        hri_figure_note(of, (hri_kind){.name = names[kind][i]},
+                        settled && link->up > 0.0, rates[i]);
     }
 }
 
-static bool find(const char *key, int kind, hri_link *link)
+/* Of those that stage memory, one of each device. */
+static bool is_wanted(const hri_accelerator *a)
 {
-    hri_link found;
-    if (!hri_tuning_find(fact_kinds[kind][0], key, &found.up) ||
-        !hri_tuning_find(fact_kinds[kind][1], key, &found.down) ||
-        !hri_tuning_find(fact_kinds[kind][2], key, &found.both)) {
-        return false;
-    }
-    *link = found;
-    return true;
-}
-
-/* One accelerator of each device that stages memory. Returns how many. */
-static uint32_t list_devices(hr_context *context, hri_accelerator **devices)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_accelerator *a = &context->accelerators[i];
-        bool wanted = !a->in_place && a->device->info.staged;
-        for (uint32_t j = 0; j < count && wanted; j++) {
-            wanted = devices[j]->physical != a->physical;
-        }
-        if (wanted) {
-            devices[count++] = a;
-        }
-    }
-    return count;
-}
-
-/* A name for all these devices together: their keys' FNV-1a hash. */
-static void name_set(hri_accelerator *const *devices, uint32_t count, char *key,
-                     size_t bytes)
-{
-    uint64_t hash = 14695981039346656037u;
-    key[0] = '\0';
-    for (uint32_t i = 0; i < count; i++) {
-        if (devices[i]->key[0] == '\0') {
-            return;
-        }
-        for (const char *at = devices[i]->key; *at != '\0'; at++) {
-            hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-        }
-    }
-    snprintf(key, bytes, "%u devices %016llx", count, (unsigned long long)hash);
-}
-
-/* The same for all accelerators of devices of this name. */
-static void set_alone(hr_context *context, const char *name, int kind,
-                      const hri_link *link)
-{
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_accelerator *a = &context->accelerators[i];
-        if (strcmp(a->device->info.name, name) == 0) {
-            a->links[kind] = *link;
-        }
-    }
+    return !a->in_place && a->device->info.staged;
 }
 
 /* Whether memory limits leave room to measure well. */
@@ -362,66 +451,187 @@ static bool is_settled(hri_accelerator *const *devices, uint32_t count,
     return choose_bytes(devices, count, staged) == most_bytes(staged);
 }
 
-static hr_status learn(hr_context *context, hri_accelerator *const *devices,
+/* An earlier device of the same name; itself when there is none. */
+static uint32_t find_like(hri_accelerator *const *devices, uint32_t i)
+{
+    uint32_t j = 0;
+    while (strcmp(devices[j]->device->info.name,
+                  devices[i]->device->info.name) != 0) {
+        j++;
+    }
+    return j;
+}
+
+static hr_status learn_set(hri_subject of, hri_accelerator *const *devices,
+                           uint32_t count, int kind, bool again)
+{
+    hri_link link = {0};
+    if (!again && find(of, kind).up > 0.0) {
+        return HR_OK;
+    }
+    hr_status status =
+        hri_links_measure(devices, count, kind == HRI_STAGED, &link);
+    if (status == HR_OK) {
+        note(of, kind, &link, is_settled(devices, count, kind));
+    }
+    return status;
+}
+
+/* Each alone, where none of the same name has been; then all together. */
+static hr_status learn(hri_subject all, hri_accelerator *const *devices,
                        uint32_t count, int kind, bool again)
 {
     hr_status status = HR_OK;
-    char set[64];
-    name_set(devices, count, set, sizeof set);
-    for (uint32_t i = 0; i < count; i++) {
-        devices[i]->links[kind] = (hri_link){0};
-    }
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        hri_link link = {0};
-        if (devices[i]->links[kind].up > 0.0) {
-            continue; /* like an earlier one */
+        const hri_subject of = hri_subject_of(devices[i]);
+        const uint32_t like = find_like(devices, i);
+        if (like == i) {
+            status = learn_set(of, &devices[i], 1, kind, again);
+        } else {
+            const hri_link link = find(hri_subject_of(devices[like]), kind);
+            note(of, kind, &link, false);
         }
-        if (again || !find(devices[i]->key, kind, &link)) {
-            status =
-                hri_links_measure(&devices[i], 1, kind == HRI_STAGED, &link);
-            if (is_settled(&devices[i], 1, kind)) {
-                keep(devices[i]->key, kind, &link);
-            }
-        }
-        set_alone(context, devices[i]->device->info.name, kind, &link);
     }
     if (status == HR_OK && count == 1) {
-        context->links[kind] = devices[0]->links[kind];
-    } else if (status == HR_OK &&
-               (again || !find(set, kind, &context->links[kind]))) {
-        status = hri_links_measure(devices, count, kind == HRI_STAGED,
-                                   &context->links[kind]);
-        if (is_settled(devices, count, kind)) {
-            keep(set, kind, &context->links[kind]);
-        }
+        const hri_link link = find(hri_subject_of(devices[0]), kind);
+        note(all, kind, &link, false);
+    } else if (status == HR_OK) {
+        status = learn_set(all, devices, count, kind, again);
     }
     return status;
 }
 
 static hr_status learn_all(hr_context *context, bool again)
 {
-    hri_accelerator **devices =
-        calloc(context->accelerator_count, sizeof(hri_accelerator *));
-    if (devices == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
+    char key[64];
+    hri_accelerator **devices = NULL;
+    uint32_t count = 0;
+    hr_status status = hri_devices_list(context, is_wanted, &devices, &count);
+    if (status != HR_OK) {
+        return status;
     }
-    uint32_t count = list_devices(context, devices);
-    hr_status status = HR_OK;
+    hri_devices_name(devices, count, key, sizeof key);
+    const hri_subject all = {context->model, HRI_ALL_DEVICES, key};
     for (int kind = 0; kind < HRI_LINKS && status == HR_OK && count > 0;
          kind++) {
-        status = learn(context, devices, count, kind, again);
+        status = learn(all, devices, count, kind, again);
     }
     free(devices);
-    context->links_known = status == HR_OK;
+    context->model->links_known = status == HR_OK;
     return status;
 }
 
 hr_status hri_links_know(hr_context *context)
 {
-    return context->links_known ? HR_OK : learn_all(context, false);
+    return context->model->links_known ? HR_OK : learn_all(context, false);
 }
 
 hr_status hri_links_learn(hr_context *context)
 {
     return learn_all(context, true);
+}
+
+/* ---- what an engine asks */
+
+hri_link hri_links_of(const hri_accelerator *a, int kind)
+{
+    return find(hri_subject_of(a), kind);
+}
+
+hri_link hri_links_together(const hr_context *context, int kind)
+{
+    return find((hri_subject){context->model, HRI_ALL_DEVICES, ""}, kind);
+}
+
+bool hri_links_lead(const hr_context *context, const hri_accelerator *a)
+{
+    uint32_t i = 0;
+    while (!context->accelerators[i].device->info.staged &&
+           &context->accelerators[i] != a) {
+        i++;
+    }
+    return &context->accelerators[i] == a && a->device->info.staged;
+}
+
+hr_status hri_model_know_link(hr_context *context, hri_accelerator *a)
+{
+    if (a->in_place) {
+        return HR_OK;
+    }
+    return a->device->info.staged ? hri_links_know(context)
+                                  : hri_accelerator_link(a);
+}
+
+hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
+                        bool staged_down)
+{
+    hri_flow f = {
+        .accelerator = a, .staged_up = staged_up, .staged_down = staged_down};
+    hri_link pinned = {0};
+    if (a->device->info.staged) {
+        pinned = hri_links_of(a, HRI_PINNED);
+    }
+    if (pinned.up <= 0.0) {
+        f.own = hri_link_alone(a);
+        return f;
+    }
+    const hri_link staged = hri_links_of(a, HRI_STAGED);
+    f.own = (hri_link){.up = staged_up ? staged.up : pinned.up,
+                       .down = staged_down ? staged.down : pinned.down,
+                       .both = staged_up || staged_down ? staged.both
+                                                        : pinned.both};
+    return f;
+}
+
+/* The part of its speed alone that each keeps beside the others, of which it is
+ * known what they carry together. */
+static double kept(double all, double sum)
+{
+    return all > 0.0 && sum > all ? all / sum : 1.0;
+}
+
+static hri_link share_of(hri_link link, double sharing)
+{
+    return (hri_link){link.up / sharing, link.down / sharing,
+                      link.both / sharing};
+}
+
+static double sharing_of(const hri_flow *flows, uint32_t count,
+                         const hri_accelerator *a)
+{
+    uint32_t sharing = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sharing += hri_accelerators_alike(flows[i].accelerator, a);
+    }
+    return sharing;
+}
+
+void hri_model_flows(const hr_context *context, hri_flow *flows, uint32_t count)
+{
+    hri_link sum = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        hri_flow *f = &flows[i];
+        f->alone = share_of(f->own, sharing_of(flows, count, f->accelerator));
+        f->beside = f->alone;
+        if (f->accelerator->device->info.staged) {
+            sum.up += f->alone.up;
+            sum.down += f->alone.down;
+            sum.both += f->alone.both;
+        }
+    }
+    if (sum.up <= 0.0) {
+        return;
+    }
+    const hri_link pinned = hri_links_together(context, HRI_PINNED);
+    const hri_link staged = hri_links_together(context, HRI_STAGED);
+    for (uint32_t i = 0; i < count; i++) {
+        hri_flow *f = &flows[i];
+        const bool crews = f->staged_up || f->staged_down;
+        if (f->accelerator->device->info.staged) {
+            f->beside.up *= kept((f->staged_up ? staged : pinned).up, sum.up);
+            f->beside.down *=
+                kept((f->staged_down ? staged : pinned).down, sum.down);
+            f->beside.both *= kept((crews ? staged : pinned).both, sum.both);
+        }
+    }
 }

@@ -1,21 +1,94 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine as it is known: what was measured of accelerators and links. */
+/* The machine as it is known, for every engine: what work takes, what links
+ * carry, who shares what, and what came of predictions. Figures are measured on
+ * the first question that needs them, shared by all accelerators of a device,
+ * and kept for later processes (tuning.h). Unless another rule is given the
+ * caller holds the context's lock. docs/model.md lists every figure and rule.
+ */
 #ifndef HRI_MODEL_MODEL_H
 #define HRI_MODEL_MODEL_H
 
 #include "model/pays.h"
+#include "model/predictions.h"
+#include "model/probe.h"
+#include "model/tiles.h"
 #include "runtime/runtime.h"
+
+/* Let the context have a model, which knows nothing yet. destroy accepts a
+ * context without one. */
+hr_status hri_model_create(hr_context *context);
+void hri_model_destroy(hr_context *context);
+
+/* ---- who shares what */
 
 /* Whether its buffers lie in host memory, through whichever interface. */
 bool hri_in_host_memory(const hri_accelerator *accelerator);
 
 /* Whether two accelerators take their memory from one place and are no faster
- * than one: virtual ones of a device, and those on the host's processors. */
+ * than one: virtual ones of a device, and those on the host's processors. What
+ * is alike shares arithmetic, memory and link. */
 bool hri_accelerators_alike(const hri_accelerator *a, const hri_accelerator *b);
 
+/* How many of these are alike with `a`. */
+uint32_t hri_accelerators_sharing(hri_accelerator *const *accelerators,
+                                  uint32_t count, const hri_accelerator *a);
+
+/* The first accelerator of each device, of those that `wanted` accepts; NULL:
+ * of all. *devices is to be freed. */
+hr_status hri_devices_list(hr_context *context,
+                           bool (*wanted)(const hri_accelerator *a),
+                           hri_accelerator ***devices, uint32_t *count);
+
+/* A name for all these together in the tuning cache; "": they have none. */
+void hri_devices_name(hri_accelerator *const *devices, uint32_t count,
+                      char *name, size_t bytes);
+
+/* ---- figures that are measured or guessed */
+
+/* What is planned with where nothing was measured: orders of magnitude, in
+ * units a second. */
+typedef enum hri_guessed {
+    HRI_GUESS_PRODUCT,              /* flop/s of a small product */
+    HRI_GUESS_PRODUCT_WITHOUT_ROOM, /* where not even the smallest fits: the
+                                       accelerator will not get much anyway */
+    HRI_GUESS_FILTER,               /* products/s */
+    HRI_GUESS_TRANSFORM, /* so low that the library of transforms is not even
+                            loaded for a small filter */
+    HRI_GUESS_LINK,      /* bytes/s */
+    HRI_GUESS_MEMORY,    /* bytes/s */
+    HRI_GUESSES
+} hri_guessed;
+
+double hri_guess(hri_guessed what);
+
+/* Whether work of so many operations is small: measuring takes longer, so it is
+ * planned with what is known or guessed. */
+bool hri_model_is_small(double operations);
+
+/* A figure of an engine's own, in units a second: what is known under this name
+ * and, unless that is nothing and the work small, measured by the trial, whose
+ * jobs of size n do units(data, n) of them. `guess` stands where it is small,
+ * or not even the first job fits. *figure is kept for later processes when
+ * `keep` and the trial found no limit. The context's lock is not held. */
+typedef struct hri_question {
+    const char *name;
+    int64_t shape;     /* what changes it, such as the length of rows; 0:
+                          nothing */
+    double operations; /* of the work that is planned */
+    double guess;
+    bool keep;
+    const hri_trial *trial;
+    double (*units)(const void *data, int64_t size);
+    void *data;
+} hri_question;
+
+hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
+                        double *figure);
+
+/* ---- products */
+
 /* The rate of products of this type, flop/s: measured on first use with a small
- * product of random numbers (some milliseconds), and kept, also for later
- * processes (facts.h). The caller holds the context's lock. */
+ * product of random numbers (some milliseconds). */
 hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
                                hr_type c_type, hr_compute compute,
                                double *flops_per_second);
@@ -24,12 +97,12 @@ hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
 double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
                                   hr_type c_type, hr_compute compute);
 
-/* A long product in place ran at this rate. When that is clearly more than what
- * was measured, then others were busy during the measurement: it becomes the
- * rate. The caller holds the context's lock. */
+/* A product ran in place, with the device to itself, for so many seconds of
+ * arithmetic. When that was long and clearly faster than what was measured,
+ * then others were busy during the measurement, and it is corrected. */
 void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
                                 hr_type c_type, hr_compute compute,
-                                double flops_per_second);
+                                double flops, double seconds);
 
 /* And on tiles with the edges hri_tile_edges over a deep k: its rates there, or
  * 0 where it works in host memory. After hri_accelerator_rate. */
@@ -40,16 +113,102 @@ hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
 /* Multiply once, whatever its memory holds, on every kind of tile whose rate an
  * earlier process kept: libraries load their kernels on first use, which takes
  * longer than many a product. Errors are left for later calls to meet. One
- * caller at a time. */
+ * caller at a time for an accelerator. */
 void hri_accelerator_warm(hri_accelerator *accelerator);
 
 /* The most it does, measured now with products of up to a tenth of a second,
- * neither taken from the file nor kept. */
+ * neither taken from the tuning cache nor kept. */
 hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
                                    hr_type c_type, hr_compute compute,
                                    double *rate);
 
-/* The speed of its host link into *up and *down, likewise. */
+/* ---- links */
+
+/* What links carry, bytes/s; 0: not known. */
+typedef struct hri_link {
+    double up, down, both; /* host to accelerators, back, the sum of the two at
+                              once */
+} hri_link;
+
+/* Links from pinned memory, and from ordinary memory through crews. */
+enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
+
+/* One accelerator's link while others use theirs. */
+typedef struct hri_flow {
+    const hri_accelerator *accelerator;
+    bool staged_up, staged_down; /* ordinary memory that goes through crews */
+    hri_link own;    /* what the whole link carries when others do nothing */
+    hri_link alone;  /* the accelerator's share of that; and */
+    hri_link beside; /* its share when all flows are under way */
+} hri_flow;
+
+/* A flow with its own link, as far as it is known: rates are 0 in place, and
+ * where nothing is. */
+hri_flow hri_model_flow(const hri_accelerator *accelerator, bool staged_up,
+                        bool staged_down);
+
+/* Who crowds whom: links together carry no more than what was measured of all,
+ * and accelerators of one device share theirs. Fills alone and beside. */
+void hri_model_flows(const hr_context *context, hri_flow *flows,
+                     uint32_t count);
+
+/* Know the link from and to pinned memory; and all that flows want to know. In
+ * place there is none. */
 hr_status hri_accelerator_link(hri_accelerator *accelerator);
+hr_status hri_model_know_link(hr_context *context, hri_accelerator *a);
+
+/* ---- memory */
+
+/* Bytes/s that kernels read and write of its memory: measured once, in some
+ * milliseconds. */
+hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *accelerator,
+                             double *rate);
+
+/* What is done in host memory at the same time. */
+typedef struct hri_host_load {
+    double rate;     /* bytes/s of the host's memory; 0: it is no limit */
+    double in_place; /* bytes that the host reads and writes there, */
+    double copied;   /* that copies of others read or write, */
+    double staged;   /* and those that go through crews */
+} hri_host_load;
+
+double hri_host_memory_seconds(const hri_host_load *load);
+
+/* ---- launches and copies */
+
+/* Seconds that enqueueing takes, measured with long rows of tiny ones: of a
+ * kernel or fill, and of a copy from pinned memory; and that one takes from
+ * enqueueing to having waited for it. What has not been measured, and is not to
+ * be now, is guessed. */
+typedef struct hri_overheads {
+    double launch, copy, wait;
+} hri_overheads;
+
+hr_status hri_model_overheads(hri_accelerator *accelerator, bool measure,
+                              hri_overheads *overheads);
+
+/* Seconds that a copy of ordinary memory takes longer than its bytes. */
+double hri_model_staged_copy(void);
+
+/* Seconds that moving work and its data to others takes beside the bytes. */
+double hri_model_moving(void);
+
+/* Seconds that starting and joining the threads of an executor add to a run. */
+double hri_model_executor(bool host);
+
+/* ---- kernels */
+
+/* Seconds for a row of so many points of a kernel on the accelerator when it
+ * has the device alone, by the launches that are done by now; 0: not known. */
+double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
+                        int64_t points);
+
+/* Its worker is given so many rows of a kernel: returns where the fence right
+ * before goes. Rows count as often as there are accelerators that
+ * share the device. What went before and is not done by now is timed no more.
+ */
+hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
+                                  const hr_kernel *kernel, int64_t points,
+                                  double rows);
 
 #endif

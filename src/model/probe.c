@@ -4,89 +4,116 @@
 #include "base/clock.h"
 #include "runtime/memory.h"
 
-void hri_probe_close(hri_probe *b)
+void hri_stopwatch_close(hri_stopwatch *w)
 {
-    if (b->queue != NULL) {
-        b->queue->ops->destroy(b->queue);
+    if (w->queue != NULL) {
+        w->queue->ops->destroy(w->queue);
     }
-    if (b->start != NULL) {
-        b->start->ops->destroy(b->start);
+    if (w->start != NULL) {
+        w->start->ops->destroy(w->start);
     }
-    if (b->end != NULL) {
-        b->end->ops->destroy(b->end);
+    if (w->end != NULL) {
+        w->end->ops->destroy(w->end);
     }
-    hri_accelerator_trim(b->accelerator);
+    hri_accelerator_trim(w->accelerator);
 }
 
-hr_status hri_probe_open(hri_accelerator *accelerator, hri_probe *b)
+hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
 {
     hri_device *device = accelerator->device;
-    *b = (hri_probe){.accelerator = accelerator};
+    *w = (hri_stopwatch){.accelerator = accelerator};
     /* what kept queues hold for multiplying is not counted twice */
     hri_accelerator_forget(accelerator);
-    hr_status status = device->ops->create_queue(device, false, &b->queue);
+    hr_status status = device->ops->create_queue(device, false, &w->queue);
     if (status == HR_OK) {
-        status = device->ops->create_event(device, &b->start);
+        status = device->ops->create_event(device, &w->start);
     }
     if (status == HR_OK) {
-        status = device->ops->create_event(device, &b->end);
+        status = device->ops->create_event(device, &w->end);
     }
     if (status != HR_OK) {
-        hri_probe_close(b);
+        hri_stopwatch_close(w);
     }
     return status;
 }
 
-/* Seconds from start to end on the device's clock; on ours, from wall_ns on,
- * when the device's has not moved. */
-static hr_status read_clock(const hri_probe *b, uint64_t wall_ns,
-                            double *seconds)
+hr_status hri_stopwatch_time(const hri_stopwatch *w, const hri_gemm *gemm,
+                             const hri_copy *copy, double *seconds)
 {
+    const hri_queue_ops *ops = w->queue->ops;
     uint64_t ns = 0;
-    hr_status status = b->end->ops->wait(b->end);
-    uint64_t wall = hri_clock_ns() - wall_ns;
+    hr_status status = ops->record(w->queue, w->start);
     if (status == HR_OK) {
-        status = b->start->ops->elapsed(b->start, b->end, &ns);
+        status = gemm != NULL ? ops->gemm(w->queue, gemm)
+                              : ops->copy(w->queue, copy);
     }
     if (status == HR_OK) {
-        ns = ns > 0 ? ns : wall;
-        *seconds = (double)(ns > 0 ? ns : 1) * 1e-9;
+        status = ops->record(w->queue, w->end);
+    }
+    if (status == HR_OK) {
+        status = w->end->ops->wait(w->end);
+    }
+    if (status == HR_OK) {
+        status = w->start->ops->elapsed(w->start, w->end, &ns);
+    }
+    *seconds = (double)ns * 1e-9;
+    return status;
+}
+
+/* ---- the loop */
+
+/* By the job's clock, else by ours. */
+static hr_status try_once(const hri_trial *trial, void *data, double *seconds)
+{
+    const uint64_t start = hri_clock_ns();
+    *seconds = 0.0;
+    hr_status status = trial->run(data, seconds);
+    if (*seconds <= 0.0) {
+        *seconds = (double)(hri_clock_ns() - start + 1) * 1e-9;
     }
     return status;
 }
 
-/* The time of one gemm or one copy: the other is NULL. */
-static hr_status time_job(const hri_probe *b, const hri_gemm *gemm,
-                          const hri_copy *copy, double *seconds)
-{
-    const hri_queue_ops *ops = b->queue->ops;
-    hr_status status = ops->record(b->queue, b->start);
-    uint64_t wall_ns = hri_clock_ns();
-    if (status == HR_OK) {
-        status = gemm != NULL ? ops->gemm(b->queue, gemm)
-                              : ops->copy(b->queue, copy);
-    }
-    if (status == HR_OK) {
-        status = ops->record(b->queue, b->end);
-    }
-    return status == HR_OK ? read_clock(b, wall_ns, seconds) : status;
-}
-
-hr_status hri_probe_time(const hri_probe *b, const hri_gemm *gemm,
-                         const hri_copy *copy, double *seconds)
+/* The shortest of a few tries; short jobs are tried more often. */
+static hr_status try_size(const hri_trial *trial, void *data, double *best)
 {
     enum { LEAST_TRIES = 3, MOST_TRIES = 10 };
-    const double enough = 10e-3; /* short jobs are tried more often */
-    double best = 0.0, sum = 0.0;
+    const double enough = 10e-3;
+    double sum = 0.0;
     for (int i = 0; i < MOST_TRIES && (i < LEAST_TRIES || sum < enough); i++) {
-        double time;
-        hr_status status = time_job(b, gemm, copy, &time);
+        double seconds;
+        hr_status status = try_once(trial, data, &seconds);
         if (status != HR_OK) {
             return status;
         }
-        best = i == 0 || time < best ? time : best;
-        sum += time;
+        *best = i == 0 || seconds < *best ? seconds : *best;
+        sum += seconds;
     }
-    *seconds = best;
     return HR_OK;
+}
+
+hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found)
+{
+    hr_status status = HR_OK;
+    *found = (hri_probed){0};
+    for (int64_t size = trial->first;
+         size <= trial->most &&
+         (found->size == 0 || found->seconds < trial->enough) &&
+         status == HR_OK;
+         size *= trial->growth) {
+        double best = 0.0;
+        status = trial->prepare != NULL ? trial->prepare(data, size) : HR_OK;
+        if (status == HR_OK) {
+            status = try_size(trial, data, &best);
+        }
+        const hr_status finished =
+            trial->finish != NULL ? trial->finish(data) : HR_OK;
+        status = status == HR_OK ? finished : status;
+        if (status == HR_OK) {
+            found->size = size;
+            found->seconds = best;
+        }
+    }
+    found->settled = status == HR_OK && found->size > 0;
+    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }

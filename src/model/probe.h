@@ -1,25 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* Timing single jobs of an accelerator. */
+/* Measuring: the one loop that tries jobs, and the timing of single ones by an
+ * accelerator's own clock. */
 #ifndef HRI_MODEL_PROBE_H
 #define HRI_MODEL_PROBE_H
 
-#include "model/model.h"
+#include "runtime/runtime.h"
 
-typedef struct hri_probe {
+/* A job of any size that is tried. */
+typedef struct hri_trial {
+    /* Get ready for tries of so many units. Optional, as is finish. */
+    hr_status (*prepare)(void *data, int64_t size);
+    /* One try, to its end. *seconds is 0 before, and is what it took if the job
+     * has a clock of its own. */
+    hr_status (*run)(void *data, double *seconds);
+    /* After the tries of a size, also when getting ready failed: wait, and give
+     * back what prepare took. */
+    hr_status (*finish)(void *data);
+    int64_t first, most; /* sizes that are tried, */
+    int64_t growth;      /* each so many times the one before, */
+    double enough;       /* until a try takes so many seconds */
+} hri_trial;
+
+typedef struct hri_probed {
+    int64_t size; /* the largest that was tried; 0: there is no room for any */
+    double seconds; /* the shortest try of it, more than 0 */
+    bool settled;   /* it was not for want of memory that no larger one was */
+} hri_probed;
+
+/* What takes at least so long is not ruled by latency or a clock's steps. */
+static const double hri_long_enough = 2e-3;
+
+/* And so long, by that of an engine's launches. */
+static const double hri_long_for_launches = 1e-2;
+
+/* Try larger and larger jobs until one takes long enough or does not fit. The
+ * first try of each may build kernels. Errors other than want of memory are
+ * returned. */
+hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found);
+
+/* A queue of the accelerator's and two events to time jobs with. */
+typedef struct hri_stopwatch {
     hri_accelerator *accelerator;
     hri_queue *queue;
     hri_event *start, *end;
-} hri_probe;
+} hri_stopwatch;
 
-hr_status hri_probe_open(hri_accelerator *accelerator, hri_probe *b);
+hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w);
 
 /* Waits for the queue, and frees the accelerator's cached memory: engines need
  * other sizes. Accepts one that is open in part. */
-void hri_probe_close(hri_probe *b);
+void hri_stopwatch_close(hri_stopwatch *w);
 
-/* The shortest time of a few tries of one gemm or one copy (the other is NULL)
- * in seconds, more than 0. The first try may build kernels. */
-hr_status hri_probe_time(const hri_probe *b, const hri_gemm *gemm,
-                         const hri_copy *copy, double *seconds);
+/* Seconds of one product or one copy, the other is NULL; 0: the device's clock
+ * has not moved. */
+hr_status hri_stopwatch_time(const hri_stopwatch *w, const hri_gemm *gemm,
+                             const hri_copy *copy, double *seconds);
 
 #endif

@@ -8,9 +8,10 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/structs.h"
+#include "model/figures.h"
 #include "model/links.h"
+#include "model/model.h"
 #include "model/probe.h"
-#include "model/tuning.h"
 #include "runtime/memory.h"
 
 enum {
@@ -21,18 +22,9 @@ enum {
     PATTERN_BYTES = 64 << 10 /* random numbers, repeated over operands */
 };
 
-/* What takes at least so long is not ruled by latency or the clock's steps. */
-static const double long_enough = 2e-3;
-
-/* And so long, to come close to the most that a device does. */
+/* A product comes close to the most that a device does when it takes so long.
+ */
 static const double long_for_top = 20e-3;
-
-/* What a measurement must be exceeded by to be taken for a wrong one. */
-static const double clearly_more = 1.1;
-
-/* Where the limit does not even let the smallest job in: an order of magnitude
- * that lets planning go on; the accelerator will not get much work anyway. */
-static const double default_flops = 1e10;
 
 /* A number of size at most 1 made of random bits; returns its bytes. */
 static size_t make_number(hr_type type, uint64_t bits, void *number)
@@ -86,7 +78,7 @@ static void give_back(hri_accelerator *accelerator, const hri_place *place)
 }
 
 /* Repeat the pattern over `bytes` bytes at place. */
-static hr_status upload(const hri_probe *b, const void *pattern,
+static hr_status upload(const hri_stopwatch *b, const void *pattern,
                         hri_place place, uint64_t bytes)
 {
     hr_status status = HR_OK;
@@ -142,134 +134,127 @@ static hri_gemm make_product(const hri_device *device, const product_kind *kind,
                       .c = operands[2]};
 }
 
-/* The rate of a product of extents n, n and k, flop/s, and the seconds it
- * takes; when that is NULL it runs once, untimed. Operands repeat the pattern,
- * or hold anything when that is NULL.
- * HR_ERROR_OUT_OF_MEMORY when there is no room for them. */
-static hr_status time_product(const hri_probe *b, const product_kind *kind,
-                              int64_t n, int64_t k, const void *pattern,
-                              double *rate, double *seconds)
+/* Operations of a multiplication and an addition. */
+static double operations_of(hr_type type)
 {
-    const bool is_complex = kind->type == HR_C32 || kind->type == HR_C64;
-    hri_place places[3] = {{0}};
-    const uint64_t bytes = (uint64_t)n * (uint64_t)k * hr_type_size(kind->type);
+    return type == HR_C32 || type == HR_C64 ? 8.0 : 2.0;
+}
+
+/* Products that are tried. */
+typedef struct products {
+    hri_stopwatch watch;
+    product_kind kind;
+    int64_t depth; /* of all; 0: as large as the other extents */
+    void *pattern; /* what operands repeat; NULL: they hold anything */
+    hri_place places[3];
+    hri_gemm gemm;
+} products;
+
+static int64_t depth_of(const products *x, int64_t extent)
+{
+    return x->depth > 0 ? x->depth : extent;
+}
+
+static hr_status prepare(void *data, int64_t n)
+{
+    products *x = data;
+    hri_accelerator *a = x->watch.accelerator;
+    const int64_t k = depth_of(x, n);
+    const uint64_t bytes =
+        (uint64_t)n * (uint64_t)k * hr_type_size(x->kind.type);
     const uint64_t c_bytes =
-        (uint64_t)n * (uint64_t)n * hr_type_size(kind->c_type);
-    hr_status status = take(b->accelerator, bytes, &places[0]);
-    if (status == HR_OK) {
-        status = take(b->accelerator, bytes, &places[1]);
+        (uint64_t)n * (uint64_t)n * hr_type_size(x->kind.c_type);
+    hr_status status = HR_OK;
+    memset(x->places, 0, sizeof x->places);
+    for (int i = 0; i < 3 && status == HR_OK; i++) {
+        status = take(a, i < 2 ? bytes : c_bytes, &x->places[i]);
     }
-    if (status == HR_OK) {
-        status = take(b->accelerator, c_bytes, &places[2]);
+    for (int i = 0; i < 2 && status == HR_OK && x->pattern != NULL; i++) {
+        status = upload(&x->watch, x->pattern, x->places[i], bytes);
     }
-    for (int i = 0; i < 2 && status == HR_OK && pattern != NULL; i++) {
-        status = upload(b, pattern, places[i], bytes);
-    }
-    if (status == HR_OK) {
-        const hri_gemm gemm =
-            make_product(b->accelerator->device, kind, n, k, places);
-        status = seconds != NULL ? hri_probe_time(b, &gemm, NULL, seconds)
-                                 : b->queue->ops->gemm(b->queue, &gemm);
-    }
-    if (status == HR_OK && seconds != NULL) {
-        *rate = (is_complex ? 8.0 : 2.0) * (double)n * (double)n * (double)k /
-                *seconds;
-    }
-    hr_status finished = b->queue->ops->finish(b->queue);
+    x->gemm = make_product(a->device, &x->kind, n, k, x->places);
+    return status;
+}
+
+static hr_status run(void *data, double *seconds)
+{
+    const products *x = data;
+    return hri_stopwatch_time(&x->watch, &x->gemm, NULL, seconds);
+}
+
+static hr_status finish(void *data)
+{
+    const products *x = data;
+    hr_status status = x->watch.queue->ops->finish(x->watch.queue);
     for (int i = 0; i < 3; i++) {
-        give_back(b->accelerator, &places[i]);
+        give_back(x->watch.accelerator, &x->places[i]);
     }
-    return status != HR_OK ? status : finished;
+    return status;
 }
 
-/* Double the extent until a product takes long enough or does not fit.
- * *settled: it was not for want of memory that no larger one was tried. */
-static hr_status rate_on_bench(const hri_probe *b, const product_kind *kind,
-                               double enough, const void *pattern, double *rate,
-                               bool *settled)
+/* The rate of products from extent `first` on, flop/s; 0: there is no room. */
+static hr_status find_rate(products *x, int64_t first, int64_t most,
+                           double enough, double *rate, bool *settled)
 {
-    double seconds = 0.0;
-    hr_status status = HR_OK;
-    int64_t most = enough > long_enough ? MOST_TOP_EXTENT : MOST_EXTENT;
-    *rate = default_flops;
-    for (int64_t n = LEAST_EXTENT;
-         n <= most && seconds < enough && status == HR_OK; n *= 2) {
-        status = time_product(b, kind, n, n, pattern, rate, &seconds);
+    const hri_trial trial = {prepare, run, finish, first, most, 2, enough};
+    hri_probed found;
+    hr_status status = hri_probe(&trial, x, &found);
+    const double n = (double)found.size;
+    *settled = found.settled;
+    *rate = found.size > 0 ? operations_of(x->kind.type) * n * n *
+                                 (double)depth_of(x, found.size) / found.seconds
+                           : 0.0;
+    return status;
+}
+
+static hr_status open_products(hri_accelerator *a, const product_kind *kind,
+                               products *x)
+{
+    *x = (products){.kind = *kind};
+    hr_status status = hri_stopwatch_open(a, &x->watch);
+    if (status != HR_OK) {
+        return status;
     }
-    *settled = status == HR_OK;
-    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
-}
-
-/* The same on tiles; 0 where memory does not do. */
-static hr_status tile_rates_on_bench(const hri_probe *b,
-                                     const product_kind *kind,
-                                     const void *pattern,
-                                     double rates[HRI_TILE_RATES],
-                                     bool *settled)
-{
-    hr_status status = HR_OK;
-    for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
-        double seconds;
-        status = time_product(b, kind, (int64_t)hri_tile_edges[i], TILE_DEPTH,
-                              pattern, &rates[i], &seconds);
+    status = hri_accelerator_allocate_pinned(a, PATTERN_BYTES, &x->pattern);
+    if (status == HR_OK) {
+        fill_pattern(kind->type, x->pattern);
+    } else {
+        hri_stopwatch_close(&x->watch);
     }
-    *settled = status == HR_OK;
-    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
+    return status;
 }
 
-/* Where the rate of this kind is kept, and its name in the file. */
-static uint32_t rate_index(const product_kind *kind)
+static void close_products(products *x)
 {
-    return kind->compute == HR_COMPUTE_TF32 ? (uint32_t)HRI_RATE_TF32
-                                            : (uint32_t)kind->type;
+    hri_accelerator_release_pinned(x->watch.accelerator, x->pattern);
+    hri_stopwatch_close(&x->watch);
 }
 
-static const char *rate_name(const product_kind *kind)
+/* ---- their figures */
+
+static hri_kind figure_of(const product_kind *kind, int64_t edge)
 {
-    return kind->compute == HR_COMPUTE_TF32 ? "tf32" : hr_type_name(kind->type);
+    const char *name =
+        kind->compute == HR_COMPUTE_TF32 ? "tf32" : hr_type_name(kind->type);
+    return (hri_kind){.name = name, .shape = edge};
 }
 
-static void set_rate(hri_accelerator *accelerator, const product_kind *kind,
-                     double rate)
+static double known_rate(const hri_accelerator *a, const product_kind *kind)
 {
-    /* all on this device are alike */
-    for (hri_accelerator *a = accelerator; a != NULL;
-         a = hri_next_sibling(a, accelerator)) {
-        a->rates[rate_index(kind)] = rate;
+    return hri_figure_find(hri_subject_of(a), figure_of(kind, 0));
+}
+
+/* Those on tiles, if all are known. */
+static bool tiles_known(const hri_accelerator *a, const product_kind *kind,
+                        double rates[HRI_TILE_RATES])
+{
+    bool all = true;
+    for (int i = 0; i < HRI_TILE_RATES && all; i++) {
+        rates[i] = hri_figure_find(hri_subject_of(a),
+                                   figure_of(kind, (int64_t)hri_tile_edges[i]));
+        all = rates[i] > 0.0;
     }
-}
-
-static void set_tile_rates(hri_accelerator *accelerator,
-                           const product_kind *kind,
-                           const double rates[HRI_TILE_RATES])
-{
-    for (hri_accelerator *a = accelerator; a != NULL;
-         a = hri_next_sibling(a, accelerator)) {
-        memcpy(a->tile_rates[rate_index(kind)], rates,
-               HRI_TILE_RATES * sizeof rates[0]);
-    }
-}
-
-/* Which rates to measure. */
-typedef enum subject { LARGE, TILES } subject;
-
-static void tile_rate_name(const product_kind *kind, int i, char name[32])
-{
-    snprintf(name, 32, "%s-%.0f", rate_name(kind), hri_tile_edges[i]);
-}
-
-static void keep_rates(hri_accelerator *a, const product_kind *kind,
-                       subject what, const double *rates)
-{
-    char name[32];
-    if (what == LARGE) {
-        hri_tuning_keep(rate_name(kind), a->key, rates[0]);
-        return;
-    }
-    for (int i = 0; i < HRI_TILE_RATES; i++) {
-        tile_rate_name(kind, i, name);
-        hri_tuning_keep(name, a->key, rates[i]);
-    }
+    return all;
 }
 
 /* Of processors, that this process has used. */
@@ -295,42 +280,49 @@ static void wait_for_processors(void)
     }
 }
 
-static hr_status measure_rate(hri_accelerator *accelerator,
-                              const product_kind *kind, subject what)
+static hr_status measure_large(hri_accelerator *a, const product_kind *kind)
 {
-    hri_probe b;
-    void *pattern = NULL;
-    double rates[HRI_TILE_RATES] = {0};
-    bool settled = false;
-    hr_status status = hri_probe_open(accelerator, &b);
+    products x;
+    double rate;
+    bool settled;
+    hr_status status = open_products(a, kind, &x);
     if (status != HR_OK) {
         return status;
     }
-    status =
-        hri_accelerator_allocate_pinned(accelerator, PATTERN_BYTES, &pattern);
+    if (a->device->info.host) {
+        wait_for_processors();
+    }
+    status = find_rate(&x, LEAST_EXTENT, MOST_EXTENT, hri_long_enough, &rate,
+                       &settled);
+    close_products(&x);
     if (status == HR_OK) {
-        fill_pattern(kind->type, pattern);
-        if (accelerator->device->info.host) {
-            wait_for_processors();
-        }
-        status =
-            what == LARGE
-                ? rate_on_bench(&b, kind, long_enough, pattern, rates, &settled)
-                : tile_rates_on_bench(&b, kind, pattern, rates, &settled);
+        hri_figure_note(hri_subject_of(a), figure_of(kind, 0), settled,
+                        rate > 0.0 ? rate
+                                   : hri_guess(HRI_GUESS_PRODUCT_WITHOUT_ROOM));
     }
-    hri_accelerator_release_pinned(accelerator, pattern);
-    hri_probe_close(&b);
-    if (status == HR_OK && what == LARGE) {
-        set_rate(accelerator, kind, rates[0]);
-    } else if (status == HR_OK) {
-        for (int i = 0; i < HRI_TILE_RATES; i++) { /* no room: like others */
-            rates[i] = rates[i] > 0.0 ? rates[i]
-                                      : accelerator->rates[rate_index(kind)];
-        }
-        set_tile_rates(accelerator, kind, rates);
+    return status;
+}
+
+/* Those that there is no room for are like others. */
+static hr_status measure_tiles(hri_accelerator *a, const product_kind *kind)
+{
+    products x;
+    double rates[HRI_TILE_RATES] = {0};
+    bool settled = true;
+    hr_status status = open_products(a, kind, &x);
+    if (status != HR_OK) {
+        return status;
     }
-    if (settled) {
-        keep_rates(accelerator, kind, what, rates);
+    x.depth = TILE_DEPTH;
+    for (int i = 0; i < HRI_TILE_RATES && status == HR_OK && settled; i++) {
+        const int64_t edge = (int64_t)hri_tile_edges[i];
+        status = find_rate(&x, edge, edge, 0.0, &rates[i], &settled);
+    }
+    close_products(&x);
+    for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
+        hri_figure_note(hri_subject_of(a),
+                        figure_of(kind, (int64_t)hri_tile_edges[i]), settled,
+                        rates[i] > 0.0 ? rates[i] : known_rate(a, kind));
     }
     return status;
 }
@@ -340,52 +332,41 @@ hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
                                    double *rate)
 {
     const product_kind kind = {type, c_type, compute, false};
-    hri_probe b;
-    void *pattern = NULL;
+    products x;
     bool settled;
-    hr_status status = hri_probe_open(accelerator, &b);
+    hr_status status = open_products(accelerator, &kind, &x);
     if (status != HR_OK) {
         return status;
     }
-    status =
-        hri_accelerator_allocate_pinned(accelerator, PATTERN_BYTES, &pattern);
-    if (status == HR_OK) {
-        fill_pattern(type, pattern);
-        status =
-            rate_on_bench(&b, &kind, long_for_top, pattern, rate, &settled);
+    status = find_rate(&x, LEAST_EXTENT, MOST_TOP_EXTENT, long_for_top, rate,
+                       &settled);
+    close_products(&x);
+    if (*rate <= 0.0) {
+        *rate = hri_guess(HRI_GUESS_PRODUCT_WITHOUT_ROOM);
     }
-    hri_accelerator_release_pinned(accelerator, pattern);
-    hri_probe_close(&b);
     return status;
-}
-
-/* Where the rate of this kind is, filled from the file if it is there. */
-static double *look_up(hri_accelerator *accelerator, const product_kind *kind)
-{
-    double *rate = &accelerator->rates[rate_index(kind)], known;
-    if (*rate == 0.0 &&
-        hri_tuning_find(rate_name(kind), accelerator->key, &known)) {
-        set_rate(accelerator, kind, known);
-    }
-    return rate;
 }
 
 double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
                                   hr_type c_type, hr_compute compute)
 {
     const product_kind kind = {type, c_type, compute, false};
-    return *look_up(accelerator, &kind);
+    return known_rate(accelerator, &kind);
 }
 
 void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
                                 hr_type c_type, hr_compute compute,
-                                double flops_per_second)
+                                double flops, double seconds)
 {
     const product_kind kind = {type, c_type, compute, false};
-    double known = *look_up(accelerator, &kind);
-    if (known > 0.0 && flops_per_second > clearly_more * known) {
-        set_rate(accelerator, &kind, flops_per_second);
-        hri_tuning_keep(rate_name(&kind), accelerator->key, flops_per_second);
+    const double rate = known_rate(accelerator, &kind);
+    const double long_run = 0.1; /* seconds of arithmetic that show a rate */
+    if (rate > 0.0 && seconds >= long_run) {
+        hri_learned one = {.value = 1.0 / rate};
+        if (hri_learn_measured(&one, seconds / flops)) {
+            hri_figure_keep(hri_subject_of(accelerator), figure_of(&kind, 0),
+                            1.0 / one.value);
+        }
     }
 }
 
@@ -395,53 +376,32 @@ hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
 {
     hri_device *device = accelerator->device;
     const product_kind kind = {type, c_type, compute, false};
+    hr_status status = HR_OK;
     if (!device->ops->gemm_offered(device, type, c_type, compute)) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not multiply %s into %s",
                         accelerator->path, hr_type_name(type),
                         hr_type_name(c_type));
     }
-    double *rate = look_up(accelerator, &kind);
-    hr_status status = HR_OK;
-    if (*rate == 0.0) {
-        status = measure_rate(accelerator, &kind, LARGE);
+    if (known_rate(accelerator, &kind) == 0.0) {
+        status = measure_large(accelerator, &kind);
     }
     if (status == HR_OK) {
-        *flops_per_second = *rate;
+        *flops_per_second = known_rate(accelerator, &kind);
     }
     return status;
-}
-
-/* Fill the tile rates from the file, if all are there. */
-static void find_tile_rates(hri_accelerator *accelerator,
-                            const product_kind *kind)
-{
-    char name[32];
-    double rates[HRI_TILE_RATES];
-    for (int i = 0; i < HRI_TILE_RATES; i++) {
-        tile_rate_name(kind, i, name);
-        if (!hri_tuning_find(name, accelerator->key, &rates[i])) {
-            return;
-        }
-    }
-    set_tile_rates(accelerator, kind, rates);
 }
 
 hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
                                      hr_type c_type, hr_compute compute,
                                      double rates[HRI_TILE_RATES])
 {
-    const hri_device_info *info = &accelerator->device->info;
     const product_kind kind = {type, c_type, compute, false};
-    const double *known = accelerator->tile_rates[rate_index(&kind)];
     hr_status status = HR_OK;
-    if (!info->host && !info->emulated && known[0] == 0.0) {
-        find_tile_rates(accelerator, &kind);
-        if (known[0] == 0.0) {
-            status = measure_rate(accelerator, &kind, TILES);
-        }
-    }
-    if (status == HR_OK) {
-        memcpy(rates, known, HRI_TILE_RATES * sizeof rates[0]);
+    memset(rates, 0, HRI_TILE_RATES * sizeof rates[0]);
+    if (!hri_in_host_memory(accelerator) &&
+        !tiles_known(accelerator, &kind, rates)) {
+        status = measure_tiles(accelerator, &kind);
+        (void)tiles_known(accelerator, &kind, rates);
     }
     return status;
 }
@@ -458,18 +418,24 @@ static const product_kind kinds[] = {
     {HR_F32, HR_F32, HR_COMPUTE_TF32, false},
 };
 
-static hr_status warm_kind(const hri_probe *b, product_kind kind)
+/* Each kind of tile once, untimed. */
+static hr_status warm_kind(const hri_stopwatch *w, product_kind kind)
 {
+    products x = {.watch = *w, .kind = kind, .depth = TILE_DEPTH};
     hr_status status = HR_OK;
     for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
-        status = time_product(b, &kind, (int64_t)hri_tile_edges[i], TILE_DEPTH,
-                              NULL, NULL, NULL);
+        status = prepare(&x, (int64_t)hri_tile_edges[i]);
+        if (status == HR_OK) {
+            status = w->queue->ops->gemm(w->queue, &x.gemm);
+        }
+        const hr_status finished = finish(&x);
+        status = status == HR_OK ? finished : status;
     }
     return status;
 }
 
 /* Turning about, and products of what has not been. */
-static hr_status warm_turning(const hri_probe *b, const product_kind *kind)
+static hr_status warm_turning(const hri_stopwatch *b, const product_kind *kind)
 {
     enum { EDGE = 1024 };
     product_kind other = *kind;
@@ -493,16 +459,16 @@ static hr_status warm_turning(const hri_probe *b, const product_kind *kind)
 void hri_accelerator_warm(hri_accelerator *a)
 {
     hri_device *device = a->device;
-    hri_probe b;
-    hr_status status = hri_probe_open(a, &b);
+    hri_stopwatch b;
+    double rates[HRI_TILE_RATES];
+    hr_status status = hri_stopwatch_open(a, &b);
     if (status != HR_OK) {
         return;
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == HR_OK;
          i++) {
         const product_kind *kind = &kinds[i];
-        find_tile_rates(a, kind);
-        if (a->tile_rates[rate_index(kind)][0] == 0.0 ||
+        if (!tiles_known(a, kind, rates) ||
             !device->ops->gemm_offered(device, kind->type, kind->c_type,
                                        kind->compute)) {
             continue;
@@ -516,7 +482,7 @@ void hri_accelerator_warm(hri_accelerator *a)
             status = HR_OK; /* smaller kinds may fit */
         }
     }
-    hri_probe_close(&b);
+    hri_stopwatch_close(&b);
 }
 
 /* Measure a rate again; one that nobody has asked for yet only when wanted. */
@@ -526,25 +492,13 @@ static hr_status remeasure(hri_accelerator *a, const product_kind *kind,
     hri_device *device = a->device;
     if (!device->ops->gemm_offered(device, kind->type, kind->c_type,
                                    kind->compute) ||
-        (!wanted && *look_up(a, kind) == 0.0)) {
+        (!wanted && known_rate(a, kind) == 0.0)) {
         return HR_OK;
     }
-    find_tile_rates(a, kind);
-    bool tiles = a->tile_rates[rate_index(kind)][0] > 0.0;
-    hr_status status = measure_rate(a, kind, LARGE);
-    return status == HR_OK && tiles ? measure_rate(a, kind, TILES) : status;
-}
-
-/* The context's links are measured with the first accelerator that they lead
- * to. */
-static bool leads_links(const hr_context *context, const hri_accelerator *a)
-{
-    uint32_t i = 0;
-    while (!context->accelerators[i].device->info.staged &&
-           &context->accelerators[i] != a) {
-        i++;
-    }
-    return &context->accelerators[i] == a && a->device->info.staged;
+    double rates[HRI_TILE_RATES];
+    const bool tiles = tiles_known(a, kind, rates);
+    hr_status status = measure_large(a, kind);
+    return status == HR_OK && tiles ? measure_tiles(a, kind) : status;
 }
 
 static hr_status measure_all(hr_context *context, hri_accelerator *a,
@@ -557,13 +511,18 @@ static hr_status measure_all(hr_context *context, hri_accelerator *a,
                       (kinds[i].type == HR_F32 || kinds[i].type == HR_F64);
         status = remeasure(a, &kinds[i], wanted);
     }
-    if (status == HR_OK && leads_links(context, a)) {
+    if (status == HR_OK && hri_links_lead(context, a)) {
         status = hri_links_learn(context);
     }
-    rates->f32 = a->rates[HR_F32];
-    rates->f64 = a->rates[HR_F64];
-    rates->up = a->in_place ? 0.0 : a->up;
-    rates->down = a->in_place ? 0.0 : a->down;
+    if (status == HR_OK) {
+        const hri_link link = hri_link_alone(a);
+        rates->f32 =
+            hri_accelerator_known_rate(a, HR_F32, HR_F32, HR_COMPUTE_NATIVE);
+        rates->f64 =
+            hri_accelerator_known_rate(a, HR_F64, HR_F64, HR_COMPUTE_NATIVE);
+        rates->up = link.up;
+        rates->down = link.down;
+    }
     return status;
 }
 

@@ -51,18 +51,27 @@ bool hri_tuning_find(const char *kind, const char *key, double *value)
     return found;
 }
 
-/* All lines of the old file but that of this kind and key. */
-static void copy_others(const char *path, FILE *to, const char *kind,
-                        const char *key)
+static bool is_any(const char *line, const hri_tuning_line *lines, size_t count)
+{
+    double value;
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) {
+        found = parse(line, lines[i].kind, lines[i].key, &value);
+    }
+    return found;
+}
+
+/* All lines of the old file but those that are new. */
+static void copy_others(const char *path, FILE *to,
+                        const hri_tuning_line *lines, size_t count)
 {
     char line[LINE];
     double value;
     FILE *from = hri_cache_open(path);
-    for (int i = 0; from != NULL && i < MOST_LINES - 1 &&
-                    fgets(line, sizeof line, from) != NULL;
+    for (size_t i = count; from != NULL && i < MOST_LINES &&
+                           fgets(line, sizeof line, from) != NULL;
          i++) {
-        if (parse(line, NULL, NULL, &value) &&
-            !parse(line, kind, key, &value)) {
+        if (parse(line, NULL, NULL, &value) && !is_any(line, lines, count)) {
             fputs(line, to);
         }
     }
@@ -71,16 +80,36 @@ static void copy_others(const char *path, FILE *to, const char *kind,
     }
 }
 
-void hri_tuning_keep(const char *kind, const char *key, double value)
+static bool can_be_kept(const hri_tuning_line *l)
+{
+    return l->key[0] != '\0' && strlen(l->key) + strlen(l->kind) <= LINE - 40 &&
+           strchr(l->key, '\n') == NULL;
+}
+
+void hri_tuning_keep_all(const hri_tuning_line *lines, size_t count)
 {
     char path[PATH_MAX];
     hri_draft draft;
-    if (key[0] == '\0' || strlen(key) + strlen(kind) > LINE - 40 ||
-        strchr(key, '\n') != NULL || !hri_cache_path("rates", path) ||
+    bool all = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        all = all && can_be_kept(&lines[i]);
+    }
+    if (!all || !hri_cache_path("rates", path) ||
         !hri_draft_begin(path, &draft)) {
         return;
     }
-    fprintf(draft.file, "%.0f %s %s\n", value, kind, key);
-    copy_others(path, draft.file, kind, key);
+    for (size_t i = 0; i < count; i++) {
+        if (lines[i].value >= 0.5) { /* 0 is what is not there */
+            fprintf(draft.file, "%.0f %s %s\n", lines[i].value, lines[i].kind,
+                    lines[i].key);
+        }
+    }
+    copy_others(path, draft.file, lines, count);
     hri_draft_end(&draft);
+}
+
+void hri_tuning_keep(const char *kind, const char *key, double value)
+{
+    const hri_tuning_line line = {kind, key, value};
+    hri_tuning_keep_all(&line, 1);
 }

@@ -10,7 +10,6 @@
 #include "base/pool.h"
 #include "base/threads.h"
 #include "hal/hal.h"
-#include "runtime/tiles.h"
 
 typedef struct hri_block hri_block;     /* a buffer kept for reuse */
 typedef struct hri_fence hri_fence;     /* fence.h */
@@ -18,6 +17,7 @@ typedef struct hri_loaded hri_loaded;   /* module.c */
 typedef struct hri_staging hri_staging; /* stage.h */
 typedef struct hri_stream hri_stream;   /* stream.h */
 typedef struct hri_worker hri_worker;   /* worker.h */
+typedef struct hri_model hri_model;     /* src/model */
 
 /* From the host, and to it. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
@@ -47,28 +47,13 @@ typedef struct hri_event_pool {
     uint32_t made, capacity; /* that exist, those of fences too; of each list */
 } hri_event_pool;
 
-/* Rates are by type, and one more for f32 multiplied as tf32. */
-enum { HRI_RATE_TF32 = HR_I32 + 1, HRI_RATES };
-
-/* Those of filters, by what src/filter/rate.c says. */
-enum { HRI_FILTER_RATES = 6 };
-
-/* What links carry, bytes/s; 0: not known. */
-typedef struct hri_link {
-    double up, down, both; /* host to accelerators, back, the sum of the two at
-                              once */
-} hri_link;
-
-/* Links from pinned memory, and from ordinary memory through crews. */
-enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
-
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
-    char path[48];     /* "host", "host#2", "opencl:0:1#0" */
-    uint32_t physical; /* equal for virtual accelerators of one device */
-    struct hri_accelerator *sibling; /* the next on the same device, in a ring;
-                                        NULL or itself when there is none */
+    char path[48];         /* "host", "host#2", "opencl:0:1#0" */
+    uint32_t physical;     /* equal for those on one device */
+    uint32_t device_index; /* and for those that one backend opened on it */
+    hri_model *model;      /* the context's */
     bool in_place;         /* plain "host": multiplies in the caller's memory */
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
     uint64_t memory_used;  /* bytes of buffers that exist, cached ones too */
@@ -80,15 +65,9 @@ typedef struct hri_accelerator {
                                        none */
     uint64_t allocations; /* of memory, and of queues and events for engines,
                              made so far */
-    char key[384];        /* names the device in facts.h; "": not kept */
-    double tile_rates[HRI_RATES][HRI_TILE_RATES]; /* likewise, on tiles.h's;
-                                                     not on the host */
-    double rates[HRI_RATES]; /* flop/s by type of A, 0: not measured yet */
-    double filter_rates[HRI_FILTER_RATES]; /* products/s, 0: not measured */
-    double up, down;           /* link, bytes/s, 0: not measured yet */
-    double memory_rate;        /* bandwidth.h, bytes/s, 0: not measured yet */
-    hri_link links[HRI_LINKS]; /* alone; only where info.staged */
-    hri_block *blocks;         /* buffers and pinned areas, in use or cached */
+    char key[384];        /* names the device in the tuning cache; "": what is
+                             known of it is not kept */
+    hri_block *blocks;    /* buffers and pinned areas, in use or cached */
     /* Others and urgent ones: the first queues_taken of each are in use. */
     hri_queue *queues[2][HRI_MOST_QUEUES];
     uint32_t queues_taken[2];
@@ -99,14 +78,6 @@ typedef struct hri_accelerator {
     hri_loaded *loaded;     /* kernels of the caller's */
 } hri_accelerator;
 
-/* Of those on one device, the one after `a`; NULL when all have been seen from
- * `first` on. */
-static inline hri_accelerator *hri_next_sibling(const hri_accelerator *a,
-                                                const hri_accelerator *first)
-{
-    return a->sibling != first ? a->sibling : NULL;
-}
-
 struct hr_context {
     pthread_mutex_t lock;    /* one engine call at a time */
     pthread_mutex_t filters; /* one of hr_filter; before lock */
@@ -115,8 +86,7 @@ struct hr_context {
     bool may_be_empty;
     hr_accelerator_info *machine; /* what hr_machine_describe tells */
     uint32_t machine_count;
-    hri_link links[HRI_LINKS]; /* of all accelerators with info.staged */
-    bool links_known;
+    hri_model *model;                  /* what is known of the machine */
     struct hri_area *areas;            /* of hr_allocate_pinned */
     struct hri_text *texts;            /* of hr_kernel_create */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
@@ -134,7 +104,7 @@ struct hr_context {
 void hri_areas_free(hr_context *context);
 
 /* hr_context_create over a given list of backends, for tests; it neither uses
- * nor keeps what was measured (facts.h). */
+ * nor keeps what was measured. */
 hr_status hri_context_create_from(const hri_backend *const *backends,
                                   const hr_context_options *options,
                                   hr_context **context);

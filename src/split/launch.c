@@ -132,15 +132,13 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
     hr_status status = cut_arguments(s, band, arguments, windows);
     if (status == HR_OK) {
         const double rows = (double)band->count * hri_split_sharers(s, index);
-        status = hri_worker_time(a, s->kernel, hri_split_points(s), rows,
-                                 &part.start);
-    }
-    if (status == HR_OK) {
+        part.start =
+            hri_model_time_kernel(a, s->kernel, hri_split_points(s), rows);
         status = hri_launch_part(&queue, s->kernel, &part, arguments,
                                  s->kernel->parameter_count);
     }
     if (status != HR_OK) {
-        a->worker->timed = NULL;
+        a->worker->kernel = NULL;
     }
     return status;
 }
@@ -269,7 +267,9 @@ static hr_status allocate(hri_splitting *s)
     s->bands = calloc(s->count, sizeof *s->bands);
     s->portions = calloc(s->count, sizeof *s->portions);
     s->participants = calloc(s->count, sizeof *s->participants);
-    return s->bands != NULL && s->portions != NULL && s->participants != NULL
+    s->flows = calloc(s->count, sizeof *s->flows);
+    return s->bands != NULL && s->portions != NULL && s->participants != NULL &&
+                   s->flows != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
                           s->kernel->name, s->count);
@@ -300,5 +300,6 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
     free(s.bands);
     free(s.portions);
     free(s.participants);
+    free(s.flows);
     return status;
 }

@@ -2,14 +2,8 @@
 /* What bands will take: bytes by what lies where, and time by what was measured
  * of links, memory and the kernel. */
 #include "arrays/array.h"
-#include "model/bandwidth.h"
-#include "model/links.h"
-#include "runtime/worker.h"
+#include "model/model.h"
 #include "split/split.h"
-
-/* Launching and waiting for one more accelerator: 4 us through CUDA, 40 through
- * PoCL (docs/kernels.md), so an order of magnitude. */
-static const double enqueueing = 2e-5;
 
 /* ---- the kernel */
 
@@ -30,16 +24,22 @@ static double row_bytes(const hri_splitting *s)
     return bytes;
 }
 
-/* Memory and links. */
-static hr_status know(hr_context *context, hri_accelerator *a)
+/* Memory, links, and what launching takes. */
+static hr_status know(hr_context *context, hri_participant *r)
 {
-    hr_status status = hri_bandwidth_know(context, a);
+    hr_status status =
+        hri_bandwidth_know(context, r->accelerator, &r->bandwidth);
     if (status == HR_OK) {
-        status = hri_accelerator_link(a);
+        status = hri_model_know_link(context, r->accelerator);
     }
-    return status == HR_OK && a->device->info.staged && !a->in_place
-               ? hri_links_know(context)
-               : status;
+    if (status == HR_OK) {
+        status = hri_model_overheads(r->accelerator, true, &r->overheads);
+    }
+    for (int kind = 0; kind < HRI_LINKS; kind++) {
+        const bool staged = kind == HRI_STAGED;
+        r->flows[kind] = hri_model_flow(r->accelerator, staged, staged);
+    }
+    return status;
 }
 
 /* What has not been measured is as much slower or faster than what has been as
@@ -50,10 +50,10 @@ hr_status hri_split_learn(const hri_splitting *s)
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
         hri_participant *r = &s->participants[i];
-        status = know(s->context, r->accelerator);
-        r->memory = row_bytes(s) / r->accelerator->memory_rate;
-        r->pace = hri_accelerator_pace(r->accelerator, s->kernel,
-                                       hri_split_points(s));
+        status = know(s->context, r);
+        r->memory = row_bytes(s) / r->bandwidth;
+        r->pace =
+            hri_model_kernel(r->accelerator, s->kernel, hri_split_points(s));
         known = known == NULL && r->pace > 0 ? r : known;
     }
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
@@ -77,23 +77,19 @@ typedef struct route {
 /* Where accelerators are fast with any memory, all of it counts as pinned. In
  * place what others have is what comes, over their links: an order of magnitude
  * does. */
-static route route_of(const hri_accelerator *a, const hr_array *array)
+static route route_of(const hri_participant *r, const hr_array *array)
 {
-    const double usual = 1e10;
+    const hri_accelerator *a = r->accelerator;
     hri_device *device = a->device;
     const size_t bytes = (size_t)array->size[0] * array->stores[HRI_HOST].slice;
     const bool pinned = a->in_place || !device->info.staged ||
                         array->host == NULL ||
                         device->ops->is_pinned(device, array->host, bytes);
-    const hri_link *staged = &a->links[HRI_STAGED];
-    route r = {a->up, a->down, pinned ? HRI_PINNED : HRI_STAGED};
-    if (!pinned && staged->up > 0) {
-        r.up = staged->up;
-        r.down = staged->down;
-    }
-    r.up = r.up > 0 ? r.up : usual;
-    r.down = r.down > 0 ? r.down : usual;
-    return r;
+    const int kind = pinned ? HRI_PINNED : HRI_STAGED;
+    const hri_link *link = &r->flows[kind].own;
+    return (route){link->up > 0 ? link->up : hri_guess(HRI_GUESS_LINK),
+                   link->down > 0 ? link->down : hri_guess(HRI_GUESS_LINK),
+                   kind};
 }
 
 /* Peers' links are taken to be no slower than the host's. */
@@ -109,13 +105,13 @@ static void add(hri_cost *c, const route *r, const hr_traffic *t, bool whole)
 }
 
 static hr_status add_view(const hri_splitting *s, uint32_t i,
-                          const hri_accelerator *a, const hr_band *band,
+                          const hri_participant *runner, const hr_band *band,
                           hri_cost *cost)
 {
     const hr_argument *argument = &s->arguments[i];
     hr_array *array = argument->view.array;
-    const int place = hri_place_of(s->context, a);
-    const route r = route_of(a, array);
+    const int place = hri_place_of(s->context, runner->accelerator);
+    const route r = route_of(runner, array);
     hri_boxes region = {0};
     hr_traffic t = {0};
     hr_view view = argument->view;
@@ -148,7 +144,7 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
     for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
          k++) {
         if (hri_split_is_view(s, k) && band->count > 0) {
-            status = add_view(s, k, r->accelerator, band, cost);
+            status = add_view(s, k, r, band, cost);
         }
     }
     return status;
@@ -156,19 +152,25 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
 
 /* ---- time */
 
-/* How much slower links are when all devices with rows use theirs; 1 when that
- * was not measured. */
-static double crowd(const hri_splitting *s, int kind)
+/* How much slower links of this kind are when all accelerators with rows use
+ * theirs; 1 where that was not measured. */
+static void crowd(const hri_splitting *s, int kind)
 {
-    const hri_link *all = &s->context->links[kind];
-    double sum = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->bands[i].count > 0) {
-            sum += s->participants[i].accelerator->links[kind].up /
-                   hri_split_sharers(s, i);
+            s->flows[count++] = s->participants[i].flows[kind];
         }
     }
-    return all->up > 0 && sum > all->up ? sum / all->up : 1;
+    hri_model_flows(s->context, s->flows, count);
+    for (uint32_t i = 0, k = 0; i < s->count; i++) {
+        double *slower = &s->participants[i].slower[kind];
+        *slower = 1;
+        if (s->bands[i].count > 0) {
+            const hri_flow *f = &s->flows[k++];
+            *slower = f->beside.up > 0 ? f->alone.up / f->beside.up : 1;
+        }
+    }
 }
 
 static hr_bound bound_of(const hri_participant *slowest, double run,
@@ -183,33 +185,35 @@ static hr_bound bound_of(const hri_participant *slowest, double run,
 }
 
 /* What host memory takes for all that the host does in it, and that copies of
- * the others read and write there meanwhile: those of crews three times. 0
- * where the host has no rows. */
+ * the others read and write there meanwhile. 0 where the host has no rows. */
 static double host_memory(const hri_splitting *s)
 {
-    double rate = 0, bytes = 0;
+    hri_host_load load = {0};
     for (uint32_t i = 0; i < s->count; i++) {
         const hri_participant *r = &s->participants[i];
         const hr_traffic *t = &r->cost.traffic;
+        const double bytes = (double)(t->up + t->down);
         if (s->bands[i].count == 0) {
             continue;
         }
         if (r->accelerator->in_place) {
-            rate = r->accelerator->memory_rate;
-            bytes += row_bytes(s) * (double)s->bands[i].count;
+            load.rate = r->bandwidth;
+            load.in_place += row_bytes(s) * (double)s->bands[i].count;
+        } else if (r->cost.link[HRI_STAGED] > 0) {
+            load.staged += bytes;
         } else {
-            bytes += (double)(t->up + t->down) *
-                     (r->cost.link[HRI_STAGED] > 0 ? 3 : 1);
+            load.copied += bytes;
         }
     }
-    return rate > 0 ? bytes / rate : 0;
+    return hri_host_memory_seconds(&load);
 }
 
 hr_status hri_split_predict(const hri_splitting *s, double *seconds,
                             hr_bound *bound)
 {
-    const double pinned = crowd(s, HRI_PINNED), staged = crowd(s, HRI_STAGED);
     double begin = 0;
+    crowd(s, HRI_PINNED);
+    crowd(s, HRI_STAGED);
     *seconds = 0;
     *bound = HR_BOUND_COMPUTE;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -223,10 +227,11 @@ hr_status hri_split_predict(const hri_splitting *s, double *seconds,
             continue;
         }
         const double sharers = hri_split_sharers(s, i);
-        const double moving = sharers * (c->link[HRI_PINNED] * pinned +
-                                         c->link[HRI_STAGED] * staged);
+        const double moving =
+            sharers * (c->link[HRI_PINNED] * r->slower[HRI_PINNED] +
+                       c->link[HRI_STAGED] * r->slower[HRI_STAGED]);
         const double run = sharers * c->run;
-        begin += enqueueing;
+        begin += r->overheads.wait;
         if (begin + moving + run > *seconds) {
             *seconds = begin + moving + run;
             *bound = bound_of(r, run, moving);

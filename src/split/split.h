@@ -21,9 +21,13 @@ typedef struct hri_cost {
 /* An accelerator that could be used. */
 typedef struct hri_participant {
     hri_accelerator *accelerator;
-    double pace;   /* seconds for a row of this kernel */
-    double memory; /* and for what a row moves in its memory */
-    hri_cost cost; /* of its band */
+    double pace;      /* seconds for a row of this kernel */
+    double memory;    /* and for what a row moves in its memory */
+    double bandwidth; /* of that, bytes/s */
+    hri_overheads overheads;
+    hri_flow flows[HRI_LINKS]; /* its own link, */
+    double slower[HRI_LINKS];  /* and how much slower it is beside others */
+    hri_cost cost;             /* of its band */
 } hri_participant;
 
 /* A launch that is split: what hr_launch_split was given. */
@@ -39,6 +43,7 @@ typedef struct hri_splitting {
     hr_band *bands;                /* of each of them, in their order */
     hri_portion *portions;         /* likewise: what the bands are made from */
     hri_participant *participants; /* likewise */
+    hri_flow *flows;               /* room for one of each */
 } hri_splitting;
 
 /* What a band of `size` rows reads. A band without rows reads none. */

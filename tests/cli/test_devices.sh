@@ -33,6 +33,25 @@ for rate in up_bytes down_bytes f32_flops f64_flops; do
     check [ "${value%%[.e]*}" -gt 0 ]
 done
 
+# Predictions are kept beside what came of them, for later processes.
+folder=$(mktemp -d)
+HEADRACE_CACHE=$folder
+export HEADRACE_CACHE
+expect 0 "within 1.3" devices --measure --accelerators host
+check grep -q '^products  *0 ' "$out"
+"$HEADRACE" generate --shape 40x40 --type f32 -o "$folder/a.npy" >/dev/null
+"$HEADRACE" matmul "$folder/a.npy" "$folder/a.npy" -o "$folder/c.npy" \
+    --accelerators host >/dev/null 2>&1
+expect 0 '"predictions"' devices --measure --accelerators host --json
+equal "engine" products "$(json 'predictions[0].engine')"
+equal "runs" 1 "$(json 'predictions[0].runs')"
+equal "of others" 0 "$(json 'predictions[3].runs')"
+check [ "$(json 'predictions[0].seconds')" != 0 ]
+expect 0 '"machine"' devices --accelerators host --json
+equal "unasked" "" "$(json 'predictions[0].runs')"
+rm -r "$folder"
+unset HEADRACE_CACHE
+
 # A device is measured once, whatever the number of its virtual accelerators.
 expect 0 '"rates"' devices --measure --accelerators host,64xhost \
     --memory-limit 1MiB --json

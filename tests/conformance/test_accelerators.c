@@ -2,7 +2,7 @@
 /* What the runtime makes of each device: contexts, rates, memory. */
 #include <math.h>
 
-#include "model/model.h"
+#include "model/links.h"
 #include "runtime/memory.h"
 #include "support/conformance.h"
 
@@ -37,9 +37,9 @@ static void rates_are_measured(hri_accelerator *accelerator)
         CHECK(!offered || (rate > 0.0 && isfinite(rate)));
     }
     CHECK(hri_accelerator_link(accelerator) == HR_OK);
-    CHECK(accelerator->in_place ||
-          (accelerator->up > 0.0 && isfinite(accelerator->up) &&
-           accelerator->down > 0.0 && isfinite(accelerator->down)));
+    const hri_link link = hri_link_alone(accelerator);
+    CHECK(accelerator->in_place || (link.up > 0.0 && isfinite(link.up) &&
+                                    link.down > 0.0 && isfinite(link.down)));
     CHECK(accelerator->memory_used == 0 && accelerator->pinned_used == 0);
     CHECK(accelerator->memory_peak <= accelerator->memory_limit);
 }
@@ -67,13 +67,18 @@ static void contexts_open(const hri_device *device)
     }
     hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
     CHECK(hr_accelerator_measure(context, 1, &rates) == HR_OK);
-    CHECK(context->accelerators[0].rates[HR_F32] == rates.f32);
+    CHECK(hri_accelerator_known_rate(&context->accelerators[0], HR_F32, HR_F32,
+                                     HR_COMPUTE_NATIVE) == rates.f32);
     hr_context_destroy(context);
 }
 
 static void accelerators_work(hri_device *device)
 {
+    hr_context models[2] = {0}; /* of nothing but what is known */
+    CHECK(hri_model_create(&models[0]) == HR_OK);
+    CHECK(hri_model_create(&models[1]) == HR_OK);
     hri_accelerator accelerator = {.device = device,
+                                   .model = models[0].model,
                                    .memory_limit = limit_of(device)};
     snprintf(accelerator.path, sizeof accelerator.path, "%s",
              device->info.path);
@@ -82,10 +87,13 @@ static void accelerators_work(hri_device *device)
     hri_accelerator_drop(&accelerator);
     if (device->info.host) {
         TEST_CASE("rates in place");
-        hri_accelerator in_place = {.device = device, .in_place = true};
+        hri_accelerator in_place = {
+            .device = device, .model = models[1].model, .in_place = true};
         rates_are_measured(&in_place);
         hri_accelerator_drop(&in_place);
     }
+    hri_model_destroy(&models[0]);
+    hri_model_destroy(&models[1]);
     TEST_CASE("contexts, plain and virtual");
     contexts_open(device);
 }

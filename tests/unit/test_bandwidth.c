@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "model/bandwidth.h"
+#include "model/model.h"
 #include "model/tuning.h"
 #include "support/files.h"
 
@@ -34,10 +34,13 @@ static hr_context *create(void)
 /* What the second accelerator's is once the first one's is known. */
 static double know(hr_context *context)
 {
-    CHECK(hri_bandwidth_know(context, &context->accelerators[0]) == HR_OK);
-    CHECK(context->accelerators[0].memory_rate ==
-          context->accelerators[1].memory_rate);
-    return context->accelerators[1].memory_rate;
+    double rate[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        CHECK(hri_bandwidth_know(context, &context->accelerators[i],
+                                 &rate[i]) == HR_OK);
+    }
+    CHECK(rate[0] == rate[1]);
+    return rate[1];
 }
 
 int main(void)

@@ -297,10 +297,13 @@ static void check_relations(void)
     static const uint32_t ring[] = {1, 3, 3, 1, 3, 1};
     for (uint32_t i = 0; i < 6; i++) {
         hri_accelerator *a = &context->accelerators[i];
-        uint32_t length = 1;
-        for (hri_accelerator *b = a->sibling; b != a; b = b->sibling) {
-            CHECK(strcmp(a->device->info.path, b->device->info.path) == 0);
-            length++;
+        uint32_t length = 0;
+        for (uint32_t j = 0; j < 6; j++) {
+            const hri_accelerator *b = &context->accelerators[j];
+            if (b->device_index == a->device_index) {
+                CHECK(strcmp(a->device->info.path, b->device->info.path) == 0);
+                length++;
+            }
         }
         CHECK(a->physical == physical[i] && length == ring[i]);
     }

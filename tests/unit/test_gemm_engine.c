@@ -8,6 +8,7 @@
 #include "support/fault_backend.h"
 #include "support/random.h"
 #include "support/reference.h"
+#include "support/told.h"
 #include "test.h"
 
 extern const hri_backend hri_backend_host;
@@ -139,13 +140,10 @@ static void balance(hr_context *context)
 {
     hri_link link = {.up = 2e10, .down = 2e10, .both = 4e10};
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_accelerator *a = &context->accelerators[i];
-        a->rates[HR_F32] = 5e11;
-        a->links[HRI_PINNED] = a->links[HRI_STAGED] = link;
-        a->up = a->down = link.up;
+        told(&context->accelerators[i], "f32", 5e11);
+        told_link(&context->accelerators[i], link.up);
     }
-    context->links[HRI_PINNED] = context->links[HRI_STAGED] = link;
-    context->links_known = true;
+    told_links(context, &link);
 }
 
 static uint64_t tiles_of(const hr_gemm_report *report)
@@ -317,8 +315,8 @@ static void tails_are_stolen(int staged, const char *list)
     hr_context *context = open_context(list, 0);
     uint32_t last = context->accelerator_count - 1;
     for (uint32_t i = 0; i <= last; i++) {
-        context->accelerators[i].rates[HR_F32] = i == last ? 3e9 : 1e9;
-        context->accelerators[i].up = context->accelerators[i].down = 1e10;
+        told(&context->accelerators[i], "f32", i == last ? 3e9 : 1e9);
+        told_link(&context->accelerators[i], 1e10);
     }
     operands o = make(1100, 1100, 600);
     uint64_t first_tiles = 0; /* that the first has been given so far */

@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
+#include "support/told.h"
 #include "test.h"
 
 extern const hri_backend hri_backend_host;
@@ -96,12 +97,11 @@ static hr_status multiply(const setup *s, hr_context *context,
  * whatever has not run yet seems worth taking over. */
 static void set_rates(hr_context *context)
 {
+    told_apart(context);
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        hri_accelerator *accelerator = &context->accelerators[i];
-        accelerator->physical = i;
-        accelerator->sibling = accelerator;
-        accelerator->rates[HR_F32] = 5e5;
-        accelerator->up = accelerator->down = 1e10;
+        const hri_accelerator *accelerator = &context->accelerators[i];
+        told(accelerator, "f32", 5e5);
+        told_link(accelerator, 1e10);
     }
 }
 

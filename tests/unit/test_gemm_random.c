@@ -17,6 +17,7 @@
 #include "support/plain.h"
 #include "support/random.h"
 #include "support/reference.h"
+#include "support/told.h"
 
 /* A thread sanitizer makes arithmetic slow, and looks at what does not depend
  * on the case. */
@@ -364,13 +365,15 @@ static bool offered(hr_context *context, const problem *p)
 static void invent_rates(hr_context *context, random_source *source)
 {
     static const double scales[] = {1e6, 1e8, 1e12};
+    static const char *const names[] = {"f32",  "f64", "c32", "c64", "f16",
+                                        "bf16", "i8",  "i32", "tf32"};
     double scale = scales[random_between(source, 0, 2)];
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *a = &context->accelerators[i];
-        for (int kind = 0; kind < HRI_RATES; kind++) {
-            a->rates[kind] = scale * (double)random_between(source, 1, 3);
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+            told(a, names[k], scale * (double)random_between(source, 1, 3));
         }
-        a->up = a->down = 1e10;
+        told_link(a, 1e10);
     }
 }
 

@@ -3,6 +3,7 @@
  * same when every n-th call fails. */
 #include "test.h"
 
+#include "model/figures.h"
 #include "model/links.h"
 #include "runtime/memory.h"
 #include "runtime/stage.h"
@@ -43,9 +44,10 @@ static void check_known(void)
     hr_context *context = create("2xhost", 8 << 20);
     CHECK(hri_links_know(context) == HR_OK);
     for (int kind = 0; kind < HRI_LINKS; kind++) {
-        const hri_link *l = &context->accelerators[1].links[kind];
-        CHECK(l->up > 0.0 && l->down > 0.0 && l->both > 0.0);
-        CHECK(memcmp(l, &context->links[kind], sizeof *l) == 0);
+        const hri_link l = hri_links_of(&context->accelerators[1], kind);
+        const hri_link all = hri_links_together(context, kind);
+        CHECK(l.up > 0.0 && l.down > 0.0 && l.both > 0.0);
+        CHECK(memcmp(&l, &all, sizeof l) == 0);
     }
     uint64_t calls = fault_backend_calls();
     CHECK(hri_links_know(context) == HR_OK && fault_backend_calls() == calls);
@@ -67,7 +69,7 @@ static void check_known(void)
     TEST_CASE("no room: not known");
     context = create("1xhost", 100 << 10);
     CHECK(hri_links_know(context) == HR_OK);
-    CHECK(context->links[HRI_PINNED].up == 0.0);
+    CHECK(hri_links_together(context, HRI_PINNED).up == 0.0);
     destroy(context);
 }
 
@@ -88,7 +90,7 @@ static void check_faults(void)
             status = hri_links_know(context);
             if (status != HR_OK) {
                 CHECK(status == (lose ? HR_ERROR_LOST : HR_ERROR_BACKEND));
-                CHECK(!context->links_known);
+                CHECK(!context->model->links_known);
             }
             destroy(context);
         }

@@ -7,6 +7,7 @@
 
 #include "runtime/memory.h"
 #include "support/fake.h"
+#include "support/told.h"
 
 static hr_context *create(const char *accelerators, uint64_t limit)
 {
@@ -54,13 +55,14 @@ static void check_rate(void)
     CHECK(near(rate(context, 0, HR_F32), 1e12));
     uint64_t gemms = fake.backends[0].devices[0].gemms;
     CHECK(gemms > 0);
-    CHECK(rate(context, 0, HR_F32) == context->accelerators[0].rates[HR_F32]);
+    CHECK(rate(context, 0, HR_F32) ==
+          told_of(&context->accelerators[0], "f32"));
     CHECK(fake.backends[0].devices[0].gemms == gemms);
 
     TEST_CASE("virtual accelerators of one device share it, others do not");
     CHECK(rate(context, 1, HR_F32) == rate(context, 0, HR_F32));
     CHECK(fake.backends[0].devices[0].gemms == gemms);
-    CHECK(context->accelerators[2].rates[HR_F32] == 0.0);
+    CHECK(told_of(&context->accelerators[2], "f32") == 0.0);
 
     TEST_CASE("every type has its own");
     fake.backends[0].devices[0].flops = 5e11;
@@ -104,7 +106,7 @@ static void check_limits(void)
     CHECK(near(rate(context, 0, HR_F32), 1e12));
     CHECK(context->accelerators[0].memory_peak == LEAST_BYTES);
     CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
-    CHECK(near(context->accelerators[0].up, 1e9));
+    CHECK(near(told_of(&context->accelerators[0], "up"), 1e9));
     destroy(context);
 
     TEST_CASE("it just does not: the default, and nothing runs");
@@ -116,8 +118,8 @@ static void check_limits(void)
     TEST_CASE("hardly any memory: the default of the link");
     context = create("cuda:0", 1);
     CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
-    CHECK(context->accelerators[0].up == 1e10);
-    CHECK(context->accelerators[0].down == 1e10);
+    CHECK(told_of(&context->accelerators[0], "up") == 1e10);
+    CHECK(told_of(&context->accelerators[0], "down") == 1e10);
     destroy(context);
 
     TEST_CASE("what is in use stays, the rest is measured with");
@@ -139,14 +141,16 @@ static void check_link(void)
     hr_context *context = create("2xcuda:0,host", 0);
     hri_accelerator *a = context->accelerators;
     CHECK(hri_accelerator_link(&a[1]) == HR_OK);
-    CHECK(near(a[1].up, 1e9) && near(a[1].down, 1e9));
-    CHECK(a[0].up == a[1].up && a[0].down == a[1].down);
+    const hri_link first = hri_link_alone(&a[0]);
+    const hri_link second = hri_link_alone(&a[1]);
+    CHECK(near(second.up, 1e9) && near(second.down, 1e9));
+    CHECK(first.up == second.up && first.down == second.down);
     long calls = fake.calls;
     CHECK(hri_accelerator_link(&a[0]) == HR_OK && fake.calls == calls);
 
     TEST_CASE("in place there is none");
     CHECK(hri_accelerator_link(&a[2]) == HR_OK && fake.calls == calls);
-    CHECK(a[2].up == 0.0 && a[2].down == 0.0);
+    CHECK(hri_link_alone(&a[2]).up == 0.0 && hri_link_alone(&a[2]).down == 0.0);
     destroy(context);
 }
 

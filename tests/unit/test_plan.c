@@ -55,6 +55,8 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
         a->memory = memory;
         a->buffer = UINT64_MAX;
         a->up = a->down = 1e10;
+        a->task = 1e-5;
+        a->start = 1e-4;
         a->device = i;
         if (kind > 0) {
             a->rate = 1e9 * (double)(1 + below(state, kind == 1 ? 10 : 10000));

@@ -8,6 +8,7 @@
 
 #include "runtime/worker.h"
 #include "support/random.h"
+#include "support/told.h"
 #include "test.h"
 
 extern const hr_kernel split2;
@@ -31,16 +32,12 @@ typedef struct bed {
 
 static void tell(hri_accelerator *a, uint32_t physical, const machine *m)
 {
-    a->physical = physical;
+    a->physical = a->device_index = physical;
     a->device->info.host = false; /* as far as plans are concerned */
-    a->up = a->down = m->link;
-    a->memory_rate = m->memory;
+    told_link(a, m->link);
+    told(a, "memory", m->memory);
     if (m->pace > 0) {
-        hri_fence **start = NULL;
-        CHECK(hri_accelerator_worker(a) == HR_OK);
-        CHECK(hri_worker_time(a, &split2, COLS, 1, &start) == HR_OK);
-        a->worker->timed->seconds = m->pace;
-        a->worker->timed = NULL;
+        told_kernel(a, &split2, COLS, m->pace);
     }
 }
 
@@ -55,6 +52,7 @@ static void open_bed(bed *b, const machine *machines, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         tell(&b->context->accelerators[i], one_device ? 0 : i, &machines[i]);
     }
+    told_overheads(b->context);
     for (int i = 0; i < 3; i++) {
         CHECK(hr_array_wrap(b->context, b->data[i], sizeof(int),
                             hr_extent2(ROWS, COLS), 0, &b->arrays[i]) == HR_OK);
@@ -306,12 +304,12 @@ static void paces(bed *b)
     TEST_CASE("a pace is known when two launches have been timed");
     open_bed(b, equal, 2, false);
     hri_accelerator *a = &b->context->accelerators[0];
-    CHECK(hri_accelerator_pace(a, &split2, COLS) == 0);
+    CHECK(hri_model_kernel(a, &split2, COLS) == 0);
     launch(b);
-    CHECK(hri_accelerator_pace(a, &split2, COLS) == 0);
+    CHECK(hri_model_kernel(a, &split2, COLS) == 0);
     launch(b);
-    CHECK(hri_accelerator_pace(a, &split2, COLS) > 0);
-    CHECK(hri_accelerator_pace(a, &split2, COLS + 1) == 0);
+    CHECK(hri_model_kernel(a, &split2, COLS) > 0);
+    CHECK(hri_model_kernel(a, &split2, COLS + 1) == 0);
     close_bed(b);
 }
 

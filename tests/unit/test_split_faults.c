@@ -7,6 +7,7 @@
 
 #include "runtime/runtime.h"
 #include "support/fault_backend.h"
+#include "support/told.h"
 #include "test.h"
 
 extern const hri_backend hri_backend_host;
@@ -36,6 +37,9 @@ static hr_status create(bed *b)
         b->data[i / N][i % N] = b->want[i / N][i % N] = i % 7;
     }
     hr_status status = hri_context_create_from(list, &options, &b->context);
+    if (status == HR_OK) { /* which takes thousands of calls to measure */
+        told_overheads(b->context);
+    }
     for (int i = 0; i < ARRAYS && status == HR_OK; i++) {
         status = hr_array_wrap(b->context, b->data[i], sizeof(int),
                                hr_extent1(N), 0, &b->arrays[i]);

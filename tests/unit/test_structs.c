@@ -149,6 +149,21 @@ static bool count_call(void *data, double done, double total)
     return true;
 }
 
+static hr_status describe_predictions(bed *t, void *s)
+{
+    hr_status status = multiply(t, NULL);
+    return status == HR_OK ? hr_predictions_describe(t->host, HR_ENGINE_GEMM, s)
+                           : status;
+}
+
+static bool predictions_good(const bed *t, const void *s, bool whole)
+{
+    const hr_predictions *p = s;
+    (void)t;
+    return p->runs > 0 && p->within_1_3 <= p->within_2 &&
+           p->within_2 <= p->runs && (!whole || p->seen > 0.0);
+}
+
 static void set_gemm_options(bed *t, void *s)
 {
     hr_gemm_options *o = s;
@@ -456,6 +471,8 @@ static const row rows[] = {
         describe_machine, machine_info_good),
     ROW(hr_accelerator_rates, HR_ACCELERATOR_RATES_INIT, f32, true, set_nothing,
         measure_rates, rates_good),
+    ROW(hr_predictions, HR_PREDICTIONS_INIT, within_1_1, true, set_nothing,
+        describe_predictions, predictions_good),
     ROW(hr_gemm_options, HR_GEMM_OPTIONS_INIT, memory_limit, false,
         set_gemm_options, multiply_with, gemm_options_good),
     ROW(hr_gemm_report, HR_GEMM_REPORT_INIT, seconds, true, set_gemm_report,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/cost.h"
+#include "model/cost.h"
 
 #include <math.h>
 
@@ -39,12 +39,6 @@ double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
     return (last + (1.0 - last) * way) / shallow;
 }
 
-/* Measured on H200s as 5 to 10 microseconds. */
-double hri_cost_task(void)
-{
-    return 1e-5;
-}
-
 /* Seen with 128 to 49,152 tasks on one core of a Xeon of 2 GHz, November 2026:
  * 0.1 to 0.25 microseconds. */
 double hri_cost_plan(void)
@@ -52,20 +46,15 @@ double hri_cost_plan(void)
     return 2e-7;
 }
 
-/* Products of 64 and of 256 cubed take 0.2 to 0.35 ms on one H200 (November
- * 2026). */
-double hri_cost_lanes(bool host, double lanes)
+/* The walk takes as long as the plan, and a little longer with every part. */
+double hri_cost_walk(double parts)
 {
-    return host ? fmin(lanes, 1.0) * 1e-4 : lanes * 3e-4;
+    return 2 * hri_cost_plan() + 1e-8 * parts;
 }
 
-/* Crews have pieces to share out, and the last one to wait for: boxes of 2 to
- * 16 MiB took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes
- * were under way, before crews spun for their locks; a part of that is taken
- * for the box's own (November 2026). */
-double hri_cost_copy(bool staged)
+double hri_cost_risk(double slowest, double fastest)
 {
-    return staged ? 1e-4 : 5e-6;
+    return fastest > 1.05 * slowest ? 1.1 : 1.02;
 }
 
 /* H200s carry 55 GB/s in rows of 64 KiB and more, 46 of 32 KiB, 33 of 16 KiB

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What single steps of a plan cost, from the facts about an accelerator. */
-#ifndef HRI_GEMM_COST_H
-#define HRI_GEMM_COST_H
+/* What single steps of a product cost, from what is known of an accelerator:
+ * pure, for the planner. */
+#ifndef HRI_MODEL_COST_H
+#define HRI_MODEL_COST_H
 
-#include "gemm/plan.h"
+#include <stdbool.h>
+
+#include "model/tiles.h"
 
 /* The part of its speed that arithmetic keeps on tiles of height x width with k
  * in pieces of depth: parts are what it keeps on square tiles with the edges
@@ -11,19 +14,15 @@
 double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
                            double width, double depth);
 
-/* Seconds that issuing a task adds. */
-double hri_cost_task(void);
-
-/* Seconds that a task adds to making the plan. */
+/* Seconds that a task adds to making the plan of a product, and a step of one
+ * of so many parts to walking through it. */
 double hri_cost_plan(void);
+double hri_cost_walk(double parts);
 
-/* Seconds that the threads of so many lanes add to a run: little where the
- * accelerators are the host. */
-double hri_cost_lanes(bool host, double lanes);
-
-/* Seconds that each copy adds to what its bytes take: of pinned memory, or by a
- * crew. */
-double hri_cost_copy(bool staged);
+/* By how much a plan of a product must be faster whose tiles cannot be taken
+ * over at the end, which makes up for rates that turn out to be wrong: those of
+ * accelerators that are not equally fast easily do. */
+double hri_cost_risk(double slowest, double fastest);
 
 /* Seconds that one way of a link takes for so many bytes, in rows of width
  * bytes: as beside others; and where the rate alone is known, which means that

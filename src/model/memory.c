@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* What bounds kernels that compute little, an accelerator's memory; and what
+ * enqueueing costs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/figures.h"
+#include "model/links.h"
+#include "model/model.h"
+#include "runtime/memory.h"
+
+enum {
+    MOST_BYTES = 32 << 20, /* more than caches hold, on most */
+    PIECE_BYTES = 1 << 20  /* of the host's copy, for a thread of the pool */
+};
+
+/* ---- copies within the host's memory */
+
+typedef struct copies {
+    hri_pool *pool; /* of the host, all its threads */
+    char *host[2];
+} copies;
+
+static hr_status prepare_host(void *data, int64_t bytes)
+{
+    copies *c = data;
+    c->host[0] = malloc((size_t)bytes);
+    c->host[1] = malloc((size_t)bytes);
+    if (c->host[0] == NULL || c->host[1] == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
+    }
+    memset(c->host[1], 1, (size_t)bytes);
+    return HR_OK;
+}
+
+static void copy_piece(void *data, int64_t index)
+{
+    const copies *c = data;
+    const size_t at = (size_t)index * PIECE_BYTES;
+    memcpy(c->host[0] + at, c->host[1] + at, PIECE_BYTES);
+}
+
+static hr_status run_host(void *data, double *seconds)
+{
+    const copies *c = data;
+    (void)seconds;
+    hri_pool_run(c->pool, MOST_BYTES / PIECE_BYTES, copy_piece, data);
+    return HR_OK;
+}
+
+static hr_status finish_host(void *data)
+{
+    copies *c = data;
+    free(c->host[0]);
+    free(c->host[1]);
+    return HR_OK;
+}
+
+hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
+                             double *rate)
+{
+    static const hri_kind kind = {.name = "memory"};
+    static const hri_trial host = {
+        prepare_host, run_host, finish_host, MOST_BYTES, MOST_BYTES, 2, 0.0};
+    const hri_subject of = hri_subject_of(a);
+    copies c = {.pool = context->pool};
+    hri_probed found = {0};
+    *rate = hri_figure_find(of, kind);
+    if (*rate > 0.0) {
+        return HR_OK;
+    }
+    hr_status status = a->device->info.host
+                           ? hri_probe(&host, &c, &found)
+                           : hri_memory_measure(a, MOST_BYTES, &found);
+    if (status != HR_OK) {
+        return status;
+    }
+    *rate = found.size > 0 ? 2.0 * (double)found.size / found.seconds
+                           : hri_guess(HRI_GUESS_MEMORY);
+    hri_figure_note(of, kind, found.settled && found.size == MOST_BYTES, *rate);
+    return HR_OK;
+}
+
+double hri_host_memory_seconds(const hri_host_load *load)
+{
+    const double crews = 3.0; /* read, write, and the device's own access */
+    return load->rate > 0.0
+               ? (load->in_place + load->copied + crews * load->staged) /
+                     load->rate
+               : 0.0;
+}
+
+/* ---- launches and copies */
+
+/* Rows of tiny fills or copies. */
+typedef struct tiny {
+    hri_accelerator *accelerator;
+    hri_queue *queue;
+    hri_buffer *buffer;
+    void *host; /* of a copy; NULL: fills */
+    int64_t count;
+} tiny;
+
+enum { TINY_BYTES = 64 };
+
+/* Seconds of each that was not measured: launches on H200s take 5 to 10
+ * microseconds, copies 5; one that is waited for 4 through CUDA and 40 through
+ * PoCL (November 2026). */
+static const double usual_launch = 1e-5, usual_copy = 5e-6, usual_wait = 2e-5;
+
+static hr_status prepare_tiny(void *data, int64_t count)
+{
+    tiny *t = data;
+    t->count = count;
+    return HR_OK;
+}
+
+static hr_status run_tiny(void *data, double *seconds)
+{
+    const tiny *t = data;
+    const hri_copy copy = {.to = hri_at(t->buffer, 0),
+                           .from = hri_at_host(t->host, 0),
+                           .width = TINY_BYTES,
+                           .height = 1,
+                           .depth = 1};
+    hr_status status = HR_OK;
+    (void)seconds; /* enqueueing is what counts */
+    for (int64_t i = 0; i < t->count && status == HR_OK; i++) {
+        status = t->host != NULL ? t->queue->ops->copy(t->queue, &copy)
+                                 : t->queue->ops->fill(t->queue, t->buffer, 0,
+                                                       TINY_BYTES, 1);
+    }
+    const hr_status finished = t->queue->ops->finish(t->queue);
+    return status == HR_OK ? finished : status;
+}
+
+/* In place nothing may be held, so its few bytes are not the accelerator's. */
+static hr_status open_tiny(hri_accelerator *a, tiny *t)
+{
+    hri_device *device = a->device;
+    *t = (tiny){.accelerator = a};
+    hr_status status = device->ops->create_queue(device, false, &t->queue);
+    if (status == HR_OK) {
+        status = a->in_place
+                     ? device->ops->allocate(device, TINY_BYTES, &t->buffer)
+                     : hri_accelerator_allocate(a, TINY_BYTES, &t->buffer);
+    }
+    return status;
+}
+
+static void close_tiny(tiny *t)
+{
+    hri_accelerator *a = t->accelerator;
+    if (t->queue != NULL) {
+        t->queue->ops->destroy(t->queue);
+    }
+    if (a->in_place) {
+        a->device->ops->release(t->buffer);
+    } else {
+        hri_accelerator_release(a, t->buffer);
+        hri_accelerator_trim(a);
+    }
+}
+
+static const hri_kind launches = {.name = "launches"},
+                      small_copies = {.name = "copies"},
+                      waits = {.name = "waits"};
+
+static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
+{
+    const double enough = 2.5e-4;
+    const hri_trial trial = {.prepare = prepare_tiny,
+                             .run = run_tiny,
+                             .first = first,
+                             .most = most,
+                             .growth = 4,
+                             .enough = enough};
+    hri_probed found;
+    hr_status status = hri_probe(&trial, t, &found);
+    if (status == HR_OK && found.size > 0) {
+        hri_figure_keep(hri_subject_of(t->accelerator), kind,
+                        (double)found.size / found.seconds);
+    }
+    return status;
+}
+
+/* Want of memory is no error: they stay guessed. */
+static hr_status measure_overheads(hri_accelerator *a)
+{
+    enum { FIRST = 64, MOST = 4096 };
+    tiny t;
+    hr_status status = open_tiny(a, &t);
+    if (status == HR_OK) {
+        status = count_tiny(&t, launches, FIRST, MOST);
+    }
+    if (status == HR_OK) {
+        status = count_tiny(&t, waits, 1, 1);
+    }
+    if (status == HR_OK) {
+        status = hri_accelerator_allocate_pinned(a, TINY_BYTES, &t.host);
+    }
+    if (status == HR_OK) {
+        memset(t.host, 1, TINY_BYTES);
+        status = count_tiny(&t, small_copies, FIRST, MOST);
+    }
+    hri_accelerator_release_pinned(a, t.host);
+    close_tiny(&t);
+    if (status == HR_ERROR_OUT_OF_MEMORY) {
+        hri_figure_set(hri_subject_of(a), small_copies, 1.0 / usual_copy);
+        status = HR_OK;
+    }
+    return status;
+}
+
+/* Seconds for one of what is counted by the second; a moment in which others
+ * were at work, or a clock that stands still, must not rule plans. */
+static double seconds_of(const hri_accelerator *a, hri_kind kind, double guess)
+{
+    const double least = guess / 50.0, most = guess * 20.0;
+    const double count = hri_figure_find(hri_subject_of(a), kind);
+    const double seconds = count > 0.0 ? 1.0 / count : guess;
+    return seconds < least ? least : seconds > most ? most : seconds;
+}
+
+hr_status hri_model_overheads(hri_accelerator *a, bool measure,
+                              hri_overheads *overheads)
+{
+    hr_status status = HR_OK;
+    if (measure && hri_figure_find(hri_subject_of(a), small_copies) <= 0.0) {
+        status = measure_overheads(a);
+    }
+    *overheads =
+        (hri_overheads){.launch = seconds_of(a, launches, usual_launch),
+                        .copy = seconds_of(a, small_copies, usual_copy),
+                        .wait = seconds_of(a, waits, usual_wait)};
+    return status;
+}
+
+/* Crews have pieces to share out, and the last one to wait for: boxes of 2 to
+ * 16 MiB took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes
+ * were under way, before crews spun for their locks; a part of that is taken
+ * for the box's own (November 2026). */
+double hri_model_staged_copy(void)
+{
+    return 1e-4;
+}
+
+/* New arrays, and queues that run empty: an order of magnitude. */
+double hri_model_moving(void)
+{
+    return 2e-3;
+}
+
+/* Products of 64 and of 256 cubed take 0.2 to 0.35 ms on one H200 (November
+ * 2026). The host works in place, in the caller's thread. */
+double hri_model_executor(bool host)
+{
+    return host ? 1e-4 : 3e-4;
+}

@@ -62,7 +62,7 @@ static void describe(bench_setting *setting, const hr_context *context)
 int bench_context(const bench_setting *setting, hr_context **context)
 {
     return cli_context(&bench_command, setting->list, setting->memory_limit,
-                       context);
+                       false, context);
 }
 
 void bench_setting_json(cli_json *json, const bench_setting *setting)
@@ -79,8 +79,8 @@ static int try_setting(benchmark *bench, const char *list)
 {
     bench_setting *setting = &bench->settings[bench->setting_count];
     hr_context *context = NULL;
-    int status =
-        cli_context(&bench_command, list, setting->memory_limit, &context);
+    int status = cli_context(&bench_command, list, setting->memory_limit, false,
+                             &context);
     if (status == CLI_OK) {
         describe(setting, context);
         bench->setting_count++;

@@ -44,9 +44,9 @@ static bool take_number(const char *word, void *field)
 static bool take_size(const char *word, void *field)
 {
     bench_problems *list = field;
+    static const cli_kind sizes = {.least = 1, .most = 1 << 19};
     int64_t size;
-    if (list->count == BENCH_PROBLEMS_MAX || !cli_count.take(word, &size) ||
-        size > 1 << 19) {
+    if (list->count == BENCH_PROBLEMS_MAX || !cli_take(&sizes, word, &size)) {
         return false;
     }
     list->list[list->count++] = (cli_shape){{size, size, size}};
@@ -80,26 +80,6 @@ static bool take_peer(const char *word, void *field)
     return found >= 0;
 }
 
-static bool take_repeats(const char *text, void *field)
-{
-    return cli_count.take(text, field) && *(int64_t *)field <= 10000;
-}
-
-static bool take_period(const char *text, void *field)
-{
-    uint64_t period;
-    if (!cli_seed.take(text, &period) || period > 1000000000) {
-        return false;
-    }
-    *(int64_t *)field = (int64_t)period;
-    return true;
-}
-
-static bool take_steps(const char *text, void *field)
-{
-    return take_period(text, field) && *(int64_t *)field > 0;
-}
-
 const cli_kind bench_number_list = {
     .take = take_number,
     .wants = "a list of types such as f32,tf32 (" NUMBERS ")",
@@ -119,9 +99,9 @@ const cli_kind bench_peers_list = {
     .take = take_peer,
     .wants = "a list of cblas, openblas and cublasxt, or none",
     .list_bytes = sizeof(bench_peers_wish)};
-const cli_kind bench_repeats = {.take = take_repeats,
-                                .wants = "a whole number from 1 to 10000"};
-const cli_kind bench_steps = {.take = take_steps,
-                              .wants = "a whole number from 1 to 10^9"};
-const cli_kind bench_period = {.take = take_period,
-                               .wants = "a whole number up to 10^9"};
+const cli_kind bench_repeats = {
+    .wants = "a whole number from 1 to 10000", .least = 1, .most = 10000};
+const cli_kind bench_steps = {
+    .wants = "a whole number from 1 to 10^9", .least = 1, .most = 1000000000};
+const cli_kind bench_period = {
+    .wants = "a whole number up to 10^9", .least = 0, .most = 1000000000};

@@ -112,24 +112,16 @@ static bool take_section(const char *word, void *field)
     return found >= 0;
 }
 
-static bool take_size(const char *text, void *field)
-{
-    return cli_count.take(text, field) && *(int64_t *)field <= 32768;
-}
-
-static bool take_times(const char *text, void *field)
-{
-    return cli_count.take(text, field) && *(int64_t *)field <= 1 << 30;
-}
-
 static const cli_kind sections = {.take = take_section,
                                   .wants =
                                       "a list of host, opencl, cuda and launch",
                                   .list_bytes = sizeof(unsigned)},
-                      size = {.take = take_size,
-                              .wants = "a whole number from 1 to 32768"},
-                      times = {.take = take_times,
-                               .wants = "a whole number from 1 to 2^30"};
+                      size = {.wants = "a whole number from 1 to 32768",
+                              .least = 1,
+                              .most = 32768},
+                      times = {.wants = "a whole number from 1 to 2^30",
+                               .least = 1,
+                               .most = 1 << 30};
 
 static const cli_option table[] = {
     {"--sections", "LIST", &sections, offsetof(dialect_options, sections),

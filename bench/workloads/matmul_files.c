@@ -25,7 +25,6 @@ static void make_path(const matmul *x, int index, char *path)
 static int write_random(const char *path, hr_matrix like, uint64_t seed)
 {
     int status = cli_output_random(path, like, HR_ROW_MAJOR, seed, NULL);
-    cli_unguard();
     cli_signals_phase(CLI_AT_ONCE);
     return status;
 }

@@ -29,66 +29,54 @@ static void work_end(work *w)
     }
 }
 
-/* Fences of the work on the region: what writes, anywhere, or all at a place.
- */
-static hr_status collect_writes(work *w)
+static hr_status collect(work *w, int place, bool writes_alone)
 {
-    return hri_uses_collect_everywhere(w->array, &w->region, true, &w->fences);
-}
-
-static hr_status collect_all(work *w, int place)
-{
-    return hri_uses_collect(w->array, place, &w->region, false, &w->fences);
+    return hri_uses_collect(w->array, place, &w->region, writes_alone,
+                            &w->fences);
 }
 
 /* ---- home */
 
-/* Enqueue what brings the region to a place, and note what is to be waited for:
- * who wrote it, where errors are found, and who still works on it there, reads
+/* Enqueue what brings the region home, and note what is to be waited for: who
+ * wrote it, where errors are found, and who still works on it there, reads
  * included. */
-static hr_status bring(work *w, int place)
+static hr_status bring_home(work *w)
 {
-    hr_status status = collect_writes(w);
+    const int home = w->array->home == HRI_NOWHERE ? HRI_HOST : w->array->home;
+    hr_status status = collect(w, HRI_NOWHERE, true);
     if (status == HR_OK) {
-        status = hri_array_fetch(w->array, place, &w->region, NULL);
+        status = hri_array_fetch(w->array, home, &w->region, NULL);
     }
-    return status == HR_OK ? collect_all(w, place) : status;
+    return status == HR_OK ? collect(w, home, false) : status;
 }
 
-static int home_of(const hr_array *array)
-{
-    return array->home == HRI_NOWHERE ? HRI_HOST : array->home;
-}
-
-hr_status hr_synchronize(hr_view view)
+static hr_status synchronize(const hr_view *view, bool wait, hr_event **event)
 {
     work w;
-    hr_status status = work_begin(&w, &view, "synchronize");
-    if (status == HR_OK) {
+    hr_status status = work_begin(&w, view, "synchronize");
+    if (status == HR_OK && wait) {
         status = hri_check_tell(w.array->context);
     }
     if (status == HR_OK) {
-        status = bring(&w, home_of(w.array));
+        status = bring_home(&w);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && wait) {
         status = hri_array_wait(w.array, NULL, &w.fences);
-    }
-    work_end(&w);
-    return status;
-}
-
-hr_status hr_synchronize_async(hr_view view, hr_event **event)
-{
-    work w;
-    hr_status status = work_begin(&w, &view, "synchronize");
-    if (status == HR_OK) {
-        status = bring(&w, home_of(w.array));
-    }
-    if (status == HR_OK && event != NULL) {
+    } else if (status == HR_OK && event != NULL) {
         status = hri_event_create(w.array->context, &w.fences, event);
     }
     work_end(&w);
     return status;
+}
+
+hr_status hr_synchronize(hr_view view)
+{
+    return synchronize(&view, true, NULL);
+}
+
+hr_status hr_synchronize_async(hr_view view, hr_event **event)
+{
+    return synchronize(&view, false, event);
 }
 
 hr_status hr_refresh(hr_view view)
@@ -100,8 +88,7 @@ hr_status hr_refresh(hr_view view)
             hri_fail(HR_ERROR_INVALID, "refresh: the array has no host memory");
     }
     if (status == HR_OK) {
-        status =
-            hri_uses_collect_everywhere(w.array, &w.region, false, &w.fences);
+        status = collect(&w, HRI_NOWHERE, false);
     }
     if (status == HR_OK) { /* whatever became of what was there before */
         (void)hri_array_wait(w.array, NULL, &w.fences);
@@ -165,7 +152,6 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
                     const char *file, int line)
 {
     work w;
-    hr_mapping found;
     if (mapping == NULL) {
         return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
     }
@@ -182,10 +168,10 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
                                  NULL);
     }
     if (status == HR_OK) {
-        status = collect_writes(&w);
+        status = collect(&w, HRI_NOWHERE, true);
     }
     if (status == HR_OK && access != HR_IN) { /* and for those who read it */
-        status = collect_all(&w, HRI_HOST);
+        status = collect(&w, HRI_HOST, false);
     }
     if (status == HR_OK) {
         status = hri_array_wait(w.array, NULL, &w.fences);
@@ -193,12 +179,12 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
         status = access == HR_OUT ? HR_OK : status;
     }
     if (status == HR_OK) {
-        found = mapping_of(&w, &view, access);
+        hr_mapping found = mapping_of(&w, &view, access);
         const hri_checker *checker = w.array->context->checker;
         status = checker != NULL ? checker->map(&found, file, line) : HR_OK;
-    }
-    if (status == HR_OK) {
-        *mapping = found;
+        if (status == HR_OK) {
+            *mapping = found;
+        }
     }
     work_end(&w);
     return status;

@@ -78,9 +78,14 @@ static void set_pitch(hr_array *a, size_t pitch)
     a->stores[HRI_HOST].slice = pitch * (size_t)a->size[1];
 }
 
+/* An array at home on the host, for a caller who gave `out` for it. */
 static hr_status make(hr_context *context, size_t element_bytes,
-                      hr_extent extent, int home, hr_array **array)
+                      hr_extent extent, hr_array *const *out, hr_array **array)
 {
+    hr_status status = check(context, element_bytes, &extent, out);
+    if (status != HR_OK) {
+        return status;
+    }
     hr_array *a = calloc(1, sizeof *a);
     hri_store *stores =
         calloc((size_t)context->accelerator_count + 1, sizeof *stores);
@@ -93,7 +98,7 @@ static hr_status make(hr_context *context, size_t element_bytes,
                     .extent = extent,
                     .element_bytes = element_bytes,
                     .size = {1, 1, 1},
-                    .home = home,
+                    .home = HRI_HOST,
                     .stores = stores};
     for (uint32_t i = 0; i < extent.rank; i++) {
         a->size[HRI_DIMENSIONS - extent.rank + i] = extent.size[i];
@@ -110,18 +115,25 @@ hri_box hri_array_box(const hr_array *array)
     return (hri_box){{0, 0, 0}, {size[0], size[1], size[2]}};
 }
 
-static uint64_t bytes_of(const hr_array *a)
+size_t hri_array_bytes(const hr_array *array)
 {
-    return (uint64_t)a->size[0] * (uint64_t)a->size[1] * (uint64_t)a->size[2];
+    const hri_box box = hri_array_box(array);
+    return (size_t)hri_box_volume(&box);
 }
 
-static hr_status hold_at_home(hr_array *a)
+static hr_context *context_of(const hr_queue *queue)
 {
-    const hri_box box = hri_array_box(a);
-    const hri_boxes all = hri_boxes_of(&box);
-    pthread_mutex_lock(&a->context->lock);
-    hr_status status = hri_store_hold(a, a->home, &all, true);
-    pthread_mutex_unlock(&a->context->lock);
+    return queue != NULL ? queue->context : NULL;
+}
+
+/* Hand an array out, unless something failed. */
+static hr_status give(hr_status status, hr_array *a, hr_array **array)
+{
+    if (status != HR_OK) {
+        hr_array_destroy(a);
+    } else {
+        *array = a;
+    }
     return status;
 }
 
@@ -129,47 +141,33 @@ hr_status hr_array_create(hr_queue *queue, size_t element_bytes,
                           hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status = check(queue, element_bytes, &extent, array);
+    hr_status status =
+        make(context_of(queue), element_bytes, extent, array, &a);
     if (status == HR_OK) {
-        status = make(queue->context, element_bytes, extent,
-                      hri_place_of(queue->context, queue->accelerator), &a);
+        const hri_box box = hri_array_box(a);
+        const hri_boxes all = hri_boxes_of(&box);
+        a->home = hri_place_of(queue->context, queue->accelerator);
+        pthread_mutex_lock(&a->context->lock);
+        status = hri_store_hold(a, a->home, &all, true);
+        pthread_mutex_unlock(&a->context->lock);
     }
-    if (status == HR_OK) {
-        status = hold_at_home(a);
-    }
-    if (status != HR_OK) {
-        hr_array_destroy(a);
-        return status;
-    }
-    *array = a;
-    return HR_OK;
+    return give(status, a, array);
 }
 
 hr_status hr_array_create_staging(hr_queue *queue, size_t element_bytes,
                                   hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status = check(queue, element_bytes, &extent, array);
-    if (status == HR_OK) {
-        status = make(queue->context, element_bytes, extent, HRI_HOST, &a);
-    }
+    hr_status status =
+        make(context_of(queue), element_bytes, extent, array, &a);
     if (status == HR_OK) {
         hri_device *device = queue->accelerator->device;
-        void *host = NULL;
+        a->memory = HRI_MEMORY_PINNED;
+        a->pinned_by = device;
         status =
-            device->ops->allocate_pinned(device, (size_t)bytes_of(a), &host);
-        if (status == HR_OK) {
-            a->host = host;
-            a->memory = HRI_MEMORY_PINNED;
-            a->pinned_by = device;
-        }
+            device->ops->allocate_pinned(device, hri_array_bytes(a), &a->host);
     }
-    if (status != HR_OK) {
-        hr_array_destroy(a);
-        return status;
-    }
-    *array = a;
-    return HR_OK;
+    return give(status, a, array);
 }
 
 hr_status hr_array_wrap(hr_context *context, const void *data,
@@ -177,12 +175,9 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
                         size_t row_bytes, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status = check(context, element_bytes, &extent, array);
+    hr_status status = make(context, element_bytes, extent, array, &a);
     if (status == HR_OK && data == NULL) {
         status = hri_fail(HR_ERROR_INVALID, "array: data is NULL");
-    }
-    if (status == HR_OK) {
-        status = make(context, element_bytes, extent, HRI_HOST, &a);
     }
     if (status == HR_OK && row_bytes != 0 && row_bytes < (size_t)a->size[2]) {
         status = hri_fail(HR_ERROR_INVALID,
@@ -191,28 +186,25 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
     }
     if (status == HR_OK) {
         hri_box box = hri_array_box(a);
-        a->host = (char *)(uintptr_t)data;
+        a->host = (void *)(uintptr_t)data;
         a->memory = HRI_MEMORY_CALLERS;
         if (row_bytes != 0) {
             set_pitch(a, row_bytes);
         }
         status = hri_boxes_add(&a->stores[HRI_HOST].valid, &box);
     }
-    if (status != HR_OK) {
-        hr_array_destroy(a);
-        return status;
-    }
-    *array = a;
-    return HR_OK;
+    return give(status, a, array);
 }
 
 hr_status hr_array_create_anywhere(hr_context *context, size_t element_bytes,
                                    hr_extent extent, hr_array **array)
 {
-    hr_status status = check(context, element_bytes, &extent, array);
-    return status == HR_OK
-               ? make(context, element_bytes, extent, HRI_NOWHERE, array)
-               : status;
+    hr_array *a = NULL;
+    hr_status status = make(context, element_bytes, extent, array, &a);
+    if (status == HR_OK) {
+        a->home = HRI_NOWHERE;
+    }
+    return give(status, a, array);
 }
 
 /* ---- freeing them */
@@ -229,7 +221,7 @@ void hr_array_destroy(hr_array *array)
     const int places = 1 + (int)context->accelerator_count;
     pthread_mutex_lock(&context->lock);
     bool listed =
-        hri_uses_collect_everywhere(array, &all, false, &fences) == HR_OK;
+        hri_uses_collect(array, HRI_NOWHERE, &all, false, &fences) == HR_OK;
     if (listed) { /* others may use the context meanwhile */
         pthread_mutex_unlock(&context->lock);
         (void)hri_fences_wait(&fences);
@@ -241,7 +233,6 @@ void hr_array_destroy(hr_array *array)
             (void)hri_fence_record(array->stores[p].uses[i].fence);
             (void)hri_fence_wait(array->stores[p].uses[i].fence);
         }
-        hri_uses_drop(array, p);
         hri_store_release(array, p);
     }
     pthread_mutex_unlock(&context->lock);

@@ -46,7 +46,7 @@ struct hr_array {
     hr_extent extent;
     size_t element_bytes;
     int64_t size[HRI_DIMENSIONS]; /* slices, rows, bytes of a row */
-    char *host;                   /* NULL: none yet */
+    void *host;                   /* NULL: none yet */
     hri_memory memory;
     hri_device *pinned_by;
     int home;          /* a place, or HRI_NOWHERE */
@@ -81,12 +81,24 @@ static inline hr_status hri_check_tell(hr_context *context)
 /* Where work of an accelerator finds and leaves data. */
 int hri_place_of(const hr_context *context, const hri_accelerator *accelerator);
 
-/* The box of all elements. */
-hri_box hri_array_box(const hr_array *array);
+/* Of a place that is not the host. */
+static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
+                                                  int place)
+{
+    return &context->accelerators[place - 1];
+}
 
-/* region.c: the boxes of a view; *linear is set when its rows are not rows of
- * the array, so that a place must hold whole rows without gaps. */
+/* The box of all elements, and the bytes of it. */
+hri_box hri_array_box(const hr_array *array);
+size_t hri_array_bytes(const hr_array *array);
+
+/* view.c: the boxes of a view; *linear is set when its rows are not rows of the
+ * array, so that a place must hold whole rows without gaps. */
 hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);
+/* Bytes from element to element where all of an extent lie next to each other;
+ * returns the bytes of them all. */
+int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
+                           int64_t stride[HR_MOST_RANK]);
 
 /* store.c: let a place hold all of these boxes, without gaps if linear. */
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
@@ -108,10 +120,10 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
 
 /* uses.c: let stream wait for all that a read or write of region must not
  * overtake; note one that ends at fence; and collect the fences of work in the
- * region, of writes alone or of all, at a place or wherever there are any. */
+ * region, of writes alone or of all, at a place or at all (HRI_NOWHERE). */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_stream *stream);
-hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
+hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *region,
                        hri_fence *fence, bool writes);
 /* How many uses that end at fence a later use of region by its queue makes
  * superfluous. */
@@ -121,9 +133,6 @@ uint32_t hri_uses_covered(const hr_array *array, int place,
 hr_status hri_uses_collect(const hr_array *array, int place,
                            const hri_boxes *region, bool writes_alone,
                            hri_fences *fences);
-hr_status hri_uses_collect_everywhere(const hr_array *array,
-                                      const hri_boxes *region,
-                                      bool writes_alone, hri_fences *fences);
 /* Forget work that has ended. An error of it is the array's, until somebody
  * waits for the array or reads it. */
 void hri_uses_prune(hr_array *array, int place);
@@ -151,25 +160,18 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
 /* Add the bytes that hri_array_fetch would move. */
 hr_status hri_array_foresee(hr_array *array, int place, const hri_boxes *region,
                             hr_traffic *traffic);
-/* Hand out what is wanted, piece by piece, from the places nearest to `place`
- * that have it, and strike it out; what is left has no values anywhere. What
- * lies where no copy leads from is brought to the host first. */
-typedef hr_status (*hri_carry)(void *data, int from, const hri_box *box);
-hr_status hri_array_gather(hr_array *array, int place, hri_boxes *wanted,
-                           hri_carry carry, void *data);
+/* Copy a box of an array to one of the same size, of it or another, at a place
+ * that holds it: from the places nearest to that. The elements are valid there
+ * alone. */
+hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
+                         int place, const hri_box *to_box, hr_queue *queue);
 
-/* transfer.c: copy between two boxes in host memory, on the caller's thread. */
-void hri_copy_rows(const hri_copy *copy);
-/* Wait for all that the caller's read or write of host memory must not
- * overtake. */
-hr_status hri_uses_wait(hr_array *array, const hri_boxes *region, bool writes);
-
-/* Enqueue the copy of a box between two places of which one is the
- * host, or both are peers, or copy in host memory; on queue if it is of one of
- * them, else on a copy queue. The boxes differ by a shift when the arrays do.
- */
-hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
-                       hr_array *to, int to_place, const hri_box *to_box,
-                       hr_queue *queue);
+/* transfer.c: enqueue a copy between two places of which one is the host, or
+ * both are peers, or copy in host memory; on queue if it is of one of them,
+ * else on a copy queue. Both are held. The copy reads no more than one region,
+ * and writes the other. */
+hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
+                       hr_array *to, int to_place, const hri_boxes *written,
+                       const hri_copy *copy, hr_queue *queue);
 
 #endif

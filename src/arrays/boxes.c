@@ -25,6 +25,15 @@ bool hri_box_contains(const hri_box *outer, const hri_box *inner)
     return inside || hri_box_is_empty(inner);
 }
 
+bool hri_boxes_contain(const hri_boxes *set, const hri_box *box)
+{
+    bool any = false;
+    for (size_t i = 0; i < set->count && !any; i++) {
+        any = hri_box_contains(&set->of[i], box);
+    }
+    return any;
+}
+
 hri_box hri_box_meet(const hri_box *a, const hri_box *b)
 {
     hri_box both;
@@ -41,13 +50,24 @@ bool hri_boxes_touch(const hri_box *a, const hri_box *b)
     return !hri_box_is_empty(&both);
 }
 
+bool hri_boxes_meet(const hri_boxes *a, const hri_boxes *b, hri_box *box)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        for (size_t j = 0; j < b->count; j++) {
+            *box = hri_box_meet(&a->of[i], &b->of[j]);
+            if (!hri_box_is_empty(box)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool hri_boxes_touch_any(const hri_boxes *set, const hri_box *box)
 {
-    bool any = false;
-    for (size_t i = 0; i < set->count && !any; i++) {
-        any = hri_boxes_touch(&set->of[i], box);
-    }
-    return any;
+    hri_box both;
+    const hri_boxes one = hri_boxes_of(box);
+    return hri_boxes_meet(set, &one, &both);
 }
 
 hri_box hri_box_around(const hri_box *a, const hri_box *b)
@@ -180,13 +200,8 @@ hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box)
 
 hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
 {
-    if (hri_box_is_empty(box)) {
+    if (hri_box_is_empty(box) || hri_boxes_contain(set, box)) {
         return HR_OK;
-    }
-    for (size_t i = 0; i < set->count; i++) {
-        if (hri_box_contains(&set->of[i], box)) {
-            return HR_OK;
-        }
     }
     /* the room for all pieces and the box first, so that nothing is lost */
     hr_status status = reserve(set, set->count * (MOST_PIECES - 1) + 1);

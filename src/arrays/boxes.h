@@ -24,9 +24,12 @@ typedef struct hri_boxes {
 
 bool hri_box_is_empty(const hri_box *box);
 bool hri_box_contains(const hri_box *outer, const hri_box *inner);
+bool hri_boxes_contain(const hri_boxes *set, const hri_box *box); /* one does */
 bool hri_boxes_touch(const hri_box *a, const hri_box *b); /* share a point */
 bool hri_boxes_touch_any(const hri_boxes *set, const hri_box *box);
 hri_box hri_box_meet(const hri_box *a, const hri_box *b);
+/* A box that both sets have in common; false when there is none. */
+bool hri_boxes_meet(const hri_boxes *a, const hri_boxes *b, hri_box *box);
 /* The least box around both. An empty one adds nothing. */
 hri_box hri_box_around(const hri_box *a, const hri_box *b);
 int64_t hri_box_volume(const hri_box *box);

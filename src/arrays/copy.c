@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies from view to view. */
-#include <string.h>
-
 #include "arrays/array.h"
 
 typedef struct side {
@@ -12,8 +10,7 @@ typedef struct side {
 
 typedef struct copying {
     side from, to;
-    int place;                     /* where the elements go */
-    int64_t shift[HRI_DIMENSIONS]; /* from a box of one to that of the other */
+    int place; /* where the elements go */
 } copying;
 
 /* ---- rules */
@@ -50,17 +47,11 @@ static hr_status check(const hr_view *from, const hr_view *to)
 
 static hr_status check_overlap(const copying *c)
 {
-    if (c->from.view.array != c->to.view.array) {
-        return HR_OK;
-    }
-    for (size_t i = 0; i < c->from.region.count; i++) {
-        for (size_t j = 0; j < c->to.region.count; j++) {
-            if (hri_boxes_touch(&c->from.region.of[i], &c->to.region.of[j])) {
-                return hri_fail(HR_ERROR_INVALID, "copy: the views overlap");
-            }
-        }
-    }
-    return HR_OK;
+    hri_box box;
+    return c->from.view.array == c->to.view.array &&
+                   hri_boxes_meet(&c->from.region, &c->to.region, &box)
+               ? hri_fail(HR_ERROR_INVALID, "copy: the views overlap")
+               : HR_OK;
 }
 
 /* Where they go when they have no home: where most of them is. */
@@ -86,59 +77,18 @@ static int busiest_place(const side *from)
     return best;
 }
 
-/* ---- boxes to boxes of the same size */
+/* ---- the elements */
 
-static hri_box shifted(const copying *c, const hri_box *box)
+/* Whether both are one box, of the same size. */
+static bool are_alike(const copying *c)
 {
-    hri_box other = *box;
-    for (int i = 0; i < HRI_DIMENSIONS; i++) {
-        other.lo[i] += c->shift[i];
-        other.hi[i] += c->shift[i];
-    }
-    return other;
-}
-
-/* Whether both are one box, of the same size; sets the shift. */
-static bool are_alike(copying *c)
-{
-    if (c->from.linear || c->to.linear) {
-        return false;
-    }
     const hri_box *f = &c->from.region.of[0], *t = &c->to.region.of[0];
-    bool alike = true;
+    bool alike = !c->from.linear && !c->to.linear;
     for (int i = 0; i < HRI_DIMENSIONS; i++) {
         alike = alike && f->hi[i] - f->lo[i] == t->hi[i] - t->lo[i];
-        c->shift[i] = t->lo[i] - f->lo[i];
     }
     return alike;
 }
-
-static hr_status carry(void *data, int from, const hri_box *box)
-{
-    const copying *c = data;
-    hr_array *to = c->to.view.array;
-    hri_box to_box = shifted(c, box);
-    const hri_boxes region = hri_boxes_of(&to_box);
-    hr_status status = hri_transfer(c->from.view.array, from, box, to, c->place,
-                                    &to_box, NULL);
-    return status == HR_OK ? hri_array_end(to, c->place, &region, HR_OUT, NULL)
-                           : status;
-}
-
-static hr_status copy_boxes(copying *c)
-{
-    hri_boxes wanted = {0};
-    hr_status status = hri_boxes_add_all(&wanted, &c->from.region);
-    if (status == HR_OK) {
-        status =
-            hri_array_gather(c->from.view.array, c->place, &wanted, carry, c);
-    }
-    hri_boxes_finish(&wanted);
-    return status;
-}
-
-/* ---- views of unlike shape: all of it comes to the place, and is copied there
- */
 
 static hri_copy local_copy(const copying *c)
 {
@@ -163,63 +113,20 @@ static hri_copy local_copy(const copying *c)
     return copy;
 }
 
-/* Let the copy wait: on stream, or when that is NULL the calling thread. */
-static hr_status order(const side *s, int place, bool writes,
-                       hri_stream *stream)
+/* Views of unlike shape: all of it comes to the place, and is copied there. */
+static hr_status copy_unlike(const copying *c)
 {
-    return stream != NULL ? hri_uses_order(s->view.array, place, &s->region,
-                                           writes, stream)
-                          : hri_uses_wait(s->view.array, &s->region, writes);
-}
-
-static hr_status copy_there(copying *c)
-{
-    hri_accelerator *a = NULL;
-    hri_stream *stream = NULL;
-    hri_fence *fence = NULL;
-    hr_status status = HR_OK;
-    if (c->place != HRI_HOST) {
-        a = &c->from.view.array->context->accelerators[c->place - 1];
-        status = hri_accelerator_copy_queue(a, &stream);
-    }
-    if (status == HR_OK) {
-        status = order(&c->from, c->place, false, stream);
-    }
-    if (status == HR_OK) {
-        status = order(&c->to, c->place, true, stream);
-    }
+    hr_array *from = c->from.view.array, *to = c->to.view.array;
+    hr_status status = hri_array_begin(from, c->place, &c->from.region,
+                                       c->from.linear, HR_IN, NULL);
     if (status == HR_OK) {
         const hri_copy copy = local_copy(c);
-        if (stream == NULL) {
-            hri_copy_rows(&copy);
-        } else {
-            status = hri_stream_copy(stream, &copy);
-        }
+        status = hri_transfer(from, c->place, &c->from.region, to, c->place,
+                              &c->to.region, &copy, NULL);
     }
-    if (status == HR_OK && stream != NULL) {
-        status = hri_fence_create_recorded(stream, &fence);
-    }
-    if (status == HR_OK) {
-        status = hri_array_end(c->from.view.array, c->place, &c->from.region,
-                               HR_IN, fence);
-    }
-    if (status == HR_OK) {
-        status = hri_array_end(c->to.view.array, c->place, &c->to.region,
-                               HR_OUT, fence);
-    }
-    hri_fence_drop(fence);
-    if (status != HR_OK && stream != NULL) {
-        hri_accelerator_drop_copy_queue(a); /* waits for what nobody knows of */
-    }
-    return status;
-}
-
-static hr_status copy_unlike(copying *c)
-{
-    hr_status status =
-        hri_array_begin(c->from.view.array, c->place, &c->from.region,
-                        c->from.linear, HR_IN, NULL);
-    return status == HR_OK ? copy_there(c) : status;
+    return status == HR_OK
+               ? hri_array_end(to, c->place, &c->to.region, HR_OUT, NULL)
+               : status;
 }
 
 /* ---- the calls */
@@ -240,12 +147,15 @@ static hr_status work_through(copying *c, hri_fences *fences)
     }
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
     /* an error of what wrote the elements is the copy's */
-    status = hri_uses_collect_everywhere(from, &c->from.region, true, fences);
+    status = hri_uses_collect(from, HRI_NOWHERE, &c->from.region, true, fences);
     if (status == HR_OK) {
         status = hri_store_hold(to, c->place, &c->to.region, c->to.linear);
     }
     if (status == HR_OK) {
-        status = are_alike(c) ? copy_boxes(c) : copy_unlike(c);
+        status = are_alike(c)
+                     ? hri_array_copy(from, &c->from.region.of[0], to, c->place,
+                                      &c->to.region.of[0], NULL)
+                     : copy_unlike(c);
     }
     return status == HR_OK
                ? hri_uses_collect(to, c->place, &c->to.region, true, fences)

@@ -2,7 +2,6 @@
 #include "arrays/event.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A function that is called when the event has been passed. */
 typedef struct sequel {
@@ -13,13 +12,16 @@ typedef struct sequel {
     hri_thread *thread;
 } sequel;
 
-/* The fences are held. */
 struct hr_event {
     hr_context *context;
     sequel *sequels; /* guarded by the context's lock */
-    size_t count;
-    hri_fence *fences[];
+    hri_fences fences;
 };
+
+static hr_status is_null(const char *function, const char *what)
+{
+    return hri_fail(HR_ERROR_INVALID, "%s: %s is NULL", function, what);
+}
 
 /* ---- fences */
 
@@ -57,18 +59,13 @@ void hri_fences_finish(hri_fences *fences)
     *fences = (hri_fences){0};
 }
 
-static hr_status wait_for(hri_fence *const *fences, size_t count)
-{
-    hri_error error = {0};
-    for (size_t i = 0; i < count; i++) {
-        hri_error_keep(&error, hri_fence_wait(fences[i]));
-    }
-    return hri_error_raise(&error);
-}
-
 hr_status hri_fences_wait(const hri_fences *fences)
 {
-    return wait_for(fences->of, fences->count);
+    hri_error error = {0};
+    for (size_t i = 0; i < fences->count; i++) {
+        hri_error_keep(&error, hri_fence_wait(fences->of[i]));
+    }
+    return hri_error_raise(&error);
 }
 
 /* ---- events */
@@ -76,35 +73,15 @@ hr_status hri_fences_wait(const hri_fences *fences)
 hr_status hri_event_create(hr_context *context, hri_fences *fences,
                            hr_event **event)
 {
-    const size_t bytes = fences->count * sizeof(hri_fence *);
-    hr_event *e = malloc(sizeof *e + bytes);
+    hr_event *e = malloc(sizeof *e);
     if (e == NULL) {
         hri_fences_finish(fences);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "event: out of memory");
     }
-    *e = (hr_event){.context = context, .count = fences->count};
-    if (bytes > 0) {
-        memcpy(e->fences, fences->of, bytes);
-    }
-    free(fences->of);
+    *e = (hr_event){.context = context, .fences = *fences};
     *fences = (hri_fences){0};
     *event = e;
     return HR_OK;
-}
-
-hr_status hri_event_order(hr_queue *queue, const hr_event *event)
-{
-    if (queue->context != event->context) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "queue wait: the event is of another context");
-    }
-    hr_status status = HR_OK;
-    pthread_mutex_lock(&queue->context->lock);
-    for (size_t i = 0; i < event->count && status == HR_OK; i++) {
-        status = hri_stream_wait(queue->stream, event->fences[i]);
-    }
-    pthread_mutex_unlock(&queue->context->lock);
-    return status;
 }
 
 void hr_event_destroy(hr_event *event)
@@ -122,28 +99,19 @@ void hr_event_destroy(hr_event *event)
         pthread_mutex_lock(&event->context->lock);
     }
     pthread_mutex_unlock(&event->context->lock);
-    for (size_t i = 0; i < event->count; i++) {
-        hri_fence_drop(event->fences[i]);
-    }
+    hri_fences_finish(&event->fences);
     free(event);
-}
-
-static hr_status no_event(const char *what)
-{
-    return hri_fail(HR_ERROR_INVALID, "%s: the event is NULL", what);
 }
 
 hr_status hr_event_query(hr_event *event, bool *done)
 {
     if (event == NULL || done == NULL) {
-        return event == NULL
-                   ? no_event("event query")
-                   : hri_fail(HR_ERROR_INVALID, "event query: done is NULL");
+        return is_null("event query", event == NULL ? "the event" : "done");
     }
     bool all = true;
-    for (size_t i = 0; i < event->count; i++) {
+    for (size_t i = 0; i < event->fences.count; i++) {
         bool passed = false;
-        hr_status status = hri_fence_query(event->fences[i], &passed);
+        hr_status status = hri_fence_query(event->fences.of[i], &passed);
         if (status != HR_OK) {
             return status;
         }
@@ -155,8 +123,8 @@ hr_status hr_event_query(hr_event *event, bool *done)
 
 hr_status hr_event_wait(hr_event *event)
 {
-    return event == NULL ? no_event("event wait")
-                         : wait_for(event->fences, event->count);
+    return event == NULL ? is_null("event wait", "the event")
+                         : hri_fences_wait(&event->fences);
 }
 
 hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
@@ -165,24 +133,23 @@ hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
     hr_event *both[2] = {from, to};
     uint64_t ns = 0;
     if (from == NULL || to == NULL || seconds == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "event elapsed: %s is NULL",
-                        from == NULL ? "from"
-                        : to == NULL ? "to"
-                                     : "seconds");
+        return is_null("event elapsed", from == NULL ? "from"
+                                        : to == NULL ? "to"
+                                                     : "seconds");
     }
     for (int i = 0; i < 2; i++) {
         hr_status status = hr_event_query(both[i], &passed[i]);
         if (status != HR_OK) {
             return status;
         }
-        if (both[i]->count != 1 || !passed[i]) {
+        if (both[i]->fences.count != 1 || !passed[i]) {
             return hri_fail(HR_ERROR_INVALID, "event elapsed: %s %s",
                             i == 0 ? "from" : "to",
                             passed[i] ? "is not of one queue"
                                       : "has not been passed");
         }
     }
-    const hri_fence *a = from->fences[0], *b = to->fences[0];
+    const hri_fence *a = from->fences.of[0], *b = to->fences.of[0];
     if (a->accelerator != b->accelerator) {
         return hri_fail(HR_ERROR_INVALID,
                         "event elapsed: one is of %s, the other of %s",
@@ -198,7 +165,7 @@ hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
 static void *sequel_main(void *argument)
 {
     sequel *s = argument;
-    s->function(s->data, wait_for(s->event->fences, s->event->count));
+    s->function(s->data, hri_fences_wait(&s->event->fences));
     return NULL;
 }
 
@@ -206,7 +173,7 @@ hr_status hr_event_then(hr_event *event, hr_event_function function, void *data)
 {
     if (event == NULL || function == NULL) {
         return event == NULL
-                   ? no_event("event then")
+                   ? is_null("event then", "the event")
                    : hri_fail(HR_ERROR_INVALID, "event then: no function");
     }
     hr_context *context = event->context;
@@ -234,4 +201,118 @@ hr_status hr_event_then(hr_event *event, hr_event_function function, void *data)
                         "event then: the system refused a thread");
     }
     return HR_OK;
+}
+
+/* ---- queues */
+
+hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
+                         hr_queue **queue)
+{
+    if (context == NULL || queue == NULL) {
+        return is_null("queue", context == NULL ? "the context" : "queue");
+    }
+    if (index >= context->accelerator_count) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "queue: accelerator %u, but there are %u", index,
+                        context->accelerator_count);
+    }
+    hr_queue *q = calloc(1, sizeof *q);
+    if (q == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "queue: out of memory");
+    }
+    *q = (hr_queue){.context = context,
+                    .accelerator = &context->accelerators[index]};
+    hr_status status = hri_stream_create(q->accelerator, urgent, &q->stream);
+    if (status != HR_OK) {
+        free(q);
+        return status;
+    }
+    *queue = q;
+    return HR_OK;
+}
+
+hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
+{
+    return hri_queue_open(context, index, false, queue);
+}
+
+void hr_queue_destroy(hr_queue *queue)
+{
+    if (queue != NULL) {
+        pthread_mutex_lock(&queue->context->lock);
+        hri_stream_forget(queue->stream);
+        pthread_mutex_unlock(&queue->context->lock);
+        hri_stream_destroy(queue->stream);
+        free(queue);
+    }
+}
+
+uint32_t hr_queue_accelerator(const hr_queue *queue)
+{
+    return (uint32_t)(queue->accelerator - queue->context->accelerators);
+}
+
+/* Start the work so far, by recording a fence, and perhaps wait for it. Calls
+ * on one queue come one at a time: the context's lock sees to it. */
+static hr_status start(hr_queue *queue, bool wait)
+{
+    hri_fence *fence = NULL;
+    pthread_mutex_lock(&queue->context->lock);
+    hr_status status = hri_fence_create_recorded(queue->stream, &fence);
+    pthread_mutex_unlock(&queue->context->lock);
+    if (status == HR_OK && wait) { /* others may use the context meanwhile */
+        status = hri_fence_wait(fence);
+    }
+    hri_fence_drop(fence);
+    return status;
+}
+
+hr_status hr_queue_flush(hr_queue *queue)
+{
+    return queue == NULL ? is_null("queue flush", "the queue")
+                         : start(queue, false);
+}
+
+hr_status hr_queue_finish(hr_queue *queue)
+{
+    return queue == NULL ? is_null("queue finish", "the queue")
+                         : start(queue, true);
+}
+
+hr_status hr_queue_mark(hr_queue *queue, hr_event **event)
+{
+    if (queue == NULL || event == NULL) {
+        return is_null("queue mark", queue == NULL ? "the queue" : "event");
+    }
+    hri_fences fences = {0};
+    hri_fence *fence = NULL;
+    pthread_mutex_lock(&queue->context->lock);
+    hr_status status = hri_fence_create_recorded(queue->stream, &fence);
+    if (status == HR_OK) {
+        status = hri_fences_add(&fences, fence);
+    }
+    hri_fence_drop(fence);
+    if (status == HR_OK) {
+        status = hri_event_create(queue->context, &fences, event);
+    }
+    pthread_mutex_unlock(&queue->context->lock);
+    return status;
+}
+
+hr_status hr_queue_wait(hr_queue *queue, hr_event *event)
+{
+    if (queue == NULL || event == NULL) {
+        return is_null("queue wait", queue == NULL ? "the queue" : "the event");
+    }
+    if (queue->context != event->context) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "queue wait: the event is of another context");
+    }
+    hr_status status = HR_OK;
+    pthread_mutex_lock(&queue->context->lock);
+    for (size_t i = 0; i < event->fences.count && status == HR_OK; i++) {
+        status = hri_stream_wait(queue->stream, event->fences.of[i]);
+    }
+    pthread_mutex_unlock(&queue->context->lock);
+    return status;
 }

@@ -18,8 +18,8 @@ struct hr_queue {
 hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
                          hr_queue **queue);
 
-/* Fences, each held once. {0} has none. The context's lock is held for all of
- * these but hri_fences_wait. */
+/* Fences, each held once. {0} has none. Adding one and creating an event want
+ * the context's lock. */
 typedef struct hri_fences {
     hri_fence **of;
     size_t count, capacity;
@@ -35,8 +35,5 @@ hr_status hri_fences_wait(const hri_fences *fences);
  */
 hr_status hri_event_create(hr_context *context, hri_fences *fences,
                            hr_event **event);
-
-/* Let queue wait for event. Takes the context's lock. */
-hr_status hri_event_order(hr_queue *queue, const hr_event *event);
 
 #endif

@@ -3,10 +3,8 @@
 #include "arrays/launch.h"
 
 #include "arrays/array.h"
-#include "arrays/tile.h"
 #include "base/size.h"
 #include "runtime/module.h"
-#include "runtime/text.h"
 
 hr_argument hr_in(hr_view view)
 {
@@ -137,14 +135,12 @@ static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
         (a->access == HR_IN && b->access == HR_IN)) {
         return HR_OK;
     }
-    for (size_t x = 0; x < l->regions[i].count; x++) {
-        if (hri_boxes_touch_any(&l->regions[j], &l->regions[i].of[x])) {
-            return hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s",
-                            l->kernel->name, l->parameters[i].name,
-                            l->parameters[j].name);
-        }
-    }
-    return HR_OK;
+    hri_box box;
+    return !hri_boxes_meet(&l->regions[i], &l->regions[j], &box)
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID, "%s: %s overlaps %s",
+                          l->kernel->name, l->parameters[i].name,
+                          l->parameters[j].name);
 }
 
 static hr_status find_regions(launching *l)
@@ -178,35 +174,6 @@ static hr_status check(launching *l, size_t count, bool host)
     return status == HR_OK ? find_regions(l) : status;
 }
 
-static launching launching_of(hr_context *context, const hr_kernel *kernel,
-                              const hri_part *part,
-                              const hr_argument *arguments)
-{
-    return (launching){.context = context,
-                       .kernel = kernel,
-                       .parameters = kernel->parameters(kernel),
-                       .arguments = arguments,
-                       .launch = {.kernel = kernel},
-                       .part = part};
-}
-
-static void finish(launching *l)
-{
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
-        hri_boxes_finish(&l->regions[i]);
-    }
-}
-
-hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
-                           const hri_part *part, const hr_argument *arguments,
-                           size_t count)
-{
-    launching l = launching_of(context, kernel, part, arguments);
-    hr_status status = check(&l, count, true);
-    finish(&l);
-    return status;
-}
-
 /* ---- arguments */
 
 /* Where a view is, and what the kernel is told of it; false when its elements
@@ -234,13 +201,6 @@ static bool pass_view(launching *l, uint32_t i)
     return whole;
 }
 
-static hr_status begin_view(launching *l, uint32_t i)
-{
-    const hr_argument *a = &l->arguments[i];
-    return hri_array_begin(a->view.array, l->place, &l->regions[i],
-                           l->linear[i], a->access, l->queue);
-}
-
 /* All views are brought first: a later one may move what an earlier one of the
  * same array lies in. */
 static hr_status begin_views(launching *l)
@@ -248,8 +208,10 @@ static hr_status begin_views(launching *l)
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
          i++) {
-        if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
-            status = begin_view(l, i);
+        const hr_argument *a = &l->arguments[i];
+        if (a->kind == HR_PARAMETER_VIEW) {
+            status = hri_array_begin(a->view.array, l->place, &l->regions[i],
+                                     l->linear[i], a->access, l->queue);
         }
     }
     return status;
@@ -363,7 +325,10 @@ static hr_status run(const launching *l)
 
 static hr_status enqueue(launching *l)
 {
-    hr_status status = find_module(l);
+    hr_status status = hri_check_tell(l->context);
+    if (status == HR_OK) {
+        status = find_module(l);
+    }
     if (status == HR_OK) {
         status = hri_tile_fit(&l->launch, l->part->tile == NULL, l->arguments);
     }
@@ -377,31 +342,50 @@ static hr_status enqueue(launching *l)
         status = record_before(l);
     }
     if (status == HR_OK) {
-        l->launch.arguments = l->passed;
         status = run(l);
     }
-    return status == HR_OK && !l->part->kept ? end_views(l) : status;
+    if (status == HR_OK && !l->part->kept) {
+        status = end_views(l);
+    }
+    return status == HR_OK ? hri_check_tell(l->context) : status;
+}
+
+/* Check a launch and, unless queue is NULL, enqueue it. */
+static hr_status launch(hr_context *context, hr_queue *queue,
+                        const hr_kernel *kernel, const hri_part *part,
+                        const hr_argument *arguments, size_t count)
+{
+    launching l = {.context = context,
+                   .queue = queue,
+                   .kernel = kernel,
+                   .parameters = kernel->parameters(kernel),
+                   .arguments = arguments,
+                   .launch = {.kernel = kernel, .arguments = l.passed},
+                   .part = part};
+    hri_accelerator *a = queue != NULL ? queue->accelerator : NULL;
+    hr_status status = check(&l, count, a == NULL || a->device->info.host);
+    if (status == HR_OK && a != NULL) {
+        l.place = hri_place_of(context, a);
+        status = enqueue(&l);
+    }
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+        hri_boxes_finish(&l.regions[i]);
+    }
+    return status;
+}
+
+hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
+                           const hri_part *part, const hr_argument *arguments,
+                           size_t count)
+{
+    return launch(context, NULL, kernel, part, arguments, count);
 }
 
 hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
                           const hri_part *part, const hr_argument *arguments,
                           size_t count)
 {
-    launching l = launching_of(queue->context, kernel, part, arguments);
-    l.queue = queue;
-    l.place = hri_place_of(queue->context, queue->accelerator);
-    hr_status status = check(&l, count, queue->accelerator->device->info.host);
-    if (status == HR_OK) {
-        status = hri_check_tell(queue->context);
-    }
-    if (status == HR_OK) {
-        status = enqueue(&l);
-    }
-    if (status == HR_OK) {
-        status = hri_check_tell(queue->context);
-    }
-    finish(&l);
-    return status;
+    return launch(queue->context, queue, kernel, part, arguments, count);
 }
 
 hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,

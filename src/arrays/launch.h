@@ -35,8 +35,17 @@ typedef struct hri_part {
 /* All of a domain. */
 hri_part hri_part_of(hr_extent domain);
 
-/* The rules of hr_launch, as far as they need no accelerator. The caller holds
- * the context's lock. */
+/* tile.c: set rank and domain of a launch, whose kernel is set, to those of a
+ * part, in its tiles or, when it has none, in those of a usual extent. */
+hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host);
+
+/* Whether the launch's module takes its tiles and memory of the tile; tiles
+ * that are ours are made smaller. The host, without a module, takes all. */
+hr_status hri_tile_fit(hri_launch *launch, bool ours,
+                       const hr_argument *arguments);
+
+/* launch.c: the rules of hr_launch, as far as they need no accelerator. The
+ * caller holds the context's lock. */
 hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
                            const hri_part *part, const hr_argument *arguments,
                            size_t count);

@@ -26,13 +26,8 @@ int hri_place_of(const hr_context *context, const hri_accelerator *accelerator)
                : 1 + (int)(accelerator - context->accelerators);
 }
 
-static hri_accelerator *accelerator_of(const hr_array *array, int place)
-{
-    return &array->context->accelerators[place - 1];
-}
-
 /* Where a box starts; host is looked at where there is no buffer. */
-static hri_place place_in(const hri_store *s, char *host, const hri_box *box)
+static hri_place place_in(const hri_store *s, void *host, const hri_box *box)
 {
     size_t offset = (size_t)(box->lo[0] - s->held.lo[0]) * s->slice +
                     (size_t)(box->lo[1] - s->held.lo[1]) * s->pitch +
@@ -41,11 +36,14 @@ static hri_place place_in(const hri_store *s, char *host, const hri_box *box)
                              : hri_at_host(host, offset);
 }
 
-/* A copy of this size between two stores; its ends are still open. */
-static hri_copy copy_between(const hri_store *from, const hri_store *to,
-                             const hri_box *box)
+/* As hri_store_copy, with the host memory of either. */
+static hri_copy copy_between(const hri_store *from, void *from_host,
+                             const hri_box *box, const hri_store *to,
+                             void *to_host, const hri_box *to_box)
 {
     return (hri_copy){
+        .to = place_in(to, to_host, to_box),
+        .from = place_in(from, from_host, box),
         .to_pitch = to->pitch,
         .to_slice = to->slice,
         .from_pitch = from->pitch,
@@ -60,11 +58,8 @@ hri_copy hri_store_copy(const hr_array *from, int from_place,
                         const hri_box *box, const hr_array *to, int to_place,
                         const hri_box *to_box)
 {
-    const hri_store *f = &from->stores[from_place], *t = &to->stores[to_place];
-    hri_copy copy = copy_between(f, t, box);
-    copy.from = place_in(f, from->host, box);
-    copy.to = place_in(t, to->host, to_box);
-    return copy;
+    return copy_between(&from->stores[from_place], from->host, box,
+                        &to->stores[to_place], to->host, to_box);
 }
 
 /* Views of array rows step from row to row or from slice to slice. */
@@ -95,8 +90,7 @@ static hr_status hold_on_host(hr_array *array)
     if (array->host != NULL) {
         return HR_OK;
     }
-    size_t bytes = (size_t)array->size[0] * (size_t)array->size[1] *
-                   (size_t)array->size[2];
+    const size_t bytes = hri_array_bytes(array);
     array->host = hri_scattered_pages(bytes);
     if (array->host == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -107,10 +101,10 @@ static hr_status hold_on_host(hr_array *array)
 }
 
 /* What to hold so that box and what is held already fit in. */
-static hri_box widen(const hr_array *array, const hri_store *s,
-                     const hri_boxes *region, bool linear)
+static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
+                     bool linear)
 {
-    hri_box around = s->held;
+    hri_box around = array->stores[place].held;
     for (size_t i = 0; i < region->count; i++) {
         around = hri_box_around(&around, &region->of[i]);
     }
@@ -126,35 +120,20 @@ static hri_box widen(const hr_array *array, const hri_store *s,
     return around;
 }
 
-static bool holds(const hri_store *s, const hri_boxes *region)
+/* Whether a place other than the host holds it all, with rows that follow each
+ * other as in the array if linear. */
+static bool is_held(const hr_array *array, int place, const hri_boxes *region,
+                    bool linear)
 {
+    const hri_store *s = &array->stores[place];
     bool all = s->buffer != NULL;
     for (size_t i = 0; i < region->count && all; i++) {
         all = hri_box_contains(&s->held, &region->of[i]);
     }
-    return all;
-}
-
-/* Whether rows follow each other as in the array. */
-static bool is_linear(const hr_array *array, const hri_store *s)
-{
-    return s->held.lo[1] == 0 && s->held.lo[2] == 0 &&
-           s->held.hi[1] == array->size[1] && s->held.hi[2] == array->size[2];
-}
-
-static hr_status copy_valid(const hri_store *from, const hri_store *to,
-                            hri_stream *stream)
-{
-    hr_status status = HR_OK;
-    for (size_t i = 0; i < from->valid.count && status == HR_OK; i++) {
-        const hri_box *box = &from->valid.of[i];
-        hri_copy copy = copy_between(from, to, box);
-        copy.from = place_in(from, NULL, box);
-        copy.to = place_in(to, NULL, box);
-        status = hri_stream_copy(stream, &copy);
-    }
-    hr_status finished = hri_stream_finish(stream);
-    return status != HR_OK ? status : finished;
+    const bool whole_rows = s->held.lo[1] == 0 && s->held.lo[2] == 0 &&
+                            s->held.hi[1] == array->size[1] &&
+                            s->held.hi[2] == array->size[2];
+    return all && (whole_rows || !linear);
 }
 
 /* Wait for all that goes on at a place. What failed has no values any more, and
@@ -177,14 +156,22 @@ static hr_status settle(hr_array *array, int place)
 static hr_status bring_over(const hr_array *array, int place,
                             const hri_store *old)
 {
-    hri_accelerator *a = accelerator_of(array, place);
+    hri_accelerator *a = hri_accelerator_at(array->context, place);
     hri_stream *stream = NULL;
     hr_status status = hri_accelerator_copy_queue(a, &stream);
-    if (status == HR_OK) {
-        status = copy_valid(old, &array->stores[place], stream);
-        if (status != HR_OK) {
-            hri_accelerator_drop_copy_queue(a);
-        }
+    if (status != HR_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < old->valid.count && status == HR_OK; i++) {
+        const hri_box *box = &old->valid.of[i];
+        const hri_copy copy =
+            copy_between(old, NULL, box, &array->stores[place], NULL, box);
+        status = hri_stream_copy(stream, &copy);
+    }
+    const hr_status finished = hri_stream_finish(stream);
+    status = status != HR_OK ? status : finished;
+    if (status != HR_OK) {
+        hri_accelerator_drop_copy_queue(a);
     }
     return status;
 }
@@ -204,16 +191,15 @@ static uint64_t bytes_of(const hri_box *box, size_t pitch)
 /* From row to row of what a place holds. */
 static size_t pitch_of(const hr_array *array, const hri_box *held)
 {
-    const size_t width = (size_t)(held->hi[2] - held->lo[2]);
-    const bool whole = held->lo[2] == 0 && held->hi[2] == array->size[2];
-    const size_t grain = (size_t)grain_of(array);
-    return whole ? width : (width + grain - 1) / grain * grain;
+    const int64_t width = held->hi[2] - held->lo[2], grain = grain_of(array);
+    const bool whole = width == array->size[2];
+    return (size_t)(whole ? width : hri_ceil_div(width, grain) * grain);
 }
 
 /* Other memory for a place, with what is valid there. Rare. */
 static hr_status move_store(hr_array *array, int place, hri_box held)
 {
-    hri_accelerator *a = accelerator_of(array, place);
+    hri_accelerator *a = hri_accelerator_at(array->context, place);
     hri_store *s = &array->stores[place];
     const size_t pitch = pitch_of(array, &held);
     hri_buffer *buffer = NULL;
@@ -239,13 +225,6 @@ static hr_status move_store(hr_array *array, int place, hri_box held)
     return status;
 }
 
-static bool is_held(const hr_array *array, int place, const hri_boxes *region,
-                    bool linear)
-{
-    const hri_store *s = &array->stores[place];
-    return holds(s, region) && (!linear || is_linear(array, s));
-}
-
 uint64_t hri_store_lack(const hr_array *array, int place,
                         const hri_boxes *region, bool linear, uint64_t *freed)
 {
@@ -254,7 +233,7 @@ uint64_t hri_store_lack(const hr_array *array, int place,
     if (place == HRI_HOST || is_held(array, place, region, linear)) {
         return 0;
     }
-    const hri_box held = widen(array, s, region, linear);
+    const hri_box held = widen(array, place, region, linear);
     *freed = s->buffer != NULL ? bytes_of(&s->held, s->pitch) : 0;
     return bytes_of(&held, pitch_of(array, &held));
 }
@@ -262,21 +241,21 @@ uint64_t hri_store_lack(const hr_array *array, int place,
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
                          bool linear)
 {
-    hri_store *s = &array->stores[place];
     if (place == HRI_HOST) {
         return hold_on_host(array);
     }
-    if (is_held(array, place, region, linear)) {
-        return HR_OK;
-    }
-    return move_store(array, place, widen(array, s, region, linear));
+    return is_held(array, place, region, linear)
+               ? HR_OK
+               : move_store(array, place, widen(array, place, region, linear));
 }
 
 void hri_store_release(hr_array *array, int place)
 {
     hri_store *s = &array->stores[place];
-    if (place != HRI_HOST && s->buffer != NULL) {
-        hri_accelerator_release(accelerator_of(array, place), s->buffer);
+    hri_uses_drop(array, place);
+    if (s->buffer != NULL) {
+        hri_accelerator_release(hri_accelerator_at(array->context, place),
+                                s->buffer);
     }
     hri_boxes_finish(&s->valid);
     free(s->uses);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arrays/tile.h"
-
+#include "arrays/launch.h"
 #include "base/size.h"
 
 /* Long rows for the host, whose loops become vectors; else what suits GPUs. */

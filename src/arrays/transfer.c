@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of boxes between two places. */
-#include <string.h>
-
 #include "arrays/array.h"
-
-static hri_accelerator *at(const hr_context *context, int place)
-{
-    return &context->accelerators[place - 1];
-}
+#include "hal/backend.h"
 
 /* Which stream copies: the caller's when it is of one of the places, else the
  * copy queue of the accelerator that gets the box, or has it. */
@@ -21,8 +15,8 @@ static hr_status choose_stream(const hr_context *context, int from, int to,
             return HR_OK;
         }
     }
-    return hri_accelerator_copy_queue(at(context, to != HRI_HOST ? to : from),
-                                      chosen);
+    return hri_accelerator_copy_queue(
+        hri_accelerator_at(context, to != HRI_HOST ? to : from), chosen);
 }
 
 static void count(hr_context *context, int from, int to, uint64_t bytes)
@@ -36,56 +30,32 @@ static void count(hr_context *context, int from, int to, uint64_t bytes)
     }
 }
 
-/* ---- host memory to host memory: the calling thread copies */
-
-hr_status hri_uses_wait(hr_array *array, const hri_boxes *region, bool writes)
+/* Host memory to host memory: the calling thread copies. */
+static hr_status copy_on_host(const hr_array *from, const hri_boxes *read,
+                              const hr_array *to, const hri_boxes *written,
+                              const hri_copy *copy)
 {
     hri_fences fences = {0};
-    hr_status status =
-        hri_uses_collect(array, HRI_HOST, region, !writes, &fences);
+    hr_status status = hri_uses_collect(from, HRI_HOST, read, true, &fences);
+    if (status == HR_OK) {
+        status = hri_uses_collect(to, HRI_HOST, written, false, &fences);
+    }
     if (status == HR_OK) {
         status = hri_fences_wait(&fences);
+    }
+    if (status == HR_OK) {
+        hri_copy_rows(copy);
     }
     hri_fences_finish(&fences);
     return status;
 }
 
-void hri_copy_rows(const hri_copy *c)
-{
-    char *to = (char *)c->to.host + c->to.offset;
-    const char *from = (const char *)c->from.host + c->from.offset;
-    for (size_t z = 0; z < c->depth; z++) {
-        for (size_t y = 0; y < c->height; y++) {
-            memcpy(to + z * c->to_slice + y * c->to_pitch,
-                   from + z * c->from_slice + y * c->from_pitch, c->width);
-        }
-    }
-}
-
-static hr_status copy_on_host(hr_array *from, const hri_box *box, hr_array *to,
-                              const hri_box *to_box)
-{
-    const hri_boxes read = hri_boxes_of(box), written = hri_boxes_of(to_box);
-    hr_status status = hri_uses_wait(from, &read, false);
-    if (status == HR_OK) {
-        status = hri_uses_wait(to, &written, true);
-    }
-    if (status == HR_OK) {
-        const hri_copy copy =
-            hri_store_copy(from, HRI_HOST, box, to, HRI_HOST, to_box);
-        hri_copy_rows(&copy);
-    }
-    return status;
-}
-
-/* ---- all others */
-
-hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
-                       hr_array *to, int to_place, const hri_box *to_box,
-                       hr_queue *queue)
+hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
+                       hr_array *to, int to_place, const hri_boxes *written,
+                       const hri_copy *copy, hr_queue *queue)
 {
     if (from_place == HRI_HOST && to_place == HRI_HOST) {
-        return copy_on_host(from, box, to, to_box);
+        return copy_on_host(from, read, to, written, copy);
     }
     hr_context *context = from->context;
     hri_stream *chosen = NULL;
@@ -93,29 +63,25 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
     hr_status status =
         choose_stream(context, from_place, to_place, queue, &chosen);
     if (status == HR_OK) {
-        const hri_boxes read = hri_boxes_of(box);
-        status = hri_uses_order(from, from_place, &read, false, chosen);
+        status = hri_uses_order(from, from_place, read, false, chosen);
     }
     if (status == HR_OK) {
-        const hri_boxes written = hri_boxes_of(to_box);
-        status = hri_uses_order(to, to_place, &written, true, chosen);
+        status = hri_uses_order(to, to_place, written, true, chosen);
     }
     if (status == HR_OK) {
         status = hri_stream_record_pending(chosen);
     }
     if (status == HR_OK) {
-        const hri_copy copy =
-            hri_store_copy(from, from_place, box, to, to_place, to_box);
-        status = hri_stream_copy(chosen, &copy);
+        status = hri_stream_copy(chosen, copy);
     }
     if (status == HR_OK) {
         status = hri_fence_create_recorded(chosen, &fence);
     }
     if (status == HR_OK) {
-        status = hri_uses_add(from, from_place, box, fence, false);
+        status = hri_uses_add(from, from_place, read, fence, false);
     }
     if (status == HR_OK) {
-        status = hri_uses_add(to, to_place, to_box, fence, true);
+        status = hri_uses_add(to, to_place, written, fence, true);
     }
     hri_fence_drop(fence);
     if (status != HR_OK && chosen != NULL) {
@@ -126,7 +92,8 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_box *box,
             hri_stream_settle(chosen);
         }
     } else if (status == HR_OK) {
-        count(context, from_place, to_place, (uint64_t)hri_box_volume(box));
+        count(context, from_place, to_place,
+              copy->width * copy->height * copy->depth);
     }
     return status;
 }

@@ -19,15 +19,16 @@ static void drop_failed(hri_store *s, size_t i)
     drop(s, i);
 }
 
-void hri_uses_prune(hr_array *array, int place)
+/* Forget work that has ended. *error, unless it is NULL, keeps that of a write.
+ */
+static void prune(hri_store *s, hri_error *error)
 {
-    hri_store *s = &array->stores[place];
     for (size_t i = s->use_count; i-- > 0;) {
         bool done;
         hr_status status = hri_fence_query(s->uses[i].fence, &done);
         if (status != HR_OK) {
-            if (s->uses[i].writes) {
-                hri_error_keep(&array->error, status);
+            if (s->uses[i].writes && error != NULL) {
+                hri_error_keep(error, status);
             }
             drop_failed(s, i);
         } else if (done) {
@@ -36,26 +37,16 @@ void hri_uses_prune(hr_array *array, int place)
     }
 }
 
+void hri_uses_prune(hr_array *array, int place)
+{
+    prune(&array->stores[place], &array->error);
+}
+
 void hri_uses_forget_failed(hr_array *array)
 {
     for (uint32_t p = 0; p <= array->context->accelerator_count; p++) {
-        hri_store *s = &array->stores[p];
-        for (size_t i = s->use_count; i-- > 0;) {
-            bool done;
-            if (hri_fence_query(s->uses[i].fence, &done) != HR_OK) {
-                drop_failed(s, i);
-            }
-        }
+        prune(&array->stores[p], NULL);
     }
-}
-
-static bool contains(const hri_boxes *region, const hri_box *box)
-{
-    bool any = false;
-    for (size_t i = 0; i < region->count && !any; i++) {
-        any = hri_box_contains(&region->of[i], box);
-    }
-    return any;
 }
 
 /* A queue does its own work in order. What is known to have failed is told
@@ -76,7 +67,8 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
         hr_status past = hri_fence_query(use->fence, &done);
         if (past != HR_OK) {
             status = writes ? HR_OK : past;
-            if (writes && use->writes && !contains(region, &use->box)) {
+            if (writes && use->writes &&
+                !hri_boxes_contain(region, &use->box)) {
                 hri_error_keep(&array->error, past);
             }
             drop_failed(s, i);
@@ -104,9 +96,9 @@ uint32_t hri_uses_covered(const hr_array *array, int place,
     uint32_t count = 0;
     for (size_t i = 0; i < s->use_count; i++) {
         bool any = false;
-        for (size_t j = 0;
-             s->uses[i].fence == fence && j < region->count && !any; j++) {
-            any = covers(&region->of[j], fence->serial, writes, &s->uses[i]);
+        for (size_t j = 0; j < region->count && !any; j++) {
+            any = s->uses[i].fence == fence &&
+                  covers(&region->of[j], fence->serial, writes, &s->uses[i]);
         }
         count += any;
     }
@@ -136,8 +128,8 @@ static hr_status make_room(hr_array *array, int place)
     return HR_OK;
 }
 
-hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
-                       hri_fence *fence, bool writes)
+static hr_status add(hr_array *array, int place, const hri_box *box,
+                     hri_fence *fence, bool writes)
 {
     hri_store *s = &array->stores[place];
     for (size_t i = s->use_count; i-- > 0;) {
@@ -153,29 +145,30 @@ hr_status hri_uses_add(hr_array *array, int place, const hri_box *box,
     return status;
 }
 
-hr_status hri_uses_collect(const hr_array *array, int place,
-                           const hri_boxes *region, bool writes_alone,
-                           hri_fences *fences)
+hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *region,
+                       hri_fence *fence, bool writes)
 {
-    const hri_store *s = &array->stores[place];
     hr_status status = HR_OK;
-    for (size_t i = 0; i < s->use_count && status == HR_OK; i++) {
-        if ((!writes_alone || s->uses[i].writes) &&
-            hri_boxes_touch_any(region, &s->uses[i].box)) {
-            status = hri_fences_add(fences, s->uses[i].fence);
-        }
+    for (size_t i = 0; i < region->count && status == HR_OK; i++) {
+        status = add(array, place, &region->of[i], fence, writes);
     }
     return status;
 }
 
-hr_status hri_uses_collect_everywhere(const hr_array *array,
-                                      const hri_boxes *region,
-                                      bool writes_alone, hri_fences *fences)
+hr_status hri_uses_collect(const hr_array *array, int place,
+                           const hri_boxes *region, bool writes_alone,
+                           hri_fences *fences)
 {
     hr_status status = HR_OK;
-    for (uint32_t p = 0;
-         p <= array->context->accelerator_count && status == HR_OK; p++) {
-        status = hri_uses_collect(array, (int)p, region, writes_alone, fences);
+    for (int p = 0; p <= (int)array->context->accelerator_count; p++) {
+        const hri_store *s = &array->stores[p];
+        const bool meant = place == p || place == HRI_NOWHERE;
+        for (size_t i = 0; meant && i < s->use_count && status == HR_OK; i++) {
+            if ((!writes_alone || s->uses[i].writes) &&
+                hri_boxes_touch_any(region, &s->uses[i].box)) {
+                status = hri_fences_add(fences, s->uses[i].fence);
+            }
+        }
     }
     return status;
 }

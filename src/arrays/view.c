@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Views as values: windows into windows. */
+/* Views as values: windows into windows, and which boxes of their array they
+ * cover. */
 #include "arrays/array.h"
 #include "base/size.h"
+
+int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
+                           int64_t stride[HR_MOST_RANK])
+{
+    int64_t bytes = (int64_t)element_bytes;
+    for (uint32_t i = extent.rank; i-- > 0;) {
+        stride[i] = bytes;
+        bytes *= extent.size[i];
+    }
+    return bytes;
+}
 
 hr_view hr_view_of(hr_array *array)
 {
     hr_view v = {.array = array};
-    if (array == NULL) {
-        return v;
-    }
-    int64_t stride = (int64_t)array->element_bytes;
-    v.extent = array->extent;
-    v.element_bytes = array->element_bytes;
-    for (uint32_t i = v.extent.rank; i-- > 0;) {
-        v.stride_bytes[i] = stride;
-        stride *= v.extent.size[i];
+    if (array != NULL) {
+        v.extent = array->extent;
+        v.element_bytes = array->element_bytes;
+        (void)hri_packed_strides(v.extent, v.element_bytes, v.stride_bytes);
     }
     return v;
 }
@@ -75,15 +82,15 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
                         "projection: index %lld of a dimension of %lld",
                         (long long)index, (long long)view.extent.size[0]);
     }
-    hr_view out = view;
-    const uint32_t rank = --out.extent.rank;
-    out.offset_bytes += index * view.stride_bytes[0];
-    for (uint32_t i = 0; i + 1 < HR_MOST_RANK; i++) {
-        out.extent.size[i] = i < rank ? view.extent.size[i + 1] : 0;
-        out.stride_bytes[i] = i < rank ? view.stride_bytes[i + 1] : 0;
+    hr_view out = {.array = view.array,
+                   .offset_bytes =
+                       view.offset_bytes + index * view.stride_bytes[0],
+                   .element_bytes = view.element_bytes,
+                   .extent = {.rank = view.extent.rank - 1}};
+    for (uint32_t i = 0; i < out.extent.rank; i++) {
+        out.extent.size[i] = view.extent.size[i + 1];
+        out.stride_bytes[i] = view.stride_bytes[i + 1];
     }
-    out.extent.size[HR_MOST_RANK - 1] = 0;
-    out.stride_bytes[HR_MOST_RANK - 1] = 0;
     *projection = out;
     return HR_OK;
 }
@@ -91,15 +98,16 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
 /* Whether its elements lie next to each other, wherever they lie. */
 static bool is_packed(const hr_view *view)
 {
-    int64_t stride = (int64_t)view->element_bytes;
-    for (uint32_t i = view->extent.rank; i-- > 0;) {
-        if (view->extent.size[i] > 1 && view->stride_bytes[i] != stride) {
+    int64_t stride[HR_MOST_RANK];
+    const int64_t bytes =
+        hri_packed_strides(view->extent, view->element_bytes, stride);
+    for (uint32_t i = 0; i < view->extent.rank; i++) {
+        if (view->extent.size[i] > 1 && view->stride_bytes[i] != stride[i]) {
             return false;
         }
-        stride *= view->extent.size[i];
     }
     const hr_array *a = view->array; /* more than a row: are there gaps? */
-    return view->offset_bytes % a->size[2] + stride <= a->size[2] ||
+    return view->offset_bytes % a->size[2] + bytes <= a->size[2] ||
            a->stores[HRI_HOST].pitch == (size_t)a->size[2];
 }
 
@@ -120,12 +128,8 @@ hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
                         "reshape: there are gaps between the view's rows");
     }
     hr_view out = view;
-    int64_t stride = (int64_t)view.element_bytes;
     out.extent = extent;
-    for (uint32_t i = extent.rank; i-- > 0;) {
-        out.stride_bytes[i] = stride;
-        stride *= extent.size[i];
-    }
+    (void)hri_packed_strides(extent, view.element_bytes, out.stride_bytes);
     *reshaped = out;
     return HR_OK;
 }
@@ -156,4 +160,90 @@ hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
     out.stride_bytes[last] = bytes;
     *other = out;
     return HR_OK;
+}
+
+/* ---- their boxes */
+
+/* The bytes from start to end of the packed array, a box at a time: the rest of
+ * a row, whole rows, whole slices, and the same backwards. */
+static hr_status add_run(const hr_array *a, int64_t start, int64_t end,
+                         hri_boxes *region)
+{
+    const int64_t rows = a->size[1], bytes = a->size[2];
+    hr_status status = HR_OK;
+    while (start < end && status == HR_OK) {
+        int64_t z = start / bytes / rows, y = start / bytes % rows;
+        int64_t x = start % bytes, whole = (end - start) / bytes;
+        hri_box box = {{z, y, 0}, {z + 1, y + 1, bytes}};
+        if (x > 0 || whole == 0) {
+            box.lo[2] = x;
+            box.hi[2] = hri_min(bytes, x + end - start);
+        } else if (y > 0 || whole < rows) {
+            box.hi[1] = hri_min(rows, y + whole);
+        } else {
+            box.hi[0] = z + whole / rows;
+            box.hi[1] = rows;
+        }
+        start += (box.hi[0] - box.lo[0]) * (box.hi[1] - box.lo[1]) *
+                 (box.hi[2] - box.lo[2]);
+        status = hri_boxes_append(region, &box);
+    }
+    return status;
+}
+
+/* The one box of a view whose dimensions are those of the array. */
+static bool as_box(const hr_view *v, hri_box *box)
+{
+    const hr_array *a = v->array;
+    const int64_t bytes = a->size[2], slice = a->size[1] * bytes;
+    const uint32_t last = v->extent.rank - 1;
+    bool taken[2] = {false, false};
+    const int64_t row = v->offset_bytes / bytes, x = v->offset_bytes % bytes;
+    *box = (hri_box){.lo = {row / a->size[1], row % a->size[1], x}};
+    box->hi[0] = box->lo[0] + 1;
+    box->hi[1] = box->lo[1] + 1;
+    box->hi[2] = x + v->extent.size[last] * (int64_t)v->element_bytes;
+    if (box->hi[2] > bytes) {
+        return false;
+    }
+    for (uint32_t i = 0; i < last; i++) {
+        int64_t count = v->extent.size[i], stride = v->stride_bytes[i];
+        if (count == 1) {
+            continue;
+        }
+        int d = stride == bytes && box->lo[1] + count <= a->size[1] ? 1 : 0;
+        if ((d == 0 && stride != slice) || taken[d]) {
+            return false;
+        }
+        taken[d] = true;
+        box->hi[d] = box->lo[d] + count;
+    }
+    return true;
+}
+
+hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear)
+{
+    hri_box box;
+    *linear = !as_box(view, &box);
+    if (!*linear) {
+        return hri_boxes_add(region, &box);
+    }
+    int64_t size[HR_MOST_RANK] = {1, 1, 1}, stride[HR_MOST_RANK] = {0, 0, 0};
+    for (uint32_t i = 0; i < view->extent.rank; i++) {
+        uint32_t d = HR_MOST_RANK - view->extent.rank + i;
+        size[d] = view->extent.size[i];
+        stride[d] = view->stride_bytes[i];
+    }
+    int64_t run = size[2] * (int64_t)view->element_bytes;
+    if (stride[1] == run) { /* rows without gaps are one */
+        run *= size[1];
+        size[1] = 1;
+    }
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < size[0] * size[1] && status == HR_OK; i++) {
+        int64_t start = view->offset_bytes + i / size[1] * stride[0] +
+                        i % size[1] * stride[1];
+        status = add_run(view->array, start, start + run, region);
+    }
+    return status;
 }

@@ -39,38 +39,28 @@ uint32_t hri_cpu_count(void)
     return quota > 0 && quota < count ? quota : count;
 }
 
-/* HEADRACE_THREADS; 0 when it is not set, or empty. False when it is no number
- * of threads. */
-static bool read_thread_count(const char **text, uint32_t *count)
+/* How many threads a text asks for; 0 when it is no number of threads. */
+static uint32_t threads_of(const char *text)
 {
-    *count = 0;
-    *text = getenv("HEADRACE_THREADS");
-    if (*text == NULL || **text == '\0') {
-        return true;
-    }
-    char *end;
-    unsigned long number = strtoul(*text, &end, 10);
-    if (!isdigit((unsigned char)**text) || *end != '\0' || number < 1 ||
-        number > HRI_MOST_THREADS) {
-        return false;
-    }
-    *count = (uint32_t)number;
-    return true;
+    char *end = NULL;
+    unsigned long number =
+        isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    return number >= 1 && number <= HRI_MOST_THREADS && *end == '\0'
+               ? (uint32_t)number
+               : 0;
 }
 
 uint32_t hri_thread_count(void)
 {
-    const char *text;
-    uint32_t count;
-    (void)read_thread_count(&text, &count);
+    const char *text = getenv("HEADRACE_THREADS");
+    uint32_t count = text != NULL ? threads_of(text) : 0;
     return count > 0 ? count : hri_cpu_count();
 }
 
 hr_status hri_thread_count_check(void)
 {
-    const char *text;
-    uint32_t count;
-    return read_thread_count(&text, &count)
+    const char *text = getenv("HEADRACE_THREADS");
+    return text == NULL || *text == '\0' || threads_of(text) > 0
                ? HR_OK
                : hri_fail(HR_ERROR_INVALID,
                           "HEADRACE_THREADS is \"%.64s\", which is not a "

@@ -27,7 +27,7 @@ static inline bool hri_is_complex(hr_type type)
 /* Whether two matrices of type are multiplied into one of c_type. */
 bool hri_types_multiply(hr_type type, hr_type c_type);
 
-/* scale.c: C := beta C, for products that have nothing to multiply, where c is
+/* C := beta C, for products that have nothing to multiply, where c is
  * row-major and not conjugated. beta = 0 never reads c. Returns when it is
  * done. */
 void hri_matrix_scale(hri_pool *pool, hr_scalar beta, const hr_matrix *c);

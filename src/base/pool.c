@@ -10,6 +10,12 @@
 #include "base/cpus.h"
 #include "base/threads.h"
 
+typedef struct loop {
+    hri_pool_function function;
+    void *data;
+    int64_t count;
+} loop;
+
 /* One loop at a time: that of the thread which has the turn. */
 struct hri_pool {
     pthread_mutex_t turn;
@@ -17,9 +23,7 @@ struct hri_pool {
     _Atomic uint64_t waiting_since_ns; /* of that thread; 0: none waits */
     pthread_mutex_t lock;              /* guards what follows, up to `next` */
     pthread_cond_t start, done;
-    hri_pool_function function;
-    void *data;
-    int64_t count;
+    loop loop;
     uint64_t generation; /* counts loops, so that none is entered twice */
     uint32_t busy;       /* helpers still inside the loop */
     bool stop;
@@ -32,16 +36,12 @@ struct hri_pool {
  * the turn ends with this loop. */
 static _Thread_local bool inside;
 
-static void work(hri_pool *pool, hri_pool_function function, void *data,
-                 int64_t count)
+static void work(hri_pool *pool, const loop *l)
 {
+    int64_t index;
     inside = true;
-    for (;;) {
-        int64_t index = atomic_fetch_add(&pool->next, 1);
-        if (index >= count) {
-            break;
-        }
-        function(data, index);
+    while ((index = atomic_fetch_add(&pool->next, 1)) < l->count) {
+        l->function(l->data, index);
     }
     inside = false;
 }
@@ -60,11 +60,9 @@ static void *helper_main(void *argument)
             break;
         }
         seen = pool->generation;
-        hri_pool_function function = pool->function;
-        void *data = pool->data;
-        int64_t count = pool->count;
+        const loop l = pool->loop;
         pthread_mutex_unlock(&pool->lock);
-        work(pool, function, data, count);
+        work(pool, &l);
         pthread_mutex_lock(&pool->lock);
         if (--pool->busy == 0) {
             pthread_cond_signal(&pool->done);
@@ -200,22 +198,19 @@ static void take_turn(hri_pool *pool)
     pthread_mutex_unlock(&pool->first);
 }
 
-static void share_out(hri_pool *pool, int64_t count, hri_pool_function function,
-                      void *data)
+static void share_out(hri_pool *pool, const loop *l)
 {
     take_turn(pool);
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->next, 0);
-    if (count > 1 && pool->helpers > 0) {
-        pool->function = function;
-        pool->data = data;
-        pool->count = count;
+    if (l->count > 1 && pool->helpers > 0) {
+        pool->loop = *l;
         pool->busy = pool->helpers;
         pool->generation++;
         pthread_cond_broadcast(&pool->start);
     }
     pthread_mutex_unlock(&pool->lock);
-    work(pool, function, data, count);
+    work(pool, l);
     pthread_mutex_lock(&pool->lock);
     while (pool->busy > 0) {
         pthread_cond_wait(&pool->done, &pool->lock);
@@ -228,7 +223,7 @@ void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data)
 {
     if (!inside) {
-        share_out(pool, count, function, data);
+        share_out(pool, &(loop){function, data, count});
         return;
     }
     for (int64_t i = 0; i < count; i++) {

@@ -55,33 +55,22 @@ const char *hr_last_error(void)
 
 const char *hr_status_name(hr_status status)
 {
-    switch (status) {
-    case HR_OK:
-        return "HR_OK";
-    case HR_ERROR_INVALID:
-        return "HR_ERROR_INVALID";
-    case HR_ERROR_OUT_OF_MEMORY:
-        return "HR_ERROR_OUT_OF_MEMORY";
-    case HR_ERROR_UNSUPPORTED:
-        return "HR_ERROR_UNSUPPORTED";
-    case HR_ERROR_COMPUTE_DOMAIN:
-        return "HR_ERROR_COMPUTE_DOMAIN";
-    case HR_ERROR_LOST:
-        return "HR_ERROR_LOST";
-    case HR_ERROR_BUILD:
-        return "HR_ERROR_BUILD";
-    case HR_ERROR_IO:
-        return "HR_ERROR_IO";
-    case HR_ERROR_CANCELLED:
-        return "HR_ERROR_CANCELLED";
-    case HR_ERROR_MISMATCH:
-        return "HR_ERROR_MISMATCH";
-    case HR_ERROR_BACKEND:
-        return "HR_ERROR_BACKEND";
-    case HR_ERROR_UNAVAILABLE:
-        return "HR_ERROR_UNAVAILABLE";
-    }
-    return "HR_ERROR_?";
+    static const char *const names[] = {
+        [HR_OK] = "HR_OK",
+        [-HR_ERROR_INVALID] = "HR_ERROR_INVALID",
+        [-HR_ERROR_OUT_OF_MEMORY] = "HR_ERROR_OUT_OF_MEMORY",
+        [-HR_ERROR_UNSUPPORTED] = "HR_ERROR_UNSUPPORTED",
+        [-HR_ERROR_COMPUTE_DOMAIN] = "HR_ERROR_COMPUTE_DOMAIN",
+        [-HR_ERROR_LOST] = "HR_ERROR_LOST",
+        [-HR_ERROR_BUILD] = "HR_ERROR_BUILD",
+        [-HR_ERROR_IO] = "HR_ERROR_IO",
+        [-HR_ERROR_CANCELLED] = "HR_ERROR_CANCELLED",
+        [-HR_ERROR_MISMATCH] = "HR_ERROR_MISMATCH",
+        [-HR_ERROR_BACKEND] = "HR_ERROR_BACKEND",
+        [-HR_ERROR_UNAVAILABLE] = "HR_ERROR_UNAVAILABLE",
+    };
+    return status <= HR_OK && status >= HR_ERROR_UNAVAILABLE ? names[-status]
+                                                             : "HR_ERROR_?";
 }
 
 #define TEXT_(x) #x

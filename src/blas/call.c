@@ -28,28 +28,33 @@ static int64_t at_least_1(int64_t x)
     return x > 1 ? x : 1;
 }
 
-/* The rules, by the position that the reference gives each in dgemm, or dgemmt
- * where there is no m. */
-static int wrong_argument(const blas_call *c)
+/* The position of the first wrong argument, as the reference counts them in
+ * dgemm, or in dgemmt, where there is no m; 0: all are right. by_rows: the call
+ * was turned, so that A and B have changed places, and so have m and n. */
+static int wrong_argument(const blas_call *c, bool by_rows)
 {
     const bool part = c->part != BLAS_ALL;
     const struct {
         bool wrong;
-        int of_all, of_part;
+        int of_all[2], of_part[2]; /* by columns, by rows */
     } rules[] = {
-        {c->part == BLAS_NO_PART, 0, 1},
-        {c->op_a == BLAS_NO_OP, 1, 2},
-        {c->op_b == BLAS_NO_OP, 2, 3},
-        {!part && c->m < 0, 3, 0},
-        {c->n < 0, 4, 4},
-        {c->k < 0, 5, 5},
-        {c->lda < at_least_1(blas_is_turned(c->op_a) ? c->k : c->m), 8, 8},
-        {c->ldb < at_least_1(blas_is_turned(c->op_b) ? c->n : c->k), 10, 10},
-        {c->ldc < at_least_1(c->m), 13, 13},
+        {c->part == BLAS_NO_PART, {0, 0}, {1, 1}},
+        {c->op_a == BLAS_NO_OP, {1, 2}, {2, 3}},
+        {c->op_b == BLAS_NO_OP, {2, 1}, {3, 2}},
+        {!part && c->m < 0, {3, 4}, {0, 0}},
+        {c->n < 0, {4, 3}, {4, 4}},
+        {c->k < 0, {5, 5}, {5, 5}},
+        {c->lda < at_least_1(blas_is_turned(c->op_a) ? c->k : c->m),
+         {8, 10},
+         {8, 10}},
+        {c->ldb < at_least_1(blas_is_turned(c->op_b) ? c->n : c->k),
+         {10, 8},
+         {10, 8}},
+        {c->ldc < at_least_1(c->m), {13, 13}, {13, 13}},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (rules[i].wrong) {
-            return part ? rules[i].of_part : rules[i].of_all;
+            return part ? rules[i].of_part[by_rows] : rules[i].of_all[by_rows];
         }
     }
     return 0;
@@ -57,24 +62,7 @@ static int wrong_argument(const blas_call *c)
 
 bool blas_is_valid(const blas_call *call)
 {
-    return !call->no_order && wrong_argument(call) == 0;
-}
-
-/* The same argument as it was passed: by rows A and B have changed places, and
- * so have m and n; the CBLAS has the order before all. */
-static int as_passed(int position, bool part, bool cblas, bool by_rows)
-{
-    static const int of_all[][2] = {{1, 2}, {3, 4}, {8, 10}};
-    static const int of_part[][2] = {{2, 3}, {8, 10}};
-    const size_t pairs = part ? 2 : 3;
-    for (size_t i = 0; i < pairs && by_rows; i++) {
-        const int *pair = part ? of_part[i] : of_all[i];
-        if (position == pair[0] || position == pair[1]) {
-            position = position == pair[0] ? pair[1] : pair[0];
-            break;
-        }
-    }
-    return position + cblas;
+    return !call->no_order && wrong_argument(call, false) == 0;
 }
 
 typedef void xerbla_function(const char *name, const blas_int *position,
@@ -84,10 +72,8 @@ void blas_complain(const blas_call *call, bool cblas, bool by_rows)
 {
     char name[32];
     const char *symbol = call->symbol->name;
-    const blas_int position =
-        call->no_order ? 1
-                       : as_passed(wrong_argument(call), call->part != BLAS_ALL,
-                                   cblas, by_rows);
+    const blas_int position = /* the CBLAS has the order before all */
+        call->no_order ? 1 : wrong_argument(call, by_rows) + cblas;
     xerbla_function *xerbla = NULL;
     void *found = blas_find_used("xerbla_");
     memcpy(&xerbla, &found, sizeof xerbla);

@@ -21,10 +21,28 @@ static inline hr_scalar blas_get(hr_type type, const void *data, int64_t i)
     }
 }
 
-static inline void blas_put(hr_type type, void *data, int64_t i, hr_scalar x)
+static inline hr_scalar blas_times(hr_scalar x, hr_scalar y)
+{
+    return (hr_scalar){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+
+static inline bool blas_is_zero(hr_scalar s)
+{
+    return s.re == 0.0 && s.im == 0.0;
+}
+
+/* Let element i be x and so many times what it was, which is not read where
+ * that is 0. */
+static inline void blas_update(hr_type type, void *data, int64_t i, hr_scalar x,
+                               hr_scalar beta)
 {
     float *single = data;
     double *wide = data;
+    if (!blas_is_zero(beta)) {
+        const hr_scalar old = blas_times(beta, blas_get(type, data, i));
+        x.re += old.re;
+        x.im += old.im;
+    }
     switch (type) {
     case HR_F32:
         single[i] = (float)x.re;
@@ -41,29 +59,6 @@ static inline void blas_put(hr_type type, void *data, int64_t i, hr_scalar x)
         wide[2 * i + 1] = x.im;
         break;
     }
-}
-
-static inline hr_scalar blas_times(hr_scalar x, hr_scalar y)
-{
-    return (hr_scalar){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
-}
-
-static inline bool blas_is_zero(hr_scalar s)
-{
-    return s.re == 0.0 && s.im == 0.0;
-}
-
-/* Let element i be x and so many times what it was, which is not read where
- * that is 0. */
-static inline void blas_update(hr_type type, void *data, int64_t i, hr_scalar x,
-                               hr_scalar beta)
-{
-    if (!blas_is_zero(beta)) {
-        const hr_scalar old = blas_times(beta, blas_get(type, data, i));
-        x.re += old.re;
-        x.im += old.im;
-    }
-    blas_put(type, data, i, x);
 }
 
 #endif

@@ -68,11 +68,15 @@ static void *open_context(void *unused)
     return NULL;
 }
 
-/* The lock is held. Signals are for threads of the program. */
+/* Unless that has begun. The lock is held. Signals are for threads of the
+ * program. */
 static void begin(void)
 {
     pthread_t thread;
     sigset_t all, before;
+    if (engine.phase != CLOSED) {
+        return;
+    }
     (void)atexit(end_opening);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -88,10 +92,8 @@ static void begin(void)
 hr_context *blas_engine(bool wait)
 {
     pthread_mutex_lock(&engine.lock);
-    if (engine.phase == CLOSED && wait) {
-        begin();
-    }
     if (wait) {
+        begin();
         wait_until_known();
     }
     hr_context *context = engine.phase == OPEN ? engine.context : NULL;
@@ -110,9 +112,7 @@ bool blas_engine_is_opening(void)
 void blas_engine_begin(void)
 {
     pthread_mutex_lock(&engine.lock);
-    if (engine.phase == CLOSED) {
-        begin();
-    }
+    begin();
     pthread_mutex_unlock(&engine.lock);
 }
 

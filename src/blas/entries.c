@@ -13,27 +13,11 @@
 /* Values of the CBLAS interface. */
 enum { ROW_MAJOR = 101, COLUMN_MAJOR = 102, UPPER = 121, LOWER = 122 };
 
-/* In the place of an order: the call is by columns, from Fortran. */
-enum { FORTRAN = 0 };
-
 static blas_op op_of(char letter)
 {
-    switch (letter) {
-    case 'N':
-    case 'n':
-        return BLAS_AS_IS;
-    case 'T':
-    case 't':
-        return BLAS_TRANSPOSED;
-    case 'C':
-    case 'c':
-        return BLAS_BOTH;
-    case 'R': /* OpenBLAS alone */
-    case 'r':
-        return BLAS_CONJUGATED;
-    default:
-        return BLAS_NO_OP;
-    }
+    static const char letters[] = "NnTtRrCc"; /* R: OpenBLAS alone */
+    const char *found = memchr(letters, letter, sizeof letters - 1);
+    return found != NULL ? (blas_op)((found - letters) / 2) : BLAS_NO_OP;
 }
 
 static blas_op flag_of(int flag)
@@ -90,59 +74,69 @@ static void own_function(blas_symbol *symbol, void *next, size_t bytes)
     }
 }
 
+/* A call that is not small, and what is made of it. */
+typedef struct attempt {
+    blas_call call; /* at first as it was passed */
+    blas_verdict verdict;
+    double start; /* in the caller's own BLAS */
+} attempt;
+
 /* Whether that is all there is to do for the call: C has no elements,
  * accelerators did it, or there is nobody else (alone). */
-static bool begin(const blas_call *call, bool alone, int order,
-                  blas_verdict *verdict)
+static bool begin(attempt *t, bool alone, bool cblas, int order)
 {
-    *verdict = (blas_verdict){.looked = false};
+    blas_call *call = &t->call;
+    call->no_order = order != ROW_MAJOR && order != COLUMN_MAJOR;
+    if (order == ROW_MAJOR) {
+        turn(call);
+    }
+    bool done = alone;
     if (!blas_is_valid(call)) {
         if (alone) {
-            blas_complain(call, order != FORTRAN, order == ROW_MAJOR);
+            blas_complain(call, cblas, order == ROW_MAJOR);
         }
-        return alone;
-    }
-    if (call->m == 0 || call->n == 0 || blas_take(call, alone, verdict)) {
-        return true;
-    }
-    if (alone) {
+    } else if (call->m == 0 || call->n == 0 ||
+               blas_take(call, alone, &t->verdict)) {
+        done = true;
+    } else if (alone) {
         blas_plain(call);
-        blas_stayed(call, verdict, 0.0);
+        blas_stayed(call, &t->verdict, 0.0);
     }
-    return alone;
+    t->start = blas_now();
+    return done;
 }
 
-/* ---- what is passed */
+/* The caller's own BLAS has done it. */
+static void end(const attempt *t)
+{
+    blas_stayed(&t->call, &t->verdict, blas_now() - t->start);
+}
 
+/* ---- what is passed: how parameters of gemm and gemmt begin, and how those of
+ * both go on */
+
+#define FORTRAN_REST(INT)                                                      \
+    const INT *n, const INT *k, const void *alpha, const void *a,              \
+        const INT *lda, const void *b, const INT *ldb, const void *beta,       \
+        void *c, const INT *ldc
 #define FORTRAN_GEMM_PARAMETERS(INT)                                           \
-    const char *op_a, const char *op_b, const INT *m, const INT *n,            \
-        const INT *k, const void *alpha, const void *a, const INT *lda,        \
-        const void *b, const INT *ldb, const void *beta, void *c,              \
-        const INT *ldc
-#define FORTRAN_GEMM_ARGUMENTS                                                 \
-    op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-
+    const char *op_a, const char *op_b, const INT *m, FORTRAN_REST(INT)
 #define FORTRAN_GEMMT_PARAMETERS(INT)                                          \
-    const char *part, const char *op_a, const char *op_b, const INT *n,        \
-        const INT *k, const void *alpha, const void *a, const INT *lda,        \
-        const void *b, const INT *ldb, const void *beta, void *c,              \
-        const INT *ldc
-#define FORTRAN_GEMMT_ARGUMENTS                                                \
-    part, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+    const char *part, const char *op_a, const char *op_b, FORTRAN_REST(INT)
 
+#define CBLAS_REST(INT, SCALAR)                                                \
+    INT n, INT k, SCALAR alpha, const void *a, INT lda, const void *b,         \
+        INT ldb, SCALAR beta, void *c, INT ldc
 #define CBLAS_GEMM_PARAMETERS(INT, SCALAR)                                     \
-    int order, int op_a, int op_b, INT m, INT n, INT k, SCALAR alpha,          \
-        const void *a, INT lda, const void *b, INT ldb, SCALAR beta, void *c,  \
-        INT ldc
-#define CBLAS_GEMM_ARGUMENTS                                                   \
-    order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-
+    int order, int op_a, int op_b, INT m, CBLAS_REST(INT, SCALAR)
 #define CBLAS_GEMMT_PARAMETERS(INT, SCALAR)                                    \
-    int order, int part, int op_a, int op_b, INT n, INT k, SCALAR alpha,       \
-        const void *a, INT lda, const void *b, INT ldb, SCALAR beta, void *c,  \
-        INT ldc
-#define CBLAS_GEMMT_ARGUMENTS                                                  \
-    order, part, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+    int order, int part, int op_a, int op_b, CBLAS_REST(INT, SCALAR)
+
+#define REST                    n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define FORTRAN_GEMM_ARGUMENTS  op_a, op_b, m, REST
+#define FORTRAN_GEMMT_ARGUMENTS part, op_a, op_b, REST
+#define CBLAS_GEMM_ARGUMENTS    order, FORTRAN_GEMM_ARGUMENTS
+#define CBLAS_GEMMT_ARGUMENTS   order, FORTRAN_GEMMT_ARGUMENTS
 
 #define INT        int32_t
 #define WIDE(name) name##_32
@@ -157,38 +151,24 @@ static bool begin(const blas_call *call, bool alone, int order,
 
 /* NOLINTBEGIN(readability-function-size): the BLAS has so many parameters */
 
-#define FORTRAN_GEMM(name, type, INT, bits)                                    \
-    BLAS_API void name(FORTRAN_GEMM_PARAMETERS(INT));                          \
-    void name(FORTRAN_GEMM_PARAMETERS(INT))                                    \
+#define FORTRAN_ENTRY(KIND, name, type, INT, bits)                             \
+    BLAS_API void name(FORTRAN_##KIND##_PARAMETERS(INT));                      \
+    void name(FORTRAN_##KIND##_PARAMETERS(INT))                                \
     {                                                                          \
         static blas_symbol symbol = {#name, type, NULL};                       \
-        do_fortran_gemm_##bits(&symbol, FORTRAN_GEMM_ARGUMENTS);               \
+        do_fortran_##KIND##_##bits(&symbol, FORTRAN_##KIND##_ARGUMENTS);       \
     }
-
-#define FORTRAN_GEMMT(name, type, INT, bits)                                   \
-    BLAS_API void name(FORTRAN_GEMMT_PARAMETERS(INT));                         \
-    void name(FORTRAN_GEMMT_PARAMETERS(INT))                                   \
+#define CBLAS_ENTRY(KIND, name, type, INT, bits, SCALAR, style)                \
+    BLAS_API void name(CBLAS_##KIND##_PARAMETERS(INT, SCALAR));                \
+    void name(CBLAS_##KIND##_PARAMETERS(INT, SCALAR))                          \
     {                                                                          \
         static blas_symbol symbol = {#name, type, NULL};                       \
-        do_fortran_gemmt_##bits(&symbol, FORTRAN_GEMMT_ARGUMENTS);             \
+        do_cblas_##KIND##_##bits##_##style(&symbol, CBLAS_##KIND##_ARGUMENTS); \
     }
 
-#define CBLAS_GEMM(name, type, INT, bits, SCALAR, style)                       \
-    BLAS_API void name(CBLAS_GEMM_PARAMETERS(INT, SCALAR));                    \
-    void name(CBLAS_GEMM_PARAMETERS(INT, SCALAR))                              \
-    {                                                                          \
-        static blas_symbol symbol = {#name, type, NULL};                       \
-        do_cblas_gemm_##bits##_##style(&symbol, CBLAS_GEMM_ARGUMENTS);         \
-    }
-
-#define CBLAS_GEMMT(name, type, INT, bits, SCALAR, style)                      \
-    BLAS_API void name(CBLAS_GEMMT_PARAMETERS(INT, SCALAR));                   \
-    void name(CBLAS_GEMMT_PARAMETERS(INT, SCALAR))                             \
-    {                                                                          \
-        static blas_symbol symbol = {#name, type, NULL};                       \
-        do_cblas_gemmt_##bits##_##style(&symbol, CBLAS_GEMMT_ARGUMENTS);       \
-    }
-
+/* Of blas_int. PLAIN_BITS is replaced before it is pasted. */
+#define FORTRAN_PLAIN(...) FORTRAN_ENTRY(__VA_ARGS__)
+#define CBLAS_PLAIN(...)   CBLAS_ENTRY(__VA_ARGS__)
 #ifdef BLAS_PLAIN_64
 #define PLAIN_BITS 64
 #else
@@ -196,33 +176,18 @@ static bool begin(const blas_call *call, bool alone, int order,
 #endif
 
 /* All names of one routine. */
-#define FORTRAN_NAMES(KIND, base, type)                                        \
-    FORTRAN_##KIND##_(base##_, type, blas_int, PLAIN_BITS)                     \
-        FORTRAN_##KIND(scipy_##base##_, type, int32_t, 32)                     \
-            FORTRAN_##KIND(base##_64_, type, int64_t, 64)                      \
-                FORTRAN_##KIND(base##_64, type, int64_t, 64)                   \
-                    FORTRAN_##KIND(base##64_, type, int64_t, 64)               \
-                        FORTRAN_##KIND(scipy_##base##_64_, type, int64_t, 64)
-#define CBLAS_NAMES(KIND, base, type, SCALAR, style)                           \
-    CBLAS_##KIND##_(cblas_##base, type, blas_int, PLAIN_BITS, SCALAR, style)   \
-        CBLAS_##KIND(scipy_cblas_##base, type, int32_t, 32, SCALAR, style)     \
-            CBLAS_##KIND(cblas_##base##_64, type, int64_t, 64, SCALAR, style)  \
-                CBLAS_##KIND(cblas_##base##64_, type, int64_t, 64, SCALAR,     \
-                             style)                                            \
-                    CBLAS_##KIND(scipy_cblas_##base##64_, type, int64_t, 64,   \
-                                 SCALAR, style)
 #define NAMES(KIND, base, type, SCALAR, style)                                 \
-    FORTRAN_NAMES(KIND, base, type)                                            \
-    CBLAS_NAMES(KIND, base, type, SCALAR, style)
-
-/* PLAIN_BITS is replaced before it is pasted. */
-#define FORTRAN_GEMM_(name, type, INT, bits) FORTRAN_GEMM(name, type, INT, bits)
-#define FORTRAN_GEMMT_(name, type, INT, bits)                                  \
-    FORTRAN_GEMMT(name, type, INT, bits)
-#define CBLAS_GEMM_(name, type, INT, bits, SCALAR, style)                      \
-    CBLAS_GEMM(name, type, INT, bits, SCALAR, style)
-#define CBLAS_GEMMT_(name, type, INT, bits, SCALAR, style)                     \
-    CBLAS_GEMMT(name, type, INT, bits, SCALAR, style)
+    FORTRAN_PLAIN(KIND, base##_, type, blas_int, PLAIN_BITS)                   \
+    FORTRAN_ENTRY(KIND, scipy_##base##_, type, int32_t, 32)                    \
+    FORTRAN_ENTRY(KIND, base##_64_, type, int64_t, 64)                         \
+    FORTRAN_ENTRY(KIND, base##_64, type, int64_t, 64)                          \
+    FORTRAN_ENTRY(KIND, base##64_, type, int64_t, 64)                          \
+    FORTRAN_ENTRY(KIND, scipy_##base##_64_, type, int64_t, 64)                 \
+    CBLAS_PLAIN(KIND, cblas_##base, type, blas_int, PLAIN_BITS, SCALAR, style) \
+    CBLAS_ENTRY(KIND, scipy_cblas_##base, type, int32_t, 32, SCALAR, style)    \
+    CBLAS_ENTRY(KIND, cblas_##base##_64, type, int64_t, 64, SCALAR, style)     \
+    CBLAS_ENTRY(KIND, cblas_##base##64_, type, int64_t, 64, SCALAR, style)     \
+    CBLAS_ENTRY(KIND, scipy_cblas_##base##64_, type, int64_t, 64, SCALAR, style)
 
 NAMES(GEMM, sgemm, HR_F32, float, f32)
 NAMES(GEMM, dgemm, HR_F64, double, f64)

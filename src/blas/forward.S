@@ -27,45 +27,23 @@ name:                                     \
     .p2align 4
 blas_first:
     endbr64
-    pushq   %r11
-    pushq   %rax
-    pushq   %rdi
-    pushq   %rsi
-    pushq   %rdx
-    pushq   %rcx
-    pushq   %r8
-    pushq   %r9
-    pushq   %r10
+    .irp    register, r11, rax, rdi, rsi, rdx, rcx, r8, r9, r10
+    pushq   %\register
+    .endr
     subq    $128, %rsp
-    movups  %xmm0, (%rsp)
-    movups  %xmm1, 16(%rsp)
-    movups  %xmm2, 32(%rsp)
-    movups  %xmm3, 48(%rsp)
-    movups  %xmm4, 64(%rsp)
-    movups  %xmm5, 80(%rsp)
-    movups  %xmm6, 96(%rsp)
-    movups  %xmm7, 112(%rsp)
+    .irp    i, 0, 1, 2, 3, 4, 5, 6, 7
+    movups  %xmm\i, 16*\i(%rsp)
+    .endr
     movq    %r11, %rdi
     call    blas_find_place
     movq    %rax, 192(%rsp) /* where r11 was put */
-    movups  (%rsp), %xmm0
-    movups  16(%rsp), %xmm1
-    movups  32(%rsp), %xmm2
-    movups  48(%rsp), %xmm3
-    movups  64(%rsp), %xmm4
-    movups  80(%rsp), %xmm5
-    movups  96(%rsp), %xmm6
-    movups  112(%rsp), %xmm7
+    .irp    i, 0, 1, 2, 3, 4, 5, 6, 7
+    movups  16*\i(%rsp), %xmm\i
+    .endr
     addq    $128, %rsp
-    popq    %r10
-    popq    %r9
-    popq    %r8
-    popq    %rcx
-    popq    %rdx
-    popq    %rsi
-    popq    %rdi
-    popq    %rax
-    popq    %r11
+    .irp    register, r10, r9, r8, rcx, rdx, rsi, rdi, rax, r11
+    popq    %\register
+    .endr
     jmp     *%r11
     .size   blas_first, . - blas_first
 

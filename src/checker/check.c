@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A checked launch: copies of its views, the kernel's runs on these, and what
  * they left. */
-#include "checker/check.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include <headrace/check.h>
-
-#include "checker/guard.h"
 #include "checker/watch.h"
 #include "hal/backend.h"
 
@@ -24,11 +19,6 @@ typedef struct checking {
 } checking;
 
 /* ---- memory */
-
-static size_t round_up(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 static size_t bytes_of(const hri_watched *v)
 {
@@ -52,18 +42,20 @@ static hr_status make_view(checking *c, uint32_t i)
         v->shape.start -= v->held_first[d] * v->count;
         v->count *= v->held[d];
     }
-    const size_t count = (size_t)v->count, bytes = round_up(bytes_of(v));
+    const size_t count = (size_t)v->count;
+    const size_t bytes = (bytes_of(v) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     v->now = aligned_alloc(ALIGNMENT, bytes);
     v->before = aligned_alloc(ALIGNMENT, bytes);
+    bool made = v->now != NULL && v->before != NULL;
     if (p->access == HR_IN) {
         v->seen = calloc(count, sizeof *v->seen);
+        made = made && v->seen != NULL;
     } else {
         v->elements = calloc(count, sizeof *v->elements);
         v->first = aligned_alloc(ALIGNMENT, bytes);
+        made = made && v->elements != NULL && v->first != NULL;
     }
-    if (v->now == NULL || v->before == NULL ||
-        (p->access == HR_IN ? v->seen == NULL
-                            : v->elements == NULL || v->first == NULL)) {
+    if (!made) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "%s: no memory to check %s, %zu elements of %zu bytes",
                         c->launch->kernel->name, p->name, count, p->bytes);
@@ -189,21 +181,6 @@ static void fill_views(checking *c)
 
 /* ---- after a run */
 
-static void find_written_input(checking *c, const hri_watched *v)
-{
-    const size_t bytes = v->parameter->bytes;
-    for (int64_t e = 0; e < v->count; e++) {
-        const size_t at = (size_t)e * bytes;
-        if (memcmp(v->now + at, v->before + at, bytes) != 0) {
-            hri_watch_report_element(&c->watch, e,
-                                     &(hri_report){.fault = HRI_CONST,
-                                                   .view = v,
-                                                   .who = v->seen[e],
-                                                   .writes = true});
-        }
-    }
-}
-
 /* A byte that has its bits from before both runs was never written. */
 static bool is_untouched(const hri_watched *v, size_t byte)
 {
@@ -212,27 +189,47 @@ static bool is_untouched(const hri_watched *v, size_t byte)
            v->now[byte] == hri_poison(v, byte, true);
 }
 
-/* Compare both runs. What an OUT view was not given has its old values. */
-static void find_dependence(checking *c, const hri_watched *v)
+/* Whether both runs left different values. What an OUT view was not given gets
+ * its old ones. */
+static bool differs(const hri_watched *v, int64_t element)
 {
-    const size_t bytes = v->parameter->bytes;
-    for (int64_t e = 0; e < v->count; e++) {
-        bool depends = false;
-        for (size_t b = (size_t)e * bytes; b < (size_t)(e + 1) * bytes; b++) {
-            if (is_untouched(v, b)) {
-                v->now[b] = v->before[b];
-            } else {
-                depends = depends || v->now[b] != v->first[b];
-            }
-        }
-        if (depends) {
-            hri_watch_report_element(&c->watch, e,
-                                     &(hri_report){.fault = HRI_DEPENDS,
-                                                   .view = v,
-                                                   .who = v->elements[e].write,
-                                                   .writes = true});
+    const size_t bytes = v->parameter->bytes, first = (size_t)element * bytes;
+    bool any = false;
+    for (size_t b = first; b < first + bytes; b++) {
+        if (is_untouched(v, b)) {
+            v->now[b] = v->before[b];
+        } else {
+            any = any || v->now[b] != v->first[b];
         }
     }
+    return any;
+}
+
+static bool is_changed(const hri_watched *v, int64_t element)
+{
+    const size_t bytes = v->parameter->bytes, first = (size_t)element * bytes;
+    return memcmp(v->now + first, v->before + first, bytes) != 0;
+}
+
+/* Of IN views what was written, or of others what depends on the run. */
+static hr_status find_faults(checking *c, bool in)
+{
+    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && c->watch.status == HR_OK;
+         i++) {
+        const hri_watched *v = &c->watch.views[i];
+        const bool meant = in ? v->seen != NULL : v->elements != NULL;
+        for (int64_t e = 0; meant && e < v->count; e++) {
+            if (in ? is_changed(v, e) : differs(v, e)) {
+                hri_watch_report_element(
+                    &c->watch, e,
+                    &(hri_report){.fault = in ? HRI_CONST : HRI_DEPENDS,
+                                  .view = v,
+                                  .who = in ? v->seen[e] : v->elements[e].write,
+                                  .writes = true});
+            }
+        }
+    }
+    return c->watch.status;
 }
 
 static hr_status run_once(checking *c)
@@ -240,14 +237,7 @@ static hr_status run_once(checking *c)
     fill_views(c);
     fill_arguments(c);
     hr_status status = hri_watch_run(&c->watch, c->arguments);
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && status == HR_OK; i++) {
-        const hri_watched *v = &c->watch.views[i];
-        if (v->seen != NULL) {
-            find_written_input(c, v);
-        }
-        status = c->watch.status;
-    }
-    return status;
+    return status == HR_OK ? find_faults(c, true) : status;
 }
 
 static hr_status run_twice(checking *c)
@@ -264,19 +254,13 @@ static hr_status run_twice(checking *c)
     }
     c->watch.twice = true;
     status = run_once(c);
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && status == HR_OK; i++) {
-        if (c->watch.views[i].first != NULL) {
-            find_dependence(c, &c->watch.views[i]);
-        }
-        status = c->watch.status;
-    }
-    return status;
+    return status == HR_OK ? find_faults(c, false) : status;
 }
 
 /* ---- the launch */
 
-static hr_status check_launch(hr_context *context, hri_stream *stream,
-                              const hri_launch *launch)
+hr_status hri_check_launch(hr_context *context, hri_stream *stream,
+                           const hri_launch *launch)
 {
     const int64_t *tiles = launch->domain.tiles;
     checking c = {.watch = {.findings = context->findings,
@@ -312,61 +296,5 @@ static hr_status check_launch(hr_context *context, hri_stream *stream,
         status = copy_views(&c, true);
     }
     finish(&c);
-    return status;
-}
-
-/* ---- findings */
-
-size_t hr_check_count(hr_context *context)
-{
-    size_t count = 0;
-    if (context != NULL && context->checker != NULL) {
-        pthread_mutex_lock(&context->lock);
-        (void)hri_check_collect(context);
-        count = hri_findings_count(context->findings);
-        pthread_mutex_unlock(&context->lock);
-    }
-    return count;
-}
-
-const char *hr_check_finding(hr_context *context, size_t index)
-{
-    const char *sentence = NULL;
-    if (context != NULL && context->checker != NULL) {
-        pthread_mutex_lock(&context->lock);
-        sentence = hri_findings_at(context->findings, index);
-        pthread_mutex_unlock(&context->lock);
-    }
-    return sentence;
-}
-
-static hr_status tell(hr_context *context)
-{
-    hr_status status = hri_check_collect(context);
-    return status == HR_OK ? hri_findings_tell(context->findings) : status;
-}
-
-/* ---- the checker of a context */
-
-static void close_checker(hr_context *context)
-{
-    hri_guards_close(context);
-    hri_findings_destroy(context->findings);
-}
-
-static const hri_checker checker = {
-    .launch = check_launch,
-    .tell = tell,
-    .map = hri_check_map,
-    .unmap = hri_check_unmap,
-    .close = close_checker,
-};
-
-hr_status hri_checker_open(hr_context *context)
-{
-    hr_status status = hri_findings_create(&context->findings);
-    if (status == HR_OK) {
-        context->checker = &checker;
-    }
     return status;
 }

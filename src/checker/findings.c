@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "checker/findings.h"
-
+/* The checker of a context: what it found, each sentence told once. */
 #include <stdlib.h>
 #include <string.h>
+
+#include <headrace/check.h>
+
+#include "checker/check.h"
 
 typedef struct finding {
     char *key, *sentence;
@@ -10,46 +13,8 @@ typedef struct finding {
 
 struct hri_findings {
     finding *of;
-    size_t count, capacity, told;
+    size_t count, told;
 };
-
-hr_status hri_findings_create(hri_findings **findings)
-{
-    hri_findings *f = calloc(1, sizeof *f);
-    if (f == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
-    }
-    *findings = f;
-    return HR_OK;
-}
-
-void hri_findings_destroy(hri_findings *findings)
-{
-    if (findings == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < findings->count; i++) {
-        free(findings->of[i].key);
-        free(findings->of[i].sentence);
-    }
-    free(findings->of);
-    free(findings);
-}
-
-static hr_status grow(hri_findings *f)
-{
-    if (f->count < f->capacity) {
-        return HR_OK;
-    }
-    size_t capacity = f->capacity > 0 ? 2 * f->capacity : 16;
-    finding *of = realloc(f->of, capacity * sizeof *of);
-    if (of == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
-    }
-    f->of = of;
-    f->capacity = capacity;
-    return HR_OK;
-}
 
 hr_status hri_findings_add(hri_findings *findings, const char *key,
                            const char *sentence)
@@ -59,12 +24,10 @@ hr_status hri_findings_add(hri_findings *findings, const char *key,
             return HR_OK;
         }
     }
-    hr_status status = grow(findings);
-    if (status != HR_OK) {
-        return status;
-    }
+    finding *of = realloc(findings->of, (findings->count + 1) * sizeof *of);
+    findings->of = of != NULL ? of : findings->of;
     finding new = {strdup(key), strdup(sentence)};
-    if (new.key == NULL || new.sentence == NULL) {
+    if (of == NULL || new.key == NULL || new.sentence == NULL) {
         free(new.key);
         free(new.sentence);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
@@ -73,25 +36,72 @@ hr_status hri_findings_add(hri_findings *findings, const char *key,
     return HR_OK;
 }
 
-hr_status hri_findings_tell(hri_findings *findings)
+size_t hr_check_count(hr_context *context)
 {
-    const size_t first = findings->told, count = findings->count - first;
-    if (count == 0) {
-        return HR_OK;
+    size_t count = 0;
+    if (context != NULL && context->checker != NULL) {
+        pthread_mutex_lock(&context->lock);
+        (void)hri_check_collect(context);
+        count = context->findings->count;
+        pthread_mutex_unlock(&context->lock);
     }
-    findings->told = findings->count;
-    return count == 1
-               ? hri_fail(HR_ERROR_INVALID, "%s", findings->of[first].sentence)
-               : hri_fail(HR_ERROR_INVALID, "%s, and %zu more",
-                          findings->of[first].sentence, count - 1);
+    return count;
 }
 
-size_t hri_findings_count(const hri_findings *findings)
+const char *hr_check_finding(hr_context *context, size_t index)
 {
-    return findings->count;
+    const char *sentence = NULL;
+    if (context != NULL && context->checker != NULL) {
+        pthread_mutex_lock(&context->lock);
+        const hri_findings *f = context->findings;
+        sentence = index < f->count ? f->of[index].sentence : NULL;
+        pthread_mutex_unlock(&context->lock);
+    }
+    return sentence;
 }
 
-const char *hri_findings_at(const hri_findings *findings, size_t index)
+/* HR_ERROR_INVALID with the first sentence that was not told yet, and how many
+ * more; HR_OK when there is none. */
+static hr_status tell(hr_context *context)
 {
-    return index < findings->count ? findings->of[index].sentence : NULL;
+    hri_findings *f = context->findings;
+    hr_status status = hri_check_collect(context);
+    const size_t first = f->told, count = f->count - first;
+    if (status != HR_OK || count == 0) {
+        return status;
+    }
+    f->told = f->count;
+    return count == 1 ? hri_fail(HR_ERROR_INVALID, "%s", f->of[first].sentence)
+                      : hri_fail(HR_ERROR_INVALID, "%s, and %zu more",
+                                 f->of[first].sentence, count - 1);
+}
+
+static void close_checker(hr_context *context)
+{
+    hri_findings *f = context->findings;
+    hri_guards_close(context);
+    for (size_t i = 0; i < f->count; i++) {
+        free(f->of[i].key);
+        free(f->of[i].sentence);
+    }
+    free(f->of);
+    free(f);
+}
+
+static const hri_checker checker = {
+    .launch = hri_check_launch,
+    .tell = tell,
+    .map = hri_check_map,
+    .unmap = hri_check_unmap,
+    .close = close_checker,
+};
+
+hr_status hri_checker_open(hr_context *context)
+{
+    context->findings = calloc(1, sizeof *context->findings);
+    if (context->findings == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
+    }
+    context->checker = &checker;
+    return HR_OK;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, the names of registers */
-#include "checker/guard.h"
-
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include "checker/check.h"
 
 /* What the handler looks at: it takes no lock. Guards come and go under the
  * lock. */
@@ -99,8 +99,7 @@ static void install(void)
 
 /* ---- guards */
 
-hr_status hri_guard_create(hr_context *context, size_t bytes, void *about,
-                           hri_guard **guard)
+hr_status hri_guard_create(hr_context *context, size_t bytes, hri_guard **guard)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -118,7 +117,6 @@ hr_status hri_guard_create(hr_context *context, size_t bytes, void *about,
     g->context = context;
     g->memory = memory;
     g->bytes = whole;
-    g->about = about;
     g->next = context->guards;
     context->guards = g;
     *guard = g;
@@ -156,7 +154,6 @@ void hri_guards_drop(hr_context *context)
         hri_guard *g = *link;
         if (g->released) {
             *link = g->next;
-            free(g->about);
             free(g);
         } else {
             link = &g->next;

@@ -4,30 +4,10 @@
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "checker/check.h"
-#include "checker/guard.h"
-
-/* Of what a guard holds a copy. */
-typedef struct mapped {
-    hr_extent extent;
-    size_t element_bytes;
-    const char *file; /* where hr_map was called; NULL: not known */
-    int line;
-} mapped;
-
-static void pack(hr_mapping *mapping, void *memory)
-{
-    const hr_extent *extent = &mapping->view.extent;
-    int64_t stride = (int64_t)mapping->view.element_bytes;
-    mapping->data = memory;
-    for (uint32_t d = extent->rank; d-- > 0;) {
-        mapping->stride_bytes[d] = stride;
-        stride *= extent->size[d];
-    }
-}
+#include "hal/backend.h"
 
 static void copy_elements(const hr_mapping *from, const hr_mapping *to)
 {
@@ -51,19 +31,19 @@ hr_status hri_check_map(hr_mapping *mapping, const char *file, int line)
 {
     const hr_view *v = &mapping->view;
     const size_t bytes = (size_t)hr_extent_count(v->extent) * v->element_bytes;
-    mapped *m = malloc(sizeof *m);
     hri_guard *guard = NULL;
-    if (m == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "map: out of memory");
-    }
-    *m = (mapped){v->extent, v->element_bytes, file, line};
-    hr_status status = hri_guard_create(v->array->context, bytes, m, &guard);
+    hr_status status = hri_guard_create(v->array->context, bytes, &guard);
     if (status != HR_OK) {
-        free(m);
         return status;
     }
+    guard->extent = v->extent;
+    guard->element_bytes = v->element_bytes;
+    guard->file = file;
+    guard->line = line;
     const hr_mapping home = *mapping;
-    pack(mapping, guard->memory);
+    mapping->data = guard->memory;
+    (void)hri_packed_strides(v->extent, v->element_bytes,
+                             mapping->stride_bytes);
     copy_elements(&home, mapping);
     return HR_OK;
 }
@@ -88,16 +68,16 @@ hr_status hri_check_unmap(const hr_mapping *mapping, const hr_mapping *home)
 /* ---- uses after that */
 
 /* "(2, 3)": the element at so many bytes. */
-static void name_element(char *text, size_t room, const mapped *m, size_t at)
+static void name_element(char *text, size_t room, const hri_guard *g, size_t at)
 {
-    int64_t element = (int64_t)(at / m->element_bytes);
+    int64_t element = (int64_t)(at / g->element_bytes);
     int64_t index[HR_MOST_RANK] = {0};
-    for (uint32_t d = m->extent.rank; d-- > 0;) {
-        index[d] = element % m->extent.size[d];
-        element /= m->extent.size[d];
+    for (uint32_t d = g->extent.rank; d-- > 0;) {
+        index[d] = element % g->extent.size[d];
+        element /= g->extent.size[d];
     }
     size_t length = 0;
-    for (uint32_t d = 0; d < m->extent.rank; d++) {
+    for (uint32_t d = 0; d < g->extent.rank; d++) {
         int count = snprintf(text + length, room - length, "%s%lld",
                              d > 0 ? ", " : "", (long long)index[d]);
         length += count > 0 ? (size_t)count : 0;
@@ -125,26 +105,25 @@ static void name_code(char *text, size_t room, uintptr_t code)
 static hr_status collect(hri_findings *findings, const hri_guard *guard,
                          hri_use_after *use, const char *done)
 {
-    const mapped *m = guard->about;
     const uintptr_t address = atomic_load(&use->address);
     if (address == 0 || use->told) {
         return HR_OK;
     }
     use->told = true;
     char key[320], sentence[HRI_MESSAGE_BYTES], element[80], code[160];
-    const char *file = m->file != NULL ? name_of(m->file) : "map";
-    name_element(element, sizeof element, m,
+    const char *file = guard->file != NULL ? name_of(guard->file) : "map";
+    name_element(element, sizeof element, guard,
                  address - (uintptr_t)guard->memory);
     name_code(code, sizeof code, atomic_load(&use->code));
-    snprintf(key, sizeof key, "%s:%d:%s", file, m->line, done);
+    snprintf(key, sizeof key, "%s:%d:%s", file, guard->line, done);
     snprintf(sentence, sizeof sentence,
              "%s:%d: element (%s) of the view mapped here was %s after "
              "hr_unmap%s",
-             file, m->line, element, done, code);
+             file, guard->line, element, done, code);
     return hri_findings_add(findings, key, sentence);
 }
 
-/* A write alone is a read of the same address, too (guard.h). */
+/* A write alone is a read of the same address, too (guard.c). */
 hr_status hri_check_collect(hr_context *context)
 {
     hri_findings *findings = context->findings;

@@ -127,20 +127,17 @@ static void settle_one(hri_watch *w, const hri_pending *p,
     }
 }
 
-static void settle_stray(hri_watch *w, uint32_t i)
+static void settle_strays(hri_watch *w)
 {
-    const hri_stray *s = &w->strays[i];
-    const unsigned char *memory = w->stray_memory + i * w->stray_bytes;
-    hri_report report = {
-        .fault = s->rank == s->view->parameter->rank ? HRI_OUTSIDE : HRI_RANK,
-        .view = s->view,
-        .rank = s->rank,
-        .who = s->who};
-    memcpy(report.index, s->index, sizeof report.index);
-    for (size_t b = 0; b < s->view->parameter->bytes; b++) {
-        report.writes = report.writes || memory[b] != NOTHING;
+    for (uint32_t i = 0; i < w->stray_count; i++) {
+        hri_report *s = &w->strays[i];
+        const unsigned char *memory = w->stray_memory + i * w->stray_bytes;
+        for (size_t b = 0; b < s->view->parameter->bytes; b++) {
+            s->writes = s->writes || memory[b] != NOTHING;
+        }
+        hri_watch_report(w, s);
     }
-    hri_watch_report(w, &report);
+    w->stray_count = 0;
 }
 
 /* The item is done with what it accessed, or has come to a barrier. */
@@ -149,10 +146,8 @@ static void settle(hri_watch *w)
     for (uint32_t i = 0; i < w->pending_count; i++) {
         settle_one(w, &w->pending[i], w->bits + i * w->widest);
     }
-    for (uint32_t i = 0; i < w->stray_count; i++) {
-        settle_stray(w, i);
-    }
-    w->pending_count = w->stray_count = 0;
+    w->pending_count = 0;
+    settle_strays(w);
 }
 
 /* ---- accesses */
@@ -181,15 +176,16 @@ static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
                    const int64_t *index)
 {
     if (w->stray_count == HRI_STRAYS) {
-        for (uint32_t i = 0; i < HRI_STRAYS; i++) {
-            settle_stray(w, i);
-        }
-        w->stray_count = 0;
+        settle_strays(w);
     }
-    hri_stray *s = &w->strays[w->stray_count];
+    hri_report *s = &w->strays[w->stray_count];
     unsigned char *memory = w->stray_memory + w->stray_count * w->stray_bytes;
     w->stray_count++;
-    *s = (hri_stray){.view = v, .who = w->here, .rank = rank};
+    *s = (hri_report){.fault =
+                          rank == v->parameter->rank ? HRI_OUTSIDE : HRI_RANK,
+                      .view = v,
+                      .rank = rank,
+                      .who = w->here};
     s->who.line = line;
     memcpy(s->index, index, sizeof s->index);
     return memset(memory, NOTHING, w->stray_bytes);

@@ -11,8 +11,7 @@
 
 #include <headrace/kernel.h>
 
-#include "checker/findings.h"
-#include "hal/hal.h"
+#include "checker/check.h"
 
 /* Who accessed an element, and in which line last. */
 typedef struct hri_seen {
@@ -47,14 +46,6 @@ typedef struct hri_watched {
 
 enum { HRI_STRAYS = 16 };
 
-/* An access outside of its view, and the memory that it got. */
-typedef struct hri_stray {
-    const hri_watched *view;
-    hri_seen who;
-    uint32_t rank;
-    int64_t index[HR_MOST_RANK];
-} hri_stray;
-
 /* An element that the item has accessed. */
 typedef struct hri_pending {
     hri_watched *view;
@@ -62,35 +53,6 @@ typedef struct hri_pending {
     int32_t line;
     int32_t plain; /* accesses that are not atomic */
 } hri_pending;
-
-typedef struct hri_watch {
-    hri_findings *findings;
-    const hr_kernel *kernel;
-    uint32_t rank;
-    hr_domain domain;
-    hri_watched views[HR_MOST_PARAMETERS];
-    size_t widest;    /* bytes of an element of any view */
-    bool twice;       /* this is the second run of two */
-    hr_status status; /* what went wrong while the kernel ran */
-    hri_seen here;    /* tile, phase and item that run */
-    hri_pending *pending;
-    unsigned char *bits; /* of those, before; widest bytes each */
-    uint32_t pending_count, pending_capacity;
-    hri_stray strays[HRI_STRAYS];
-    unsigned char *stray_memory; /* room for each of those */
-    size_t stray_bytes;
-    uint32_t stray_count;
-} hri_watch;
-
-/* Run the kernel once, tile after tile. Its views have their memory; what was
- * seen before is forgotten, but for who lacked a value. */
-hr_status hri_watch_run(hri_watch *watch, const void *arguments);
-void hri_watch_finish(hri_watch *watch); /* free what runs have allocated */
-
-/* What an OUT view holds: large negative numbers in the first run, and in the
- * second 0 and small positive ones, so that comparisons come out differently;
- * both end loops, unless their bound has no sign. No byte is the same. */
-unsigned char hri_poison(const hri_watched *view, size_t byte, bool twice);
 
 typedef enum hri_fault {
     HRI_OUTSIDE,
@@ -113,6 +75,35 @@ typedef struct hri_report {
     hri_seen other; /* in a conflict */
     bool other_writes;
 } hri_report;
+
+typedef struct hri_watch {
+    hri_findings *findings;
+    const hr_kernel *kernel;
+    uint32_t rank;
+    hr_domain domain;
+    hri_watched views[HR_MOST_PARAMETERS];
+    size_t widest;    /* bytes of an element of any view */
+    bool twice;       /* this is the second run of two */
+    hr_status status; /* what went wrong while the kernel ran */
+    hri_seen here;    /* tile, phase and item that run */
+    hri_pending *pending;
+    unsigned char *bits; /* of those, before; widest bytes each */
+    uint32_t pending_count, pending_capacity;
+    hri_report strays[HRI_STRAYS]; /* accesses outside of their views */
+    unsigned char *stray_memory;   /* that these got: room for each */
+    size_t stray_bytes;
+    uint32_t stray_count;
+} hri_watch;
+
+/* Run the kernel once, tile after tile. Its views have their memory; what was
+ * seen before is forgotten, but for who lacked a value. */
+hr_status hri_watch_run(hri_watch *watch, const void *arguments);
+void hri_watch_finish(hri_watch *watch); /* free what runs have allocated */
+
+/* What an OUT view holds: large negative numbers in the first run, and in the
+ * second 0 and small positive ones, so that comparisons come out differently;
+ * both end loops, unless their bound has no sign. No byte is the same. */
+unsigned char hri_poison(const hri_watched *view, size_t byte, bool twice);
 
 /* report.c: keep a report as a finding, unless there is one of its line, view
  * and fault. */

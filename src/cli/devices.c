@@ -48,11 +48,7 @@ static hr_accelerator_info describe(const hr_context *context, uint32_t index,
 
 static void print_machine(const hr_context *context, cli_table *t)
 {
-    static const char *const heading[] = {"path", "name", "arithmetic",
-                                          "memory", "chosen"};
-    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++) {
-        cli_table_add(t, "%s", heading[i]);
-    }
+    cli_table_head(t, "path|name|arithmetic|memory|chosen");
     for (uint32_t i = 0; i < hr_machine_count(context); i++) {
         hr_accelerator_info info = describe(context, i, true);
         bool device = info.memory_bytes > 0;
@@ -79,11 +75,8 @@ static void add_rates(cli_table *t, const hr_accelerator_rates *rates)
 static void print_chosen(const hr_context *context, cli_table *t,
                          const hr_accelerator_rates *rates)
 {
-    static const char *const heading[] = {"accelerator", "memory limit", "up",
-                                          "down",        "f32",          "f64"};
-    for (size_t i = 0; i < (rates != NULL ? 6 : 2); i++) {
-        cli_table_add(t, "%s", heading[i]);
-    }
+    cli_table_head(t, rates != NULL ? "accelerator|memory limit|up|down|f32|f64"
+                                    : "accelerator|memory limit");
     for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
         hr_accelerator_info info = describe(context, i, false);
         cli_table_add(t, "%s", info.path);
@@ -115,13 +108,9 @@ static hr_predictions predictions_of(hr_context *context, int engine)
 
 static int print_predictions(hr_context *context)
 {
-    static const char *const heading[] = {
-        "predictions", "runs",           "within 1.1", "within 1.3",
-        "within 2",    "last predicted", "took"};
     cli_table t = {.align = "lrrrrrr"};
-    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++) {
-        cli_table_add(&t, "%s", heading[i]);
-    }
+    cli_table_head(&t, "predictions|runs|within 1.1|within 1.3|within 2|"
+                       "last predicted|took");
     for (int i = 0; i < ENGINES; i++) {
         const hr_predictions p = predictions_of(context, i);
         const uint64_t counts[] = {p.runs, p.within_1_1, p.within_1_3,
@@ -198,35 +187,37 @@ static void write_predictions(cli_json *json, hr_context *context)
     cli_json_end(json, ']');
 }
 
+/* Entries of the machine, or accelerators of the context and their rates. */
+static void write_infos(cli_json *json, const char *key,
+                        const hr_context *context, bool machine,
+                        const hr_accelerator_rates *rates)
+{
+    uint32_t count =
+        machine ? hr_machine_count(context) : hr_accelerator_count(context);
+    cli_json_begin(json, key, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        hr_accelerator_info info = describe(context, i, machine);
+        cli_json_begin(json, NULL, '{');
+        write_info(json, &info);
+        if (rates != NULL) {
+            write_rates(json, &rates[i]);
+        }
+        cli_json_end(json, '}');
+    }
+    cli_json_end(json, ']');
+}
+
 static void write_all(hr_context *context, const hr_accelerator_rates *rates)
 {
     cli_json json = {.out = stdout};
     cli_json_begin(&json, NULL, '{');
     cli_json_text(&json, "version", hr_version());
-    cli_json_begin(&json, "machine", '[');
-    for (uint32_t i = 0; i < hr_machine_count(context); i++) {
-        hr_accelerator_info info = describe(context, i, true);
-        cli_json_begin(&json, NULL, '{');
-        write_info(&json, &info);
-        cli_json_end(&json, '}');
-    }
-    cli_json_end(&json, ']');
-    cli_json_begin(&json, "accelerators", '[');
-    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
-        hr_accelerator_info info = describe(context, i, false);
-        cli_json_begin(&json, NULL, '{');
-        write_info(&json, &info);
-        if (rates != NULL) {
-            write_rates(&json, &rates[i]);
-        }
-        cli_json_end(&json, '}');
-    }
-    cli_json_end(&json, ']');
+    write_infos(&json, "machine", context, true, NULL);
+    write_infos(&json, "accelerators", context, false, rates);
     if (rates != NULL) {
         write_predictions(&json, context);
     }
-    cli_json_end(&json, '}');
-    putchar('\n');
+    cli_json_line(&json);
 }
 
 /* Whether both are of one device and copy alike: then they are as fast. */
@@ -291,8 +282,8 @@ static int run(int argc, char **argv)
     int status = cli_parse(&cli_devices, argc, argv, &o, NULL);
     hr_context *context = NULL;
     if (status == CLI_OK) {
-        status = cli_context_to_look(&cli_devices, o.accelerators,
-                                     o.memory_limit, &context);
+        status = cli_context(&cli_devices, o.accelerators, o.memory_limit, true,
+                             &context);
     }
     if (status == CLI_OK) {
         status = show(context, &o);

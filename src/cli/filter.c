@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace filter: weighted sums over windows, from a file into a file. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "commands.h"
 #include "console/context.h"
@@ -12,17 +13,24 @@
 #include "console/signals.h"
 #include "console/text.h"
 #include "console/values.h"
-#include "filter_values.h"
 
 typedef struct options {
     const char *input, *output, *weights, *accelerators;
     cli_reach reach;
-    cli_number_wish sigma, scale, constant, tolerance;
+    cli_scalar sigma, scale, constant, tolerance;
     hr_edges edges;
     hr_filter_method method;
     uint64_t memory_limit;
     bool verify, json, quiet;
 } options;
+
+#define EDGES   "left clamped mirrored periodic constant"
+#define METHODS "auto direct separable fft"
+
+static const cli_kind edges_kind = {
+    .wants = "one of " EDGES, .names = EDGES, .first = HR_EDGES_LEFT};
+static const cli_kind method_kind = {
+    .wants = "one of " METHODS, .names = METHODS, .first = HR_FILTER_AUTO};
 
 #define FIELD(name) offsetof(options, name)
 
@@ -37,13 +45,13 @@ static const cli_option table[] = {
     {"--scale", "X", &cli_finite, FIELD(scale),
      "the factor of sums (radial and box 1 / (2S + 1)^2,\n"
      "gaussian 1 / the sum of weights, a file's 1)"},
-    {"--edges", "KIND", &cli_edges, FIELD(edges),
+    {"--edges", "KIND", &edges_kind, FIELD(edges),
      "what lies beyond: left (a border of S rows and columns\n"
      "stays as it is), clamped, mirrored, periodic or\n"
      "constant (left)"},
     {"--constant", "X", &cli_finite, FIELD(constant),
      "what --edges constant finds there (0)"},
-    {"--method", "METHOD", &cli_filter_method, FIELD(method),
+    {"--method", "METHOD", &method_kind, FIELD(method),
      "direct, separable, fft, or whichever is the fastest (auto)"},
     {"--tolerance", "X", &cli_finite, FIELD(tolerance),
      "of sums of separable filters, over the sum of all\n"
@@ -64,21 +72,15 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
-/* What a run made. */
-typedef struct outcome {
+typedef struct work {
+    options o;
+    hr_context *context;
+    hr_window *window;
+    cli_files files;
+    cli_filtered filtered;
     hr_filter_report report;
     cli_filter_error check;
-    int64_t rows, cols, reach;
-    hr_type type;
     double seconds; /* with the files */
-} outcome;
-
-typedef struct work {
-    const options *o;
-    hr_context *context;
-    hr_npy *file;
-    cli_output output;
-    cli_filtered filtered;
 } work;
 
 /* ---- reports */
@@ -100,15 +102,17 @@ static void print_check(const cli_filter_error *e)
            e->compared < e->samples ? ", others are not finite" : "", e->error);
 }
 
-static int report_json(const options *o, const outcome *x)
+static int report_json(const work *w)
 {
-    const hr_filter_report *r = &x->report;
+    const options *o = &w->o;
+    const hr_filter_report *r = &w->report;
+    const hr_matrix *in = &w->filtered.in;
     cli_json json = {.out = stdout};
     cli_json_begin(&json, NULL, '{');
-    cli_json_text(&json, "type", hr_type_name(x->type));
-    cli_json_count(&json, "rows", (uint64_t)x->rows);
-    cli_json_count(&json, "cols", (uint64_t)x->cols);
-    cli_json_count(&json, "reach", (uint64_t)x->reach);
+    cli_json_text(&json, "type", hr_type_name(in->type));
+    cli_json_count(&json, "rows", (uint64_t)in->rows);
+    cli_json_count(&json, "cols", (uint64_t)in->cols);
+    cli_json_count(&json, "reach", (uint64_t)hr_window_reach(w->window));
     cli_json_text(&json, "edges", hr_edges_name(o->edges));
     cli_json_text(&json, "method", hr_filter_method_name(r->method));
     cli_json_count(&json, "rank", (uint64_t)r->rank);
@@ -124,33 +128,34 @@ static int report_json(const options *o, const outcome *x)
     cli_json_count(&json, "accelerators", r->accelerators);
     cli_json_count(&json, "pieces", (uint64_t)r->pieces);
     if (o->verify) {
-        cli_json_bool(&json, "verified", is_verified(&x->check));
-        cli_json_count(&json, "compared", (uint64_t)x->check.compared);
-        cli_json_number(&json, "error", x->check.error);
+        cli_json_bool(&json, "verified", is_verified(&w->check));
+        cli_json_count(&json, "compared", (uint64_t)w->check.compared);
+        cli_json_number(&json, "error", w->check.error);
     } else {
         cli_json_null(&json, "verified");
     }
-    cli_json_end(&json, '}');
-    printf("\n");
+    cli_json_line(&json);
     return cli_flush();
 }
 
-static int report_table(const options *o, const outcome *x)
+static int report_table(const work *w)
 {
-    const hr_filter_report *r = &x->report;
-    printf("%s = %s of %s\n", o->output,
-           o->weights != NULL ? o->weights : "radial", o->input);
+    const options *o = &w->o;
+    const hr_filter_report *r = &w->report;
+    const hr_matrix *in = &w->filtered.in;
+    const int64_t n = 2 * hr_window_reach(w->window) + 1;
+    printf("%s = %s of %s\n", o->output, o->weights, o->input);
     printf("%-11s %" PRId64 "x%" PRId64 " of %s, windows of %" PRId64
            "x%" PRId64 ", edges %s\n",
-           "shape", x->rows, x->cols, hr_type_name(x->type), 2 * x->reach + 1,
-           2 * x->reach + 1, hr_edges_name(o->edges));
+           "shape", in->rows, in->cols, hr_type_name(in->type), n, n,
+           hr_edges_name(o->edges));
     printf("%-11s %s", "method", hr_filter_method_name(r->method));
     if (r->rank > 0) {
         printf(", rank %" PRId64 ", %.1e of the weights left out", r->rank,
                r->window_error);
     }
     printf("\n%-11s %s (%s with its files; %s were expected)\n", "time",
-           cli_seconds_text(r->seconds).text, cli_seconds_text(x->seconds).text,
+           cli_seconds_text(r->seconds).text, cli_seconds_text(w->seconds).text,
            cli_seconds_text(r->predicted).text);
     printf(
         "%-11s %s, bound by %s\n", "rate",
@@ -161,107 +166,183 @@ static int report_table(const options *o, const outcome *x)
            cli_bytes_text(r->host_to_device).text,
            cli_bytes_text(r->device_to_host).text, r->accelerators);
     if (o->verify) {
-        print_check(&x->check);
+        print_check(&w->check);
     }
     return cli_flush();
 }
 
 /* ---- work */
 
-static hr_filter_options filter_options(const work *w, outcome *x)
-{
-    const options *o = w->o;
-    return (hr_filter_options){.size = sizeof(hr_filter_options),
-                               .edges = o->edges,
-                               .constant = o->constant.value,
-                               .method = o->method,
-                               .tolerance = o->tolerance.value,
-                               .report = &x->report};
-}
-
 /* The plan finds all that is wrong before a byte is written; that nothing would
  * change is surely not what was meant. */
-static int filter_into(work *w, outcome *x)
+static int plan(work *w, const hr_filter_options *wish)
 {
-    cli_filtered *f = &w->filtered;
-    const long long n = 2 * (long long)hr_window_reach(f->window) + 1;
+    const cli_filtered *f = &w->filtered;
+    const int64_t n = 2 * hr_window_reach(w->window) + 1;
     if (f->edges == HR_EDGES_LEFT && f->in.rows > 0 && f->in.cols > 0 &&
         (f->in.rows < n || f->in.cols < n)) {
         return cli_wrong(&cli_filter,
                          "a picture of %" PRId64 "x%" PRId64
-                         " holds no window of %lldx%lld; there are other "
-                         "--edges than left",
+                         " holds no window of %" PRId64 "x%" PRId64
+                         "; there are other --edges than left",
                          f->in.rows, f->in.cols, n, n);
     }
-    const hr_filter_options wish = filter_options(w, x);
     hr_matrix none =
         hr_matrix_row_major(NULL, f->in.type, f->in.rows, f->in.cols, 0);
-    if (hr_filter_plan(w->context, f->window, f->scale, f->in, none, &wish,
-                       &x->report) != HR_OK) {
-        return cli_failed_call();
+    return cli_called(hr_filter_plan(w->context, w->window, f->scale, f->in,
+                                     none, wish, &w->report));
+}
+
+static int filter_into(work *w, const hr_filter_options *wish)
+{
+    cli_filtered *f = &w->filtered;
+    int status =
+        cli_output_create(&w->files.out, w->o.output, f->in, HR_ROW_MAJOR);
+    f->out = w->files.out.matrix;
+    if (status == CLI_OK && f->edges == HR_EDGES_LEFT) {
+        status = cli_copy(f->in, f->out, NULL);
     }
-    int status = cli_output_create(&w->output, w->o->output, f->in.type,
-                                   f->in.rows, f->in.cols, HR_ROW_MAJOR);
     if (status != CLI_OK) {
         return status;
     }
-    f->out = w->output.matrix;
-    if (f->edges == HR_EDGES_LEFT && !cli_copy(f->in, f->out, NULL)) {
-        return cli_fail_cancelled();
-    }
     cli_signals_phase(CLI_AT_ONCE); /* it cannot be asked to stop */
-    if (cli_cancelled()) {
-        return cli_fail_cancelled();
-    }
-    return hr_filter(w->context, f->window, f->scale, f->in, f->out, &wish) ==
-                   HR_OK
-               ? CLI_OK
-               : cli_failed_call();
+    return cli_check_cancelled() == CLI_OK
+               ? cli_called(hr_filter(w->context, w->window, f->scale, f->in,
+                                      f->out, wish))
+               : CLI_FAILED;
 }
 
-static int verify(const work *w, outcome *x)
+static int verify(work *w)
 {
-    if (!w->o->verify) {
+    if (!w->o.verify) {
         return CLI_OK;
     }
-    x->check = cli_filter_check(&w->filtered, &x->report);
-    return x->check.row < 0 ? CLI_OK : cli_filter_wrong(&x->check, &x->report);
+    w->check = cli_filter_check(&w->filtered, &w->report);
+    return w->check.row < 0 ? CLI_OK : cli_filter_wrong(&w->check, &w->report);
 }
 
-static int run_work(work *w, outcome *x)
+static int run_work(work *w)
 {
     const double start = cli_clock();
-    int status = cli_input_open(w->o->input, &w->file, &w->filtered.in);
-    status = status == CLI_OK ? filter_into(w, x) : status;
-    status = status == CLI_OK ? verify(w, x) : status;
-    if (status == CLI_OK && hr_npy_unchanged(w->file) != HR_OK) {
-        status = cli_failed_call();
-    }
-    status = status == CLI_OK ? cli_output_commit(&w->output) : status;
-    x->rows = w->filtered.in.rows;
-    x->cols = w->filtered.in.cols;
-    x->type = w->filtered.in.type;
-    x->reach = hr_window_reach(w->filtered.window);
-    cli_unguard();
-    cli_output_close(&w->output);
-    hr_npy_close(w->file);
-    x->seconds = cli_clock() - start;
+    const hr_filter_options wish = {.size = sizeof wish,
+                                    .edges = w->o.edges,
+                                    .constant = w->o.constant.value.re,
+                                    .method = w->o.method,
+                                    .tolerance = w->o.tolerance.value.re,
+                                    .report = &w->report};
+    int status = cli_input_open(&w->files.in[0], w->o.input);
+    w->filtered.in = w->files.in[0].matrix;
+    status = status == CLI_OK ? plan(w, &wish) : status;
+    status = status == CLI_OK ? filter_into(w, &wish) : status;
+    status = status == CLI_OK ? verify(w) : status;
+    status = status == CLI_OK ? cli_files_commit(&w->files) : status;
+    cli_files_close(&w->files);
+    w->seconds = cli_clock() - start;
     return status;
+}
+
+/* ---- the window */
+
+typedef enum weights { FROM_FILE = -1, RADIAL, BOX, GAUSSIAN } weights;
+
+/* What --weights names: a window made here, else a file. */
+static weights find_weights(const options *o)
+{
+    return (weights)cli_find_name(o->weights, "radial box gaussian");
+}
+
+/* Weights out of the elements of a square matrix with a middle. */
+static int make_window(work *w, const hr_matrix *m)
+{
+    const cli_reach reach = w->o.reach;
+    const int64_t n = m->rows;
+    if (n != m->cols || n % 2 == 0 || n / 2 > HR_MOST_REACH ||
+        (m->type != HR_F32 && m->type != HR_F64) ||
+        (reach.given && reach.value != n / 2)) {
+        return cli_fail("%s is %" PRId64 "x%" PRId64 " of %s, not %s",
+                        w->o.weights, m->rows, m->cols, hr_type_name(m->type),
+                        reach.given ? "a window of that reach in f32 or f64"
+                                    : "a window: as many rows as columns, an "
+                                      "odd number up to 2049, of f32 or f64");
+    }
+    double *values = malloc((size_t)(n * n) * sizeof *values);
+    if (values == NULL) {
+        return cli_fail("out of memory");
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        values[i] = cli_filter_element(m, i / n, i % n);
+    }
+    hr_status status = hr_window_create(n / 2, values, &w->window);
+    free(values);
+    return cli_called(status);
+}
+
+static int read_window(work *w)
+{
+    hr_npy *file = NULL;
+    hr_matrix m;
+    int status = cli_called(hr_npy_open(w->o.weights, &file, &m));
+    status = status == CLI_OK ? make_window(w, &m) : status;
+    hr_npy_close(file);
+    return status;
+}
+
+/* What sums are multiplied by when --scale does not say. */
+static double usual_scale(weights kind, const hr_window *window)
+{
+    const int64_t n = 2 * hr_window_reach(window) + 1;
+    const double *w = hr_window_values(window);
+    double sum = 0.0;
+    if (kind == FROM_FILE) {
+        return 1.0;
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        sum += w[i];
+    }
+    return 1.0 / (kind == GAUSSIAN ? sum : (double)(n * n));
+}
+
+static int create_window(work *w)
+{
+    const options *o = &w->o;
+    const int64_t reach = o->reach.value;
+    const double sigma =
+        o->sigma.given ? o->sigma.value.re : fmax((double)reach / 3.0, 0.5);
+    const weights kind = find_weights(o);
+    if (kind != FROM_FILE && !o->reach.given) {
+        return cli_wrong(&cli_filter, "--window is missing");
+    }
+    if (o->sigma.given && kind != GAUSSIAN) {
+        return cli_wrong(&cli_filter, "--sigma is for gaussian windows");
+    }
+    if (o->sigma.given && sigma <= 0.0) {
+        return cli_wrong(&cli_filter, "--sigma: it must be above 0");
+    }
+    switch (kind) {
+    case RADIAL:
+        return cli_called(hr_window_radial(reach, &w->window));
+    case BOX:
+        return cli_called(hr_window_box(reach, &w->window));
+    case GAUSSIAN:
+        return cli_called(hr_window_gaussian(reach, sigma, &w->window));
+    default:
+        return read_window(w);
+    }
 }
 
 /* ---- the command */
 
 static int check(const options *o)
 {
-    const bool has_file = o->weights != NULL && !cli_window_made(o->weights);
-    const char *const inputs[] = {o->input, has_file ? o->weights : NULL};
+    const char *const inputs[] = {
+        o->input, find_weights(o) == FROM_FILE ? o->weights : NULL};
     if (o->output == NULL) {
         return cli_wrong(&cli_filter, "-o is missing");
     }
     if (o->constant.given && o->edges != HR_EDGES_CONSTANT) {
         return cli_wrong(&cli_filter, "--constant needs --edges constant");
     }
-    if (o->tolerance.given && o->tolerance.value <= 0.0) {
+    if (o->tolerance.given && o->tolerance.value.re <= 0.0) {
         return cli_wrong(&cli_filter, "--tolerance: it must be above 0");
     }
     if (o->tolerance.given && o->method != HR_FILTER_AUTO &&
@@ -274,31 +355,27 @@ static int check(const options *o)
 
 static int run(int argc, char **argv)
 {
-    options o;
-    memset(&o, 0, sizeof o);
-    int status = cli_parse(&cli_filter, argc, argv, &o, &o.input);
-    status = status == CLI_OK ? check(&o) : status;
-    work w = {.o = &o,
-              .filtered = {.edges = o.edges, .constant = o.constant.value}};
-    outcome x = {.report = HR_FILTER_REPORT_INIT};
-    hr_window *window = NULL;
+    work w = {.o = {.weights = "radial"}, .report = HR_FILTER_REPORT_INIT};
+    const options *o = &w.o;
+    int status = cli_parse(&cli_filter, argc, argv, &w.o, &w.o.input);
+    status = status == CLI_OK ? check(o) : status;
+    status = status == CLI_OK ? create_window(&w) : status;
     if (status == CLI_OK) {
-        status = cli_window_create(
-            &cli_filter, o.weights != NULL ? o.weights : "radial", o.reach,
-            o.sigma, &window, &w.filtered.scale);
+        w.filtered = (cli_filtered){
+            .window = w.window,
+            .scale = o->scale.given ? o->scale.value.re
+                                    : usual_scale(find_weights(o), w.window),
+            .edges = o->edges,
+            .constant = o->constant.value.re};
+        status = cli_context(&cli_filter, o->accelerators, o->memory_limit,
+                             false, &w.context);
     }
-    if (status == CLI_OK) {
-        w.filtered.window = window;
-        w.filtered.scale = o.scale.given ? o.scale.value : w.filtered.scale;
-        status = cli_context(&cli_filter, o.accelerators, o.memory_limit,
-                             &w.context);
-    }
-    status = status == CLI_OK ? run_work(&w, &x) : status;
-    if (status == CLI_OK && !o.quiet) {
-        status = o.json ? report_json(&o, &x) : report_table(&o, &x);
+    status = status == CLI_OK ? run_work(&w) : status;
+    if (status == CLI_OK && !o->quiet) {
+        status = o->json ? report_json(&w) : report_table(&w);
     }
     hr_context_destroy(w.context);
-    hr_window_destroy(window);
+    hr_window_destroy(w.window);
     return status;
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace matmul: C := alpha A B + beta C0, from files into a file. */
-#include <string.h>
-
 #include "commands.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -67,7 +65,7 @@ static int check(options *o)
         return cli_wrong(&cli_matmul, "--beta needs --add: there is no matrix "
                                       "to multiply with it");
     }
-    p->alpha = o->alpha.given ? o->alpha.value : hr_real(1.0);
+    p->alpha = o->alpha.value;
     p->beta =
         o->beta.given ? o->beta.value : hr_real(p->add != NULL ? 1.0 : 0.0);
     if (p->output == NULL && !p->dry_run) {
@@ -88,36 +86,29 @@ static int report(const hr_context *context, const options *o,
     if (o->json) {
         return cli_report_json(context, &o->product, outcome);
     }
-    if (o->product.quiet) {
-        return CLI_OK;
-    }
-    return cli_report_table(context, &o->product, outcome);
+    return o->product.quiet ? CLI_OK
+                            : cli_report_table(context, &o->product, outcome);
 }
 
 static int run(int argc, char **argv)
 {
-    options o;
-    memset(&o, 0, sizeof o);
-    const char *files[2];
-    int status = cli_parse(&cli_matmul, argc, argv, &o, files);
-    if (status == CLI_OK) {
-        o.product.a = files[0];
-        o.product.b = files[1];
-        status = check(&o);
-    }
+    options o = {.alpha = {.value = hr_real(1.0)}};
+    const char *files[2] = {NULL, NULL};
     hr_context *context = NULL;
+    cli_outcome outcome = {.seconds = 0.0};
+    int status = cli_parse(&cli_matmul, argc, argv, &o, files);
+    o.product.a = files[0];
+    o.product.b = files[1];
+    status = status == CLI_OK ? check(&o) : status;
     if (status == CLI_OK) {
-        status =
-            cli_context(&cli_matmul, o.accelerators, o.memory_limit, &context);
+        status = cli_context(&cli_matmul, o.accelerators, o.memory_limit, false,
+                             &context);
     }
     if (status == CLI_OK) {
-        cli_outcome outcome;
         status = cli_multiply(context, &o.product, &outcome);
-        if (status == CLI_OK) {
-            status = report(context, &o, &outcome);
-        }
-        cli_outcome_free(&outcome);
     }
+    status = status == CLI_OK ? report(context, &o, &outcome) : status;
+    cli_outcome_free(&outcome);
     hr_context_destroy(context);
     return status;
 }

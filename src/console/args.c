@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "args.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int cli_fail(const char *format, ...)
@@ -50,13 +52,6 @@ static const cli_option *find_option(const cli_command *command,
     return NULL;
 }
 
-/* Whether text can only be another option, not a value: "--json", but not "-1"
- * and not "-". */
-static bool is_long_option(const char *text)
-{
-    return strncmp(text, "--", 2) == 0;
-}
-
 int cli_find_name(const char *text, const char *names)
 {
     const size_t length = strlen(text);
@@ -74,13 +69,12 @@ static bool take_list(const cli_kind *kind, const char *text, void *field)
 {
     memset(field, 0, kind->list_bytes);
     for (;;) {
-        char word[96];
+        char word[96] = "";
         size_t length = strcspn(text, ",");
         if (length == 0 || length >= sizeof word) {
             return false;
         }
         memcpy(word, text, length);
-        word[length] = '\0';
         if (!kind->take(word, field)) {
             return false;
         }
@@ -91,8 +85,20 @@ static bool take_list(const cli_kind *kind, const char *text, void *field)
     }
 }
 
-static bool take_value(const cli_kind *kind, const char *text, void *field)
+static bool take_whole(const cli_kind *kind, const char *text, int64_t *number)
 {
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 &&
+           *number >= kind->least && *number <= kind->most;
+}
+
+bool cli_take(const cli_kind *kind, const char *text, void *field)
+{
+    if (kind->most > 0) {
+        return take_whole(kind, text, field);
+    }
     if (kind->names != NULL) {
         const int found = cli_find_name(text, kind->names);
         *(int *)field = found + kind->first;
@@ -123,12 +129,12 @@ static int take_option(const cli_command *command, int argc, char **argv,
     }
     if (text != NULL) {
         text++;
-    } else if (*at + 1 < argc && !is_long_option(argv[*at + 1])) {
-        text = argv[++*at];
+    } else if (*at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0) {
+        text = argv[++*at]; /* such as "-1", but not "--json" */
     } else {
         return cli_wrong(command, "%s needs a value, %s", o->name, o->value);
     }
-    if (!take_value(o->kind, text, field)) {
+    if (!cli_take(o->kind, text, field)) {
         return cli_wrong(command, "%s: '%s' is not %s", o->name, text,
                          o->kind->wants);
     }
@@ -183,16 +189,11 @@ static void print_option(const cli_option *o)
         putchar('\n');
         width = 0;
     }
-    const char *line = o->help;
-    for (;;) {
-        size_t length = strcspn(line, "\n");
-        printf("%*s%.*s\n", COLUMN - width, "", (int)length, line);
-        if (line[length] == '\0') {
-            return;
-        }
-        line += length + 1;
-        width = 0;
+    printf("%*s", COLUMN - width, "");
+    for (const char *c = o->help; *c != '\0'; c++) {
+        printf("%c%*s", *c, *c == '\n' ? COLUMN : 0, "");
     }
+    putchar('\n');
 }
 
 static void print_help(const cli_command *command)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Exit statuses. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_WRONG = 2 };
@@ -23,6 +24,8 @@ typedef struct cli_kind {
      * enumeration from `first` on. */
     const char *names;
     int first;
+    /* Instead of take: the whole numbers of an int64_t; most is above 0. */
+    int64_t least, most;
 } cli_kind;
 
 typedef struct cli_option {
@@ -58,6 +61,10 @@ int cli_start(const cli_command *command, int argc, char **argv);
 /* The end of a program: the exit status that it returns, or CLI_FAILED and a
  * sentence when its standard output has not gone where it should. */
 int cli_finish(int status);
+
+/* Store the value of text in *field; false when the text is none of that kind.
+ */
+bool cli_take(const cli_kind *kind, const char *text, void *field);
 
 /* Where text stands among names, words with spaces between; -1: nowhere. */
 int cli_find_name(const char *text, const char *names);

@@ -7,8 +7,8 @@
 
 int cli_failed_call(void)
 {
-    return cli_cancelled() ? cli_fail_cancelled()
-                           : cli_fail("%s", hr_last_error());
+    return cli_check_cancelled() != CLI_OK ? CLI_FAILED
+                                           : cli_fail("%s", hr_last_error());
 }
 
 int cli_called(hr_status status)
@@ -16,9 +16,8 @@ int cli_called(hr_status status)
     return status == HR_OK ? CLI_OK : cli_failed_call();
 }
 
-static int create(const cli_command *command, const char *accelerators,
-                  uint64_t memory_limit, bool may_be_empty,
-                  hr_context **context)
+int cli_context(const cli_command *command, const char *accelerators,
+                uint64_t memory_limit, bool may_be_empty, hr_context **context)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = accelerators;
@@ -31,16 +30,4 @@ static int create(const cli_command *command, const char *accelerators,
         return cli_wrong(command, "--accelerators: %s", hr_last_error());
     }
     return status == HR_OK ? CLI_OK : cli_fail("%s", hr_last_error());
-}
-
-int cli_context(const cli_command *command, const char *accelerators,
-                uint64_t memory_limit, hr_context **context)
-{
-    return create(command, accelerators, memory_limit, false, context);
-}
-
-int cli_context_to_look(const cli_command *command, const char *accelerators,
-                        uint64_t memory_limit, hr_context **context)
-{
-    return create(command, accelerators, memory_limit, true, context);
 }

@@ -10,14 +10,11 @@
 
 /* Create it. accelerators may be NULL, memory_limit 0: the defaults. A list
  * that is malformed is a wrong command line, one that names what is not there
- * is work that failed. Returns an exit status. */
+ * is work that failed. That none of all accelerators can be used is no failure
+ * when it may be empty: the context then has none, and tells why. Returns an
+ * exit status. */
 int cli_context(const cli_command *command, const char *accelerators,
-                uint64_t memory_limit, hr_context **context);
-
-/* The same, but that none of all accelerators can be used is no failure: the
- * context then has none, and tells why. */
-int cli_context_to_look(const cli_command *command, const char *accelerators,
-                        uint64_t memory_limit, hr_context **context);
+                uint64_t memory_limit, bool may_be_empty, hr_context **context);
 
 /* Say why a call of the library failed; "cancelled" if that is what a signal
  * asked for. Returns CLI_FAILED. */

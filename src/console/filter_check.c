@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "args.h"
+#include "random.h"
 
 /* A window at one place: the exact sum, and what its bounds are made of. */
 typedef struct sample {
@@ -21,7 +22,7 @@ typedef struct range {
 
 typedef enum verdict { RIGHT, WRONG, UNKNOWN } verdict;
 
-static double get(const hr_matrix *m, int64_t row, int64_t col)
+double cli_filter_element(const hr_matrix *m, int64_t row, int64_t col)
 {
     const int64_t at = row * m->row_stride + col * m->col_stride;
     return m->type == HR_F32 ? (double)((const float *)m->data)[at]
@@ -56,7 +57,8 @@ static sample take(const cli_filtered *f, int64_t row, int64_t col)
         const int64_t r = stand_in(row + i, f->in.rows, f->edges);
         for (int64_t j = -reach; j <= reach; j++, w++) {
             const int64_t c = stand_in(col + j, f->in.cols, f->edges);
-            const double x = r < 0 || c < 0 ? f->constant : get(&f->in, r, c);
+            const double x =
+                r < 0 || c < 0 ? f->constant : cli_filter_element(&f->in, r, c);
             const double weight = f->scale * *w;
             s.sum += weight * x;
             s.sizes += fabs(weight * x);
@@ -77,7 +79,7 @@ static range find_range(const cli_filtered *f)
     range r = {.most = fabs(f->constant), .finite = true};
     for (int64_t row = 0; row < m.rows; row++) {
         for (int64_t col = 0; col < m.cols; col++) {
-            const double size = fabs(get(&m, row, col));
+            const double size = fabs(cli_filter_element(&m, row, col));
             const bool finite = isfinite(size);
             r.most = finite && size > r.most ? size : r.most;
             r.finite = r.finite && finite;
@@ -124,14 +126,6 @@ static verdict judge(const cli_filtered *f, const hr_filter_report *r,
     return fabs(value - s->sum) <= bound(f, r, all, s) ? RIGHT : WRONG;
 }
 
-static uint64_t next_number(uint64_t *state) /* splitmix64 [Steele2014] */
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 cli_filter_error cli_filter_check(const cli_filtered *f,
                                   const hr_filter_report *report)
 {
@@ -142,7 +136,7 @@ cli_filter_error cli_filter_check(const cli_filtered *f,
                   cols = f->in.cols - 2 * margin;
     cli_filter_error e = {.row = -1, .col = -1};
     double largest = 0.0;
-    uint64_t state = 1;
+    uint64_t drawn = 0;
     if (rows <= 0 || cols <= 0) {
         return e;
     }
@@ -151,11 +145,11 @@ cli_filter_error cli_filter_check(const cli_filtered *f,
                                                       : (range){.finite = true};
     while (e.samples < MOST_SAMPLES && e.samples < wanted) {
         const int64_t row =
-            margin + (int64_t)(next_number(&state) % (uint64_t)rows);
+            margin + (int64_t)(cli_random_draw(1, drawn++) % (uint64_t)rows);
         const int64_t col =
-            margin + (int64_t)(next_number(&state) % (uint64_t)cols);
+            margin + (int64_t)(cli_random_draw(1, drawn++) % (uint64_t)cols);
         const sample s = take(f, row, col);
-        const double value = get(&f->out, row, col);
+        const double value = cli_filter_element(&f->out, row, col);
         const double off = fabs(value - s.sum);
         const verdict v = judge(f, report, &all, &s, value);
         if (v == WRONG && e.row < 0) {

@@ -29,6 +29,9 @@ typedef struct cli_filter_error {
 cli_filter_error cli_filter_check(const cli_filtered *filtered,
                                   const hr_filter_report *report);
 
+/* An element of a matrix of f32 or f64. */
+double cli_filter_element(const hr_matrix *m, int64_t row, int64_t col);
+
 /* Say which element is wrong. Returns CLI_FAILED. */
 int cli_filter_wrong(const cli_filter_error *error,
                      const hr_filter_report *report);

@@ -4,30 +4,23 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* How many bytes of well-formed UTF-8 start at s: 2 to 4; 0 for none. Bytes
- * below 0x80 are not asked about. [Unicode, table 3-7] */
+/* How many bytes of well-formed UTF-8 start at s: 2 to 4; 0 for none, and for
+ * overlong forms and surrogates. Bytes below 0x80 are not asked about.
+ * [Unicode, table 3-7] */
 static int utf8_length(const unsigned char *s)
 {
-    static const struct {
-        unsigned char first, last, low, high; /* of byte 0, of byte 1 */
-        int length;
-    } forms[] = {
-        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
-        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (s[0] < forms[i].first || s[0] > forms[i].last) {
-            continue;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const int length = 2 + (s[0] >= 0xe0) + (s[0] >= 0xf0);
+    uint32_t code = s[0] & (0x7fu >> length);
+    for (int i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return 0;
         }
-        bool good = s[1] >= forms[i].low && s[1] <= forms[i].high;
-        for (int b = 2; good && b < forms[i].length; b++) {
-            good = s[b] >= 0x80 && s[b] <= 0xbf;
-        }
-        return good ? forms[i].length : 0;
+        code = code << 6 | (s[i] & 0x3fu);
     }
-    return 0;
+    const bool good = s[0] >= 0xc0 && s[0] <= 0xf4 && code >= least[length] &&
+                      code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    return good ? length : 0;
 }
 
 static void write_string(FILE *out, const char *text)
@@ -77,6 +70,10 @@ void cli_json_end(cli_json *json, char bracket)
 
 void cli_json_text(cli_json *json, const char *key, const char *text)
 {
+    if (text == NULL) {
+        cli_json_null(json, key);
+        return;
+    }
     write_key(json, key);
     write_string(json->out, text);
 }
@@ -111,11 +108,7 @@ void cli_json_null(cli_json *json, const char *key)
 
 void cli_json_maybe(cli_json *json, const char *key, bool there, double number)
 {
-    if (there) {
-        cli_json_number(json, key, number);
-    } else {
-        cli_json_null(json, key);
-    }
+    cli_json_number(json, key, there ? number : NAN);
 }
 
 void cli_json_line(cli_json *json)

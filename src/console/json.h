@@ -16,7 +16,8 @@ typedef struct cli_json {
  * outermost value. */
 void cli_json_begin(cli_json *json, const char *key, char bracket); /* { [ */
 void cli_json_end(cli_json *json, char bracket);                    /* } ] */
-void cli_json_text(cli_json *json, const char *key, const char *text);
+void cli_json_text(cli_json *json, const char *key,
+                   const char *text); /* null where it is NULL */
 void cli_json_number(cli_json *json, const char *key, double number);
 void cli_json_count(cli_json *json, const char *key, uint64_t count);
 void cli_json_bool(cli_json *json, const char *key, bool value);

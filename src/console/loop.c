@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/size.h"
 #include "signals.h"
 
 enum { THREADS_MAX = 64 };
@@ -28,10 +28,8 @@ static void work(loop *l, cli_progress *progress)
             return;
         }
         l->function(l->data, index);
-        if (progress != NULL) {
-            cli_progress_update(progress, (double)(index + 1) * l->unit,
-                                (double)l->count * l->unit);
-        }
+        cli_progress_update(progress, (double)(index + 1) * l->unit,
+                            (double)l->count * l->unit);
     }
 }
 
@@ -60,68 +58,61 @@ bool cli_loop(int64_t count, cli_loop_function function, void *data,
     return !cli_cancelled();
 }
 
-enum { BAR_MAX = 40, TEXT_WIDTH = 60 /* what stands beside the bar */ };
-
-static int terminal_columns(void)
-{
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-        return size.ws_col;
-    }
-    return 80;
-}
+enum {
+    BAR_MAX = 40 /* hashes */,
+    TEXT_WIDTH = 60 /* what stands beside the bar */
+};
 
 void cli_progress_start(cli_progress *progress, bool quiet, const char *what,
                         cli_text (*rate)(double))
 {
+    struct winsize size;
+    const bool known =
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     *progress = (cli_progress){
         .shown = !quiet && isatty(STDERR_FILENO),
         .what = what,
         .rate = rate,
         .start = cli_clock(),
-        .width = terminal_columns(),
+        .width = known ? size.ws_col : 80,
     };
 }
 
 static void draw(const cli_progress *progress, double share, double done,
-                 double left, double elapsed)
+                 double elapsed)
 {
-    int length = progress->width - TEXT_WIDTH;
-    length = length > BAR_MAX ? BAR_MAX : length;
-    char bar[BAR_MAX + 3] = "";
-    if (length > 0) {
-        int full = (int)(share * length);
-        bar[0] = '[';
-        memset(bar + 1, ' ', (size_t)length);
-        memset(bar + 1, '#', (size_t)full);
-        bar[length + 1] = ']';
-        bar[length + 2] = '\0';
-    }
+    static const char hashes[] = "########################################";
+    const int room = (int)hri_max(progress->width - TEXT_WIDTH, 0);
+    const int length = (int)hri_min(room, BAR_MAX);
+    const int full = (int)(share * length);
+    double left = done > 0.0 ? elapsed * (1.0 - share) / share : 0.0;
     /* Nothing is known yet of the time left when nothing is done. */
     cli_text rest = cli_seconds_text(left);
-    fprintf(stderr, "\r%s %s %3.0f%%  %s  %s%s\033[K", progress->what, bar,
-            100.0 * share, progress->rate(done / elapsed).text,
-            done > 0.0 ? rest.text : "", done > 0.0 ? " left" : "");
+    fprintf(stderr, "\r%s %s%.*s%*s%s %3.0f%%  %s  %s%s\033[K", progress->what,
+            length > 0 ? "[" : "", full, hashes, length - full, "",
+            length > 0 ? "]" : "", 100.0 * share,
+            progress->rate(done / elapsed).text, done > 0.0 ? rest.text : "",
+            done > 0.0 ? " left" : "");
 }
 
 void cli_progress_update(cli_progress *progress, double done, double total)
 {
+    if (progress == NULL || !progress->shown) {
+        return;
+    }
     double now = cli_clock();
-    if (!progress->shown || now - progress->last < 0.1 ||
-        now <= progress->start || !(total > 0.0)) {
+    if (now - progress->last < 0.1 || now <= progress->start ||
+        !(total > 0.0)) {
         return;
     }
     progress->last = now;
     double share = done < total ? done / total : 1.0;
-    double elapsed = now - progress->start;
-    double left = done > 0.0 ? elapsed * (1.0 - share) / share : 0.0;
-    draw(progress, share, done, left, elapsed);
+    draw(progress, share, done, now - progress->start);
 }
 
 void cli_progress_end(cli_progress *progress)
 {
-    if (progress->shown && progress->last > 0.0) {
+    if (progress != NULL && progress->shown && progress->last > 0.0) {
         fputs("\r\033[K", stderr);
     }
-    progress->shown = false;
 }

@@ -18,7 +18,8 @@ typedef struct cli_progress {
     int width;                /* columns of the terminal */
 } cli_progress;
 
-/* Nothing is ever shown when quiet, or when standard error is no terminal. */
+/* Nothing is ever shown when quiet, or when standard error is no terminal. The
+ * other two accept NULL. */
 void cli_progress_start(cli_progress *progress, bool quiet, const char *what,
                         cli_text (*rate)(double));
 

@@ -4,20 +4,30 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/size.h"
 #include "context.h"
 #include "loop.h"
 #include "random.h"
 #include "signals.h"
 
-int cli_input_open(const char *path, hr_npy **file, hr_matrix *matrix)
+static void guard(const cli_npy *npy, bool output)
 {
-    if (hr_npy_open(path, file, matrix) != HR_OK) {
+    const hr_matrix *m = &npy->matrix;
+    cli_guard(npy->path, m->data,
+              (size_t)m->rows * (size_t)m->cols * hr_type_size(m->type),
+              output);
+}
+
+int cli_input_open(cli_npy *input, const char *path)
+{
+    input->path = path;
+    if (path == NULL) {
+        return CLI_OK;
+    }
+    if (hr_npy_open(path, &input->file, &input->matrix) != HR_OK) {
         return cli_failed_call();
     }
-    cli_guard(path, matrix->data,
-              (size_t)matrix->rows * (size_t)matrix->cols *
-                  hr_type_size(matrix->type),
-              false);
+    guard(input, false);
     return CLI_OK;
 }
 
@@ -42,69 +52,70 @@ int cli_output_check(const cli_command *command, const char *path,
 }
 
 /* The file is there: let signals know of it. */
-static int watch(cli_output *output)
+static int watch(cli_npy *output)
 {
     const char *temporary = hr_npy_temporary(output->file);
-    size_t bytes = (size_t)output->matrix.rows * (size_t)output->matrix.cols *
-                   hr_type_size(output->matrix.type);
     if (temporary == NULL || !cli_remember(temporary)) {
         int status = cli_fail("the name of %s is too long", output->path);
         hr_npy_close(output->file);
         output->file = NULL;
         return status;
     }
-    cli_guard(output->path, output->matrix.data, bytes, true);
+    guard(output, true);
     return CLI_OK;
 }
 
-int cli_output_create(cli_output *output, const char *path, hr_type type,
-                      int64_t rows, int64_t cols, hr_order order)
+int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
+                      hr_order order)
 {
     output->path = path;
     cli_signals_phase(CLI_HELD);
-    bool made = hr_npy_create(path, type, rows, cols, order, &output->file,
-                              &output->matrix) == HR_OK;
+    bool made = hr_npy_create(path, like.type, like.rows, like.cols, order,
+                              &output->file, &output->matrix) == HR_OK;
     int status = made ? watch(output) : cli_failed_call();
     cli_signals_phase(CLI_POLLED);
-    if (status == CLI_OK && cli_cancelled()) {
-        status = cli_fail_cancelled();
-    }
-    return status;
+    return status == CLI_OK ? cli_check_cancelled() : status;
 }
 
-int cli_output_commit(cli_output *output)
+int cli_files_commit(cli_files *files)
 {
+    for (int i = 0; i < CLI_MOST_INPUTS; i++) {
+        if (files->in[i].file != NULL &&
+            hr_npy_unchanged(files->in[i].file) != HR_OK) {
+            return cli_failed_call();
+        }
+    }
     /* Writing to the disk may take long and cannot be asked to stop. */
     cli_signals_phase(CLI_COMMITTING);
-    if (cli_cancelled()) {
-        return cli_fail_cancelled();
-    }
-    return hr_npy_commit(output->file) == HR_OK ? CLI_OK : cli_failed_call();
+    return cli_check_cancelled() == CLI_OK
+               ? cli_called(hr_npy_commit(files->out.file))
+               : CLI_FAILED;
 }
 
-void cli_output_close(cli_output *output)
+void cli_files_close(cli_files *files)
 {
-    if (output->file != NULL) {
-        hr_npy_close(output->file);
-        output->file = NULL;
+    cli_unguard();
+    if (files->out.file != NULL) {
+        hr_npy_close(files->out.file);
         cli_forget();
+    }
+    for (int i = 0; i < CLI_MOST_INPUTS; i++) {
+        hr_npy_close(files->in[i].file);
     }
 }
 
 int cli_output_random(const char *path, hr_matrix like, hr_order order,
                       uint64_t seed, cli_progress *progress)
 {
-    cli_output output = {.file = NULL};
-    int status = cli_output_create(&output, path, like.type, like.rows,
-                                   like.cols, order);
+    cli_files files = {.out = {.path = path}};
+    int status = cli_output_create(&files.out, path, like, order);
     if (status == CLI_OK) {
-        bool done = cli_random_fill(output.matrix, seed, progress);
-        if (progress != NULL) {
-            cli_progress_end(progress);
-        }
-        status = done ? cli_output_commit(&output) : cli_fail_cancelled();
+        cli_random_fill(files.out.matrix, seed, progress);
+        cli_progress_end(progress);
+        status = cli_check_cancelled();
     }
-    cli_output_close(&output);
+    status = status == CLI_OK ? cli_files_commit(&files) : status;
+    cli_files_close(&files);
     return status;
 }
 
@@ -115,24 +126,16 @@ typedef struct copy {
     int64_t across; /* pieces side by side */
 } copy;
 
-static void copy_elements(char *to, const char *from, size_t size, int64_t step,
-                          int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        memcpy(to + (size_t)i * size, from + (size_t)(i * step) * size, size);
-    }
-}
-
 /* Rows of `to` follow each other; `from` has any layout. */
 static void copy_piece(void *data, int64_t index)
 {
     const copy *c = data;
     size_t size = hr_type_size(c->to.type);
+    size_t step = (size_t)c->from.col_stride * size;
     int64_t row = index / c->across * COPY_ROWS;
     int64_t col = index % c->across * COPY_COLS;
-    int64_t rows = c->to.rows - row, cols = c->to.cols - col;
-    rows = rows < COPY_ROWS ? rows : COPY_ROWS;
-    cols = cols < COPY_COLS ? cols : COPY_COLS;
+    int64_t rows = hri_min(c->to.rows - row, COPY_ROWS);
+    int64_t cols = hri_min(c->to.cols - col, COPY_COLS);
     for (int64_t r = row; r < row + rows; r++) {
         char *to =
             (char *)c->to.data + (size_t)(r * c->to.row_stride + col) * size;
@@ -141,17 +144,20 @@ static void copy_piece(void *data, int64_t index)
             (size_t)(r * c->from.row_stride + col * c->from.col_stride) * size;
         if (c->from.col_stride == 1) {
             memcpy(to, from, (size_t)cols * size);
-        } else {
-            copy_elements(to, from, size, c->from.col_stride, cols);
+            continue;
+        }
+        for (size_t i = 0; i < (size_t)cols; i++) {
+            memcpy(to + i * size, from + i * step, size);
         }
     }
 }
 
-bool cli_copy(hr_matrix from, hr_matrix to, cli_progress *progress)
+int cli_copy(hr_matrix from, hr_matrix to, cli_progress *progress)
 {
-    copy c = {from, to, (to.cols + COPY_COLS - 1) / COPY_COLS};
-    int64_t down = (to.rows + COPY_ROWS - 1) / COPY_ROWS;
-    return cli_loop(down * c.across, copy_piece, &c, progress,
-                    (double)COPY_ROWS * COPY_COLS *
-                        (double)hr_type_size(to.type));
+    copy c = {from, to, hri_ceil_div(to.cols, COPY_COLS)};
+    cli_loop(hri_ceil_div(to.rows, COPY_ROWS) * c.across, copy_piece, &c,
+             progress,
+             (double)COPY_ROWS * COPY_COLS * (double)hr_type_size(to.type));
+    cli_progress_end(progress);
+    return cli_check_cancelled();
 }

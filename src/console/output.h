@@ -9,14 +9,22 @@
 #include "args.h"
 #include "loop.h"
 
-typedef struct cli_output {
+typedef struct cli_npy {
     const char *path;
-    hr_npy *file; /* NULL: not made yet */
+    hr_npy *file; /* NULL: not mapped */
     hr_matrix matrix;
-} cli_output;
+} cli_npy;
 
-/* Map it, and have a signal's handler know of it. Returns an exit status. */
-int cli_input_open(const char *path, hr_npy **file, hr_matrix *matrix);
+enum { CLI_MOST_INPUTS = 3 };
+
+/* What is read and made together; zeroed at first. */
+typedef struct cli_files {
+    cli_npy in[CLI_MOST_INPUTS], out;
+} cli_files;
+
+/* Map it, and have a signal's handler know of it. Returns an exit status. path
+ * may be NULL: there is nothing to map. */
+int cli_input_open(cli_npy *input, const char *path);
 
 /* What -o names is absent, or a regular file, which will be replaced (and not a
  * device, which the new file would take the place of); and none of the inputs,
@@ -24,16 +32,17 @@ int cli_input_open(const char *path, hr_npy **file, hr_matrix *matrix);
 int cli_output_check(const cli_command *command, const char *path,
                      const char *const *inputs, int input_count);
 
-/* Make the file under its temporary name, and see to it that a signal or a full
- * disk removes it. Returns an exit status. */
-int cli_output_create(cli_output *output, const char *path, hr_type type,
-                      int64_t rows, int64_t cols, hr_order order);
+/* Make a file of that type and shape under its temporary name, and see to it
+ * that a signal or a full disk removes it. Returns an exit status. */
+int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
+                      hr_order order);
 
-/* Give it its name. Returns an exit status. */
-int cli_output_commit(cli_output *output);
+/* Give the output its name, if nobody has changed the inputs in the meantime:
+ * it stands for the files as they are named. Returns an exit status. */
+int cli_files_commit(cli_files *files);
 
-/* Unmap it; removes it unless committed. May be called for one never made. */
-void cli_output_close(cli_output *output);
+/* Unmap those that are mapped; removes the output unless committed. */
+void cli_files_close(cli_files *files);
 
 /* A whole file of random numbers, of that type and shape. progress, which may
  * be NULL, ends with them. Returns an exit status. */
@@ -41,7 +50,7 @@ int cli_output_random(const char *path, hr_matrix like, hr_order order,
                       uint64_t seed, cli_progress *progress);
 
 /* to := from, of the same shape and type; to is row-major, from has any layout.
- * False when cancelled. */
-bool cli_copy(hr_matrix from, hr_matrix to, cli_progress *progress);
+ * progress may be NULL. Returns an exit status. */
+int cli_copy(hr_matrix from, hr_matrix to, cli_progress *progress);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct cli_product {
     const char *a, *b, *add, *output; /* files; add may be NULL */
     bool transpose_a, transpose_b, conjugate_a, conjugate_b;
     hr_scalar alpha, beta;
-    hr_type type; /* of the output; 0: as cli_default_type says */
+    hr_type type; /* of the output; 0: that of A, but i32 for i8 */
     hr_compute compute;
     bool dry_run, verify, quiet;
 } cli_product;
@@ -27,9 +27,6 @@ typedef struct cli_outcome {
     hr_verify_report check; /* trials is 0 when it was not asked for */
     double seconds;         /* of everything, from opening to committing */
 } cli_outcome;
-
-/* The type of C when none is asked for: that of A, but i32 for i8. */
-hr_type cli_default_type(hr_type type);
 
 /* Do it. Sentences have been printed when it fails. Returns an exit status.
  * When there is a result the phase of signals stays CLI_COMMITTING. */

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
+#include "base/size.h"
 #include "loop.h"
 
 enum { PIECE = 1 << 17 /* elements that a thread fills at a time */ };
 
-/* SplitMix64: output number n of the stream of this key. [Steele2014] */
-static uint64_t draw(uint64_t key, uint64_t n)
+uint64_t cli_random_draw(uint64_t key, uint64_t n)
 {
     uint64_t z = key + (n + 1) * 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -19,7 +19,8 @@ static uint64_t draw(uint64_t key, uint64_t n)
 /* The upper bits of a draw as an integer in [-2^(bits-1), 2^(bits-1)). */
 static int64_t draw_integer(uint64_t key, uint64_t n, int bits)
 {
-    return (int64_t)(draw(key, n) >> (64 - bits)) - ((int64_t)1 << (bits - 1));
+    return (int64_t)(cli_random_draw(key, n) >> (64 - bits)) -
+           ((int64_t)1 << (bits - 1));
 }
 
 static float draw_f32(uint64_t key, uint64_t n)
@@ -104,9 +105,8 @@ static void fill_piece(void *data, int64_t index)
     int64_t length = by_rows ? f->m.cols : f->m.rows; /* of a line in memory */
     int64_t next = by_rows ? 1 : f->m.cols;           /* along a line */
     int64_t next_line = by_rows ? f->m.cols : 1;
-    int64_t end = f->m.rows * f->m.cols;
     int64_t at = index * PIECE;
-    end = end - at > PIECE ? at + PIECE : end;
+    int64_t end = hri_min(f->m.rows * f->m.cols, at + PIECE);
     int64_t line = at / length, along = at % length;
     for (; at < end; at++) {
         put(&f->m, f->key, at, (uint64_t)(line * next_line + along * next));
@@ -120,9 +120,7 @@ static void fill_piece(void *data, int64_t index)
 bool cli_random_fill(hr_matrix m, uint64_t seed, cli_progress *progress)
 {
     /* Mixed first, so that near seeds do not give shifted streams. */
-    fill f = {m, draw(seed, 0)};
-    int64_t elements = m.rows * m.cols;
-    int64_t pieces = elements / PIECE + (elements % PIECE != 0);
-    return cli_loop(pieces, fill_piece, &f, progress,
-                    (double)PIECE * (double)hr_type_size(m.type));
+    fill f = {m, cli_random_draw(seed, 0)};
+    return cli_loop(hri_ceil_div(m.rows * m.cols, PIECE), fill_piece, &f,
+                    progress, (double)PIECE * (double)hr_type_size(m.type));
 }

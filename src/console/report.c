@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "product.h"
 #include "text.h"
 
@@ -23,9 +24,7 @@ static hr_accelerator_info describe(const hr_context *context, uint32_t index)
 
 static uint32_t share_count(const hr_gemm_report *report)
 {
-    return report->share_count < report->share_capacity
-               ? report->share_count
-               : report->share_capacity;
+    return (uint32_t)hri_min(report->share_count, report->share_capacity);
 }
 
 static void print_head(const cli_product *p, const cli_outcome *o)
@@ -101,11 +100,11 @@ static void print_left_out(const hr_context *context,
 {
     const char *before = "\nleft out    ";
     for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
-        bool used = false;
+        bool used = report->share_count == 0;
         for (uint32_t j = 0; j < share_count(report); j++) {
             used = used || report->shares[j].accelerator == i;
         }
-        if (!used && report->share_count > 0) {
+        if (!used) {
             printf("%s%s", before, describe(context, i).path);
             before = ", ";
         }
@@ -117,16 +116,11 @@ static void print_left_out(const hr_context *context,
 int cli_report_table(const hr_context *context, const cli_product *product,
                      const cli_outcome *outcome)
 {
-    static const char *const heading[] = {
-        "accelerator", "name", "busy", "rate",   "tiles (stolen)",
-        "up",          "down", "peer", "memory",
-    };
     print_head(product, outcome);
     print_figures(product, outcome);
     cli_table table = {.align = "llrrrrrrr"};
-    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++) {
-        cli_table_add(&table, "%s", heading[i]);
-    }
+    cli_table_head(&table, "accelerator|name|busy|rate|tiles (stolen)|"
+                           "up|down|peer|memory");
     for (uint32_t i = 0; i < share_count(&outcome->report); i++) {
         add_share(&table, context, &outcome->report.shares[i]);
     }
@@ -212,11 +206,8 @@ int cli_report_json(const hr_context *context, const cli_product *product,
     }
     cli_json_number(&json, "flops", r->flops);
     cli_json_number(&json, "tflops", flops_per_second(r) * 1e-12);
-    if (r->flops > 0.0) {
-        cli_json_text(&json, "bound", hr_bound_name(r->bound));
-    } else {
-        cli_json_null(&json, "bound");
-    }
+    cli_json_text(&json, "bound",
+                  r->flops > 0.0 ? hr_bound_name(r->bound) : NULL);
     cli_report_members(&json, context, r);
     write_blocks(&json, r);
     if (outcome->check.trials > 0) {
@@ -225,7 +216,6 @@ int cli_report_json(const hr_context *context, const cli_product *product,
     } else {
         cli_json_null(&json, "verified");
     }
-    cli_json_end(&json, '}');
-    putchar('\n');
+    cli_json_line(&json);
     return CLI_OK;
 }

@@ -35,7 +35,7 @@ static atomic_int current_phase;
 static atomic_bool cancelled;
 static atomic_bool leaving;
 static atomic_bool told; /* "cancelled" has been printed */
-static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int stops[STOPS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static bool ignored[STOPS]; /* from the start, and so for ever */
 static timer_t grace_timer;
 static bool grace_timer_made;
@@ -87,42 +87,29 @@ static void leave(void)
     _exit(1);
 }
 
-static void start_grace(void)
-{
-    struct itimerspec grace = {.it_value = {0, GRACE_MS * 1000000L}};
-    if (grace_timer_made) {
-        timer_settime(grace_timer, 0, &grace, NULL);
-    }
-}
-
-static void on_stop(int number)
-{
-    (void)number;
-    int error = errno; /* of whatever was interrupted */
-    bool again = atomic_exchange(&cancelled, true);
-    int phase = atomic_load(&current_phase);
-    if (phase == CLI_AT_ONCE || (phase == CLI_POLLED && again)) {
-        be_the_only_one();
-        say_cancelled();
-        leave();
-    }
-    if (phase == CLI_COMMITTING && take_back()) {
-        be_the_only_one();
-        say_cancelled();
-        leave();
-    }
-    if (phase == CLI_POLLED) {
-        start_grace();
-    }
-    errno = error;
-}
-
-static void on_grace_over(int number)
+/* Also the handler for when the grace is over. */
+static void leave_cancelled(int number)
 {
     (void)number;
     be_the_only_one();
     say_cancelled();
     leave();
+}
+
+static void on_stop(int number)
+{
+    const struct itimerspec grace = {.it_value = {0, GRACE_MS * 1000000L}};
+    int error = errno; /* of whatever was interrupted */
+    bool again = atomic_exchange(&cancelled, true);
+    int phase = atomic_load(&current_phase);
+    if (phase == CLI_AT_ONCE || (phase == CLI_POLLED && again) ||
+        (phase == CLI_COMMITTING && take_back())) {
+        leave_cancelled(number);
+    }
+    if (phase == CLI_POLLED && grace_timer_made) {
+        timer_settime(grace_timer, 0, &grace, NULL);
+    }
+    errno = error;
 }
 
 static const guard *find_guard(uintptr_t address)
@@ -153,40 +140,35 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     leave();
 }
 
-/* A signal that was ignored when the program began stays so: that is how a
- * shell keeps it away from what runs in the background. */
-static void note_ignored(void)
+void cli_signals_init(void)
 {
+    /* A signal that was ignored when the program began stays so: that is how a
+     * shell keeps it away from what runs in the background. */
     for (int i = 0; i < STOPS; i++) {
         struct sigaction old;
         ignored[i] =
             sigaction(stops[i], NULL, &old) == 0 && old.sa_handler == SIG_IGN;
     }
-}
-
-void cli_signals_init(void)
-{
-    note_ignored();
     grace_timer_made = timer_create(CLOCK_MONOTONIC, NULL, &grace_timer) == 0;
     cli_signals_install();
 }
 
+static void handle(int number, struct sigaction action)
+{
+    sigfillset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
 void cli_signals_install(void)
 {
-    struct sigaction stop = {.sa_handler = on_stop};
-    struct sigaction grace = {.sa_handler = on_grace_over};
-    struct sigaction bus = {.sa_flags = SA_SIGINFO};
-    bus.sa_sigaction = on_bus_error;
-    sigfillset(&stop.sa_mask);
-    sigfillset(&grace.sa_mask);
-    sigfillset(&bus.sa_mask);
     for (int i = 0; i < STOPS; i++) {
         if (!ignored[i]) {
-            sigaction(stops[i], &stop, NULL);
+            handle(stops[i], (struct sigaction){.sa_handler = on_stop});
         }
     }
-    sigaction(SIGALRM, &grace, NULL);
-    sigaction(SIGBUS, &bus, NULL);
+    handle(SIGALRM, (struct sigaction){.sa_handler = leave_cancelled});
+    handle(SIGBUS, (struct sigaction){.sa_sigaction = on_bus_error,
+                                      .sa_flags = SA_SIGINFO});
     /* Both also come back as errors of the calls that cause them. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
@@ -202,8 +184,11 @@ bool cli_cancelled(void)
     return atomic_load(&cancelled);
 }
 
-int cli_fail_cancelled(void)
+int cli_check_cancelled(void)
 {
+    if (!cli_cancelled()) {
+        return CLI_OK;
+    }
     say_cancelled();
     return CLI_FAILED;
 }

@@ -33,8 +33,8 @@ void cli_signals_phase(cli_phase phase);
 /* Whether a signal has asked the program to stop. Any thread. */
 bool cli_cancelled(void);
 
-/* Say "cancelled", unless a handler has done so; returns CLI_FAILED. */
-int cli_fail_cancelled(void);
+/* CLI_FAILED when one has, and "cancelled" has been said; else CLI_OK. */
+int cli_check_cancelled(void);
 
 /* Remove path (a file, or a folder that will then be empty) if the program must
  * stop, the one remembered last first. False when there are too many or the

@@ -20,6 +20,21 @@ static cli_text with_unit(double number, const char *unit)
     return t;
 }
 
+/* In the first unit in which it has three digits before the point; each is
+ * `step` of the one before. */
+static cli_text scaled(double number, double step, const char *const units[4])
+{
+    int unit = 0;
+    if (!isfinite(number)) {
+        number = 0.0;
+    }
+    while (number >= 999.5 && unit < 3) {
+        number /= step;
+        unit++;
+    }
+    return with_unit(number, units[unit]);
+}
+
 cli_text cli_bytes_text(uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -28,39 +43,20 @@ cli_text cli_bytes_text(uint64_t bytes)
         snprintf(t.text, sizeof t.text, "%u B", (unsigned)bytes);
         return t;
     }
-    double number = (double)bytes / 1024.0;
-    int unit = 0;
-    while (number >= 999.5 && unit < 3) {
-        number /= 1024.0;
-        unit++;
-    }
-    return with_unit(number, units[unit]);
-}
-
-static cli_text in_thousands(double number, const char *const units[4])
-{
-    int unit = 0;
-    if (!isfinite(number)) {
-        number = 0.0;
-    }
-    while (number >= 999.5 && unit < 3) {
-        number /= 1000.0;
-        unit++;
-    }
-    return with_unit(number, units[unit]);
+    return scaled((double)bytes / 1024.0, 1024.0, units);
 }
 
 cli_text cli_rate_text(double flops_per_second)
 {
     static const char *const units[] = {"MFLOP/s", "GFLOP/s", "TFLOP/s",
                                         "PFLOP/s"};
-    return in_thousands(flops_per_second * 1e-6, units);
+    return scaled(flops_per_second * 1e-6, 1000.0, units);
 }
 
 cli_text cli_link_text(double bytes_per_second)
 {
     static const char *const units[] = {"kB/s", "MB/s", "GB/s", "TB/s"};
-    return in_thousands(bytes_per_second * 1e-3, units);
+    return scaled(bytes_per_second * 1e-3, 1000.0, units);
 }
 
 cli_text cli_seconds_text(double seconds)
@@ -96,21 +92,17 @@ double cli_clock(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-enum { CELL_BYTES = 256, GAP = 2 };
+enum { CELL_BYTES = 256, GAP = 2, CHUNK = 64 /* cells allocated at a time */ };
 
 static bool grow(cli_table *table)
 {
-    if (table->count < table->capacity) {
+    if (table->count % CHUNK != 0) {
         return true;
     }
-    size_t capacity = table->capacity > 0 ? 2 * table->capacity : 32;
-    char **cells = realloc(table->cells, capacity * sizeof *cells);
-    if (cells == NULL) {
-        return false;
-    }
-    table->cells = cells;
-    table->capacity = capacity;
-    return true;
+    char **cells =
+        realloc(table->cells, (table->count + CHUNK) * sizeof *cells);
+    table->cells = cells != NULL ? cells : table->cells;
+    return cells != NULL;
 }
 
 void cli_table_add(cli_table *table, const char *format, ...)
@@ -181,14 +173,12 @@ static void print_cell(const cli_table *table, size_t at, size_t columns)
     const char *text = table->cells[at];
     int pad = column_width(table, column, columns) - text_width(text);
     bool last = column + 1 == columns;
-    if (table->align[column] == 'r') {
-        printf("%*s%s", pad, "", text);
-    } else {
-        printf("%s%*s", text, last ? 0 : pad, "");
-    }
-    printf("%*s", last ? 0 : GAP, "");
+    bool right = table->align[column] == 'r';
+    printf("%*s%s", right ? pad : 0, "", text);
     if (last) {
         putchar('\n');
+    } else {
+        printf("%*s", GAP + (right ? 0 : pad), "");
     }
 }
 

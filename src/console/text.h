@@ -24,7 +24,7 @@ double cli_clock(void);
 typedef struct cli_table {
     const char *align; /* 'l' or 'r' for each column; its length counts them */
     char **cells;      /* row by row, the heading first */
-    size_t count, capacity;
+    size_t count;
     bool failed; /* out of memory: nothing will be printed */
 } cli_table;
 

@@ -35,25 +35,6 @@ static bool take_seed(const char *text, void *field)
     return take_digits(text, &end, field) && *end == '\0';
 }
 
-/* At least `least`, and such that it fits an extent. */
-static bool take_extent(const char *text, const char **end, uint64_t least,
-                        int64_t *extent)
-{
-    uint64_t number;
-    if (!take_digits(text, end, &number) || number < least ||
-        number > INT64_MAX) {
-        return false;
-    }
-    *extent = (int64_t)number;
-    return true;
-}
-
-static bool take_count(const char *text, void *field)
-{
-    const char *end;
-    return take_extent(text, &end, 1, field) && *end == '\0';
-}
-
 /* Extents with an 'x' between them. Their product fits in 63 bits even when
  * each element takes 16 bytes. */
 static bool take_shape(const char *text, int rank, uint64_t least,
@@ -61,11 +42,13 @@ static bool take_shape(const char *text, int rank, uint64_t least,
 {
     int64_t elements = 16;
     for (int i = 0; i < rank; i++) {
-        if (!take_extent(text, &text, least, &shape->extents[i]) ||
-            *text != (i + 1 < rank ? 'x' : '\0') ||
-            __builtin_mul_overflow(elements, shape->extents[i], &elements)) {
+        uint64_t extent;
+        if (!take_digits(text, &text, &extent) || extent < least ||
+            extent > INT64_MAX || *text != (i + 1 < rank ? 'x' : '\0') ||
+            __builtin_mul_overflow(elements, (int64_t)extent, &elements)) {
             return false;
         }
+        shape->extents[i] = (int64_t)extent;
         text++;
     }
     return true;
@@ -133,6 +116,11 @@ static bool take_factor(const char *text, void *field)
     return true;
 }
 
+static bool take_finite(const char *text, void *field)
+{
+    return take_factor(text, field) && ((cli_scalar *)field)->value.im == 0.0;
+}
+
 bool cli_take_bytes(const char *text, void *field)
 {
     return hri_parse_bytes(text, field);
@@ -140,12 +128,10 @@ bool cli_take_bytes(const char *text, void *field)
 
 static bool take_window(const char *text, void *field)
 {
-    uint64_t reach;
-    if (!take_seed(text, &reach) || reach > HR_MOST_REACH) {
-        return false;
-    }
-    *(cli_reach *)field = (cli_reach){.given = true, .value = (int64_t)reach};
-    return true;
+    static const cli_kind reaches = {.least = 0, .most = HR_MOST_REACH};
+    cli_reach *reach = field;
+    reach->given = true;
+    return cli_take(&reaches, text, &reach->value);
 }
 
 #define TYPES "f32 f64 c32 c64 f16 bf16 i8 i32"
@@ -166,12 +152,11 @@ const cli_kind cli_bytes = {
     .take = cli_take_bytes,
     .wants = "a size from 1 byte to below 2^63: a number with B, KiB, "
              "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind it"};
-const cli_kind cli_count = {.take = take_count,
-                            .wants = "a whole number of at least 1"};
 const cli_kind cli_seed = {.take = take_seed,
                            .wants = "a whole number below 2^64"};
 const cli_kind cli_factor = {
     .take = take_factor, .wants = "a finite number such as 1.5, 2i or 1.5+2i"};
+const cli_kind cli_finite = {.take = take_finite, .wants = "a finite number"};
 const cli_kind cli_shape2 = {
     .take = take_shape2,
     .wants = "a shape such as 4096x8192: whole numbers with a product "

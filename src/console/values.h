@@ -31,9 +31,9 @@ extern const cli_kind cli_flag;    /* bool */
 extern const cli_kind cli_file;    /* const char *: not empty */
 extern const cli_kind cli_list;    /* const char *: accelerators, not empty */
 extern const cli_kind cli_bytes;   /* uint64_t: "512MiB" */
-extern const cli_kind cli_count;   /* int64_t: at least 1 */
 extern const cli_kind cli_seed;    /* uint64_t */
 extern const cli_kind cli_factor;  /* cli_scalar: "1.5", "2i", "1.5+2i" */
+extern const cli_kind cli_finite;  /* cli_scalar: "1.5" */
 extern const cli_kind cli_shape2;  /* cli_shape: "RxC" */
 extern const cli_kind cli_shape3;  /* cli_shape: "MxKxN" */
 extern const cli_kind cli_window;  /* cli_reach */

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "context/accelerator.h"
+#include "context/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
-#include "runtime/memory.h"
 #include "runtime/module.h"
 #include "runtime/stage.h"
 #include "runtime/stream.h"
-#include "runtime/worker.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
 {
@@ -48,31 +46,27 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     return HR_OK;
 }
 
-/* The first of the accelerators whose entry in the machine is the same as that
- * of accelerator i. */
-static uint32_t first_like(const uint32_t *found, uint32_t i)
-{
-    uint32_t j = 0;
-    while (found[j] != found[i]) {
-        j++;
-    }
-    return j;
-}
-
-/* Number devices as they were opened, and physical ones. found holds the
- * machine's entry of each accelerator. */
-static void relate(hr_context *context, const hri_machine *machine,
-                   uint32_t *found)
+/* Number devices as they were opened, and physical ones. */
+static void relate(hr_context *context)
 {
     uint32_t physical = 0;
     hri_accelerator *all = context->accelerators;
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        all[i].device_index = first_like(found, i);
-    }
-    for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        found[i] = hri_machine_first(machine, found[i]);
-        const uint32_t j = first_like(found, i);
-        all[i].physical = j < i ? all[j].physical : physical++;
+        const hri_device_info *info = &all[i].device->info;
+        all[i].device_index = i;
+        all[i].physical = physical;
+        for (uint32_t j = i; j-- > 0;) {
+            const hri_device_info *other = &all[j].device->info;
+            const bool same = strcmp(info->path, other->path) == 0;
+            if (same) {
+                all[i].device_index = j;
+            }
+            if (same || (info->physical_id[0] != '\0' &&
+                         strcmp(info->physical_id, other->physical_id) == 0)) {
+                all[i].physical = all[j].physical;
+            }
+        }
+        physical += all[i].physical == physical;
     }
 }
 
@@ -113,9 +107,8 @@ static void share_out_memory(hr_context *context, uint64_t limit)
     }
 }
 
-/* Open all choices; found gets the machine's entry of each accelerator. */
 static hr_status open_all(hr_context *context, hri_machine *machine,
-                          const hri_choices *choices, uint32_t *found)
+                          const hri_choices *choices)
 {
     hri_error error = {0};
     for (uint32_t i = 0; i < machine->count; i++) {
@@ -124,7 +117,6 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
     for (uint32_t i = 0; i < choices->count; i++) {
         const hri_choice *choice = &choices->items[i];
         hri_found *entry = &machine->entries[choice->found];
-        found[context->accelerator_count] = choice->found;
         hr_status status = open_choice(context, machine, choice);
         if (status != HR_OK && choice->named) {
             return status;
@@ -231,16 +223,14 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
 {
     context->accelerators =
         calloc(choices->count, sizeof *context->accelerators);
-    uint32_t *found = calloc(choices->count, sizeof *found);
-    if (context->accelerators == NULL || found == NULL) {
-        free(found);
+    if (context->accelerators == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "context: out of memory for %u accelerators",
                         choices->count);
     }
-    hr_status status = open_all(context, machine, choices, found);
+    hr_status status = open_all(context, machine, choices);
     if (status == HR_OK && context->accelerator_count > 0) {
-        relate(context, machine, found);
+        relate(context);
         share_out_memory(context, limit);
         if (remember) {
             set_keys(context);
@@ -248,7 +238,6 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
         introduce_peers(context);
         status = open_all_staging(context);
     }
-    free(found);
     return status;
 }
 

@@ -8,9 +8,9 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "checker/check.h"
-#include "context/accelerator.h"
+#include "context/machine.h"
 #include "model/model.h"
-#include "runtime/text.h"
+#include "runtime/module.h"
 
 static const hri_struct options_struct = HRI_STRUCT(
     hr_context_options, "context options", "HR_CONTEXT_OPTIONS_INIT", log);

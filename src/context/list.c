@@ -24,16 +24,13 @@ typedef struct list_item {
 
 static hr_status append(hri_choices *choices, const hri_choice *choice)
 {
-    /* Room doubles whenever the count is a power of two. */
-    if ((choices->count & (choices->count - 1)) == 0) {
-        size_t room = choices->count == 0 ? 1 : 2 * (size_t)choices->count;
-        hri_choice *items = realloc(choices->items, room * sizeof *items);
-        if (items == NULL) {
-            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "list of accelerators: out of memory");
-        }
-        choices->items = items;
+    hri_choice *items =
+        realloc(choices->items, (choices->count + 1) * sizeof *items);
+    if (items == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "list of accelerators: out of memory");
     }
+    choices->items = items;
     choices->items[choices->count++] = *choice;
     return HR_OK;
 }
@@ -144,19 +141,11 @@ static hr_status choose_all(hri_machine *machine, const list_item *item,
     return HR_OK;
 }
 
-/* Whether path is the device's own, or a whole-word beginning of it. */
-static bool names(const list_item *item, const char *path)
+/* Whether path begins with these words: "cuda:0", like "cuda", with "cuda". */
+static bool begins(const char *path, const char *words, size_t length)
 {
-    return strncmp(item->path, path, item->path_length) == 0 &&
-           (path[item->path_length] == '\0' || path[item->path_length] == ':');
-}
-
-/* Whether path is that of a device of this backend: "cuda:0" for "cuda". */
-static bool is_below(const list_item *item, const char *backend)
-{
-    size_t length = strlen(backend);
-    return item->path_length > length && item->path[length] == ':' &&
-           strncmp(item->path, backend, length) == 0;
+    return strncmp(path, words, length) == 0 &&
+           (path[length] == '\0' || path[length] == ':');
 }
 
 static hr_status fail_missing(const hri_machine *machine, const list_item *item)
@@ -166,8 +155,9 @@ static hr_status fail_missing(const hri_machine *machine, const list_item *item)
     name_devices(machine, devices, sizeof devices);
     for (uint32_t i = 0; i < machine->count; i++) {
         const hri_found *found = &machine->entries[i];
-        if (!found->there && (names(item, found->info.path) ||
-                              is_below(item, found->info.path))) {
+        const char *backend = found->info.path;
+        if (!found->there && (begins(backend, item->path, item->path_length) ||
+                              begins(item->path, backend, strlen(backend)))) {
             why = found->reason;
         }
     }
@@ -186,7 +176,8 @@ static hr_status choose_named(hri_machine *machine, const list_item *item,
     bool any = false;
     for (uint32_t i = 0; i < machine->count; i++) {
         if (machine->entries[i].there &&
-            names(item, machine->entries[i].info.path)) {
+            begins(machine->entries[i].info.path, item->path,
+                   item->path_length)) {
             any = true;
             hr_status status = choose(machine, i, item, true, choices);
             if (status != HR_OK) {
@@ -336,11 +327,10 @@ bool hri_list_wants(const char *list, const hri_backend *const *backends,
 hr_status hri_list_choose(const char *list, const char *source,
                           hri_machine *machine, hri_choices *choices)
 {
-    hri_choices chosen = {0};
     hr_status status =
-        choose_list(list != NULL ? list : "all", source, machine, &chosen);
+        choose_list(list != NULL ? list : "all", source, machine, choices);
     if (status != HR_OK) {
-        hri_choices_free(&chosen);
+        hri_choices_free(choices);
         return status;
     }
     for (uint32_t i = 0; i < machine->count; i++) {
@@ -349,7 +339,6 @@ hr_status hri_list_choose(const char *list, const char *source,
             snprintf(found->reason, sizeof found->reason, "not in the list");
         }
     }
-    *choices = chosen;
     return HR_OK;
 }
 

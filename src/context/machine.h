@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the backends find on this machine, and what a list chooses of it. */
+/* What the backends find on this machine, what a list chooses of it, and the
+ * accelerators that become of that. */
 #ifndef HRI_CONTEXT_MACHINE_H
 #define HRI_CONTEXT_MACHINE_H
 
-#include "hal/hal.h"
+#include "runtime/runtime.h"
 
 /* A device that a backend has, or a backend that has none. */
 typedef struct hri_found {
@@ -24,16 +25,12 @@ typedef struct hri_machine {
 /* Ask the backends (the array ends with NULL) what they have, but those that
  * `list` does not want: some drivers end the process when a device is not as
  * they expect it. A backend that fails is an entry with its sentence, not an
- * error. */
+ * error. The machine was all zero, and is to be freed after an error, too. */
 hr_status hri_machine_find(const hri_backend *const *backends, const char *list,
                            hri_machine *machine);
 
 /* Accepts one that is all zero. */
 void hri_machine_free(hri_machine *machine);
-
-/* The first entry that is the same physical device as entries[index]: itself,
- * when no earlier one has its physical_id. */
-uint32_t hri_machine_first(const hri_machine *machine, uint32_t index);
 
 /* One accelerator to be opened. */
 typedef struct hri_choice {
@@ -50,7 +47,8 @@ typedef struct hri_choices {
 
 /* Choose what `list` names. NULL means "all": everything that is not emulated,
  * each physical device once. `source` says in errors where the list stood.
- * Fills chosen and reason of the machine's entries.
+ * Fills chosen and reason of the machine's entries. The choices were all zero,
+ * and are after an error.
  *
  *     list = item {"," item}; item = [N "x"] path, N from 1 to 1024;
  *     path = "all" | name [":" number [":" number]]
@@ -66,5 +64,18 @@ bool hri_list_wants(const char *list, const hri_backend *const *backends,
 
 /* Accepts one that is all zero. */
 void hri_choices_free(hri_choices *choices);
+
+/* Open what was chosen into context->accelerators, with memory limits: `limit`
+ * bytes each, or when that is 0 what is free. `remember`: what is measured of
+ * them is kept for later processes (facts.h), and what earlier ones kept is
+ * used, also to load kernels now. Devices that were not named and
+ * cannot be opened are left out, and machine says why. On failure
+ * hri_accelerators_close is still to be called. */
+hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
+                                const hri_choices *choices, uint64_t limit,
+                                bool remember);
+
+/* Free their memory and close them. */
+void hri_accelerators_close(hr_context *context);
 
 #endif

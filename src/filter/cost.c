@@ -13,7 +13,6 @@
 #include "filter/piece.h"
 #include "filter/rate.h"
 #include "model/model.h"
-#include "runtime/memory.h"
 
 enum { PIECES = 4 }; /* of a share, beside its ends */
 

@@ -192,6 +192,31 @@ static hr_status prepare(call *c, const hr_filter_options *options)
     return status;
 }
 
+/* Plans are off in the same way for pictures and windows of about the same size
+ * on the same accelerators: what pieces wait for each other is not planned. */
+static uint64_t likeness(const call *c)
+{
+    const hri_filter_job *job = &c->job;
+    const double elements = (double)job->out.rows * (double)job->out.cols;
+    uint64_t like = 0;
+    for (uint32_t i = 0; i < c->plan.count; i++) {
+        like = 31 * like + c->plan.shares[i].accelerator->device_index + 1;
+    }
+    like = 64 * like + (uint64_t)(log2(elements + 1.0));
+    like = 64 * like + (uint64_t)(log2((double)job->window->reach + 1.0));
+    like = 4 * like + (uint64_t)job->method;
+    like = 16 * like + (uint64_t)job->in.type;
+    like = 2 * like + (job->views[0].array != NULL);
+    return 2 * like + job->options.one_thread;
+}
+
+/* Seconds of the whole call. */
+static double expected(const call *c)
+{
+    return c->factoring + hri_model_expect(c->job.context->model, likeness(c),
+                                           c->plan.seconds);
+}
+
 static hr_filter_report report_of(const call *c)
 {
     const hri_filter_job *job = &c->job;
@@ -199,8 +224,8 @@ static hr_filter_report report_of(const call *c)
     hr_filter_report r = {.method = job->method,
                           .rank = rank,
                           .window_error = rank > 0 ? job->factors.error : 0.0,
-                          .seconds = c->plan.seconds + c->factoring,
-                          .predicted = c->plan.seconds + c->factoring,
+                          .seconds = expected(c),
+                          .predicted = expected(c),
                           .bound = c->plan.bound};
     const double elements = (double)job->out.rows * (double)job->out.cols;
     r.products = is_empty(c) ? 0.0 : elements * hri_filter_products(job);
@@ -229,16 +254,19 @@ static hr_status run_and_report(call *c)
 {
     hr_context *context = c->job.context;
     const hr_traffic before = hr_context_traffic(context);
-    const uint64_t run_ns = hri_clock_ns();
     hr_status status = is_empty(c) ? HR_OK : hri_filter_run(&c->job, &c->plan);
+    const double predicted = expected(c);
+    const double seen = hri_seconds_since(c->start_ns);
     if (status == HR_OK && !is_empty(c)) {
-        hri_model_saw(context->model, HR_ENGINE_FILTER, c->plan.seconds,
-                      hri_seconds_since(run_ns));
+        hri_model_saw(context->model, HR_ENGINE_FILTER, predicted, seen);
+        hri_model_correct(context->model, likeness(c), c->plan.seconds,
+                          seen - c->factoring);
     }
     if (status == HR_OK && c->job.options.report != NULL) {
         const hr_traffic after = hr_context_traffic(context);
         hr_filter_report r = report_of(c);
-        r.seconds = (double)(hri_clock_ns() - c->start_ns) * 1e-9;
+        r.predicted = predicted;
+        r.seconds = seen;
         r.host_to_device = after.up - before.up;
         r.device_to_host = after.down - before.down;
         hri_struct_write(&report_struct, &r, c->job.options.report);

@@ -79,15 +79,11 @@ static hr_status check_scalar(const char *name, hr_scalar s, hr_type c_type)
 hr_status hri_gemm_check(hr_scalar alpha, const hr_matrix *a,
                          const hr_matrix *b, hr_scalar beta, const hr_matrix *c)
 {
+    static const char *const names[] = {"A", "B", "C"};
+    const hr_matrix *const matrices[] = {a, b, c};
     hr_status status = check_types(a, b, c);
-    if (status == HR_OK) {
-        status = hri_matrix_check("gemm", "A", a);
-    }
-    if (status == HR_OK) {
-        status = hri_matrix_check("gemm", "B", b);
-    }
-    if (status == HR_OK) {
-        status = hri_matrix_check("gemm", "C", c);
+    for (int i = 0; i < 3 && status == HR_OK; i++) {
+        status = hri_matrix_check("gemm", names[i], matrices[i]);
     }
     if (status == HR_OK) {
         status = check_shapes(a, b, c);

@@ -66,18 +66,26 @@ static void take_slot(hri_lane *lane, int64_t number)
     lane->held[d->side][d->slot] = number;
 }
 
+/* Let queue wait for them; without one, wait here. */
+static hr_status wait_for(readers r, hri_queue *queue)
+{
+    hr_status status = HR_OK;
+    for (int i = 0; i < 2 && status == HR_OK; i++) {
+        if (r.of[i] != NULL) {
+            status = queue != NULL ? queue->ops->wait(queue, r.of[i])
+                                   : r.of[i]->ops->wait(r.of[i]);
+        }
+    }
+    return status;
+}
+
 /* Let queue wait until the slot of delivery `number` is free, and take it. The
  * run's lock is held. */
 static hr_status queue_for_slot(hri_lane *lane, int64_t number,
                                 hri_queue *queue)
 {
     readers r = find_readers(lane, &lane->part->deliveries[number]);
-    hr_status status = HR_OK;
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
-        if (r.of[i] != NULL) {
-            status = queue->ops->wait(queue, r.of[i]);
-        }
-    }
+    hr_status status = wait_for(r, queue);
     take_slot(lane, number);
     return status;
 }
@@ -90,12 +98,7 @@ static hr_status wait_for_slot(hri_lane *lane, int64_t number)
     pthread_mutex_lock(&run->lock);
     readers r = find_readers(lane, &lane->part->deliveries[number]);
     pthread_mutex_unlock(&run->lock);
-    hr_status status = HR_OK;
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
-        if (r.of[i] != NULL) {
-            status = r.of[i]->ops->wait(r.of[i]);
-        }
-    }
+    hr_status status = wait_for(r, NULL);
     pthread_mutex_lock(&run->lock);
     take_slot(lane, number);
     pthread_mutex_unlock(&run->lock);
@@ -132,49 +135,30 @@ static hr_status loaded(hri_lane *lane, int64_t number, const hri_copy *copy)
 
 static void load_done(void *data)
 {
-    hri_load *load = data;
-    hri_run_state *run = load->lane->run;
-    hri_lock_soon(&load->lane->queues);
-    hr_status status = loaded(load->lane, load->number, &load->job.copy);
-    pthread_mutex_unlock(&load->lane->queues);
-    hri_run_fail(run, status);
-    pthread_mutex_lock(&run->lock);
-    load->busy = false;
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-}
-
-/* A load that the crew has done; NULL when the run failed. */
-static hri_load *free_load(hri_lane *lane)
-{
-    hri_run_state *run = lane->run;
-    hri_load *found = NULL;
-    pthread_mutex_lock(&run->lock);
-    while (found == NULL && run->error.status == HR_OK) {
-        for (int i = 0; i < HRI_LOADS && found == NULL; i++) {
-            found = lane->loads[i].busy ? NULL : &lane->loads[i];
-        }
-        if (found == NULL) {
-            pthread_cond_wait(&run->changed, &run->lock);
-        }
-    }
-    if (found != NULL) {
-        found->busy = true;
-    }
-    pthread_mutex_unlock(&run->lock);
-    return found;
+    const hri_load *load = data;
+    hri_lane *lane = load->lane; /* *load is the next one's when it arrives */
+    hri_lock_soon(&lane->queues);
+    hr_status status = loaded(lane, load->number, &load->job.copy);
+    pthread_mutex_unlock(&lane->queues);
+    hri_run_fail(lane->run, status);
 }
 
 /* Let the crew bring a panel. */
 static hr_status load_staged(hri_lane *lane, int64_t number,
                              const hri_copy *copy)
 {
+    const hri_delivery *d = &lane->part->deliveries[number];
+    hri_load *load = &lane->loads[d->side][d->slot];
     hr_status status = wait_for_slot(lane, number);
-    hri_load *load = status == HR_OK ? free_load(lane) : NULL;
-    if (load != NULL) {
-        load->number = number;
-        load->job = (hri_job){
-            .copy = *copy, .queue = lane->up, .done = load_done, .data = load};
+    if (status == HR_OK) {
+        *load = (hri_load){
+            .job = {.copy = *copy,
+                    .queue = lane->up,
+                    .done = load_done,
+                    .data = load},
+            .lane = lane,
+            .number = number,
+        };
         hri_crew_put(&lane->up_crew, &load->job, false);
     }
     return status;
@@ -209,6 +193,15 @@ static hr_status load_pinned(hri_lane *lane, int64_t number,
     return status;
 }
 
+/* The copy that brings the panel from the caller's memory to a slot. */
+static hri_copy panel_copy(const hri_run_state *run, const hri_delivery *d,
+                           hri_place slot)
+{
+    const hri_task reader = {
+        .row = d->index, .col = d->index, .chunk = d->chunk};
+    return hri_copy_of(run, d->side, &reader, slot, false);
+}
+
 static hr_status load(hri_lane *lane, int64_t number)
 {
     hri_run_state *run = lane->run;
@@ -219,8 +212,7 @@ static hr_status load(hri_lane *lane, int64_t number)
     if (!go_on) {
         return HR_OK;
     }
-    hri_copy copy = hri_panel_copy(run, d->side, d->index, d->chunk,
-                                   lane->panels[d->side][d->slot]);
+    hri_copy copy = panel_copy(run, d, lane->places[d->side][d->slot]);
     return lane->staged[d->side] ? load_staged(lane, number, &copy)
                                  : load_pinned(lane, number, &copy);
 }
@@ -239,9 +231,8 @@ static hr_status forward(hri_lane *lane, const hri_delivery *d,
     if (status != HR_OK) {
         return status;
     }
-    hri_copy copy = hri_panel_copy(run, d->side, d->index, d->chunk,
-                                   to->panels[e->side][e->slot]);
-    copy.from = lane->panels[d->side][d->slot];
+    hri_copy copy = panel_copy(run, d, to->places[e->side][e->slot]);
+    copy.from = lane->places[d->side][d->slot];
     copy.from_pitch = copy.to_pitch;
     status = lane->peer->ops->copy(lane->peer, &copy);
     if (status == HR_OK) {
@@ -257,6 +248,9 @@ static hr_status forward_all(hri_lane *lane, int64_t number)
     const hri_delivery *d = &lane->part->deliveries[number];
     hri_arrival *a = &lane->arrivals[number];
     hr_status status = HR_OK;
+    if (d->forward_count == 0) {
+        return HR_OK;
+    }
     pthread_mutex_lock(&run->lock);
     while (!a->issued && run->error.status == HR_OK) {
         pthread_cond_wait(&run->changed, &run->lock);
@@ -271,35 +265,36 @@ static hr_status forward_all(hri_lane *lane, int64_t number)
     }
     if (status == HR_OK && run->error.status == HR_OK) {
         status = hri_accelerator_take_event(lane->accelerator, &a->sent);
-    }
-    if (status == HR_OK && run->error.status == HR_OK) {
-        status = lane->peer->ops->record(lane->peer, a->sent);
-        a->forwarded = true;
-        pthread_cond_broadcast(&run->changed);
+        if (status == HR_OK) {
+            status = lane->peer->ops->record(lane->peer, a->sent);
+            a->forwarded = true;
+            pthread_cond_broadcast(&run->changed);
+        }
     }
     pthread_mutex_unlock(&run->lock);
     return status;
 }
 
-/* Deliveries that this lane brings itself; others come from their source. */
-static bool is_own(const hri_delivery *d)
+/* Do what is to be done for each panel that this lane brings itself; others
+ * come from their source. */
+static hr_status for_own(hri_lane *lane,
+                         hr_status (*function)(hri_lane *lane, int64_t number))
 {
-    return d->source < 0;
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < lane->part->delivery_count && status == HR_OK &&
+                        !hri_run_stopped(lane->run);
+         i++) {
+        if (lane->part->deliveries[i].source < 0) {
+            status = function(lane, i);
+        }
+    }
+    return status;
 }
 
 void *hri_feeder_main(void *argument)
 {
     hri_lane *lane = argument;
-    hri_run_state *run = lane->run;
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < lane->part->delivery_count && status == HR_OK &&
-                        !hri_run_stopped(run);
-         i++) {
-        if (is_own(&lane->part->deliveries[i])) {
-            status = load(lane, i);
-        }
-    }
-    hri_lane_thread_ends(lane, status);
+    hri_lane_thread_ends(lane, for_own(lane, load));
     return NULL;
 }
 
@@ -307,15 +302,7 @@ void *hri_forwarder_main(void *argument)
 {
     hri_lane *lane = argument;
     hri_run_state *run = lane->run;
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < lane->part->delivery_count && status == HR_OK &&
-                        !hri_run_stopped(run);
-         i++) {
-        const hri_delivery *d = &lane->part->deliveries[i];
-        if (is_own(d) && d->forward_count > 0) {
-            status = forward_all(lane, i);
-        }
-    }
+    hr_status status = for_own(lane, forward_all);
     pthread_mutex_lock(&run->lock);
     lane->forwarded = true;
     pthread_mutex_unlock(&run->lock);

@@ -13,7 +13,6 @@
 #include "gemm/run.h"
 #include "model/model.h"
 #include "runtime/indices.h"
-#include "runtime/memory.h"
 
 /* A call: its arguments checked, its accelerators chosen, its plan made. */
 typedef struct call {
@@ -182,9 +181,9 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
         hri_plan_fits(f, least)) {
         status = measure_one(c, i, &overheads);
     }
-    f->task = overheads.launch;
+    f->task = overheads.task;
     f->start = hri_model_executor(f->tile_rates[0] == 0.0);
-    f->up_start = f->down_start = overheads.copy;
+    f->up_start = f->down_start = overheads.carried;
     f->rate /= sharing;
     for (int j = 0; j < HRI_TILE_RATES; j++) {
         f->tile_rates[j] /= sharing;

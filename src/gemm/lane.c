@@ -54,10 +54,10 @@ bool hri_is_staged(hri_device *device, const hr_matrix *m)
 
 /* Memory for `count` slots of `bytes` bytes, in as few buffers as the device
  * allows; places[i] is where slot i starts. */
-static hr_status allocate_slots(hri_lane *lane, uint64_t bytes, int64_t count,
-                                hri_place *places)
+static hr_status allocate_places(hri_lane *lane, uint64_t bytes, int64_t count,
+                                 hri_place *places)
 {
-    uint64_t most = lane->device->info.allocation_bytes / bytes;
+    uint64_t most = lane->accelerator->device->info.allocation_bytes / bytes;
     int64_t per_buffer = hri_max(hri_min(count, (int64_t)most), 1);
     for (int64_t first = 0; first < count; first += per_buffer) {
         int64_t here = hri_min(per_buffer, count - first);
@@ -75,66 +75,48 @@ static hr_status allocate_slots(hri_lane *lane, uint64_t bytes, int64_t count,
     return HR_OK;
 }
 
-static hr_status allocate_panels(hri_lane *lane, int side)
+static hr_status take_events(hri_lane *lane, hri_event **events, int count)
 {
-    const hri_plan *plan = lane->run->plan;
-    size_t count = (size_t)lane->part->slots[side];
-    lane->panels[side] = calloc(count, sizeof(hri_place));
-    lane->held[side] = malloc(count * sizeof(int64_t));
-    if (lane->panels[side] == NULL || lane->held[side] == NULL) {
-        return no_memory();
-    }
-    for (size_t i = 0; i < count; i++) {
-        lane->held[side][i] = -1;
-    }
-    hr_status status = allocate_slots(lane, plan->slot_bytes[side],
-                                      (int64_t)count, lane->panels[side]);
-    if (status == HR_OK && lane->part->spare) {
-        status =
-            allocate_slots(lane, plan->slot_bytes[side], 1, &lane->spare[side]);
-        if (status == HR_OK) {
-            status = hri_accelerator_take_event(lane->accelerator,
-                                                &lane->spare_ready[side]);
-        }
+    hr_status status = HR_OK;
+    for (int i = 0; i < count && status == HR_OK; i++) {
+        status = hri_accelerator_take_event(lane->accelerator, &events[i]);
     }
     return status;
 }
 
-static hr_status allocate_turned(hri_lane *lane)
+/* As many slots of a side as the part has, and which delivery each holds. */
+static hr_status allocate_slots(hri_lane *lane, int side, hri_place **places,
+                                int64_t **held)
 {
-    size_t count = (size_t)lane->part->slots[HRI_A];
-    lane->turned = calloc(count, sizeof *lane->turned);
-    lane->turned_of = malloc(count * sizeof *lane->turned_of);
-    if (lane->turned == NULL || lane->turned_of == NULL) {
+    size_t count = (size_t)lane->part->slots[side];
+    *places = calloc(count, sizeof **places);
+    *held = malloc(count * sizeof **held);
+    if (*places == NULL || *held == NULL) {
         return no_memory();
     }
     for (size_t i = 0; i < count; i++) {
-        lane->turned_of[i] = -1;
+        (*held)[i] = -1;
     }
-    return allocate_slots(lane, lane->run->plan->slot_bytes[HRI_A],
-                          (int64_t)count, lane->turned);
+    return allocate_places(lane, lane->run->plan->slot_bytes[side],
+                           (int64_t)count, *places);
 }
 
 static hr_status allocate_tiles(hri_lane *lane)
 {
     size_t count = (size_t)lane->part->slots[HRI_C];
     lane->tiles = calloc(count, sizeof *lane->tiles);
-    hri_place *places = calloc(count, sizeof *places);
-    hr_status status =
-        lane->tiles != NULL && places != NULL
-            ? allocate_slots(lane, lane->run->plan->slot_bytes[HRI_C],
-                             (int64_t)count, places)
-            : no_memory();
+    hr_status status = lane->tiles != NULL
+                           ? allocate_slots(lane, HRI_C, &lane->places[HRI_C],
+                                            &lane->held[HRI_C])
+                           : no_memory();
     for (size_t i = 0; i < count && status == HR_OK; i++) {
         hri_tile_slot *tile = &lane->tiles[i];
         hri_event **events[] = {&tile->ready, &tile->fetched};
-        tile->place = places[i];
         tile->lane = lane;
         for (int e = 0; e < 2 && status == HR_OK; e++) {
             status = hri_accelerator_take_event(lane->accelerator, events[e]);
         }
     }
-    free(places);
     return status;
 }
 
@@ -151,12 +133,24 @@ static hr_status allocate_memory(hri_lane *lane)
     if (lane->buffers == NULL || lane->arrivals == NULL) {
         return no_memory();
     }
-    hr_status status = allocate_panels(lane, HRI_A);
-    if (status == HR_OK) {
-        status = allocate_panels(lane, HRI_B);
+    hr_status status = HR_OK;
+    for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
+        lane->loads[side] =
+            calloc((size_t)lane->part->slots[side], sizeof(hri_load));
+        status = lane->loads[side] != NULL
+                     ? allocate_slots(lane, side, &lane->places[side],
+                                      &lane->held[side])
+                     : no_memory();
+        if (status == HR_OK && lane->part->spare) {
+            status = allocate_places(lane, lane->run->plan->slot_bytes[side], 1,
+                                     &lane->spare[side]);
+        }
+    }
+    if (status == HR_OK && lane->part->spare) {
+        status = take_events(lane, lane->spare_ready, 2);
     }
     if (status == HR_OK && lane->part->turned) {
-        status = allocate_turned(lane);
+        status = allocate_slots(lane, HRI_A, &lane->turned, &lane->turned_of);
     }
     return status == HR_OK ? allocate_tiles(lane) : status;
 }
@@ -189,14 +183,8 @@ static hr_status gather_crews(hri_lane *lane)
         lane->down_crew.direct = !lane->staged[HRI_C];
         status = hri_crew_init(&lane->down_crew);
     }
-    for (int i = 0; i < HRI_COPIES && status == HR_OK; i++) {
-        status =
-            hri_accelerator_take_event(lane->accelerator, &lane->under_way[i]);
-    }
-    for (int i = 0; i < HRI_LOADS; i++) {
-        lane->loads[i].lane = lane;
-    }
-    return status;
+    return status == HR_OK ? take_events(lane, lane->under_way, HRI_COPIES)
+                           : status;
 }
 
 static hr_status take_queues(hri_lane *lane)
@@ -207,15 +195,12 @@ static hr_status take_queues(hri_lane *lane)
     size_t count = lane->part->in_place ? 1 : sizeof all / sizeof all[0];
     hr_status status = HR_OK;
     for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = hri_accelerator_take_queue(a, false, all[i]);
+        status = hri_accelerator_take_queue(a, all[i]);
     }
-    for (int i = 0; i < HRI_WINDOW && status == HR_OK; i++) {
-        status = hri_accelerator_take_event(a, &lane->begun[i]);
-        if (status == HR_OK) {
-            status = hri_accelerator_take_event(a, &lane->done[i]);
-        }
+    if (status == HR_OK) {
+        status = take_events(lane, lane->begun, HRI_WINDOW);
     }
-    return status;
+    return status == HR_OK ? take_events(lane, lane->done, HRI_WINDOW) : status;
 }
 
 hr_status hri_lane_init(hri_lane *lane, hri_run_state *run, uint32_t part,
@@ -226,15 +211,14 @@ hr_status hri_lane_init(hri_lane *lane, hri_run_state *run, uint32_t part,
     lane->run = run;
     lane->part = &run->plan->parts[part];
     lane->accelerator = accelerator;
-    lane->device = accelerator->device;
     lane->share = share;
     lane->end = lane->part->task_count;
     hr_status status = take_queues(lane);
     if (status == HR_OK && !lane->part->in_place) {
         const hri_product *p = run->product;
-        lane->staged[HRI_A] = hri_is_staged(lane->device, &p->a);
-        lane->staged[HRI_B] = hri_is_staged(lane->device, &p->b);
-        lane->staged[HRI_C] = hri_is_staged(lane->device, &p->c);
+        lane->staged[HRI_A] = hri_is_staged(accelerator->device, &p->a);
+        lane->staged[HRI_B] = hri_is_staged(accelerator->device, &p->b);
+        lane->staged[HRI_C] = hri_is_staged(accelerator->device, &p->c);
         status = allocate_memory(lane);
         if (status == HR_OK) {
             status = gather_crews(lane);
@@ -268,10 +252,12 @@ void hri_lane_finish(hri_lane *lane)
     for (uint32_t i = 0; i < lane->buffer_count; i++) {
         hri_accelerator_release(lane->accelerator, lane->buffers[i]);
     }
-    for (int side = HRI_A; side <= HRI_B; side++) {
-        free(lane->panels[side]);
+    for (int side = HRI_A; side <= HRI_C; side++) {
+        free(lane->places[side]);
         free(lane->held[side]);
     }
+    free(lane->loads[HRI_A]);
+    free(lane->loads[HRI_B]);
     free(lane->turned);
     free(lane->turned_of);
     free(lane->buffers);
@@ -289,28 +275,21 @@ typedef struct window {
     int64_t row, col, rows, cols;
 } window;
 
-static window panel_window(const hri_run_state *run, int side, int32_t index,
-                           int32_t chunk)
-{
-    const hri_plan *p = run->plan;
-    int64_t k = hri_plan_chunk(p, chunk);
-    int64_t depth = hri_plan_chunk(p, chunk + 1) - k;
-    if (side == HRI_A) {
-        int64_t row = hri_plan_row(p, index);
-        return (window){&run->product->a, row, k,
-                        hri_plan_row(p, index + 1) - row, depth};
-    }
-    int64_t col = hri_plan_col(p, index);
-    return (window){&run->product->b, k, col, depth,
-                    hri_plan_col(p, index + 1) - col};
-}
+typedef int64_t cut_function(const hri_plan *plan, int64_t i);
 
-static window tile_window(const hri_run_state *run, int32_t row, int32_t col)
+static window window_of(const hri_run_state *run, int side,
+                        const hri_task *task)
 {
-    const hri_plan *p = run->plan;
-    int64_t r = hri_plan_row(p, row), c = hri_plan_col(p, col);
-    return (window){&run->product->c, r, c, hri_plan_row(p, row + 1) - r,
-                    hri_plan_col(p, col + 1) - c};
+    const hri_product *p = run->product;
+    const hri_plan *plan = run->plan;
+    const hr_matrix *const matrices[] = {&p->a, &p->b, &p->c};
+    cut_function *down = side == HRI_B ? hri_plan_chunk : hri_plan_row;
+    cut_function *across = side == HRI_A ? hri_plan_chunk : hri_plan_col;
+    int32_t i = side == HRI_B ? task->chunk : task->row;
+    int32_t j = side == HRI_A ? task->chunk : task->col;
+    int64_t row = down(plan, i), col = across(plan, j);
+    return (window){matrices[side], row, col, down(plan, i + 1) - row,
+                    across(plan, j + 1) - col};
 }
 
 static hri_place window_place(const window *w)
@@ -320,16 +299,18 @@ static hri_place window_place(const window *w)
     return hri_at_host(m->data, (size_t)first * hr_type_size(m->type));
 }
 
-static hri_copy window_copy(const window *w, hri_place slot, bool home)
+hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
+                     hri_place slot, bool home)
 {
-    const hr_matrix *m = w->matrix;
+    const window w = window_of(run, side, task);
+    const hr_matrix *m = w.matrix;
     size_t size = hr_type_size(m->type);
     bool row_major = m->col_stride == 1;
-    int64_t lines = row_major ? w->rows : w->cols;
-    int64_t width = row_major ? w->cols : w->rows;
+    int64_t lines = row_major ? w.rows : w.cols;
+    int64_t width = row_major ? w.cols : w.rows;
     size_t pitch = (size_t)hri_slot_pitch(width) * size;
     size_t stride = (size_t)(row_major ? m->row_stride : m->col_stride) * size;
-    hri_place host = window_place(w);
+    hri_place host = window_place(&w);
     return (hri_copy){
         .to = home ? host : slot,
         .from = home ? slot : host,
@@ -341,47 +322,31 @@ static hri_copy window_copy(const window *w, hri_place slot, bool home)
     };
 }
 
-static hri_operand window_operand(const window *w, const hri_place *slot)
+hri_operand hri_operand_of(const hri_run_state *run, int side,
+                           const hri_task *task, const hri_place *slot,
+                           bool turned)
 {
-    const hr_matrix *m = w->matrix;
-    hri_operand o = {.place = slot != NULL ? *slot : window_place(w),
+    const window w = window_of(run, side, task);
+    const hr_matrix *m = w.matrix;
+    hri_operand o = {.place = slot != NULL ? *slot : window_place(&w),
                      .row_stride = m->row_stride,
                      .col_stride = m->col_stride,
                      .conjugate = m->conjugate};
-    if (slot != NULL && m->col_stride == 1) {
-        o.row_stride = hri_slot_pitch(w->cols);
+    if (turned) {
+        o.row_stride = 1;
+        o.col_stride = hri_slot_pitch(w.rows);
+    } else if (slot != NULL && m->col_stride == 1) {
+        o.row_stride = hri_slot_pitch(w.cols);
     } else if (slot != NULL) {
-        o.col_stride = hri_slot_pitch(w->rows);
+        o.col_stride = hri_slot_pitch(w.rows);
     }
     return o;
-}
-
-hri_copy hri_panel_copy(const hri_run_state *run, int side, int32_t index,
-                        int32_t chunk, hri_place slot)
-{
-    window w = panel_window(run, side, index, chunk);
-    return window_copy(&w, slot, false);
-}
-
-hri_copy hri_tile_copy(const hri_run_state *run, int32_t row, int32_t col,
-                       hri_place slot, bool home)
-{
-    window w = tile_window(run, row, col);
-    return window_copy(&w, slot, home);
-}
-
-hri_operand hri_panel_operand(const hri_run_state *run, int side,
-                              const hri_task *task, const hri_place *slot)
-{
-    window w = panel_window(run, side, side == HRI_A ? task->row : task->col,
-                            task->chunk);
-    return window_operand(&w, slot);
 }
 
 hri_turn hri_panel_turn(const hri_run_state *run, const hri_task *task,
                         hri_place from, hri_place to)
 {
-    window w = panel_window(run, HRI_A, task->row, task->chunk);
+    window w = window_of(run, HRI_A, task);
     return (hri_turn){.type = w.matrix->type,
                       .to = to,
                       .from = from,
@@ -389,19 +354,4 @@ hri_turn hri_panel_turn(const hri_run_state *run, const hri_task *task,
                       .cols = w.cols,
                       .to_stride = hri_slot_pitch(w.rows),
                       .from_stride = hri_slot_pitch(w.cols)};
-}
-
-hri_operand hri_turned_operand(const hri_run_state *run, const hri_task *task,
-                               const hri_place *slot)
-{
-    window w = panel_window(run, HRI_A, task->row, task->chunk);
-    return (hri_operand){
-        .place = *slot, .row_stride = 1, .col_stride = hri_slot_pitch(w.rows)};
-}
-
-hri_operand hri_tile_operand(const hri_run_state *run, const hri_task *task,
-                             const hri_place *slot)
-{
-    window w = tile_window(run, task->row, task->col);
-    return window_operand(&w, slot);
 }

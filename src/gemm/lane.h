@@ -26,7 +26,6 @@ typedef struct hri_arrival {
 
 /* A slot for a tile of C. */
 typedef struct hri_tile_slot {
-    hri_place place;
     hri_event *fetched; /* old C is in it */
     hri_event *ready;   /* the tile is complete */
     bool draining;      /* the crew still brings it home */
@@ -34,15 +33,13 @@ typedef struct hri_tile_slot {
     hri_lane *lane;
 } hri_tile_slot;
 
-/* A panel that the up crew brings. */
+/* A panel that the up crew brings. A slot has one: it is filled again only when
+ * products have read what it brought. */
 typedef struct hri_load {
     hri_job job;
     hri_lane *lane;
     int64_t number; /* of the delivery */
-    bool busy;
 } hri_load;
-
-enum { HRI_LOADS = 32 }; /* panels that a crew may have to do at once */
 
 typedef struct hri_run_state {
     const hri_product *product;
@@ -54,13 +51,14 @@ typedef struct hri_run_state {
     bool go; /* all threads are there: nothing is written before */
     double flops_done;
     hri_lane *lanes;
+    hr_progress_function progress; /* NULL: nobody is told */
+    void *progress_data;
 } hri_run_state;
 
 struct hri_lane {
     hri_run_state *run;
     const hri_part *part;
     hri_accelerator *accelerator;
-    hri_device *device;
     hri_run_share *share;
 
     hri_queue *up;              /* panels from the host: the feeder's */
@@ -73,26 +71,25 @@ struct hri_lane {
     pthread_mutex_t down_queue; /* and on down */
     bool staged[3];             /* HRI_A, HRI_B, HRI_C go through the crews */
     hri_crew up_crew, down_crew;
-    hri_load loads[HRI_LOADS];        /* of up_crew */
+    hri_load *loads[2];               /* of up_crew: [slot] of A and B */
     hri_event *under_way[HRI_COPIES]; /* the last loads of pinned memory */
     int64_t loaded;                   /* how many the feeder has enqueued */
 
     hri_buffer **buffers; /* what the slots lie in */
     uint32_t buffer_count;
-    hri_place *panels[2]; /* [slot] of HRI_A and HRI_B */
+    hri_place *places[3]; /* [slot] of HRI_A, HRI_B and HRI_C */
     hri_place spare[2];   /* for stolen tiles */
     hri_place *turned;    /* [slot] of HRI_A, where part->turned */
     int64_t *turned_of;   /* [slot] the delivery in there; -1: none */
     hri_event *spare_ready[2];
     hri_tile_slot *tiles; /* [slots[HRI_C]] */
-    int64_t *held[2];     /* [slot] the delivery it holds; -1: none */
+    int64_t *held[3]; /* [slot] the delivery it holds; -1: none, as of HRI_C */
 
     hri_arrival *arrivals; /* [delivery_count] */
 
     int64_t next, end; /* tasks not yet issued, unless stolen */
     int64_t issued;    /* tasks issued; their last HRI_WINDOW have events */
-    int64_t collected; /* tasks whose times have been added up */
-    int64_t waited;    /* of these, known to have run */
+    int64_t collected; /* tasks that have run, whose times are added up */
     hri_event *begun[HRI_WINDOW], *done[HRI_WINDOW];
     double flops[HRI_WINDOW];
     int64_t stores; /* tiles finished when k is whole: gives the tile slot */
@@ -119,29 +116,23 @@ void hri_run_fail(hri_run_state *run, hr_status status);
 /* Whether somebody has. */
 bool hri_run_stopped(hri_run_state *run);
 
-/* The copy that brings panel (side, index, chunk) from the caller's memory to a
- * slot, and its bytes; the same for tile (row, col) of C, to or from a slot. */
-hri_copy hri_panel_copy(const hri_run_state *run, int side, int32_t index,
-                        int32_t chunk, hri_place slot);
-hri_copy hri_tile_copy(const hri_run_state *run, int32_t row, int32_t col,
-                       hri_place slot, bool home);
+/* Of a task: its panel of A or B, or its tile of C (side). The copy between the
+ * caller's memory and a slot, home or into the slot. */
+hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
+                     hri_place slot, bool home);
 static inline uint64_t hri_copy_bytes(const hri_copy *copy)
 {
     return (uint64_t)copy->width * copy->height;
 }
 
-/* Operands of a product: the panel in a slot, or in the caller's memory when
- * slot is NULL; likewise the tile. */
-hri_operand hri_panel_operand(const hri_run_state *run, int side,
-                              const hri_task *task, const hri_place *slot);
-/* The same for a panel of A that lies by columns in a slot, and turning it
- * about from the one where it arrived. */
-hri_operand hri_turned_operand(const hri_run_state *run, const hri_task *task,
-                               const hri_place *slot);
+/* The operand of the product: in a slot, or in the caller's memory when slot is
+ * NULL. turned: a panel of A that lies by columns. */
+hri_operand hri_operand_of(const hri_run_state *run, int side,
+                           const hri_task *task, const hri_place *slot,
+                           bool turned);
+/* Turning a panel of A about from the slot where it arrived. */
 hri_turn hri_panel_turn(const hri_run_state *run, const hri_task *task,
                         hri_place from, hri_place to);
-hri_operand hri_tile_operand(const hri_run_state *run, const hri_task *task,
-                             const hri_place *slot);
 
 /* ---- the threads; each takes a hri_lane * and returns NULL */
 void *hri_feeder_main(void *lane);

@@ -14,9 +14,9 @@ typedef struct threads {
     uint32_t count;
 } threads;
 
-static void start(threads *t, hri_run_state *run, void *(*function)(void *),
-                  hri_lane *lane)
+static void start(threads *t, void *(*function)(void *), hri_lane *lane)
 {
+    hri_run_state *run = lane->run;
     pthread_mutex_lock(&run->lock);
     run->threads_running++;
     pthread_mutex_unlock(&run->lock);
@@ -24,40 +24,45 @@ static void start(threads *t, hri_run_state *run, void *(*function)(void *),
         hri_threads_start(&lane->accelerator->threads, function, lane);
     if (thread != NULL) {
         t->started[t->count++] = thread;
+    } else {
+        hri_lane_thread_ends(
+            lane, hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                           "gemm: the system refused thread %u", t->count + 1));
+    }
+}
+
+static void start_lane(threads *t, hri_lane *lane)
+{
+    start(t, hri_worker_main, lane);
+    if (!lane->part->in_place) {
+        start(t, hri_feeder_main, lane);
+        start(t, hri_forwarder_main, lane);
+        hri_run_fail(lane->run, hri_crew_start(&lane->up_crew));
+        hri_run_fail(lane->run, hri_crew_start(&lane->down_crew));
+    }
+}
+
+/* Tell the caller how far the work is, and stop everybody when it wants to. The
+ * run's lock is held, and let go for the call. */
+static void tell(hri_run_state *run)
+{
+    const hri_product *p = run->product;
+    double total = hri_product_flops(p->a.type, p->m, p->n, p->k);
+    double done = run->flops_done;
+    if (run->progress == NULL || run->error.status != HR_OK) {
         return;
     }
-    pthread_mutex_lock(&run->lock);
-    run->threads_running--;
     pthread_mutex_unlock(&run->lock);
-    hri_run_fail(run,
-                 hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "gemm: the system refused thread %u", t->count + 1));
-}
-
-static void start_lane(threads *t, hri_run_state *run, hri_lane *lane)
-{
-    start(t, run, hri_worker_main, lane);
-    if (!lane->part->in_place) {
-        start(t, run, hri_feeder_main, lane);
-        start(t, run, hri_forwarder_main, lane);
-        hri_run_fail(run, hri_crew_start(&lane->up_crew));
-        hri_run_fail(run, hri_crew_start(&lane->down_crew));
-    }
-}
-
-/* Tell the caller how far the work is; false when it wants to stop. The run's
- * lock is held, and let go for the call. */
-static bool tell(hri_run_state *run, hr_progress_function progress, void *data,
-                 double total)
-{
-    if (progress == NULL || run->error.status != HR_OK) {
-        return true;
-    }
-    double done = run->flops_done;
-    pthread_mutex_unlock(&run->lock);
-    bool go_on = progress(data, done, total);
+    bool go_on = run->progress(run->progress_data, done, total);
     pthread_mutex_lock(&run->lock);
-    return go_on;
+    if (!go_on && run->threads_running > 0) {
+        hr_status status =
+            hri_fail(HR_ERROR_CANCELLED, "gemm: cancelled after %.0f per cent",
+                     100.0 * run->flops_done / total);
+        pthread_mutex_unlock(&run->lock);
+        hri_run_fail(run, status);
+        pthread_mutex_lock(&run->lock);
+    }
 }
 
 /* Wait for a tenth of a second, or until all threads have ended. */
@@ -74,31 +79,15 @@ static void pause_watching(hri_run_state *run)
     }
 }
 
-/* Tell the caller, and stop everybody when it wants to. The lock is held. */
-static void tell_or_stop(hri_run_state *run, hr_progress_function progress,
-                         void *data)
-{
-    const hri_product *p = run->product;
-    double total = hri_product_flops(p->a.type, p->m, p->n, p->k);
-    if (!tell(run, progress, data, total) && run->threads_running > 0) {
-        hr_status status =
-            hri_fail(HR_ERROR_CANCELLED, "gemm: cancelled after %.0f per cent",
-                     100.0 * run->flops_done / total);
-        pthread_mutex_unlock(&run->lock);
-        hri_run_fail(run, status);
-        pthread_mutex_lock(&run->lock);
-    }
-}
-
 /* Tell how far the work is, from its start until all threads have ended. */
-static void watch(hri_run_state *run, hr_progress_function progress, void *data)
+static void watch(hri_run_state *run)
 {
     pthread_mutex_lock(&run->lock);
     do {
-        tell_or_stop(run, progress, data);
+        tell(run);
         pause_watching(run);
     } while (run->threads_running > 0);
-    tell_or_stop(run, progress, data);
+    tell(run);
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -110,17 +99,16 @@ static bool is_small(const hri_plan *plan)
            plan->parts[0].task_count == 1;
 }
 
-static void run_threads(hri_run_state *run, threads *t,
-                        hr_progress_function progress, void *progress_data)
+static void run_threads(hri_run_state *run, threads *t)
 {
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
-        start_lane(t, run, &run->lanes[i]);
+        start_lane(t, &run->lanes[i]);
     }
     pthread_mutex_lock(&run->lock);
     run->go = true;
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
-    watch(run, progress, progress_data);
+    watch(run);
     for (uint32_t i = 0; i < t->count; i++) {
         hri_thread_join(t->started[i]);
     }
@@ -131,7 +119,10 @@ hr_status hri_run(const hri_product *product, const hri_plan *plan,
                   hr_progress_function progress, void *progress_data,
                   hri_run_share *shares)
 {
-    hri_run_state run = {.product = product, .plan = plan};
+    hri_run_state run = {.product = product,
+                         .plan = plan,
+                         .progress = progress,
+                         .progress_data = progress_data};
     threads t = {.started = calloc((size_t)plan->part_count * THREADS_PER_LANE,
                                    sizeof(hri_thread *))};
     run.lanes = calloc(plan->part_count, sizeof *run.lanes);
@@ -156,7 +147,7 @@ hr_status hri_run(const hri_product *product, const hri_plan *plan,
         run.go = true;
         hri_worker_main(&run.lanes[0]);
     } else if (status == HR_OK) {
-        run_threads(&run, &t, progress, progress_data);
+        run_threads(&run, &t);
     }
     for (uint32_t i = 0; i < ready; i++) {
         hri_lane_settle(&run.lanes[i]);

@@ -19,21 +19,20 @@ typedef struct slot {
     int64_t stage;     /* the last that needs it */
 } slot;
 
-/* A panel of every block: tile row of A or tile column of B, counted inside
- * the block, and the parts that need it. */
+/* A panel of every block that some part needs: tile row of A or tile column of
+ * B, counted inside the block. */
 typedef struct panel {
     int32_t side, index;
-    int32_t key;           /* the earliest place it has in a part's order */
-    uint32_t first, count; /* in builder.needers */
+    int32_t key; /* the earliest place it has in a part's order */
 } panel;
 
 typedef struct builder {
     hri_plan *plan;
     const hri_plan_accelerator *accelerators;
-    slot **slots[2]; /* [HRI_A or HRI_B][part] */
-    panel *panels;   /* [panel_count], in order of delivery */
+    slot *(*slots)[2]; /* [part][HRI_A or HRI_B] */
+    panel *panels;     /* [panel_count], in order of delivery */
     int64_t panel_count;
-    uint32_t *needers; /* parts, panel by panel */
+    uint32_t *lacking; /* room for parts that lack a panel */
     int64_t forward_capacity;
     /* the stage */
     int64_t stage;
@@ -45,13 +44,20 @@ static hr_status no_memory(void)
     return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
 }
 
+/* How long piece i of a cut is. */
+static int64_t length(const hri_plan *p,
+                      int64_t (*start)(const hri_plan *plan, int64_t i),
+                      int64_t i)
+{
+    return start(p, i + 1) - start(p, i);
+}
+
 static uint64_t panel_size(const hri_plan *p, int side, int64_t index,
                            int64_t chunk)
 {
-    int64_t depth = hri_plan_chunk(p, chunk + 1) - hri_plan_chunk(p, chunk);
-    int64_t width = side == HRI_A
-                        ? hri_plan_row(p, index + 1) - hri_plan_row(p, index)
-                        : hri_plan_col(p, index + 1) - hri_plan_col(p, index);
+    int64_t depth = length(p, hri_plan_chunk, chunk);
+    int64_t width =
+        length(p, side == HRI_A ? hri_plan_row : hri_plan_col, index);
     return (uint64_t)depth * (uint64_t)width * p->shape.size;
 }
 
@@ -69,56 +75,34 @@ static int first_to_grow(const void *x, const void *y)
     return a->index < b->index ? -1 : 1;
 }
 
-static void range_of(const hri_part *part, int side, int32_t *from, int32_t *to)
+/* The place of a panel in a part's order; negative when the part does not need
+ * it, or works in place. */
+static int32_t place_of(const hri_part *part, int side, int32_t index)
 {
-    *from = side == HRI_A ? part->rect.row0 : part->rect.col0;
-    *to = side == HRI_A ? part->rect.row1 : part->rect.col1;
-}
-
-/* The parts with memory of their own that need panel p, into needers. */
-static uint32_t list_needers(const builder *b, panel *p, uint32_t *needers)
-{
-    uint32_t count = 0;
-    p->key = INT32_MAX;
-    for (uint32_t i = 0; i < b->plan->part_count; i++) {
-        const hri_part *part = &b->plan->parts[i];
-        int32_t from, to;
-        range_of(part, p->side, &from, &to);
-        if (!part->in_place && from <= p->index && p->index < to) {
-            if (needers != NULL) {
-                needers[count] = i;
-            }
-            count++;
-            p->key = (int32_t)hri_min(p->key, p->index - from);
-        }
-    }
-    return count;
+    int32_t from = side == HRI_A ? part->rect.row0 : part->rect.col0;
+    int32_t to = side == HRI_A ? part->rect.row1 : part->rect.col1;
+    return !part->in_place && index < to ? index - from : -1;
 }
 
 static hr_status list_panels(builder *b)
 {
-    const hri_blocking *k = &b->plan->blocking;
-    b->panels = calloc((size_t)(k->rows + k->cols), sizeof *b->panels);
+    const hri_plan *plan = b->plan;
+    const int64_t rows = plan->blocking.rows, cols = plan->blocking.cols;
+    b->panels = calloc((size_t)(rows + cols), sizeof *b->panels);
     if (b->panels == NULL) {
         return no_memory();
     }
-    uint32_t total = 0;
-    for (int64_t i = 0; i < k->rows + k->cols; i++) {
-        panel p = {.side = i < k->rows ? HRI_A : HRI_B,
-                   .index = (int32_t)(i < k->rows ? i : i - k->rows)};
-        p.first = total;
-        p.count = list_needers(b, &p, NULL);
-        total += p.count;
-        if (p.count > 0) {
+    for (int64_t i = 0; i < rows + cols; i++) {
+        panel p = {.side = i < rows ? HRI_A : HRI_B,
+                   .index = (int32_t)(i < rows ? i : i - rows),
+                   .key = INT32_MAX};
+        for (uint32_t j = 0; j < plan->part_count; j++) {
+            int32_t place = place_of(&plan->parts[j], p.side, p.index);
+            p.key = place >= 0 && place < p.key ? place : p.key;
+        }
+        if (p.key < INT32_MAX) {
             b->panels[b->panel_count++] = p;
         }
-    }
-    b->needers = calloc((size_t)total + 1, sizeof *b->needers);
-    if (b->needers == NULL) {
-        return no_memory();
-    }
-    for (int64_t i = 0; i < b->panel_count; i++) {
-        list_needers(b, &b->panels[i], b->needers + b->panels[i].first);
     }
     qsort(b->panels, (size_t)b->panel_count, sizeof *b->panels, first_to_grow);
     return HR_OK;
@@ -156,7 +140,7 @@ static hr_status allocate_part(builder *b, uint32_t i)
         if (s == NULL) {
             return no_memory();
         }
-        b->slots[side][i] = s;
+        b->slots[i][side] = s;
         for (int32_t j = 0; j < part->slots[side]; j++) {
             s[j] = (slot){.index = -1, .last_task = -1, .stage = -1};
         }
@@ -170,7 +154,7 @@ static hr_status allocate_part(builder *b, uint32_t i)
 static slot *find(const builder *b, uint32_t part, int side, int32_t index,
                   int32_t chunk)
 {
-    slot *s = b->slots[side][part];
+    slot *s = b->slots[part][side];
     for (int32_t i = 0; i < b->plan->parts[part].slots[side]; i++) {
         if (s[i].index == index && s[i].chunk == chunk) {
             return &s[i];
@@ -183,7 +167,7 @@ static slot *find(const builder *b, uint32_t part, int side, int32_t index,
  * to it that there is one that this stage does not need. */
 static int32_t victim(const builder *b, uint32_t part, int side)
 {
-    const slot *s = b->slots[side][part];
+    const slot *s = b->slots[part][side];
     int32_t best = 0;
     for (int32_t i = 1; i < b->plan->parts[part].slots[side]; i++) {
         if (s[i].stage < s[best].stage ||
@@ -200,7 +184,7 @@ static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
 {
     hri_part *part = &b->plan->parts[part_index];
     int32_t at = victim(b, part_index, side);
-    slot *s = &b->slots[side][part_index][at];
+    slot *s = &b->slots[part_index][side][at];
     int64_t number = part->delivery_count++;
     part->deliveries[number] = (hri_delivery){
         .after = s->last_task,
@@ -255,8 +239,9 @@ static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
 /* One panel to all parts of one group of peers that lack it. Removes them from
  * lacking; returns how many are left through *count. */
 static hr_status deliver_group(builder *b, const panel *p, int32_t index,
-                               uint32_t *lacking, uint32_t *count)
+                               uint32_t *count)
 {
+    uint32_t *lacking = b->lacking;
     uint32_t peers =
         b->accelerators[b->plan->parts[lacking[0]].accelerator].peers;
     uint32_t loader = pick_loader(b, lacking, *count, peers);
@@ -291,15 +276,15 @@ static int32_t global_index(const builder *b, int side, int32_t index)
            index;
 }
 
-static hr_status deliver_stage(builder *b, uint32_t *lacking)
+static hr_status deliver_stage(builder *b)
 {
+    const uint32_t parts = b->plan->part_count;
     /* what is still there must not be overwritten by what is not */
     for (int64_t i = 0; i < b->panel_count; i++) {
         const panel *p = &b->panels[i];
         int32_t index = global_index(b, p->side, p->index);
-        for (uint32_t j = 0; j < p->count; j++) {
-            slot *s =
-                find(b, b->needers[p->first + j], p->side, index, b->chunk);
+        for (uint32_t part = 0; part < parts; part++) {
+            slot *s = find(b, part, p->side, index, b->chunk);
             if (s != NULL) {
                 s->stage = b->stage;
             }
@@ -309,14 +294,14 @@ static hr_status deliver_stage(builder *b, uint32_t *lacking)
         const panel *p = &b->panels[i];
         int32_t index = global_index(b, p->side, p->index);
         uint32_t count = 0;
-        for (uint32_t j = 0; j < p->count; j++) {
-            uint32_t part = b->needers[p->first + j];
-            if (find(b, part, p->side, index, b->chunk) == NULL) {
-                lacking[count++] = part;
+        for (uint32_t part = 0; part < parts; part++) {
+            if (place_of(&b->plan->parts[part], p->side, p->index) >= 0 &&
+                find(b, part, p->side, index, b->chunk) == NULL) {
+                b->lacking[count++] = part;
             }
         }
         while (count > 0) {
-            hr_status status = deliver_group(b, p, index, lacking, &count);
+            hr_status status = deliver_group(b, p, index, &count);
             if (status != HR_OK) {
                 return status;
             }
@@ -372,7 +357,7 @@ static void add_tasks(builder *b, uint32_t part_index)
 
 /* ---- the whole */
 
-static hr_status run_stages(builder *b, uint32_t *lacking)
+static hr_status run_stages(builder *b)
 {
     const hri_blocking *k = &b->plan->blocking;
     int64_t outer = k->by_columns ? k->block_cols : k->block_rows;
@@ -384,7 +369,7 @@ static hr_status run_stages(builder *b, uint32_t *lacking)
             b->block_row = (int32_t)(k->by_columns ? i : o);
             b->block_col = (int32_t)(k->by_columns ? o : i);
             for (b->chunk = 0; b->chunk < k->chunks; b->chunk++) {
-                hr_status status = deliver_stage(b, lacking);
+                hr_status status = deliver_stage(b);
                 if (status != HR_OK) {
                     return status;
                 }
@@ -404,13 +389,10 @@ static void count_products(hri_plan *p, hri_part *part)
     int64_t last = p->blocking.chunks - 1;
     for (int64_t t = 0; t < part->task_count; t++) {
         const hri_task *task = &part->tasks[t];
-        double tile = (double)(hri_plan_row(p, task->row + 1) -
-                               hri_plan_row(p, task->row)) *
-                      (double)(hri_plan_col(p, task->col + 1) -
-                               hri_plan_col(p, task->col));
-        part->flops += s->flops * tile *
-                       (double)(hri_plan_chunk(p, task->chunk + 1) -
-                                hri_plan_chunk(p, task->chunk));
+        double tile = (double)length(p, hri_plan_row, task->row) *
+                      (double)length(p, hri_plan_col, task->col);
+        part->flops +=
+            s->flops * tile * (double)length(p, hri_plan_chunk, task->chunk);
         if (task->chunk == last && !part->in_place) {
             uint64_t bytes = (uint64_t)tile * s->c_size;
             part->down += bytes;
@@ -441,43 +423,38 @@ static void count_compulsory(builder *b)
     }
 }
 
+static hr_status build(builder *b)
+{
+    const uint32_t parts = b->plan->part_count;
+    b->slots = calloc(parts, sizeof *b->slots);
+    b->lacking = calloc(parts, sizeof *b->lacking);
+    hr_status status =
+        b->slots != NULL && b->lacking != NULL ? HR_OK : no_memory();
+    for (uint32_t i = 0; i < parts && status == HR_OK; i++) {
+        status = allocate_part(b, i);
+    }
+    if (status == HR_OK) {
+        status = list_panels(b);
+    }
+    return status == HR_OK ? run_stages(b) : status;
+}
+
 hr_status hri_schedule(hri_plan *plan, const hri_plan_accelerator *accelerators)
 {
     builder b = {.plan = plan, .accelerators = accelerators};
-    size_t parts = plan->part_count;
-    uint32_t *lacking = calloc(parts, sizeof *lacking);
-    b.slots[HRI_A] = calloc(parts, sizeof *b.slots[0]);
-    b.slots[HRI_B] = calloc(parts, sizeof *b.slots[0]);
-    hr_status status = HR_OK;
-    if (lacking == NULL || b.slots[HRI_A] == NULL || b.slots[HRI_B] == NULL) {
-        status = no_memory();
-    }
-    for (uint32_t i = 0; i < parts && status == HR_OK; i++) {
-        status = allocate_part(&b, i);
+    hr_status status = build(&b);
+    for (uint32_t i = 0; i < plan->part_count && status == HR_OK; i++) {
+        count_products(plan, &plan->parts[i]);
     }
     if (status == HR_OK) {
-        status = list_panels(&b);
-    }
-    if (status == HR_OK) {
-        status = run_stages(&b, lacking);
-    }
-    if (status == HR_OK) {
-        for (uint32_t i = 0; i < parts; i++) {
-            count_products(plan, &plan->parts[i]);
-        }
         count_compulsory(&b);
     }
-    for (size_t i = 0; i < parts; i++) {
-        for (int side = HRI_A; side <= HRI_B; side++) {
-            if (b.slots[side] != NULL) {
-                free(b.slots[side][i]);
-            }
-        }
+    for (uint32_t i = 0; i < plan->part_count && b.slots != NULL; i++) {
+        free(b.slots[i][HRI_A]);
+        free(b.slots[i][HRI_B]);
     }
-    free(b.slots[HRI_A]);
-    free(b.slots[HRI_B]);
+    free(b.slots);
     free(b.panels);
-    free(b.needers);
-    free(lacking);
+    free(b.lacking);
     return status;
 }

@@ -59,7 +59,8 @@ typedef struct hri_verify {
     hr_scalar alpha, beta;
     hri_verify_source a, b, c0, c;
     bool complex, integer;
-    bool old; /* beta is not 0: there is a C0 */
+    bool old;        /* beta is not 0: there is a C0 */
+    bool transposed; /* these are C's transpose, and the factors it has */
     int exponent;
     hri_verify_precision precision;
     hri_verify_units units;

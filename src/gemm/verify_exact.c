@@ -61,40 +61,31 @@ add_term(double a, const hri_lanes *b, hri_lanes *high, hri_lanes *low)
 }
 
 /* One vector of columns over a block of B. a is one row of a block. */
-static void add_column(const double *a, const hri_verify_block *b, int64_t rows,
-                       int vector, row_sums *s)
-{
-    for (int64_t p = 0; p < rows; p++) {
-        const double *line = b->re + p * COLS + vector * LANES;
-        hri_lanes x, size;
-        memcpy(&x, line, sizeof x);
-        finite_size(&x, &size);
-        s->b[vector] += size;
-        s->straight[vector] += finite_modulus(a[p]) * size;
-        add_term(a[p], &x, &s->high[0][vector], &s->low[0][vector]);
-    }
-}
-
-static void add_complex_column(const hri_verify_block *a,
-                               const hri_verify_block *b, int64_t rows,
-                               int vector, row_sums *s)
+static void add_column(const hri_verify_block *a, const hri_verify_block *b,
+                       int64_t rows, int vector, bool complex, row_sums *s)
 {
     for (int64_t p = 0; p < rows; p++) {
         const int64_t at = p * COLS + vector * LANES;
-        const double ar = a->re[p], ai = a->im[p];
-        const double ar_size = finite_modulus(ar), ai_size = finite_modulus(ai);
-        hri_lanes re, im, re_size, im_size;
+        const double ar = a->re[p], ar_size = finite_modulus(ar);
+        hri_lanes re, re_size;
         memcpy(&re, b->re + at, sizeof re);
-        memcpy(&im, b->im + at, sizeof im);
         finite_size(&re, &re_size);
-        finite_size(&im, &im_size);
-        s->b[vector] += re_size + im_size;
-        s->straight[vector] += ar_size * re_size + ai_size * im_size;
-        s->crossed[vector] += ar_size * im_size + ai_size * re_size;
+        hri_lanes b_size = re_size, straight = ar_size * re_size;
         add_term(ar, &re, &s->high[0][vector], &s->low[0][vector]);
-        add_term(-ai, &im, &s->high[0][vector], &s->low[0][vector]);
-        add_term(ar, &im, &s->high[1][vector], &s->low[1][vector]);
-        add_term(ai, &re, &s->high[1][vector], &s->low[1][vector]);
+        if (complex) {
+            const double ai = a->im[p], ai_size = finite_modulus(ai);
+            hri_lanes im, im_size;
+            memcpy(&im, b->im + at, sizeof im);
+            finite_size(&im, &im_size);
+            b_size += im_size;
+            straight += ai_size * im_size;
+            s->crossed[vector] += ar_size * im_size + ai_size * re_size;
+            add_term(-ai, &im, &s->high[0][vector], &s->low[0][vector]);
+            add_term(ar, &im, &s->high[1][vector], &s->low[1][vector]);
+            add_term(ai, &re, &s->high[1][vector], &s->low[1][vector]);
+        }
+        s->b[vector] += b_size;
+        s->straight[vector] += straight;
     }
 }
 
@@ -118,11 +109,7 @@ static void sum_columns(const hri_verify *v, int64_t row, int64_t first,
             s->a += v->complex ? finite_modulus(a.im[p]) : 0.0;
         }
         for (int vector = 0; vector * LANES < wb.cols; vector++) {
-            if (v->complex) {
-                add_complex_column(&a, &b, wb.rows, vector, s);
-            } else {
-                add_column(a.re, &b, wb.rows, vector, s);
-            }
+            add_column(&a, &b, wb.rows, vector, v->complex, s);
         }
     }
 }
@@ -249,18 +236,6 @@ static bool part_is_right(double want, double got, double bound)
                        : isfinite(got) && fabs(got - want) <= bound;
 }
 
-/* alpha (A B) + beta C0 from an element's sums. */
-static void form_want(const hri_verify *v, const element *e, double want[2])
-{
-    want[0] = want[1] = 0.0;
-    if (v->k > 0) {
-        add_scaled(v->alpha, e->sum, want);
-    }
-    if (v->old) {
-        add_scaled(v->beta, e->old, want);
-    }
-}
-
 /* The part that is wrong, or -1. A complex element of which a part should not
  * be finite must have such a part; which one is left open, as implementations
  * differ in it. */
@@ -286,8 +261,13 @@ static int wrong_part(const hri_verify *v, const element *e,
 
 static bool judge(const hri_verify *v, const element *e, hri_verify_miss *miss)
 {
-    double want[2], bound[2];
-    form_want(v, e, want);
+    double want[2] = {0.0, 0.0}, bound[2];
+    if (v->k > 0) {
+        add_scaled(v->alpha, e->sum, want);
+    }
+    if (v->old) {
+        add_scaled(v->beta, e->old, want);
+    }
     int wrong = wrong_part(v, e, want, bound);
     if (wrong < 0) {
         return true;

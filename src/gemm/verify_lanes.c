@@ -71,15 +71,6 @@ multiply(const double *block, const hri_verify_window *window,
     }
 }
 
-typedef void (*multiply_function)(const double *, const hri_verify_window *,
-                                  const hri_lanes *, hri_lanes *);
-
-static void multiply_plain(const double *block, const hri_verify_window *window,
-                           const hri_lanes *lanes, hri_lanes *out)
-{
-    multiply(block, window, lanes, out);
-}
-
 #if defined(__x86_64__)
 static __attribute__((target("avx2"))) void
 multiply_avx2(const double *block, const hri_verify_window *window,
@@ -94,24 +85,23 @@ multiply_avx512(const double *block, const hri_verify_window *window,
 {
     multiply(block, window, lanes, out);
 }
-
 #endif
-
-static multiply_function choose(void)
-{
-#if defined(__x86_64__)
-    const hri_simd simd = hri_simd_here();
-    if (simd != HRI_SIMD_BASELINE) {
-        return simd == HRI_SIMD_AVX512 ? multiply_avx512 : multiply_avx2;
-    }
-#endif
-    return multiply_plain;
-}
 
 void hri_verify_multiply(const double *block, const hri_verify_window *window,
                          const hri_lanes *lanes, hri_lanes *out)
 {
-    choose()(block, window, lanes, out);
+#if defined(__x86_64__)
+    const hri_simd simd = hri_simd_here();
+    if (simd == HRI_SIMD_AVX512) {
+        multiply_avx512(block, window, lanes, out);
+        return;
+    }
+    if (simd != HRI_SIMD_BASELINE) {
+        multiply_avx2(block, window, lanes, out);
+        return;
+    }
+#endif
+    multiply(block, window, lanes, out);
 }
 
 void hri_verify_wrap(hri_lanes *lanes, int64_t count)

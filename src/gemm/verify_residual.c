@@ -36,11 +36,6 @@ typedef struct pass {
     double *ratios;
 } pass;
 
-/* Sums over a row of C and of C0 that the threshold is made of. */
-typedef struct row_sums {
-    double c, c_square, c0, c0_square;
-} row_sums;
-
 /* sum_c |line[c] weights[c]|; eight sums at once, so that it vectorises. Lines
  * of blocks are padded with zeros to whole vectors. */
 static double weigh(const double *line, const double *weights, int64_t cols)
@@ -94,12 +89,30 @@ static void add_signs(const hri_verify *v, const hri_verify_block *block,
     }
 }
 
+/* M X of some rows, and the sums along them; squares may be NULL. */
+static void add_rows(const hri_verify *v, const hri_verify_source *source,
+                     hri_verify_window w, hri_lanes *const out[2], double *sums,
+                     double *squares)
+{
+    hri_verify_block block;
+    for (; w.col < v->n; w.col += COLS) {
+        w.cols = hri_min(COLS, v->n - w.col);
+        hri_verify_load(source, &w, v->skip_cols, &block);
+        add_signs(v, &block, &w, out);
+        for (int64_t r = 0; r < w.rows; r++) {
+            sums[r] += weigh_row(v, &block, r, ones, w.cols);
+            if (squares != NULL) {
+                squares[r] += square_row(v, &block, r, w.cols);
+            }
+        }
+    }
+}
+
 /* Rows of B X and the sums of |b| along them. */
 static void b_task(void *data, int64_t index)
 {
     pass *p = data;
     const hri_verify *v = p->v;
-    hri_verify_block block;
     int64_t first = index * ROWS;
     hri_verify_window w = {.row = p->chunk_start + first,
                            .rows = hri_min(ROWS, p->chunk - first)};
@@ -110,14 +123,7 @@ static void b_task(void *data, int64_t index)
         memset(out[1], 0, ROWS * GROUPS * sizeof(hri_lanes));
     }
     memset(p->b_sums + first, 0, (size_t)w.rows * sizeof(double));
-    for (; w.col < v->n; w.col += COLS) {
-        w.cols = hri_min(COLS, v->n - w.col);
-        hri_verify_load(&v->b, &w, v->skip_cols, &block);
-        add_signs(v, &block, &w, out);
-        for (int64_t r = 0; r < w.rows; r++) {
-            p->b_sums[first + r] += weigh_row(v, &block, r, ones, w.cols);
-        }
-    }
+    add_rows(v, &v->b, w, out, p->b_sums + first, NULL);
 }
 
 /* out += A Y for one block of A and the rows of Y = B X that it meets. */
@@ -164,22 +170,31 @@ static void a_task(void *data, int64_t index)
     }
 }
 
+/* The products of rows of C and C0 with X, real and imaginary, and sums along
+ * these rows. */
+typedef struct signed_sums {
+    hri_lanes c[2][ROWS * GROUPS];
+    hri_lanes c0[2][ROWS * GROUPS];
+    double c_sums[ROWS], c_squares[ROWS], c0_sums[ROWS], c0_squares[ROWS];
+} signed_sums;
+
 /* What the residual of a right row stays below, and what the test's own
  * arithmetic may add. */
-static double threshold(const pass *p, int64_t row, const row_sums *s)
+static double threshold(const pass *p, int64_t row, const signed_sums *x,
+                        int64_t r)
 {
     const hri_verify *v = p->v;
     const hri_verify_precision *t = &v->precision;
     double n = (double)v->n, k = (double)v->k;
     double alpha = hri_verify_size(v->alpha), beta = hri_verify_size(v->beta);
     double roundings = v->complex ? 2 * k + 4 : k + 2;
-    double magnitude = alpha * p->product_sums[row] + beta * s->c0;
+    double magnitude = alpha * p->product_sums[row] + beta * x->c0_sums[r];
     double bias = hri_verify_gamma(roundings, t->unit) * magnitude / n;
-    double c = sqrt(s->c_square), c0 = beta * sqrt(s->c0_square);
+    double c = sqrt(x->c_squares[r]), c0 = beta * sqrt(x->c0_squares[r]);
     double noise = t->unit * sqrt(roundings) * (c + c0) + t->half_unit * c +
                    sqrt(n) * t->half_subnormal / 2;
     double steps = 2.0 * (2.0 * COLS + n / COLS + k / COLS + 12.0);
-    double own = hri_verify_gamma(steps, 0x1p-53) * (magnitude + s->c);
+    double own = hri_verify_gamma(steps, 0x1p-53) * (magnitude + x->c_sums[r]);
     double lost = hri_verify_underflow(v, n, n * p->a_sums[row], p->b_sum);
     return fmax(bias, noise_factor * noise) + own + lost;
 }
@@ -224,14 +239,7 @@ static double integer_ratio(const hri_verify *v, const double *c,
     return wrong != 0 ? 2.0 : 0.0;
 }
 
-/* The products of rows of C and C0 with X, real and imaginary. */
-typedef struct signed_sums {
-    hri_lanes c[2][ROWS * GROUPS];
-    hri_lanes c0[2][ROWS * GROUPS];
-} signed_sums;
-
-static double ratio_of(const pass *p, int64_t row, int64_t r, signed_sums *x,
-                       const row_sums *s)
+static double ratio_of(const pass *p, int64_t row, int64_t r, signed_sums *x)
 {
     const hri_verify *v = p->v;
     int64_t at = r * GROUPS, from = row * GROUPS;
@@ -249,28 +257,11 @@ static double ratio_of(const pass *p, int64_t row, int64_t r, signed_sums *x,
     subtract(v->beta, c0, re, complex ? im : NULL);
     double residual =
         complex ? fmax(largest_of(re), largest_of(im)) : largest_of(re);
-    double limit = threshold(p, row, s);
+    double limit = threshold(p, row, x, r);
     if (!isfinite(residual) || !isfinite(limit)) {
         return INFINITY;
     }
     return residual <= limit ? 0.0 : residual / limit;
-}
-
-/* M X of some rows of C or C0, and the sums along them. */
-static void add_rows(const hri_verify *v, const hri_verify_source *source,
-                     hri_verify_window w, hri_lanes *const out[2],
-                     double (*sums)[2])
-{
-    hri_verify_block block;
-    for (; w.col < v->n; w.col += COLS) {
-        w.cols = hri_min(COLS, v->n - w.col);
-        hri_verify_load(source, &w, v->skip_cols, &block);
-        add_signs(v, &block, &w, out);
-        for (int64_t r = 0; r < w.rows; r++) {
-            sums[r][0] += weigh_row(v, &block, r, ones, w.cols);
-            sums[r][1] += square_row(v, &block, r, w.cols);
-        }
-    }
 }
 
 static void judge_task(void *data, int64_t index)
@@ -278,19 +269,19 @@ static void judge_task(void *data, int64_t index)
     pass *p = data;
     const hri_verify *v = p->v;
     signed_sums x;
-    double c[ROWS][2] = {{0}}, c0[ROWS][2] = {{0}};
     int64_t first = index * ROWS;
     hri_verify_window w = {.row = p->slab_start + first,
                            .rows = hri_min(ROWS, p->slab - first)};
     memset(&x, 0, sizeof x);
-    add_rows(v, &v->c, w, (hri_lanes *const[2]){x.c[0], x.c[1]}, c);
+    add_rows(v, &v->c, w, (hri_lanes *const[2]){x.c[0], x.c[1]}, x.c_sums,
+             x.c_squares);
     if (v->old) {
-        add_rows(v, &v->c0, w, (hri_lanes *const[2]){x.c0[0], x.c0[1]}, c0);
+        add_rows(v, &v->c0, w, (hri_lanes *const[2]){x.c0[0], x.c0[1]},
+                 x.c0_sums, x.c0_squares);
     }
     for (int64_t r = 0; r < w.rows; r++) {
-        row_sums s = {c[r][0], c[r][1], c0[r][0], c0[r][1]};
         bool skip = v->skip_rows != NULL && v->skip_rows[w.row + r];
-        p->ratios[w.row + r] = skip ? 0.0 : ratio_of(p, first + r, r, &x, &s);
+        p->ratios[w.row + r] = skip ? 0.0 : ratio_of(p, first + r, r, &x);
     }
 }
 
@@ -331,7 +322,6 @@ static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
               allocate(v, p->slab, p->abx, &p->a_sums);
     p->product_sums = calloc((size_t)p->slab, sizeof(double));
     if (!ok || p->product_sums == NULL) {
-        release(p);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "verify: no memory for %d random products of %lld and "
                         "of %lld rows",
@@ -367,11 +357,8 @@ hr_status hri_verify_residuals(const hri_verify *v, double *ratios)
 {
     pass p;
     hr_status status = prepare(v, ratios, &p);
-    if (status != HR_OK) {
-        return status;
-    }
     const int64_t chunk = p.chunk, slab = p.slab;
-    for (p.slab_start = 0; p.slab_start < v->m; p.slab_start += slab) {
+    for (; status == HR_OK && p.slab_start < v->m; p.slab_start += slab) {
         p.slab = hri_min(slab, v->m - p.slab_start);
         int64_t tasks = hri_ceil_div(p.slab, ROWS);
         clear_slab(&p);
@@ -383,5 +370,5 @@ hr_status hri_verify_residuals(const hri_verify *v, double *ratios)
         hri_pool_run(v->pool, tasks, judge_task, &p);
     }
     release(&p);
-    return HR_OK;
+    return status;
 }

@@ -14,11 +14,11 @@ typedef struct source {
 
 /* ---- what has run */
 
-/* Wait until task `number` has run, and count it. */
-static hr_status collect(hri_lane *lane, int64_t number)
+/* Wait until the next task has run, and count it. */
+static hr_status collect(hri_lane *lane)
 {
     hri_run_state *run = lane->run;
-    int at = (int)(number % HRI_WINDOW);
+    int at = (int)(lane->collected % HRI_WINDOW);
     hri_event *begun = lane->begun[at], *done = lane->done[at];
     uint64_t ns = 0;
     hr_status status = done->ops->wait(done);
@@ -41,8 +41,8 @@ static hr_status collect(hri_lane *lane, int64_t number)
 static hr_status throttle(hri_lane *lane, int64_t most)
 {
     hr_status status = HR_OK;
-    while (status == HR_OK && lane->issued - lane->waited > most) {
-        status = collect(lane, lane->waited++);
+    while (status == HR_OK && lane->issued - lane->collected > most) {
+        status = collect(lane);
     }
     return status;
 }
@@ -85,6 +85,7 @@ static hr_status fetch_copy(hri_lane *lane, const hri_copy *copy, bool staged,
         status = q->ops->record(q, event);
     }
     pthread_mutex_unlock(&lane->queues);
+    count(lane, &lane->share->up, copy);
     return status;
 }
 
@@ -109,9 +110,8 @@ static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
         return HR_OK;
     }
     hri_copy copy =
-        hri_tile_copy(run, task->row, task->col, tile->place, false);
+        hri_copy_of(run, HRI_C, task, lane->places[HRI_C][slot], false);
     status = fetch_copy(lane, &copy, lane->staged[HRI_C], tile->fetched);
-    count(lane, &lane->share->up, &copy);
     return status == HR_OK
                ? lane->compute->ops->wait(lane->compute, tile->fetched)
                : status;
@@ -133,7 +133,7 @@ static hr_status store_tile(hri_lane *lane, const hri_task *task, int32_t slot)
 {
     hri_tile_slot *tile = &lane->tiles[slot];
     hri_copy copy =
-        hri_tile_copy(lane->run, task->row, task->col, tile->place, true);
+        hri_copy_of(lane->run, HRI_C, task, lane->places[HRI_C][slot], true);
     hr_status status = lane->compute->ops->record(lane->compute, tile->ready);
     if (status == HR_OK) {
         count(lane, &lane->share->down, &copy);
@@ -165,12 +165,10 @@ static hri_gemm product_of(const hri_lane *lane, const hri_task *task,
              hri_plan_chunk(plan, task->chunk),
         .alpha = p->alpha,
         .beta = task->chunk == 0 ? p->beta : hr_real(1.0),
-        .a =
-            from->turned
-                ? hri_turned_operand(lane->run, task, from->place[HRI_A])
-                : hri_panel_operand(lane->run, HRI_A, task, from->place[HRI_A]),
-        .b = hri_panel_operand(lane->run, HRI_B, task, from->place[HRI_B]),
-        .c = hri_tile_operand(lane->run, task, tile),
+        .a = hri_operand_of(lane->run, HRI_A, task, from->place[HRI_A],
+                            from->turned),
+        .b = hri_operand_of(lane->run, HRI_B, task, from->place[HRI_B], false),
+        .c = hri_operand_of(lane->run, HRI_C, task, tile, false),
     };
     return gemm;
 }
@@ -217,22 +215,24 @@ static hr_status run_task(hri_lane *lane, const hri_task *task,
     if (status != HR_OK) {
         return status;
     }
-    if (lane->part->in_place) {
-        hri_gemm gemm = product_of(lane, task, from, NULL);
-        return issue_product(lane, &gemm, from);
-    }
     int32_t slot = task->slot;
-    if (slot < 0) {
-        slot = (int32_t)(lane->stores++ % lane->part->slots[HRI_C]);
-    }
-    if (task->chunk == 0) {
-        status = open_tile(lane, task, slot);
+    const hri_place *tile = NULL;
+    if (!lane->part->in_place) {
+        if (slot < 0) {
+            slot = (int32_t)(lane->stores++ % lane->part->slots[HRI_C]);
+        }
+        if (task->chunk == 0) {
+            status = open_tile(lane, task, slot);
+        }
+        tile = &lane->places[HRI_C][slot];
     }
     if (status == HR_OK) {
-        hri_gemm gemm = product_of(lane, task, from, &lane->tiles[slot].place);
+        hri_gemm gemm = product_of(lane, task, from, tile);
         status = issue_product(lane, &gemm, from);
     }
-    return status == HR_OK && last ? store_tile(lane, task, slot) : status;
+    return status == HR_OK && last && tile != NULL
+               ? store_tile(lane, task, slot)
+               : status;
 }
 
 /* ---- the lane's own tasks */
@@ -251,7 +251,7 @@ static void await(hri_lane *lane, int side, int64_t number, source *from)
         pthread_cond_wait(&run->changed, &run->lock);
     }
     from->place[side] =
-        &lane->panels[side][lane->part->deliveries[number].slot];
+        &lane->places[side][lane->part->deliveries[number].slot];
     from->ready[side] = a->ready;
     pthread_mutex_unlock(&run->lock);
 }
@@ -393,9 +393,10 @@ static hr_status bring_panel(hri_lane *lane, hri_lane *victim, int side,
         return HR_OK;
     }
     hri_queue *q = lane->fetch;
-    hri_copy copy = hri_panel_copy(run, side, index, 0, lane->spare[side]);
-    bool peers =
-        number >= 0 && lane->device->ops->is_peer(lane->device, victim->device);
+    hri_copy copy = hri_copy_of(run, side, task, lane->spare[side], false);
+    hri_device *device = lane->accelerator->device;
+    bool peers = number >= 0 &&
+                 device->ops->is_peer(device, victim->accelerator->device);
     hr_status status = HR_OK;
     if (lane->issued > 0) { /* the last stolen task has read the spare slot */
         status = q->ops->wait(q, lane->done[(lane->issued - 1) % HRI_WINDOW]);
@@ -419,7 +420,6 @@ static hr_status bring_panel(hri_lane *lane, hri_lane *victim, int side,
     } else if (status == HR_OK) {
         status = fetch_copy(lane, &copy, lane->staged[side],
                             lane->spare_ready[side]);
-        count(lane, &lane->share->up, &copy);
     }
     count(lane, &lane->share->stolen, &copy);
     from->place[side] = &lane->spare[side];

@@ -7,7 +7,6 @@
 
 #include "base/size.h"
 #include "distribute/distribute.h"
-#include "runtime/memory.h"
 
 /* ---- storage */
 

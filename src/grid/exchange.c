@@ -6,29 +6,6 @@
 
 /* ---- copies from band to band */
 
-typedef struct carrying {
-    hr_array *from, *to;
-    int place;                     /* of the band that gets the cells */
-    int64_t shift[HRI_DIMENSIONS]; /* from a box of one to that of the other */
-    hr_queue *queue;
-} carrying;
-
-static hr_status carry(void *data, int from, const hri_box *box)
-{
-    const carrying *c = data;
-    hri_box to_box = *box;
-    for (int i = 0; i < HRI_DIMENSIONS; i++) {
-        to_box.lo[i] += c->shift[i];
-        to_box.hi[i] += c->shift[i];
-    }
-    const hri_boxes region = hri_boxes_of(&to_box);
-    hr_status status =
-        hri_transfer(c->from, from, box, c->to, c->place, &to_box, c->queue);
-    return status == HR_OK
-               ? hri_array_end(c->to, c->place, &region, HR_OUT, NULL)
-               : status;
-}
-
 /* The box of cells of a band's storage: they are some of each row, so there is
  * one. */
 static hr_status box_of(const hr_grid *grid, const hri_field *field,
@@ -54,15 +31,10 @@ hr_status hri_copy_cells(hr_grid *grid, const hri_field *field,
         status = box_of(grid, field, to, &target, &destination);
     }
     if (status == HR_OK) {
-        carrying c = {.from = from->array,
-                      .to = to->array,
-                      .place = hri_place_of(grid->context, queue->accelerator),
-                      .queue = queue};
-        for (int i = 0; i < HRI_DIMENSIONS; i++) {
-            c.shift[i] = destination.of[0].lo[i] - source.of[0].lo[i];
-        }
         *bytes += (uint64_t)hri_box_volume(&source.of[0]);
-        status = hri_array_gather(from->array, c.place, &source, carry, &c);
+        status = hri_array_copy(from->array, &source.of[0], to->array,
+                                hri_place_of(grid->context, queue->accelerator),
+                                &destination.of[0], queue);
     }
     hri_boxes_finish(&source);
     hri_boxes_finish(&destination);

@@ -160,6 +160,19 @@ hri_copy hri_copy_flatten(const hri_copy *copy)
     return c;
 }
 
+void hri_copy_rows(const hri_copy *copy)
+{
+    const hri_copy c = hri_copy_flatten(copy);
+    unsigned char *to = (unsigned char *)c.to.host + c.to.offset;
+    const unsigned char *from = (unsigned char *)c.from.host + c.from.offset;
+    for (size_t z = 0; z < c.depth; z++) {
+        for (size_t y = 0; y < c.height; y++) {
+            memcpy(to + z * c.to_slice + y * c.to_pitch,
+                   from + z * c.from_slice + y * c.from_pitch, c.width);
+        }
+    }
+}
+
 int32_t hri_copy_enqueue(const hri_copy_commands *commands, void *queue,
                          const hri_copy *copy)
 {

@@ -54,6 +54,9 @@ hr_status hri_sticky_raise(hri_sticky_error *sticky);
  * and its pitches are not to be looked at. */
 hri_copy hri_copy_flatten(const hri_copy *copy);
 
+/* Copy between two boxes in host memory, on the calling thread. */
+void hri_copy_rows(const hri_copy *copy);
+
 /* The commands of a driver for copies. They return its errors, of which 0 is
  * none. */
 typedef struct hri_copy_commands {

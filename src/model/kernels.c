@@ -2,7 +2,7 @@
 /* What rows of kernels take, as launches on the accelerators' workers show. */
 #include "model/figures.h"
 #include "model/model.h"
-#include "runtime/worker.h"
+#include "runtime/stream.h"
 
 static hri_kind figure_of(const hr_kernel *kernel, int64_t points)
 {
@@ -12,7 +12,7 @@ static hri_kind figure_of(const hr_kernel *kernel, int64_t points)
 /* Take note of the launch that is timed, if it is done. */
 static void learn(hri_accelerator *a)
 {
-    hri_worker *w = a->worker;
+    hri_worker *w = &a->worker;
     uint64_t ns = 0;
     bool done = false;
     if (w->kernel == NULL || w->last == NULL || w->start == NULL ||
@@ -34,9 +34,7 @@ static void learn(hri_accelerator *a)
 double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
                         int64_t points)
 {
-    if (accelerator->worker != NULL) {
-        learn(accelerator);
-    }
+    learn(accelerator);
     return hri_figure_learned(hri_subject_of(accelerator),
                               figure_of(kernel, points));
 }
@@ -45,7 +43,7 @@ hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
                                   const hr_kernel *kernel, int64_t points,
                                   double rows)
 {
-    hri_worker *w = accelerator->worker;
+    hri_worker *w = &accelerator->worker;
     learn(accelerator);
     w->kernel = kernel;
     w->points = points;

@@ -9,7 +9,6 @@
 #include "model/figures.h"
 #include "model/model.h"
 #include "model/probe.h"
-#include "runtime/memory.h"
 #include "runtime/stage.h"
 
 enum {
@@ -80,7 +79,7 @@ static hr_status open_way(const probes *x, probe *p, int way)
         status = hri_accelerator_allocate(a, x->bytes, &p->buffers[way]);
     }
     if (status == HR_OK) {
-        status = hri_accelerator_take_queue(a, false, &p->queues[way]);
+        status = hri_accelerator_take_queue(a, &p->queues[way]);
     }
     if (status == HR_OK && x->staged) {
         p->crews[way] = (hri_crew){.accelerator = a,

@@ -41,6 +41,31 @@ void hri_model_saw(hri_model *model, hr_engine engine, double predicted,
     pthread_mutex_unlock(&model->lock);
 }
 
+/* What such work took over its plans. */
+static hri_subject factors(hri_model *model)
+{
+    return (hri_subject){model, HRI_ALL_DEVICES, ""};
+}
+
+static hri_kind factor_of(uint64_t like)
+{
+    return (hri_kind){.name = "over-plan", .shape = (int64_t)like};
+}
+
+double hri_model_expect(hri_model *model, uint64_t like, double planned)
+{
+    const double factor = hri_figure_learned(factors(model), factor_of(like));
+    return factor > 0.0 ? factor * planned : planned;
+}
+
+void hri_model_correct(hri_model *model, uint64_t like, double planned,
+                       double seen)
+{
+    if (planned > 0.0 && seen > 0.0) {
+        hri_figure_learn(factors(model), factor_of(like), seen / planned);
+    }
+}
+
 /* All accelerators of the context, virtual ones one by one. */
 static bool name_context(hr_context *context, char key[64])
 {

@@ -18,6 +18,14 @@ typedef struct hri_outcomes {
 void hri_model_saw(hri_model *model, hr_engine engine, double predicted,
                    double seen);
 
+/* Work whose plans are off in the same way: what is common to it, as a number.
+ * Seconds that such work is expected to take when its plan adds up to
+ * `planned`, by what came of earlier plans; and one more that has been seen.
+ * Any thread. */
+double hri_model_expect(hri_model *model, uint64_t like, double planned);
+void hri_model_correct(hri_model *model, uint64_t like, double planned,
+                       double seen);
+
 /* Add what this context has seen to what is in the tuning cache. */
 void hri_predictions_keep(hr_context *context);
 

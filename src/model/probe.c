@@ -2,7 +2,6 @@
 #include "model/probe.h"
 
 #include "base/clock.h"
-#include "runtime/memory.h"
 
 void hri_stopwatch_close(hri_stopwatch *w)
 {

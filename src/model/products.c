@@ -12,7 +12,6 @@
 #include "model/links.h"
 #include "model/model.h"
 #include "model/probe.h"
-#include "runtime/memory.h"
 
 enum {
     LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */

@@ -6,6 +6,7 @@
 typedef struct cursor {
     const uint8_t *start, *at, *end;
     bool python2;
+    unsigned seen; /* bit i: entries[i] */
 } cursor;
 
 const char *hri_npy_show(hri_npy_text text, char shown[HRI_NPY_SHOWN_BYTES])
@@ -29,13 +30,15 @@ static bool next_is(const cursor *c, const char *set)
     return c->at < c->end && *c->at != 0 && strchr(set, *c->at) != NULL;
 }
 
-static bool take(cursor *c, char wanted)
+static bool take(cursor *c, const char *wanted)
 {
-    if (c->at < c->end && *c->at == (uint8_t)wanted) {
-        c->at++;
-        return true;
+    size_t length = strlen(wanted);
+    if ((size_t)(c->end - c->at) < length ||
+        memcmp(c->at, wanted, length) != 0) {
+        return false;
     }
-    return false;
+    c->at += length;
+    return true;
 }
 
 static void skip_space(cursor *c)
@@ -69,9 +72,9 @@ static hr_status parse_string(cursor *c, const char *what, hri_npy_text *out)
     if (!next_is(c, "'\"")) {
         return unexpected(c, what);
     }
-    char quote = (char)*c->at++;
+    const char quote[] = {(char)*c->at++, 0};
     const uint8_t *start = c->at;
-    while (c->at < c->end && *c->at != (uint8_t)quote && *c->at >= 0x20 &&
+    while (c->at < c->end && *c->at != (uint8_t)quote[0] && *c->at >= 0x20 &&
            *c->at != '\\') {
         c->at++;
     }
@@ -90,27 +93,38 @@ static hr_status parse_descr(cursor *c, hri_npy_dictionary *out)
     return parse_string(c, "the element type in quotes", &out->descr);
 }
 
-static bool take_word(cursor *c, const char *word)
-{
-    size_t length = strlen(word);
-    if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0) {
-        return false;
-    }
-    c->at += length;
-    return true;
-}
-
 static hr_status parse_order(cursor *c, hri_npy_dictionary *out)
 {
-    out->fortran_order = take_word(c, "True");
-    if (!out->fortran_order && !take_word(c, "False")) {
+    out->fortran_order = take(c, "True");
+    if (!out->fortran_order && !take(c, "False")) {
         return unexpected(c, "True or False");
     }
     return HR_OK;
 }
 
+/* Items with commas between them, up to the closing bracket; `wanted` is what
+ * may come after one. *comma: whether a comma came last. */
+static hr_status parse_list(cursor *c, const char *closing, const char *wanted,
+                            hr_status (*item)(cursor *, hri_npy_dictionary *),
+                            hri_npy_dictionary *out, bool *comma)
+{
+    *comma = true;
+    for (skip_space(c); !take(c, closing); skip_space(c)) {
+        if (!*comma) {
+            return unexpected(c, wanted);
+        }
+        hr_status status = item(c, out);
+        if (status != HR_OK) {
+            return status;
+        }
+        skip_space(c);
+        *comma = take(c, ",");
+    }
+    return HR_OK;
+}
+
 /* A whole number as Python writes it: decimal, without leading zeros. */
-static hr_status parse_extent(cursor *c, int64_t *out)
+static hr_status parse_extent(cursor *c, hri_npy_dictionary *out)
 {
     if (next_is(c, "-")) {
         return unexpected(c, "an extent, which is never negative");
@@ -133,32 +147,12 @@ static hr_status parse_extent(cursor *c, int64_t *out)
         c->at++;
     }
     if (c->python2) {
-        take(c, 'L');
+        take(c, "L");
     }
-    *out = extent;
-    return HR_OK;
-}
-
-/* The extents up to the closing bracket. *comma: whether one came last. */
-static hr_status parse_extents(cursor *c, hri_npy_dictionary *out, bool *comma)
-{
-    *comma = true;
-    for (skip_space(c); !take(c, ')'); skip_space(c)) {
-        int64_t extent = 0;
-        if (!*comma) {
-            return unexpected(c, "a comma or the end of the shape");
-        }
-        hr_status status = parse_extent(c, &extent);
-        if (status != HR_OK) {
-            return status;
-        }
-        if (out->dimensions < 2) {
-            out->extents[out->dimensions] = extent;
-        }
-        out->dimensions++;
-        skip_space(c);
-        *comma = take(c, ',');
+    if (out->dimensions < 2) {
+        out->extents[out->dimensions] = extent;
     }
+    out->dimensions++;
     return HR_OK;
 }
 
@@ -166,10 +160,11 @@ static hr_status parse_shape(cursor *c, hri_npy_dictionary *out)
 {
     bool comma;
     const uint8_t *start = c->at;
-    if (!take(c, '(')) {
+    if (!take(c, "(")) {
         return unexpected(c, "the shape in round brackets");
     }
-    hr_status status = parse_extents(c, out, &comma);
+    hr_status status = parse_list(c, ")", "a comma or the end of the shape",
+                                  parse_extent, out, &comma);
     if (status != HR_OK) {
         return status;
     }
@@ -195,77 +190,46 @@ static const struct {
 
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
-/* The entry whose key this is, and that it comes for the first time. */
-static hr_status find_entry(hri_npy_text key, const bool seen[ENTRIES],
-                            size_t *index)
+static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
 {
     char shown[HRI_NPY_SHOWN_BYTES];
+    hri_npy_text key = {0};
     size_t i = 0;
+    hr_status status = parse_string(c, "a key in quotes", &key);
+    if (status != HR_OK) {
+        return status;
+    }
     while (i < ENTRIES &&
            (key.length != strlen(entries[i].key) ||
             memcmp(key.bytes, entries[i].key, key.length) != 0)) {
         i++;
     }
-    if (i == ENTRIES || seen[i]) {
+    if (i == ENTRIES || (c->seen & 1u << i) != 0) {
         return hri_fail(HR_ERROR_IO, "its header has the key '%s' %s",
                         hri_npy_show(key, shown),
                         i == ENTRIES ? "that no .npy header has" : "twice");
     }
-    *index = i;
-    return HR_OK;
-}
-
-static hr_status parse_entry(cursor *c, bool seen[ENTRIES],
-                             hri_npy_dictionary *out)
-{
-    hri_npy_text key = {0};
-    size_t index = 0;
-    hr_status status = parse_string(c, "a key in quotes", &key);
-    if (status == HR_OK) {
-        status = find_entry(key, seen, &index);
-    }
-    if (status != HR_OK) {
-        return status;
-    }
-    seen[index] = true;
+    c->seen |= 1u << i;
     skip_space(c);
-    if (!take(c, ':')) {
+    if (!take(c, ":")) {
         return unexpected(c, "a colon");
     }
     skip_space(c);
-    return entries[index].parse(c, out);
-}
-
-/* What stands between the braces, and the closing one. */
-static hr_status parse_entries(cursor *c, bool seen[ENTRIES],
-                               hri_npy_dictionary *out)
-{
-    bool comma = true;
-    for (skip_space(c); !take(c, '}'); skip_space(c)) {
-        if (!comma) {
-            return unexpected(c, "a comma or the closing brace");
-        }
-        hr_status status = parse_entry(c, seen, out);
-        if (status != HR_OK) {
-            return status;
-        }
-        skip_space(c);
-        comma = take(c, ',');
-    }
-    return HR_OK;
+    return entries[i].parse(c, out);
 }
 
 hr_status hri_npy_parse_dictionary(hri_npy_text text, bool python2,
                                    hri_npy_dictionary *out)
 {
-    cursor c = {text.bytes, text.bytes, text.bytes + text.length, python2};
+    cursor c = {text.bytes, text.bytes, text.bytes + text.length, python2, 0};
     hri_npy_dictionary dictionary = {0};
-    bool seen[ENTRIES] = {false};
+    bool comma;
     skip_space(&c);
-    if (!take(&c, '{')) {
+    if (!take(&c, "{")) {
         return unexpected(&c, "the opening brace of a dictionary");
     }
-    hr_status status = parse_entries(&c, seen, &dictionary);
+    hr_status status = parse_list(&c, "}", "a comma or the closing brace",
+                                  parse_entry, &dictionary, &comma);
     if (status != HR_OK) {
         return status;
     }
@@ -274,7 +238,7 @@ hr_status hri_npy_parse_dictionary(hri_npy_text text, bool python2,
         return unexpected(&c, "white space up to the end");
     }
     for (size_t i = 0; i < ENTRIES; i++) {
-        if (!seen[i]) {
+        if ((c.seen & 1u << i) == 0) {
             return hri_fail(HR_ERROR_IO, "its header lacks the key '%s'",
                             entries[i].key);
         }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include <headrace/npy.h>
+#include "npy/npy.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/size.h"
-#include "base/status.h"
-#include "npy/npy.h"
 
 _Static_assert(sizeof(size_t) == 8 && sizeof(off_t) == 8,
                "files are mapped whole: this wants 64-bit addresses");
@@ -30,8 +25,16 @@ struct hr_npy {
     struct stat opened; /* of an opened file, as it was then */
 };
 
-static hr_status new_file(const char *path, hr_npy **out)
+/* For a caller who gave path, file and matrix. */
+static hr_status new_file(const char *path, hr_npy *const *file,
+                          const hr_matrix *matrix, hr_npy **out)
 {
+    if (path == NULL || file == NULL || matrix == NULL) {
+        return hri_fail(HR_ERROR_INVALID, ".npy file: %s is NULL",
+                        path == NULL   ? "the path"
+                        : file == NULL ? "file"
+                                       : "matrix");
+    }
     hr_npy *npy = calloc(1, sizeof *npy);
     if (npy == NULL) {
         return hri_npy_fail(path, "its description", ENOMEM);
@@ -46,26 +49,43 @@ static hr_status map_file(hr_npy *npy, const char *path, uint64_t bytes,
 {
     void *map = mmap(NULL, bytes, protection, MAP_SHARED, npy->fd, 0);
     if (map == MAP_FAILED) {
-        int error = errno;
-        char words[HRI_NPY_WORDS_BYTES];
-        return hri_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
-                        "%s: its %llu bytes cannot be mapped into memory: %s",
-                        hri_npy_name(path), (unsigned long long)bytes,
-                        hri_npy_explain(error, words));
+        const int error = errno;
+        char what[80];
+        snprintf(what, sizeof what,
+                 "its %llu bytes cannot be mapped into memory",
+                 (unsigned long long)bytes);
+        return hri_npy_fail(path, what, error);
     }
     npy->map = map;
     npy->map_bytes = bytes;
     return HR_OK;
 }
 
-static hr_matrix matrix_of(const hr_npy *npy, const hri_npy_header *header)
+/* Hand a file and its matrix out, unless something failed. */
+static hr_status give(hr_status status, hr_npy *npy,
+                      const hri_npy_header *header, hr_npy **file,
+                      hr_matrix *matrix)
 {
+    if (status != HR_OK) {
+        hr_npy_close(npy);
+        return status;
+    }
     const uint8_t *data = npy->map + header->data_offset;
-    return header->order == HR_ROW_MAJOR
-               ? hr_matrix_row_major(data, header->type, header->rows,
-                                     header->cols, 0)
-               : hr_matrix_column_major(data, header->type, header->rows,
-                                        header->cols, 0);
+    *matrix = header->order == HR_ROW_MAJOR
+                  ? hr_matrix_row_major(data, header->type, header->rows,
+                                        header->cols, 0)
+                  : hr_matrix_column_major(data, header->type, header->rows,
+                                           header->cols, 0);
+    *file = npy;
+    return HR_OK;
+}
+
+/* What was found about a header is told with the file's name. */
+static hr_status with_name(hr_status status, const char *path)
+{
+    return status == HR_OK ? HR_OK
+                           : hri_fail(status, "%s: %s", hri_npy_name(path),
+                                      hr_last_error());
 }
 
 /* Without O_NONBLOCK a pipe would wait for a writer. */
@@ -91,37 +111,16 @@ static hr_status read_header(hr_npy *npy, const char *path,
     uint64_t bytes = (uint64_t)npy->opened.st_size;
     hr_status status =
         bytes > 0 ? map_file(npy, path, bytes, PROT_READ) : HR_OK;
-    if (status != HR_OK) {
-        return status;
-    }
-    status = hri_npy_parse(npy->map, bytes, header);
-    return status == HR_OK ? HR_OK
-                           : hri_fail(status, "%s: %s", hri_npy_name(path),
-                                      hr_last_error());
-}
-
-/* What opening and creating cannot do without. */
-static hr_status check_given(const char *path, hr_npy *const *file,
-                             const hr_matrix *matrix)
-{
-    if (path != NULL && file != NULL && matrix != NULL) {
-        return HR_OK;
-    }
-    return hri_fail(HR_ERROR_INVALID, ".npy file: %s is NULL",
-                    path == NULL   ? "the path"
-                    : file == NULL ? "file"
-                                   : "matrix");
+    return status == HR_OK
+               ? with_name(hri_npy_parse(npy->map, bytes, header), path)
+               : status;
 }
 
 hr_status hr_npy_open(const char *path, hr_npy **file, hr_matrix *matrix)
 {
     hr_npy *npy = NULL;
     hri_npy_header header;
-    hr_status status = check_given(path, file, matrix);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = new_file(path, &npy);
+    hr_status status = new_file(path, file, matrix, &npy);
     if (status == HR_OK) {
         status = open_regular(npy, path);
     }
@@ -131,47 +130,31 @@ hr_status hr_npy_open(const char *path, hr_npy **file, hr_matrix *matrix)
     if (status == HR_OK) {
         status = read_header(npy, path, &header);
     }
-    if (status != HR_OK) {
-        hr_npy_close(npy);
-        return status;
-    }
-    *matrix = matrix_of(npy, &header);
-    *file = npy;
-    return HR_OK;
+    return give(status, npy, &header, file, matrix);
 }
 
-/* What stands under the name now: nothing, or a file that may be replaced, of
- * which *mode becomes the permissions. */
-static hr_status check_earlier(const char *path, mode_t *mode, bool *earlier)
+/* What stands under the name now may be a file, which is replaced, and whose
+ * permissions are kept. */
+static hr_status make_file(hr_npy *npy)
 {
     struct stat there;
-    *earlier = lstat(path, &there) == 0;
-    if (!*earlier) {
-        return errno == ENOENT ? HR_OK
-                               : hri_npy_fail(path, "it cannot be made", errno);
+    const char *path = npy->path;
+    const bool earlier = lstat(path, &there) == 0;
+    if (!earlier && errno != ENOENT) {
+        return hri_npy_fail(path, "it cannot be made", errno);
     }
-    if (!S_ISREG(there.st_mode)) {
+    if (earlier && !S_ISREG(there.st_mode)) {
         return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
                         S_ISDIR(there.st_mode)
                             ? "a folder, no file"
                             : "no ordinary file, and is not replaced");
     }
-    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
+    if (earlier && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
         return hri_npy_fail(path, "it must not be replaced", errno);
     }
-    *mode = there.st_mode & 0777;
-    return HR_OK;
-}
-
-static hr_status make_file(hr_npy *npy)
-{
-    mode_t mode = 0666;
-    bool earlier;
-    hr_status status = check_earlier(npy->path, &mode, &earlier);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = hri_npy_make_temporary(npy->path, mode, &npy->fd, &npy->temporary);
+    const mode_t mode = earlier ? there.st_mode & 0777 : 0666;
+    hr_status status =
+        hri_npy_make_temporary(path, mode, &npy->fd, &npy->temporary);
     if (status == HR_OK && earlier) {
         /* Bits that the mask took. Some file systems keep none at all. */
         fchmod(npy->fd, mode);
@@ -244,38 +227,30 @@ hr_status hr_npy_create(const char *path, hr_type type, int64_t rows,
                         hr_matrix *matrix)
 {
     hr_npy *npy = NULL;
-    hri_npy_header header;
-    hr_status status = check_given(path, file, matrix);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = hri_npy_plan(type, rows, cols, order, &header);
-    if (status != HR_OK) {
-        return hri_fail(status, "%s: %s", hri_npy_name(path), hr_last_error());
-    }
-    status = new_file(path, &npy);
+    hri_npy_header header = {0};
+    hr_status status = new_file(path, file, matrix, &npy);
     if (status == HR_OK) {
         npy->state = CREATED;
+        status =
+            with_name(hri_npy_plan(type, rows, cols, order, &header), path);
+    }
+    if (status == HR_OK) {
         status = hri_npy_follow(path, &npy->path);
     }
     if (status == HR_OK) {
         status = make_file(npy);
     }
-    uint64_t bytes = header.data_offset + header.data_bytes;
+    const uint64_t bytes = header.data_offset + header.data_bytes;
     if (status == HR_OK) {
         status = reserve(npy, bytes);
     }
     if (status == HR_OK) {
         status = map_file(npy, npy->path, bytes, PROT_READ | PROT_WRITE);
     }
-    if (status != HR_OK) {
-        hr_npy_close(npy);
-        return status;
+    if (status == HR_OK) {
+        hri_npy_format(&header, npy->map);
     }
-    hri_npy_format(&header, npy->map);
-    *matrix = matrix_of(npy, &header);
-    *file = npy;
-    return HR_OK;
+    return give(status, npy, &header, file, matrix);
 }
 
 static hr_status check_file(const hr_npy *file)
@@ -315,17 +290,6 @@ hr_status hr_npy_commit(hr_npy *file)
     return HR_OK;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-static bool same_time(const struct stat *a, const struct stat *b)
-{
-    return a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 hr_status hr_npy_unchanged(const hr_npy *file)
 {
     struct stat now, named;
@@ -336,24 +300,25 @@ hr_status hr_npy_unchanged(const hr_npy *file)
         return hri_fail(HR_ERROR_INVALID, "%s: it was created, not opened",
                         hri_npy_name(file->path));
     }
+    const struct stat *then = &file->opened;
     if (fstat(file->fd, &now) != 0 || stat(file->path, &named) != 0) {
         return hri_npy_fail(file->path, "it was taken away while in use",
                             errno);
     }
-    if (!same_file(&named, &file->opened)) {
+    if (named.st_dev != then->st_dev || named.st_ino != then->st_ino) {
         return hri_fail(HR_ERROR_IO,
                         "%s: another file took its place while it was in use",
                         hri_npy_name(file->path));
     }
-    if (now.st_size != file->opened.st_size) {
+    if (now.st_size != then->st_size) {
         return hri_fail(HR_ERROR_IO,
                         "%s: it changed while in use: it had %lld bytes and "
                         "has %lld",
-                        hri_npy_name(file->path),
-                        (long long)file->opened.st_size,
+                        hri_npy_name(file->path), (long long)then->st_size,
                         (long long)now.st_size);
     }
-    if (!same_time(&now, &file->opened)) {
+    if (now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != then->st_mtim.tv_nsec) {
         return hri_fail(HR_ERROR_IO, "%s: it was written to while in use",
                         hri_npy_name(file->path));
     }

@@ -7,7 +7,7 @@
 #include "base/size.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "elements are used as they lie in the file: little-endian");
+               "numbers are used as they lie in the file: little-endian");
 
 /* What is written for each type; the first character is the byte order. */
 static const char *const descrs[] = {
@@ -160,15 +160,6 @@ static hr_status check_place(hri_npy_header *header, uint64_t size)
     return HR_OK;
 }
 
-static uint64_t little_endian(const uint8_t *bytes, size_t count)
-{
-    uint64_t value = 0;
-    for (size_t i = count; i-- > 0;) {
-        value = value << 8 | bytes[i];
-    }
-    return value;
-}
-
 /* The text of the header, and whether Python 2 may have written it. */
 static hr_status find_text(const uint8_t *bytes, size_t size,
                            hri_npy_text *text, bool *python2)
@@ -194,7 +185,8 @@ static hr_status find_text(const uint8_t *bytes, size_t size,
                         "2.0 and 3.0",
                         bytes[6], bytes[7]);
     }
-    uint64_t length = little_endian(bytes + 8, length_bytes);
+    uint64_t length = 0;
+    memcpy(&length, bytes + 8, length_bytes);
     if (length > size - start) {
         return hri_fail(HR_ERROR_IO,
                         "its header wants %llu bytes after the first %zu, but "

@@ -8,7 +8,6 @@
 #ifndef HRI_NPY_NPY_H
 #define HRI_NPY_NPY_H
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,24 +77,12 @@ void hri_npy_format(const hri_npy_header *header,
 
 /* ---- path.c: which file a name means, and a temporary one beside */
 
-enum { HRI_NPY_WORDS_BYTES = 128 };
-
 /* path as messages show it: all of it, or the last 160 bytes. */
 const char *hri_npy_name(const char *path);
 
-/* What the system says about an error number. Returns words. */
-const char *hri_npy_explain(int error, char words[HRI_NPY_WORDS_BYTES]);
-
 /* "path: what: the system's words"; HR_ERROR_OUT_OF_MEMORY for ENOMEM, else
  * HR_ERROR_IO. */
-static inline hr_status hri_npy_fail(const char *path, const char *what,
-                                     int error)
-{
-    char words[HRI_NPY_WORDS_BYTES];
-    return hri_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
-                    "%s: %s: %s", hri_npy_name(path), what,
-                    hri_npy_explain(error, words));
-}
+hr_status hri_npy_fail(const char *path, const char *what, int error);
 
 /* path from the root on, its folder without symbolic links, so that a change of
  * the working folder does not matter. The folder must be there. The caller

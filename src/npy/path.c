@@ -2,10 +2,9 @@
 #define _DEFAULT_SOURCE /* realpath */
 #include "npy/npy.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +18,14 @@ const char *hri_npy_name(const char *path)
     return path + (length > SHOWN ? length - SHOWN : 0);
 }
 
-const char *hri_npy_explain(int error, char words[HRI_NPY_WORDS_BYTES])
+hr_status hri_npy_fail(const char *path, const char *what, int error)
 {
-    if (strerror_r(error, words, HRI_NPY_WORDS_BYTES) != 0) {
-        snprintf(words, HRI_NPY_WORDS_BYTES, "error %d", error);
+    char words[128];
+    if (strerror_r(error, words, sizeof words) != 0) {
+        snprintf(words, sizeof words, "error %d", error);
     }
-    return words;
-}
-
-static hr_status no_memory(const char *path)
-{
-    return hri_npy_fail(path, "its name", ENOMEM);
+    return hri_fail(error == ENOMEM ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_IO,
+                    "%s: %s: %s", hri_npy_name(path), what, words);
 }
 
 /* folder/name, to be freed; NULL when there is no memory. */
@@ -71,7 +67,7 @@ hr_status hri_npy_absolute(const char *path, char **absolute)
     }
     char *folder = folder_of(path);
     if (folder == NULL) {
-        return no_memory(path);
+        return hri_npy_fail(path, "its name", ENOMEM);
     }
     char *real = realpath(folder, NULL);
     int error = errno;
@@ -82,7 +78,7 @@ hr_status hri_npy_absolute(const char *path, char **absolute)
     char *joined = join(real, name);
     free(real);
     if (joined == NULL) {
-        return no_memory(path);
+        return hri_npy_fail(path, "its name", ENOMEM);
     }
     *absolute = joined;
     return HR_OK;
@@ -107,7 +103,7 @@ static hr_status follow_link(const char *at, char **next)
                                      : NULL;
     free(folder);
     if (pointed == NULL) {
-        return no_memory(at);
+        return hri_npy_fail(at, "its name", ENOMEM);
     }
     hr_status status = hri_npy_absolute(pointed, next);
     free(pointed);
@@ -157,7 +153,7 @@ hr_status hri_npy_make_temporary(const char *path, mode_t mode, int *fd,
     size_t bytes = strlen(path) + LETTERS + sizeof "..";
     char *made = malloc(bytes);
     if (made == NULL) {
-        return no_memory(path);
+        return hri_npy_fail(path, "its name", ENOMEM);
     }
     int error = EEXIST;
     for (int i = 0; i < ATTEMPTS && error == EEXIST; i++) {

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/deferred.h"
-
-#include <stdatomic.h>
+/* Commands that a thread hands on to the accelerator's queue of a stream. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/stream.h"
 
 /* A command with its own copy of what it points to. */
-typedef struct node {
-    struct node *next;
+struct hri_node {
+    hri_node *next;
     hri_command command;
     hri_copy copy;
     hri_launch launch; /* its arguments, then their values, are behind it */
-} node;
-
-/* The lists are guarded by the lock of the accelerator's deferral. */
-struct hri_deferred {
-    hri_stream *stream;
-    hri_thread *thread; /* NULL: nothing has been deferred yet */
-    node *first, *last;
-    atomic_size_t count; /* of the list */
-    bool closed;         /* no more is deferred */
 };
 
 void hri_deferral_init(hri_deferral *deferral)
@@ -38,26 +27,17 @@ void hri_deferral_finish(hri_deferral *deferral)
     pthread_cond_destroy(&deferral->changed);
 }
 
-static hri_deferral *deferral_of(const hri_deferred *d)
+void hri_deferred_drain(hri_stream *s)
 {
-    return &d->stream->accelerator->deferral;
-}
-
-bool hri_deferred_is_empty(const hri_deferred *d)
-{
-    return d == NULL || atomic_load(&d->count) == 0;
-}
-
-void hri_deferred_drain(hri_deferred *d)
-{
-    if (hri_deferred_is_empty(d)) {
+    hri_deferral *deferral = &s->accelerator->deferral;
+    if (hri_deferred_is_empty(s)) {
         return;
     }
-    pthread_mutex_lock(&deferral_of(d)->lock);
-    while (!hri_deferred_is_empty(d)) {
-        pthread_cond_wait(&deferral_of(d)->changed, &deferral_of(d)->lock);
+    pthread_mutex_lock(&deferral->lock);
+    while (!hri_deferred_is_empty(s)) {
+        pthread_cond_wait(&deferral->changed, &deferral->lock);
     }
-    pthread_mutex_unlock(&deferral_of(d)->lock);
+    pthread_mutex_unlock(&deferral->lock);
 }
 
 /* ---- the thread */
@@ -76,34 +56,35 @@ static void hand_on(hri_stream *stream, const hri_command *c)
     hri_fence_drop(c->fence);
 }
 
-static void run_first(hri_deferred *d, node *n)
+static void run_first(hri_stream *s, hri_node *n)
 {
-    hand_on(d->stream, &n->command);
-    pthread_mutex_lock(&deferral_of(d)->lock);
-    d->first = n->next;
-    atomic_fetch_sub(&d->count, 1);
-    pthread_cond_broadcast(&deferral_of(d)->changed);
-    pthread_mutex_unlock(&deferral_of(d)->lock);
+    hri_deferral *deferral = &s->accelerator->deferral;
+    hand_on(s, &n->command);
+    pthread_mutex_lock(&deferral->lock);
+    atomic_store(&s->deferred, n->next);
+    pthread_cond_broadcast(&deferral->changed);
+    pthread_mutex_unlock(&deferral->lock);
     free(n);
 }
 
-static node *wait_for_node(hri_deferred *d)
+static hri_node *wait_for_node(hri_stream *s)
 {
-    pthread_mutex_lock(&deferral_of(d)->lock);
-    while (d->first == NULL && !d->closed) {
-        pthread_cond_wait(&deferral_of(d)->changed, &deferral_of(d)->lock);
+    hri_deferral *deferral = &s->accelerator->deferral;
+    pthread_mutex_lock(&deferral->lock);
+    while (hri_deferred_is_empty(s) && !s->closed) {
+        pthread_cond_wait(&deferral->changed, &deferral->lock);
     }
-    node *n = d->first;
-    pthread_mutex_unlock(&deferral_of(d)->lock);
+    hri_node *n = atomic_load(&s->deferred);
+    pthread_mutex_unlock(&deferral->lock);
     return n;
 }
 
 static void *deferred_main(void *argument)
 {
-    hri_deferred *d = argument;
-    node *n;
-    while ((n = wait_for_node(d)) != NULL) {
-        run_first(d, n);
+    hri_stream *s = argument;
+    hri_node *n;
+    while ((n = wait_for_node(s)) != NULL) {
+        run_first(s, n);
     }
     return NULL;
 }
@@ -128,7 +109,7 @@ static size_t room_for_arguments(const hri_launch *launch)
     return bytes;
 }
 
-static void keep_launch(node *n, const hri_launch *launch)
+static void keep_launch(hri_node *n, const hri_launch *launch)
 {
     const uint32_t count = launch->kernel->parameter_count;
     hri_kernel_argument *arguments = (hri_kernel_argument *)(void *)(n + 1);
@@ -148,11 +129,11 @@ static void keep_launch(node *n, const hri_launch *launch)
 }
 
 /* NULL: there is no memory. */
-static node *make_node(const hri_command *c)
+static hri_node *make_node(const hri_command *c)
 {
-    size_t bytes = sizeof(node);
+    size_t bytes = sizeof(hri_node);
     bytes += c->launch != NULL ? room_for_arguments(c->launch) : 0;
-    node *n = calloc(1, bytes);
+    hri_node *n = calloc(1, bytes);
     if (n == NULL) {
         return NULL;
     }
@@ -171,62 +152,43 @@ static node *make_node(const hri_command *c)
 }
 
 /* Where the system refuses a thread the caller does the work. */
-hr_status hri_deferred_add(hri_stream *stream, const hri_command *command)
+hr_status hri_deferred_add(hri_stream *s, const hri_command *command)
 {
-    hri_deferred *d = stream->deferred;
-    node *n = make_node(command);
+    hri_deferral *deferral = &s->accelerator->deferral;
+    hri_node *n = make_node(command);
     if (n == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "%s: no memory to enqueue anything",
-                        stream->accelerator->path);
+                        s->accelerator->path);
     }
-    pthread_mutex_lock(&deferral_of(d)->lock);
-    if (d->first == NULL) {
-        d->first = n;
+    pthread_mutex_lock(&deferral->lock);
+    if (hri_deferred_is_empty(s)) {
+        atomic_store(&s->deferred, n);
     } else {
-        d->last->next = n;
+        s->last_deferred->next = n;
     }
-    d->last = n;
-    atomic_fetch_add(&d->count, 1);
-    pthread_cond_broadcast(&deferral_of(d)->changed);
-    if (d->thread == NULL) {
-        d->thread =
-            hri_threads_start(&stream->accelerator->threads, deferred_main, d);
+    s->last_deferred = n;
+    pthread_cond_broadcast(&deferral->changed);
+    if (s->thread == NULL) {
+        s->thread =
+            hri_threads_start(&s->accelerator->threads, deferred_main, s);
     }
-    bool alone = d->thread == NULL;
-    pthread_mutex_unlock(&deferral_of(d)->lock);
+    bool alone = s->thread == NULL;
+    pthread_mutex_unlock(&deferral->lock);
     if (alone) {
-        run_first(d, n);
+        run_first(s, n);
     }
     return HR_OK;
 }
 
-/* ---- the queue */
-
-hr_status hri_deferred_create(hri_stream *stream, hri_deferred **out)
+void hri_deferred_close(hri_stream *s)
 {
-    hri_deferred *d = calloc(1, sizeof *d);
-    if (d == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for a queue",
-                        stream->accelerator->path);
+    hri_deferral *deferral = &s->accelerator->deferral;
+    if (s->thread != NULL) {
+        pthread_mutex_lock(&deferral->lock);
+        s->closed = true;
+        pthread_cond_broadcast(&deferral->changed);
+        pthread_mutex_unlock(&deferral->lock);
+        hri_thread_join(s->thread);
     }
-    d->stream = stream;
-    atomic_init(&d->count, 0);
-    *out = d;
-    return HR_OK;
-}
-
-void hri_deferred_destroy(hri_deferred *d)
-{
-    if (d == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&deferral_of(d)->lock);
-    d->closed = true;
-    pthread_cond_broadcast(&deferral_of(d)->changed);
-    pthread_mutex_unlock(&deferral_of(d)->lock);
-    if (d->thread != NULL) {
-        hri_thread_join(d->thread);
-    }
-    free(d);
 }

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/fence.h"
+#include "runtime/stream.h"
 
 #include <stdlib.h>
-
-#include "runtime/memory.h"
-#include "runtime/stream.h"
 
 /* The stream's pending fence; NULL: there is no memory for one. */
 static hri_fence *make(hri_stream *stream)
 {
-    hri_fence *f = malloc(sizeof *f);
+    hri_fence *f = calloc(1, sizeof *f);
     if (f == NULL) {
         return NULL;
     }
     f->accelerator = stream->accelerator;
     f->serial = stream->serial;
     f->pending = stream;
-    f->event = NULL;
-    f->error.status = HR_OK;
     atomic_init(&f->deferred, false);
     atomic_init(&f->holders, 0);
     stream->pending = f;

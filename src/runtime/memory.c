@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of accelerators: allocation under a limit, with a cache, because
  * allocating and page-locking take longer than many a product. */
-#include "runtime/memory.h"
-
 #include <stdlib.h>
 
-#include "base/size.h"
+#include "hal/backend.h"
+#include "runtime/runtime.h"
 
 /* A buffer, or an area of pinned memory when buffer is NULL. In the list of its
  * accelerator the one released last comes first. */
@@ -17,18 +16,22 @@ struct hri_block {
     bool used; /* false: cached */
 };
 
+static uint64_t *used_bytes(hri_accelerator *accelerator, bool pinned)
+{
+    return pinned ? &accelerator->pinned_used : &accelerator->memory_used;
+}
+
 /* Unlink *link from the list and give its memory back to the device. */
 static void free_block(hri_accelerator *accelerator, hri_block **link)
 {
     hri_block *block = *link;
     hri_device *device = accelerator->device;
     *link = block->next;
+    *used_bytes(accelerator, block->buffer == NULL) -= block->bytes;
     if (block->buffer != NULL) {
         device->ops->release(block->buffer);
-        accelerator->memory_used -= block->bytes;
     } else {
         device->ops->release_pinned(device, block->host);
-        accelerator->pinned_used -= block->bytes;
     }
     free(block);
 }
@@ -46,26 +49,23 @@ static hri_block **oldest_cached(hri_accelerator *accelerator, bool pinned)
     return oldest;
 }
 
-static void free_blocks(hri_accelerator *accelerator, bool used_too)
+void hri_accelerator_trim(hri_accelerator *accelerator)
 {
     hri_block **link = &accelerator->blocks;
     while (*link != NULL) {
-        if (used_too || !(*link)->used) {
-            free_block(accelerator, link);
-        } else {
+        if ((*link)->used) {
             link = &(*link)->next;
+        } else {
+            free_block(accelerator, link);
         }
     }
 }
 
-void hri_accelerator_trim(hri_accelerator *accelerator)
-{
-    free_blocks(accelerator, false);
-}
-
 void hri_accelerator_drop(hri_accelerator *accelerator)
 {
-    free_blocks(accelerator, true);
+    while (accelerator->blocks != NULL) {
+        free_block(accelerator, &accelerator->blocks);
+    }
 }
 
 uint64_t hri_accelerator_held(const hri_accelerator *accelerator)
@@ -113,8 +113,7 @@ static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
 {
     hri_block *block = calloc(1, sizeof *block);
     if (block == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory",
-                        accelerator->path);
+        return hri_no_memory(accelerator->path);
     }
     hr_status status = ask_device(accelerator, bytes, pinned, block);
     if (status == HR_ERROR_OUT_OF_MEMORY &&
@@ -132,6 +131,10 @@ static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
     block->next = accelerator->blocks;
     accelerator->blocks = block;
     accelerator->allocations++;
+    *used_bytes(accelerator, pinned) += bytes;
+    if (accelerator->memory_used > accelerator->memory_peak) {
+        accelerator->memory_peak = accelerator->memory_used;
+    }
     *out = block;
     return HR_OK;
 }
@@ -164,67 +167,61 @@ static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
     return HR_OK;
 }
 
-/* Free cached buffers, oldest first, until at most `most` bytes exist. */
-static void free_until(hri_accelerator *accelerator, uint64_t most)
+/* A cached block of exactly this size, else a new one. Cached ones of its kind
+ * give way, oldest first: buffers until the limit allows it; pinned areas all,
+ * as no limit bounds them, so what is kept is what the last run needed. */
+static hr_status obtain(hri_accelerator *accelerator, uint64_t bytes,
+                        bool pinned, hri_block **block)
 {
     hri_block **oldest;
-    while (accelerator->memory_used > most &&
-           (oldest = oldest_cached(accelerator, false)) != NULL) {
+    uint64_t most = 0; /* that may exist beside it */
+    *block = reuse(accelerator, bytes, pinned);
+    if (*block != NULL) {
+        return HR_OK;
+    }
+    if (!pinned) {
+        hr_status status = check_fits(accelerator, bytes);
+        if (status != HR_OK) {
+            return status;
+        }
+        most = accelerator->memory_limit -
+               accelerator->device->info.gemm_bytes - bytes;
+    }
+    while (*used_bytes(accelerator, pinned) > most &&
+           (oldest = oldest_cached(accelerator, pinned)) != NULL) {
         free_block(accelerator, oldest);
     }
+    return make_block(accelerator, bytes, pinned, block);
 }
 
 hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
                                    hri_buffer **buffer)
 {
-    hri_block *block = reuse(accelerator, bytes, false);
-    if (block == NULL) {
-        hr_status status = check_fits(accelerator, bytes);
-        if (status != HR_OK) {
-            return status;
-        }
-        free_until(accelerator, accelerator->memory_limit -
-                                    accelerator->device->info.gemm_bytes -
-                                    bytes);
-        status = make_block(accelerator, bytes, false, &block);
-        if (block == NULL) {
-            return status;
-        }
-        accelerator->memory_used += bytes;
-        if (accelerator->memory_used > accelerator->memory_peak) {
-            accelerator->memory_peak = accelerator->memory_used;
-        }
+    hri_block *block;
+    hr_status status = obtain(accelerator, bytes, false, &block);
+    if (status == HR_OK) {
+        *buffer = block->buffer;
     }
-    *buffer = block->buffer;
-    return HR_OK;
+    return status;
 }
 
-/* Cached pinned areas of other sizes make room for a new one: no limit bounds
- * them, so what is kept is what the last run needed. */
 hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host)
 {
+    hri_block *block;
     if (bytes == 0 || bytes > SIZE_MAX) {
         return hri_fail(HR_ERROR_INVALID, "%s: %llu bytes of pinned memory",
                         accelerator->path, (unsigned long long)bytes);
     }
-    hri_block *block = reuse(accelerator, bytes, true);
-    if (block == NULL) {
-        hri_block **oldest;
-        while ((oldest = oldest_cached(accelerator, true)) != NULL) {
-            free_block(accelerator, oldest);
-        }
-        hr_status status = make_block(accelerator, bytes, true, &block);
-        if (block == NULL) {
-            return status;
-        }
-        accelerator->pinned_used += bytes;
+    hr_status status = obtain(accelerator, bytes, true, &block);
+    if (status == HR_OK) {
+        *host = block->host;
     }
-    *host = block->host;
-    return HR_OK;
+    return status;
 }
 
-/* Make the used block that is this buffer or area a cached one. */
+/* Make the used block that is this buffer or area a cached one; none is where
+ * both are NULL. */
 static void release(hri_accelerator *accelerator, const hri_buffer *buffer,
                     const void *host)
 {
@@ -243,14 +240,10 @@ static void release(hri_accelerator *accelerator, const hri_buffer *buffer,
 
 void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer)
 {
-    if (buffer != NULL) {
-        release(accelerator, buffer, NULL);
-    }
+    release(accelerator, buffer, NULL);
 }
 
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host)
 {
-    if (host != NULL) {
-        release(accelerator, NULL, host);
-    }
+    release(accelerator, NULL, host);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "runtime/kept.h"
-#include "runtime/text.h"
 
 extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
 
@@ -81,23 +80,14 @@ static bool load_kept(hri_device *device, const hr_kernel *kernel,
     return taken;
 }
 
-static hr_status build_and_keep(hri_device *device, const hr_kernel *kernel,
-                                const char *source, hri_module **module)
-{
-    hri_image image = {0};
-    hr_status status =
-        device->ops->build(device, kernel, source, &image, module);
-    if (status == HR_OK && image.bytes != NULL) {
-        hri_kept_keep(device->info.target, source, &image);
-    }
-    free(image.bytes);
-    return status;
-}
-
 static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
                        hri_module **module)
 {
     hri_device *device = a->device;
+    const char *target = device->info.target;
+    const bool keeps = target[0] != '\0' && hri_kept_wanted();
+    hri_image image = {0};
+    hr_status status = HR_OK;
     if (kernel->text == NULL) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "%s: the kernel %s was built without its text, for the "
@@ -109,12 +99,14 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
                         kernel->name);
     }
-    hr_status status = HR_OK;
-    if (device->info.target[0] == '\0' || !hri_kept_wanted()) {
-        status = device->ops->build(device, kernel, source, NULL, module);
-    } else if (!load_kept(device, kernel, source, module)) {
-        status = build_and_keep(device, kernel, source, module);
+    if (!keeps || !load_kept(device, kernel, source, module)) {
+        status = device->ops->build(device, kernel, source,
+                                    keeps ? &image : NULL, module);
     }
+    if (status == HR_OK && image.bytes != NULL) {
+        hri_kept_keep(target, source, &image);
+    }
+    free(image.bytes);
     free(source);
     return status;
 }

@@ -16,4 +16,20 @@ void hri_modules_close(hri_accelerator *accelerator);
  * there is no memory. The kernel has its text. Any thread. */
 char *hri_kernel_source(const hr_kernel *kernel);
 
+/* ---- text.c: kernels that are known as text alone (hr_kernel_create). All but
+ * the last want the context's lock. */
+
+/* HR_ERROR_INVALID when this is such a kernel, and another context's. */
+hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context);
+
+/* Elements of a parameter whose size the text does not tell have this one from
+ * now on; 0: it is not known after all. */
+void hri_text_learn(const hr_kernel *kernel, uint32_t parameter, size_t bytes);
+
+/* Whether a parameter's size has been learned. */
+bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
+
+/* Free those of a context whose accelerators are closed. */
+void hri_texts_free(hr_context *context);
+
 #endif

@@ -38,16 +38,6 @@ static hr_status fill_area(hri_area *area, size_t bytes)
     return HR_OK;
 }
 
-static void free_area(hri_area *area)
-{
-    if (area->device != NULL) {
-        area->device->ops->release_pinned(area->device, area->memory);
-    } else {
-        free(area->memory);
-    }
-    free(area);
-}
-
 hr_status hr_allocate_pinned(hr_context *context, size_t bytes, void **memory)
 {
     if (context == NULL || memory == NULL) {
@@ -89,7 +79,12 @@ void hr_free_pinned(hr_context *context, void *memory)
     hri_area *area = *link;
     if (area != NULL) {
         *link = area->next;
-        free_area(area);
+        if (area->device != NULL) {
+            area->device->ops->release_pinned(area->device, area->memory);
+        } else {
+            free(area->memory);
+        }
+        free(area);
     }
     pthread_mutex_unlock(&context->lock);
 }
@@ -97,8 +92,6 @@ void hr_free_pinned(hr_context *context, void *memory)
 void hri_areas_free(hr_context *context)
 {
     while (context->areas != NULL) {
-        hri_area *area = context->areas;
-        context->areas = area->next;
-        free_area(area);
+        hr_free_pinned(context, context->areas->memory);
     }
 }

@@ -3,40 +3,29 @@
  * than many a copy. */
 #include <stdlib.h>
 
-#include "runtime/memory.h"
+#include "runtime/runtime.h"
 
 /* ---- queues */
 
-hr_status hri_accelerator_take_queue(hri_accelerator *accelerator, bool urgent,
+hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue)
 {
     hri_device *device = accelerator->device;
-    uint32_t *taken = &accelerator->queues_taken[urgent];
-    if (*taken == HRI_MOST_QUEUES) {
+    if (accelerator->queues_taken == HRI_MOST_QUEUES) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s: more than %d queues",
                         accelerator->path, HRI_MOST_QUEUES);
     }
-    hri_queue **place = &accelerator->queues[urgent][*taken];
+    hri_queue **place = &accelerator->queues[accelerator->queues_taken];
     if (*place == NULL) {
-        hr_status status = device->ops->create_queue(device, urgent, place);
+        hr_status status = device->ops->create_queue(device, false, place);
         if (status != HR_OK) {
             return status;
         }
         accelerator->allocations++;
     }
-    ++*taken;
+    accelerator->queues_taken++;
     *queue = *place;
     return HR_OK;
-}
-
-static void destroy_queues(hri_queue *queues[HRI_MOST_QUEUES])
-{
-    for (int i = 0; i < HRI_MOST_QUEUES; i++) {
-        if (queues[i] != NULL) {
-            queues[i]->ops->destroy(queues[i]);
-            queues[i] = NULL;
-        }
-    }
 }
 
 /* ---- events */
@@ -149,7 +138,7 @@ void hri_accelerator_recall(hri_accelerator *a)
 {
     hri_event_pool *pool = &a->events;
     hri_event *event;
-    a->queues_taken[false] = a->queues_taken[true] = 0;
+    a->queues_taken = 0;
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;
     while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
@@ -160,9 +149,13 @@ void hri_accelerator_recall(hri_accelerator *a)
 
 void hri_accelerator_forget(hri_accelerator *a)
 {
-    destroy_queues(a->queues[false]);
-    destroy_queues(a->queues[true]);
-    a->queues_taken[false] = a->queues_taken[true] = 0;
+    for (int i = 0; i < HRI_MOST_QUEUES; i++) {
+        if (a->queues[i] != NULL) {
+            a->queues[i]->ops->destroy(a->queues[i]);
+            a->queues[i] = NULL;
+        }
+    }
+    a->queues_taken = 0;
     pthread_mutex_lock(&a->events.lock);
     a->events.count[HRI_EVENTS_RETURNED] = 0;
     destroy_all(&a->events, HRI_EVENTS_LENT);

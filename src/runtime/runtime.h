@@ -11,20 +11,18 @@
 #include "base/threads.h"
 #include "hal/hal.h"
 
-typedef struct hri_block hri_block;     /* a buffer kept for reuse */
-typedef struct hri_fence hri_fence;     /* fence.h */
-typedef struct hri_loaded hri_loaded;   /* module.c */
-typedef struct hri_staging hri_staging; /* stage.h */
-typedef struct hri_stream hri_stream;   /* stream.h */
-typedef struct hri_worker hri_worker;   /* worker.h */
-typedef struct hri_model hri_model;     /* src/model */
+typedef struct hri_block hri_block;   /* a buffer kept for reuse */
+typedef struct hri_fence hri_fence;   /* fence.h */
+typedef struct hri_loaded hri_loaded; /* module.c */
+typedef struct hri_stream hri_stream; /* stream.h */
+typedef struct hri_model hri_model;   /* src/model */
 
 /* From the host, and to it. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
-enum { HRI_MOST_QUEUES = 8 }; /* of a kind, that engines may take */
+enum { HRI_MOST_QUEUES = 8 }; /* that engines may take */
 
-/* What the deferred queues (deferred.h) of an accelerator share. */
+/* What the streams of an accelerator share for deferred commands. */
 typedef struct hri_deferral {
     pthread_mutex_t lock; /* guards their lists */
     pthread_cond_t changed;
@@ -39,6 +37,20 @@ typedef enum hri_event_list {
     HRI_EVENT_LISTS
 } hri_event_list;
 
+enum {
+    HRI_HAND_PIECES = 2, /* of a thread: one travels while it copies another */
+    HRI_COPIES = 4,      /* of pinned memory under way in one direction */
+    HRI_MOST_HANDS = 8
+};
+
+/* The pinned memory of crews (stage.h) of one direction, whose copies leave an
+ * event behind each piece. One crew has it at a time. */
+typedef struct hri_staging {
+    pthread_mutex_t lock; /* held by whose it is */
+    void *pinned;
+    hri_event *events[HRI_MOST_HANDS * HRI_HAND_PIECES];
+} hri_staging;
+
 /* The events of an accelerator that no fence has (pools.c). */
 typedef struct hri_event_pool {
     pthread_mutex_t lock; /* guards what follows */
@@ -46,6 +58,19 @@ typedef struct hri_event_pool {
     uint32_t count[HRI_EVENT_LISTS];
     uint32_t made, capacity; /* that exist, those of fences too; of each list */
 } hri_event_pool;
+
+/* The queue of an accelerator for kernels that the library spreads over several
+ * accelerators, so that such work of successive calls is in order; and which of
+ * it is being timed. */
+typedef struct hri_worker {
+    hri_stream *stream; /* NULL until it is needed */
+    hri_fence *last; /* behind all that it was given, held; NULL: nothing yet */
+    hri_fence *start; /* right before the kernel that is timed, up to last;
+                         held; NULL: none is */
+    const hr_kernel *kernel; /* that is timed (src/model); NULL: none is */
+    int64_t points;          /* of its rows, */
+    double rows;             /* and how many */
+} hri_worker;
 
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
@@ -60,21 +85,19 @@ typedef struct hri_accelerator {
     uint64_t memory_peak;  /* the most memory_used has been */
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
     hri_threads threads;   /* that work for it, near it */
-    uint32_t hands;        /* threads of a crew (stage.h) */
-    hri_staging *staging[HRI_WAYS]; /* their pinned memory; NULL: they have
-                                       none */
+    uint32_t hands;        /* threads of a crew (stage.h); 0: none are staged */
+    hri_staging staging[HRI_WAYS]; /* of its crews */
     uint64_t allocations; /* of memory, and of queues and events for engines,
                              made so far */
     char key[384];        /* names the device in the tuning cache; "": what is
                              known of it is not kept */
     hri_block *blocks;    /* buffers and pinned areas, in use or cached */
-    /* Others and urgent ones: the first queues_taken of each are in use. */
-    hri_queue *queues[2][HRI_MOST_QUEUES];
-    uint32_t queues_taken[2];
+    hri_queue *queues[HRI_MOST_QUEUES]; /* the first queues_taken are in use */
+    uint32_t queues_taken;
     hri_event_pool events;
     hri_deferral deferral;
     hri_stream *copy_queue; /* stream.h; NULL until it is needed */
-    hri_worker *worker;     /* NULL until it is needed */
+    hri_worker worker;      /* stream.h */
     hri_loaded *loaded;     /* kernels of the caller's */
 } hri_accelerator;
 
@@ -121,6 +144,10 @@ hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
                                    hri_buffer **buffer);
 /* Bytes of buffers that are in use: between engines' calls, those of arrays. */
 uint64_t hri_accelerator_held(const hri_accelerator *accelerator);
+/* How many bytes of buffers could be allocated now, in buffers of any size:
+ * the limit less what is in use and what gemm takes. Cached blocks do not
+ * count, they give way. */
+uint64_t hri_accelerator_room(const hri_accelerator *accelerator);
 /* Back to the cache; NULL is accepted. */
 void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer);
 
@@ -129,10 +156,15 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 
-/* For an engine: a queue, urgent or not, and an event that nobody waits for.
+/* Free every cached block, pinned ones too; or every block, in use or not:
+ * before the device is closed. */
+void hri_accelerator_trim(hri_accelerator *accelerator);
+void hri_accelerator_drop(hri_accelerator *accelerator);
+
+/* For an engine: a queue, and an event that nobody waits for.
  * They are those of earlier calls, else new ones. An earlier record of the
  * event may not be done yet. One engine at a time. */
-hr_status hri_accelerator_take_queue(hri_accelerator *accelerator, bool urgent,
+hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue);
 hr_status hri_accelerator_take_event(hri_accelerator *accelerator,
                                      hri_event **event);
@@ -144,5 +176,14 @@ void hri_accelerator_recycle_event(hri_accelerator *accelerator,
  * or, after an error, to be destroyed. */
 void hri_accelerator_recall(hri_accelerator *accelerator);
 void hri_accelerator_forget(hri_accelerator *accelerator);
+
+/* For fences: an event of the pool, or a new one; and back, when all that waits
+ * for it has been enqueued. Any thread. */
+hr_status hri_events_take(hri_accelerator *accelerator, hri_event **event);
+void hri_events_give(hri_accelerator *accelerator, hri_event *event);
+
+/* The pools of queues and events. They are closed when no fence is left. */
+void hri_pools_init(hri_accelerator *accelerator);
+void hri_pools_close(hri_accelerator *accelerator);
 
 #endif

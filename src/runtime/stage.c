@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/stage.h"
 
-#include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
+#include "base/size.h"
+
 /* ---- pieces */
 
-/* Move on to the next piece of a box, of so many bytes at most, or to the first
- * when rows is 0; false after the last. */
-static bool next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
+/* Move on to the next piece of a box, which has one more, of so many bytes at
+ * most; or to the first when rows is 0. */
+static void next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
 {
     size_t width = box->width < bytes ? box->width : bytes;
     if (p->rows == 0) {
@@ -22,16 +23,12 @@ static bool next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
         p->row += p->rows;
         p->start = 0;
     }
-    if (p->row >= box->height) {
-        return false;
-    }
     size_t left = box->width - p->start;
     p->width = left < width ? left : width;
     p->rows = p->width < box->width ? 1 : bytes / p->width;
     if (p->rows > box->height - p->row) {
         p->rows = box->height - p->row;
     }
-    return true;
 }
 
 static bool is_last(const hri_copy *box, const hri_piece *p)
@@ -39,24 +36,27 @@ static bool is_last(const hri_copy *box, const hri_piece *p)
     return p->row + p->rows == box->height && p->start + p->width == box->width;
 }
 
-/* The piece at one end of the copy: in the caller's memory or in a buffer. */
-static hri_place piece_place(hri_place box, size_t pitch, const hri_piece *p)
+/* The copy of a piece alone. */
+static hri_copy piece_of(const hri_copy *box, const hri_piece *p)
 {
-    box.offset += p->row * pitch + p->start;
-    return box;
+    hri_copy piece = *box;
+    piece.to.offset += p->row * box->to_pitch + p->start;
+    piece.from.offset += p->row * box->from_pitch + p->start;
+    piece.width = p->width;
+    piece.height = p->rows;
+    return piece;
 }
 
 static void copy_up(const hri_job *job, const hri_piece *p, void *pinned)
 {
-    const hri_copy *box = &job->copy;
-    hri_place place = piece_place(box->from, box->from_pitch, p);
-    const char *from = (const char *)place.host + place.offset;
-    if (box->from_pitch == p->width) {
+    const hri_copy piece = piece_of(&job->copy, p);
+    const char *from = (const char *)piece.from.host + piece.from.offset;
+    if (piece.from_pitch == p->width) {
         memcpy(pinned, from, p->width * p->rows);
         return;
     }
     for (size_t r = 0; r < p->rows; r++) {
-        memcpy((char *)pinned + r * p->width, from + r * box->from_pitch,
+        memcpy((char *)pinned + r * p->width, from + r * piece.from_pitch,
                p->width);
     }
 }
@@ -91,11 +91,10 @@ static void copy_past_caches(char *to, const char *from, size_t bytes)
 static void copy_down(const hri_job *job, const hri_piece *p,
                       const void *pinned)
 {
-    const hri_copy *box = &job->copy;
-    hri_place place = piece_place(box->to, box->to_pitch, p);
-    char *to = (char *)place.host + place.offset;
+    const hri_copy piece = piece_of(&job->copy, p);
+    char *to = (char *)piece.to.host + piece.to.offset;
     for (size_t r = 0; r < p->rows; r++) {
-        copy_past_caches(to + r * box->to_pitch,
+        copy_past_caches(to + r * piece.to_pitch,
                          (const char *)pinned + r * p->width, p->width);
     }
 }
@@ -104,21 +103,9 @@ static void copy_down(const hri_job *job, const hri_piece *p,
 static hri_copy piece_copy(const hri_crew *crew, const hri_job *job,
                            const hri_piece *p, void *pinned)
 {
-    const hri_copy *box = &job->copy;
-    hri_copy copy = {
-        .to = hri_at_host(pinned, 0),
-        .from = hri_at_host(pinned, 0),
-        .to_pitch = crew->up ? box->to_pitch : p->width,
-        .from_pitch = crew->up ? p->width : box->from_pitch,
-        .width = p->width,
-        .height = p->rows,
-        .depth = 1,
-    };
-    if (crew->up) {
-        copy.to = piece_place(box->to, box->to_pitch, p);
-    } else {
-        copy.from = piece_place(box->from, box->from_pitch, p);
-    }
+    hri_copy copy = piece_of(&job->copy, p);
+    *(crew->up ? &copy.from : &copy.to) = hri_at_host(pinned, 0);
+    *(crew->up ? &copy.from_pitch : &copy.to_pitch) = p->width;
     return copy;
 }
 
@@ -157,20 +144,17 @@ static work take(hri_crew *crew, bool patient)
 {
     work w = {0};
     hri_lock_soon(&crew->lock);
-    while (patient && !crew->stopped && !crew->closed && crew->urgent == NULL &&
-           crew->first == NULL) {
+    while (patient && !crew->stopped && !crew->closed && crew->first == NULL) {
         pthread_cond_wait(&crew->changed, &crew->lock);
     }
-    hri_job **list = crew->urgent != NULL ? &crew->urgent : &crew->first;
-    hri_job *job = crew->stopped ? NULL : *list;
+    hri_job *job = crew->stopped ? NULL : crew->first;
     if (job != NULL) {
-        /* it has one more */
-        (void)next_piece(&job->copy, job->piece_bytes, &job->cursor);
+        next_piece(&job->copy, job->piece_bytes, &job->cursor);
         job->out++;
         w = (work){job, job->cursor};
         job->handed_out = is_last(&job->copy, &job->cursor);
         if (job->handed_out) {
-            *list = job->next;
+            crew->first = job->next;
         }
     }
     pthread_mutex_unlock(&crew->lock);
@@ -225,12 +209,14 @@ void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent)
     }
     pthread_mutex_lock(&crew->lock);
     if (urgent) {
-        job->next = crew->urgent;
-        crew->urgent = job;
+        job->next = crew->first;
+        crew->first = job;
     } else if (crew->first == NULL) {
-        crew->first = crew->last = job;
+        crew->first = job;
     } else {
         crew->last->next = job;
+    }
+    if (job->next == NULL) {
         crew->last = job;
     }
     pthread_cond_broadcast(&crew->changed);
@@ -338,10 +324,10 @@ static void stay_near(hri_accelerator *a)
 void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
 {
     /* half of the machine's threads each way: many wait for memory or copies */
-    uint32_t hands = hri_cpu_count() / (2 * accelerators);
-    accelerator->hands = hands < 1                ? 1
-                         : hands > HRI_MOST_HANDS ? HRI_MOST_HANDS
-                                                  : hands;
+    int64_t hands = hri_cpu_count() / (2 * accelerators);
+    accelerator->hands = (uint32_t)hri_min(hri_max(hands, 1), HRI_MOST_HANDS);
+    pthread_mutex_init(&accelerator->staging[HRI_UP].lock, NULL);
+    pthread_mutex_init(&accelerator->staging[HRI_DOWN].lock, NULL);
     stay_near(accelerator);
 }
 
@@ -350,16 +336,9 @@ static size_t staging_bytes(const hri_accelerator *accelerator)
     return (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
 }
 
-static hr_status open_way(hri_accelerator *accelerator, int way)
+static hr_status open_way(hri_accelerator *accelerator, hri_staging *staging)
 {
     hri_device *device = accelerator->device;
-    hri_staging *staging = calloc(1, sizeof *staging);
-    if (staging == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of memory",
-                        accelerator->path);
-    }
-    pthread_mutex_init(&staging->lock, NULL);
-    accelerator->staging[way] = staging;
     hr_status status = device->ops->allocate_pinned(
         device, staging_bytes(accelerator), &staging->pinned);
     if (status == HR_OK) {
@@ -372,42 +351,32 @@ static hr_status open_way(hri_accelerator *accelerator, int way)
     return status;
 }
 
-hr_status hri_staging_open(hri_accelerator *accelerator)
+hr_status hri_staging_open(hri_accelerator *a)
 {
-    hr_status status = open_way(accelerator, HRI_UP);
-    return status == HR_OK ? open_way(accelerator, HRI_DOWN) : status;
+    hr_status status = open_way(a, &a->staging[HRI_UP]);
+    return status == HR_OK ? open_way(a, &a->staging[HRI_DOWN]) : status;
 }
 
-static void close_way(hri_accelerator *accelerator, int way)
+void hri_staging_close(hri_accelerator *a)
 {
-    hri_device *device = accelerator->device;
-    hri_staging *staging = accelerator->staging[way];
-    for (uint32_t i = 0; i < accelerator->hands * HRI_HAND_PIECES; i++) {
-        if (staging->events[i] != NULL) {
-            staging->events[i]->ops->destroy(staging->events[i]);
+    for (int way = 0; way < HRI_WAYS && a->hands > 0; way++) {
+        hri_staging *staging = &a->staging[way];
+        for (uint32_t i = 0; i < a->hands * HRI_HAND_PIECES; i++) {
+            if (staging->events[i] != NULL) {
+                staging->events[i]->ops->destroy(staging->events[i]);
+            }
         }
-    }
-    if (staging->pinned != NULL) {
-        device->ops->release_pinned(device, staging->pinned);
-        accelerator->pinned_used -= staging_bytes(accelerator);
-    }
-    pthread_mutex_destroy(&staging->lock);
-    free(staging);
-    accelerator->staging[way] = NULL;
-}
-
-void hri_staging_close(hri_accelerator *accelerator)
-{
-    for (int way = 0; way < HRI_WAYS; way++) {
-        if (accelerator->staging[way] != NULL) {
-            close_way(accelerator, way);
+        if (staging->pinned != NULL) {
+            a->device->ops->release_pinned(a->device, staging->pinned);
+            a->pinned_used -= staging_bytes(a);
         }
+        pthread_mutex_destroy(&staging->lock);
     }
 }
 
 static hri_staging *staging_of(const hri_crew *crew)
 {
-    return crew->accelerator->staging[crew->up ? HRI_UP : HRI_DOWN];
+    return &crew->accelerator->staging[crew->up ? HRI_UP : HRI_DOWN];
 }
 
 static void take_staging(hri_crew *crew)
@@ -472,13 +441,19 @@ hr_status hri_crew_start(hri_crew *crew)
     return HR_OK;
 }
 
+/* Tell the threads of the end, which is crew->closed or stopped. */
+static void tell(hri_crew *crew, bool *end)
+{
+    pthread_mutex_lock(&crew->lock);
+    *end = true;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+}
+
 void hri_crew_stop(hri_crew *crew)
 {
     if (crew->accelerator != NULL) {
-        pthread_mutex_lock(&crew->lock);
-        crew->stopped = true;
-        pthread_cond_broadcast(&crew->changed);
-        pthread_mutex_unlock(&crew->lock);
+        tell(crew, &crew->stopped);
     }
 }
 
@@ -487,10 +462,7 @@ void hri_crew_join(hri_crew *crew)
     if (crew->accelerator == NULL) {
         return;
     }
-    pthread_mutex_lock(&crew->lock);
-    crew->closed = true;
-    pthread_cond_broadcast(&crew->changed);
-    pthread_mutex_unlock(&crew->lock);
+    tell(crew, &crew->closed);
     for (uint32_t i = 0; i < crew->started; i++) {
         hri_thread_join(crew->hands[i].thread);
     }

@@ -12,10 +12,7 @@
 enum {
     HRI_PIECE_BYTES = 2 << 20,
     HRI_LEAST_PIECE_BYTES = 512 << 10,
-    HRI_PAGE_BYTES = 4 << 10, /* pieces are whole pages */
-    HRI_HAND_PIECES = 2, /* of a thread: one travels while it copies another */
-    HRI_COPIES = 4,      /* of pinned memory under way in one direction */
-    HRI_MOST_HANDS = 8
+    HRI_PAGE_BYTES = 4 << 10 /* pieces are whole pages */
 };
 
 _Static_assert(HRI_HAND_PIECES <= HRI_COPIES, "hands have too few events");
@@ -74,17 +71,8 @@ struct hri_crew {
     uint32_t started;
     pthread_mutex_t lock; /* guards what follows, and the crew's part of jobs */
     pthread_cond_t changed;
-    hri_job *urgent, *first,
-        *last; /* not handed out yet; urgent ones go first */
+    hri_job *first, *last; /* not handed out yet; urgent ones go first */
     bool closed, stopped;
-};
-
-/* The pinned memory of crews of one direction, whose copies leave an event
- * behind each piece. One crew has it at a time. */
-struct hri_staging {
-    pthread_mutex_t lock; /* held by whose it is */
-    void *pinned;
-    hri_event *events[HRI_MOST_HANDS * HRI_HAND_PIECES];
 };
 
 /* Decide how many threads crews of each of `accelerators` accelerators have and
@@ -92,7 +80,8 @@ struct hri_staging {
 void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators);
 
 /* Page-lock their memory, which the accelerator keeps: that takes longer than
- * many a product. HR_ERROR_OUT_OF_MEMORY. */
+ * many a product. HR_ERROR_OUT_OF_MEMORY. close accepts what was not planned.
+ */
 hr_status hri_staging_open(hri_accelerator *accelerator);
 void hri_staging_close(hri_accelerator *accelerator);
 

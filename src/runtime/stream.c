@@ -17,7 +17,7 @@ enum {
 static hr_status run_launch(hri_stream *s, const hri_launch *launch)
 {
     hri_deferral *deferral = &s->accelerator->deferral;
-    if (s->deferred == NULL) { /* the context's lock is held */
+    if (!s->defers) { /* the context's lock is held */
         return s->queue->ops->launch(s->queue, launch);
     }
     pthread_mutex_lock(&deferral->launches);
@@ -40,34 +40,29 @@ static hr_status run_wait(hri_stream *s, hri_fence *fence)
 
 hr_status hri_command_run(hri_stream *s, const hri_command *c)
 {
-    const bool failed = s->error.status != HR_OK;
-    hr_status status = HR_OK;
+    if (s->error.status != HR_OK && c->kind < HRI_COMMAND_RECORD) {
+        return HR_OK;
+    }
     switch (c->kind) {
     case HRI_COMMAND_COPY:
-        status = failed ? HR_OK : s->queue->ops->copy(s->queue, c->copy);
-        break;
+        return s->queue->ops->copy(s->queue, c->copy);
     case HRI_COMMAND_STAGED_COPY:
-        status =
-            failed ? HR_OK : hri_stage_copy(s->accelerator, s->queue, c->copy);
-        break;
+        return hri_stage_copy(s->accelerator, s->queue, c->copy);
     case HRI_COMMAND_LAUNCH:
-        status = failed ? HR_OK : run_launch(s, c->launch);
-        break;
+        return run_launch(s, c->launch);
     case HRI_COMMAND_RECORD:
-        status = s->queue->ops->record(s->queue, c->fence->event);
-        break;
+        return s->queue->ops->record(s->queue, c->fence->event);
     case HRI_COMMAND_WAIT:
-        status = run_wait(s, c->fence);
-        break;
+        return run_wait(s, c->fence);
     }
-    return status;
+    return HR_OK;
 }
 
 /* Now, unless something comes before it. */
 static hr_status enqueue(hri_stream *s, const hri_command *c)
 {
-    return hri_deferred_is_empty(s->deferred) ? hri_command_run(s, c)
-                                              : hri_deferred_add(s, c);
+    return hri_deferred_is_empty(s) ? hri_command_run(s, c)
+                                    : hri_deferred_add(s, c);
 }
 
 /* ---- copies */
@@ -83,9 +78,8 @@ static bool may_hold(const hri_stream *s, const hri_copy *c)
 {
     hri_device *device = s->accelerator->device;
     const bool up = c->from.buffer == NULL;
-    if (s->deferred == NULL || (!up && c->to.buffer != NULL) ||
-        device->info.emulated || bytes_of(c) == 0 ||
-        (up && bytes_of(c) <= MAX_TAKEN_BYTES)) {
+    if (!s->defers || (!up && c->to.buffer != NULL) || device->info.emulated ||
+        bytes_of(c) == 0 || (up && bytes_of(c) <= MAX_TAKEN_BYTES)) {
         return false;
     }
     const hri_place *host = up ? &c->from : &c->to;
@@ -102,8 +96,7 @@ hr_status hri_stream_copy(hri_stream *s, const hri_copy *copy)
     if (!may_hold(s, copy)) {
         return enqueue(s, &c);
     }
-    if (bytes_of(copy) >= MIN_STAGED_BYTES &&
-        s->accelerator->staging[HRI_UP] != NULL) {
+    if (bytes_of(copy) >= MIN_STAGED_BYTES && s->accelerator->hands > 0) {
         c.kind = HRI_COMMAND_STAGED_COPY;
     }
     return hri_deferred_add(s, &c);
@@ -121,7 +114,7 @@ hr_status hri_stream_record(hri_stream *s, hri_fence *fence)
 {
     const hri_command c = {.kind = HRI_COMMAND_RECORD, .fence = fence};
     hr_status status = HR_OK;
-    if (hri_deferred_is_empty(s->deferred)) {
+    if (hri_deferred_is_empty(s)) {
         status = hri_command_run(s, &c);
         if (status == HR_OK && s->error.status != HR_OK) {
             fence->error = s->error;
@@ -167,7 +160,7 @@ hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
     if (!can_wait(s, fence)) {
         return hri_fence_wait(fence);
     }
-    if (hri_fence_is_deferred(fence) && s->deferred != NULL) {
+    if (hri_fence_is_deferred(fence) && s->defers) {
         return hri_deferred_add(s, &c);
     }
     return enqueue(s, &c); /* there is an event, or the caller awaits it */
@@ -177,7 +170,7 @@ hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
 
 hr_status hri_stream_finish(hri_stream *s)
 {
-    hri_deferred_drain(s->deferred);
+    hri_deferred_drain(s);
     hr_status status = s->queue->ops->finish(s->queue);
     return s->error.status != HR_OK ? hri_error_raise(&s->error) : status;
 }
@@ -200,7 +193,7 @@ bool hri_stream_has_failed(const hri_stream *s)
 
 hr_status hri_stream_begin_graph(hri_stream *s)
 {
-    hri_deferred_drain(s->deferred);
+    hri_deferred_drain(s);
     return s->queue->ops->begin_graph(s->queue);
 }
 
@@ -211,7 +204,7 @@ hr_status hri_stream_end_graph(hri_stream *s, hri_graph **graph)
 
 hr_status hri_stream_run_graph(hri_stream *s, hri_graph *graph)
 {
-    hri_deferred_drain(s->deferred);
+    hri_deferred_drain(s);
     return s->error.status == HR_OK ? s->queue->ops->run_graph(s->queue, graph)
                                     : HR_OK;
 }
@@ -230,10 +223,9 @@ hr_status hri_stream_create(hri_accelerator *accelerator, bool urgent,
     }
     s->accelerator = accelerator;
     s->serial = atomic_fetch_add(&last, 1) + 1;
+    s->defers = device->info.staged;
+    atomic_init(&s->deferred, NULL);
     hr_status status = device->ops->create_queue(device, urgent, &s->queue);
-    if (status == HR_OK && device->info.staged) {
-        status = hri_deferred_create(s, &s->deferred);
-    }
     if (status != HR_OK) {
         hri_stream_destroy(s);
         return status;
@@ -254,7 +246,7 @@ void hri_stream_destroy(hri_stream *s)
     if (s == NULL) {
         return;
     }
-    hri_deferred_destroy(s->deferred);
+    hri_deferred_close(s);
     if (s->queue != NULL) {
         s->queue->ops->destroy(s->queue);
     }
@@ -286,4 +278,40 @@ void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator)
 {
     hri_stream_destroy(accelerator->copy_queue);
     accelerator->copy_queue = NULL;
+}
+
+/* ---- workers */
+
+hr_status hri_accelerator_worker(hri_accelerator *accelerator)
+{
+    bool done;
+    hri_worker *w = &accelerator->worker;
+    if (w->last != NULL && hri_fence_query(w->last, &done) != HR_OK) {
+        hri_accelerator_drop_worker(accelerator);
+    }
+    return w->stream == NULL ? hri_stream_create(accelerator, false, &w->stream)
+                             : HR_OK;
+}
+
+hr_status hri_worker_fence(hri_worker *w)
+{
+    hri_fence *fence = NULL;
+    hr_status status = hri_fence_create_recorded(w->stream, &fence);
+    if (status == HR_OK) {
+        hri_fence_drop(w->last);
+        w->last = fence;
+    }
+    return status;
+}
+
+void hri_accelerator_drop_worker(hri_accelerator *accelerator)
+{
+    hri_worker *w = &accelerator->worker;
+    hri_fence_drop(w->last);
+    hri_fence_drop(w->start);
+    if (w->stream != NULL) {
+        hri_stream_forget(w->stream);
+        hri_stream_destroy(w->stream);
+    }
+    *w = (hri_worker){0};
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams: the queues of arrays. A stream is a queue of an accelerator's with
- * its fences.
+ * its fences, which are further down.
  *
  * Drivers hold up the caller that enqueues a copy of ordinary memory, and make
  * it slowly. So where the device says that such copies are slow (info.staged),
- * a stream has a deferred queue: such a copy, and all behind it, become
- * commands that a thread hands on in order. No stream waits for the context's
+ * a stream defers: such a copy, and all behind it, become commands that a
+ * thread hands on in order. No stream waits for the context's
  * lock. Elsewhere each call goes straight to the accelerator's queue. */
 #ifndef HRI_RUNTIME_STREAM_H
 #define HRI_RUNTIME_STREAM_H
 
-#include "runtime/deferred.h"
-#include "runtime/fence.h"
+#include <stdatomic.h>
+
+#include "runtime/runtime.h"
+
+typedef struct hri_node hri_node; /* deferred.c: a deferred command */
 
 /* As long as there are deferred commands, queue and error belong to the thread
  * that hands them on, else to the caller. */
@@ -24,7 +27,12 @@ struct hri_stream {
     hri_error error;    /* of deferred commands and of fences waited for, that
                            the driver knows nothing of; what comes next is left
                            out, since it would work on what never came */
-    hri_deferred *deferred; /* NULL: nothing is ever deferred */
+    bool defers;        /* false: nothing is ever deferred */
+    /* deferred.c's; changed with the lock of the accelerator's deferral */
+    _Atomic(hri_node *) deferred; /* the first; NULL: all was handed on */
+    hri_node *last_deferred;
+    hri_thread *thread; /* that hands them on; NULL: nothing was deferred yet */
+    bool closed;        /* no more is deferred */
 };
 
 /* Any thread. */
@@ -66,5 +74,115 @@ hr_status hri_stream_run_graph(hri_stream *stream, hri_graph *graph);
 hr_status hri_accelerator_copy_queue(hri_accelerator *accelerator,
                                      hri_stream **stream);
 void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator);
+
+/* Workers. With the context's lock; the last with the whole context.
+ * Let the accelerator have one. One whose work is known to have failed is
+ * replaced. */
+hr_status hri_accelerator_worker(hri_accelerator *accelerator);
+/* It was given something: let a fence stand behind it. When that fails, it has
+ * been waited for. */
+hr_status hri_worker_fence(hri_worker *worker);
+/* Wait for it. */
+void hri_accelerator_drop_worker(hri_accelerator *accelerator);
+
+/* ---- fences: everything that was enqueued on a stream before now
+ *
+ * All that may have to wait for a fence hold it.
+ *
+ * Recording an event costs a driver about as much as a launch, and few launches
+ * are waited for one by one. So a fence is pending at first. It is recorded
+ * when something has to wait for it, or before its stream goes on with work
+ * that its holders need not wait for. Until then a stream has one pending fence
+ * for all who ask, and the fence moves on with the stream.
+ *
+ * Calls want the context's lock. Those marked "any thread" do without, once the
+ * fence has been recorded. */
+
+struct hri_fence {
+    hri_accelerator *accelerator;
+    uint64_t serial;      /* of its stream */
+    hri_stream *pending;  /* that has yet to record it; NULL: recorded */
+    hri_event *event;     /* the driver's; NULL: pending, or there is none since
+                             recording failed: all has run, with this error: */
+    hri_error error;      /* of its stream, as far as the event cannot know */
+    atomic_bool deferred; /* its record is still a deferred command */
+    atomic_uint holders;
+};
+
+/* A pending fence behind everything enqueued so far, with one holder more. When
+ * any of these three fails, the stream has been waited for: nothing goes on
+ * that nobody knows of. */
+hr_status hri_fence_create(hri_stream *stream, hri_fence **fence);
+/* The same, recorded at once. */
+hr_status hri_fence_create_recorded(hri_stream *stream, hri_fence **fence);
+/* Record it if it is pending. */
+hr_status hri_fence_record(hri_fence *fence);
+
+/* Any thread. */
+void hri_fence_hold(hri_fence *fence);
+/* Any thread; NULL is accepted. */
+void hri_fence_drop(hri_fence *fence);
+
+/* Any thread: block it until the fence has been passed; the error of its stream
+ * if that failed. */
+hr_status hri_fence_wait(hri_fence *fence);
+/* Any thread: whether it has been passed. A pending fence is not known to. */
+hr_status hri_fence_query(const hri_fence *fence, bool *done);
+/* Any thread: nanoseconds of the device's clock between two fences of one
+ * accelerator that have been passed; 0 when `to` was passed first. */
+hr_status hri_fence_elapsed(const hri_fence *from, const hri_fence *to,
+                            uint64_t *ns);
+
+/* For streams. Any thread: block it until the fence is in the driver's queue.
+ */
+void hri_fence_await_record(hri_fence *fence);
+/* The deferred command has recorded it, or has failed to: then its event is not
+ * looked at any more. The error is that of its stream. */
+void hri_fence_recorded(hri_fence *fence, const hri_error *error, bool failed);
+/* The stream of a pending fence goes, and has run with this status. */
+void hri_fence_abandon(hri_fence *fence, hr_status status);
+
+static inline bool hri_fence_is_deferred(const hri_fence *fence)
+{
+    return atomic_load(&fence->deferred);
+}
+
+/* ---- deferred commands */
+
+typedef enum hri_command_kind {
+    HRI_COMMAND_COPY,
+    HRI_COMMAND_STAGED_COPY, /* by threads, through pinned memory (stage.h) */
+    HRI_COMMAND_LAUNCH,
+    HRI_COMMAND_RECORD, /* from here on: also behind an error */
+    HRI_COMMAND_WAIT
+} hri_command_kind;
+
+/* What a stream is given; of the rest a kind has its own alone. */
+typedef struct hri_command {
+    hri_command_kind kind;
+    const hri_copy *copy;
+    const hri_launch *launch;
+    hri_fence *fence;
+} hri_command;
+
+/* Whether everything has been handed on. */
+static inline bool hri_deferred_is_empty(const hri_stream *stream)
+{
+    return atomic_load(&stream->deferred) == NULL;
+}
+
+/* Block the calling thread until then. */
+void hri_deferred_drain(hri_stream *stream);
+/* Defer a command of a stream that defers. */
+hr_status hri_deferred_add(hri_stream *stream, const hri_command *command);
+/* Hand everything on, and end the thread. */
+void hri_deferred_close(hri_stream *stream);
+
+/* stream.c: hand a command on, now. Errors of deferred commands are kept as the
+ * stream's. */
+hr_status hri_command_run(hri_stream *stream, const hri_command *command);
+
+void hri_deferral_init(hri_deferral *deferral);
+void hri_deferral_finish(hri_deferral *deferral);
 
 #endif

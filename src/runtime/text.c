@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that are known as text alone: finding one in its text, and what it
  * says of its parameters. The rest of the text is for the compilers. */
-#include "runtime/text.h"
+#include "runtime/module.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -5,7 +5,6 @@
 
 #include "arrays/array.h"
 #include "base/size.h"
-#include "runtime/memory.h"
 #include "split/split.h"
 
 enum { SIZE_BITS = 62 };

@@ -5,7 +5,7 @@
 #include "arrays/event.h"
 #include "arrays/launch.h"
 #include "base/structs.h"
-#include "runtime/worker.h"
+#include "runtime/stream.h"
 #include "split/split.h"
 
 hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
@@ -121,7 +121,7 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
 {
     const hr_band *band = &s->bands[index];
     hri_accelerator *a = s->participants[index].accelerator;
-    hr_queue queue = {s->context, a, a->worker->stream};
+    hr_queue queue = {s->context, a, a->worker.stream};
     hr_argument arguments[HR_MOST_PARAMETERS];
     hri_window windows[HR_MOST_PARAMETERS] = {0};
     hri_part part = hri_part_of(s->domain);
@@ -138,7 +138,7 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
                                  s->kernel->parameter_count);
     }
     if (status != HR_OK) {
-        a->worker->kernel = NULL;
+        a->worker.kernel = NULL;
     }
     return status;
 }
@@ -151,10 +151,11 @@ static void *give(void *data)
     hr_status status = hri_accelerator_worker(a);
     if (status == HR_OK) {
         hri_error_keep(&g->error, launch_band(g->split, g->index));
-        status = hri_worker_fence(a); /* copies may go on all the same */
+        status =
+            hri_worker_fence(&a->worker); /* copies may go on all the same */
         if (status == HR_OK && g->error.status != HR_OK) {
             /* so that the next launch knows of a queue that failed */
-            (void)hri_fence_wait(a->worker->last);
+            (void)hri_fence_wait(a->worker.last);
         }
     }
     hri_error_keep(&g->error, status);

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "model/links.h"
-#include "runtime/memory.h"
 #include "support/conformance.h"
 
 /* Enough for small products; small enough for any machine. */

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "runtime/memory.h"
+#include "runtime/runtime.h"
 #include "support/fake.h"
 
 static struct {

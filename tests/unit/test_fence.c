@@ -336,7 +336,7 @@ static void deferred_waits(void)
     hri_buffer *over = allocate(context, 1, BYTES);
     char *from = malloc(BYTES), *to = calloc(1, BYTES);
     bool done = true;
-    CHECK(a->deferred != NULL && b->deferred != NULL);
+    CHECK(a->defers && b->defers);
     memset(from, 5, BYTES);
     fault_backend_stop_copies(true);
     CHECK(copy(a, hri_at(up, 0), hri_at_host(from, 0), BYTES) == HR_OK);
@@ -345,7 +345,7 @@ static void deferred_waits(void)
     CHECK(hri_fence_is_deferred(first));
     CHECK(hri_fence_query(first, &done) == HR_OK && !done);
     CHECK(hri_stream_wait(b, first) == HR_OK);
-    CHECK(!hri_deferred_is_empty(b->deferred));
+    CHECK(!hri_deferred_is_empty(b));
     CHECK(copy(b, hri_at(over, 0), hri_at(up, 0), BYTES) == HR_OK);
     CHECK(copy(b, hri_at_host(to, 0), hri_at(over, 0), BYTES) == HR_OK);
     hri_fence *second = recorded(b);
@@ -357,7 +357,7 @@ static void deferred_waits(void)
     CHECK(hri_fence_wait(second) == HR_OK && !hri_fence_is_deferred(second));
     CHECK(memcmp(from, to, BYTES) == 0);
     CHECK(hri_stream_finish(a) == HR_OK && hri_stream_finish(b) == HR_OK);
-    CHECK(hri_deferred_is_empty(a->deferred));
+    CHECK(hri_deferred_is_empty(a));
     TEST_CASE("what comes later is not deferred");
     hri_fence *now = recorded(a);
     CHECK(!hri_fence_is_deferred(now) && hri_fence_wait(now) == HR_OK);
@@ -546,7 +546,7 @@ static void threads_of(const char *name, const char *set, bool staged)
     hr_queue *first = NULL, *second = NULL;
     CHECK(hr_queue_create(context, 0, &first) == HR_OK);
     use_arrays(context, first, 1000); /* small: nothing is staged or held up */
-    CHECK((first->stream->deferred != NULL) == staged);
+    CHECK(first->stream->defers == staged);
     const int before = count_threads();
     const uint64_t made = a->threads.made;
     CHECK(hr_queue_create(context, 0, &second) == HR_OK);

@@ -5,7 +5,6 @@
 
 #include "model/figures.h"
 #include "model/links.h"
-#include "runtime/memory.h"
 #include "runtime/stage.h"
 #include "support/fault_backend.h"
 

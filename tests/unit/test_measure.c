@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "runtime/memory.h"
 #include "support/fake.h"
 #include "support/told.h"
 

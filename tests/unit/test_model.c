@@ -344,7 +344,7 @@ static void check_overheads(void)
     TEST_CASE("unasked, they are guessed and nothing runs");
     const long calls = fake.calls;
     CHECK(hri_model_overheads(&a[0], false, &o) == HR_OK);
-    CHECK(o.launch == 1e-5 && o.copy == 5e-6 && o.wait == 2e-5);
+    CHECK(o.launch == 2.5e-6 && o.copy == 5e-6 && o.wait == 2e-5);
     CHECK(fake.calls == calls);
 
     TEST_CASE("measured once, for all of a device");
@@ -363,14 +363,14 @@ static void check_overheads(void)
     told(&a[0], "launches", 1e15);
     told(&a[0], "copies", 1.0);
     CHECK(hri_model_overheads(&a[0], true, &o) == HR_OK);
-    CHECK(o.launch == 1e-5 / 50.0 && o.copy == 5e-6 * 20.0);
+    CHECK(o.launch == 2.5e-6 / 50.0 && o.copy == 5e-6 * 20.0);
 
     TEST_CASE("no room: guessed");
     hr_context_destroy(context);
     context = create("cuda:1");
     context->accelerators[0].memory_limit = 1;
     CHECK(hri_model_overheads(context->accelerators, true, &o) == HR_OK);
-    CHECK(o.launch == 1e-5 && o.copy == 5e-6 && o.wait == 2e-5);
+    CHECK(o.launch == 2.5e-6 && o.copy == 5e-6 && o.wait == 2e-5);
     const long asked = fake.calls;
     CHECK(hri_model_overheads(context->accelerators, true, &o) == HR_OK);
     CHECK(fake.calls == asked);
@@ -401,6 +401,14 @@ static void check_predictions(void)
     CHECK(p.runs == 8 && p.within_1_1 == 3 && p.within_1_3 == 5);
     CHECK(p.within_2 == 7 && p.predicted == 1.0 && p.seen == 3.0);
     CHECK(told_by(context, HR_ENGINE_GRID).runs == 0);
+    TEST_CASE("plans of like work are corrected by what two runs took");
+    hri_model *model = context->model;
+    CHECK(hri_model_expect(model, 7, 2.0) == 2.0);
+    hri_model_correct(model, 7, 1.0, 40.0); /* the first of all */
+    CHECK(hri_model_expect(model, 7, 2.0) == 2.0);
+    hri_model_correct(model, 7, 1.0, 3.0);
+    CHECK(hri_model_expect(model, 7, 2.0) == 6.0);
+    CHECK(hri_model_expect(model, 8, 2.0) == 2.0);
     TEST_CASE("what was not predicted does not count");
     hri_model_saw(context->model, HR_ENGINE_FILTER, 0.0, 1.0);
     CHECK(told_by(context, HR_ENGINE_FILTER).runs == 8);

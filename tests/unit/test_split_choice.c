@@ -6,7 +6,7 @@
 
 #include <headrace/headrace.h>
 
-#include "runtime/worker.h"
+#include "runtime/stream.h"
 #include "support/random.h"
 #include "support/told.h"
 #include "test.h"

@@ -4,26 +4,13 @@
 #include "backends/host/host.h"
 #include "base/size.h"
 
-static void copy_slice(unsigned char *to, const unsigned char *from,
-                       const hri_copy *box)
-{
-    for (size_t row = 0; row < box->height; row++) {
-        memcpy(to + row * box->to_pitch, from + row * box->from_pitch,
-               box->width);
-    }
-}
-
 void hri_host_copy(const hri_copy *copy)
 {
-    if (hri_copy_is_empty(copy)) {
-        return;
-    }
-    const hri_copy box = hri_copy_flatten(copy);
-    unsigned char *to = hri_host_address(&box.to);
-    const unsigned char *from = hri_host_address(&box.from);
-    for (size_t slice = 0; slice < box.depth; slice++) {
-        copy_slice(to + slice * box.to_slice, from + slice * box.from_slice,
-                   &box);
+    if (!hri_copy_is_empty(copy)) {
+        hri_copy box = *copy;
+        box.to = hri_at_host(hri_host_address(&copy->to), 0);
+        box.from = hri_at_host(hri_host_address(&copy->from), 0);
+        hri_copy_rows(&box);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters on the host alone: their items are strips (src/filter/strip.h), or
+/* Filters on the host alone: their items are strips (src/filter/kernels.h), or
  * blocks for Fourier transforms (src/filter/fft.h). The build makes a second
  * file of this one, with double for float. */
 #include <headrace/dialect.h>
@@ -7,7 +7,6 @@
 #include "base/size.h"
 #include "filter/fft.h"
 #include "filter/kernels.h"
-#include "filter/strip.h"
 
 /* Strips of a part of the rows, every HR_DOMAIN(1)-th. */
 HR_KERNEL8(hri_filter_strip_float, (IN, float, 2, in), (IN, float, 2, apron),

@@ -67,7 +67,7 @@ hr_status hri_bisect(int64_t low, int64_t high, hri_holds *holds, void *data,
 typedef struct hri_candidate {
     uint32_t index;  /* the caller's */
     uint32_t device; /* siblings, of one device, have the same number */
-    uint32_t ahead;  /* siblings that are faster: choose.c's own */
+    uint32_t ahead;  /* siblings that are faster: hri_choose_set's own */
     double seconds;  /* for all of the work, alone */
 } hri_candidate;
 

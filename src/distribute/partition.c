@@ -2,7 +2,6 @@
 #include "distribute/partition.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/size.h"
@@ -169,8 +168,8 @@ static double row_imbalance(const hri_partition *p, int64_t tiles)
     return worst;
 }
 
-static int64_t choose(const hri_partition *p, bool rows, int64_t least,
-                      int64_t most, double *balance)
+int64_t hri_partition_tiles(const hri_partition *p, bool rows, int64_t least,
+                            int64_t most, double *balance)
 {
     /* more tiles than some beyond the least cost more than they balance */
     enum { TRIES = 32, MANY = 64, FEW_TRIES = 12 };
@@ -195,18 +194,6 @@ static int64_t choose(const hri_partition *p, bool rows, int64_t least,
         }
     }
     return best;
-}
-
-int64_t hri_partition_tile_rows(const hri_partition *partition, int64_t least,
-                                int64_t most, double *balance)
-{
-    return choose(partition, true, least, most, balance);
-}
-
-int64_t hri_partition_tile_cols(const hri_partition *partition, int64_t least,
-                                int64_t most, double *balance)
-{
-    return choose(partition, false, least, most, balance);
 }
 
 void hri_partition_rects(const hri_partition *p, int64_t rows, int64_t cols,

@@ -8,6 +8,7 @@
 #ifndef HRI_DISTRIBUTE_PARTITION_H
 #define HRI_DISTRIBUTE_PARTITION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -37,10 +38,8 @@ void hri_partition_destroy(hri_partition *partition); /* accepts NULL */
 /* How many tile rows (or columns) to cut the rectangle into: from least to
  * most, as few as serve an even balance. *balance is the busiest piece's share
  * over its fair share, at least 1. */
-int64_t hri_partition_tile_rows(const hri_partition *partition, int64_t least,
-                                int64_t most, double *balance);
-int64_t hri_partition_tile_cols(const hri_partition *partition, int64_t least,
-                                int64_t most, double *balance);
+int64_t hri_partition_tiles(const hri_partition *partition, bool rows,
+                            int64_t least, int64_t most, double *balance);
 
 /* The tiles of every piece when there are rows x cols of them; rects is indexed
  * by accelerator. Together they hold each tile once; some may be empty. */

@@ -6,7 +6,6 @@
  * asks for. */
 #include <float.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,34 +237,6 @@ void hri_factors_free(hri_factors *factors)
 }
 
 /* ---- what was found is kept */
-
-struct hri_kept_factors {
-    pthread_mutex_t lock;
-    double tolerance; /* that they were asked for with, */
-    int64_t most;     /* as well as this; */
-    int64_t spanned;  /* where these are fewer, any number above them */
-    hri_factors factors;
-};
-
-hri_kept_factors *hri_kept_factors_create(void)
-{
-    hri_kept_factors *kept = calloc(1, sizeof *kept);
-    if (kept != NULL && pthread_mutex_init(&kept->lock, NULL) != 0) {
-        free(kept);
-        return NULL;
-    }
-    return kept;
-}
-
-void hri_kept_factors_destroy(hri_kept_factors *kept)
-{
-    if (kept == NULL) {
-        return;
-    }
-    pthread_mutex_destroy(&kept->lock);
-    hri_factors_free(&kept->factors);
-    free(kept);
-}
 
 /* False: there is no memory. */
 static bool copy(const hri_factors *from, hri_factors *to)

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,44 +25,35 @@
 
 /* ---- the library */
 
-static const struct {
-    const char *prefix, *name;
-} libraries[] = {{"fftwf_", "libfftw3f.so.3"}, {"fftw_", "libfftw3.so.3"}};
+static const char *const libraries[] = {"libfftw3f.so.3", "libfftw3.so.3"};
 
-static const char *const symbols[] = {
-#define SYM(result, name, args) #name,
+static const hri_symbol symbols_float[] = {
+#define SYM(result, name, args)                                                \
+    {"fftwf_" #name, offsetof(hri_fftw, name), true},
 #include "filter/fftw.inc"
 #undef SYM
 };
 
-static const size_t offsets[] = {
-#define SYM(result, name, args) offsetof(hri_fftw, name),
+static const hri_symbol symbols_double[] = {
+#define SYM(result, name, args) {"fftw_" #name, offsetof(hri_fftw, name), true},
 #include "filter/fftw.inc"
 #undef SYM
 };
-
-enum { SYMBOLS = sizeof symbols / sizeof symbols[0], NAME_BYTES = 40 };
 
 /* Its planner is for one thread at a time; so is finding it. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static hr_status load(int which, hri_fftw *api)
 {
-    char names[SYMBOLS][NAME_BYTES];
-    hri_symbol table[SYMBOLS];
     const char *choice = getenv("HEADRACE_FFTW");
     if (choice != NULL && strcmp(choice, "off") == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "filter: HEADRACE_FFTW is off, and transforms are by "
                         "FFTW");
     }
-    for (int i = 0; i < SYMBOLS; i++) {
-        snprintf(names[i], NAME_BYTES, "%s%s", libraries[which].prefix,
-                 symbols[i]);
-        table[i] = (hri_symbol){names[i], offsets[i], true};
-    }
-    hr_status status =
-        hri_library_load(libraries[which].name, table, SYMBOLS, api);
+    hr_status status = hri_library_load(
+        libraries[which], which == 0 ? symbols_float : symbols_double,
+        sizeof symbols_float / sizeof symbols_float[0], api);
     return status == HR_OK ? HR_OK
                            : hri_fail(HR_ERROR_UNSUPPORTED,
                                       "filter: no library for Fourier "

@@ -31,13 +31,14 @@ const char *hr_filter_method_name(hr_filter_method method)
                                                                : "?";
 }
 
-/* A call: its job, who may take part, and who does. */
+/* A call: its job, which accelerators may take part, and which do. */
 typedef struct call {
     uint64_t start_ns;
     hri_filter_job job;
-    hri_accelerator **accelerators; /* [count] */
-    hri_accelerator **able;         /* those of them that transform */
-    uint32_t count;
+    bool views;               /* pictures are; else they are matrices */
+    hr_filter_report *report; /* of a plan; NULL: it is to be done */
+    hri_indices wanted;
+    hri_accelerator **able; /* those of them that have the method */
     hri_filter_plan plan;
     double factoring; /* seconds that finding factors has taken */
 } call;
@@ -59,26 +60,20 @@ static hr_status take_options(call *c, const hr_filter_options *options)
                : status;
 }
 
-static hr_status choose_accelerators(call *c, hr_context *context)
+static hr_status choose_accelerators(call *c)
 {
-    hri_indices wanted;
+    const hr_filter_options *o = &c->job.options;
     hr_status status =
-        hri_indices_read(context, "filter", c->job.options.accelerators,
-                         c->job.options.accelerator_count, &wanted);
+        hri_indices_read(c->job.context, "filter", o->accelerators,
+                         o->accelerator_count, &c->wanted);
     if (status != HR_OK) {
         return status;
     }
-    c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
-    c->able = calloc(wanted.count, sizeof(hri_accelerator *));
-    c->plan.shares = calloc(wanted.count, sizeof *c->plan.shares);
-    if (c->accelerators == NULL || c->able == NULL || c->plan.shares == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
-    }
-    for (; c->count < wanted.count; c->count++) {
-        const uint32_t index = hri_indices_at(&wanted, c->count);
-        c->accelerators[c->count] = &context->accelerators[index];
-    }
-    return HR_OK;
+    c->able = calloc(c->wanted.count, sizeof(hri_accelerator *));
+    c->plan.shares = calloc(c->wanted.count, sizeof *c->plan.shares);
+    return c->able != NULL && c->plan.shares != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
 }
 
 /* ---- the method */
@@ -107,14 +102,18 @@ static hr_status find_factors(hri_filter_job *job)
 }
 
 /* Fourier transforms are for accelerators of the host. */
-static hr_status plan_fft(call *c)
+static hr_status plan_method(call *c, hr_filter_method method)
 {
+    const bool fft = method == HR_FILTER_FFT;
+    hr_context *context = c->job.context;
     const hri_fftw *api;
     uint32_t count = 0;
-    hr_status status = hri_fft_find(c->job.in.type, &api);
-    for (uint32_t i = 0; i < c->count && status == HR_OK; i++) {
-        hri_accelerator *a = c->accelerators[i];
-        if (hri_filter_strips(c->job.context, a)) {
+    hr_status status = fft ? hri_fft_find(c->job.in.type, &api) : HR_OK;
+    c->job.method = method;
+    for (uint32_t i = 0; i < c->wanted.count; i++) {
+        hri_accelerator *a =
+            &context->accelerators[hri_indices_at(&c->wanted, i)];
+        if (!fft || hri_filter_strips(context, a)) {
             c->able[count++] = a;
         }
     }
@@ -122,20 +121,11 @@ static hr_status plan_fft(call *c)
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "filter: none of the %u accelerators transforms: only "
                         "the host does, unless HEADRACE_CHECK is set",
-                        c->count);
+                        c->wanted.count);
     }
     return status == HR_OK
                ? hri_filter_plan_make(&c->job, c->able, count, &c->plan)
                : status;
-}
-
-static hr_status plan_method(call *c, hr_filter_method method)
-{
-    c->job.method = method;
-    return method == HR_FILTER_FFT
-               ? plan_fft(c)
-               : hri_filter_plan_make(&c->job, c->accelerators, c->count,
-                                      &c->plan);
 }
 
 /* The fastest of those that are there and fit; the direct one is the last. */
@@ -177,90 +167,6 @@ static hr_status choose_method(call *c)
     return status == HR_OK ? plan_method(c, wanted) : status;
 }
 
-/* ---- running */
-
-static void *run_lane(void *data)
-{
-    while (hri_filter_lane_step(data)) {
-    }
-    return NULL;
-}
-
-/* A thread for each lane but the first, which has the caller's. */
-static void run_side_by_side(hri_filter_lane *lanes, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        lanes[i].thread = hri_threads_start(
-            &lanes[i].share->accelerator->threads, run_lane, &lanes[i]);
-    }
-    run_lane(&lanes[0]);
-    for (uint32_t i = 1; i < count; i++) {
-        if (lanes[i].thread != NULL) {
-            hri_thread_join(lanes[i].thread);
-        } else {
-            run_lane(&lanes[i]);
-        }
-    }
-}
-
-static void run_in_turn(hri_filter_lane *lanes, uint32_t count)
-{
-    bool more = true;
-    while (more) {
-        more = false;
-        for (uint32_t i = 0; i < count; i++) {
-            more = hri_filter_lane_step(&lanes[i]) || more;
-        }
-    }
-}
-
-static hr_status run_lanes(const call *c, const hri_filter_tables *tables,
-                           hri_filter_lane *lanes)
-{
-    const uint32_t count = c->plan.count;
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        const hri_share *s = &c->plan.shares[i];
-        lanes[i] = (hri_filter_lane){
-            .job = &c->job, .tables = tables, .share = s, .next = s->first};
-        status = hri_filter_lane_open(&lanes[i]);
-    }
-    if (status == HR_OK && c->job.options.one_thread) {
-        run_in_turn(lanes, count);
-    } else if (status == HR_OK) {
-        run_side_by_side(lanes, count);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        hri_filter_lane_close(&lanes[i]);
-    }
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = hri_error_raise(&lanes[i].error);
-    }
-    return status;
-}
-
-static hr_status run(call *c)
-{
-    hri_filter_tables tables = {0};
-    hri_filter_lane *lanes = calloc(c->plan.count, sizeof *lanes);
-    hr_status status = HR_OK;
-    if (lanes == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
-    }
-    if (status == HR_OK) {
-        status = hri_filter_job_turn(&c->job);
-    }
-    if (status == HR_OK) {
-        status = hri_filter_tables_init(&tables, &c->job);
-    }
-    if (status == HR_OK) {
-        status = run_lanes(c, &tables, lanes);
-    }
-    hri_filter_tables_finish(&tables);
-    free(lanes);
-    return status;
-}
-
 /* ---- calls */
 
 static bool is_empty(const call *c)
@@ -268,32 +174,14 @@ static bool is_empty(const call *c)
     return c->job.out.rows == 0 || c->job.out.cols == 0;
 }
 
-/* What a caller passes: matrices, or views of this type. */
-typedef struct arguments {
-    hr_context *context;
-    const hr_window *window;
-    double scale;
-    hr_matrix pictures[2];
-    const hr_view *views; /* NULL: matrices */
-    hr_type type;
-    const hr_filter_options *options;
-    hr_filter_report *report; /* of a plan; NULL: it is to be done */
-} arguments;
-
-static hr_status prepare(call *c, arguments *a)
+static hr_status prepare(call *c, const hr_filter_options *options)
 {
-    hr_status status = take_options(c, a->options);
-    if (status == HR_OK && a->views != NULL) {
-        status = hri_filter_job_views(&c->job, a->context, a->type, a->views,
-                                      a->pictures);
+    hr_status status = take_options(c, options);
+    if (status == HR_OK) {
+        status = hri_filter_job_init(&c->job, c->views, c->report != NULL);
     }
     if (status == HR_OK) {
-        status = hri_filter_job_init(&c->job, a->context, a->window, a->scale,
-                                     a->pictures[0], a->pictures[1],
-                                     a->views != NULL || a->report != NULL);
-    }
-    if (status == HR_OK) {
-        status = choose_accelerators(c, a->context);
+        status = choose_accelerators(c);
     }
     if (status == HR_OK && is_empty(c)) {
         const hr_filter_method wanted = c->job.options.method;
@@ -302,14 +190,6 @@ static hr_status prepare(call *c, arguments *a)
         status = choose_method(c);
     }
     return status;
-}
-
-static void finish(call *c)
-{
-    hri_filter_job_finish(&c->job);
-    free(c->accelerators);
-    free(c->able);
-    free(c->plan.shares);
 }
 
 /* Plans are off in the same way for pictures and windows of about the same size
@@ -370,10 +250,11 @@ static hr_filter_report report_of(const call *c)
     return r;
 }
 
-static hr_status run_and_report(call *c, hr_context *context)
+static hr_status run_and_report(call *c)
 {
+    hr_context *context = c->job.context;
     const hr_traffic before = hr_context_traffic(context);
-    hr_status status = is_empty(c) ? HR_OK : run(c);
+    hr_status status = is_empty(c) ? HR_OK : hri_filter_run(&c->job, &c->plan);
     const double predicted = expected(c);
     const double seen = hri_seconds_since(c->start_ns);
     if (status == HR_OK && !is_empty(c)) {
@@ -395,23 +276,26 @@ static hr_status run_and_report(call *c, hr_context *context)
 
 /* A context has one filter at a time: what there is room for is planned with
  * what accelerators hold. */
-static hr_status filter(arguments *a)
+static hr_status filter(call *c, const hr_filter_options *options)
 {
-    if (a->context == NULL || a->window == NULL) {
+    hr_context *context = c->job.context;
+    if (context == NULL || c->job.asked == NULL) {
         return hri_fail(HR_ERROR_INVALID, "filter: %s is NULL",
-                        a->context == NULL ? "the context" : "the window");
+                        context == NULL ? "the context" : "the window");
     }
-    pthread_mutex_lock(&a->context->filters);
-    call c = {.start_ns = hri_clock_ns()};
-    hr_status status = prepare(&c, a);
-    if (status == HR_OK && a->report != NULL) {
-        const hr_filter_report r = report_of(&c);
-        hri_struct_write(&report_struct, &r, a->report);
+    pthread_mutex_lock(&context->filters);
+    c->start_ns = hri_clock_ns();
+    hr_status status = prepare(c, options);
+    if (status == HR_OK && c->report != NULL) {
+        const hr_filter_report r = report_of(c);
+        hri_struct_write(&report_struct, &r, c->report);
     } else if (status == HR_OK) {
-        status = run_and_report(&c, a->context);
+        status = run_and_report(c);
     }
-    finish(&c);
-    pthread_mutex_unlock(&a->context->filters);
+    hri_filter_job_finish(&c->job);
+    free(c->able);
+    free(c->plan.shares);
+    pthread_mutex_unlock(&context->filters);
     return status;
 }
 
@@ -419,26 +303,32 @@ hr_status hr_filter(hr_context *context, const hr_window *window, double scale,
                     hr_matrix in, hr_matrix out,
                     const hr_filter_options *options)
 {
-    arguments a = {.context = context,
-                   .window = window,
-                   .scale = scale,
-                   .pictures = {in, out},
-                   .options = options};
-    return filter(&a);
+    call c = {.job = {.context = context,
+                      .asked = window,
+                      .scale = scale,
+                      .in = in,
+                      .out = out}};
+    return filter(&c, options);
+}
+
+static hr_matrix shape_of(const hr_view *view, hr_type type)
+{
+    return hr_matrix_row_major(NULL, type, view->extent.size[0],
+                               view->extent.size[1], 0);
 }
 
 hr_status hr_filter_views(hr_context *context, const hr_window *window,
                           double scale, hr_type type, hr_view in, hr_view out,
                           const hr_filter_options *options)
 {
-    const hr_view views[] = {in, out};
-    arguments a = {.context = context,
-                   .window = window,
-                   .scale = scale,
-                   .views = views,
-                   .type = type,
-                   .options = options};
-    return filter(&a);
+    call c = {.job = {.context = context,
+                      .asked = window,
+                      .scale = scale,
+                      .in = shape_of(&in, type),
+                      .out = shape_of(&out, type),
+                      .views = {in, out}},
+              .views = true};
+    return filter(&c, options);
 }
 
 hr_status hr_filter_plan(hr_context *context, const hr_window *window,
@@ -449,15 +339,12 @@ hr_status hr_filter_plan(hr_context *context, const hr_window *window,
     if (report == NULL) {
         return hri_fail(HR_ERROR_INVALID, "filter plan: the report is NULL");
     }
+    call c = {.job = {.context = context,
+                      .asked = window,
+                      .scale = scale,
+                      .in = in,
+                      .out = out},
+              .report = report};
     hr_status status = hri_struct_check(&report_struct, report);
-    if (status != HR_OK) {
-        return status;
-    }
-    arguments a = {.context = context,
-                   .window = window,
-                   .scale = scale,
-                   .pictures = {in, out},
-                   .options = options,
-                   .report = report};
-    return filter(&a);
+    return status == HR_OK ? filter(&c, options) : status;
 }

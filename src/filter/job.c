@@ -15,9 +15,10 @@
 
 typedef long long ll; /* for %lld */
 
-static hr_status check_numbers(const hri_filter_job *job, hr_type type)
+static hr_status check_numbers(const hri_filter_job *job)
 {
     const hr_filter_options *o = &job->options;
+    const hr_type type = job->in.type;
     const bool single = type == HR_F32;
     if (!isfinite(job->scale) || (single && fabs(job->scale) > FLT_MAX)) {
         return hri_fail(HR_ERROR_INVALID, "filter: a scale of %g for %s",
@@ -44,27 +45,28 @@ static hr_status check_numbers(const hri_filter_job *job, hr_type type)
 }
 
 /* Products with the scale are what sums are made with. */
-static hr_status check_weights(const hr_window *window, double scale,
-                               hr_type type)
+static hr_status check_weights(const hri_filter_job *job)
 {
-    const double most = type == HR_F32 ? FLT_MAX : DBL_MAX;
+    const hr_window *window = job->asked;
+    const double most = job->in.type == HR_F32 ? FLT_MAX : DBL_MAX;
     const int64_t n = 2 * window->reach + 1;
     for (int64_t i = 0; i < n * n; i++) {
-        if (fabs(scale * window->values[i]) > most) {
+        if (fabs(job->scale * window->values[i]) > most) {
             return hri_fail(HR_ERROR_INVALID,
                             "filter: the scale %g times w(%lld, %lld) = %g is "
                             "more than %s can hold",
-                            scale, (ll)(i / n - window->reach),
+                            job->scale, (ll)(i / n - window->reach),
                             (ll)(i % n - window->reach), window->values[i],
-                            hr_type_name(type));
+                            hr_type_name(job->in.type));
         }
     }
     return HR_OK;
 }
 
-static hr_status check_matrices(const hr_matrix *in, const hr_matrix *out,
-                                bool plan)
+/* shapes: they are all that counts. */
+static hr_status check_matrices(const hri_filter_job *job, bool shapes)
 {
+    const hr_matrix *in = &job->in, *out = &job->out;
     if (in->type != out->type || (in->type != HR_F32 && in->type != HR_F64)) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "filter: from %s to %s is not offered",
@@ -82,7 +84,7 @@ static hr_status check_matrices(const hr_matrix *in, const hr_matrix *out,
             HR_ERROR_INVALID, "filter: in is %lldx%lld, but out %lldx%lld",
             (ll)in->rows, (ll)in->cols, (ll)out->rows, (ll)out->cols);
     }
-    if (plan || in->rows == 0 || in->cols == 0) {
+    if (shapes || in->rows == 0 || in->cols == 0) {
         return HR_OK;
     }
     if (in->data == NULL || out->data == NULL) {
@@ -127,11 +129,12 @@ static void cut_out(hri_filter_job *job)
     job->views[1].extent.size[1] = out->cols;
 }
 
-static hr_status check_view(const hr_view *view, const hr_context *context,
-                            hr_type type, const char *name)
+static hr_status check_view(const hri_filter_job *job, int which)
 {
-    const size_t element = hr_type_size(type);
-    if (view->array == NULL || view->array->context != context) {
+    const hr_view *view = &job->views[which];
+    const char *name = which == 0 ? "in" : "out";
+    const size_t element = hr_type_size(job->in.type);
+    if (view->array == NULL || view->array->context != job->context) {
         return hri_fail(HR_ERROR_INVALID, "filter: %s is a view of %s", name,
                         view->array == NULL ? "no array" : "another context");
     }
@@ -145,24 +148,18 @@ static hr_status check_view(const hr_view *view, const hr_context *context,
                         "filter: the elements of %s have %zu bytes, %lld "
                         "apart, not %zu and as many, for %s",
                         name, view->element_bytes, (ll)view->stride_bytes[1],
-                        element, hr_type_name(type));
+                        element, hr_type_name(job->in.type));
     }
     return HR_OK;
 }
 
-hr_status hri_filter_job_views(hri_filter_job *job, const hr_context *context,
-                               hr_type type, const hr_view views[2],
-                               hr_matrix matrices[2])
+static hr_status check_views(const hri_filter_job *job)
 {
-    static const char *const names[] = {"in", "out"};
-    hr_status status = HR_OK;
-    for (int i = 0; i < 2 && status == HR_OK; i++) {
-        status = check_view(&views[i], context, type, names[i]);
-        job->views[i] = views[i];
-        matrices[i] = hr_matrix_row_major(NULL, type, views[i].extent.size[0],
-                                          views[i].extent.size[1], 0);
+    hr_status status = check_view(job, 0);
+    if (status == HR_OK) {
+        status = check_view(job, 1);
     }
-    return status != HR_OK || views[0].array != views[1].array
+    return status != HR_OK || job->views[0].array != job->views[1].array
                ? status
                : hri_fail(HR_ERROR_INVALID,
                           "filter: in and out are views of one array");
@@ -177,28 +174,27 @@ hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
     return view;
 }
 
-hr_status hri_filter_job_init(hri_filter_job *job, hr_context *context,
-                              const hr_window *window, double scale,
-                              hr_matrix in, hr_matrix out, bool plan)
+hr_status hri_filter_job_init(hri_filter_job *job, bool views, bool plan)
 {
-    job->context = context;
-    job->scale = scale;
-    hr_status status = check_matrices(&in, &out, plan);
+    hr_status status = views ? check_views(job) : HR_OK;
     if (status == HR_OK) {
-        status = check_numbers(job, in.type);
+        status = check_matrices(job, views || plan);
     }
     if (status == HR_OK) {
-        status = check_weights(window, scale, in.type);
-    }
-    const bool turned = out.col_stride != 1;
-    if (status == HR_OK) {
-        status = copy_window(window, turned, &job->window);
+        status = check_numbers(job);
     }
     if (status == HR_OK) {
-        job->asked = window;
-        job->transposed = turned;
-        job->in = turned ? hr_matrix_transpose(in) : in;
-        job->out = turned ? hr_matrix_transpose(out) : out;
+        status = check_weights(job);
+    }
+    job->transposed = job->out.col_stride != 1;
+    if (status == HR_OK) {
+        status = copy_window(job->asked, job->transposed, &job->window);
+    }
+    if (status == HR_OK && job->transposed) {
+        job->in = hr_matrix_transpose(job->in);
+        job->out = hr_matrix_transpose(job->out);
+    }
+    if (status == HR_OK) {
         cut_out(job);
     }
     return status;

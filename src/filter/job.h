@@ -28,16 +28,10 @@ typedef struct hri_filter_job {
     void *turned;        /* in's elements, where they had to be brought about */
 } hri_filter_job;
 
-/* Let the pictures be these views: job->views, and matrices of their shapes. */
-hr_status hri_filter_job_views(hri_filter_job *job, const hr_context *context,
-                               hr_type type, const hr_view views[2],
-                               hr_matrix matrices[2]);
-
-/* Check the arguments and make a job of them, without a method yet. plan: the
- * matrices need no data. It is to be finished in any case. */
-hr_status hri_filter_job_init(hri_filter_job *job, hr_context *context,
-                              const hr_window *window, double scale,
-                              hr_matrix in, hr_matrix out, bool plan);
+/* Check what the caller asked for, and bring it into the normal form, without a
+ * method yet. views: the pictures are. plan: matrices need no data. The job is
+ * to be finished in any case. */
+hr_status hri_filter_job_init(hri_filter_job *job, bool views, bool plan);
 void hri_filter_job_finish(hri_filter_job *job);
 
 /* Bring in's elements about where its rows lie by columns. */
@@ -76,9 +70,9 @@ typedef struct hri_filter_tables {
                          column, and then for the next one */
     bool folded;      /* across has half of symmetric filters: from the
                          middle on, whose own are halved */
-    hri_table down;   /* filter by filter; for kernels/dialect/filter.c */
-    hri_table strip_down; /* the same backwards, or all weights; for strips */
-    hri_table weights;    /* all; for kernels/dialect/filter.c */
+    hri_table down;   /* filter by filter, or all weights by rows; for
+                         kernels/dialect/filter.c */
+    hri_table strip_down; /* the same backwards, or by columns; for strips */
     hri_fft *fft;         /* of HR_FILTER_FFT alone */
 } hri_filter_tables;
 

@@ -1,60 +1,156 @@
 /* SPDX-License-Identifier: MIT */
+/* Lanes: accelerators at work on their shares. */
 #include "filter/piece.h"
+
+#include <stdlib.h>
 
 #include <headrace/view.h>
 
-hr_status hri_filter_lane_open(hri_filter_lane *lane)
+/* An accelerator at work on its share of out, from row `next` on, in two
+ * queues: one piece moves while the other is worked on. */
+typedef struct lane {
+    const hri_filter_job *job;
+    const hri_filter_tables *tables;
+    const hri_share *share;
+    hr_queue *queues[2];
+    hri_filter_piece pieces[2];
+    int64_t next;
+    uint64_t count; /* pieces begun */
+    hri_error error;
+    hri_thread *thread;
+} lane;
+
+static hr_status open_queues(lane *l)
 {
-    hr_context *context = lane->job->context;
+    hr_context *context = l->job->context;
     const uint32_t index =
-        (uint32_t)(lane->share->accelerator - context->accelerators);
+        (uint32_t)(l->share->accelerator - context->accelerators);
     hr_status status = HR_OK;
     for (int i = 0; i < 2 && status == HR_OK; i++) {
-        status = hr_queue_create(context, index, &lane->queues[i]);
+        status = hr_queue_create(context, index, &l->queues[i]);
     }
-    hri_error_keep(&lane->error, status);
     return status;
 }
 
-static hr_status begin(hri_filter_lane *lane, hri_filter_piece *piece,
-                       hr_queue *queue)
+static hr_status begin(lane *l, hri_filter_piece *piece, hr_queue *queue)
 {
-    const int64_t last = hri_share_piece(lane->job, lane->share, lane->next);
+    const int64_t last = hri_share_piece(l->job, l->share, l->next);
     hr_status status = hri_filter_piece_finish(piece);
     if (status == HR_OK) {
-        status = hri_filter_piece_init(
-            piece, lane->job, lane->share->accelerator, lane->next, last);
+        status = hri_filter_piece_init(piece, l->job, l->share->accelerator,
+                                       l->next, last);
     }
     if (status == HR_OK) {
-        status = hri_filter_piece_launch(piece, lane->job, lane->tables, queue);
+        status = hri_filter_piece_launch(piece, l->job, l->tables, queue);
     }
     if (status == HR_OK && piece->own[1] != NULL) {
         /* it goes home as soon as it is there */
         status = hr_synchronize_async(piece->out, NULL);
     }
-    lane->next = last;
+    l->next = last;
     return status;
 }
 
-bool hri_filter_lane_step(hri_filter_lane *lane)
+/* Begin one more piece, when the one before the last is done; false when there
+ * was nothing left, or something failed. */
+static bool step(lane *l)
 {
-    if (lane->next >= lane->share->last || lane->error.status != HR_OK) {
+    if (l->next >= l->share->last || l->error.status != HR_OK) {
         return false;
     }
-    const int turn = (int)(lane->count % 2);
-    lane->count++;
-    hri_error_keep(&lane->error,
-                   begin(lane, &lane->pieces[turn], lane->queues[turn]));
+    const int turn = (int)(l->count % 2);
+    l->count++;
+    hri_error_keep(&l->error, begin(l, &l->pieces[turn], l->queues[turn]));
     return true;
 }
 
-void hri_filter_lane_close(hri_filter_lane *lane)
+/* Wait for all, and free what the lane has. */
+static void finish(lane *l)
 {
     for (uint64_t i = 0; i < 2; i++) { /* the older one first */
-        hri_error_keep(&lane->error, hri_filter_piece_finish(
-                                         &lane->pieces[(lane->count + i) % 2]));
+        hri_error_keep(&l->error,
+                       hri_filter_piece_finish(&l->pieces[(l->count + i) % 2]));
     }
     for (int i = 0; i < 2; i++) {
-        hr_queue_destroy(lane->queues[i]);
+        hr_queue_destroy(l->queues[i]);
     }
+}
+
+static void *run(void *data)
+{
+    while (step(data)) {
+    }
+    return NULL;
+}
+
+/* A thread for each lane but the first, which has the caller's. */
+static void run_side_by_side(lane *lanes, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        lanes[i].thread = hri_threads_start(
+            &lanes[i].share->accelerator->threads, run, &lanes[i]);
+    }
+    run(&lanes[0]);
+    for (uint32_t i = 1; i < count; i++) {
+        if (lanes[i].thread != NULL) {
+            hri_thread_join(lanes[i].thread);
+        } else {
+            run(&lanes[i]);
+        }
+    }
+}
+
+static void run_in_turn(lane *lanes, uint32_t count)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < count; i++) {
+            more = step(&lanes[i]) || more;
+        }
+    }
+}
+
+static hr_status run_lanes(const hri_filter_job *job,
+                           const hri_filter_tables *tables,
+                           const hri_filter_plan *plan, lane *lanes)
+{
+    const uint32_t count = plan->count;
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        const hri_share *s = &plan->shares[i];
+        lanes[i] =
+            (lane){.job = job, .tables = tables, .share = s, .next = s->first};
+        status = open_queues(&lanes[i]);
+    }
+    if (status == HR_OK && job->options.one_thread) {
+        run_in_turn(lanes, count);
+    } else if (status == HR_OK) {
+        run_side_by_side(lanes, count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        finish(&lanes[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        status = status == HR_OK ? hri_error_raise(&lanes[i].error) : status;
+    }
+    return status;
+}
+
+hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan)
+{
+    hri_filter_tables tables = {0};
+    lane *lanes = calloc(plan->count, sizeof *lanes);
+    hr_status status = lanes != NULL ? hri_filter_job_turn(job)
+                                     : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                                "filter: out of memory");
+    if (status == HR_OK) {
+        status = hri_filter_tables_init(&tables, job);
+    }
+    if (status == HR_OK) {
+        status = run_lanes(job, &tables, plan, lanes);
+    }
+    hri_filter_tables_finish(&tables);
+    free(lanes);
+    return status;
 }

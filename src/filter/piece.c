@@ -76,22 +76,6 @@ hr_status hri_filter_piece_init(hri_filter_piece *piece,
     return status;
 }
 
-static hri_filter_shape shape_of(const hri_filter_piece *piece,
-                                 const hri_filter_job *job, bool folded)
-{
-    hri_filter_shape shape = {.reach = job->window->reach,
-                              .rank = hri_filter_rank(job),
-                              .rows = job->in.rows,
-                              .cols = job->in.cols,
-                              .top = job->top + piece->first,
-                              .left = job->left,
-                              .edges = job->options.edges,
-                              .folded = folded};
-    int64_t to;
-    find_rows(job, piece->first, piece->last, &shape.first, &to);
-    return shape;
-}
-
 uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
                                   const hri_accelerator *accelerator)
 {
@@ -104,144 +88,112 @@ uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
     return (uint64_t)elements * hr_type_size(job->in.type);
 }
 
-static hr_argument scratch_of(const hri_filter_job *job, const hr_queue *queue)
+/* A piece on its way to a queue, and what its kernels are given. */
+typedef struct work {
+    const hri_filter_job *job;
+    const hri_filter_tables *tables;
+    hr_queue *queue;
+    int64_t rows;
+    bool single; /* elements are float */
+    hri_filter_shape shape;
+    hr_argument in, apron, out, constant, scratch;
+} work;
+
+static hr_argument table_of(const hri_table *table)
 {
-    return hr_tile_bytes(
-        (size_t)hri_filter_piece_scratch(job, queue->accelerator));
+    return hr_in(hr_view_of(table->array));
 }
 
 /* Items enough for all threads, strips side by side first; where there are few
  * strips, each is cut into some of at least a window's height. */
-static hr_status launch_strips(const hri_filter_piece *piece,
-                               const hri_filter_job *job,
-                               const hri_filter_tables *t, hr_queue *queue,
-                               hr_argument constant)
+static hr_status launch_strips(work *w)
 {
     enum { ITEMS_EACH = 8 };
-    const bool single = job->in.type == HR_F32;
-    hri_filter_shape shape = shape_of(piece, job, t->folded);
-    const int64_t rows = piece->last - piece->first;
-    const int64_t strips = hri_ceil_div(job->out.cols, HRI_STRIP_COLS);
+    const int64_t strips = hri_ceil_div(w->job->out.cols, HRI_STRIP_COLS);
     const int64_t wanted =
-        ITEMS_EACH * (int64_t)queue->accelerator->device->info.compute_units;
+        ITEMS_EACH * (int64_t)w->queue->accelerator->device->info.compute_units;
     const int64_t parts = hri_ceil_div(wanted, strips);
-    const int64_t least = hri_max(2 * shape.reach, HRI_STRIP_BLOCK);
-    shape.height = hri_ceil_div(hri_max(hri_ceil_div(rows, parts), least),
-                                HRI_STRIP_BLOCK) *
-                   HRI_STRIP_BLOCK;
-    const hr_argument arguments[] = {hr_in(piece->in),
-                                     hr_in(hr_view_of(t->apron.array)),
-                                     hr_in(hr_view_of(t->across.array)),
-                                     hr_in(hr_view_of(t->strip_down.array)),
-                                     hr_out(piece->out),
-                                     hr_value(&shape, sizeof shape),
-                                     constant,
-                                     scratch_of(job, queue)};
+    const int64_t least = hri_max(2 * w->shape.reach, HRI_STRIP_BLOCK);
+    const int64_t height = hri_max(hri_ceil_div(w->rows, parts), least);
+    w->shape.height = hri_ceil_div(height, HRI_STRIP_BLOCK) * HRI_STRIP_BLOCK;
+    const hr_argument arguments[] = {w->in,
+                                     w->apron,
+                                     table_of(&w->tables->across),
+                                     table_of(&w->tables->strip_down),
+                                     w->out,
+                                     hr_value(&w->shape, sizeof w->shape),
+                                     w->constant,
+                                     w->scratch};
     const hr_extent one = hr_extent2(1, 1);
-    return hr_launch(
-        queue, single ? &hri_filter_strip_float : &hri_filter_strip_double,
-        hr_extent2(hri_ceil_div(rows, shape.height), hri_min(strips, wanted)),
-        &one, arguments, 8);
+    return hr_launch(w->queue,
+                     w->single ? &hri_filter_strip_float
+                               : &hri_filter_strip_double,
+                     hr_extent2(hri_ceil_div(w->rows, w->shape.height),
+                                hri_min(strips, wanted)),
+                     &one, arguments, 8);
 }
 
 /* Two items for each thread, which take the blocks in turns. */
-static hr_status launch_fft(const hri_filter_piece *piece,
-                            const hri_filter_job *job,
-                            const hri_filter_tables *t, hr_queue *queue,
-                            hr_argument constant)
+static hr_status launch_fft(const work *w)
 {
     enum { ITEMS_EACH = 2 };
-    const bool single = job->in.type == HR_F32;
-    const hri_filter_shape shape = shape_of(piece, job, false);
-    const int64_t valid = hri_filter_block(job);
-    const int64_t blocks = hri_ceil_div(piece->last - piece->first, valid) *
-                           hri_ceil_div(job->out.cols, valid);
+    const int64_t valid = hri_filter_block(w->job);
+    const int64_t blocks =
+        hri_ceil_div(w->rows, valid) * hri_ceil_div(w->job->out.cols, valid);
     const int64_t most =
-        ITEMS_EACH * (int64_t)queue->accelerator->device->info.compute_units;
-    const hr_argument arguments[] = {hr_in(piece->in),
-                                     hr_in(hr_view_of(t->apron.array)),
-                                     hr_out(piece->out),
-                                     hr_value(&shape, sizeof shape),
-                                     constant,
-                                     hr_value(t->fft, sizeof *t->fft),
-                                     scratch_of(job, queue)};
+        ITEMS_EACH * (int64_t)w->queue->accelerator->device->info.compute_units;
+    const hri_fft *fft = w->tables->fft;
+    const hr_argument arguments[] = {
+        w->in,       w->apron,
+        w->out,      hr_value(&w->shape, sizeof w->shape),
+        w->constant, hr_value(fft, sizeof *fft),
+        w->scratch};
     const hr_extent one = hr_extent1(1);
-    return hr_launch(queue,
-                     single ? &hri_filter_fft_float : &hri_filter_fft_double,
+    return hr_launch(w->queue,
+                     w->single ? &hri_filter_fft_float : &hri_filter_fft_double,
                      hr_extent1(hri_min(blocks, most)), &one, arguments, 7);
 }
 
-static hr_status launch_direct(const hri_filter_piece *piece,
-                               const hri_filter_job *job,
-                               const hri_filter_tables *t, hr_queue *queue,
-                               hr_argument constant)
+static hr_status launch_direct(const work *w)
 {
-    const bool single = job->in.type == HR_F32;
-    const hri_filter_shape shape = shape_of(piece, job, false);
     const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
-    const hr_argument arguments[] = {hr_in(piece->in),
-                                     hr_in(hr_view_of(t->apron.array)),
-                                     hr_in(hr_view_of(t->weights.array)),
-                                     hr_out(piece->out),
-                                     hr_value(&shape, sizeof shape),
-                                     constant};
-    return hr_launch(
-        queue, single ? &hri_filter_direct_float : &hri_filter_direct_double,
-        hr_extent2(hri_ceil_div(piece->last - piece->first, OWN),
-                   job->out.cols),
-        &tile, arguments, 6);
+    const hr_argument arguments[] = {w->in,
+                                     w->apron,
+                                     table_of(&w->tables->down),
+                                     w->out,
+                                     hr_value(&w->shape, sizeof w->shape),
+                                     w->constant};
+    return hr_launch(w->queue,
+                     w->single ? &hri_filter_direct_float
+                               : &hri_filter_direct_double,
+                     hr_extent2(hri_ceil_div(w->rows, OWN), w->job->out.cols),
+                     &tile, arguments, 6);
 }
 
-static hr_status launch_separable(const hri_filter_piece *piece,
-                                  const hri_filter_job *job,
-                                  const hri_filter_tables *t, hr_queue *queue,
-                                  hr_argument constant)
+static hr_status launch_separable(const work *w, hr_view planes)
 {
-    const bool single = job->in.type == HR_F32;
-    const hri_filter_shape shape = shape_of(piece, job, t->folded);
+    const int64_t cols = w->job->out.cols;
     const hr_extent tile = hr_extent2(TILE_ROWS, TILE_COLS);
-    const hr_extent tall =
-        hr_extent2(TALL_BYTES / (int64_t)hr_type_size(job->in.type), TILE_COLS);
-    const int64_t rows = piece->last - piece->first;
-    const hr_argument across[] = {hr_in(piece->in),
-                                  hr_in(hr_view_of(t->apron.array)),
-                                  hr_in(hr_view_of(t->across.array)),
-                                  hr_out(hr_view_of(piece->planes)),
-                                  hr_value(&shape, sizeof shape),
-                                  constant};
-    const hr_argument down[] = {
-        hr_in(hr_view_of(piece->planes)), hr_in(hr_view_of(t->down.array)),
-        hr_out(piece->out), hr_value(&shape, sizeof shape)};
+    const hr_extent tall = hr_extent2(
+        TALL_BYTES / (int64_t)hr_type_size(w->job->in.type), TILE_COLS);
+    const hr_argument shape = hr_value(&w->shape, sizeof w->shape);
+    const hr_argument across[] = {
+        w->in,          w->apron, table_of(&w->tables->across),
+        hr_out(planes), shape,    w->constant};
+    const hr_argument down[] = {hr_in(planes), table_of(&w->tables->down),
+                                w->out, shape};
     hr_status status = hr_launch(
-        queue, single ? &hri_filter_across_float : &hri_filter_across_double,
-        hr_extent2(rows + 2 * shape.reach, hri_ceil_div(job->out.cols, SIDE)),
+        w->queue,
+        w->single ? &hri_filter_across_float : &hri_filter_across_double,
+        hr_extent2(w->rows + 2 * w->shape.reach, hri_ceil_div(cols, SIDE)),
         &tile, across, 6);
-    if (status == HR_OK) {
-        status = hr_launch(
-            queue, single ? &hri_filter_down_float : &hri_filter_down_double,
-            hr_extent2(hri_ceil_div(rows, OWN), job->out.cols), &tall, down, 4);
-    }
-    return status;
-}
-
-static hr_status launch(const hri_filter_piece *piece,
-                        const hri_filter_job *job,
-                        const hri_filter_tables *tables, hr_queue *queue)
-{
-    const double wide = job->options.constant;
-    const float narrow = (float)wide;
-    const hr_argument constant = job->in.type == HR_F32
-                                     ? hr_value(&narrow, sizeof narrow)
-                                     : hr_value(&wide, sizeof wide);
-    if (job->method == HR_FILTER_FFT) {
-        return launch_fft(piece, job, tables, queue, constant);
-    }
-    if (hri_filter_strips(job->context, queue->accelerator)) {
-        return launch_strips(piece, job, tables, queue, constant);
-    }
-    return job->method == HR_FILTER_DIRECT
-               ? launch_direct(piece, job, tables, queue, constant)
-               : launch_separable(piece, job, tables, queue, constant);
+    return status == HR_OK
+               ? hr_launch(w->queue,
+                           w->single ? &hri_filter_down_float
+                                     : &hri_filter_down_double,
+                           hr_extent2(hri_ceil_div(w->rows, OWN), cols), &tall,
+                           down, 4)
+               : status;
 }
 
 hr_status hri_filter_piece_launch(hri_filter_piece *piece,
@@ -249,8 +201,41 @@ hr_status hri_filter_piece_launch(hri_filter_piece *piece,
                                   const hri_filter_tables *tables,
                                   hr_queue *queue)
 {
+    const double wide = job->options.constant;
+    const float narrow = (float)wide;
+    const bool single = job->in.type == HR_F32;
+    work w = {.job = job,
+              .tables = tables,
+              .queue = queue,
+              .rows = piece->last - piece->first,
+              .single = single,
+              .shape = {.reach = job->window->reach,
+                        .rank = hri_filter_rank(job),
+                        .rows = job->in.rows,
+                        .cols = job->in.cols,
+                        .top = job->top + piece->first,
+                        .left = job->left,
+                        .edges = job->options.edges,
+                        .folded = tables->folded},
+              .in = hr_in(piece->in),
+              .apron = table_of(&tables->apron),
+              .out = hr_out(piece->out),
+              .constant = single ? hr_value(&narrow, sizeof narrow)
+                                 : hr_value(&wide, sizeof wide),
+              .scratch = hr_tile_bytes(
+                  (size_t)hri_filter_piece_scratch(job, queue->accelerator))};
+    int64_t to;
+    find_rows(job, piece->first, piece->last, &w.shape.first, &to);
     piece->queue = queue;
-    return launch(piece, job, tables, queue);
+    if (job->method == HR_FILTER_FFT) {
+        return launch_fft(&w);
+    }
+    if (hri_filter_strips(job->context, queue->accelerator)) {
+        return launch_strips(&w);
+    }
+    return job->method == HR_FILTER_DIRECT
+               ? launch_direct(&w)
+               : launch_separable(&w, hr_view_of(piece->planes));
 }
 
 hr_status hri_filter_piece_finish(hri_filter_piece *piece)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces: bands of rows that an accelerator works on at one time, and the lanes
- * in which it does so. */
+/* Pieces: bands of rows that an accelerator works on at one time. */
 #ifndef HRI_FILTER_PIECE_H
 #define HRI_FILTER_PIECE_H
 
@@ -19,7 +18,7 @@ typedef struct hri_filter_piece {
     hr_queue *queue; /* of its kernels; NULL: none yet */
 } hri_filter_piece;
 
-/* Whether the accelerator filters in strips (strip.h) or by the kernels of
+/* Whether the accelerator filters in strips (kernels.h) or by the kernels of
  * kernels/dialect/filter.c, which is all that can be checked. */
 bool hri_filter_strips(const hr_context *context,
                        const hri_accelerator *accelerator);
@@ -46,27 +45,7 @@ uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t rows);
 
-/* An accelerator at work on its share of out, from row `next` on, in two
- * queues: one piece moves while the other is worked on. */
-typedef struct hri_filter_lane {
-    const hri_filter_job *job;
-    const hri_filter_tables *tables;
-    const hri_share *share;
-    hr_queue *queues[2];
-    hri_filter_piece pieces[2];
-    int64_t next;
-    uint64_t count; /* pieces begun */
-    hri_error error;
-    hri_thread *thread;
-} hri_filter_lane;
-
-hr_status hri_filter_lane_open(hri_filter_lane *lane);
-
-/* Begin one more piece, when the one before the last is done; false when there
- * was nothing left, or something failed. */
-bool hri_filter_lane_step(hri_filter_lane *lane);
-
-/* Wait for all, and free what the lane has. */
-void hri_filter_lane_close(hri_filter_lane *lane);
+/* lane.c: do the job as planned, and wait for it. */
+hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan);
 
 #endif

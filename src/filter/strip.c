@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Strips for whatever the compiler was told to build for (SSE2 on x86-64, NEON
  * on aarch64), and which variant runs here. */
-#include "filter/strip.h"
+#include "filter/kernels.h"
 
 #include <string.h>
 
 #include "base/cpus.h"
-#include "base/size.h"
 
 #define VARIANT      hri_strip_plain
 #define VECTOR_BYTES 16
-#define VECTORS      2
 #define ROWS         6
 #include "filter/strip_variant.inc"
 

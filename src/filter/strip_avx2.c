@@ -2,13 +2,11 @@
 /* Strips for x86-64 with AVX2. */
 #include <string.h>
 
-#include "base/size.h"
-#include "filter/strip.h"
+#include "filter/kernels.h"
 
 #if defined(__x86_64__)
 #define VARIANT      hri_strip_avx2
 #define VECTOR_BYTES 32
-#define VECTORS      2
 #define ROWS         6
 
 #ifdef __clang__

@@ -2,13 +2,11 @@
 /* Strips for x86-64 with AVX-512. */
 #include <string.h>
 
-#include "base/size.h"
-#include "filter/strip.h"
+#include "filter/kernels.h"
 
 #if defined(__x86_64__)
 #define VARIANT      hri_strip_avx512
 #define VECTOR_BYTES 64
-#define VECTORS      2
 #define ROWS         12
 
 #ifdef __clang__

@@ -133,24 +133,14 @@ static hr_status make_apron(hri_filter_tables *t, const hri_filter_job *job)
 }
 
 /* All weights, for kernels by rows; for strips by columns, each backwards. */
-static hr_status make_direct(hri_filter_tables *t, const hri_filter_job *job)
+static void fill_direct(const hri_filter_tables *t, const hri_filter_job *job)
 {
     const int64_t n = hri_filter_extent(job);
-    const double *w = job->window->values;
-    const hr_type type = job->in.type;
-    hr_status status = make(job, hr_extent2(n, n), &t->weights);
-    if (status == HR_OK) {
-        status = make(job, hr_extent1(n * n), &t->strip_down);
+    for (int64_t i = 0; i < n * n; i++) {
+        const double own = job->scale * job->window->values[i];
+        put(&t->down, job->in.type, i, own);
+        put(&t->strip_down, job->in.type, i % n * n + n - 1 - i / n, own);
     }
-    if (status == HR_OK) { /* kernels want something of each kind */
-        status = make(job, hr_extent1(1), &t->across);
-    }
-    for (int64_t i = 0; i < n * n && status == HR_OK; i++) {
-        const double own = job->scale * w[i];
-        put(&t->weights, type, i, own);
-        put(&t->strip_down, type, i % n * n + n - 1 - i / n, own);
-    }
-    return status;
 }
 
 /* Whether all rows of weights are symmetric: filters along them then are, but
@@ -192,19 +182,22 @@ static void fill_separable(const hri_filter_tables *t,
     }
 }
 
-static hr_status make_separable(hri_filter_tables *t, const hri_filter_job *job)
+static hr_status make_weights(hri_filter_tables *t, const hri_filter_job *job)
 {
-    const hri_factors *f = &job->factors;
-    hr_status status = make(job, hr_extent1(f->rank * f->extent), &t->across);
+    const int64_t n = hri_filter_extent(job), rank = hri_filter_rank(job);
+    const hr_extent all = hr_extent2(rank > 0 ? rank : n, n);
+    hr_status status = make(job, all, &t->down);
     if (status == HR_OK) {
-        status = make(job, hr_extent2(f->rank, f->extent), &t->down);
+        status = make(job, hr_extent1(all.size[0] * n), &t->strip_down);
     }
-    if (status == HR_OK) {
-        status = make(job, hr_extent1(f->rank * f->extent), &t->strip_down);
+    if (status == HR_OK) { /* kernels want something of each kind */
+        status = make(job, hr_extent1(rank > 0 ? rank * n : 1), &t->across);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && rank > 0) {
         t->folded = is_symmetric(job->window);
         fill_separable(t, job);
+    } else if (status == HR_OK) {
+        fill_direct(t, job);
     }
     return status;
 }
@@ -216,20 +209,18 @@ hr_status hri_filter_tables_init(hri_filter_tables *tables,
     if (status != HR_OK) {
         return status;
     }
-    if (job->method == HR_FILTER_FFT) {
-        tables->fft = calloc(1, sizeof *tables->fft);
-        return tables->fft != NULL
-                   ? hri_fft_init(tables->fft, job)
-                   : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    if (job->method != HR_FILTER_FFT) {
+        return make_weights(tables, job);
     }
-    return job->method == HR_FILTER_DIRECT ? make_direct(tables, job)
-                                           : make_separable(tables, job);
+    tables->fft = calloc(1, sizeof *tables->fft);
+    return tables->fft != NULL
+               ? hri_fft_init(tables->fft, job)
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
 }
 
 void hri_filter_tables_finish(hri_filter_tables *t)
 {
-    hri_table *const all[] = {&t->apron, &t->across, &t->down, &t->strip_down,
-                              &t->weights};
+    hri_table *const all[] = {&t->apron, &t->across, &t->down, &t->strip_down};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         hr_array_destroy(all[i]->array);
         free(all[i]->data);

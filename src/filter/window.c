@@ -17,16 +17,17 @@ static hr_status allocate(int64_t reach, hr_window **window)
     }
     const size_t extent = 2 * (size_t)reach + 1;
     hr_window *made = malloc(sizeof *made + extent * extent * sizeof(double));
-    if (made != NULL) {
-        made->kept = hri_kept_factors_create();
-    }
-    if (made == NULL || made->kept == NULL) {
+    hri_kept_factors *kept = calloc(1, sizeof *kept);
+    if (made == NULL || kept == NULL ||
+        pthread_mutex_init(&kept->lock, NULL) != 0) {
         free(made);
+        free(kept);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "window: no memory for %zu x %zu weights", extent,
                         extent);
     }
     made->reach = reach;
+    made->kept = kept;
     *window = made;
     return HR_OK;
 }
@@ -60,19 +61,14 @@ hr_status hr_window_create(int64_t reach, const double *values,
 static hr_status make_round(int64_t reach, double (*weight)(double, double),
                             double width, hr_window **window)
 {
-    hr_window *made = NULL;
-    hr_status status = allocate(reach, window == NULL ? NULL : &made);
-    if (status != HR_OK) {
-        return status;
-    }
-    double *w = made->values;
-    for (int64_t i = -reach; i <= reach; i++) {
+    hr_status status = allocate(reach, window);
+    double *w = status == HR_OK ? (*window)->values : NULL;
+    for (int64_t i = -reach; i <= reach && status == HR_OK; i++) {
         for (int64_t j = -reach; j <= reach; j++) {
             *w++ = weight((double)(i * i + j * j), width);
         }
     }
-    *window = made;
-    return HR_OK;
+    return status;
 }
 
 static double box(double square, double width)
@@ -113,7 +109,9 @@ hr_status hr_window_radial(int64_t reach, hr_window **window)
 void hr_window_destroy(hr_window *window)
 {
     if (window != NULL) {
-        hri_kept_factors_destroy(window->kept);
+        pthread_mutex_destroy(&window->kept->lock);
+        hri_factors_free(&window->kept->factors);
+        free(window->kept);
         free(window);
     }
 }

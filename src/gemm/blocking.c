@@ -215,15 +215,15 @@ static void consider_tiles(search *x, int64_t height, int64_t width)
     for (int64_t c = 1; c <= last_col && count < COUNTS;
          c = next_count(c, last_col)) {
         across[count].blocks = c;
-        across[count].tiles = hri_partition_tile_cols(
-            x->partition, hri_ceil_div(hri_ceil_div(s->n, c), width),
+        across[count].tiles = hri_partition_tiles(
+            x->partition, false, hri_ceil_div(hri_ceil_div(s->n, c), width),
             most_cols / c, &across[count].balance);
         count++;
     }
     for (int64_t r = 1; r <= last_row; r = next_count(r, last_row)) {
         double balance;
-        int64_t rows = hri_partition_tile_rows(
-            x->partition, hri_ceil_div(hri_ceil_div(s->m, r), height),
+        int64_t rows = hri_partition_tiles(
+            x->partition, true, hri_ceil_div(hri_ceil_div(s->m, r), height),
             most_rows / r, &balance);
         for (int64_t i = 0; i < count; i++) {
             consider_holdings(x,

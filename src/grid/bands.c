@@ -10,23 +10,14 @@
 
 /* ---- storage */
 
-static int64_t divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Elements that rows are a multiple of and that lie in front of the first cell
  * inside, so that it starts a line of a cache; fewer when rows would be longer
  * by more than an eighth. */
 static int64_t line_grain(const hri_field *field, int64_t cells)
 {
     const int64_t bytes = (int64_t)field->element_bytes;
-    int64_t grain = HRI_LINE_BYTES / divisor(HRI_LINE_BYTES, bytes);
+    const int64_t power = bytes & -bytes; /* of two, that divides them */
+    int64_t grain = HRI_LINE_BYTES / hri_min(HRI_LINE_BYTES, power);
     while (grain > 1 && 2 * grain > cells / 8) {
         grain /= 2;
     }
@@ -86,8 +77,9 @@ static hri_cells cells_of(const hr_grid *grid, const hri_field *field,
     const int64_t before = field->sides[HRI_BEFORE][0].halo;
     const int64_t after = field->sides[HRI_AFTER][0].halo;
     return hri_field_rows(
-        grid, field, hri_max(band->first - field->depth[HRI_BEFORE], -before),
-        hri_min(band->end + field->depth[HRI_AFTER],
+        grid, field,
+        hri_max(band->first - field->depth.of[HRI_BEFORE], -before),
+        hri_min(band->end + field->depth.of[HRI_AFTER],
                 grid->extent.size[0] + after));
 }
 
@@ -159,15 +151,12 @@ static weighing weigh(const hr_grid *grid)
     weighing w = {0};
     for (uint32_t f = 0; f < grid->field_count; f++) {
         const hri_field *field = &grid->fields[f];
-        int64_t rows = 0;
-        for (int s = 0; s < HRI_SIDES; s++) {
-            rows += hri_max(field->depth[s], field->sides[s][0].halo);
-        }
+        const int64_t *depth = field->depth.of; /* its halo, or more */
         if (!hri_add(w.row, hri_storage_row_bytes(grid, field), &w.row)) {
             w.row = UINT64_MAX;
         }
         w.spare += field->element_bytes + HRI_LINE_BYTES;
-        w.others = hri_max(w.others, rows);
+        w.others = hri_max(w.others, depth[HRI_BEFORE] + depth[HRI_AFTER]);
     }
     return w;
 }
@@ -215,16 +204,10 @@ static hr_status refuse(const hr_grid *grid, const weighing *w)
         bands == 1 ? "" : " together");
 }
 
-/* Rows of dimension 0 come in grains: blocks in rank 1. */
-static int64_t grain_of(const hr_grid *grid)
-{
-    return grid->extent.rank == 1 ? HRI_BLOCK : 1;
-}
-
 static void set_portions(const hr_grid *grid, const double *weights, bool stay,
                          const weighing *w, hri_portion *portions)
 {
-    const int64_t grain = grain_of(grid);
+    const int64_t grain = hri_grid_grain(grid);
     for (uint32_t b = 0; b < grid->band_count; b++) {
         const hri_band *band = &grid->bands[b];
         const int64_t has = stay ? band->end - band->first : 0;
@@ -240,7 +223,7 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
     const uint32_t count = grid->band_count;
     const weighing w = weigh(grid);
     const hri_distribution d = {.units = grid->extent.size[0],
-                                .grain = grain_of(grid),
+                                .grain = hri_grid_grain(grid),
                                 .portions = calloc(count, sizeof(hri_portion)),
                                 .count = count};
     bool held = true;

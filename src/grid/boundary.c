@@ -68,37 +68,28 @@ static hr_view view_units(const hr_grid *grid, const hri_field *field,
 
 /* ---- values that follow from those inside */
 
-bool hri_boundary_source(const hr_grid *grid, const hri_field *field,
-                         int64_t row, int64_t *source)
+static int64_t wrap(int64_t row, int64_t period)
+{
+    const int64_t rest = row % period;
+    return rest < 0 ? rest + period : rest;
+}
+
+int64_t hri_boundary_source(const hr_grid *grid, const hri_field *field,
+                            int64_t row)
 {
     const int64_t n = grid->extent.size[0];
-    const hr_boundary rule =
-        field->sides[row < 0 ? HRI_BEFORE : HRI_AFTER][0].boundary;
-    int64_t x = row;
-    if (row >= 0 && row < n) {
-        *source = row;
-        return true;
-    }
-    switch (rule) {
-    case HR_BOUNDARY_CONSTANT:
-        return false;
+    int64_t x;
+    switch (field->sides[row < 0 ? HRI_BEFORE : HRI_AFTER][0].boundary) {
     case HR_BOUNDARY_CLAMP:
-        x = row < 0 ? 0 : n - 1;
-        break;
+        return row < 0 ? 0 : n - 1;
     case HR_BOUNDARY_MIRROR:
-        x = row % (2 * n);
-        x = x < 0 ? x + 2 * n : x;
-        x = x < n ? x : 2 * n - 1 - x;
-        break;
+        x = wrap(row, 2 * n);
+        return x < n ? x : 2 * n - 1 - x;
     case HR_BOUNDARY_PERIODIC:
-        x = row % n;
-        x = x < 0 ? x + n : x;
-        break;
-    case HR_BOUNDARY_USER:
-        break;
+        return wrap(row, n);
+    default: /* the caller's own */
+        return row;
     }
-    *source = x;
-    return true;
 }
 
 static shell shell_of(const hr_grid *grid, const hri_field *field)
@@ -134,12 +125,11 @@ static int64_t count_of(const shell *s)
 /* Fill the shell of a band's storage; rows lo to before hi are what it reads
  * and writes.
  */
-static hr_status fill(const hr_grid *grid, uint32_t field, uint32_t band,
+static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
                       hr_queue *queue, const shell *s, int64_t lo, int64_t hi)
 {
     static const hr_kernel *const kernels[] = {
         &hri_halo_fill1, &hri_halo_fill2, &hri_halo_fill4, &hri_halo_fill8};
-    const hri_field *f = &grid->fields[field];
     const hri_cells cells = hri_field_rows(grid, f, lo, hi);
     const int64_t count = count_of(s);
     hri_window windows[2];
@@ -156,10 +146,9 @@ static hr_status fill(const hr_grid *grid, uint32_t field, uint32_t band,
                            arguments, 2);
 }
 
-hr_status hri_boundary_fill(hr_grid *grid, uint32_t field, uint32_t band,
+hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
                             hr_queue *queue, int64_t first, int64_t end)
 {
-    const hri_field *f = &grid->fields[field];
     const uint32_t a = axis_of(grid, 0);
     shell s = shell_of(grid, f);
     if (!f->filled || first >= end) {
@@ -167,21 +156,19 @@ hr_status hri_boundary_fill(hr_grid *grid, uint32_t field, uint32_t band,
     }
     s.lo[a] = s.in[a] = first;
     s.hi[a] = s.out[a] = end;
-    return fill(grid, field, band, queue, &s, first, end);
+    return fill(grid, f, band, queue, &s, first, end);
 }
 
-hr_status hri_boundary_fill_end(hr_grid *grid, uint32_t field, uint32_t band,
-                                int64_t first, int64_t end)
+hr_status hri_boundary_fill_end(hr_grid *grid, const hri_field *f,
+                                uint32_t band, int64_t first, int64_t end)
 {
-    const hri_field *f = &grid->fields[field];
     const uint32_t a = axis_of(grid, 0);
     shell s = shell_of(grid, f);
-    int64_t lo = first, hi = end, source = 0;
+    int64_t lo = first, hi = end;
     for (int64_t row = first; row < end; row++) {
-        if (hri_boundary_source(grid, f, row, &source)) {
-            lo = hri_min(lo, source);
-            hi = hri_max(hi, source + 1);
-        }
+        const int64_t source = hri_boundary_source(grid, f, row);
+        lo = hri_min(lo, source);
+        hi = hri_max(hi, source + 1);
     }
     s.lo[a] = first;
     s.hi[a] = end;
@@ -189,36 +176,29 @@ hr_status hri_boundary_fill_end(hr_grid *grid, uint32_t field, uint32_t band,
     /* alone, all work is in one queue (replay.c) */
     hr_queue *queue = hri_grid_busy(grid) > 1 ? grid->bands[band].edge
                                               : grid->bands[band].inner;
-    return fill(grid, field, band, queue, &s, lo, hi);
+    return fill(grid, f, band, queue, &s, lo, hi);
 }
 
 /* ---- values that stay */
 
-typedef struct setting {
-    const hr_grid *grid;
-    const hri_field *field;
-    const hri_storage *storage;
-    hr_queue *queue;
-} setting;
-
 /* Set cells to a value, which a small array holds. */
-static hr_status set(const setting *s, const hri_cells *cells,
-                     const unsigned char *value)
+static hr_status set(const hr_grid *grid, const hri_field *field,
+                     const hri_storage *storage, hr_queue *queue,
+                     const hri_cells *cells, const unsigned char *value)
 {
     static const hr_kernel *const kernels[] = {&hri_halo_set1, &hri_halo_set2,
                                                &hri_halo_set4, &hri_halo_set8};
-    const int unit = unit_of(s->field->element_bytes);
-    const size_t units = s->field->element_bytes >> unit;
+    const int unit = unit_of(field->element_bytes);
+    const size_t units = field->element_bytes >> unit;
     hr_array *array = NULL;
     hri_window windows[2] = {{{0}, {0}}, {{0}, {(int64_t)units}}};
-    for (uint32_t d = 0; d < s->grid->extent.rank; d++) {
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
         if (cells->lo[d] >= cells->hi[d]) {
             return HR_OK;
         }
     }
-    const hr_view to =
-        view_units(s->grid, s->field, s->storage, cells, &windows[0]);
-    hr_status status = hr_array_wrap(s->grid->context, value, (size_t)1 << unit,
+    const hr_view to = view_units(grid, field, storage, cells, &windows[0]);
+    hr_status status = hr_array_wrap(grid->context, value, (size_t)1 << unit,
                                      hr_extent1((int64_t)units), 0, &array);
     if (status == HR_OK) {
         const hr_argument arguments[] = {hr_out(to), hr_in(hr_view_of(array))};
@@ -229,9 +209,9 @@ static hr_status set(const setting *s, const hri_cells *cells,
             part.end[a] = part.first[a] + to.extent.size[a];
         }
         part.windows = windows;
-        pthread_mutex_lock(&s->grid->context->lock);
-        status = hri_launch_part(s->queue, kernels[unit], &part, arguments, 2);
-        pthread_mutex_unlock(&s->grid->context->lock);
+        pthread_mutex_lock(&grid->context->lock);
+        status = hri_launch_part(queue, kernels[unit], &part, arguments, 2);
+        pthread_mutex_unlock(&grid->context->lock);
     }
     hr_array_destroy(array);
     return status;
@@ -240,8 +220,8 @@ static hr_status set(const setting *s, const hri_cells *cells,
 hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
                            const hri_storage *storage, hr_queue *queue)
 {
-    const setting s = {grid, field, storage, queue};
-    hr_status status = set(&s, &storage->cells, field->values);
+    hr_status status =
+        set(grid, field, storage, queue, &storage->cells, field->values);
     for (uint32_t d = grid->extent.rank;
          d-- > 0 && field->valued && status == HR_OK;) {
         for (int side = 0; side < HRI_SIDES && status == HR_OK; side++) {
@@ -253,7 +233,7 @@ hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
                 cells.lo[d] = hri_max(cells.lo[d], grid->extent.size[d]);
             }
             if (x->boundary == HR_BOUNDARY_CONSTANT) {
-                status = set(&s, &cells, x->value);
+                status = set(grid, field, storage, queue, &cells, x->value);
             }
         }
     }

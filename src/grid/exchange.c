@@ -45,10 +45,9 @@ hr_status hri_copy_cells(hr_grid *grid, const hri_field *field,
 
 /* Copy rows first to before end of other bands to a band, where they are
  * `shift` rows further on. */
-static hr_status fetch(hr_grid *grid, uint32_t field, uint32_t band,
+static hr_status fetch(hr_grid *grid, const hri_field *f, uint32_t band,
                        int64_t first, int64_t end, int64_t shift)
 {
-    const hri_field *f = &grid->fields[field];
     hr_status status = HR_OK;
     while (first < end && status == HR_OK) {
         const uint32_t owner = hri_grid_owner(grid, first);
@@ -64,106 +63,90 @@ static hr_status fetch(hr_grid *grid, uint32_t field, uint32_t band,
     return status;
 }
 
-hr_status hri_exchange(hr_grid *grid, uint32_t field, hri_rows depth)
+hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth)
 {
-    hri_field *f = &grid->fields[field];
     const int64_t n = grid->extent.size[0];
-    const bool before = depth.of[HRI_BEFORE] > f->valid[HRI_BEFORE];
-    const bool after = depth.of[HRI_AFTER] > f->valid[HRI_AFTER];
+    hri_rows lack;
     hr_status status = HR_OK;
+    for (int s = 0; s < HRI_SIDES; s++) {
+        lack.of[s] = depth.of[s] > f->valid.of[s] ? depth.of[s] : 0;
+        f->valid.of[s] = hri_max(f->valid.of[s], depth.of[s]);
+    }
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         const hri_band *band = &grid->bands[b];
         if (hri_band_is_empty(band)) {
             continue;
         }
-        if (before) {
-            status = fetch(grid, field, b,
-                           hri_max(0, band->first - depth.of[HRI_BEFORE]),
-                           band->first, 0);
-        }
-        if (after && status == HR_OK) {
-            status = fetch(grid, field, b, band->end,
-                           hri_min(n, band->end + depth.of[HRI_AFTER]), 0);
+        status =
+            fetch(grid, f, b, hri_max(0, band->first - lack.of[HRI_BEFORE]),
+                  band->first, 0);
+        if (status == HR_OK) {
+            status = fetch(grid, f, b, band->end,
+                           hri_min(n, band->end + lack.of[HRI_AFTER]), 0);
         }
     }
-    for (int s = 0; s < HRI_SIDES; s++) {
-        f->valid[s] = hri_max(f->valid[s], depth.of[s]);
-    }
-    grid->state.exchanges += (before || after) && hri_grid_busy(grid) > 1;
+    const bool any = lack.of[HRI_BEFORE] > 0 || lack.of[HRI_AFTER] > 0;
+    grid->state.exchanges += any && hri_grid_busy(grid) > 1;
     return status;
 }
 
 /* ---- rows beyond the ends */
 
-/* Where rows beyond an end of the grid that a band has come from. */
-typedef struct end {
-    int64_t first, end;
-    bool any;  /* they come from anywhere */
-    bool own;  /* all of them from rows of the band */
-    bool kept; /* the band has them itself: its own boundary */
-} end;
-
-static end end_of(const hr_grid *grid, const hri_field *field, uint32_t band,
-                  int side)
-{
-    const int64_t n = grid->extent.size[0];
-    const hri_cells *cells = &field->storage[band].cells;
-    end e = {.own = true, .kept = true};
-    e.first = side == HRI_BEFORE ? cells->lo[0] : hri_max(n, cells->lo[0]);
-    e.end = side == HRI_BEFORE ? hri_min(0, cells->hi[0]) : cells->hi[0];
-    for (int64_t row = e.first; row < e.end; row++) {
-        int64_t source = 0;
-        if (hri_boundary_source(grid, field, row, &source)) {
-            const bool ours = hri_grid_owner(grid, source) == band;
-            e.any = true;
-            e.own = e.own && ours;
-            e.kept = e.kept && ours && source == row;
-        }
-    }
-    return e;
-}
-
-/* Fill them one run at a time: rows that follow each other and come from rows
+/* Fill rows one run at a time: those that follow each other and come from rows
  * that do too, all of the band itself or none. */
-static hr_status fetch_end(hr_grid *grid, uint32_t field, uint32_t band,
-                           const end *e)
+static hr_status fill_runs(hr_grid *grid, const hri_field *f, uint32_t band,
+                           int64_t first, int64_t end)
 {
-    const hri_field *f = &grid->fields[field];
     hr_status status = HR_OK;
-    for (int64_t row = e->first; row < e->end && status == HR_OK;) {
-        int64_t source = 0, next = 0, run = 1;
-        if (hri_boundary_source(grid, f, row, &source)) {
-            const bool own = hri_grid_owner(grid, source) == band;
-            while (row + run < e->end &&
-                   hri_boundary_source(grid, f, row + run, &next) &&
-                   next == source + run &&
-                   (hri_grid_owner(grid, next) == band) == own) {
-                run++;
-            }
-            status =
-                own ? hri_boundary_fill_end(grid, field, band, row, row + run)
-                    : fetch(grid, field, band, source, source + run,
-                            row - source);
+    for (int64_t row = first, run; row < end && status == HR_OK; row += run) {
+        const int64_t source = hri_boundary_source(grid, f, row);
+        const bool own = hri_grid_owner(grid, source) == band;
+        run = 1;
+        while (row + run < end &&
+               hri_boundary_source(grid, f, row + run) == source + run &&
+               (hri_grid_owner(grid, source + run) == band) == own) {
+            run++;
         }
-        row += run;
+        status = own ? hri_boundary_fill_end(grid, f, band, row, row + run)
+                     : fetch(grid, f, band, source, source + run, row - source);
     }
     return status;
 }
 
-hr_status hri_exchange_ends(hr_grid *grid, uint32_t field)
+/* Fill the rows that a band has beyond an end of the grid: at once where all of
+ * them follow from its own. */
+static hr_status fill_end(hr_grid *grid, const hri_field *f, uint32_t band,
+                          int side)
 {
-    hri_field *f = &grid->fields[field];
+    const hri_cells *cells = &f->storage[band].cells;
+    const int64_t n = grid->extent.size[0];
+    const bool before = side == HRI_BEFORE;
+    const int64_t first = before ? cells->lo[0] : hri_max(n, cells->lo[0]);
+    const int64_t end = before ? hri_min(0, cells->hi[0]) : cells->hi[0];
+    const hr_boundary rule = f->sides[side][0].boundary;
+    bool own = true;
+    if (rule == HR_BOUNDARY_CONSTANT || first >= end) {
+        return HR_OK;
+    }
+    for (int64_t row = first; row < end; row++) {
+        const int64_t source = hri_boundary_source(grid, f, row);
+        own = own && hri_grid_owner(grid, source) == band;
+    }
+    if (!own) {
+        return fill_runs(grid, f, band, first, end);
+    }
+    return rule == HR_BOUNDARY_USER /* they are where they come from */
+               ? HR_OK
+               : hri_boundary_fill_end(grid, f, band, first, end);
+}
+
+hr_status hri_exchange_ends(hr_grid *grid, hri_field *f)
+{
     hr_status status = HR_OK;
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         for (int side = 0; side < HRI_SIDES && status == HR_OK; side++) {
-            if (hri_band_is_empty(&grid->bands[b])) {
-                continue;
-            }
-            const end e = end_of(grid, f, b, side);
-            if (e.any && !e.kept) {
-                status = e.own ? hri_boundary_fill_end(grid, field, b, e.first,
-                                                       e.end)
-                               : fetch_end(grid, field, b, &e);
+            if (!hri_band_is_empty(&grid->bands[b])) {
+                status = fill_end(grid, f, b, side);
             }
         }
     }

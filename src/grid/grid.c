@@ -118,9 +118,9 @@ static hr_status check(const hr_context *context, hr_extent extent,
 
 /* ---- fields */
 
-/* Zeros first, then the values of sides. */
-static hr_status copy_values(const hr_grid *grid, const hr_field *from,
-                             hri_field *field)
+/* Sides, and their values: zeros first. */
+static hr_status copy_sides(const hr_grid *grid, const hr_field *from,
+                            hri_field *field)
 {
     const size_t bytes = field->element_bytes;
     const size_t most = 1 + (size_t)HRI_SIDES * HR_MOST_RANK;
@@ -137,25 +137,15 @@ static hr_status copy_values(const hr_grid *grid, const hr_field *from,
                 side.value = memcpy(at += bytes, value, bytes);
                 field->valued = true;
             }
+            field->filled =
+                field->filled || (d > 0 && side.halo > 0 &&
+                                  side.boundary != HR_BOUNDARY_CONSTANT &&
+                                  side.boundary != HR_BOUNDARY_USER);
             field->sides[s][d] = side;
         }
-        field->depth[s] = field->sides[s][0].halo;
+        field->depth.of[s] = field->sides[s][0].halo;
     }
     return HR_OK;
-}
-
-static bool is_filled(const hr_grid *grid, const hri_field *field)
-{
-    bool filled = false;
-    for (int s = 0; s < HRI_SIDES; s++) {
-        for (uint32_t d = 1; d < grid->extent.rank; d++) {
-            const hr_side *side = &field->sides[s][d];
-            filled = filled || (side->halo > 0 &&
-                                side->boundary != HR_BOUNDARY_CONSTANT &&
-                                side->boundary != HR_BOUNDARY_USER);
-        }
-    }
-    return filled;
 }
 
 /* ---- the calls */
@@ -173,8 +163,7 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
     grid->state.steps_per_exchange = 1;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         grid->fields[f].element_bytes = fields[f].element_bytes;
-        status = copy_values(grid, &fields[f], &grid->fields[f]);
-        grid->fields[f].filled = is_filled(grid, &grid->fields[f]);
+        status = copy_sides(grid, &fields[f], &grid->fields[f]);
     }
     if (status == HR_OK) {
         pthread_mutex_lock(&grid->context->lock);
@@ -187,8 +176,11 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
     return status == HR_OK ? hri_grid_renew(grid) : status;
 }
 
-static void destroy(hr_grid *grid)
+void hr_grid_destroy(hr_grid *grid)
 {
+    if (grid == NULL) {
+        return;
+    }
     hri_grid_forget_graph(grid);
     hri_timing_destroy(grid->timing);
     for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
@@ -234,20 +226,11 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
         status = set_up(g, fields, &read, &indices);
     }
     if (status != HR_OK) {
-        if (g != NULL) {
-            destroy(g);
-        }
+        hr_grid_destroy(g);
         return status;
     }
     *grid = g;
     return HR_OK;
-}
-
-void hr_grid_destroy(hr_grid *grid)
-{
-    if (grid != NULL) {
-        destroy(grid);
-    }
 }
 
 hr_status hr_grid_finish(hr_grid *grid)

@@ -56,11 +56,10 @@ typedef struct hri_field {
     bool valued; /* a side has a value other than zeros */
     bool filled; /* has cells beyond ends of dimensions from 1 on that follow
                     from cells inside */
-    hri_storage *storage;     /* of each band */
-    int64_t depth[HRI_SIDES]; /* rows of other bands that they have room for
-                               */
-    int64_t valid[HRI_SIDES]; /* those of them next to the band that are as
-                                 their owner has them */
+    hri_storage *storage; /* of each band */
+    hri_rows depth;       /* of other bands that they have room for */
+    hri_rows valid;       /* those of them next to the band that are as their
+                             owner has them */
     bool ends_stale; /* rows beyond the ends of dimension 0 do not follow from
                         those inside */
 } hri_field;
@@ -108,12 +107,22 @@ static inline bool hri_argument_writes(const hr_argument *argument)
 
 /* ---- state.c: bands */
 
-bool hri_band_is_empty(const hri_band *band);
+static inline bool hri_band_is_empty(const hri_band *band)
+{
+    return band->first == band->end;
+}
+
 /* Bands that have rows. */
 uint32_t hri_grid_busy(const hr_grid *grid);
 /* The band that has a row; rows beyond the ends are of the first and the last
  * one. */
 uint32_t hri_grid_owner(const hr_grid *grid, int64_t row);
+
+/* Dimension 0 is distributed in grains of so many rows. */
+static inline int64_t hri_grid_grain(const hr_grid *grid)
+{
+    return grid->extent.rank == 1 ? HRI_BLOCK : 1;
+}
 
 /* The queue of the first band that has rows; the only one when that is alone.
  */
@@ -130,8 +139,6 @@ void hri_band_destroy_queues(hri_band *band);
 
 /* Keep the first error of work on the grid; returns status. */
 hr_status hri_grid_keep(hr_grid *grid, hr_status status);
-/* The error that is kept. */
-hr_status hri_grid_check(const hr_grid *grid);
 /* Wait for all work on the grid, and keep its error. The context's lock is not
  * held. */
 hr_status hri_grid_finish(hr_grid *grid);

@@ -48,7 +48,7 @@ hr_status hri_grid_renew(hr_grid *grid)
         hri_field *field = &grid->fields[f];
         hri_storage_destroy(field->storage, grid->band_count);
         field->storage = NULL;
-        memcpy(field->valid, field->depth, sizeof field->valid);
+        field->valid = field->depth;
         field->ends_stale = false;
     }
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
@@ -68,12 +68,14 @@ hr_status hri_grid_renew(hr_grid *grid)
 /* ---- storage for old values */
 
 /* Rows of a band with those beyond the ends that only it has. */
-static void all_rows(const hr_grid *grid, const hri_field *field,
-                     const hri_band *band, int64_t *first, int64_t *end)
+static hri_cells all_rows(const hr_grid *grid, const hri_field *field,
+                          const hri_band *band)
 {
-    const int64_t n = grid->extent.size[0];
-    *first = band->first == 0 ? -field->sides[HRI_BEFORE][0].halo : band->first;
-    *end = band->end == n ? n + field->sides[HRI_AFTER][0].halo : band->end;
+    const bool first = band->first == 0;
+    const bool last = band->end == grid->extent.size[0];
+    return hri_field_rows(
+        grid, field, first ? -field->sides[HRI_BEFORE][0].halo : band->first,
+        band->end + (last ? field->sides[HRI_AFTER][0].halo : 0));
 }
 
 /* Copy the rows that a band has to where they are in new storage. */
@@ -81,18 +83,16 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
                             uint32_t from, const hri_band *bands,
                             const hri_storage *storage)
 {
-    int64_t first, end, lo, hi;
+    const hri_cells old = all_rows(grid, field, &grid->bands[from]);
     hr_status status = HR_OK;
-    all_rows(grid, field, &grid->bands[from], &first, &end);
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         if (hri_band_is_empty(&bands[b])) {
             continue;
         }
-        all_rows(grid, field, &bands[b], &lo, &hi);
-        lo = hri_max(lo, first);
-        hi = hri_min(hi, end);
-        if (lo < hi) {
-            const hri_cells cells = hri_field_rows(grid, field, lo, hi);
+        hri_cells cells = all_rows(grid, field, &bands[b]);
+        cells.lo[0] = hri_max(cells.lo[0], old.lo[0]);
+        cells.hi[0] = hri_min(cells.hi[0], old.hi[0]);
+        if (cells.lo[0] < cells.hi[0]) {
             uint64_t bytes = 0;
             status = hri_copy_cells(grid, field, &field->storage[from], &cells,
                                     &storage[b], 0, bands[b].inner, &bytes);
@@ -125,10 +125,8 @@ static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
         hri_field *field = &grid->fields[f];
         hri_storage_destroy(field->storage, grid->band_count);
         field->storage = storage[f];
-        for (int s = 0; s < HRI_SIDES; s++) {
-            field->depth[s] = depth[f].of[s];
-            field->valid[s] = 0;
-        }
+        field->depth = depth[f];
+        field->valid = (hri_rows){{0}};
         field->ends_stale = true;
     }
     grid->full = false;
@@ -147,7 +145,7 @@ static hr_status move(hr_grid *grid, const hri_band *bands,
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         hri_field field = grid->fields[f]; /* with the new depth */
-        memcpy(field.depth, depth[f].of, sizeof field.depth);
+        field.depth = depth[f];
         status = create_storage(grid, &field, bands, &storage[f]);
         if (status == HR_OK) {
             status = bring(grid, &field, bands, storage[f]);
@@ -190,9 +188,7 @@ hr_status hri_grid_rebalance(hr_grid *grid, const double *weights)
     }
     pthread_mutex_unlock(&grid->context->lock);
     for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (int s = 0; s < HRI_SIDES; s++) {
-            depth[f].of[s] = grid->fields[f].depth[s];
-        }
+        depth[f] = grid->fields[f].depth;
     }
     if (status == HR_OK && !are_alike(grid, bands)) {
         status = move(grid, bands, depth);
@@ -221,7 +217,7 @@ hr_status hri_grid_widen(hr_grid *grid, const hr_stage *stages, size_t count,
             const hri_field *field = &grid->fields[f];
             const hr_side *side = &field->sides[s][0];
             const int64_t rows = hri_max(room[f].of[s], side->halo);
-            more = more || rows > field->depth[s];
+            more = more || rows > field->depth.of[s];
             fits = fits &&
                    (side->halo == 0 || side->boundary != HR_BOUNDARY_PERIODIC);
             for (uint32_t b = 0; b < grid->band_count; b++) {
@@ -229,7 +225,7 @@ hr_status hri_grid_widen(hr_grid *grid, const hr_stage *stages, size_t count,
                 fits = fits && (hri_band_is_empty(band) ||
                                 band->end - band->first >= rows);
             }
-            room[f].of[s] = hri_max(rows, field->depth[s]);
+            room[f].of[s] = hri_max(rows, field->depth.of[s]);
         }
     }
     fits = fits && !(more && grid->full);

@@ -22,18 +22,16 @@ struct hr_reducing {
     hr_reduction reduction;
 };
 
+/* NULL: there is none. */
 static const hr_kernel *kernel_for(hr_type type, uint32_t rank)
 {
-    switch (type) {
-    case HR_F32:
-        return rank == 1 ? &hri_reduce_f32_cells : &hri_reduce_f32_rows;
-    case HR_F64:
-        return rank == 1 ? &hri_reduce_f64_cells : &hri_reduce_f64_rows;
-    case HR_I32:
-        return rank == 1 ? &hri_reduce_i32_cells : &hri_reduce_i32_rows;
-    default:
-        return NULL;
-    }
+    static const hr_kernel *const kernels[][2] = {
+        [HR_F32] = {&hri_reduce_f32_rows, &hri_reduce_f32_cells},
+        [HR_F64] = {&hri_reduce_f64_rows, &hri_reduce_f64_cells},
+        [HR_I32] = {&hri_reduce_i32_rows, &hri_reduce_i32_cells}};
+    return (size_t)type < sizeof kernels / sizeof kernels[0]
+               ? kernels[type][rank == 1]
+               : NULL;
 }
 
 static bool takes_two(hr_reduction reduction)
@@ -115,7 +113,7 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
 {
     const hr_grid *grid = r->grid;
     const hri_band *x = &grid->bands[band];
-    const int64_t grain = grid->extent.rank == 1 ? HRI_BLOCK : 1;
+    const int64_t grain = hri_grid_grain(grid);
     const int64_t first = x->first / grain, end = hri_ceil_div(x->end, grain);
     const int64_t origin[] = {first};
     const int kind = (int)r->reduction;
@@ -141,15 +139,6 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
                            arguments, 4);
 }
 
-/* Where the first band's accelerator copies to without holding anybody. */
-static hr_status make_rows(hr_reducing *r)
-{
-    const hr_grid *grid = r->grid;
-    const uint32_t first = hri_grid_owner(grid, 0);
-    return hr_array_create_staging(grid->bands[first].inner, sizeof(double),
-                                   hr_extent1(r->count), &r->rows);
-}
-
 hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
                          uint32_t a, uint32_t b, hr_reducing **reducing)
 {
@@ -162,7 +151,7 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
         status = check_accelerators(grid);
     }
     if (status == HR_OK) {
-        status = hri_grid_check(grid);
+        status = hri_error_raise(&grid->error);
     }
     if (status != HR_OK) {
         return status;
@@ -171,12 +160,13 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
     if (r == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "reduce: out of memory");
     }
-    const int64_t rows = grid->extent.size[0];
     *r = (hr_reducing){
         .grid = grid,
-        .count = grid->extent.rank == 1 ? hri_ceil_div(rows, HRI_BLOCK) : rows,
+        .count = hri_ceil_div(grid->extent.size[0], hri_grid_grain(grid)),
         .reduction = reduction};
-    status = make_rows(r);
+    /* where the first accelerator copies to without holding anybody */
+    status = hr_array_create_staging(hri_grid_origin(grid), sizeof(double),
+                                     hr_extent1(r->count), &r->rows);
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t i = 0; i < grid->band_count && status == HR_OK; i++) {
         if (!hri_band_is_empty(&grid->bands[i])) {

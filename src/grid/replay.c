@@ -44,12 +44,11 @@ static bool add_stage(hri_replay *r, const hr_stage *s)
     bool fits = add_bytes(r, &s->kernel, sizeof s->kernel) &&
                 add_bytes(r, s->swap, sizeof s->swap) &&
                 add_bytes(r, s->origin, sizeof s->origin) &&
-                add_bytes(r, s->step, sizeof s->step);
-    for (uint32_t d = 0; d <= HR_MOST_RANK && fits; d++) {
-        const int64_t x = d == 0 ? s->extent.rank : s->extent.size[d - 1];
-        const int64_t y = d == 0 ? s->tile.rank : s->tile.size[d - 1];
-        fits = add_bytes(r, &x, sizeof x) && add_bytes(r, &y, sizeof y);
-    }
+                add_bytes(r, s->step, sizeof s->step) &&
+                add_bytes(r, &s->extent.rank, sizeof s->extent.rank) &&
+                add_bytes(r, s->extent.size, sizeof s->extent.size) &&
+                add_bytes(r, &s->tile.rank, sizeof s->tile.rank) &&
+                add_bytes(r, s->tile.size, sizeof s->tile.size);
     for (size_t i = 0; i < s->argument_count && s->kernel != NULL && fits;
          i++) {
         fits = add_argument(r, &s->arguments[i]);
@@ -127,7 +126,7 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
         const hri_field *x = &grid->fields[f], *y = &before[f];
         same = same && x->storage == y->storage &&
                x->ends_stale == y->ends_stale &&
-               memcmp(x->valid, y->valid, sizeof x->valid) == 0;
+               memcmp(&x->valid, &y->valid, sizeof x->valid) == 0;
     }
     return same;
 }

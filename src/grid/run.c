@@ -17,16 +17,18 @@ static hr_status check(const hr_grid *grid, const hr_stage *stages,
     if (steps < 0) {
         return hri_fail(HR_ERROR_INVALID, "grid: %lld steps", (long long)steps);
     }
-    hr_status status = hri_grid_check(grid);
+    hr_status status = hri_error_raise(&grid->error);
     return status == HR_OK ? hri_stages_check(grid, stages, count) : status;
 }
 
-static hr_status run_steps(hr_grid *grid, const hr_stage *stages, size_t count,
-                           int64_t steps)
+/* What a caller's function does between steps may be refused here, too. */
+static hr_status run(hr_grid *grid, const hr_stage *stages, size_t count,
+                     int64_t steps)
 {
-    hr_status status = grid->wanted > 0
-                           ? hri_grid_widen(grid, stages, count, grid->wanted)
-                           : HR_OK;
+    hr_status status = check(grid, stages, count, steps);
+    if (status == HR_OK && grid->wanted > 0) {
+        status = hri_grid_widen(grid, stages, count, grid->wanted);
+    }
     if (status != HR_OK) {
         return status;
     }
@@ -50,18 +52,10 @@ static hr_status run_steps(hr_grid *grid, const hr_stage *stages, size_t count,
     return hri_grid_keep(grid, status);
 }
 
-/* What a caller's function does between steps may be refused here, too. */
-static hr_status check_and_run(hr_grid *grid, const hr_stage *stages,
-                               size_t count, int64_t steps)
-{
-    hr_status status = check(grid, stages, count, steps);
-    return status == HR_OK ? run_steps(grid, stages, count, steps) : status;
-}
-
 hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
                        int64_t steps)
 {
-    return check_and_run(grid, stages, count, steps);
+    return run(grid, stages, count, steps);
 }
 
 hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
@@ -78,10 +72,10 @@ hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
     hr_status status = check(grid, stages, count, steps);
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         const int64_t now = hri_min(every, steps - done);
-        status = check_and_run(grid, stages, count, now);
+        status = run(grid, stages, count, now);
         done += now;
         if (status == HR_OK && now == every && !function(data, grid, done)) {
-            status = hri_grid_check(grid); /* which may be why */
+            status = hri_error_raise(&grid->error); /* which may be why */
             status =
                 status != HR_OK
                     ? status
@@ -100,6 +94,6 @@ hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
                         grid == NULL ? "the grid is NULL"
                                      : "the weights are NULL");
     }
-    hr_status status = hri_grid_check(grid);
+    hr_status status = hri_error_raise(&grid->error);
     return status == HR_OK ? hri_grid_rebalance(grid, weights) : status;
 }

@@ -29,7 +29,7 @@ static hr_status check_section(const hr_grid *grid, uint32_t field,
                         grid->fields[field].element_bytes);
     }
     for (uint32_t d = 0; d < rank; d++) {
-        const int64_t lo = origin != NULL ? origin[d] : 0;
+        const int64_t lo = origin[d];
         if (lo < 0 || lo > grid->extent.size[d] ||
             view->extent.size[d] > grid->extent.size[d] - lo) {
             return hri_fail(HR_ERROR_INVALID,
@@ -43,27 +43,25 @@ static hr_status check_section(const hr_grid *grid, uint32_t field,
 }
 
 /* Copy between a view and the part of the section that a band has. */
-static hr_status copy_part(const hr_grid *grid, uint32_t field, uint32_t band,
-                           const int64_t *origin, const hr_view *view,
-                           bool write)
+static hr_status copy_part(const hr_grid *grid, const hri_field *f,
+                           uint32_t band, const int64_t *origin,
+                           const hr_view *view, bool write)
 {
     const hri_band *b = &grid->bands[band];
-    const hri_field *f = &grid->fields[field];
     int64_t at[HR_MOST_RANK] = {0};
     hr_extent extent = view->extent;
     hri_cells cells = {{0}, {0}};
     hr_view outside;
     for (uint32_t d = 0; d < extent.rank; d++) {
-        cells.lo[d] = origin != NULL ? origin[d] : 0;
+        cells.lo[d] = origin[d];
         cells.hi[d] = cells.lo[d] + extent.size[d];
     }
-    const int64_t start = cells.lo[0];
     cells.lo[0] = hri_max(cells.lo[0], b->first);
     cells.hi[0] = hri_min(cells.hi[0], b->end);
     if (cells.lo[0] >= cells.hi[0]) {
         return HR_OK;
     }
-    at[0] = cells.lo[0] - start;
+    at[0] = cells.lo[0] - origin[0];
     extent.size[0] = cells.hi[0] - cells.lo[0];
     hr_status status = hr_view_section(*view, at, extent, &outside);
     if (status != HR_OK) {
@@ -75,17 +73,15 @@ static hr_status copy_part(const hr_grid *grid, uint32_t field, uint32_t band,
 }
 
 /* Values have been written to rows of a field. */
-static hr_status renew(hr_grid *grid, uint32_t field, int64_t first,
-                       int64_t end)
+static hr_status renew(hr_grid *grid, hri_field *f, int64_t first, int64_t end)
 {
-    hri_field *f = &grid->fields[field];
     hr_status status = HR_OK;
-    f->valid[HRI_BEFORE] = f->valid[HRI_AFTER] = 0;
+    f->valid = (hri_rows){{0}};
     f->ends_stale = true;
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         const hri_band *band = &grid->bands[b];
-        status = hri_boundary_fill(grid, field, b, band->inner,
+        status = hri_boundary_fill(grid, f, b, band->inner,
                                    hri_max(first, band->first),
                                    hri_min(end, band->end));
     }
@@ -96,9 +92,11 @@ static hr_status renew(hr_grid *grid, uint32_t field, int64_t first,
 static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *origin,
                       const hr_view *view, bool write)
 {
+    static const int64_t start[HR_MOST_RANK] = {0};
     hr_status status = check(grid, field);
+    origin = origin != NULL ? origin : start;
     if (status == HR_OK) {
-        status = hri_grid_check(grid);
+        status = hri_error_raise(&grid->error);
     }
     if (status == HR_OK) {
         status = check_section(grid, field, origin, view);
@@ -106,12 +104,12 @@ static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *origin,
     if (status != HR_OK) {
         return status;
     }
+    hri_field *f = &grid->fields[field];
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        status = copy_part(grid, field, b, origin, view, write);
+        status = copy_part(grid, f, b, origin, view, write);
     }
     if (status == HR_OK && write) {
-        const int64_t first = origin != NULL ? origin[0] : 0;
-        status = renew(grid, field, first, first + view->extent.size[0]);
+        status = renew(grid, f, origin[0], origin[0] + view->extent.size[0]);
     }
     /* what is refused or only read leaves the values as they are */
     return write && status != HR_ERROR_INVALID ? hri_grid_keep(grid, status)
@@ -132,46 +130,27 @@ hr_status hr_grid_read(hr_grid *grid, uint32_t field, const int64_t *origin,
 
 /* ---- all of a field */
 
-static hr_status wrap(const hr_grid *grid, uint32_t field, const void *data,
-                      hr_array **array)
+static hr_status copy_all(hr_grid *grid, uint32_t field, const void *data,
+                          bool write)
 {
+    hr_array *array = NULL;
     hr_status status = check(grid, field);
     if (status == HR_OK && data == NULL) {
         status = hri_fail(HR_ERROR_INVALID, "grid: data is NULL");
     }
-    return status == HR_OK ? hr_array_wrap(grid->context, data,
-                                           grid->fields[field].element_bytes,
-                                           grid->extent, 0, array)
-                           : status;
-}
-
-hr_status hr_grid_scatter(hr_grid *grid, uint32_t field, const void *data)
-{
-    hr_array *array = NULL;
-    hr_status status = wrap(grid, field, data, &array);
-    if (status == HR_OK && grid->error.status != HR_OK) {
+    if (status == HR_OK) {
+        status = hr_array_wrap(grid->context, data,
+                               grid->fields[field].element_bytes, grid->extent,
+                               0, &array);
+    }
+    if (status == HR_OK && write && grid->error.status != HR_OK) {
         status = hri_grid_renew(grid);
     }
     if (status == HR_OK) {
-        const hr_view from = hr_view_of(array);
-        status = copy(grid, field, NULL, &from, true);
+        const hr_view view = hr_view_of(array);
+        status = copy(grid, field, NULL, &view, write);
     }
-    if (status == HR_OK) {
-        status = hri_grid_finish(grid);
-    }
-    hr_array_destroy(array);
-    return status;
-}
-
-hr_status hr_grid_gather(hr_grid *grid, uint32_t field, void *data)
-{
-    hr_array *array = NULL;
-    hr_status status = wrap(grid, field, data, &array);
-    if (status == HR_OK) {
-        const hr_view to = hr_view_of(array);
-        status = copy(grid, field, NULL, &to, false);
-    }
-    if (status == HR_OK) {
+    if (status == HR_OK && !write) {
         status = hri_grid_keep(grid, hr_synchronize(hr_view_of(array)));
     }
     if (status == HR_OK) { /* what failed left nothing to copy */
@@ -179,4 +158,14 @@ hr_status hr_grid_gather(hr_grid *grid, uint32_t field, void *data)
     }
     hr_array_destroy(array);
     return status;
+}
+
+hr_status hr_grid_scatter(hr_grid *grid, uint32_t field, const void *data)
+{
+    return copy_all(grid, field, data, true);
+}
+
+hr_status hr_grid_gather(hr_grid *grid, uint32_t field, void *data)
+{
+    return copy_all(grid, field, data, false);
 }

@@ -46,18 +46,6 @@ hr_stage hr_stage_swap(uint32_t a, uint32_t b)
     return (hr_stage){.swap = {a, b}};
 }
 
-hri_cells hri_stage_cells(const hr_grid *grid, const hr_stage *stage)
-{
-    hri_cells cells = {{0, 0, 0}, {1, 1, 1}};
-    for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        const bool all = stage->extent.rank == 0;
-        cells.lo[d] = all ? 0 : stage->origin[d];
-        cells.hi[d] =
-            cells.lo[d] + (all ? grid->extent : stage->extent).size[d];
-    }
-    return cells;
-}
-
 /* ---- rules */
 
 static hr_status check_swap(const hr_grid *grid, const hr_stage *stage)

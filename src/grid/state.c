@@ -8,11 +8,6 @@
 
 /* ---- bands */
 
-bool hri_band_is_empty(const hri_band *band)
-{
-    return band->first == band->end;
-}
-
 uint32_t hri_grid_busy(const hr_grid *grid)
 {
     uint32_t busy = 0;
@@ -42,19 +37,17 @@ hr_status hri_band_create_queues(const hr_grid *grid, hri_band *band)
 {
     const hri_accelerator *a = &grid->context->accelerators[band->accelerator];
     const bool one = a->device->info.host || a->device->info.emulated;
-    hr_context *c = grid->context;
-    hr_status status =
-        hri_queue_open(c, band->accelerator, false, &band->inner);
-    if (one) {
-        band->edge = band->link = band->inner;
-        return status;
+    hr_queue **const queues[] = {&band->inner, &band->edge, &band->link};
+    hr_status status = HR_OK;
+    for (int q = 0; q < 3 && status == HR_OK; q++) {
+        if (one && q > 0) {
+            *queues[q] = band->inner;
+        } else {
+            status = hri_queue_open(grid->context, band->accelerator, q > 0,
+                                    queues[q]);
+        }
     }
-    if (status == HR_OK) {
-        status = hri_queue_open(c, band->accelerator, true, &band->edge);
-    }
-    return status == HR_OK
-               ? hri_queue_open(c, band->accelerator, true, &band->link)
-               : status;
+    return status;
 }
 
 void hri_band_destroy_queues(hri_band *band)
@@ -73,15 +66,8 @@ void hri_band_destroy_queues(hri_band *band)
 
 hr_status hri_grid_keep(hr_grid *grid, hr_status status)
 {
-    if (status != HR_OK) {
-        hri_error_keep(&grid->error, status);
-    }
+    hri_error_keep(&grid->error, status);
     return status;
-}
-
-hr_status hri_grid_check(const hr_grid *grid)
-{
-    return hri_error_raise(&grid->error);
 }
 
 /* Wait for all that uses a band's storage: copies from and to outside are in no
@@ -105,7 +91,7 @@ static hr_status finish_storage(const hri_storage *storage)
 
 hr_status hri_grid_finish(hr_grid *grid)
 {
-    hr_status first = hri_grid_check(grid);
+    hr_status first = hri_error_raise(&grid->error);
     for (uint32_t b = 0; b < grid->band_count; b++) {
         const hri_band *band = &grid->bands[b];
         hr_queue *queues[] = {band->link, band->edge, band->inner};
@@ -122,7 +108,7 @@ hr_status hri_grid_finish(hr_grid *grid)
         }
     }
     pthread_mutex_unlock(&grid->context->lock);
-    return first == HR_OK ? HR_OK : hri_grid_check(grid);
+    return first == HR_OK ? HR_OK : hri_error_raise(&grid->error);
 }
 
 void hri_grid_drop_graph(const hr_grid *grid, hri_replay *r)

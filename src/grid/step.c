@@ -28,19 +28,13 @@ static bool lacks_rows(const hr_grid *grid, const hr_argument *a)
 {
     const hri_field *f = hri_argument_field(grid, a);
     return f != NULL && a->near &&
-           (f->valid[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
-            f->valid[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
+           (f->valid.of[HRI_BEFORE] < f->sides[HRI_BEFORE][0].halo ||
+            f->valid.of[HRI_AFTER] < f->sides[HRI_AFTER][0].halo);
 }
 
 static bool is_wide(const hr_grid *grid)
 {
     return grid->state.steps_per_exchange > 1;
-}
-
-/* Rows of others that a band may have to fetch. */
-static int64_t reach_of(const hr_grid *grid, const hri_field *f, int side)
-{
-    return is_wide(grid) ? f->depth[side] : f->sides[side][0].halo;
 }
 
 /* Fetch what several steps from this stage on read, of all fields. */
@@ -54,9 +48,9 @@ static hr_status exchange_wide(phase *s)
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         for (int side = 0; side < HRI_SIDES; side++) {
             need[f].of[side] =
-                hri_min(need[f].of[side], grid->fields[f].depth[side]);
+                hri_min(need[f].of[side], grid->fields[f].depth.of[side]);
         }
-        status = hri_exchange(grid, f, need[f]);
+        status = hri_exchange(grid, &grid->fields[f], need[f]);
     }
     return status;
 }
@@ -82,17 +76,16 @@ static hr_status fetch_needs(phase *s, bool *exchanged)
         if (!lacks_rows(grid, a)) {
             continue;
         }
-        const hri_field *f = hri_argument_field(grid, a);
+        hri_field *f = hri_argument_field(grid, a);
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
-        status = is_wide(grid) ? exchange_wide(s)
-                               : hri_exchange(grid, a->field - 1, halo);
+        status = is_wide(grid) ? exchange_wide(s) : hri_exchange(grid, f, halo);
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
         if (lacks_ends(s, a)) {
-            status = hri_exchange_ends(grid, a->field - 1);
+            status = hri_exchange_ends(grid, hri_argument_field(grid, a));
         }
     }
     return status;
@@ -102,23 +95,19 @@ static hr_status fetch_needs(phase *s, bool *exchanged)
  * not be fetched. */
 static void find_extra(phase *s)
 {
-    for (int side = 0; side < HRI_SIDES; side++) {
+    for (int side = 0; side < HRI_SIDES && is_wide(s->grid); side++) {
         int64_t extra = INT64_MAX;
         for (size_t i = 0; i < s->stage->argument_count; i++) {
             const hr_argument *a = &s->stage->arguments[i];
             const hri_field *f = hri_argument_field(s->grid, a);
-            if (f == NULL) {
-                continue;
-            }
-            if (a->access != HR_OUT) {
+            if (f != NULL) {
                 const int64_t reach = a->near ? f->sides[side][0].halo : 0;
-                extra = hri_min(extra, f->valid[side] - reach);
-            } else {
-                extra = hri_min(extra, f->depth[side]);
+                extra = hri_min(extra, a->access == HR_OUT
+                                           ? f->depth.of[side]
+                                           : f->valid.of[side] - reach);
             }
         }
-        s->extra[side] =
-            is_wide(s->grid) && extra < INT64_MAX ? hri_max(extra, 0) : 0;
+        s->extra[side] = extra < INT64_MAX ? hri_max(extra, 0) : 0;
     }
 }
 
@@ -128,18 +117,20 @@ static void find_edges(phase *s, bool exchanged)
 {
     const bool soon = s->extra[HRI_BEFORE] == 0 && s->extra[HRI_AFTER] == 0;
     const bool alone = hri_grid_busy(s->grid) == 1;
-    s->edge[HRI_BEFORE] = s->edge[HRI_AFTER] = 0;
     for (size_t i = 0; !alone && i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
         const hri_field *f = hri_argument_field(s->grid, a);
         for (int side = 0; side < HRI_SIDES && f != NULL; side++) {
+            const int other = HRI_AFTER - side;
             int64_t *edge = &s->edge[side];
             if (a->near && exchanged) {
                 *edge = hri_max(*edge, f->sides[side][0].halo);
             }
             /* what the other side reads of it */
             if (hri_argument_writes(a) && soon) {
-                *edge = hri_max(*edge, reach_of(s->grid, f, HRI_AFTER - side));
+                *edge =
+                    hri_max(*edge, is_wide(s->grid) ? f->depth.of[other]
+                                                    : f->sides[other][0].halo);
             }
             s->ring =
                 s->ring || f->sides[side][0].boundary == HR_BOUNDARY_PERIODIC;
@@ -209,65 +200,48 @@ static hr_status run_rows(const phase *s, uint32_t band, bool inner, int64_t lo,
 {
     hr_grid *grid = s->grid;
     hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
-    hri_fence **start = NULL;
     hri_cells cells = s->cells;
     cells.lo[0] = hri_max(cells.lo[0], lo);
     cells.hi[0] = hri_min(cells.hi[0], hi);
     if (cells.lo[0] >= cells.hi[0]) {
         return HR_OK;
     }
-    if (inner) {
-        start =
-            hri_timing_start(grid, s->number, band, cells.hi[0] - cells.lo[0]);
-    }
+    hri_fence **start = inner ? hri_timing_start(grid, s->number, band,
+                                                 cells.hi[0] - cells.lo[0])
+                              : NULL;
     hr_status status = launch(s, band, queue, &cells, start);
     if (status == HR_OK && start != NULL) {
         status = hri_timing_end(grid, s->number, band);
     }
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        if (hri_argument_field(grid, a) != NULL && hri_argument_writes(a)) {
-            status = hri_boundary_fill(grid, a->field - 1, band, queue,
-                                       cells.lo[0], cells.hi[0]);
+        const hri_field *f = hri_argument_field(grid, a);
+        if (f != NULL && hri_argument_writes(a)) {
+            status = hri_boundary_fill(grid, f, band, queue, cells.lo[0],
+                                       cells.hi[0]);
         }
     }
     return status;
 }
 
-/* The rows of a band: its own, extra ones of its neighbours, and beyond the
- * ends all that the stage has. */
-static void rows_of(const phase *s, const hri_band *band, int64_t *lo,
-                    int64_t *hi)
-{
-    const int64_t n = s->grid->extent.size[0];
-    *lo = band->first == 0 ? hri_min(0, s->cells.lo[0])
-                           : hri_max(0, band->first - s->extra[HRI_BEFORE]);
-    *hi = band->end == n ? hri_max(n, s->cells.hi[0])
-                         : hri_min(n, band->end + s->extra[HRI_AFTER]);
-}
-
-/* Where the inner part of a band lies; all of it when there are no edges. */
-static void inner_of(const phase *s, const hri_band *band, int64_t lo,
-                     int64_t hi, int64_t *first, int64_t *end)
-{
-    const int64_t n = s->grid->extent.size[0];
-    *first =
-        band->first > 0 || s->ring ? band->first + s->edge[HRI_BEFORE] : lo;
-    *end = band->end < n || s->ring ? band->end - s->edge[HRI_AFTER] : hi;
-    if ((s->edge[HRI_BEFORE] == 0 && s->edge[HRI_AFTER] == 0) ||
-        *first >= *end) {
-        *first = lo;
-        *end = hi;
-    }
-}
-
-/* The edges of a band, or its inner part. */
+/* The edges of a band, or its inner part: of its own rows, of extra ones of its
+ * neighbours, and beyond the ends of all that the stage has. The inner part is
+ * everything where there are no edges, or nothing between them. */
 static hr_status run_part(const phase *s, uint32_t band, bool inner)
 {
     const hri_band *b = &s->grid->bands[band];
-    int64_t lo, hi, first, end;
-    rows_of(s, b, &lo, &hi);
-    inner_of(s, b, lo, hi, &first, &end);
+    const int64_t n = s->grid->extent.size[0];
+    const int64_t *extra = s->extra, *edge = s->edge;
+    const int64_t lo = b->first == 0 ? hri_min(0, s->cells.lo[0])
+                                     : hri_max(0, b->first - extra[HRI_BEFORE]);
+    const int64_t hi = b->end == n ? hri_max(n, s->cells.hi[0])
+                                   : hri_min(n, b->end + extra[HRI_AFTER]);
+    int64_t first = b->first > 0 || s->ring ? b->first + edge[HRI_BEFORE] : lo;
+    int64_t end = b->end < n || s->ring ? b->end - edge[HRI_AFTER] : hi;
+    if ((edge[HRI_BEFORE] == 0 && edge[HRI_AFTER] == 0) || first >= end) {
+        first = lo;
+        end = hi;
+    }
     if (inner) {
         return run_rows(s, band, true, first, end);
     }
@@ -301,8 +275,9 @@ static void settle(const phase *s)
         }
         const bool all = s->stage->extent.rank == 0;
         for (int side = 0; side < HRI_SIDES; side++) {
-            f->valid[side] =
-                all ? s->extra[side] : hri_min(f->valid[side], s->extra[side]);
+            f->valid.of[side] =
+                all ? s->extra[side]
+                    : hri_min(f->valid.of[side], s->extra[side]);
         }
         f->ends_stale = true;
     }
@@ -316,24 +291,22 @@ static void swap(hr_grid *grid, const uint32_t *pair)
     *b = old;
 }
 
-static bool has_all_rows(const hr_grid *grid, const hr_stage *stage)
+/* The cells that a stage runs for. */
+static hri_cells cells_of(const hr_grid *grid, const hr_stage *stage)
 {
-    const hri_cells cells = hri_stage_cells(grid, stage);
-    return stage->kernel != NULL && cells.lo[0] <= 0 &&
-           cells.hi[0] >= grid->extent.size[0];
-}
-
-static size_t number_of(const phase *s)
-{
-    size_t number = 0;
-    for (const hr_stage *x = s->stages; x < s->stage; x++) {
-        number += has_all_rows(s->grid, x);
+    hri_cells cells = {{0, 0, 0}, {1, 1, 1}};
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        const bool all = stage->extent.rank == 0;
+        cells.lo[d] = all ? 0 : stage->origin[d];
+        cells.hi[d] =
+            cells.lo[d] + (all ? grid->extent : stage->extent).size[d];
     }
-    return has_all_rows(s->grid, s->stage) ? number : SIZE_MAX;
+    return cells;
 }
 
+/* *kernels: how many before it have run for all rows. */
 static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
-                           size_t index)
+                           size_t index, size_t *kernels)
 {
     const hr_stage *stage = &stages[index];
     phase s = {.grid = grid, .stages = stages, .stage = stage, .count = count};
@@ -342,8 +315,10 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
         swap(grid, stage->swap);
         return HR_OK;
     }
-    s.cells = hri_stage_cells(grid, stage);
-    s.number = number_of(&s);
+    s.cells = cells_of(grid, stage);
+    const bool all =
+        s.cells.lo[0] <= 0 && s.cells.hi[0] >= grid->extent.size[0];
+    s.number = all ? (*kernels)++ : SIZE_MAX;
     hr_status status = fetch_needs(&s, &exchanged);
     if (status == HR_OK) {
         find_extra(&s);
@@ -358,9 +333,10 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
 
 hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages, size_t count)
 {
+    size_t kernels = 0;
     hr_status status = HR_OK;
     for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = run_stage(grid, stages, count, i);
+        status = run_stage(grid, stages, count, i, &kernels);
     }
     grid->state.steps += status == HR_OK;
     return status;

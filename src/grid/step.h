@@ -10,9 +10,6 @@
 hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,
                            size_t count);
 
-/* The cells that a stage runs for. */
-hri_cells hri_stage_cells(const hr_grid *grid, const hr_stage *stage);
-
 /* Rows of other bands that so many steps, from stage `first` on, ask for of
  * each field when they are made from one exchange, and those that they work out
  * as well, for which there must be room. */

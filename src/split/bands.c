@@ -102,16 +102,21 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
 
 /* ---- memory */
 
-/* Whether views before k are of the same array. */
-static bool is_known(const hri_splitting *s, uint32_t k)
+/* Whether argument j is a view of the same array as view k. */
+static bool is_same(const hri_splitting *s, uint32_t j, uint32_t k)
 {
-    bool known = false;
-    for (uint32_t j = 0; j < k; j++) {
-        known =
-            known || (hri_split_is_view(s, j) &&
-                      s->arguments[j].view.array == s->arguments[k].view.array);
+    return hri_split_is_view(s, j) &&
+           s->arguments[j].view.array == s->arguments[k].view.array;
+}
+
+/* Whether k is the first view of its array. */
+static bool is_first(const hri_splitting *s, uint32_t k)
+{
+    uint32_t j = 0;
+    while (!is_same(s, j, k)) {
+        j++;
     }
-    return known;
+    return j == k;
 }
 
 /* What a band needs of the array of view k, by this view and later ones. */
@@ -126,8 +131,7 @@ static hr_status find_region(const hri_splitting *s, uint32_t k,
         hr_view view;
         int64_t first;
         bool alone = false;
-        if (!hri_split_is_view(s, j) ||
-            s->arguments[j].view.array != s->arguments[k].view.array) {
+        if (!is_same(s, j, k)) {
             continue;
         }
         status = hri_split_argument(s, j, band, &view, &first);
@@ -145,25 +149,25 @@ static hr_status find_region(const hri_splitting *s, uint32_t k,
 
 /* Whether accelerator i has room for what a band lacks there. An array's old
  * memory is freed once the new one has its values. */
-static hr_status check_room(const hri_splitting *s, uint32_t i,
-                            const hr_band *band, bool *fits)
+static hr_status fits_rows(void *data, uint32_t i, int64_t first, int64_t count,
+                           bool *fits)
 {
+    const hri_splitting *s = data;
+    const hr_band band = {.first = first, .count = count};
     const hri_accelerator *a = s->participants[i].accelerator;
     const int place = hri_place_of(s->context, a);
     uint64_t room = hri_accelerator_room(a);
     hr_status status = HR_OK;
     *fits = true;
-    if (place == HRI_HOST || band->count == 0) {
-        return HR_OK;
-    }
-    for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
+    for (uint32_t k = 0;
+         k < s->kernel->parameter_count && place != HRI_HOST && status == HR_OK;
          k++) {
         hri_boxes region = {0};
         bool linear = false;
-        if (!hri_split_is_view(s, k) || is_known(s, k)) {
+        if (!hri_split_is_view(s, k) || !is_first(s, k)) {
             continue;
         }
-        status = find_region(s, k, band, &region, &linear);
+        status = find_region(s, k, &band, &region, &linear);
         if (status == HR_OK) {
             uint64_t freed;
             const uint64_t bytes = hri_store_lack(
@@ -177,14 +181,6 @@ static hr_status check_room(const hri_splitting *s, uint32_t i,
     return status;
 }
 
-/* Whether rows fit that accelerator `index` may get. */
-static hr_status fits_rows(void *data, uint32_t index, int64_t first,
-                           int64_t count, bool *fits)
-{
-    const hr_band band = {.first = first, .count = count};
-    return check_room(data, index, &band, fits);
-}
-
 /* ---- bands of a launch */
 
 int64_t hri_split_points(const hri_splitting *s)
@@ -194,12 +190,11 @@ int64_t hri_split_points(const hri_splitting *s)
 
 uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
 {
-    const hri_accelerator *all = s->context->accelerators;
+    const hri_participant *p = s->participants;
     uint32_t count = 0;
     for (uint32_t j = 0; j < s->count; j++) {
         count += s->bands[j].count > 0 &&
-                 hri_accelerators_alike(&all[s->bands[j].accelerator],
-                                        &all[s->bands[i].accelerator]);
+                 hri_accelerators_alike(p[j].accelerator, p[i].accelerator);
     }
     return count;
 }

@@ -8,8 +8,8 @@
 
 /* Seconds that an accelerator takes. */
 typedef struct pace {
-    double whole;    /* for views that it gets all of, whatever its rows */
-    double row, run; /* for a row: in all, and of the kernel alone */
+    double whole;  /* for views that it gets all of, whatever its rows */
+    double row[2]; /* for a row that has to come, and one that is there */
 } pace;
 
 typedef struct choice {
@@ -46,18 +46,13 @@ static hr_status list(const choice *c)
         }
         const double sum =
             cost.link[HRI_PINNED] + cost.link[HRI_STAGED] + cost.run;
-        c->paces[i] = (pace){.whole = cost.whole,
-                             .row = (sum - cost.whole) / rows,
-                             .run = cost.run / rows};
+        c->paces[i] =
+            (pace){.whole = cost.whole,
+                   .row = {(sum - cost.whole) / rows, cost.run / rows}};
         c->candidates[i] = (hri_candidate){
             .index = i, .device = device_of(s, i), .seconds = sum};
     }
     return HR_OK;
-}
-
-static double row_of(const pace *p, bool in_place)
-{
-    return in_place ? p->run : p->row;
 }
 
 /* The time at which the accelerators of a set are done together, some of which
@@ -71,8 +66,8 @@ static double level(const choice *c, const hri_candidate *set, uint32_t count,
         for (uint32_t i = 0; i < count; i++) {
             const pace *p = &c->paces[set[i].index];
             if (p->whole < time) {
-                rows += p->whole / row_of(p, in_place);
-                rate += 1 / row_of(p, in_place);
+                rows += p->whole / p->row[in_place];
+                rate += 1 / p->row[in_place];
             }
         }
         time = rows / rate;
@@ -92,7 +87,7 @@ static void weigh(const choice *c, const hri_candidate *set, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         const pace *p = &c->paces[set[i].index];
         c->weights[set[i].index] =
-            fmax(0, (time - p->whole) / row_of(p, in_place));
+            fmax(0, (time - p->whole) / p->row[in_place]);
     }
 }
 

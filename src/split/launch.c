@@ -4,8 +4,88 @@
 
 #include "arrays/event.h"
 #include "arrays/launch.h"
+#include "base/structs.h"
 #include "runtime/stream.h"
 #include "split/split.h"
+
+hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
+{
+    argument.before = before;
+    argument.after = after;
+    return argument;
+}
+
+hr_argument hr_whole(hr_argument argument)
+{
+    argument.whole = true;
+    return argument;
+}
+
+/* ---- rules */
+
+static const hri_struct options_struct = HRI_STRUCT(
+    hr_split_options, "split options", "HR_SPLIT_OPTIONS_INIT", weights);
+static const hri_struct report_struct = HRI_STRUCT(
+    hr_split_report, "split report", "HR_SPLIT_REPORT_INIT", seconds);
+
+/* The caller's options, which may be NULL, and the accelerators that they
+ * list. */
+static hr_status read_options(hri_splitting *s, const hr_split_options *options)
+{
+    s->options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
+    hr_status status = hri_struct_read(&options_struct, options, &s->options);
+    if (status == HR_OK) {
+        status = hri_struct_check(&report_struct, s->options.report);
+    }
+    if (status == HR_OK) {
+        status = hri_indices_read(
+            s->context, s->kernel->name, s->options.accelerators,
+            s->options.accelerator_count, &s->accelerators);
+    }
+    return status;
+}
+
+/* Whether an argument can be given in bands. */
+static hr_status check_argument(const hri_splitting *s, uint32_t i)
+{
+    const hr_argument *a = &s->arguments[i];
+    const char *name = s->parameters[i].name;
+    const bool alone = !a->whole && a->before == 0 && a->after == 0;
+    if (a->before < 0 || a->after < 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s near %lld rows before and %lld after, not 0 or "
+                        "more",
+                        s->kernel->name, name, (long long)a->before,
+                        (long long)a->after);
+    }
+    if (a->access != HR_IN && !alone) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is written, so each accelerator has rows of "
+                        "its own of it, not %s",
+                        s->kernel->name, name,
+                        a->whole ? "the whole" : "those near");
+    }
+    if (!a->whole && a->view.extent.size[0] != s->domain.size[0]) {
+        return hri_fail(
+            HR_ERROR_INVALID, "%s: %s has %lld rows, but the domain has %lld",
+            s->kernel->name, name, (long long)a->view.extent.size[0],
+            (long long)s->domain.size[0]);
+    }
+    return HR_OK;
+}
+
+/* Whether kernel, domain and `count` arguments go together. */
+static hr_status check(const hri_splitting *s, size_t count)
+{
+    hri_part part = hri_part_of(s->domain);
+    part.tile = s->options.tile;
+    hr_status status =
+        hri_launch_check(s->context, s->kernel, &part, s->arguments, count);
+    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+        status = hri_split_is_view(s, i) ? check_argument(s, i) : HR_OK;
+    }
+    return status;
+}
 
 /* ---- launches */
 
@@ -40,7 +120,7 @@ static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
 static hr_status launch_band(const hri_splitting *s, uint32_t index)
 {
     const hr_band *band = &s->bands[index];
-    hri_accelerator *a = &s->context->accelerators[band->accelerator];
+    hri_accelerator *a = s->participants[index].accelerator;
     hr_queue queue = {s->context, a, a->worker.stream};
     hr_argument arguments[HR_MOST_PARAMETERS];
     hri_window windows[HR_MOST_PARAMETERS] = {0};
@@ -66,10 +146,8 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
 static void *give(void *data)
 {
     giving *g = data;
-    hr_context *context = g->split->context;
-    const hr_band *band = &g->split->bands[g->index];
-    hri_accelerator *a = &context->accelerators[band->accelerator];
-    pthread_mutex_lock(&context->lock);
+    hri_accelerator *a = g->split->participants[g->index].accelerator;
+    pthread_mutex_lock(&g->split->context->lock);
     hr_status status = hri_accelerator_worker(a);
     if (status == HR_OK) {
         hri_error_keep(&g->error, launch_band(g->split, g->index));
@@ -81,7 +159,7 @@ static void *give(void *data)
         }
     }
     hri_error_keep(&g->error, status);
-    pthread_mutex_unlock(&context->lock);
+    pthread_mutex_unlock(&g->split->context->lock);
     return NULL;
 }
 
@@ -97,12 +175,12 @@ static hr_status give_all(const hri_splitting *s)
     for (uint32_t i = 0; i < s->count; i++) {
         giving *g = &all[i];
         *g = (giving){.split = s, .index = i};
-        hri_accelerator *a = &s->context->accelerators[s->bands[i].accelerator];
         if (s->bands[i].count == 0) {
             continue;
         }
         if (s->options.threads) {
-            g->thread = hri_threads_start(&a->threads, give, g);
+            g->thread = hri_threads_start(
+                &s->participants[i].accelerator->threads, give, g);
         }
         if (g->thread == NULL) {
             give(g);
@@ -145,8 +223,7 @@ static void report(const hri_splitting *s, const hr_split_report *found)
 {
     hr_split_report *to = s->options.report;
     hr_split_report r;
-    if (to == NULL ||
-        hri_struct_read(&hri_split_report_struct, to, &r) != HR_OK) {
+    if (to == NULL || hri_struct_read(&report_struct, to, &r) != HR_OK) {
         return;
     }
     r.band_count = s->count;
@@ -164,14 +241,14 @@ static void report(const hri_splitting *s, const hr_split_report *found)
             r.bands[i] = s->bands[i];
         }
     }
-    hri_struct_write(&hri_split_report_struct, &r, to);
+    hri_struct_write(&report_struct, &r, to);
 }
 
 static hr_status run(hri_splitting *s, size_t count)
 {
     hr_split_report found = HR_SPLIT_REPORT_INIT;
     pthread_mutex_lock(&s->context->lock);
-    hr_status status = hri_split_check(s, count);
+    hr_status status = check(s, count);
     if (status == HR_OK) {
         status = plan(s, &found);
     }
@@ -214,7 +291,7 @@ hr_status hr_launch_split(hr_context *context, const hr_kernel *kernel,
                        .parameters = kernel->parameters(kernel),
                        .domain = domain,
                        .arguments = arguments};
-    hr_status status = hri_split_read(&s, options);
+    hr_status status = read_options(&s, options);
     if (status == HR_OK) {
         status = allocate(&s);
     }

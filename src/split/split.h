@@ -5,7 +5,6 @@
 
 #include <headrace/split.h>
 
-#include "base/structs.h"
 #include "distribute/distribute.h"
 #include "model/model.h"
 #include "runtime/indices.h"
@@ -60,13 +59,6 @@ static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
 {
     return s->arguments[i].kind == HR_PARAMETER_VIEW;
 }
-
-/* rules.c: the caller's options, which may be NULL, and the accelerators that
- * they list, for s->context and s->kernel. */
-hr_status hri_split_read(hri_splitting *s, const hr_split_options *options);
-extern const hri_struct hri_split_report_struct;
-/* Whether kernel, domain and `count` arguments go together. */
-hr_status hri_split_check(const hri_splitting *s, size_t count);
 
 /* bands.c: cut the domain's rows into s->bands by these weights (NULL: all
  * alike), between tiles, with the accelerators in their places and what they

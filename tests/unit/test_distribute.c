@@ -500,7 +500,7 @@ static void check_rectangles(random_source *r)
     }
     CHECK(once);
     double balance = 0;
-    const int64_t tiles = hri_partition_tile_rows(p, 3, 40, &balance);
+    const int64_t tiles = hri_partition_tiles(p, true, 3, 40, &balance);
     CHECK(tiles >= 3 && tiles <= 40 && balance >= 1);
     hri_partition_destroy(p);
 }

@@ -105,7 +105,8 @@ enum { TINY_BYTES = 64 };
 /* Seconds of each that was not measured: launches on H200s take 5 to 10
  * microseconds, copies 5; one that is waited for 4 through CUDA and 40 through
  * PoCL (November 2026). */
-static const double usual_launch = 2.5e-6, usual_copy = 5e-6, usual_wait = 2e-5;
+static const double usual_launch = 1e-5, usual_copy = 5e-6, usual_wait = 2e-5,
+                    usual_task = 1e-5;
 
 static hr_status prepare_tiny(void *data, int64_t count)
 {
@@ -232,8 +233,11 @@ hr_status hri_model_overheads(hri_accelerator *a, bool measure,
         (hri_overheads){.launch = seconds_of(a, launches, usual_launch),
                         .copy = seconds_of(a, small_copies, usual_copy),
                         .wait = seconds_of(a, waits, usual_wait)};
-    overheads->task = 4.0 * overheads->launch;
-    overheads->carried = overheads->copy + overheads->launch;
+    const bool known = hri_figure_find(hri_subject_of(a), small_copies) > 0.0;
+    overheads->task =
+        known ? 4.0 * overheads->launch + overheads->wait : usual_task;
+    overheads->carried =
+        known ? overheads->copy + 2.0 * overheads->launch : usual_copy;
     return status;
 }
 

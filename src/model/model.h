@@ -182,9 +182,9 @@ double hri_host_memory_seconds(const hri_host_load *load);
  * be now, is guessed. */
 typedef struct hri_overheads {
     double launch, copy, wait;
-    double task;    /* of a plan: a product, the waits for its two panels, and
-                       its record */
-    double carried; /* a copy of a plan: itself and its record */
+    double task;    /* of a plan: a product, the waits for its two panels, its
+                       record, and until another queue hears of it */
+    double carried; /* a copy of a plan: itself, a wait and its record */
 } hri_overheads;
 
 hr_status hri_model_overheads(hri_accelerator *accelerator, bool measure,

@@ -344,7 +344,7 @@ static void check_overheads(void)
     TEST_CASE("unasked, they are guessed and nothing runs");
     const long calls = fake.calls;
     CHECK(hri_model_overheads(&a[0], false, &o) == HR_OK);
-    CHECK(o.launch == 2.5e-6 && o.copy == 5e-6 && o.wait == 2e-5);
+    CHECK(o.launch == 1e-5 && o.copy == 5e-6 && o.wait == 2e-5);
     CHECK(fake.calls == calls);
 
     TEST_CASE("measured once, for all of a device");
@@ -363,14 +363,14 @@ static void check_overheads(void)
     told(&a[0], "launches", 1e15);
     told(&a[0], "copies", 1.0);
     CHECK(hri_model_overheads(&a[0], true, &o) == HR_OK);
-    CHECK(o.launch == 2.5e-6 / 50.0 && o.copy == 5e-6 * 20.0);
+    CHECK(o.launch == 1e-5 / 50.0 && o.copy == 5e-6 * 20.0);
 
     TEST_CASE("no room: guessed");
     hr_context_destroy(context);
     context = create("cuda:1");
     context->accelerators[0].memory_limit = 1;
     CHECK(hri_model_overheads(context->accelerators, true, &o) == HR_OK);
-    CHECK(o.launch == 2.5e-6 && o.copy == 5e-6 && o.wait == 2e-5);
+    CHECK(o.launch == 1e-5 && o.copy == 5e-6 && o.wait == 2e-5);
     const long asked = fake.calls;
     CHECK(hri_model_overheads(context->accelerators, true, &o) == HR_OK);
     CHECK(fake.calls == asked);

@@ -1,11 +1,77 @@
 /* SPDX-License-Identifier: MIT */
-/* Benchmarks: what was asked for, and the lists of accelerators that are
- * measured. */
+/* Benchmarks: what was asked for, the lists of accelerators that are measured,
+ * and what all workloads share. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
-#include "bench/values.h"
-#include "console/args.h"
+#include "console/json.h"
+#include "console/text.h"
+#include "console/values.h"
+
+/* ---- values.c: the lists that options take */
+
+enum { BENCH_PROBLEMS_MAX = 32, BENCH_NUMBERS_MAX = 9 };
+
+/* A kind of product. */
+typedef struct bench_number {
+    const char *name; /* "tf32" is f32 with HR_COMPUTE_TF32 */
+    hr_type type, c_type;
+    hr_compute compute;
+} bench_number;
+
+typedef struct bench_numbers {
+    bench_number list[BENCH_NUMBERS_MAX];
+    int count;
+} bench_numbers;
+
+/* Extents m, k, n. */
+typedef struct bench_problems {
+    cli_shape list[BENCH_PROBLEMS_MAX];
+    int count;
+} bench_problems;
+
+/* Of operands: page-locked or not. */
+typedef struct bench_memories {
+    bool pinned[2];
+    int count;
+} bench_memories;
+
+/* Who else to measure. */
+enum { BENCH_WITH_CBLAS = 1, BENCH_WITH_OPENBLAS = 2, BENCH_WITH_CUBLASXT = 4 };
+
+typedef struct bench_peers_wish {
+    bool given;
+    unsigned who; /* bits of the above */
+} bench_peers_wish;
+
+/* ---- of grids */
+
+enum { BENCH_WORKLOADS_MAX = 8 };
+
+typedef struct bench_workloads {
+    const struct bench_workload *list[BENCH_WORKLOADS_MAX];
+    int count;
+} bench_workloads;
+
+typedef struct bench_grid_wish {
+    bench_workloads workloads;
+    int64_t steps;    /* time steps; 0: as many as are usual */
+    int64_t residual; /* time steps from one to the next; 0: none */
+    bool weak;        /* as many rows for each accelerator */
+} bench_grid_wish;
+
+extern const cli_kind bench_sizes;       /* bench_problems: "512,1024" */
+extern const cli_kind bench_shapes;      /* bench_problems: "MxKxN,MxKxN" */
+extern const cli_kind bench_number_list; /* bench_numbers: "f32,tf32" */
+extern const cli_kind bench_memory_list; /* bench_memories */
+extern const cli_kind bench_peers_list;  /* bench_peers_wish */
+extern const cli_kind bench_repeats;     /* int64_t: from 1 to 10000 */
+extern const cli_kind bench_steps;       /* int64_t: from 1 to 10^9 */
+extern const cli_kind bench_period;      /* int64_t: from 0 to 10^9 */
+
+/* f32 and f64. */
+extern const bench_numbers bench_default_numbers;
+bool bench_is_default(const bench_numbers *numbers);
 
 /* One list of accelerators to measure. */
 typedef struct bench_setting {
@@ -65,7 +131,23 @@ int bench_environment(benchmark *bench, const char *list, uint64_t limit);
 int bench_context(const bench_setting *setting, hr_context **context);
 
 /* The members of a row that tell of its setting. */
-struct cli_json;
-void bench_setting_json(struct cli_json *json, const bench_setting *setting);
+void bench_setting_json(cli_json *json, const bench_setting *setting);
+
+/* ---- measure.c: what a measurement was made on, and what times come to */
+
+/* Whether /proc/cpuinfo lists this flag. */
+bool bench_cpu_has(const char *flag);
+
+/* The CPU's name and the number of processors in use. */
+void bench_cpu_name(char *name, size_t size);
+
+/* A row of `headrace bench BENCH`, begun with what it was measured with. */
+cli_json bench_json_begin(const char *bench);
+
+/* Of one time or more; puts them into order. */
+void bench_sum_up(double *seconds, int64_t count, double *best, double *median);
+
+/* Note a time: that of the first run (0), or the best of those after it. */
+void bench_note(int64_t run, double seconds, double *first, double *best);
 
 #endif

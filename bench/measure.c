@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/measure.h"
+#include "bench/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,24 +7,16 @@
 
 #include <headrace/headrace.h>
 
-/* Where memory comes from. */
-typedef struct bench_memory {
-    void *(*allocate)(void *data, size_t bytes); /* NULL: there is none */
-    void (*release)(void *data, void *memory);   /* accepts NULL */
-    void *data;
-} bench_memory;
-
 /* What is wanted. */
 typedef struct bench_operands_wish {
     hr_type type, c_type;
     int64_t m, n, k;
-    hr_context *pinned;         /* page-locked by it; NULL: ordinary */
-    const bench_memory *memory; /* or from here; NULL: as above */
+    hr_context *pinned; /* page-locked by it; NULL: ordinary */
 } bench_operands_wish;
 
 typedef struct bench_operands {
     hr_matrix a, b, c; /* row-major and packed; data is this struct's own */
-    bench_memory memory;
+    hr_context *pinned;
 } bench_operands;
 
 /* False when out of memory, or cancelled. */
@@ -37,7 +29,7 @@ bool bench_operands_keep(bench_operands *operands,
 
 /* Other numbers into C, so that no result of before is taken for the next one.
  * False when cancelled. */
-bool bench_operands_spoil(bench_operands *operands);
+bool bench_operands_spoil(const bench_operands *operands);
 
 /* May be called for a zeroed struct. The context in question is still there. */
 void bench_operands_free(bench_operands *operands);

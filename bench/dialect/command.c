@@ -5,7 +5,6 @@
 
 #include "bench/bench.h"
 #include "bench/dialect/dialect.h"
-#include "bench/measure.h"
 #include "console/json.h"
 
 const char *const dialect_sections[DIALECT_SECTIONS] = {"host", "opencl",

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/measure.h"
 #include "console/context.h"
 #include "console/filter_check.h"
 #include "console/json.h"

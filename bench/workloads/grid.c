@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "console/context.h"
 #include "console/output.h"
 #include "console/random.h"

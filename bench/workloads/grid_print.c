@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "bench/workloads/grid.h"
 #include "console/json.h"
 #include "console/text.h"

@@ -2,7 +2,7 @@
 /* What accelerators copy within their memory, and to each other. */
 #include <stdlib.h>
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "bench/workloads/grid.h"
 #include "console/context.h"
 #include "console/output.h"

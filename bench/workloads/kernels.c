@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/measure.h"
 #include "bench/operands.h"
 #include "console/context.h"
 #include "console/json.h"

@@ -9,8 +9,6 @@
 #define BENCH_MATMUL_H
 
 #include "bench/bench.h"
-#include "bench/operands.h"
-#include "bench/peers/cblas.h"
 #include "bench/peers/peer.h"
 
 typedef enum matmul_kind {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "bench/workloads/matmul.h"
 #include "console/args.h"
 #include "console/json.h"

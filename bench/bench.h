@@ -101,9 +101,57 @@ typedef struct bench_options {
     bool from_files, json;
 } bench_options;
 
+/* ---- measure.c: rows of results, each a line of JSON or a line of a table */
+
+typedef struct bench_rows {
+    bool json;
+    bool absent;    /* what follows: JSON leaves it out, a table has "-" */
+    bool first;     /* this row is the table's first, which makes the heading */
+    char align[24]; /* of the columns so far */
+    cli_json line;
+    cli_table table;
+} bench_rows;
+
+/* How a number reads in a table; NAN is "-" there, and null in JSON. */
+typedef enum bench_unit {
+    BENCH_COUNT,
+    BENCH_SECONDS,
+    BENCH_GFLOPS, /* given in flop/s */
+    BENCH_CELLS,  /* a second */
+    BENCH_LINK,   /* bytes a second */
+    BENCH_BYTES,
+    BENCH_RATIO,      /* with 2 decimals */
+    BENCH_RATIO_3,    /* with 3 */
+    BENCH_PER_CENT,   /* given as a ratio; without decimals */
+    BENCH_PER_CENT_1, /* with 1 */
+    BENCH_ERROR
+} bench_unit;
+
+/* A row of `headrace bench BENCH`: in JSON begun with what it was measured
+ * with. */
+void bench_row_begin(bench_rows *rows, const char *bench);
+void bench_row_end(bench_rows *rows);
+
+/* Its members, with their keys in JSON (NULL: not there), which are its cells
+ * where they have a heading (NULL: not there). */
+void bench_value(bench_rows *rows, const char *key, const char *heading,
+                 bench_unit unit, double value);
+void bench_text(bench_rows *rows, const char *key, const char *heading,
+                const char *text);
+void bench_cell(bench_rows *rows, const char *heading, char align,
+                const char *text); /* of a table only */
+void bench_flag(bench_rows *rows, const char *key, bool known,
+                bool value); /* of JSON only; null: not known */
+/* Those that tell of its list of accelerators, in JSON only. */
+void bench_list(bench_rows *rows, const bench_setting *setting);
+
+/* Print and free the table. Returns an exit status. */
+int bench_rows_print(bench_rows *rows);
+
 typedef struct benchmark {
     bench_options o;
     bench_problems problems;
+    bench_rows rows;
     bool failed;      /* some row: the exit status says so in the end */
     char lists[4096]; /* what settings point into */
     bench_setting settings[BENCH_SETTINGS_MAX];
@@ -119,19 +167,15 @@ int bench_kernels(benchmark *bench); /* workloads/kernels.c */
 int bench_filter(benchmark *bench);  /* workloads/filter.c */
 int bench_grid(benchmark *bench);    /* workloads/grid.c */
 
-/* setting.c: "LIST[@SIZE];..." into settings, each tried once. Returns an exit
- * status. */
-int bench_settings(benchmark *bench, const char *lists, uint64_t limit);
-/* Or list, which is what HEADRACE_ACCELERATORS says, as the only setting. */
-int bench_environment(benchmark *bench, const char *list, uint64_t limit);
+/* setting.c: what is measured, each list tried once: the option's lists,
+ * "LIST[@SIZE];...", else the environment's one, else the usual ones. Returns
+ * an exit status. */
+int bench_settings(benchmark *bench, const char *usual);
 
 /* What each setting is measured with: a context of its own, which is gone
  * before the next one's, as contexts on one device would take its memory from
  * each other. */
 int bench_context(const bench_setting *setting, hr_context **context);
-
-/* The members of a row that tell of its setting. */
-void bench_setting_json(cli_json *json, const bench_setting *setting);
 
 /* ---- measure.c: what a measurement was made on, and what times come to */
 
@@ -140,9 +184,6 @@ bool bench_cpu_has(const char *flag);
 
 /* The CPU's name and the number of processors in use. */
 void bench_cpu_name(char *name, size_t size);
-
-/* A row of `headrace bench BENCH`, begun with what it was measured with. */
-cli_json bench_json_begin(const char *bench);
 
 /* Of one time or more; puts them into order. */
 void bench_sum_up(double *seconds, int64_t count, double *best, double *median);

@@ -82,17 +82,15 @@ static void wave_plainly(sample *s)
     }
 }
 
-/* Cells of the first field to seen. */
-static hr_status step_grid(hr_context *context, bench_grids *g, const sample *s)
+/* Cells of the first field to seen. False: a call has failed. */
+static bool step_grid(hr_context *context, bench_grids *g, const sample *s)
 {
-    hr_status status = bench_grids_create(g, 0, context, s->extent, NULL);
-    for (uint32_t f = 0; f < g->work->unknown && status == HR_OK; f++) {
-        status = hr_grid_scatter(g->grids[0], f, s->start);
+    bool good = bench_grids_make(g, 0, context, s->extent, NULL, NULL);
+    for (uint32_t f = 0; f < g->work->unknown && good; f++) {
+        good = hr_grid_scatter(g->grids[0], f, s->start) == HR_OK;
     }
-    if (status == HR_OK) {
-        status = bench_grids_advance(g, TIMES / g->work->times);
-    }
-    return status == HR_OK ? hr_grid_gather(g->grids[0], 0, s->seen) : status;
+    return good && bench_grids_advance(g, TIMES / g->work->times) == HR_OK &&
+           hr_grid_gather(g->grids[0], 0, s->seen) == HR_OK;
 }
 
 /* Values stay below 8, and compilers may round or not round each of at most 10
@@ -129,8 +127,7 @@ static int run(hr_context *context, bench_grids *g, sample *s)
             step_plainly(s);
         }
     }
-    return step_grid(context, g, s) == HR_OK ? compare(s, g->work)
-                                             : cli_failed_call();
+    return step_grid(context, g, s) ? compare(s, g->work) : cli_failed_call();
 }
 
 int bench_grid_check(hr_context *context, const bench_workload *work,

@@ -137,21 +137,20 @@ int bench_grid_check(hr_context *context, const bench_workload *work,
     sample s = {.extent = work->rank == 3 ? hr_extent3(37, 21, 67)
                                           : hr_extent2(131, 259)};
     s.cells = hr_extent_count(s.extent);
-    const size_t bytes = (size_t)s.cells * sizeof(float);
-    bool room = bench_grids_open(&g, 1);
-    s.start = malloc(bytes);
-    s.seen = malloc(bytes);
-    for (int f = 0; f < BENCH_GRID_FIELDS_MAX; f++) {
-        s.fields[f] = malloc(bytes);
-        room = room && s.fields[f] != NULL;
+    enum { ARRAYS = 2 + BENCH_GRID_FIELDS_MAX };
+    float *all = malloc(ARRAYS * (size_t)s.cells * sizeof(float));
+    int status = CLI_OK;
+    if (!bench_grids_open(&g, 1) || all == NULL) {
+        status = cli_fail("out of memory");
+    } else {
+        s.start = all;
+        s.seen = all + s.cells;
+        for (int f = 0; f < BENCH_GRID_FIELDS_MAX; f++) {
+            s.fields[f] = all + (2 + f) * s.cells;
+        }
+        status = run(context, &g, &s);
     }
-    room = room && s.start != NULL && s.seen != NULL;
-    int status = room ? run(context, &g, &s) : cli_fail("out of memory");
     bench_grids_close(&g);
-    for (int f = 0; f < BENCH_GRID_FIELDS_MAX; f++) {
-        free(s.fields[f]);
-    }
-    free(s.start);
-    free(s.seen);
+    free(all);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/operands.h"
+#include "bench/bench.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/dialect/dialect.h"
-#include "bench/operands.h"
 #include "console/random.h"
 
 extern const hr_kernel bench_add, bench_nothing, transpose_blocked,

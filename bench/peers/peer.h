@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "bench/operands.h"
+#include "bench/bench.h"
 
 /* ---- peer.c */
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/operands.h"
 #include "console/context.h"
 #include "console/output.h"
 

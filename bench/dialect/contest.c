@@ -59,7 +59,7 @@ static bool contest_open(contest *c, const dialect_options *o, const char *name,
     *c = (contest){.options = o, .section = name, .rows = rows, .count = 1};
     const char *list = strcmp(name, "cuda") == 0 ? "cuda:0" : name;
     c->host = strcmp(name, "host") == 0;
-    if (dialect_open(list, &c->sides[DIALECT], &c->info) != HR_OK) {
+    if (!dialect_open(list, &c->sides[DIALECT], &c->info)) {
         dialect_print_missing(rows, name, hr_last_error());
         return false;
     }

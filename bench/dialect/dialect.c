@@ -103,26 +103,21 @@ static void close_side(void *data)
     }
 }
 
-hr_status dialect_open(const char *accelerators, dialect_side *side,
-                       hr_accelerator_info *info)
+bool dialect_open(const char *accelerators, dialect_side *side,
+                  hr_accelerator_info *info)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     own_side *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        return HR_ERROR_OUT_OF_MEMORY;
+        return false;
     }
     options.accelerators = accelerators;
-    hr_status status = hr_context_create(&options, &s->context);
-    if (status == HR_OK) {
-        status = hr_queue_create(s->context, 0, &s->queue);
-    }
-    if (status == HR_OK) {
-        *info = (hr_accelerator_info)HR_ACCELERATOR_INFO_INIT;
-        status = hr_accelerator_describe(s->context, 0, info);
-    }
-    if (status != HR_OK) {
+    *info = (hr_accelerator_info)HR_ACCELERATOR_INFO_INIT;
+    if (hr_context_create(&options, &s->context) != HR_OK ||
+        hr_queue_create(s->context, 0, &s->queue) != HR_OK ||
+        hr_accelerator_describe(s->context, 0, info) != HR_OK) {
         close_side(s);
-        return status;
+        return false;
     }
     *side = (dialect_side){.prepare = prepare,
                            .launch = launch,
@@ -132,5 +127,5 @@ hr_status dialect_open(const char *accelerators, dialect_side *side,
                            .finish = finish,
                            .close = close_side,
                            .data = s};
-    return HR_OK;
+    return true;
 }

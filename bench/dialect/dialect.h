@@ -66,9 +66,10 @@ typedef struct dialect_side {
     void *data;
 } dialect_side;
 
-/* The dialect on an accelerator; and by hand on the same one. */
-hr_status dialect_open(const char *accelerators, dialect_side *side,
-                       hr_accelerator_info *info);
+/* The dialect on an accelerator, false when a call has failed; and by hand on
+ * the same one. */
+bool dialect_open(const char *accelerators, dialect_side *side,
+                  hr_accelerator_info *info);
 hr_status dialect_host_open(const hr_accelerator_info *info,
                             dialect_side *side);
 hr_status dialect_opencl_open(const hr_accelerator_info *info,

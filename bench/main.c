@@ -131,20 +131,6 @@ static const subject *find_subject(const char *name)
     return NULL;
 }
 
-/* What is measured: the option's lists, else the environment's one, else the
- * usual ones. */
-static int choose_settings(benchmark *bench, const char *usual)
-{
-    const bench_options *o = &bench->o;
-    const char *list = getenv("HEADRACE_ACCELERATORS");
-    if (o->accelerators == NULL && list != NULL && list[0] != '\0') {
-        return bench_environment(bench, list, o->memory_limit);
-    }
-    return bench_settings(bench,
-                          o->accelerators != NULL ? o->accelerators : usual,
-                          o->memory_limit);
-}
-
 static int measure(benchmark *bench, const char *name)
 {
     const subject *s = find_subject(name);
@@ -164,7 +150,8 @@ static int measure(benchmark *bench, const char *name)
     if (s->types != NULL && bench_is_default(&bench->o.numbers)) {
         bench->o.numbers.count = 1; /* f32 */
     }
-    status = choose_settings(bench, s->lists);
+    bench->rows.json = bench->o.json;
+    status = bench_settings(bench, s->lists);
     if (status == CLI_OK) {
         status = s->run(bench);
     }
@@ -190,45 +177,34 @@ static int run(int argc, char **argv)
     return status;
 }
 
+static const char details[] =
+    "Multiplies random matrices on each list of accelerators, each time with\n"
+    "a new context, beside other libraries: the CBLAS that Headrace itself\n"
+    "uses, called directly; OpenBLAS with its fastest core type here; "
+    "cuBLASXt\n"
+    "with its best block dimension (the last two in processes of their own).\n"
+    "Prints the first run, the best and the median of the others, bytes moved\n"
+    "over the fewest possible, what the plan foresaw, the speed relative to "
+    "the\n"
+    "machine's limits, measured in the same run, and relative to the peers.\n"
+    "Results are verified. Lists of the host alone run in turns.\n"
+    "kernels: six ways to write a product as a kernel, in float, on each\n"
+    "accelerator of each list (host; --size 1024), beside the library's rate.\n"
+    "filter: the weighted average over windows (host;2xhost; --size 2000),\n"
+    "by each method, on a list's first accelerator, on all from one thread,\n"
+    "with a thread for each, and on all with the picture there already,\n"
+    "beside published times.\n"
+    "grid: grids of float step on each list (host;2xhost), beside what its\n"
+    "accelerators copy, and the first list: cells and bytes a second, how\n"
+    "much of the exchange of halos takes no time, speed-up and efficiency.\n"
+    "dialect: kernels in the dialect beside the same ones written by hand.\n"
+    "copies: what copies between arrays carry. Both have options of their own.";
+
 const cli_command bench_command = {
     .name = "bench",
     .usage = "matmul|kernels|filter|grid [options]\n"
              "       headrace bench dialect|copies [...] [--help]",
-    .details =
-        "Multiplies random matrices on each list of accelerators, each time "
-        "with\n"
-        "a new context, beside other libraries: the CBLAS that Headrace "
-        "itself\n"
-        "uses, called directly; OpenBLAS with its fastest core type here; "
-        "cuBLASXt\n"
-        "with its best block dimension (the last two in processes of their "
-        "own).\n"
-        "Prints the first run, the best and the median of the others, bytes "
-        "moved\n"
-        "over the fewest possible, what the plan foresaw, the speed relative "
-        "to "
-        "the\n"
-        "machine's limits, measured in the same run, and relative to the "
-        "peers.\n"
-        "Results are verified. Lists of the host alone run in turns.\n"
-        "kernels: six ways to write a product as a kernel, in float, on each\n"
-        "accelerator of each list (host; --size 1024), beside the library's "
-        "rate.\n"
-        "filter: the weighted average over windows (host;2xhost; --size "
-        "2000),\n"
-        "by each method, on a list's first accelerator, on all from one "
-        "thread,\n"
-        "with a thread for each, and on all with the picture there already,\n"
-        "beside published times.\n"
-        "grid: grids of float step on each list (host;2xhost), beside what "
-        "its\n"
-        "accelerators copy, and the first list: cells and bytes a second, how\n"
-        "much of the exchange of halos takes no time, speed-up and "
-        "efficiency.\n"
-        "dialect: kernels in the dialect beside the same ones written by "
-        "hand.\n"
-        "copies: what copies between arrays carry. Both have options of their "
-        "own.",
+    .details = details,
     .examples =
         "  headrace bench matmul\n"
         "  headrace bench matmul --size 2048 --types f32 --repeat 9 --json\n"

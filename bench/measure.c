@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/measure.h"
+#include "bench/bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,24 +52,6 @@ void bench_cpu_name(char *name, size_t size)
     snprintf(name, size, "%ld x %.80s", sysconf(_SC_NPROCESSORS_ONLN), model);
 }
 
-cli_json bench_json_begin(const char *bench)
-{
-#ifdef __clang__
-    const char *compiler = __VERSION__;
-#else
-    const char *compiler = "gcc " __VERSION__;
-#endif
-    char cpu[128];
-    cli_json json = {.out = stdout};
-    bench_cpu_name(cpu, sizeof cpu);
-    cli_json_begin(&json, NULL, '{');
-    cli_json_text(&json, "bench", bench);
-    cli_json_text(&json, "commit", HEADRACE_COMMIT);
-    cli_json_text(&json, "compiler", compiler);
-    cli_json_text(&json, "cpu", cpu);
-    return json;
-}
-
 static int compare(const void *one, const void *other)
 {
     double a = *(const double *)one, b = *(const double *)other;
@@ -88,4 +71,145 @@ void bench_note(int64_t run, double seconds, double *first, double *best)
 {
     *first = run == 0 ? seconds : *first;
     *best = run <= 1 || seconds < *best ? seconds : *best;
+}
+
+/* ---- rows */
+
+/* How a number stands in a cell. JSON has it in units, but rates in 10^9. */
+static void add_cell(cli_table *table, bench_unit unit, double value)
+{
+    static const struct {
+        const char *format;
+        double scale;
+    } forms[] = {
+        [BENCH_COUNT] = {"%.0f", 1.0},
+        [BENCH_CELLS] = {"%.3g G", 1e-9},
+        [BENCH_RATIO] = {"%.2f", 1.0},
+        [BENCH_RATIO_3] = {"%.3f", 1.0},
+        [BENCH_ERROR] = {"%.1e", 1.0},
+        [BENCH_PER_CENT] = {"%.0f %%", 100.0},
+        [BENCH_PER_CENT_1] = {"%.1f %%", 100.0},
+    };
+    if (isnan(value)) {
+        cli_table_add(table, "-");
+    } else if (unit == BENCH_SECONDS) {
+        cli_table_add(table, "%s", cli_seconds_text(value).text);
+    } else if (unit == BENCH_GFLOPS) {
+        cli_table_add(table, "%s", cli_rate_text(value).text);
+    } else if (unit == BENCH_LINK) {
+        cli_table_add(table, "%s", cli_link_text(value).text);
+    } else if (unit == BENCH_BYTES) {
+        cli_table_add(table, "%s", cli_bytes_text((uint64_t)value).text);
+    } else {
+        cli_table_maybe(table, true, forms[unit].format,
+                        forms[unit].scale * value);
+    }
+}
+
+/* In the first row, put the heading before it, behind the other headings. */
+static void add_heading(bench_rows *rows, const char *heading, char align)
+{
+    cli_table *t = &rows->table;
+    const size_t at = strlen(rows->align);
+    if (!rows->first || at + 1 >= sizeof rows->align) {
+        return;
+    }
+    cli_table_add(t, "%s", heading);
+    rows->align[at] = align;
+    if (!t->failed) {
+        char *cell = t->cells[2 * at];
+        memmove(&t->cells[at + 1], &t->cells[at], at * sizeof *t->cells);
+        t->cells[at] = cell;
+    }
+}
+
+void bench_cell(bench_rows *rows, const char *heading, char align,
+                const char *text)
+{
+    if (!rows->json) {
+        add_heading(rows, heading, align);
+        cli_table_add(&rows->table, "%s", rows->absent ? "-" : text);
+    }
+}
+
+void bench_text(bench_rows *rows, const char *key, const char *heading,
+                const char *text)
+{
+    if (heading != NULL) {
+        bench_cell(rows, heading, 'l', text);
+    }
+    if (rows->json && !rows->absent) {
+        cli_json_text(&rows->line, key, text);
+    }
+}
+
+void bench_flag(bench_rows *rows, const char *key, bool known, bool value)
+{
+    if (rows->json && !rows->absent && known) {
+        cli_json_bool(&rows->line, key, value);
+    } else if (rows->json && !rows->absent) {
+        cli_json_null(&rows->line, key);
+    }
+}
+
+void bench_value(bench_rows *rows, const char *key, const char *heading,
+                 bench_unit unit, double value)
+{
+    if (!rows->json && heading != NULL) {
+        add_heading(rows, heading, 'r');
+        add_cell(&rows->table, unit, rows->absent ? NAN : value);
+    } else if (!rows->json || key == NULL || rows->absent) {
+        return;
+    } else if (unit == BENCH_COUNT) {
+        cli_json_count(&rows->line, key, (uint64_t)value);
+    } else {
+        cli_json_number(&rows->line, key,
+                        unit == BENCH_GFLOPS ? value * 1e-9 : value);
+    }
+}
+
+void bench_row_begin(bench_rows *rows, const char *bench)
+{
+#ifdef __clang__
+    const char *compiler = __VERSION__;
+#else
+    const char *compiler = "gcc " __VERSION__;
+#endif
+    char cpu[128];
+    rows->absent = false;
+    rows->first = rows->table.count == 0;
+    if (!rows->json) {
+        return;
+    }
+    bench_cpu_name(cpu, sizeof cpu);
+    rows->line = (cli_json){.out = stdout};
+    cli_json_begin(&rows->line, NULL, '{');
+    bench_text(rows, "bench", NULL, bench);
+    bench_text(rows, "commit", NULL, HEADRACE_COMMIT);
+    bench_text(rows, "compiler", NULL, compiler);
+    bench_text(rows, "cpu", NULL, cpu);
+}
+
+void bench_list(bench_rows *rows, const bench_setting *setting)
+{
+    bench_text(rows, "list", NULL, setting->list);
+    bench_value(rows, "accelerator_count", NULL, BENCH_COUNT, setting->count);
+    bench_text(rows, "device", NULL, setting->device);
+    bench_value(rows, "list_memory_limit", NULL, BENCH_COUNT,
+                (double)setting->memory_limit);
+}
+
+void bench_row_end(bench_rows *rows)
+{
+    if (rows->json) {
+        cli_json_line(&rows->line);
+    }
+}
+
+int bench_rows_print(bench_rows *rows)
+{
+    rows->table.align = rows->align;
+    const int status = cli_table_print(&rows->table);
+    memset(rows->align, 0, sizeof rows->align);
+    return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/operands.h"
+#include "bench/bench.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,48 +9,31 @@
 
 enum { ALIGNMENT = 4096 };
 
-/* ---- memory */
-
-static void *allocate_ordinary(void *data, size_t bytes)
+static void *allocate_memory(hr_context *pinned, size_t bytes)
 {
     void *memory = NULL;
-    (void)data;
-    return posix_memalign(&memory, ALIGNMENT, bytes) == 0 ? memory : NULL;
+    const bool there = pinned != NULL
+                           ? hr_allocate_pinned(pinned, bytes, &memory) == HR_OK
+                           : posix_memalign(&memory, ALIGNMENT, bytes) == 0;
+    return there ? memory : NULL;
 }
 
-static void release_ordinary(void *data, void *memory)
+static void release_memory(hr_context *pinned, void *memory)
 {
-    (void)data;
-    free(memory);
-}
-
-static void *allocate_pinned(void *data, size_t bytes)
-{
-    void *memory = NULL;
-    return hr_allocate_pinned(data, bytes, &memory) == HR_OK ? memory : NULL;
-}
-
-static void release_pinned(void *data, void *memory)
-{
-    hr_free_pinned(data, memory);
-}
-
-static bench_memory memory_of(const bench_operands_wish *wish)
-{
-    const bench_memory ordinary = {allocate_ordinary, release_ordinary, NULL};
-    const bench_memory pinned = {allocate_pinned, release_pinned, wish->pinned};
-    return wish->memory != NULL   ? *wish->memory
-           : wish->pinned != NULL ? pinned
-                                  : ordinary;
+    if (pinned != NULL) {
+        hr_free_pinned(pinned, memory);
+    } else {
+        free(memory);
+    }
 }
 
 /* ---- operands */
 
-static bool allocate(const bench_memory *memory, hr_matrix *m, hr_type type,
+static bool allocate(hr_context *pinned, hr_matrix *m, hr_type type,
                      int64_t rows, int64_t cols, uint64_t seed)
 {
     size_t bytes = (size_t)rows * (size_t)cols * hr_type_size(type);
-    void *data = memory->allocate(memory->data, bytes);
+    void *data = allocate_memory(pinned, bytes);
     *m = hr_matrix_row_major(data, type, rows, cols, 0);
     return data != NULL && cli_random_fill(*m, seed, NULL);
 }
@@ -60,10 +43,10 @@ bool bench_operands_create(bench_operands *operands,
 {
     bench_operands o;
     memset(&o, 0, sizeof o);
-    o.memory = memory_of(wish);
-    if (!allocate(&o.memory, &o.a, wish->type, wish->m, wish->k, 1) ||
-        !allocate(&o.memory, &o.b, wish->type, wish->k, wish->n, 2) ||
-        !allocate(&o.memory, &o.c, wish->c_type, wish->m, wish->n, 3)) {
+    o.pinned = wish->pinned;
+    if (!allocate(o.pinned, &o.a, wish->type, wish->m, wish->k, 1) ||
+        !allocate(o.pinned, &o.b, wish->type, wish->k, wish->n, 2) ||
+        !allocate(o.pinned, &o.c, wish->c_type, wish->m, wish->n, 3)) {
         bench_operands_free(&o);
         return false;
     }
@@ -73,17 +56,16 @@ bool bench_operands_create(bench_operands *operands,
 
 bool bench_operands_keep(bench_operands *o, const bench_operands_wish *wish)
 {
-    const bench_memory memory = memory_of(wish);
     if (o->a.data != NULL && o->a.type == wish->type && o->c.rows == wish->m &&
         o->c.cols == wish->n && o->a.cols == wish->k &&
-        o->memory.allocate == memory.allocate) {
+        o->pinned == wish->pinned) {
         return true;
     }
     bench_operands_free(o);
     return bench_operands_create(o, wish);
 }
 
-bool bench_operands_spoil(bench_operands *operands)
+bool bench_operands_spoil(const bench_operands *operands)
 {
     return cli_random_fill(operands->c, 4, NULL);
 }
@@ -91,8 +73,8 @@ bool bench_operands_spoil(bench_operands *operands)
 void bench_operands_free(bench_operands *operands)
 {
     void *const all[] = {operands->a.data, operands->b.data, operands->c.data};
-    for (int i = 0; i < 3 && operands->memory.release != NULL; i++) {
-        operands->memory.release(operands->memory.data, all[i]);
+    for (int i = 0; i < 3; i++) {
+        release_memory(operands->pinned, all[i]);
     }
     memset(operands, 0, sizeof *operands);
 }

@@ -6,7 +6,6 @@
 
 #include "bench/bench.h"
 #include "console/context.h"
-#include "console/json.h"
 
 /* The number N of "cuda:N", also of a virtual one ("cuda:N#0"); -1: another. */
 static int gpu_index(const char *path)
@@ -65,14 +64,6 @@ int bench_context(const bench_setting *setting, hr_context **context)
                        false, context);
 }
 
-void bench_setting_json(cli_json *json, const bench_setting *setting)
-{
-    cli_json_text(json, "list", setting->list);
-    cli_json_count(json, "accelerator_count", setting->count);
-    cli_json_text(json, "device", setting->device);
-    cli_json_count(json, "list_memory_limit", setting->memory_limit);
-}
-
 /* Try the bench's next setting, which counts if it works. list is its own, or
  * NULL: the environment's, so that errors say where it stood. */
 static int try_setting(benchmark *bench, const char *list)
@@ -114,16 +105,18 @@ static int add_setting(benchmark *bench, char *text, uint64_t limit)
     return try_setting(bench, setting->list);
 }
 
-int bench_environment(benchmark *bench, const char *list, uint64_t limit)
+int bench_settings(benchmark *bench, const char *usual)
 {
-    bench_setting *setting = &bench->settings[0];
-    *setting = (bench_setting){.list = list, .memory_limit = limit};
-    snprintf(setting->name, sizeof setting->name, "%.150s", list);
-    return try_setting(bench, NULL);
-}
-
-int bench_settings(benchmark *bench, const char *lists, uint64_t limit)
-{
+    const char *list = getenv("HEADRACE_ACCELERATORS");
+    const char *lists = bench->o.accelerators;
+    const uint64_t limit = bench->o.memory_limit;
+    if (lists == NULL && list != NULL && list[0] != '\0') {
+        bench_setting *setting = &bench->settings[0];
+        *setting = (bench_setting){.list = list, .memory_limit = limit};
+        snprintf(setting->name, sizeof setting->name, "%.150s", list);
+        return try_setting(bench, NULL);
+    }
+    lists = lists != NULL ? lists : usual;
     if (strlen(lists) >= sizeof bench->lists) {
         return cli_wrong(&bench_command, "--accelerators: more than %zu bytes",
                          sizeof bench->lists - 1);
@@ -132,12 +125,12 @@ int bench_settings(benchmark *bench, const char *lists, uint64_t limit)
     int status = CLI_OK;
     char *next = bench->lists;
     while (next != NULL && status == CLI_OK) {
-        char *list = next;
-        next = strchr(list, ';');
+        char *one = next;
+        next = strchr(one, ';');
         if (next != NULL) {
             *next++ = '\0';
         }
-        status = add_setting(bench, list, limit);
+        status = add_setting(bench, one, limit);
     }
     return status;
 }

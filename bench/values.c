@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/values.h"
+#include "bench/bench.h"
 
 #include <string.h>
 

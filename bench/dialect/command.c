@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace bench dialect: the command, and its rows. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "bench/dialect/dialect.h"
-#include "bench/measure.h"
-#include "console/json.h"
 
 const char *const dialect_sections[DIALECT_SECTIONS] = {"host", "opencl",
                                                         "cuda", "launch"};
 
 /* ---- rows */
-
-static cli_text seconds_text(double seconds)
-{
-    return seconds > 0.0 ? cli_seconds_text(seconds) : (cli_text){"-"};
-}
 
 static const char *verdict(const dialect_row *row)
 {
@@ -29,78 +22,62 @@ static const char *verdict(const dialect_row *row)
                : " MISSED";
 }
 
-static void add_cells(cli_table *t, const dialect_row *row)
+static cli_text target_text(const dialect_row *row, bool seconds)
+{
+    cli_text text = {"-"};
+    if (seconds) {
+        snprintf(text.text, sizeof text.text, "<= %.24s%s",
+                 cli_seconds_text(row->target).text, verdict(row));
+    } else if (row->ratio > 0.0 && row->target > 0.0) {
+        snprintf(text.text, sizeof text.text, "%s %.2f%s",
+                 row->at_most ? "<=" : ">=", row->target, verdict(row));
+    }
+    return text;
+}
+
+/* What is 0 was not measured. */
+static void add_seconds(bench_rows *rows, const char *key, const char *heading,
+                        double seconds)
+{
+    bench_value(rows, key, heading, BENCH_SECONDS,
+                seconds > 0.0 ? seconds : NAN);
+}
+
+void dialect_add_row(bench_rows *rows, const dialect_row *row)
 {
     const bool seconds = strcmp(row->what, "seconds") == 0;
-    if (t->count == 0) {
-        cli_table_head(t, "section|kernel|shape|hand 1st|hand best|dial. 1st|"
-                          "dial. best|ratio|target");
-    }
-    cli_table_add(t, "%s", row->section);
-    cli_table_add(t, "%s", row->kernel);
-    cli_table_add(t, "%s", row->shape);
-    cli_table_add(t, "%s", seconds_text(row->hand_first).text);
-    cli_table_add(t, "%s", seconds_text(row->hand_best).text);
-    cli_table_add(t, "%s", seconds_text(row->dialect_first).text);
-    cli_table_add(t, "%s", seconds_text(row->dialect_best).text);
-    cli_table_maybe(t, row->ratio > 0.0 && !seconds, "%.3f", row->ratio);
-    if (seconds) {
-        cli_table_add(t, "<= %s%s", seconds_text(row->target).text,
-                      verdict(row));
-    } else if (row->ratio > 0.0 && row->target > 0.0) {
-        cli_table_add(t, "%s %.2f%s", row->at_most ? "<=" : ">=", row->target,
-                      verdict(row));
-    } else {
-        cli_table_add(t, "-");
-    }
+    const double ratio = row->ratio > 0.0 ? row->ratio : NAN;
+    bench_row_begin(rows, "dialect");
+    bench_text(rows, "section", "section", row->section);
+    bench_text(rows, "device", NULL, row->device);
+    bench_text(rows, "kernel", "kernel", row->kernel);
+    bench_text(rows, "shape", "shape", row->shape);
+    bench_text(rows, "what", NULL, row->what);
+    add_seconds(rows, "hand_first_seconds", "hand 1st", row->hand_first);
+    add_seconds(rows, "hand_best_seconds", "hand best", row->hand_best);
+    add_seconds(rows, "dialect_first_seconds", "dial. 1st", row->dialect_first);
+    add_seconds(rows, "dialect_best_seconds", "dial. best", row->dialect_best);
+    bench_value(rows, NULL, "ratio", BENCH_RATIO_3, seconds ? NAN : ratio);
+    bench_value(rows, "ratio", NULL, BENCH_RATIO_3, ratio);
+    add_seconds(rows, "target", NULL, row->target);
+    bench_cell(rows, "target", 'l', target_text(row, seconds).text);
+    bench_flag(rows, "at_most", true, row->at_most);
+    bench_flag(rows, "verified", true, true);
+    bench_row_end(rows);
 }
 
-static void write_number(cli_json *json, const char *key, double value)
-{
-    cli_json_maybe(json, key, value > 0.0, value);
-}
-
-static void write_row(const dialect_row *row)
-{
-    cli_json json = bench_json_begin("dialect");
-    cli_json_text(&json, "section", row->section);
-    cli_json_text(&json, "device", row->device);
-    cli_json_text(&json, "kernel", row->kernel);
-    cli_json_text(&json, "shape", row->shape);
-    cli_json_text(&json, "what", row->what);
-    write_number(&json, "hand_first_seconds", row->hand_first);
-    write_number(&json, "hand_best_seconds", row->hand_best);
-    write_number(&json, "dialect_first_seconds", row->dialect_first);
-    write_number(&json, "dialect_best_seconds", row->dialect_best);
-    write_number(&json, "ratio", row->ratio);
-    write_number(&json, "target", row->target);
-    cli_json_bool(&json, "at_most", row->at_most);
-    cli_json_bool(&json, "verified", true);
-    cli_json_line(&json);
-}
-
-void dialect_add_row(const dialect_options *o, cli_table *table,
-                     const dialect_row *row)
-{
-    if (o->json) {
-        write_row(row);
-    } else {
-        add_cells(table, row);
-    }
-}
-
-void dialect_print_missing(const dialect_options *o, const char *section,
+void dialect_print_missing(bench_rows *rows, const char *section,
                            const char *reason)
 {
-    if (!o->json) {
+    if (!rows->json) {
         printf("%-7s not compared: %s\n", section, reason);
         return;
     }
-    cli_json json = bench_json_begin("dialect");
-    cli_json_text(&json, "section", section);
-    cli_json_text(&json, "missing", reason);
-    cli_json_bool(&json, "verified", false);
-    cli_json_line(&json);
+    bench_row_begin(rows, "dialect");
+    bench_text(rows, "section", NULL, section);
+    bench_text(rows, "missing", NULL, reason);
+    bench_flag(rows, "verified", true, false);
+    bench_row_end(rows);
 }
 
 /* ---- the command */
@@ -148,11 +125,11 @@ static int run(int argc, char **argv)
 {
     dialect_options o = {
         .sections = 15, .size = 8192, .repeat = 9, .launches = 20000};
-    cli_table rows = {.align = "lllrrrrrl"};
     int status = cli_parse(&bench_dialect, argc, argv, &o, NULL);
     if (status != CLI_OK) {
         return status;
     }
+    bench_rows rows = {.json = o.json};
     if (o.quick) {
         o.size = at_most(o.size, 256);
         o.repeat = at_most(o.repeat, 2);
@@ -167,7 +144,7 @@ static int run(int argc, char **argv)
                  ok;
         }
     }
-    status = cli_table_print(&rows);
+    status = bench_rows_print(&rows);
     return ok ? status : CLI_FAILED;
 }
 

@@ -12,21 +12,24 @@ enum { DIALECT, HAND, SIDES };
 
 typedef struct contest {
     const dialect_options *options;
-    cli_table *table;
+    bench_rows *rows;
     const char *section;
     hr_accelerator_info info;
-    dialect_side sides[SIDES]; /* HAND may have no data: why is in reason */
-    const char *reason;
+    dialect_side sides[SIDES];
+    int count; /* of sides: without HAND the dialect is measured alone */
+    bool host;
     dialect_problem problem;
     double first[SIDES], best[SIDES];
 } contest;
 
-static const struct {
+typedef struct entry {
     const char *section;
     dialect_kind kind;
     int64_t rows, cols, depth; /* 0: --size */
     double target;
-} entries[] = {
+} entry;
+
+static const entry entries[] = {
     {"host", DIALECT_TRANSPOSE, 4000, 4040, 0, 0.9},
     {"host", DIALECT_MULTIPLY, 512, 512, 512, 0.9},
     {"opencl", DIALECT_ADD, 1, 1 << 24, 0, 0.8},
@@ -43,38 +46,25 @@ static const struct {
 static hr_status open_hand(contest *c)
 {
     dialect_side *side = &c->sides[HAND];
-    return strcmp(c->section, "host") == 0 ? dialect_host_open(&c->info, side)
+    return c->host ? dialect_host_open(&c->info, side)
            : strcmp(c->section, "opencl") == 0
                ? dialect_opencl_open(&c->info, side)
                : dialect_cuda_open(&c->info, side);
 }
 
-/* False when the accelerator is not there, which is told. Without the other
- * side the dialect is measured alone. */
+/* False when the accelerator is not there, which is told. */
 static bool contest_open(contest *c, const dialect_options *o, const char *name,
-                         cli_table *table)
+                         bench_rows *rows)
 {
-    static char reason[HRI_MESSAGE_BYTES];
-    *c = (contest){.options = o, .section = name, .table = table};
+    *c = (contest){.options = o, .section = name, .rows = rows, .count = 1};
     const char *list = strcmp(name, "cuda") == 0 ? "cuda:0" : name;
-    if (dialect_open(list, &c->sides[DIALECT], &c->info) != HR_OK) {
-        dialect_print_missing(o, name, hr_last_error());
+    c->host = strcmp(name, "host") == 0;
+    if (!dialect_open(list, &c->sides[DIALECT], &c->info)) {
+        dialect_print_missing(rows, name, hr_last_error());
         return false;
     }
-    if (open_hand(c) != HR_OK) {
-        snprintf(reason, sizeof reason, "%s", hr_last_error());
-        c->reason = reason;
-    }
+    c->count += open_hand(c) == HR_OK;
     return true;
-}
-
-static void contest_close(contest *c)
-{
-    for (int i = 0; i < SIDES; i++) {
-        if (c->sides[i].data != NULL) {
-            c->sides[i].close(c->sides[i].data);
-        }
-    }
 }
 
 /* ---- running */
@@ -83,7 +73,7 @@ static void contest_close(contest *c)
 static void rest(const contest *c)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
-    if (strcmp(c->section, "host") == 0) {
+    if (c->host) {
         nanosleep(&pause, NULL);
     }
 }
@@ -93,126 +83,84 @@ static int times_for(const contest *c, double seconds)
 {
     const double long_enough = 0.01;
     const int most = 50;
-    if (strcmp(c->section, "host") == 0 || seconds >= long_enough) {
+    if (c->host || seconds >= long_enough) {
         return 1;
     }
     double times = long_enough / (seconds > 1e-6 ? seconds : 1e-6) + 1;
     return times < most ? (int)times : most;
 }
 
-static hr_status call(hr_status (*function)(void *data), void *data)
+static bool call(hr_status (*function)(void *data), void *data)
 {
-    return function != NULL ? function(data) : HR_OK;
+    return function == NULL || function(data) == HR_OK;
 }
 
 /* So many launches one behind the other, with the kernel's making or without:
  * seconds of each by the clock until all have run. */
-static hr_status time_by_clock(const dialect_side *side, bool first, int times,
-                               double *seconds)
+static bool time_by_clock(const dialect_side *side, bool first, int times,
+                          double *seconds)
 {
     const double start = cli_clock();
-    hr_status status = first ? call(side->make, side->data) : HR_OK;
-    if (status == HR_OK) {
-        status = side->launch(side->data, times, false);
-    }
-    if (status == HR_OK) {
-        status = call(side->wait, side->data);
-    }
+    const bool good = (!first || call(side->make, side->data)) &&
+                      side->launch(side->data, times) == HR_OK &&
+                      call(side->wait, side->data);
     *seconds = (cli_clock() - start) / times;
-    return status;
+    return good;
 }
 
-/* The same by the device's events, also of copies. */
-static hr_status time_by_marks(const dialect_side *side, bool copies, int times,
-                               double *seconds)
+/* The same by the device's clock, also of copies. */
+static bool time_by_marks(const dialect_side *side, bool copies, int times,
+                          double *seconds)
 {
-    hr_status status = side->mark(side->data, 0);
-    if (status == HR_OK) {
-        status = side->launch(side->data, times, copies);
-    }
-    if (status == HR_OK) {
-        status = side->mark(side->data, 1);
-    }
-    if (status == HR_OK) {
-        status = side->elapsed(side->data, seconds);
-    }
+    const bool good = side->time(side->data, times, copies, seconds);
     *seconds /= times;
-    return status;
+    return good;
 }
 
 /* The first call of a side, and whether it is right. */
-static hr_status begin(contest *c, int i)
+static bool begin(contest *c, int i)
 {
     const dialect_side *side = &c->sides[i];
-    hr_status status = side->prepare(side->data, &c->problem);
+    const hr_status prepared = side->prepare(side->data, &c->problem);
     dialect_spoil(&c->problem);
     rest(c);
-    if (status == HR_OK) {
-        status = time_by_clock(side, true, 1, &c->first[i]);
+    if (prepared != HR_OK || !time_by_clock(side, true, 1, &c->first[i]) ||
+        !call(side->fetch, side->data)) {
+        return false;
     }
-    if (status == HR_OK) {
-        status = call(side->fetch, side->data);
-    }
-    if (status == HR_OK && !dialect_is_right(&c->problem)) {
-        status = hri_fail(HR_ERROR_BACKEND, "%s, %s: %s is wrong", c->section,
-                          dialect_kind_name(c->problem.kind),
-                          i == HAND ? "what was written by hand"
-                                    : "the dialect's result");
-    }
-    return status;
-}
-
-static hr_status in_turns(contest *c, int times, bool by_clock)
-{
-    hr_status status = HR_OK;
-    for (int64_t turn = 0; turn < c->options->repeat && status == HR_OK;
-         turn++) {
-        for (int i = 0; i < SIDES && status == HR_OK; i++) {
-            const dialect_side *side = &c->sides[i];
-            double seconds = 0.0;
-            if (side->data == NULL) {
-                continue;
-            }
-            rest(c);
-            status = by_clock ? time_by_clock(side, false, times, &seconds)
-                              : time_by_marks(side, false, times, &seconds);
-            if (turn == 0 || seconds < c->best[i]) {
-                c->best[i] = seconds;
-            }
-        }
-    }
-    return status;
-}
-
-static void finish_sides(contest *c)
-{
-    for (int i = 0; i < SIDES; i++) {
-        if (c->sides[i].data != NULL && c->sides[i].finish != NULL) {
-            c->sides[i].finish(c->sides[i].data);
-        }
-    }
+    return dialect_is_right(&c->problem) ||
+           hri_fail(HR_ERROR_BACKEND, "%s, %s: %s is wrong", c->section,
+                    c->problem.work->name,
+                    i == HAND ? "what was written by hand"
+                              : "the dialect's result") == HR_OK;
 }
 
 /* A problem from its first calls on: `times` at once, or as many as are needed.
  */
-static hr_status measure(contest *c, int times)
+static bool measure(contest *c, int times)
 {
-    const bool host = strcmp(c->section, "host") == 0;
-    const bool by_clock = host || times > 0;
-    hr_status status = HR_OK;
-    memset(c->first, 0, sizeof c->first);
-    memset(c->best, 0, sizeof c->best);
-    for (int i = 0; i < SIDES && status == HR_OK; i++) {
-        status = c->sides[i].data != NULL ? begin(c, i) : HR_OK;
+    const bool by_clock = c->host || times > 0;
+    double seconds = 0.0;
+    bool good = true;
+    for (int i = 0; i < c->count && good; i++) {
+        good = begin(c, i);
     }
-    if (status == HR_OK && times == 0) {
-        double once = 0.0;
+    if (times == 0 && good) {
         const dialect_side *side = &c->sides[DIALECT];
-        status = by_clock ? time_by_clock(side, false, 1, &once)
-                          : time_by_marks(side, false, 1, &once);
-        times = times_for(c, once);
+        good = by_clock ? time_by_clock(side, false, 1, &seconds)
+                        : time_by_marks(side, false, 1, &seconds);
+        times = times_for(c, seconds);
     }
-    return status == HR_OK ? in_turns(c, times, by_clock) : status;
+    for (int64_t n = 0; n < c->options->repeat * c->count && good; n++) {
+        const int i = (int)(n % c->count);
+        rest(c);
+        good = by_clock ? time_by_clock(&c->sides[i], false, times, &seconds)
+                        : time_by_marks(&c->sides[i], false, times, &seconds);
+        if (n < c->count || seconds < c->best[i]) {
+            c->best[i] = seconds;
+        }
+    }
+    return good;
 }
 
 /* ---- rows */
@@ -221,7 +169,7 @@ static dialect_row row_of(const contest *c)
 {
     const dialect_problem *p = &c->problem;
     dialect_row row = {.section = c->section,
-                       .kernel = dialect_kind_name(p->kind),
+                       .kernel = p->work->name,
                        .device = c->info.name,
                        .what = "speed",
                        .hand_first = c->first[HAND],
@@ -244,126 +192,127 @@ static dialect_row row_of(const contest *c)
 }
 
 /* The dialect's transposition beside a copy of as many bytes. */
-static hr_status measure_copy(contest *c)
+static bool measure_copy(contest *c)
 {
-    const dialect_side *side = &c->sides[HAND];
     const int times = times_for(c, c->best[DIALECT]);
     double best = 0.0;
-    hr_status status = HR_OK;
-    for (int64_t i = 0; i < c->options->repeat && status == HR_OK; i++) {
+    for (int64_t i = 0; i < c->options->repeat; i++) {
         double seconds = 0.0;
-        status = time_by_marks(side, true, times, &seconds);
+        if (!time_by_marks(&c->sides[HAND], true, times, &seconds)) {
+            return false;
+        }
         best = i == 0 || seconds < best ? seconds : best;
     }
-    if (status == HR_OK) {
-        dialect_row row = row_of(c);
-        row.kernel = "transpose beside a copy";
-        row.hand_first = row.dialect_first = 0.0;
-        row.hand_best = best;
-        row.ratio = best / row.dialect_best;
-        row.target = 0.8;
-        dialect_add_row(c->options, c->table, &row);
-    }
-    return status;
+    dialect_row row = row_of(c);
+    row.kernel = "transpose beside a copy";
+    row.hand_first = row.dialect_first = 0.0;
+    row.hand_best = best;
+    row.ratio = best / row.dialect_best;
+    row.target = 0.8;
+    dialect_add_row(c->rows, &row);
+    return true;
 }
 
-static hr_status run_entry(contest *c, size_t i)
+static bool run_entry(contest *c, const entry *e)
 {
-    const int64_t cut = c->options->quick ? 16 : 1;
-    const int64_t rows = entries[i].rows, cols = entries[i].cols;
-    const int64_t depth = entries[i].depth, size = c->options->size;
-    const bool any = rows == 0; /* --size */
-    if (!dialect_problem_create(&c->problem, entries[i].kind,
-                                any         ? size
-                                : rows == 1 ? 1
-                                            : rows / cut,
-                                any ? size : cols / cut,
-                                any ? size : depth / cut)) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
+    if (!measure(c, 0)) {
+        return false;
     }
-    hr_status status = measure(c, 0);
-    if (status == HR_OK) {
-        dialect_row row = row_of(c);
-        row.target = entries[i].target;
-        dialect_add_row(c->options, c->table, &row);
+    dialect_row row = row_of(c);
+    row.target = e->target;
+    dialect_add_row(c->rows, &row);
+    return e->kind != DIALECT_TRANSPOSE || !c->sides[HAND].copies ||
+           measure_copy(c);
+}
+
+static bool launch_many(contest *c, const entry *e)
+{
+    (void)e;
+    if (!measure(c, (int)c->options->launches)) {
+        return false;
     }
-    if (status == HR_OK && entries[i].kind == DIALECT_TRANSPOSE &&
-        c->sides[HAND].data != NULL && c->sides[HAND].copies) {
-        status = measure_copy(c);
+    dialect_row row = row_of(c);
+    const bool hand = c->count > 1;
+    row.what = hand ? "launch" : "seconds";
+    row.hand_first = row.dialect_first = 0.0;
+    row.ratio = hand ? row.dialect_best / row.hand_best : row.dialect_best;
+    row.target = !hand ? 5e-6 : strcmp(c->section, "cuda") == 0 ? 1.5 : 0.0;
+    row.at_most = true;
+    dialect_add_row(c->rows, &row);
+    return true;
+}
+
+/* What an entry asks for, on a problem of its own. */
+static bool with_problem(contest *c, const entry *e,
+                         bool (*function)(contest *c, const entry *e))
+{
+    const int64_t cut =
+        c->options->quick && e->kind != DIALECT_NOTHING ? 16 : 1;
+    const int64_t size = c->options->size;
+    const bool any = e->rows == 0; /* --size */
+    const int64_t rows = e->rows == 1 ? 1 : e->rows / cut;
+    if (!dialect_problem_create(&c->problem, e->kind, any ? size : rows,
+                                any ? size : e->cols / cut,
+                                any ? size : e->depth / cut)) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory") == HR_OK;
     }
-    finish_sides(c);
+    memset(c->first, 0, sizeof c->first);
+    memset(c->best, 0, sizeof c->best);
+    const bool good = function(c, e);
+    for (int i = 0; i < c->count; i++) {
+        if (c->sides[i].finish != NULL) {
+            c->sides[i].finish(c->sides[i].data);
+        }
+    }
     dialect_problem_free(&c->problem);
-    return status;
+    return good;
 }
 
 /* The end of a contest: whether it went well, or what it failed by. */
-static bool told(contest *c, hr_status status)
+static bool told(contest *c, bool good)
 {
-    if (status != HR_OK) {
+    if (!good) {
         cli_fail("%s: %s", c->section, hr_last_error());
     }
-    contest_close(c);
-    return status == HR_OK;
+    for (int i = 0; i < c->count; i++) {
+        c->sides[i].close(c->sides[i].data);
+    }
+    return good;
 }
 
 bool dialect_contest(const dialect_options *o, const char *section,
-                     cli_table *table)
+                     bench_rows *rows)
 {
     contest c;
-    hr_status status = HR_OK;
-    if (!contest_open(&c, o, section, table)) {
+    bool good = true;
+    if (!contest_open(&c, o, section, rows)) {
         return true;
     }
-    if (c.reason != NULL) {
-        dialect_print_missing(o, section, c.reason);
+    if (c.count == 1) {
+        dialect_print_missing(rows, section, hr_last_error());
     }
-    for (size_t i = 0;
-         i < sizeof entries / sizeof entries[0] && status == HR_OK; i++) {
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0] && good; i++) {
         if (strcmp(entries[i].section, section) == 0) {
-            status = run_entry(&c, i);
+            good = with_problem(&c, &entries[i], run_entry);
         }
     }
-    return told(&c, status);
+    return told(&c, good);
 }
 
-/* ---- launches */
-
-static hr_status launch_many(contest *c)
+bool dialect_launches(const dialect_options *o, bench_rows *rows)
 {
-    if (!dialect_problem_create(&c->problem, DIALECT_NOTHING, 1, 256, 0)) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
-    }
-    hr_status status = measure(c, (int)c->options->launches);
-    if (status == HR_OK) {
-        dialect_row row = row_of(c);
-        const bool hand = c->sides[HAND].data != NULL;
-        const bool cuda = strcmp(c->section, "cuda") == 0;
-        row.what = hand ? "launch" : "seconds";
-        row.hand_first = row.dialect_first = 0.0;
-        row.ratio = hand ? row.dialect_best / row.hand_best : row.dialect_best;
-        row.target = !hand ? 5e-6 : cuda ? 1.5 : 0.0;
-        row.at_most = true;
-        dialect_add_row(c->options, c->table, &row);
-    }
-    finish_sides(c);
-    dialect_problem_free(&c->problem);
-    return status;
-}
-
-bool dialect_launches(const dialect_options *o, cli_table *table)
-{
-    bool ok = true;
+    static const entry nothing = {"launch", DIALECT_NOTHING, 1, 256, 0, 0.0};
+    bool good = true;
     for (int i = 0; i + 1 < DIALECT_SECTIONS; i++) {
         contest c;
-        if (!contest_open(&c, o, dialect_sections[i], table)) {
+        if (!contest_open(&c, o, dialect_sections[i], rows)) {
             continue;
         }
-        dialect_side *hand = &c.sides[HAND];
-        if (i == 0 && hand->data != NULL) {
-            hand->close(hand->data); /* it launches nothing */
-            hand->data = NULL;
+        if (c.host && c.count > 1) { /* by hand it launches nothing */
+            c.count = 1;
+            c.sides[HAND].close(c.sides[HAND].data);
         }
-        ok = told(&c, launch_many(&c)) && ok;
+        good = told(&c, with_problem(&c, &nothing, launch_many)) && good;
     }
-    return ok;
+    return good;
 }

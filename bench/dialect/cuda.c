@@ -9,90 +9,72 @@
 
 extern const char bench_cuda_text[]; /* by_hand.cu */
 
+/* The GPU's context is entered from the side's opening to its closing. */
 typedef struct cuda_side {
     hri_cuda_unit *unit;
+    bool entered;
     cu_stream stream;
     cu_event marks[2];
     dialect_problem *problem;
     cu_address arrays[DIALECT_ARRAYS];
     cu_module module;
     cu_function function;
-    int numbers[3];
     void *arguments[DIALECT_ARRAYS + 3];
 } cuda_side;
 
-/* What a call returned, and the context is left. */
-static hr_status leave(const cuda_side *s, cu_result error, const char *what)
+static hr_status check(const cuda_side *s, cu_result error, const char *what)
 {
-    hri_cuda_leave();
     return hri_cuda_check(s->unit->path, error, what);
-}
-
-static hr_status enter(const cuda_side *s)
-{
-    return hri_cuda_check(s->unit->path, hri_cuda_enter(s->unit),
-                          "cuCtxPushCurrent");
 }
 
 static hr_status prepare(void *data, dialect_problem *p)
 {
     cuda_side *s = data;
     cu_result error = CU_SUCCESS;
-    int at = 0;
     s->problem = p;
-    hr_status status = enter(s);
-    if (status != HR_OK) {
-        return status;
-    }
     for (int i = 0; i < p->count && error == CU_SUCCESS; i++) {
         error = hri_cuda.cuMemAlloc_v2(&s->arrays[i], p->bytes[i]);
         if (error == CU_SUCCESS) {
             error = hri_cuda.cuMemcpyHtoDAsync_v2(s->arrays[i], p->arrays[i],
                                                   p->bytes[i], s->stream);
         }
-        s->arguments[at++] = &s->arrays[i];
+        s->arguments[i] = &s->arrays[i];
     }
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuStreamSynchronize(s->stream);
     }
-    const int count = dialect_numbers(p, s->numbers);
-    for (int i = 0; i < count; i++) {
-        s->arguments[at++] = &s->numbers[i];
+    for (int i = 0; i < p->number_count; i++) {
+        s->arguments[p->count + i] = &p->numbers[i];
     }
-    return leave(s, error, "making the arrays");
+    return check(s, error, "making the arrays");
 }
 
 static hr_status make(void *data)
 {
     cuda_side *s = data;
     static const char *const options[] = {NULL};
-    static const char *const names[] = {"add", "transpose", "multiply",
-                                        "multiply_blocked", "nothing"};
     char *image = NULL;
     size_t bytes = 0;
     hr_status status =
         hri_nvrtc_compile(s->unit->path, bench_cuda_text, s->unit->capability,
                           options, &image, &bytes);
     if (status == HR_OK) {
-        status = enter(s);
-    }
-    if (status == HR_OK) {
         cu_result error = hri_cuda.cuModuleLoadData(&s->module, image);
         if (error == CU_SUCCESS) {
             error = hri_cuda.cuModuleGetFunction(&s->function, s->module,
-                                                 names[s->problem->kind]);
+                                                 s->problem->work->symbol);
         }
-        status = leave(s, error, "making the kernel");
+        status = check(s, error, "making the kernel");
     }
     free(image);
     return status;
 }
 
-static cu_result launch_kernel(cuda_side *s, int times)
+static cu_result launch_times(cuda_side *s, int times)
 {
-    unsigned groups[2], items[2];
+    const unsigned *groups = s->problem->groups;
+    const unsigned *items = s->problem->work->items;
     cu_result error = CU_SUCCESS;
-    dialect_groups(s->problem, groups, items);
     for (int i = 0; i < times && error == CU_SUCCESS; i++) {
         error = hri_cuda.cuLaunchKernel(s->function, groups[0], groups[1], 1,
                                         items[0], items[1], 1, 0, s->stream,
@@ -112,83 +94,63 @@ static cu_result copy_times(const cuda_side *s, int times)
     return error;
 }
 
-static hr_status launch(void *data, int times, bool copies)
+static hr_status launch(void *data, int times)
 {
-    cuda_side *s = data;
-    hr_status status = enter(s);
-    return status == HR_OK
-               ? leave(s,
-                       copies ? copy_times(s, times) : launch_kernel(s, times),
-                       "running the kernel")
-               : status;
+    return check(data, launch_times(data, times), "running the kernel");
 }
 
 static hr_status wait(void *data)
 {
     cuda_side *s = data;
-    hr_status status = enter(s);
-    return status == HR_OK ? leave(s, hri_cuda.cuStreamSynchronize(s->stream),
-                                   "running the kernel")
-                           : status;
+    return check(s, hri_cuda.cuStreamSynchronize(s->stream),
+                 "running the kernel");
 }
 
-static hr_status mark(void *data, int i)
-{
-    cuda_side *s = data;
-    hr_status status = enter(s);
-    return status == HR_OK
-               ? leave(s, hri_cuda.cuEventRecord(s->marks[i], s->stream),
-                       "cuEventRecord")
-               : status;
-}
-
-static hr_status elapsed(void *data, double *seconds)
+static bool time_launches(void *data, int times, bool copies, double *seconds)
 {
     cuda_side *s = data;
     float ms = 0.0f;
-    hr_status status = enter(s);
-    if (status != HR_OK) {
-        return status;
+    cu_result error = hri_cuda.cuEventRecord(s->marks[0], s->stream);
+    if (error == CU_SUCCESS) {
+        error = copies ? copy_times(s, times) : launch_times(s, times);
     }
-    cu_result error = hri_cuda.cuEventSynchronize(s->marks[1]);
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventRecord(s->marks[1], s->stream);
+    }
+    if (error == CU_SUCCESS) {
+        error = hri_cuda.cuEventSynchronize(s->marks[1]);
+    }
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuEventElapsedTime(&ms, s->marks[0], s->marks[1]);
     }
     *seconds = (double)ms * 1e-3;
-    return leave(s, error, "running the kernel");
+    return check(s, error, "running the kernel") == HR_OK;
 }
 
 static hr_status fetch(void *data)
 {
     const cuda_side *s = data;
     const int last = s->problem->count - 1;
-    hr_status status = enter(s);
-    if (status != HR_OK) {
-        return status;
-    }
     cu_result error =
         hri_cuda.cuMemcpyDtoHAsync_v2(s->problem->arrays[last], s->arrays[last],
                                       s->problem->bytes[last], s->stream);
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuStreamSynchronize(s->stream);
     }
-    return leave(s, error, "fetching the result");
+    return check(s, error, "fetching the result");
 }
 
 static void finish(void *data)
 {
     cuda_side *s = data;
-    if (hri_cuda_enter(s->unit) == CU_SUCCESS) {
-        hri_cuda.cuStreamSynchronize(s->stream);
-        for (int i = 0; i < DIALECT_ARRAYS; i++) {
-            if (s->arrays[i] != 0) {
-                hri_cuda.cuMemFree_v2(s->arrays[i]);
-            }
+    hri_cuda.cuStreamSynchronize(s->stream);
+    for (int i = 0; i < DIALECT_ARRAYS; i++) {
+        if (s->arrays[i] != 0) {
+            hri_cuda.cuMemFree_v2(s->arrays[i]);
         }
-        if (s->module != NULL) {
-            hri_cuda.cuModuleUnload(s->module);
-        }
-        hri_cuda_leave();
+    }
+    if (s->module != NULL) {
+        hri_cuda.cuModuleUnload(s->module);
     }
     memset(s->arrays, 0, sizeof s->arrays);
     s->module = NULL;
@@ -200,15 +162,15 @@ static void close_side(void *data)
     if (s == NULL) {
         return;
     }
-    if (hri_cuda_enter(s->unit) == CU_SUCCESS) {
-        for (int i = 0; i < 2; i++) {
-            if (s->marks[i] != NULL) {
-                hri_cuda.cuEventDestroy_v2(s->marks[i]);
-            }
+    for (int i = 0; i < 2; i++) {
+        if (s->marks[i] != NULL) {
+            hri_cuda.cuEventDestroy_v2(s->marks[i]);
         }
-        if (s->stream != NULL) {
-            hri_cuda.cuStreamDestroy_v2(s->stream);
-        }
+    }
+    if (s->stream != NULL) {
+        hri_cuda.cuStreamDestroy_v2(s->stream);
+    }
+    if (s->entered) {
         hri_cuda_leave();
     }
     hri_cuda_unit_release(s->unit);
@@ -217,16 +179,15 @@ static void close_side(void *data)
 
 static hr_status make_stream(cuda_side *s)
 {
-    hr_status status = enter(s);
-    if (status != HR_OK) {
-        return status;
+    cu_result error = hri_cuda_enter(s->unit);
+    s->entered = error == CU_SUCCESS;
+    if (s->entered) {
+        error = hri_cuda.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
     }
-    cu_result error =
-        hri_cuda.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
     for (int i = 0; i < 2 && error == CU_SUCCESS; i++) {
         error = hri_cuda.cuEventCreate(&s->marks[i], CU_EVENT_BLOCKING);
     }
-    return leave(s, error, "making a stream");
+    return check(s, error, "making a stream");
 }
 
 hr_status dialect_cuda_open(const hr_accelerator_info *info, dialect_side *side)
@@ -261,8 +222,7 @@ hr_status dialect_cuda_open(const hr_accelerator_info *info, dialect_side *side)
                            .make = make,
                            .launch = launch,
                            .wait = wait,
-                           .mark = mark,
-                           .elapsed = elapsed,
+                           .time = time_launches,
                            .copies = true,
                            .fetch = fetch,
                            .finish = finish,

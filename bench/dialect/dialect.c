@@ -4,50 +4,25 @@
 
 #include <stdlib.h>
 
-extern const hr_kernel bench_add, bench_nothing, transpose_blocked,
-    matmul_naive, matmul_blocked;
-
 typedef struct own_side {
     hr_context *context;
     hr_queue *queue;
     dialect_problem *problem;
     hr_array *arrays[DIALECT_ARRAYS];
     hr_argument arguments[DIALECT_ARRAYS];
-    const hr_kernel *kernel;
     hr_extent domain, tile; /* rank 0: the library chooses */
-    hr_event *marks[2];
 } own_side;
-
-static int64_t items(int64_t extent, int64_t elements, int64_t in_tile)
-{
-    return (extent + elements - 1) / elements * in_tile;
-}
 
 static void choose(own_side *s)
 {
     const dialect_problem *p = s->problem;
+    const unsigned *items = p->work->items;
+    s->domain = p->of[p->count - 1];
     s->tile = (hr_extent){.rank = 0};
-    switch (p->kind) {
-    case DIALECT_ADD:
-    case DIALECT_NOTHING:
-        s->kernel = p->kind == DIALECT_ADD ? &bench_add : &bench_nothing;
-        s->domain = hr_extent1(p->cols);
-        break;
-    case DIALECT_TRANSPOSE:
-        s->kernel = &transpose_blocked;
-        s->domain = hr_extent2(items(p->rows, 32, 4), items(p->cols, 32, 32));
-        s->tile = hr_extent2(4, 32);
-        break;
-    case DIALECT_MULTIPLY:
-        s->kernel = &matmul_naive;
-        s->domain = hr_extent2(p->rows, p->cols);
-        break;
-    case DIALECT_BLOCKED:
-        s->kernel = &matmul_blocked;
+    if (p->work->tiled) {
         s->domain =
-            hr_extent2(items(p->rows, 128, 16), items(p->cols, 128, 16));
-        s->tile = hr_extent2(16, 16);
-        break;
+            hr_extent2(p->groups[1] * items[1], p->groups[0] * items[0]);
+        s->tile = hr_extent2(items[1], items[0]);
     }
 }
 
@@ -71,13 +46,12 @@ static hr_status prepare(void *data, dialect_problem *p)
     return status == HR_OK ? hr_queue_finish(s->queue) : status;
 }
 
-static hr_status launch(void *data, int times, bool copies)
+static hr_status launch(void *data, int times)
 {
     const own_side *s = data;
     hr_status status = HR_OK;
-    (void)copies;
     for (int i = 0; i < times && status == HR_OK; i++) {
-        status = hr_launch(s->queue, s->kernel, s->domain,
+        status = hr_launch(s->queue, s->problem->work->kernel, s->domain,
                            s->tile.rank > 0 ? &s->tile : NULL, s->arguments,
                            (size_t)s->problem->count);
     }
@@ -89,20 +63,19 @@ static hr_status wait(void *data)
     return hr_queue_finish(((own_side *)data)->queue);
 }
 
-static hr_status mark(void *data, int i)
-{
-    own_side *s = data;
-    hr_event_destroy(s->marks[i]);
-    s->marks[i] = NULL;
-    return hr_queue_mark(s->queue, &s->marks[i]);
-}
-
-static hr_status elapsed(void *data, double *seconds)
+static bool time_launches(void *data, int times, bool copies, double *seconds)
 {
     const own_side *s = data;
-    hr_status status = hr_event_wait(s->marks[1]);
-    return status == HR_OK ? hr_event_elapsed(s->marks[0], s->marks[1], seconds)
-                           : status;
+    hr_event *begun = NULL, *ended = NULL;
+    (void)copies;
+    const bool good = hr_queue_mark(s->queue, &begun) == HR_OK &&
+                      launch(data, times) == HR_OK &&
+                      hr_queue_mark(s->queue, &ended) == HR_OK &&
+                      hr_event_wait(ended) == HR_OK &&
+                      hr_event_elapsed(begun, ended, seconds) == HR_OK;
+    hr_event_destroy(begun);
+    hr_event_destroy(ended);
+    return good;
 }
 
 static hr_status fetch(void *data)
@@ -124,43 +97,35 @@ static void close_side(void *data)
 {
     own_side *s = data;
     if (s != NULL) {
-        hr_event_destroy(s->marks[0]);
-        hr_event_destroy(s->marks[1]);
         hr_queue_destroy(s->queue);
         hr_context_destroy(s->context);
         free(s);
     }
 }
 
-hr_status dialect_open(const char *accelerators, dialect_side *side,
-                       hr_accelerator_info *info)
+bool dialect_open(const char *accelerators, dialect_side *side,
+                  hr_accelerator_info *info)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     own_side *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        return HR_ERROR_OUT_OF_MEMORY;
+        return false;
     }
     options.accelerators = accelerators;
-    hr_status status = hr_context_create(&options, &s->context);
-    if (status == HR_OK) {
-        status = hr_queue_create(s->context, 0, &s->queue);
-    }
-    if (status == HR_OK) {
-        *info = (hr_accelerator_info)HR_ACCELERATOR_INFO_INIT;
-        status = hr_accelerator_describe(s->context, 0, info);
-    }
-    if (status != HR_OK) {
+    *info = (hr_accelerator_info)HR_ACCELERATOR_INFO_INIT;
+    if (hr_context_create(&options, &s->context) != HR_OK ||
+        hr_queue_create(s->context, 0, &s->queue) != HR_OK ||
+        hr_accelerator_describe(s->context, 0, info) != HR_OK) {
         close_side(s);
-        return status;
+        return false;
     }
     *side = (dialect_side){.prepare = prepare,
                            .launch = launch,
                            .wait = wait,
-                           .mark = mark,
-                           .elapsed = elapsed,
+                           .time = time_launches,
                            .fetch = fetch,
                            .finish = finish,
                            .close = close_side,
                            .data = s};
-    return HR_OK;
+    return true;
 }

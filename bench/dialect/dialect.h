@@ -4,13 +4,7 @@
 #ifndef BENCH_DIALECT_H
 #define BENCH_DIALECT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <headrace/headrace.h>
-
-#include "console/text.h"
+#include "bench/bench.h"
 
 typedef enum dialect_kind {
     DIALECT_ADD,
@@ -22,43 +16,49 @@ typedef enum dialect_kind {
 
 enum { DIALECT_ARRAYS = 3 };
 
+/* What kinds differ in. By hand, and by the dialect where it is tiled, a group
+ * of so many items makes so many elements of the result, columns first. */
+typedef struct dialect_work {
+    const char *name, *symbol; /* of the kernel by hand */
+    const hr_kernel *kernel;
+    unsigned items[2], elements[2];
+    bool tiled;
+} dialect_work;
+
 /* Add: cols elements. Transpose: rows x cols. Multiply: rows x depth times
  * depth x cols. Extents fit an int, and so do their products. */
 typedef struct dialect_problem {
     dialect_kind kind;
+    const dialect_work *work;
     int64_t rows, cols, depth;
     int count;                     /* of arrays; the last is the result */
     hr_extent of[DIALECT_ARRAYS];  /* rank 1 or 2 */
     float *arrays[DIALECT_ARRAYS]; /* random numbers; the result comes here */
     size_t bytes[DIALECT_ARRAYS];
+    /* What kernels by hand get behind the arrays, and how many groups. */
+    int numbers[3], number_count;
+    unsigned groups[2];
 } dialect_problem;
 
 /* problem.c */
 bool dialect_problem_create(dialect_problem *p, dialect_kind kind, int64_t rows,
                             int64_t cols, int64_t depth);
 void dialect_problem_free(dialect_problem *p);
-const char *dialect_kind_name(dialect_kind kind);
 /* Spoil the result; and whether it is right: to the bit, or for products a
  * sample of it within gamma_k |A||B| [Higham2002]. */
 void dialect_spoil(dialect_problem *p);
 bool dialect_is_right(const dialect_problem *p);
-/* What kernels by hand get: the numbers behind the arrays, how many there are,
- * and groups and items of a group, columns first. */
-int dialect_numbers(const dialect_problem *p, int numbers[3]);
-void dialect_groups(const dialect_problem *p, unsigned groups[2],
-                    unsigned items[2]);
 
 /* One way to run problems, one problem at a time. What may be NULL has nothing
  * to do there. */
 typedef struct dialect_side {
     hr_status (*prepare)(void *data, dialect_problem *p); /* arrays go up */
-    hr_status (*make)(void *data); /* the kernel; may be NULL */
-    /* Enqueue it so many times, or as many copies of the first array to the
-     * last, which only a side with `copies` is asked for. */
-    hr_status (*launch)(void *data, int times, bool copies);
-    hr_status (*wait)(void *data);           /* for all of it; may be NULL */
-    hr_status (*mark)(void *data, int mark); /* 0 or 1, in the queue */
-    hr_status (*elapsed)(void *data, double *seconds); /* between the marks */
+    hr_status (*make)(void *data);              /* the kernel; may be NULL */
+    hr_status (*launch)(void *data, int times); /* enqueue it so many times */
+    hr_status (*wait)(void *data);              /* for all of it; may be NULL */
+    /* Launches, or as many copies of the first array to the last, which only a
+     * side with `copies` is asked for, by the device's clock. */
+    bool (*time)(void *data, int times, bool copies, double *seconds);
     hr_status (*fetch)(void *data); /* the result comes home; may be NULL */
     void (*finish)(void *data); /* accepts what is half prepared; may be NULL */
     void (*close)(void *data);  /* accepts NULL */
@@ -66,9 +66,10 @@ typedef struct dialect_side {
     void *data;
 } dialect_side;
 
-/* The dialect on an accelerator; and by hand on the same one. */
-hr_status dialect_open(const char *accelerators, dialect_side *side,
-                       hr_accelerator_info *info);
+/* The dialect on an accelerator, false when a call has failed; and by hand on
+ * the same one. */
+bool dialect_open(const char *accelerators, dialect_side *side,
+                  hr_accelerator_info *info);
 hr_status dialect_host_open(const hr_accelerator_info *info,
                             dialect_side *side);
 hr_status dialect_opencl_open(const hr_accelerator_info *info,
@@ -96,14 +97,13 @@ typedef struct dialect_row {
     bool at_most; /* the target, else at least */
 } dialect_row;
 
-void dialect_add_row(const dialect_options *o, cli_table *table,
-                     const dialect_row *row);
-void dialect_print_missing(const dialect_options *o, const char *section,
+void dialect_add_row(bench_rows *rows, const dialect_row *row);
+void dialect_print_missing(bench_rows *rows, const char *section,
                            const char *reason);
 
 /* contest.c: false when something failed or was wrong. */
 bool dialect_contest(const dialect_options *o, const char *section,
-                     cli_table *table);
-bool dialect_launches(const dialect_options *o, cli_table *table);
+                     bench_rows *rows);
+bool dialect_launches(const dialect_options *o, bench_rows *rows);
 
 #endif

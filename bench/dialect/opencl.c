@@ -16,7 +16,6 @@ typedef struct opencl_side {
     cl_mem arrays[DIALECT_ARRAYS];
     cl_program program;
     cl_kernel kernel;
-    cl_event marks[2];
 } opencl_side;
 
 static hr_status prepare(void *data, dialect_problem *p)
@@ -39,43 +38,38 @@ static hr_status prepare(void *data, dialect_problem *p)
 static hr_status make(void *data)
 {
     opencl_side *s = data;
-    static const char *const names[] = {"add", "transpose", "multiply", "",
-                                        "nothing"};
     const dialect_problem *p = s->problem;
-    int numbers[3];
-    const int count = dialect_numbers(p, numbers);
     cl_int error = CL_SUCCESS;
     hr_status status = hri_cl_program_build(
         s->unit, s->context, bench_opencl_text, "-cl-std=CL1.2", &s->program);
     if (status != HR_OK) {
         return status;
     }
-    s->kernel = hri_cl.clCreateKernel(s->program, names[p->kind], &error);
+    s->kernel = hri_cl.clCreateKernel(s->program, p->work->symbol, &error);
     for (int i = 0; i < p->count && error == CL_SUCCESS; i++) {
         error = hri_cl.clSetKernelArg(s->kernel, (cl_uint)i, sizeof(cl_mem),
                                       &s->arrays[i]);
     }
-    for (int i = 0; i < count && error == CL_SUCCESS; i++) {
+    for (int i = 0; i < p->number_count && error == CL_SUCCESS; i++) {
         error = hri_cl.clSetKernelArg(s->kernel, (cl_uint)(p->count + i),
-                                      sizeof(int), &numbers[i]);
+                                      sizeof(int), &p->numbers[i]);
     }
     return hri_cl_check(error, "making the kernel");
 }
 
-static hr_status launch(void *data, int times, bool copies)
+static hr_status launch(void *data, int times)
 {
     const opencl_side *s = data;
-    (void)copies;
-    unsigned groups[2], items[2];
+    const dialect_problem *p = s->problem;
+    const unsigned *items = p->work->items;
     cl_int error = CL_SUCCESS;
-    dialect_groups(s->problem, groups, items);
-    const size_t all[] = {(size_t)groups[0] * items[0],
-                          (size_t)groups[1] * items[1]};
+    const size_t all[] = {(size_t)p->groups[0] * items[0],
+                          (size_t)p->groups[1] * items[1]};
     const size_t group[] = {items[0], items[1]};
-    const cl_uint rank = s->problem->of[0].rank;
     for (int i = 0; i < times && error == CL_SUCCESS; i++) {
-        error = hri_cl.clEnqueueNDRangeKernel(s->queue, s->kernel, rank, NULL,
-                                              all, group, 0, NULL, NULL);
+        error =
+            hri_cl.clEnqueueNDRangeKernel(s->queue, s->kernel, p->of[0].rank,
+                                          NULL, all, group, 0, NULL, NULL);
     }
     return hri_cl_check(error, "running the kernel");
 }
@@ -86,34 +80,39 @@ static hr_status wait(void *data)
                         "running the kernel");
 }
 
-static void release_mark(opencl_side *s, int i)
+static cl_int elapsed(cl_event marks[2], double *seconds)
 {
-    if (s->marks[i] != NULL) {
-        hri_cl.clReleaseEvent(s->marks[i]);
-        s->marks[i] = NULL;
-    }
-}
-
-static hr_status mark(void *data, int i)
-{
-    opencl_side *s = data;
-    release_mark(s, i);
-    return hri_cl_check(
-        hri_cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, &s->marks[i]),
-        "clEnqueueMarkerWithWaitList");
-}
-
-static hr_status elapsed(void *data, double *seconds)
-{
-    const opencl_side *s = data;
     cl_ulong ns[2] = {0, 0};
-    cl_int error = hri_cl.clFinish(s->queue);
+    cl_int error = CL_SUCCESS;
     for (int i = 0; i < 2 && error == CL_SUCCESS; i++) {
         error = hri_cl.clGetEventProfilingInfo(
-            s->marks[i], CL_PROFILING_COMMAND_END, sizeof ns[i], &ns[i], NULL);
+            marks[i], CL_PROFILING_COMMAND_END, sizeof ns[i], &ns[i], NULL);
     }
     *seconds = (double)(ns[1] - ns[0]) * 1e-9;
-    return hri_cl_check(error, "running the kernel");
+    return error;
+}
+
+static bool mark(const opencl_side *s, cl_event *event)
+{
+    return hri_cl_check(
+               hri_cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, event),
+               "clEnqueueMarkerWithWaitList") == HR_OK;
+}
+
+static bool time_launches(void *data, int times, bool copies, double *seconds)
+{
+    cl_event marks[2] = {NULL, NULL};
+    (void)copies;
+    const bool good =
+        mark(data, &marks[0]) && launch(data, times) == HR_OK &&
+        mark(data, &marks[1]) && wait(data) == HR_OK &&
+        hri_cl_check(elapsed(marks, seconds), "running the kernel") == HR_OK;
+    for (int i = 0; i < 2; i++) {
+        if (marks[i] != NULL) {
+            hri_cl.clReleaseEvent(marks[i]);
+        }
+    }
+    return good;
 }
 
 static hr_status fetch(void *data)
@@ -153,8 +152,6 @@ static void close_side(void *data)
     if (s == NULL) {
         return;
     }
-    release_mark(s, 0);
-    release_mark(s, 1);
     if (s->queue != NULL) {
         hri_cl.clReleaseCommandQueue(s->queue);
     }
@@ -205,8 +202,7 @@ hr_status dialect_opencl_open(const hr_accelerator_info *info,
                            .make = make,
                            .launch = launch,
                            .wait = wait,
-                           .mark = mark,
-                           .elapsed = elapsed,
+                           .time = time_launches,
                            .fetch = fetch,
                            .finish = finish,
                            .close = close_side,

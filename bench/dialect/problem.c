@@ -1,51 +1,70 @@
 /* SPDX-License-Identifier: MIT */
-/* The problems: their data, what is right, and how kernels by hand are laid
- * out. */
+/* The problems: their kernels and data, and what is right. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/dialect/dialect.h"
-#include "bench/operands.h"
 #include "console/random.h"
 
-const char *dialect_kind_name(dialect_kind kind)
-{
-    static const char *const names[] = {"add", "transpose", "multiply",
-                                        "multiply in registers", "nothing"};
-    return names[kind];
-}
+extern const hr_kernel bench_add, bench_nothing, transpose_blocked,
+    matmul_naive, matmul_blocked;
+
+static const dialect_work works[] = {
+    [DIALECT_ADD] = {"add", "add", &bench_add, {256, 1}, {256, 1}, false},
+    [DIALECT_TRANSPOSE] =
+        {"transpose", "transpose", &transpose_blocked, {32, 4}, {32, 32}, true},
+    [DIALECT_MULTIPLY] =
+        {"multiply", "multiply", &matmul_naive, {32, 8}, {32, 8}, false},
+    [DIALECT_BLOCKED] = {"multiply in registers",
+                         "multiply_blocked",
+                         &matmul_blocked,
+                         {16, 16},
+                         {128, 128},
+                         true},
+    [DIALECT_NOTHING] =
+        {"nothing", "nothing", &bench_nothing, {256, 1}, {256, 1}, false},
+};
 
 static void set_extents(dialect_problem *p)
 {
-    const hr_extent line = {1, {p->cols}};
     p->count = 3;
-    switch (p->kind) {
-    case DIALECT_ADD:
-        p->of[0] = p->of[1] = p->of[2] = line;
-        break;
-    case DIALECT_TRANSPOSE:
-        p->count = 2;
+    p->numbers[0] = (int)p->rows;
+    p->numbers[1] = (int)p->cols;
+    p->numbers[2] = (int)p->depth;
+    if (p->kind == DIALECT_ADD || p->kind == DIALECT_NOTHING) {
+        p->count = p->kind == DIALECT_ADD ? 3 : 1;
+        p->of[0] = p->of[1] = p->of[2] = hr_extent1(p->cols);
+        p->numbers[0] = (int)p->cols;
+        p->number_count = 1;
+    } else if (p->kind == DIALECT_TRANSPOSE) {
+        p->count = p->number_count = 2;
         p->of[0] = hr_extent2(p->rows, p->cols);
         p->of[1] = hr_extent2(p->cols, p->rows);
-        break;
-    case DIALECT_NOTHING:
-        p->count = 1;
-        p->of[0] = line;
-        break;
-    default:
+    } else {
+        p->number_count = 3;
         p->of[0] = hr_extent2(p->rows, p->depth);
         p->of[1] = hr_extent2(p->depth, p->cols);
         p->of[2] = hr_extent2(p->rows, p->cols);
     }
 }
 
+static unsigned pieces(int64_t extent, unsigned piece)
+{
+    return (unsigned)((extent + piece - 1) / piece);
+}
+
 bool dialect_problem_create(dialect_problem *p, dialect_kind kind, int64_t rows,
                             int64_t cols, int64_t depth)
 {
-    *p = (dialect_problem){
-        .kind = kind, .rows = rows, .cols = cols, .depth = depth};
+    *p = (dialect_problem){.kind = kind,
+                           .work = &works[kind],
+                           .rows = rows,
+                           .cols = cols,
+                           .depth = depth};
     set_extents(p);
+    p->groups[0] = pieces(cols, p->work->elements[0]);
+    p->groups[1] = pieces(rows, p->work->elements[1]);
     for (int i = 0; i < p->count; i++) {
         size_t count = (size_t)hr_extent_count(p->of[i]);
         p->bytes[i] = count * sizeof(float);
@@ -76,16 +95,17 @@ void dialect_spoil(dialect_problem *p)
 
 /* ---- what is right */
 
+static hr_matrix matrix_of(const dialect_problem *p, int i)
+{
+    return hr_matrix_row_major(p->arrays[i], HR_F32, p->of[i].size[0],
+                               p->of[i].size[1], 0);
+}
+
 static bool product_is_right(const dialect_problem *p)
 {
     const double u = FLT_EPSILON / 2, k = (double)p->depth;
-    const hr_matrix a =
-        hr_matrix_row_major(p->arrays[0], HR_F32, p->rows, p->depth, 0);
-    const hr_matrix b =
-        hr_matrix_row_major(p->arrays[1], HR_F32, p->depth, p->cols, 0);
-    const hr_matrix c =
-        hr_matrix_row_major(p->arrays[2], HR_F32, p->rows, p->cols, 0);
-    return bench_product_error(a, b, c, 5000) <= k * u / (1 - k * u);
+    return bench_product_error(matrix_of(p, 0), matrix_of(p, 1),
+                               matrix_of(p, 2), 5000) <= k * u / (1 - k * u);
 }
 
 static bool transpose_is_right(const dialect_problem *p)
@@ -116,50 +136,4 @@ bool dialect_is_right(const dialect_problem *p)
     default:
         return product_is_right(p);
     }
-}
-
-/* ---- by hand */
-
-int dialect_numbers(const dialect_problem *p, int numbers[3])
-{
-    switch (p->kind) {
-    case DIALECT_ADD:
-    case DIALECT_NOTHING:
-        numbers[0] = (int)p->cols;
-        return 1;
-    case DIALECT_TRANSPOSE:
-        numbers[0] = (int)p->rows;
-        numbers[1] = (int)p->cols;
-        return 2;
-    default:
-        numbers[0] = (int)p->rows;
-        numbers[1] = (int)p->cols;
-        numbers[2] = (int)p->depth;
-        return 3;
-    }
-}
-
-static unsigned pieces(int64_t extent, int64_t piece)
-{
-    return (unsigned)((extent + piece - 1) / piece);
-}
-
-void dialect_groups(const dialect_problem *p, unsigned groups[2],
-                    unsigned items[2])
-{
-    unsigned cols = 32, rows = 8; /* elements of a group */
-    items[0] = 32;
-    items[1] = 8;
-    if (p->kind == DIALECT_ADD || p->kind == DIALECT_NOTHING) {
-        items[0] = cols = 256;
-        items[1] = rows = 1;
-    } else if (p->kind == DIALECT_TRANSPOSE) {
-        items[1] = 4;
-        rows = 32;
-    } else if (p->kind == DIALECT_BLOCKED) {
-        items[0] = items[1] = 16;
-        cols = rows = 128;
-    }
-    groups[0] = pieces(p->cols, cols);
-    groups[1] = pieces(p->rows, rows);
 }

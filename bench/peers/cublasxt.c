@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* cuBLASXt as a peer. No header of CUDA is needed: libcublas and the driver are
- * opened at run time. */
-#include "bench/peers/cublasxt.h"
-
-#include <inttypes.h>
-#include <stdio.h>
+/* cuBLASXt as a peer. No header of CUDA is needed: libcublas is opened at run
+ * time. */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "bench/peers/peer.h"
 #include "console/text.h"
-#include "console/values.h"
 
 extern char **environ;
-
-/* ---- asking it */
 
 bool bench_xt_start(bench_peer *peer)
 {
@@ -23,105 +17,111 @@ bool bench_xt_start(bench_peer *peer)
     if (program != NULL && program[0] == '\0') {
         program = NULL;
     }
-    bool good = bench_peer_start(peer, "cublasxt", program, environ) &&
-                strncmp(peer->name, "error ", 6) != 0;
+    return bench_peer_start(peer, "cublasxt", program, environ);
+}
+
+/* ---- the library */
+
+typedef struct xt_handle_object *xt_handle;
+
+/* Functions of cuBLASXt, under the names that the library exports. Matrices are
+ * column-major; the scalars' type is that of the elements. 0 is success. */
+#define XT_GEMM(name)                                                          \
+    XT_SYM(int, name,                                                          \
+           (xt_handle, int, int, size_t, size_t, size_t, const void *,         \
+            const void *, size_t, const void *, size_t, const void *, void *,  \
+            size_t))
+#define XT_SYMBOLS                                                             \
+    XT_SYM(int, cublasGetProperty, (int, int *))                               \
+    XT_SYM(int, cublasXtCreate, (xt_handle *))                                 \
+    XT_SYM(int, cublasXtDestroy, (xt_handle))                                  \
+    XT_SYM(int, cublasXtDeviceSelect, (xt_handle, int, int *))                 \
+    XT_SYM(int, cublasXtSetBlockDim, (xt_handle, int))                         \
+    XT_SYM(int, cublasXtSetPinningMemMode, (xt_handle, int))                   \
+    XT_GEMM(cublasXtSgemm)                                                     \
+    XT_GEMM(cublasXtDgemm)                                                     \
+    XT_GEMM(cublasXtCgemm)                                                     \
+    XT_GEMM(cublasXtZgemm)
+
+typedef struct xt_api {
+#define XT_SYM(result, name, arguments) result(*name) arguments;
+    XT_SYMBOLS
+#undef XT_SYM
+} xt_api;
+
+static xt_api xt; /* filled by open_xt */
+
+/* What HEADRACE_CUBLAS names, else the first that is found by the loader or in
+ * the toolkit's folders. */
+static void *open_library(void)
+{
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
+                                        "libcublas.so.11"};
+    static const char *const folders[] = {
+        "", "/usr/local/cuda/lib64/",
+        "/usr/local/cuda/targets/x86_64-linux/lib/"};
+    enum { NAMES = sizeof names / sizeof names[0] };
+    const char *wish = getenv("HEADRACE_CUBLAS");
+    if (wish != NULL && wish[0] != '\0') {
+        return dlopen(wish, RTLD_NOW | RTLD_LOCAL);
+    }
+    for (size_t i = 0; i < NAMES * sizeof folders / sizeof folders[0]; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s%s", folders[i / NAMES],
+                 names[i % NAMES]);
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (library != NULL) {
+            return library;
+        }
+    }
+    return NULL;
+}
+
+static bool open_xt(char *name, size_t size)
+{
+    int major = 0, minor = 0;
+    void *library = open_library();
+    bool good = library != NULL;
+#define XT_SYM(result, name, arguments)                                        \
+    good = good && bench_resolve(library, #name, &xt.name);
+    XT_SYMBOLS
+#undef XT_SYM
     if (!good) {
-        bench_peer_stop(peer);
-    }
-    return good;
-}
-
-/* Read one answer. Blocks before an error do not count. */
-static bool read_answer(bench_peer *peer, bench_xt_result *result, char *error,
-                        size_t size)
-{
-    char line[512];
-    bench_xt_result best = {.block = 0};
-    while (bench_peer_read(peer, line, sizeof line)) {
-        bench_xt_result r;
-        if (strcmp(line, "end") == 0 && best.block > 0) {
-            *result = best;
-            return true;
-        }
-        if (sscanf(line, "%d %lf %lf %lf", &r.block, &r.first, &r.best,
-                   &r.median) == 4) {
-            best = best.block == 0 || r.best < best.best ? r : best;
-            continue;
-        }
-        bool sentence = strncmp(line, "error ", 6) == 0;
-        snprintf(error, size, "%.*s", (int)size - 1,
-                 sentence ? line + 6 : "its answer is not understood");
+        const char *why = dlerror();
+        snprintf(name, size, "%s", why != NULL ? why : "not found");
+        name[strcspn(name, "\n")] = '\0';
         return false;
     }
-    snprintf(error, size, "its process ended");
-    return false;
+    xt.cublasGetProperty(0, &major);
+    xt.cublasGetProperty(1, &minor);
+    snprintf(name, size, "cuBLASXt %d.%d", major, minor);
+    return true;
 }
 
-bool bench_xt_run(bench_peer *peer, const bench_xt_request *q,
-                  bench_xt_result *result, char *error, size_t size)
-{
-    if (peer->to == NULL) {
-        snprintf(error, size, "not there");
-        return false;
-    }
-    if (!bench_peer_ask(
-            peer, "%s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s\n",
-            q->type, q->m, q->n, q->k, q->repeat,
-            q->pinned ? "pinned" : "ordinary", q->gpus)) {
-        snprintf(error, size, "its process ended");
-        return false;
-    }
-    return read_answer(peer, result, error, size);
-}
+/* ---- products */
 
-/* ---- being it */
-
-enum { MOST_GPUS = 64, MOST_REPEATS = 100, SAMPLES = 8 };
+enum { MOST_GPUS = 64, SAMPLES = 8 };
 
 /* Large ones first: they are the fastest on large matrices, and what is much
  * slower than the best so far is not repeated. */
 static const int blocks[] = {8192, 4096, 2048};
 
-typedef struct request {
-    bench_operands_wish wish;
-    int repeat;
-    int gpus[MOST_GPUS];
-    int gpu_count;
-} request;
-
-static bool read_gpus(const char *text, request *r)
+/* "0,1" into gpus. Returns how many; 0: these are none. */
+static int read_gpus(const char *text, int gpus[MOST_GPUS])
 {
-    r->gpu_count = 0;
-    while (r->gpu_count < MOST_GPUS) {
+    for (int count = 0; count < MOST_GPUS;) {
         char *end;
         long gpu = strtol(text, &end, 10);
         if (end == text || gpu < 0 || gpu > 1000) {
-            return false;
+            return 0;
         }
-        r->gpus[r->gpu_count++] = (int)gpu;
+        gpus[count++] = (int)gpu;
         if (*end != ',') {
-            return *end == '\0';
+            return *end == '\0' ? count : 0;
         }
         text = end + 1;
     }
-    return false;
-}
-
-static bool read_request(const char *line, request *r)
-{
-    char type[8], memory[16], gpus[512];
-    bench_operands_wish *w = &r->wish;
-    *w = (bench_operands_wish){.memory = NULL};
-    if (sscanf(line, "%7s %" SCNd64 " %" SCNd64 " %" SCNd64 " %d %15s %511s",
-               type, &w->m, &w->n, &w->k, &r->repeat, memory, gpus) != 7 ||
-        !cli_take_type(type, &w->type) || w->type > HR_C64 || r->repeat < 1 ||
-        r->repeat > MOST_REPEATS || w->m < 1 || w->n < 1 || w->k < 1) {
-        return false;
-    }
-    w->c_type = w->type;
-    w->memory = strcmp(memory, "pinned") == 0 ? &xt_pinned : NULL;
-    return (w->memory != NULL || strcmp(memory, "ordinary") == 0) &&
-           read_gpus(gpus, r);
+    return 0;
 }
 
 /* One product. Row-major C = A B is column-major C' = B' A'. Returns cuBLAS's
@@ -156,13 +156,13 @@ static bool is_right(const bench_operands *o)
 
 /* Time one block dimension. What is far behind *best after its second run is
  * not run again. Returns cuBLAS's status. */
-static int time_block(xt_handle handle, const request *r,
+static int time_block(xt_handle handle, const bench_request *r,
                       const bench_operands *operands, int block, double *best)
 {
-    double first = 0.0, seconds[MOST_REPEATS];
+    double first = 0.0, seconds[BENCH_PEER_REPEATS];
     int done = 0;
     int status = xt.cublasXtSetBlockDim(handle, block);
-    for (int i = 0; i <= r->repeat && status == 0; i++) {
+    for (int64_t i = 0; i <= r->repeat && status == 0; i++) {
         double begin = cli_clock();
         status = multiply(handle, operands);
         double time = cli_clock() - begin;
@@ -185,13 +185,14 @@ static int time_block(xt_handle handle, const request *r,
     return status;
 }
 
-static int time_all(const request *r, const bench_operands *operands)
+static int time_all(const bench_request *r, const bench_operands *operands,
+                    int *gpus, int count)
 {
     xt_handle handle = NULL;
     double best = 0.0;
     int status = xt.cublasXtCreate(&handle);
     if (status == 0) {
-        status = xt.cublasXtDeviceSelect(handle, r->gpu_count, (int *)r->gpus);
+        status = xt.cublasXtDeviceSelect(handle, count, gpus);
     }
     if (status == 0) { /* no page-locking of its own: we have seen to that */
         status = xt.cublasXtSetPinningMemMode(handle, 0);
@@ -207,39 +208,26 @@ static int time_all(const request *r, const bench_operands *operands)
     return status;
 }
 
-static void answer(const char *line, bench_operands *operands)
+static bool answer(const bench_request *r, const bench_operands *operands)
 {
-    request r;
-    if (!read_request(line, &r)) {
+    int gpus[MOST_GPUS];
+    const int count = read_gpus(r->gpus, gpus);
+    if (count == 0) {
         printf("error this request is not understood\n");
-        return;
+        return false;
     }
-    if (!bench_operands_keep(operands, &r.wish) ||
-        !bench_operands_spoil(operands)) {
-        printf("error no memory for the matrices\n");
-        return;
+    if (!bench_operands_spoil(operands)) {
+        printf("error cancelled\n");
+        return false;
     }
-    int status = time_all(&r, operands);
+    const int status = time_all(r, operands, gpus, count);
+    const bool right = status == 0 && is_right(operands);
     if (status != 0) {
         printf("error cuBLASXt returned %d\n", status);
-    } else if (!is_right(operands)) {
+    } else if (!right) {
         printf("error its product is wrong\n");
-    } else {
-        printf("end\n");
     }
+    return right;
 }
 
-int bench_be_cublasxt(void)
-{
-    bench_operands operands = {.memory = {.release = NULL}};
-    char line[1024], sentence[512];
-    bool open = xt_open(sentence, sizeof sentence);
-    printf("%s%s\n", open ? "" : "error ", sentence);
-    fflush(stdout);
-    while (open && fgets(line, sizeof line, stdin) != NULL) {
-        answer(line, &operands);
-        fflush(stdout);
-    }
-    bench_operands_free(&operands);
-    return open ? CLI_OK : CLI_FAILED;
-}
+const bench_library bench_cublasxt = {open_xt, answer};

@@ -2,11 +2,15 @@
 #include "bench/peers/peer.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "console/values.h"
+
+/* ---- asking one */
 
 /* Start it with the given ends as its input and output. */
 static bool spawn(bench_peer *peer, const char *path, const char *which,
@@ -59,6 +63,20 @@ void bench_peer_stop(bench_peer *peer)
     *peer = (bench_peer){.process = 0};
 }
 
+static bool read_line(bench_peer *peer, char *line, size_t size)
+{
+    if (fgets(line, (int)size, peer->from) == NULL) {
+        return false;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    return true;
+}
+
+static bool is_error(const char *line)
+{
+    return strncmp(line, "error ", 6) == 0;
+}
+
 bool bench_peer_start(bench_peer *peer, const char *which, const char *program,
                       char *const *environment)
 {
@@ -79,33 +97,118 @@ bool bench_peer_start(bench_peer *peer, const char *which, const char *program,
     peer->to = fdopen(down[1], "w");
     peer->from = fdopen(up[0], "r");
     if (!started || peer->to == NULL || peer->from == NULL ||
-        !bench_peer_read(peer, peer->name, sizeof peer->name)) {
+        !read_line(peer, peer->name, sizeof peer->name) ||
+        peer->name[0] == '\0' || is_error(peer->name)) {
         bench_peer_stop(peer);
         return false;
     }
     return true;
 }
 
-bool bench_peer_read(bench_peer *peer, char *line, size_t size)
+/* Blocks before an error do not count. */
+static bool read_answer(bench_peer *peer, bench_answer *best, char *error,
+                        size_t size)
 {
-    if (fgets(line, (int)size, peer->from) == NULL) {
-        return false;
+    char line[512];
+    bool found = false;
+    while (read_line(peer, line, sizeof line)) {
+        bench_answer a;
+        if (found && strcmp(line, "end") == 0) {
+            return true;
+        }
+        if (sscanf(line, "%d %lf %lf %lf", &a.block, &a.first, &a.best,
+                   &a.median) != 4) {
+            snprintf(error, size, "%.*s", (int)size - 1,
+                     is_error(line) ? line + 6
+                                    : "its answer is not understood");
+            return false;
+        }
+        *best = found && best->best <= a.best ? *best : a;
+        found = true;
     }
-    line[strcspn(line, "\n")] = '\0';
-    return true;
+    snprintf(error, size, "its process ended");
+    return false;
 }
 
-bool bench_peer_ask(bench_peer *peer, const char *format, ...)
+bool bench_peer_run(bench_peer *peer, const bench_request *q,
+                    bench_answer *answer, char *error, size_t size)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(peer->to, format, arguments);
-    va_end(arguments);
-    return fflush(peer->to) == 0;
+    if (peer->to == NULL) {
+        snprintf(error, size, "not there");
+        return false;
+    }
+    fprintf(peer->to,
+            "%s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s\n",
+            hr_type_name(q->wish.type), q->wish.m, q->wish.n, q->wish.k,
+            q->repeat, q->pinned ? "pinned" : "ordinary", q->gpus);
+    if (fflush(peer->to) != 0) {
+        snprintf(error, size, "its process ended");
+        return false;
+    }
+    return read_answer(peer, answer, error, size);
+}
+
+/* ---- being one */
+
+/* r->gpus points into the line. */
+static bool read_request(char *line, bench_request *r)
+{
+    char type[8], memory[16];
+    int gpus = 0;
+    bench_operands_wish *w = &r->wish;
+    *r = (bench_request){.repeat = 0};
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line,
+               "%7s %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %15s %n",
+               type, &w->m, &w->n, &w->k, &r->repeat, memory, &gpus) != 6 ||
+        !cli_take_type(type, &w->type) || w->type > HR_C64 || w->m < 1 ||
+        w->n < 1 || w->k < 1 || r->repeat < 1 ||
+        r->repeat > BENCH_PEER_REPEATS) {
+        return false;
+    }
+    w->c_type = w->type;
+    r->pinned = strcmp(memory, "pinned") == 0;
+    r->gpus = line + gpus;
+    return r->pinned || strcmp(memory, "ordinary") == 0;
+}
+
+/* Page-locked memory comes from a context of the first GPU's, which computes
+ * nothing, so it holds nothing of the GPU's memory. */
+static bool make_operands(bench_request *r, hr_context **keeper,
+                          bench_operands *operands)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "cuda:0";
+    if (r->pinned && *keeper == NULL &&
+        hr_context_create(&options, keeper) != HR_OK) {
+        return false;
+    }
+    r->wish.pinned = r->pinned ? *keeper : NULL;
+    return bench_operands_keep(operands, &r->wish);
 }
 
 int bench_be_peer(const char *which)
 {
-    return strcmp(which, "cublasxt") == 0 ? bench_be_cublasxt()
-                                          : bench_be_openblas();
+    const bench_library *library =
+        strcmp(which, "cublasxt") == 0 ? &bench_cublasxt : &bench_openblas;
+    bench_operands operands = {.pinned = NULL};
+    hr_context *keeper = NULL;
+    char line[1024], name[512] = "";
+    bench_request request;
+    const bool open = library->open(name, sizeof name);
+    printf("%s%s\n", open ? "" : "error ", name);
+    fflush(stdout);
+    while (open && fgets(line, sizeof line, stdin) != NULL) {
+        if (!read_request(line, &request)) {
+            printf("error this request is not understood\n");
+        } else if (!make_operands(&request, &keeper, &operands)) {
+            printf("error no memory for the matrices\n");
+        } else if (library->answer(&request, &operands)) {
+            printf("end\n");
+        }
+        fflush(stdout);
+    }
+    bench_operands_free(&operands);
+    hr_context_destroy(keeper);
+    return open ? CLI_OK : CLI_FAILED;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Other libraries in processes of their own, which answer lines of text with
- * lines of text: this program again, as `headrace-bench peer WHICH`.
+/* Other libraries: a CBLAS called directly; and libraries in processes of their
+ * own, which answer lines of text with lines of text: this program again, as
+ * `headrace-bench peer WHICH`.
  *
- * A peer begins with a line that names it. "openblas" names its core type (or
- * nothing: there is no OpenBLAS), because that can be chosen only before it is
- * loaded; to each "TYPE M N K" it answers the seconds of one product, negative
- * when it cannot. "cublasxt" names its version, or says "error SENTENCE"; to
+ * A peer begins with a line that names it: "openblas" with its core type,
+ * because that can be chosen only before it is loaded, "cublasxt" with its
+ * version; or it says "error SENTENCE" and exits. To
  *
  *     TYPE M N K REPEAT pinned|ordinary GPU,GPU,...
  *
  * it answers "BLOCK FIRST BEST MEDIAN" for each block dimension, in seconds,
- * and "end"; or "error SENTENCE". Both keep their operands for the next request
- * and exit at the end of their input. */
+ * and "end"; or "error SENTENCE". OpenBLAS has no blocks and multiplies once.
+ * Both keep their operands for the next request and exit at the end of their
+ * input. */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
@@ -19,7 +20,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include <headrace/headrace.h>
+#include "bench/bench.h"
+
+/* ---- peer.c */
 
 typedef struct bench_peer {
     pid_t process; /* 0: none */
@@ -27,19 +30,31 @@ typedef struct bench_peer {
     char name[64];
 } bench_peer;
 
-enum { BENCH_PEERS_MAX = 8 };
+typedef struct bench_request {
+    bench_operands_wish wish; /* of one type; its memory is the peer's */
+    int64_t repeat;           /* 1 to BENCH_PEER_REPEATS */
+    bool pinned;
+    const char *gpus; /* "0,1"; "-": none */
+} bench_request;
 
-/* ---- peer.c */
+enum { BENCH_PEERS_MAX = 8, BENCH_PEER_REPEATS = 100 };
+
+/* Of its best block dimension; seconds. */
+typedef struct bench_answer {
+    int block;
+    double first, best, median;
+} bench_answer;
 
 /* Start the peer, or `program` in its place, with its environment, and read its
- * name. What it writes to standard error is lost. */
+ * name. What it writes to standard error is lost. False when its library is not
+ * there either. */
 bool bench_peer_start(bench_peer *peer, const char *which, const char *program,
                       char *const *environment);
 
-/* Send a request, and read a line of what it answers. False at its end. */
-bool bench_peer_ask(bench_peer *peer, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-bool bench_peer_read(bench_peer *peer, char *line, size_t size);
+/* False with a sentence in error when it has not worked. It frees all memory of
+ * GPUs before it answers. */
+bool bench_peer_run(bench_peer *peer, const bench_request *request,
+                    bench_answer *answer, char *error, size_t size);
 
 /* End its input and wait until it has exited. Accepts a zeroed one. */
 void bench_peer_stop(bench_peer *peer);
@@ -47,41 +62,49 @@ void bench_peer_stop(bench_peer *peer);
 /* What a peer does: answers requests, after its name. Returns an exit status.
  */
 int bench_be_peer(const char *which);
-int bench_be_openblas(void);
-int bench_be_cublasxt(void);
 
-/* ---- openblas.c */
+/* How it does so: find the library, and name it or say why it is not there;
+ * print the lines of an answer but the last, or what was wrong and return
+ * false. */
+typedef struct bench_library {
+    bool (*open)(char *name, size_t size);
+    bool (*answer)(const bench_request *request, const bench_operands *o);
+} bench_library;
+
+extern const bench_library bench_openblas, bench_cublasxt;
+
+/* ---- cblas.c */
+
+typedef struct bench_cblas {
+    void (*gemm[HR_C64 + 1])(void); /* by type; cast to its signature to call */
+    void (*set_threads)(int);       /* OpenBLAS only, else NULL */
+    int (*get_threads)(void);
+    int (*get_processors)(void);
+    char name[96]; /* "libopenblas.so.0 SkylakeX" */
+    char core[48]; /* OpenBLAS's core type; "" for others */
+} bench_cblas;
+
+/* Find the CBLAS that this process has loaded already (a context has been
+ * created), so that it is the same instance with the same core type; else load
+ * OpenBLAS, whose core type is what the environment says. */
+bool bench_cblas_find(bench_cblas *cblas);
+
+/* Whether it multiplies this type and size. */
+bool bench_cblas_offers(const bench_cblas *cblas, hr_type type, int64_t m,
+                        int64_t n, int64_t k);
+
+/* C := A B with all processors. */
+void bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o);
 
 /* Start one process for each core type that OpenBLAS accepts on this CPU, its
  * own choice first. Returns how many: 0 when there is no OpenBLAS. */
 int bench_openblas_start(bench_peer peers[BENCH_PEERS_MAX]);
 
-/* Have a peer multiply once. False when it cannot. */
-bool bench_openblas_run(bench_peer *peer, hr_type type, const int64_t mnk[3],
-                        double *seconds);
+/* A function of a library; false when it has none. */
+bool bench_resolve(void *library, const char *symbol, void *function);
 
-/* ---- cublasxt.c */
+/* ---- cublasxt.c: HEADRACE_CUBLASXT may name another program */
 
-typedef struct bench_xt_request {
-    const char *type; /* its name */
-    int64_t m, n, k, repeat;
-    bool pinned;
-    const char *gpus; /* "0,1" */
-} bench_xt_request;
-
-/* Of its best block dimension; seconds. */
-typedef struct bench_xt_result {
-    int block;
-    double first, best, median;
-} bench_xt_result;
-
-/* False when cuBLAS or the driver is not there. HEADRACE_CUBLASXT may name
- * another program. */
 bool bench_xt_start(bench_peer *peer);
-
-/* False with a sentence in error when it has not worked. It frees all memory of
- * the GPUs before it answers. */
-bool bench_xt_run(bench_peer *peer, const bench_xt_request *request,
-                  bench_xt_result *result, char *error, size_t size);
 
 #endif

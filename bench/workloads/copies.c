@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/measure.h"
 #include "console/context.h"
 #include "console/text.h"
 
@@ -62,110 +61,97 @@ static hr_status write_there(pair *p)
     return hr_copy(hr_view_of(p->there), hr_view_of(p->anywhere));
 }
 
-static hr_status write_nothing(pair *p)
-{
-    (void)p;
-    return HR_OK;
-}
-
 static const struct {
     const char *name;
-    hr_status (*before)(pair *p);
+    hr_status (*before)(pair *p); /* NULL: nothing */
     hr_status (*run)(pair *p);
     bool pinned_too; /* memory of the library's is ordinary */
 } ways[] = {
-    {"hr_copy up", write_nothing, copy_up, true},
-    {"hr_copy down", write_nothing, copy_down, true},
+    {"hr_copy up", NULL, copy_up, true},
+    {"hr_copy down", NULL, copy_down, true},
     {"hr_prefetch", write_host, prefetch, true},
     {"hr_synchronize", write_there, synchronize, false},
 };
 
 /* ---- measuring */
 
-static hr_status run_once(bench *b, size_t way, double *call, double *all)
+static bool run_once(bench *b, size_t way, double *call, double *all)
 {
-    hr_status status = HR_OK;
-    for (uint32_t i = b->first; i <= b->last && status == HR_OK; i++) {
-        status = ways[way].before(&b->pairs[i]);
+    bool good = true;
+    for (uint32_t i = b->first; i <= b->last && good; i++) {
+        good =
+            ways[way].before == NULL || ways[way].before(&b->pairs[i]) == HR_OK;
     }
     double start = cli_clock();
-    for (uint32_t i = b->first; i <= b->last && status == HR_OK; i++) {
-        status = ways[way].run(&b->pairs[i]);
+    for (uint32_t i = b->first; i <= b->last && good; i++) {
+        good = ways[way].run(&b->pairs[i]) == HR_OK;
     }
     *call = cli_clock() - start;
-    for (uint32_t i = b->first; i <= b->last && status == HR_OK; i++) {
-        status = hr_event_wait(b->pairs[i].event);
+    for (uint32_t i = b->first; i <= b->last && good; i++) {
+        good = hr_event_wait(b->pairs[i].event) == HR_OK;
     }
     *all = cli_clock() - start;
     for (uint32_t i = b->first; i <= b->last; i++) {
         hr_event_destroy(b->pairs[i].event);
         b->pairs[i].event = NULL;
     }
-    return status;
+    return good;
 }
 
-static hr_status measure(bench *b, const char *name, size_t way)
+static bool measure(bench *b, const char *name, size_t way)
 {
     double best = 0.0, best_call = 0.0;
-    hr_status status = HR_OK;
-    for (int i = 0; i <= TIMES && status == HR_OK; i++) {
+    for (int i = 0; i <= TIMES; i++) {
         double call = 0.0, all = 0.0;
-        status = run_once(b, way, &call, &all);
+        if (!run_once(b, way, &call, &all)) {
+            return false;
+        }
         if (i == 1 || (i > 1 && all < best)) { /* the first time is another */
             best = all;
             best_call = call;
         }
     }
-    if (status == HR_OK) {
-        double bytes = (double)b->bytes * (double)(b->last - b->first + 1);
-        printf("%-12s %-9s %-15s %8.2f GB/s, call %3.0f %%\n", name,
-               b->pinned ? "pinned" : "ordinary", ways[way].name,
-               bytes / best * 1e-9, best_call / best * 100.0);
-        fflush(stdout);
-    }
-    return status;
+    double bytes = (double)b->bytes * (double)(b->last - b->first + 1);
+    printf("%-12s %-9s %-15s %8.2f GB/s, call %3.0f %%\n", name,
+           b->pinned ? "pinned" : "ordinary", ways[way].name,
+           bytes / best * 1e-9, best_call / best * 100.0);
+    fflush(stdout);
+    return true;
 }
 
-static hr_status measure_ways(bench *b, const char *name)
+static bool measure_ways(bench *b, const char *name)
 {
-    hr_status status = HR_OK;
-    for (size_t w = 0; w < sizeof ways / sizeof ways[0] && status == HR_OK;
-         w++) {
-        if (!b->pinned || ways[w].pinned_too) {
-            status = measure(b, name, w);
-        }
+    bool good = true;
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0] && good; w++) {
+        good = (b->pinned && !ways[w].pinned_too) || measure(b, name, w);
     }
-    return status;
+    return good;
 }
 
 /* ---- arrays */
 
-static hr_status open_pair(bench *b, uint32_t i)
+static bool open_pair(bench *b, uint32_t i)
 {
     pair *p = &b->pairs[i];
     const hr_extent extent = hr_extent1((int64_t)b->bytes);
-    hr_status status = HR_OK;
     if (b->pinned) {
-        status = hr_allocate_pinned(b->context, b->bytes, &p->memory);
+        if (hr_allocate_pinned(b->context, b->bytes, &p->memory) != HR_OK) {
+            return false;
+        }
     } else {
         p->memory = malloc(b->bytes);
-        status = p->memory != NULL ? HR_OK : HR_ERROR_OUT_OF_MEMORY;
     }
-    if (status == HR_OK) {
-        memset(p->memory, 1, b->bytes); /* its pages exist */
-        status = hr_queue_create(b->context, i, &p->queue);
+    if (p->memory == NULL) {
+        return false;
     }
-    if (status == HR_OK) {
-        status = hr_array_wrap(b->context, p->memory, 1, extent, 0, &p->host);
-    }
-    if (status == HR_OK) {
-        status = hr_array_create(p->queue, 1, extent, &p->there);
-    }
-    if (status == HR_OK) {
-        status = hr_array_create_anywhere(b->context, 1, extent, &p->anywhere);
-    }
-    return status == HR_OK ? hr_copy(hr_view_of(p->host), hr_view_of(p->there))
-                           : status;
+    memset(p->memory, 1, b->bytes); /* its pages exist */
+    return hr_queue_create(b->context, i, &p->queue) == HR_OK &&
+           hr_array_wrap(b->context, p->memory, 1, extent, 0, &p->host) ==
+               HR_OK &&
+           hr_array_create(p->queue, 1, extent, &p->there) == HR_OK &&
+           hr_array_create_anywhere(b->context, 1, extent, &p->anywhere) ==
+               HR_OK &&
+           hr_copy(hr_view_of(p->host), hr_view_of(p->there)) == HR_OK;
 }
 
 static void close_pair(bench *b, pair *p)
@@ -182,44 +168,38 @@ static void close_pair(bench *b, pair *p)
     *p = (pair){0};
 }
 
-static hr_status measure_memory(bench *b, bool pinned)
+static bool measure_memory(bench *b, bool pinned)
 {
     const uint32_t count = hr_accelerator_count(b->context);
-    hr_status status = HR_OK;
+    bool good = true;
     b->pinned = pinned;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = open_pair(b, i);
+    for (uint32_t i = 0; i < count && good; i++) {
+        good = open_pair(b, i);
     }
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < count && good; i++) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
         b->first = b->last = i;
-        status = hr_accelerator_describe(b->context, i, &info);
-        if (status == HR_OK) {
-            status = measure_ways(b, info.path);
-        }
+        good = hr_accelerator_describe(b->context, i, &info) == HR_OK &&
+               measure_ways(b, info.path);
     }
-    if (status == HR_OK && count > 1) {
-        b->first = 0;
-        status = measure_ways(b, "all at once");
-    }
+    b->first = 0;
+    good = good && (count == 1 || measure_ways(b, "all at once"));
     for (uint32_t i = 0; i < count; i++) {
         close_pair(b, &b->pairs[i]);
     }
-    return status;
+    return good;
 }
 
 /* ---- the command */
 
 static int measure_all(bench *b)
 {
-    hr_status status = HR_OK;
     if (hr_accelerator_count(b->context) > MOST) {
         return cli_fail("more than %d accelerators", MOST);
     }
-    for (int pinned = 0; pinned < 2 && status == HR_OK; pinned++) {
-        status = measure_memory(b, pinned != 0);
-    }
-    return cli_called(status);
+    return measure_memory(b, false) && measure_memory(b, true)
+               ? CLI_OK
+               : cli_failed_call();
 }
 
 static int run(int argc, char **argv)

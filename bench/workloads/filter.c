@@ -9,13 +9,10 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/measure.h"
 #include "console/context.h"
 #include "console/filter_check.h"
-#include "console/json.h"
 #include "console/random.h"
 #include "console/signals.h"
-#include "console/text.h"
 
 typedef enum form { ONE, FROM_ONE_THREAD, THREAD_EACH, THERE, FORMS } form;
 
@@ -49,7 +46,6 @@ typedef struct contest {
     cli_filtered filtered;
     hr_array *arrays[2]; /* over in and out; for THERE */
     row rows[METHODS][FORMS];
-    cli_table table;
 } contest;
 
 static hr_status run_once(contest *c, hr_filter_method method, form how, row *r)
@@ -87,60 +83,49 @@ static double over_direct(const contest *c, form how, const row *r)
     return c->rows[0][how].best / r->best;
 }
 
-static void write_json(const contest *c, int method, form how)
+static void add_row(const contest *c, int method, form how)
 {
+    bench_rows *rows = &c->bench->rows;
     const row *r = &c->rows[method][how];
-    cli_json json = bench_json_begin("filter");
-    cli_json_text(&json, "name", c->setting->name);
-    bench_setting_json(&json, c->setting);
-    cli_json_text(&json, "form", forms[how].name);
-    cli_json_text(&json, "wanted", hr_filter_method_name(methods[method]));
-    cli_json_text(&json, "method", hr_filter_method_name(r->report.method));
-    cli_json_text(&json, "type", hr_type_name(c->filtered.in.type));
-    cli_json_count(&json, "rows", (uint64_t)c->filtered.in.rows);
-    cli_json_count(&json, "cols", (uint64_t)c->filtered.in.cols);
-    cli_json_count(&json, "reach",
-                   (uint64_t)hr_window_reach(c->filtered.window));
-    cli_json_count(&json, "rank", (uint64_t)r->report.rank);
-    cli_json_count(&json, "used", r->report.accelerators);
-    cli_json_count(&json, "pieces", (uint64_t)r->report.pieces);
-    cli_json_number(&json, "first_seconds", r->first);
-    cli_json_number(&json, "min_seconds", r->best);
-    cli_json_number(&json, "predicted_seconds", r->report.predicted);
-    cli_json_number(&json, "gflops", 2e-9 * r->report.products / r->best);
-    cli_json_text(&json, "bound", hr_bound_name(r->report.bound));
-    cli_json_count(&json, "host_to_device", r->report.host_to_device);
-    cli_json_count(&json, "device_to_host", r->report.device_to_host);
-    cli_json_number(&json, "error", r->error);
-    cli_json_number(&json, "over_direct", over_direct(c, how, r));
-    cli_json_maybe(&json, "published_seconds", published(c, how) > 0.0,
-                   published(c, how));
-    cli_json_line(&json);
-}
-
-static void add_row(contest *c, int method, form how)
-{
-    const row *r = &c->rows[method][how];
-    cli_table *t = &c->table;
-    if (t->count == 0) {
-        cli_table_head(t, "method|accelerators|used|first|best|plan|rate|speed|"
-                          "error|published");
-    }
-    cli_table_add(t, methods[method] == HR_FILTER_AUTO ? "auto: %s" : "%s",
-                  hr_filter_method_name(r->report.method));
-    cli_table_add(t, "%s", forms[how].name);
-    cli_table_add(t, "%u", r->report.accelerators);
-    cli_table_add(t, "%s", cli_seconds_text(r->first).text);
-    cli_table_add(t, "%s", cli_seconds_text(r->best).text);
-    cli_table_add(t, "%s", cli_seconds_text(r->report.predicted).text);
-    cli_table_add(t, "%s",
-                  cli_rate_text(2.0 * r->report.products / r->best).text);
-    cli_table_add(t, "%.2f", over_direct(c, how, r));
-    cli_table_add(t, "%.1e", r->error);
-    cli_table_add(t, "%s",
-                  published(c, how) > 0.0
-                      ? cli_seconds_text(published(c, how)).text
-                      : "-");
+    const hr_filter_report *report = &r->report;
+    const char *name = hr_filter_method_name(report->method);
+    const hr_matrix *in = &c->filtered.in;
+    const double known = published(c, how);
+    char cell[32];
+    snprintf(cell, sizeof cell,
+             methods[method] == HR_FILTER_AUTO ? "auto: %s" : "%s", name);
+    bench_row_begin(rows, "filter");
+    bench_text(rows, "name", NULL, c->setting->name);
+    bench_list(rows, c->setting);
+    bench_cell(rows, "method", 'l', cell);
+    bench_text(rows, "form", "accelerators", forms[how].name);
+    bench_text(rows, "wanted", NULL, hr_filter_method_name(methods[method]));
+    bench_text(rows, "method", NULL, name);
+    bench_text(rows, "type", NULL, hr_type_name(in->type));
+    bench_value(rows, "rows", NULL, BENCH_COUNT, (double)in->rows);
+    bench_value(rows, "cols", NULL, BENCH_COUNT, (double)in->cols);
+    bench_value(rows, "reach", NULL, BENCH_COUNT,
+                (double)hr_window_reach(c->filtered.window));
+    bench_value(rows, "rank", NULL, BENCH_COUNT, (double)report->rank);
+    bench_value(rows, "used", "used", BENCH_COUNT, report->accelerators);
+    bench_value(rows, "pieces", NULL, BENCH_COUNT, (double)report->pieces);
+    bench_value(rows, "first_seconds", "first", BENCH_SECONDS, r->first);
+    bench_value(rows, "min_seconds", "best", BENCH_SECONDS, r->best);
+    bench_value(rows, "predicted_seconds", "plan", BENCH_SECONDS,
+                report->predicted);
+    bench_value(rows, "gflops", "rate", BENCH_GFLOPS,
+                2.0 * report->products / r->best);
+    bench_text(rows, "bound", NULL, hr_bound_name(report->bound));
+    bench_value(rows, "host_to_device", NULL, BENCH_COUNT,
+                (double)report->host_to_device);
+    bench_value(rows, "device_to_host", NULL, BENCH_COUNT,
+                (double)report->device_to_host);
+    bench_value(rows, NULL, "speed", BENCH_RATIO, over_direct(c, how, r));
+    bench_value(rows, "error", "error", BENCH_ERROR, r->error);
+    bench_value(rows, "over_direct", NULL, BENCH_RATIO, over_direct(c, how, r));
+    bench_value(rows, "published_seconds", "published", BENCH_SECONDS,
+                known > 0.0 ? known : NAN);
+    bench_row_end(rows);
 }
 
 /* One run of one row: the first one, or one of those after it. After the last
@@ -230,16 +215,12 @@ static int run_all(contest *c)
 /* Rows that are done: all of them, unless the list has failed. */
 static int print_rows(contest *c)
 {
-    c->table = (cli_table){.align = "llrrrrrrrr"};
     for (int i = 0; i < METHODS * FORMS; i++) {
-        const int method = i / FORMS, how = i % FORMS;
-        if (c->rows[method][how].done && c->bench->o.json) {
-            write_json(c, method, (form)how);
-        } else if (c->rows[method][how].done) {
-            add_row(c, method, (form)how);
+        if (c->rows[i / FORMS][i % FORMS].done) {
+            add_row(c, i / FORMS, (form)(i % FORMS));
         }
     }
-    return cli_table_print(&c->table);
+    return bench_rows_print(&c->bench->rows);
 }
 
 static int measure_list(contest *c)

@@ -4,25 +4,46 @@
  * neighbours, and their halos are copied alone. */
 #include "bench/workloads/grid.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "console/context.h"
 #include "console/output.h"
 #include "console/random.h"
 #include "console/signals.h"
 #include "console/text.h"
 
+enum { SUMS = 2 * BENCH_GRID_FIELDS_MAX };
+
+/* One workload of one size on one list. */
+typedef struct grid_row {
+    const bench_workload *work;
+    const bench_setting *setting;
+    hr_extent extent;
+    int64_t runs, steps;    /* after the first run; time steps of each */
+    int64_t period;         /* of residuals, in time steps */
+    double first, best;     /* seconds */
+    double copy;            /* bytes a second */
+    double alone, exchange; /* seconds of a run; 0: not measured */
+    double residual, speed_up, efficiency; /* 0: none */
+    double sums[SUMS];     /* of the fields and of their squares */
+    bool summed, compared; /* and they are those of the first list */
+    hr_grid_state state;
+    hr_band *bands;
+} grid_row;
+
 /* What the rows of one workload and size have in common. */
 typedef struct contest {
     benchmark *bench;
     bench_grid_wish wish;
     const bench_workload *work;
-    int64_t size, steps;  /* steps of the grid */
-    float *data;          /* size rows, which wider grids have several times */
-    bench_grid_row first; /* the first list's; setting NULL: there is none */
-    cli_table *table;
+    int64_t size, steps; /* steps of the grid */
+    float *data;         /* size rows, which wider grids have several times */
+    grid_row first;      /* the first list's; setting NULL: there is none */
 } contest;
 
 /* Bytes of copies, more than caches have. */
@@ -34,8 +55,13 @@ typedef struct measuring {
     hr_context *context;
     hr_array *data;
     bench_grids grids;
-    bench_grid_row row;
+    grid_row row;
 } measuring;
+
+static double cells_per_second(const grid_row *r)
+{
+    return (double)hr_extent_count(r->extent) * (double)r->steps / r->best;
+}
 
 static const bench_grid_form *form_of(const bench_workload *work,
                                       const bench_setting *setting)
@@ -53,7 +79,7 @@ static hr_extent extent_of(const bench_workload *work, int64_t rows,
 /* ---- one grid */
 
 /* Run it all several times: the first, and the best of the others. */
-static hr_status run(measuring *m, double *first, double *best)
+static bool run(measuring *m, double *first, double *best)
 {
     hr_status status = HR_OK;
     for (int64_t n = 0; n <= m->row.runs && status == HR_OK; n++) {
@@ -61,12 +87,12 @@ static hr_status run(measuring *m, double *first, double *best)
         status = bench_grids_advance(&m->grids, m->contest->steps);
         bench_note(n, cli_clock() - begin, first, best);
     }
-    return status;
+    return status == HR_OK;
 }
 
 /* Sums of all cells, and of their squares, which are alike on all lists of one
  * kind of accelerator. */
-static hr_status sum(measuring *m)
+static bool sum(measuring *m)
 {
     hr_status status = HR_OK;
     hr_grid *grid = m->grids.grids[0];
@@ -80,61 +106,51 @@ static hr_status sum(measuring *m)
         }
     }
     m->row.summed = status == HR_OK;
-    return status == HR_ERROR_UNSUPPORTED ? HR_OK : status; /* no double */
+    return m->row.summed || status == HR_ERROR_UNSUPPORTED; /* no double */
 }
 
-static hr_status measure_whole(measuring *m)
+static bool measure_whole(measuring *m)
 {
-    bench_grid_row *r = &m->row;
-    hr_status status =
-        bench_grids_create(&m->grids, 0, m->context, r->extent, NULL);
-    if (status == HR_OK) {
-        status = bench_grids_load(&m->grids, 0, r->extent, m->data);
-    }
-    if (status == HR_OK) {
-        status = run(m, &r->first, &r->best);
-    }
-    if (status == HR_OK) {
-        r->residual = m->grids.residual;
-        status = sum(m);
-    }
+    grid_row *r = &m->row;
     r->state.size = sizeof r->state;
-    return status == HR_OK ? hr_grid_describe(m->grids.grids[0], &r->state,
-                                              r->bands, r->setting->count)
-                           : status;
+    if (!bench_grids_make(&m->grids, 0, m->context, r->extent, NULL, m->data) ||
+        !run(m, &r->first, &r->best)) {
+        return false;
+    }
+    r->residual = m->grids.residual;
+    return sum(m) && hr_grid_describe(m->grids.grids[0], &r->state, r->bands,
+                                      r->setting->count) == HR_OK;
 }
 
 /* A grid for each band, on its accelerator. */
-static hr_status measure_alone(measuring *m)
+static bool measure_alone(measuring *m)
 {
-    bench_grid_row *r = &m->row;
+    grid_row *r = &m->row;
     double first;
-    hr_status status = HR_OK;
-    for (uint32_t b = 0; b < r->state.band_count && status == HR_OK; b++) {
+    bool good = true;
+    for (uint32_t b = 0; b < r->state.band_count && good; b++) {
         hr_grid_options options = HR_GRID_OPTIONS_INIT;
         hr_extent extent = r->extent;
         extent.size[0] = r->bands[b].count;
         options.accelerators = &r->bands[b].accelerator;
         options.accelerator_count = 1;
-        status = bench_grids_create(&m->grids, b, m->context, extent, &options);
-        if (status == HR_OK) {
-            status = bench_grids_load(&m->grids, b, extent, m->data);
-        }
+        good = bench_grids_make(&m->grids, b, m->context, extent, &options,
+                                m->data);
     }
-    return status == HR_OK ? run(m, &first, &r->alone) : status;
+    return good && run(m, &first, &r->alone);
 }
 
 static int with_grids(measuring *m, uint32_t count,
-                      hr_status (*function)(measuring *m))
+                      bool (*function)(measuring *m))
 {
-    const bench_grid_row *r = &m->row;
+    const grid_row *r = &m->row;
     m->grids = (bench_grids){.work = r->work,
                              .form = form_of(r->work, r->setting),
                              .period = r->period / r->work->times};
     int status = CLI_OK;
     if (!bench_grids_open(&m->grids, count)) {
         status = cli_fail("out of memory");
-    } else if (function(m) != HR_OK) {
+    } else if (!function(m)) {
         status = cli_failed_call();
     }
     bench_grids_close(&m->grids);
@@ -146,7 +162,7 @@ static int with_grids(measuring *m, uint32_t count,
 /* The messages of a run, as large as those of the grid were. */
 static int measure_exchange(measuring *m)
 {
-    bench_grid_row *r = &m->row;
+    grid_row *r = &m->row;
     const uint32_t bands = r->state.band_count;
     const uint64_t each = r->state.steps_per_exchange; /* steps */
     const uint64_t bytes =
@@ -157,7 +173,7 @@ static int measure_exchange(measuring *m)
     return status;
 }
 
-static bool same_sums(const bench_grid_row *a, const bench_grid_row *b)
+static bool same_sums(const grid_row *a, const grid_row *b)
 {
     bool same = true;
     for (uint32_t i = 0; i < 2 * a->work->unknown; i++) {
@@ -167,7 +183,7 @@ static bool same_sums(const bench_grid_row *a, const bench_grid_row *b)
 }
 
 /* Beside the first list: faster, and the same on the same kind of devices. */
-static int compare(bench_grid_row *r, bench_grid_row *first, bool weak)
+static int compare(grid_row *r, grid_row *first, bool weak)
 {
     if (first->setting == NULL) {
         r->speed_up = r->efficiency = 1.0;
@@ -175,7 +191,7 @@ static int compare(bench_grid_row *r, bench_grid_row *first, bool weak)
         return CLI_OK;
     }
     const double more = (double)r->setting->count / first->setting->count;
-    r->speed_up = bench_grid_cells(r) / bench_grid_cells(first);
+    r->speed_up = cells_per_second(r) / cells_per_second(first);
     r->efficiency = weak ? first->best / r->best : r->speed_up / more;
     r->compared = !weak && r->summed && first->summed && r->setting->alike &&
                   first->setting->alike &&
@@ -189,18 +205,111 @@ static int compare(bench_grid_row *r, bench_grid_row *first, bool weak)
     return CLI_OK;
 }
 
-static void print_row(const contest *c, const bench_grid_row *r)
+/* ---- rows */
+
+/* Each unknown is read and written once in a time step; what is more has to
+ * come from caches. Nothing is only read. */
+static double effective(const grid_row *r)
 {
-    if (c->bench->o.json) {
-        bench_grid_write(r, c->wish.weak);
-    } else {
-        bench_grid_add_row(c->table, r);
+    return 2.0 * sizeof(float) * r->work->unknown * cells_per_second(r);
+}
+
+/* The part of the exchange that takes no time. */
+static double hidden(const grid_row *r)
+{
+    return r->exchange > 0.0
+               ? fmax(0.0, fmin(1.0, 1.0 - (r->best - r->alone) / r->exchange))
+               : NAN;
+}
+
+static void add_extent(bench_rows *rows, const hr_extent *e)
+{
+    cli_text text = {""};
+    for (uint32_t d = 0; d < e->rank; d++) {
+        const size_t used = strlen(text.text);
+        snprintf(text.text + used, sizeof text.text - used, "%s%" PRId64,
+                 d > 0 ? "x" : "", e->size[d]);
     }
+    bench_cell(rows, "size", 'r', text.text);
+    if (rows->json) {
+        cli_json_begin(&rows->line, "extent", '[');
+        for (uint32_t d = 0; d < e->rank; d++) {
+            cli_json_count(&rows->line, NULL, (uint64_t)e->size[d]);
+        }
+        cli_json_end(&rows->line, ']');
+    }
+}
+
+static void write_bands(cli_json *json, const grid_row *r)
+{
+    cli_json_begin(json, "bands", '[');
+    for (uint32_t b = 0; b < r->state.band_count; b++) {
+        cli_json_begin(json, NULL, '{');
+        cli_json_count(json, "accelerator", r->bands[b].accelerator);
+        cli_json_count(json, "first", (uint64_t)r->bands[b].first);
+        cli_json_count(json, "rows", (uint64_t)r->bands[b].count);
+        cli_json_end(json, '}');
+    }
+    cli_json_end(json, ']');
+}
+
+static void add_times(bench_rows *rows, const grid_row *r)
+{
+    const bool several = r->state.band_count > 1;
+    bench_value(rows, "runs", NULL, BENCH_COUNT, (double)r->runs);
+    bench_value(rows, "first_seconds", NULL, BENCH_SECONDS, r->first);
+    bench_value(rows, "min_seconds", "best", BENCH_SECONDS, r->best);
+    bench_value(rows, "cells_per_second", "cells/s", BENCH_CELLS,
+                cells_per_second(r));
+    bench_value(rows, "effective_bytes_per_second", "T_eff", BENCH_LINK,
+                effective(r));
+    bench_value(rows, "copy_bytes_per_second", NULL, BENCH_LINK, r->copy);
+    bench_value(rows, "of_copy", "of copy", BENCH_PER_CENT,
+                r->copy > 0.0 ? effective(r) / r->copy : NAN);
+    bench_value(rows, "alone_seconds", NULL, BENCH_SECONDS,
+                several ? r->alone : NAN);
+    bench_value(rows, "exchange_seconds", NULL, BENCH_SECONDS,
+                several ? r->exchange : NAN);
+    bench_value(rows, "hidden", "hidden", BENCH_PER_CENT, hidden(r));
+    bench_value(rows, "speed_up", "speed-up", BENCH_RATIO, r->speed_up);
+    bench_value(rows, "efficiency", "efficiency", BENCH_PER_CENT,
+                r->efficiency);
+}
+
+static void add_row(bench_rows *rows, const grid_row *r, bool weak)
+{
+    const hr_grid_state *state = &r->state;
+    bench_row_begin(rows, "grid");
+    bench_text(rows, "workload", "workload", r->work->name);
+    bench_text(rows, "type", NULL, "f32");
+    add_extent(rows, &r->extent);
+    bench_flag(rows, "weak", true, weak);
+    bench_value(rows, "steps", NULL, BENCH_COUNT, (double)r->steps);
+    bench_value(rows, "steps_at_once", NULL, BENCH_COUNT,
+                (double)r->work->times);
+    bench_value(rows, "residual_every", NULL, BENCH_COUNT, (double)r->period);
+    bench_text(rows, "name", "accelerators", r->setting->name);
+    bench_list(rows, r->setting);
+    add_times(rows, r);
+    if (rows->json) {
+        write_bands(&rows->line, r);
+    }
+    bench_value(rows, "halo_bytes_per_step", NULL, BENCH_BYTES,
+                (double)state->halo_bytes /
+                    ((double)state->steps * (double)r->work->times));
+    bench_value(rows, "steps_per_exchange", NULL, BENCH_COUNT,
+                (double)state->steps_per_exchange);
+    bench_value(rows, "moves", NULL, BENCH_COUNT, (double)state->moves);
+    bench_value(rows, "residual", NULL, BENCH_RATIO,
+                r->period > 0 && r->period <= r->steps ? r->residual : NAN);
+    bench_flag(rows, "verified", true, true);
+    bench_flag(rows, "identical", r->compared, true);
+    bench_row_end(rows);
 }
 
 static int measure_row(measuring *m)
 {
-    bench_grid_row *r = &m->row;
+    grid_row *r = &m->row;
     contest *c = m->contest;
     int status =
         bench_grid_check(m->context, r->work, form_of(r->work, r->setting));
@@ -219,7 +328,7 @@ static int measure_row(measuring *m)
         status = compare(r, &c->first, c->wish.weak);
     }
     if (status == CLI_OK) {
-        print_row(c, r);
+        add_row(&c->bench->rows, r, c->wish.weak);
         status = cli_flush();
     }
     return status;
@@ -282,7 +391,6 @@ static int measure_lists(contest *c)
 
 int bench_grid(benchmark *bench)
 {
-    cli_table table = {.align = bench_grid_align};
     bench_grid_wish wish = bench->o.grid;
     bool gpus = true;
     int status = CLI_OK;
@@ -297,8 +405,7 @@ int bench_grid(benchmark *bench)
     for (int n = 0; n < wish.workloads.count * sizes && status == CLI_OK; n++) {
         contest c = {.bench = bench,
                      .wish = wish,
-                     .work = wish.workloads.list[n / sizes],
-                     .table = &table};
+                     .work = wish.workloads.list[n / sizes]};
         const int64_t steps = wish.steps > 0 ? wish.steps : gpus ? 1000 : 100;
         c.steps = (steps + c.work->times - 1) / c.work->times;
         c.size = bench->problems.count > 0
@@ -307,9 +414,6 @@ int bench_grid(benchmark *bench)
                         : c.work->size;
         status = measure_lists(&c);
     }
-    if (table.count > 0) {
-        const int printed = cli_table_print(&table);
-        status = status == CLI_OK ? printed : status;
-    }
-    return status;
+    const int printed = bench_rows_print(&bench->rows);
+    return status == CLI_OK ? printed : status;
 }

@@ -4,7 +4,6 @@
 #define BENCH_GRID_H
 
 #include "bench/bench.h"
-#include "console/text.h"
 
 /* ---- grid_work.c: what is stepped */
 
@@ -48,14 +47,12 @@ typedef struct bench_grids {
 bool bench_grids_open(bench_grids *g, uint32_t count);
 void bench_grids_close(bench_grids *g);
 
-/* Make grid i, on some accelerators or, with NULL, on all. */
-hr_status bench_grids_create(bench_grids *g, uint32_t i, hr_context *context,
-                             hr_extent extent, const hr_grid_options *options);
-
-/* Put data, an array of the grid's extent or of fewer rows, which are then
- * repeated, into the unknown fields of grid i. */
-hr_status bench_grids_load(const bench_grids *g, uint32_t i, hr_extent extent,
-                           hr_array *data);
+/* Make grid i, on some accelerators or, without options, on all; its unknown
+ * fields get data, an array of the extent or of fewer rows, which are then
+ * repeated, if there is one. False: a call has failed. */
+bool bench_grids_make(bench_grids *g, uint32_t i, hr_context *context,
+                      hr_extent extent, const hr_grid_options *options,
+                      hr_array *data);
 
 /* Make so many steps of all grids, with their residuals, and wait for them. A
  * residual is asked for when the next one is on its way, so nobody waits. */
@@ -77,36 +74,5 @@ int bench_grid_copy_rate(hr_context *context, uint64_t bytes, double *rate);
  * which there are `count` bands, two or more. */
 int bench_grid_exchange(hr_context *context, const hr_band *bands,
                         uint32_t count, uint64_t bytes, double *seconds);
-
-/* ---- grid_print.c */
-
-enum { BENCH_GRID_SUMS = 2 * BENCH_GRID_FIELDS_MAX };
-
-/* One workload of one size on one list. */
-typedef struct bench_grid_row {
-    const bench_workload *work;
-    const bench_setting *setting;
-    hr_extent extent;
-    int64_t runs, steps;    /* after the first run; time steps of each */
-    int64_t period;         /* of residuals, in time steps */
-    double first, best;     /* seconds */
-    double copy;            /* bytes a second */
-    double alone, exchange; /* seconds of a run; 0: not measured */
-    double residual, speed_up, efficiency; /* 0: none */
-    double sums[BENCH_GRID_SUMS]; /* of the fields and of their squares */
-    bool summed, compared;        /* and they are those of the first list */
-    hr_grid_state state;
-    hr_band *bands;
-} bench_grid_row;
-
-double bench_grid_cells(const bench_grid_row *r);     /* a second */
-double bench_grid_effective(const bench_grid_row *r); /* bytes a second */
-/* The part of the exchange that takes no time; negative: not known. */
-double bench_grid_hidden(const bench_grid_row *r);
-
-void bench_grid_write(const bench_grid_row *r, bool weak); /* a line of JSON */
-/* A row of a table with these columns, the first one behind the heading. */
-extern const char bench_grid_align[];
-void bench_grid_add_row(cli_table *table, const bench_grid_row *r);
 
 #endif

@@ -82,17 +82,15 @@ static void wave_plainly(sample *s)
     }
 }
 
-/* Cells of the first field to seen. */
-static hr_status step_grid(hr_context *context, bench_grids *g, const sample *s)
+/* Cells of the first field to seen. False: a call has failed. */
+static bool step_grid(hr_context *context, bench_grids *g, const sample *s)
 {
-    hr_status status = bench_grids_create(g, 0, context, s->extent, NULL);
-    for (uint32_t f = 0; f < g->work->unknown && status == HR_OK; f++) {
-        status = hr_grid_scatter(g->grids[0], f, s->start);
+    bool good = bench_grids_make(g, 0, context, s->extent, NULL, NULL);
+    for (uint32_t f = 0; f < g->work->unknown && good; f++) {
+        good = hr_grid_scatter(g->grids[0], f, s->start) == HR_OK;
     }
-    if (status == HR_OK) {
-        status = bench_grids_advance(g, TIMES / g->work->times);
-    }
-    return status == HR_OK ? hr_grid_gather(g->grids[0], 0, s->seen) : status;
+    return good && bench_grids_advance(g, TIMES / g->work->times) == HR_OK &&
+           hr_grid_gather(g->grids[0], 0, s->seen) == HR_OK;
 }
 
 /* Values stay below 8, and compilers may round or not round each of at most 10
@@ -129,8 +127,7 @@ static int run(hr_context *context, bench_grids *g, sample *s)
             step_plainly(s);
         }
     }
-    return step_grid(context, g, s) == HR_OK ? compare(s, g->work)
-                                             : cli_failed_call();
+    return step_grid(context, g, s) ? compare(s, g->work) : cli_failed_call();
 }
 
 int bench_grid_check(hr_context *context, const bench_workload *work,
@@ -140,21 +137,20 @@ int bench_grid_check(hr_context *context, const bench_workload *work,
     sample s = {.extent = work->rank == 3 ? hr_extent3(37, 21, 67)
                                           : hr_extent2(131, 259)};
     s.cells = hr_extent_count(s.extent);
-    const size_t bytes = (size_t)s.cells * sizeof(float);
-    bool room = bench_grids_open(&g, 1);
-    s.start = malloc(bytes);
-    s.seen = malloc(bytes);
-    for (int f = 0; f < BENCH_GRID_FIELDS_MAX; f++) {
-        s.fields[f] = malloc(bytes);
-        room = room && s.fields[f] != NULL;
+    enum { ARRAYS = 2 + BENCH_GRID_FIELDS_MAX };
+    float *all = malloc(ARRAYS * (size_t)s.cells * sizeof(float));
+    int status = CLI_OK;
+    if (!bench_grids_open(&g, 1) || all == NULL) {
+        status = cli_fail("out of memory");
+    } else {
+        s.start = all;
+        s.seen = all + s.cells;
+        for (int f = 0; f < BENCH_GRID_FIELDS_MAX; f++) {
+            s.fields[f] = all + (2 + f) * s.cells;
+        }
+        status = run(context, &g, &s);
     }
-    room = room && s.start != NULL && s.seen != NULL;
-    int status = room ? run(context, &g, &s) : cli_fail("out of memory");
     bench_grids_close(&g);
-    for (int f = 0; f < BENCH_GRID_FIELDS_MAX; f++) {
-        free(s.fields[f]);
-    }
-    free(s.start);
-    free(s.seen);
+    free(all);
     return status;
 }

@@ -2,7 +2,7 @@
 /* What accelerators copy within their memory, and to each other. */
 #include <stdlib.h>
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "bench/workloads/grid.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -35,22 +35,15 @@ static void close_links(link *links, uint32_t count)
     free(links);
 }
 
-static hr_status open_link(hr_context *context, link *l, const uint32_t *ends,
-                           hr_array *values)
+static bool open_link(hr_context *context, link *l, const uint32_t *ends,
+                      hr_array *values)
 {
     const hr_extent extent = hr_array_extent(values);
-    hr_status status = hr_queue_create(context, ends[0], &l->queues[0]);
-    if (status == HR_OK) {
-        status = hr_queue_create(context, ends[1], &l->queues[1]);
-    }
-    if (status == HR_OK) {
-        status = hr_array_create(l->queues[0], 1, extent, &l->from);
-    }
-    if (status == HR_OK) {
-        status = hr_array_create(l->queues[1], 1, extent, &l->to);
-    }
-    return status == HR_OK ? hr_copy(hr_view_of(values), hr_view_of(l->from))
-                           : status;
+    return hr_queue_create(context, ends[0], &l->queues[0]) == HR_OK &&
+           hr_queue_create(context, ends[1], &l->queues[1]) == HR_OK &&
+           hr_array_create(l->queues[0], 1, extent, &l->from) == HR_OK &&
+           hr_array_create(l->queues[1], 1, extent, &l->to) == HR_OK &&
+           hr_copy(hr_view_of(values), hr_view_of(l->from)) == HR_OK;
 }
 
 /* Copy over all links side by side, so often. */
@@ -110,18 +103,15 @@ static int measure(hr_context *context, const uint32_t (*ends)[2],
         free(links);
         return cli_fail("out of memory");
     }
-    const bool filled = cli_random_fill(
-        hr_matrix_row_major(data, HR_F32, 1, floats, 0), 3, NULL);
-    hr_status status =
-        hr_array_wrap(context, data, 1, hr_extent1((int64_t)bytes), 0, &values);
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = open_link(context, &links[i], ends[i], values);
+    const hr_extent extent = hr_extent1((int64_t)bytes);
+    bool good = cli_random_fill(hr_matrix_row_major(data, HR_F32, 1, floats, 0),
+                                3, NULL) &&
+                hr_array_wrap(context, data, 1, extent, 0, &values) == HR_OK;
+    for (uint32_t i = 0; i < count && good; i++) {
+        good = open_link(context, &links[i], ends[i], values);
     }
-    if (status == HR_OK) {
-        status = measure_links(links, count, best);
-    }
-    const int exit_status =
-        status == HR_OK && filled ? CLI_OK : cli_failed_call();
+    good = good && measure_links(links, count, best) == HR_OK;
+    const int exit_status = good ? CLI_OK : cli_failed_call();
     close_links(links, count);
     hr_array_destroy(values);
     free(data);

@@ -108,6 +108,11 @@ static hr_status step(const bench_grids *g, hr_grid *grid, int64_t steps)
 
 /* ---- grids */
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 bool bench_grids_open(bench_grids *g, uint32_t count)
 {
     g->count = count;
@@ -134,35 +139,36 @@ void bench_grids_close(bench_grids *g)
     g->count = 0;
 }
 
-hr_status bench_grids_create(bench_grids *g, uint32_t i, hr_context *context,
-                             hr_extent extent, const hr_grid_options *options)
-{
-    hr_field fields[BENCH_GRID_FIELDS_MAX];
-    make_fields(g->work, fields);
-    return hr_grid_create(context, extent, fields, g->work->fields, options,
-                          &g->grids[i]);
-}
-
-hr_status bench_grids_load(const bench_grids *g, uint32_t i, hr_extent extent,
-                           hr_array *data)
+/* Put data into the unknown fields, again and again. */
+static hr_status load(const bench_grids *g, hr_grid *grid, int64_t rows,
+                      hr_array *data)
 {
     const int64_t zero[HR_MOST_RANK] = {0, 0, 0};
-    const int64_t rows = extent.size[0];
     hr_extent block = hr_array_extent(data);
     hr_view from;
     hr_status status = HR_OK;
     for (int64_t first = 0; first < rows && status == HR_OK;
          first += block.size[0]) {
         const int64_t origin[HR_MOST_RANK] = {first, 0, 0};
-        if (rows - first < block.size[0]) {
-            block.size[0] = rows - first;
-        }
+        block.size[0] = least(block.size[0], rows - first);
         status = hr_view_section(hr_view_of(data), zero, block, &from);
         for (uint32_t f = 0; f < g->work->unknown && status == HR_OK; f++) {
-            status = hr_grid_write(g->grids[i], f, origin, from);
+            status = hr_grid_write(grid, f, origin, from);
         }
     }
-    return status == HR_OK ? hr_grid_finish(g->grids[i]) : status;
+    return status == HR_OK ? hr_grid_finish(grid) : status;
+}
+
+bool bench_grids_make(bench_grids *g, uint32_t i, hr_context *context,
+                      hr_extent extent, const hr_grid_options *options,
+                      hr_array *data)
+{
+    hr_field fields[BENCH_GRID_FIELDS_MAX];
+    make_fields(g->work, fields);
+    return hr_grid_create(context, extent, fields, g->work->fields, options,
+                          &g->grids[i]) == HR_OK &&
+           (data == NULL ||
+            load(g, g->grids[i], extent.size[0], data) == HR_OK);
 }
 
 /* ---- steps */
@@ -185,11 +191,6 @@ static hr_status reduce(bench_grids *g, uint32_t i)
         g->reducing[i] = next;
     }
     return status;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* So many steps of each grid are enqueued in a row, where there are several:

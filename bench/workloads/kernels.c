@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace bench kernels: the ways to multiply in kernels/dialect/matmul.c,
  * side by side with the library of each accelerator. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/measure.h"
-#include "bench/operands.h"
 #include "console/context.h"
-#include "console/json.h"
 #include "console/output.h"
-#include "console/text.h"
 
 extern const hr_kernel subgroup_width, matmul_sequential, matmul_naive,
     matmul_row_tile, matmul_subgroup, matmul_tiled, matmul_blocked;
@@ -39,7 +36,7 @@ static const variant variants[VARIANTS] = {
 
 /* One accelerator at work on one problem. */
 typedef struct contest {
-    const benchmark *bench;
+    benchmark *bench;
     bench_operands operands;
     int64_t m, n, k;
     hr_context *context;
@@ -49,7 +46,6 @@ typedef struct contest {
     double library;           /* flop/s; 0: not known */
     double seconds[VARIANTS]; /* 0: not run */
     int width;                /* of sub-groups */
-    cli_table table;
 } contest;
 
 static double flops(const contest *c)
@@ -68,52 +64,41 @@ static int64_t items(int64_t extent, const variant *v)
 }
 
 /* Run once; seconds by the accelerator's clock. */
-static hr_status run_once(contest *c, const variant *v, double *seconds)
+static bool run_once(contest *c, const variant *v, double *seconds)
 {
     const hr_extent tile = hr_extent2(v->tile[0], v->tile[1]);
+    const hr_extent domain = hr_extent2(items(c->m, v), items(c->n, v));
     const hr_argument arguments[] = {
         hr_in(hr_view_of(c->arrays[0])), hr_in(hr_view_of(c->arrays[1])),
         hr_out(hr_view_of(c->arrays[2])), hr_tile_bytes(v->memory)};
     hr_event *begun = NULL, *ended = NULL;
-    hr_status status = hr_queue_mark(c->queue, &begun);
-    if (status == HR_OK) {
-        status = hr_launch(
-            c->queue, v->kernel, hr_extent2(items(c->m, v), items(c->n, v)),
-            v->tile[0] > 0 ? &tile : NULL, arguments, v->memory > 0 ? 4 : 3);
-    }
-    if (status == HR_OK) {
-        status = hr_queue_mark(c->queue, &ended);
-    }
-    if (status == HR_OK) {
-        status = hr_event_wait(ended);
-    }
-    if (status == HR_OK) {
-        status = hr_event_elapsed(begun, ended, seconds);
-    }
+    const bool good =
+        hr_queue_mark(c->queue, &begun) == HR_OK &&
+        hr_launch(c->queue, v->kernel, domain, v->tile[0] > 0 ? &tile : NULL,
+                  arguments, v->memory > 0 ? 4 : 3) == HR_OK &&
+        hr_queue_mark(c->queue, &ended) == HR_OK &&
+        hr_event_wait(ended) == HR_OK &&
+        hr_event_elapsed(begun, ended, seconds) == HR_OK;
     hr_event_destroy(begun);
     hr_event_destroy(ended);
-    return status;
+    return good;
 }
 
 /* The best of several runs after a first one, whose result is verified. */
-static hr_status measure(contest *c, const variant *v, double *best)
+static bool measure(contest *c, const variant *v, double *best)
 {
     const bench_operands *o = &c->operands;
-    hr_verify_report report = {.size = sizeof report};
     double seconds = 0.0, first = 0.0;
-    hr_status status = run_once(c, v, &seconds);
-    if (status == HR_OK) {
-        status = hr_synchronize(hr_view_of(c->arrays[2]));
-    }
-    if (status == HR_OK) {
-        status = hr_gemm_verify(c->context, hr_real(1), o->a, o->b, hr_real(0),
-                                o->c, o->c, &report);
-    }
-    for (int64_t i = 1; i <= c->bench->o.repeat && status == HR_OK; i++) {
-        status = run_once(c, v, &seconds);
+    bool good = run_once(c, v, &seconds) &&
+                hr_synchronize(hr_view_of(c->arrays[2])) == HR_OK &&
+                hr_gemm_verify(c->context, hr_real(1), o->a, o->b, hr_real(0),
+                               o->c, o->c, NULL) == HR_OK;
+    for (int64_t i = 1; i <= c->bench->o.repeat && good; i++) {
+        good = run_once(c, v, &seconds);
         bench_note(i, seconds, &first, best);
     }
-    return status;
+    *best = fmax(*best, 1e-9); /* the clock's step */
+    return good;
 }
 
 /* Bytes that items read from and write to memory; caches may see to some. */
@@ -125,53 +110,43 @@ static double traffic(const contest *c, const variant *v)
     return sizeof(float) * (reads + (double)c->m * (double)c->n);
 }
 
-static void write_json(const contest *c, const variant *v, double seconds)
+static void add_row(const contest *c, const variant *v, double seconds)
 {
-    cli_json json = bench_json_begin("kernels");
-    cli_json_text(&json, "accelerator", c->info.path);
-    cli_json_text(&json, "device", c->info.name);
-    cli_json_text(&json, "kernel", v->name);
-    cli_json_count(&json, "m", (uint64_t)c->m);
-    cli_json_count(&json, "n", (uint64_t)c->n);
-    cli_json_count(&json, "k", (uint64_t)c->k);
-    cli_json_count(&json, "subgroup_width", (uint64_t)c->width);
-    cli_json_number(&json, "min_seconds", seconds);
-    cli_json_number(&json, "gflops", flops(c) / seconds * 1e-9);
-    cli_json_number(&json, "traffic_bytes", traffic(c, v));
-    cli_json_number(&json, "over_naive", c->seconds[NAIVE] / seconds);
-    cli_json_maybe(&json, "of_library", c->library > 0.0,
-                   flops(c) / seconds / c->library);
-    cli_json_bool(&json, "verified", true);
-    cli_json_line(&json);
+    bench_rows *rows = &c->bench->rows;
+    const double rate = flops(c) / seconds;
+    bench_row_begin(rows, "kernels");
+    bench_text(rows, "accelerator", NULL, c->info.path);
+    bench_text(rows, "device", NULL, c->info.name);
+    bench_text(rows, "kernel", "kernel", v->name);
+    bench_value(rows, "m", NULL, BENCH_COUNT, (double)c->m);
+    bench_value(rows, "n", NULL, BENCH_COUNT, (double)c->n);
+    bench_value(rows, "k", NULL, BENCH_COUNT, (double)c->k);
+    bench_value(rows, "subgroup_width", NULL, BENCH_COUNT, c->width);
+    bench_value(rows, "min_seconds", "best", BENCH_SECONDS, seconds);
+    bench_value(rows, "gflops", "rate", BENCH_GFLOPS, rate);
+    bench_value(rows, "traffic_bytes", "traffic", BENCH_BYTES, traffic(c, v));
+    bench_value(rows, "over_naive", "over naive", BENCH_RATIO,
+                c->seconds[NAIVE] / seconds);
+    bench_value(rows, "of_library", "of library", BENCH_PER_CENT_1,
+                c->library > 0.0 ? rate / c->library : NAN);
+    bench_flag(rows, "verified", true, true);
+    bench_row_end(rows);
 }
 
-static void add_row(contest *c, const variant *v, double seconds)
-{
-    cli_table *t = &c->table;
-    cli_table_add(t, "%s", v->name);
-    cli_table_add(t, "%s", cli_seconds_text(seconds).text);
-    cli_table_add(t, "%s", cli_rate_text(flops(c) / seconds).text);
-    cli_table_add(t, "%s", cli_bytes_text((uint64_t)traffic(c, v)).text);
-    cli_table_add(t, "%.2f", c->seconds[NAIVE] / seconds);
-    cli_table_maybe(t, c->library > 0.0, "%.1f %%",
-                    100 * flops(c) / seconds / c->library);
-}
-
-static hr_status find_width(contest *c)
+static bool find_width(contest *c)
 {
     const hr_extent one = hr_extent2(1, 1), tile = hr_extent2(8, 32);
     hr_array *array = NULL;
-    hr_status status =
-        hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0, &array);
-    if (status == HR_OK) {
-        const hr_argument argument = hr_out(hr_view_of(array));
-        status = hr_launch(c->queue, &subgroup_width, one, &tile, &argument, 1);
+    if (hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0, &array) !=
+        HR_OK) {
+        return false;
     }
-    if (status == HR_OK) {
-        status = hr_synchronize(hr_view_of(array));
-    }
+    const hr_argument argument = hr_out(hr_view_of(array));
+    const bool good = hr_launch(c->queue, &subgroup_width, one, &tile,
+                                &argument, 1) == HR_OK &&
+                      hr_synchronize(hr_view_of(array)) == HR_OK;
     hr_array_destroy(array);
-    return status;
+    return good;
 }
 
 /* One item alone is for processors, and for problems that it ends in seconds.
@@ -183,69 +158,53 @@ static bool is_run(const contest *c, const variant *v)
            (strncmp(c->info.path, "host", 4) == 0 && flops(c) <= most);
 }
 
-static hr_status contend(contest *c)
+static bool contend(contest *c)
 {
-    hr_status status = find_width(c);
-    for (size_t i = 0; i < VARIANTS && status == HR_OK; i++) {
-        if (is_run(c, &variants[i])) {
-            status = measure(c, &variants[i], &c->seconds[i]);
-            if (c->seconds[i] <= 0.0) { /* below the clock's step */
-                c->seconds[i] = 1e-9;
-            }
-        }
+    bool good = find_width(c);
+    for (size_t i = 0; i < VARIANTS && good; i++) {
+        good = !is_run(c, &variants[i]) ||
+               measure(c, &variants[i], &c->seconds[i]);
     }
-    if (status == HR_OK && !c->bench->o.json) {
-        cli_table_head(&c->table,
-                       "kernel|best|rate|traffic|over naive|of library");
-    }
-    for (size_t i = 0; i < VARIANTS && status == HR_OK; i++) {
-        if (c->seconds[i] > 0.0 && c->bench->o.json) {
-            write_json(c, &variants[i], c->seconds[i]);
-        } else if (c->seconds[i] > 0.0) {
+    for (size_t i = 0; i < VARIANTS && good; i++) {
+        if (c->seconds[i] > 0.0) {
             add_row(c, &variants[i], c->seconds[i]);
         }
     }
-    return status;
+    return good;
 }
 
 /* The arrays of the operands, and a queue. */
-static hr_status open_contest(contest *c, uint32_t index)
+static bool open_contest(contest *c, uint32_t index)
 {
     const hr_matrix *matrices[] = {&c->operands.a, &c->operands.b,
                                    &c->operands.c};
-    hr_status status = hr_accelerator_describe(c->context, index, &c->info);
-    if (status == HR_OK) {
-        status = hr_queue_create(c->context, index, &c->queue);
+    bool good = hr_accelerator_describe(c->context, index, &c->info) == HR_OK &&
+                hr_queue_create(c->context, index, &c->queue) == HR_OK;
+    for (int i = 0; i < 3 && good; i++) {
+        good = hr_array_wrap(c->context, matrices[i]->data, sizeof(float),
+                             hr_extent2(matrices[i]->rows, matrices[i]->cols),
+                             0, &c->arrays[i]) == HR_OK;
     }
-    for (int i = 0; i < 3 && status == HR_OK; i++) {
-        status = hr_array_wrap(c->context, matrices[i]->data, sizeof(float),
-                               hr_extent2(matrices[i]->rows, matrices[i]->cols),
-                               0, &c->arrays[i]);
-    }
-    return status;
+    return good;
 }
 
 static int measure_one(const contest *all, uint32_t index)
 {
     contest c = *all;
     c.info = (hr_accelerator_info)HR_ACCELERATOR_INFO_INIT;
-    c.table = (cli_table){.align = "lrrrrr"};
-    hr_status status = open_contest(&c, index);
-    if (status == HR_OK) {
-        status = contend(&c);
-    }
-    int exit_status = cli_called(status);
-    if (status == HR_OK && !c.bench->o.json) {
+    const bool good = open_contest(&c, index) && contend(&c);
+    int status = good ? CLI_OK : cli_failed_call();
+    if (good && !c.bench->o.json) {
         printf("%s, %s: f32, %lldx%lld times %lldx%lld\n", c.info.path,
                c.info.name, (long long)c.m, (long long)c.k, (long long)c.k,
                (long long)c.n);
-        exit_status = cli_table_print(&c.table);
+        status = bench_rows_print(&c.bench->rows);
     }
     for (int i = 0; i < 3; i++) {
         hr_array_destroy(c.arrays[i]);
     }
     hr_queue_destroy(c.queue);
-    return exit_status;
+    return status;
 }
 
 static int measure_list(contest *c, const bench_setting *setting)

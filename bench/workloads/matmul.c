@@ -3,12 +3,13 @@
 #include "bench/workloads/matmul.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "console/context.h"
 #include "console/signals.h"
 #include "console/text.h"
@@ -30,8 +31,7 @@ static void find_peers(matmul *x, const bench_peers_wish *wish)
         }
     }
     if ((who & BENCH_WITH_CBLAS) != 0) {
-        x->has_cblas = bench_cblas_find_loaded(&x->cblas) ||
-                       bench_cblas_load_openblas(&x->cblas);
+        x->has_cblas = bench_cblas_find(&x->cblas);
     }
     if ((who & BENCH_WITH_OPENBLAS) != 0) {
         x->peer_count = bench_openblas_start(x->peers);
@@ -73,28 +73,41 @@ static bool is_plain(const matmul *x)
     return x->number.compute == HR_COMPUTE_NATIVE && x->number.type <= HR_C64;
 }
 
+/* The case as it is asked of a peer, in ordinary memory. */
+static bench_request request_of(const matmul *x)
+{
+    return (bench_request){.wish = {.type = x->number.type,
+                                    .c_type = x->number.c_type,
+                                    .m = x->m,
+                                    .n = x->n,
+                                    .k = x->k},
+                           .repeat = 1,
+                           .gpus = "-"};
+}
+
 /* The peer that is fastest at this type, by a short contest. */
 static bench_peer *find_best(matmul *x)
 {
     enum { SIZE = 1536, TRIES = 4 };
-    const int64_t mnk[] = {x->m < SIZE ? x->m : SIZE, x->n < SIZE ? x->n : SIZE,
-                           x->k < SIZE ? x->k : SIZE};
+    bench_request request = request_of(x);
+    bench_operands_wish *w = &request.wish;
+    w->m = w->m < SIZE ? w->m : SIZE;
+    w->n = w->n < SIZE ? w->n : SIZE;
+    w->k = w->k < SIZE ? w->k : SIZE;
     bench_peer *best = NULL;
-    double best_seconds = 0.0;
+    double least = INFINITY;
+    char error[64];
     for (int i = 0; i < x->peer_count; i++) {
-        double least = 0.0, seconds;
         for (int t = 0; t < TRIES; t++) {
-            if (bench_openblas_run(&x->peers[i], x->number.type, mnk,
-                                   &seconds) &&
-                (least <= 0.0 || seconds < least)) {
-                least = seconds;
+            bench_answer answer;
+            if (bench_peer_run(&x->peers[i], &request, &answer, error,
+                               sizeof error) &&
+                answer.first < least) {
+                least = answer.first;
+                best = &x->peers[i];
             }
         }
         rest();
-        if (least > 0.0 && (best == NULL || least < best_seconds)) {
-            best = &x->peers[i];
-            best_seconds = least;
-        }
     }
     return best;
 }
@@ -225,20 +238,28 @@ static int run_headrace(matmul *x, matmul_entry *entry, double *seconds)
     return status == HR_OK ? CLI_OK : note_failure(x, entry, status);
 }
 
+static int run_openblas(const matmul *x, const matmul_entry *entry,
+                        double *seconds)
+{
+    const bench_request request = request_of(x);
+    bench_answer answer = {.first = 0.0};
+    char error[64];
+    const bool good =
+        bench_peer_run(entry->peer, &request, &answer, error, sizeof error);
+    *seconds = answer.first;
+    return good ? CLI_OK : cli_fail("the process of %s ended", entry->name);
+}
+
 static int run_entry(matmul *x, matmul_entry *entry, double *seconds)
 {
-    const bench_operands *o = &x->operands;
     double begin = cli_clock();
     switch (entry->kind) {
     case MATMUL_CBLAS:
-        bench_cblas_gemm(&x->cblas, o->a, o->b, o->c);
+        bench_cblas_gemm(&x->cblas, &x->operands);
         *seconds = cli_clock() - begin;
         return CLI_OK;
     case MATMUL_OPENBLAS:
-        return bench_openblas_run(entry->peer, x->number.type,
-                                  (int64_t[]){x->m, x->n, x->k}, seconds)
-                   ? CLI_OK
-                   : cli_fail("the process of %s ended", entry->name);
+        return run_openblas(x, entry, seconds);
     case MATMUL_HEADRACE:
         return run_headrace(x, entry, seconds);
     case MATMUL_CUBLASXT: /* run_xt */
@@ -253,22 +274,20 @@ static int run_entry(matmul *x, matmul_entry *entry, double *seconds)
  * memory, which has nothing on the GPUs, is there. */
 static void run_xt(matmul *x, matmul_entry *entry)
 {
-    const bench_xt_request request = {
-        .type = x->number.name,
-        .m = x->m,
-        .n = x->n,
-        .k = x->k,
-        .repeat = x->options->repeat < 100 ? x->options->repeat : 100,
-        .pinned = x->pinned,
-        .gpus = entry->setting->gpus};
-    bench_xt_result result;
-    if (bench_xt_run(&x->xt, &request, &result, entry->note,
-                     sizeof entry->note)) {
-        entry->block = result.block;
+    bench_request request = request_of(x);
+    bench_answer answer;
+    request.repeat = x->options->repeat < BENCH_PEER_REPEATS
+                         ? x->options->repeat
+                         : BENCH_PEER_REPEATS;
+    request.pinned = x->pinned;
+    request.gpus = entry->setting->gpus;
+    if (bench_peer_run(&x->xt, &request, &answer, entry->note,
+                       sizeof entry->note)) {
+        entry->block = answer.block;
         entry->runs = request.repeat;
-        entry->first = result.first;
-        entry->best = result.best;
-        entry->median = result.median;
+        entry->first = answer.first;
+        entry->best = answer.best;
+        entry->median = answer.median;
     }
 }
 
@@ -397,12 +416,8 @@ static int run_batch(matmul *x, int first, int count)
 
 static int create_operands(matmul *x)
 {
-    const bench_operands_wish wish = {.type = x->number.type,
-                                      .c_type = x->number.c_type,
-                                      .m = x->m,
-                                      .n = x->n,
-                                      .k = x->k,
-                                      .pinned = x->pinned ? x->keeper : NULL};
+    bench_operands_wish wish = request_of(x).wish;
+    wish.pinned = x->pinned ? x->keeper : NULL;
     return allocate(x) && bench_operands_create(&x->operands, &wish)
                ? CLI_OK
                : cli_fail("out of memory: %s matrices of %" PRId64 "x%" PRId64

@@ -9,8 +9,6 @@
 #define BENCH_MATMUL_H
 
 #include "bench/bench.h"
-#include "bench/operands.h"
-#include "bench/peers/cblas.h"
 #include "bench/peers/peer.h"
 
 typedef enum matmul_kind {
@@ -42,7 +40,7 @@ typedef struct matmul_entry {
     bool verified;
 } matmul_entry;
 
-enum { MATMUL_ENTRIES_MAX = 2 + 4 * BENCH_SETTINGS_MAX };
+enum { MATMUL_ENTRIES_MAX = 2 + 4 * BENCH_SETTINGS_MAX, MATMUL_FILES = 3 };
 
 typedef struct matmul {
     benchmark *bench;
@@ -55,7 +53,8 @@ typedef struct matmul {
     bench_peer xt;
     bool has_xt;
     hr_context *keeper; /* of pinned memory; NULL when none is asked for */
-    char folder[512];   /* with from_files */
+    char folder[512];   /* with from_files: */
+    char paths[MATMUL_FILES][600];
     /* the case being measured */
     int64_t m, n, k;
     bench_number number;

@@ -13,14 +13,7 @@
 #include "console/product.h"
 #include "console/signals.h"
 
-static const char *const names[] = {"A.npy", "B.npy", "C.npy"};
-
-enum { FILES = 3, PATH_BYTES = 600 };
-
-static void make_path(const matmul *x, int index, char *path)
-{
-    snprintf(path, PATH_BYTES, "%s/%s", x->folder, names[index]);
-}
+static const char *const names[MATMUL_FILES] = {"A.npy", "B.npy", "C.npy"};
 
 static int write_random(const char *path, hr_matrix like, uint64_t seed)
 {
@@ -42,13 +35,13 @@ int matmul_files_create(matmul *x)
         return status;
     }
     cli_remember(x->folder);
-    char path[FILES][PATH_BYTES];
-    for (int i = 0; i < FILES; i++) {
-        make_path(x, i, path[i]);
-        cli_remember(path[i]);
+    for (int i = 0; i < MATMUL_FILES; i++) {
+        snprintf(x->paths[i], sizeof x->paths[i], "%s/%s", x->folder, names[i]);
+        cli_remember(x->paths[i]);
     }
-    int status = write_random(path[0], x->operands.a, 1);
-    return status == CLI_OK ? write_random(path[1], x->operands.b, 2) : status;
+    int status = write_random(x->paths[0], x->operands.a, 1);
+    return status == CLI_OK ? write_random(x->paths[1], x->operands.b, 2)
+                            : status;
 }
 
 void matmul_files_remove(matmul *x)
@@ -56,10 +49,8 @@ void matmul_files_remove(matmul *x)
     if (x->folder[0] == '\0') {
         return;
     }
-    for (int i = 0; i < FILES; i++) {
-        char path[PATH_BYTES];
-        make_path(x, i, path);
-        unlink(path);
+    for (int i = 0; i < MATMUL_FILES; i++) {
+        unlink(x->paths[i]);
         cli_forget();
     }
     rmdir(x->folder);
@@ -82,22 +73,20 @@ static int drop_pages(const char *path)
 
 int matmul_files_run(matmul *x, matmul_entry *entry, double *seconds)
 {
-    char path[FILES][PATH_BYTES];
     int status = CLI_OK;
-    for (int i = 0; i < FILES; i++) {
-        make_path(x, i, path[i]);
-        if (i < 2 && entry->kind == MATMUL_COLD && status == CLI_OK) {
-            status = drop_pages(path[i]);
-        }
+    for (int i = 0; i < 2 && status == CLI_OK; i++) {
+        status = entry->kind == MATMUL_COLD ? drop_pages(x->paths[i]) : CLI_OK;
     }
     if (status != CLI_OK) {
         return status;
     }
-    cli_product product = {.a = path[0], .b = path[1], .output = path[2]};
-    product.alpha = hr_real(1.0);
-    product.type = x->number.c_type;
-    product.compute = x->number.compute;
-    product.quiet = true;
+    const cli_product product = {.a = x->paths[0],
+                                 .b = x->paths[1],
+                                 .output = x->paths[2],
+                                 .alpha = hr_real(1.0),
+                                 .type = x->number.c_type,
+                                 .compute = x->number.compute,
+                                 .quiet = true};
     cli_outcome outcome;
     status = cli_multiply(entry->context, &product, &outcome);
     cli_signals_phase(CLI_AT_ONCE); /* there is more to do */

@@ -106,11 +106,6 @@ void cli_json_null(cli_json *json, const char *key)
     fputs("null", json->out);
 }
 
-void cli_json_maybe(cli_json *json, const char *key, bool there, double number)
-{
-    cli_json_number(json, key, there ? number : NAN);
-}
-
 void cli_json_line(cli_json *json)
 {
     cli_json_end(json, '}');

@@ -21,8 +21,6 @@ void cli_json_text(cli_json *json, const char *key,
 void cli_json_number(cli_json *json, const char *key, double number);
 void cli_json_count(cli_json *json, const char *key, uint64_t count);
 void cli_json_bool(cli_json *json, const char *key, bool value);
-void cli_json_maybe(cli_json *json, const char *key, bool there,
-                    double number); /* null where it is not there */
 void cli_json_null(cli_json *json, const char *key);
 
 /* End the outermost object, and the line. */

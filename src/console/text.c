@@ -137,13 +137,10 @@ void cli_table_head(cli_table *table, const char *names)
     }
 }
 
-void cli_table_maybe(cli_table *table, bool there, const char *format,
-                     double number)
+void cli_table_number(cli_table *table, const char *format, double number)
 {
-    char text[32] = "-";
-    if (there) {
-        snprintf(text, sizeof text, format, number);
-    }
+    char text[32];
+    snprintf(text, sizeof text, format, number);
     cli_table_add(table, "%s", text);
 }
 

@@ -35,9 +35,8 @@ void cli_table_add(cli_table *table, const char *format, ...)
 /* Add the cells of a heading, "path|name|memory". */
 void cli_table_head(cli_table *table, const char *names);
 
-/* Add a number in this format, or "-" where it is not there. */
-void cli_table_maybe(cli_table *table, bool there, const char *format,
-                     double number);
+/* Add a number in this format. */
+void cli_table_number(cli_table *table, const char *format, double number);
 
 /* Print it to standard output and free it. Returns an exit status. */
 int cli_table_print(cli_table *table);

@@ -101,8 +101,7 @@ static void add_cell(cli_table *table, bench_unit unit, double value)
     } else if (unit == BENCH_BYTES) {
         cli_table_add(table, "%s", cli_bytes_text((uint64_t)value).text);
     } else {
-        cli_table_number(table, forms[unit].format,
-                         forms[unit].scale * value);
+        cli_table_number(table, forms[unit].format, forms[unit].scale * value);
     }
 }
 

@@ -386,6 +386,17 @@ static hr_predictions told_by(hr_context *context, hr_engine engine)
     return p;
 }
 
+static void check_corrections(hri_model *model)
+{
+    TEST_CASE("plans of like work are corrected by what two runs took");
+    CHECK(hri_model_expect(model, 7, 2.0) == 2.0);
+    hri_model_correct(model, 7, 1.0, 40.0); /* the first of all */
+    CHECK(hri_model_expect(model, 7, 2.0) == 2.0);
+    hri_model_correct(model, 7, 1.0, 3.0);
+    CHECK(hri_model_expect(model, 7, 2.0) == 6.0);
+    CHECK(hri_model_expect(model, 8, 2.0) == 2.0);
+}
+
 static void check_predictions(void)
 {
     hr_context *context = create("cuda:0,cuda:1");
@@ -401,14 +412,7 @@ static void check_predictions(void)
     CHECK(p.runs == 8 && p.within_1_1 == 3 && p.within_1_3 == 5);
     CHECK(p.within_2 == 7 && p.predicted == 1.0 && p.seen == 3.0);
     CHECK(told_by(context, HR_ENGINE_GRID).runs == 0);
-    TEST_CASE("plans of like work are corrected by what two runs took");
-    hri_model *model = context->model;
-    CHECK(hri_model_expect(model, 7, 2.0) == 2.0);
-    hri_model_correct(model, 7, 1.0, 40.0); /* the first of all */
-    CHECK(hri_model_expect(model, 7, 2.0) == 2.0);
-    hri_model_correct(model, 7, 1.0, 3.0);
-    CHECK(hri_model_expect(model, 7, 2.0) == 6.0);
-    CHECK(hri_model_expect(model, 8, 2.0) == 2.0);
+    check_corrections(context->model);
     TEST_CASE("what was not predicted does not count");
     hri_model_saw(context->model, HR_ENGINE_FILTER, 0.0, 1.0);
     CHECK(told_by(context, HR_ENGINE_FILTER).runs == 8);

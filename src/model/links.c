@@ -289,37 +289,26 @@ enum { WITHIN = WAYS };
 typedef struct single {
     hri_stopwatch watch;
     int way;
-    hri_buffer *buffers[2];
-    void *host;
     hri_copy copy;
 } single;
 
 static hr_status prepare_single(void *data, int64_t bytes)
 {
     single *s = data;
-    hri_accelerator *a = s->watch.accelerator;
-    hr_status status =
-        hri_accelerator_allocate(a, (uint64_t)bytes, &s->buffers[0]);
-    if (status == HR_OK && s->way == WITHIN) {
-        status = hri_accelerator_allocate(a, (uint64_t)bytes, &s->buffers[1]);
-    } else if (status == HR_OK) {
-        status = hri_accelerator_allocate_pinned(a, (uint64_t)bytes, &s->host);
+    hri_stopwatch *w = &s->watch;
+    hr_status status = hri_stopwatch_take(w, 0, (uint64_t)bytes, false);
+    if (status == HR_OK) {
+        status = hri_stopwatch_take(w, 1, (uint64_t)bytes, s->way != WITHIN);
     }
-    if (status != HR_OK) {
-        return status;
+    if (status == HR_OK && s->way != WITHIN) {
+        memset(w->places[1].host, 1, (size_t)bytes); /* so that pages exist */
     }
-    const hri_place here = hri_at(s->buffers[0], 0);
-    hri_place there = hri_at(s->buffers[1], 0);
-    if (s->way != WITHIN) {
-        memset(s->host, 1, (size_t)bytes); /* so that its pages exist */
-        there = hri_at_host(s->host, 0);
-    }
-    s->copy = (hri_copy){.to = s->way == DOWN ? there : here,
-                         .from = s->way == DOWN ? here : there,
+    s->copy = (hri_copy){.to = w->places[s->way == DOWN],
+                         .from = w->places[s->way != DOWN],
                          .width = (size_t)bytes,
                          .height = 1,
                          .depth = 1};
-    return HR_OK;
+    return status;
 }
 
 static hr_status run_single(void *data, double *seconds)
@@ -331,13 +320,7 @@ static hr_status run_single(void *data, double *seconds)
 static hr_status finish_single(void *data)
 {
     single *s = data;
-    hri_accelerator *a = s->watch.accelerator;
-    hr_status status = s->watch.queue->ops->finish(s->watch.queue);
-    hri_accelerator_release(a, s->buffers[0]);
-    hri_accelerator_release(a, s->buffers[1]);
-    hri_accelerator_release_pinned(a, s->host);
-    s->buffers[0] = s->buffers[1] = s->host = NULL;
-    return status;
+    return hri_stopwatch_clear(&s->watch);
 }
 
 /* Copies of up to `most` bytes, from what there is room for of `first` on. */

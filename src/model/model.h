@@ -87,27 +87,36 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
 
 /* ---- products */
 
-/* The rate of products of this type, flop/s: measured on first use with a small
- * product of random numbers (some milliseconds). */
-hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
-                               hr_type c_type, hr_compute compute,
-                               double *flops_per_second);
+/* A and B are of one type, C of another. */
+typedef struct hri_product_kind {
+    hr_type type, c_type;
+    hr_compute compute;
+} hri_product_kind;
+
+/* Whether its device offers them. */
+bool hri_accelerator_multiplies(const hri_accelerator *accelerator,
+                                hri_product_kind kind);
+
+/* Their rate, flop/s: measured on first use with a small product of random
+ * numbers (some milliseconds). */
+hr_status hri_accelerator_rate(hri_accelerator *accelerator,
+                               hri_product_kind kind, double *flops_per_second);
 
 /* The same when it is known without measuring, else 0. */
-double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
-                                  hr_type c_type, hr_compute compute);
+double hri_accelerator_known_rate(const hri_accelerator *accelerator,
+                                  hri_product_kind kind);
 
 /* A product ran in place, with the device to itself, for so many seconds of
  * arithmetic. When that was long and clearly faster than what was measured,
  * then others were busy during the measurement, and it is corrected. */
-void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
-                                hr_type c_type, hr_compute compute,
-                                double flops, double seconds);
+void hri_accelerator_learn_rate(hri_accelerator *accelerator,
+                                hri_product_kind kind, double flops,
+                                double seconds);
 
 /* And on tiles with the edges hri_tile_edges over a deep k: its rates there, or
  * 0 where it works in host memory. After hri_accelerator_rate. */
-hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
-                                     hr_type c_type, hr_compute compute,
+hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator,
+                                     hri_product_kind kind,
                                      double rates[HRI_TILE_RATES]);
 
 /* Multiply once, whatever its memory holds, on every kind of tile whose rate an
@@ -118,9 +127,8 @@ void hri_accelerator_warm(hri_accelerator *accelerator);
 
 /* The most it does, measured now with products of up to a tenth of a second,
  * neither taken from the tuning cache nor kept. */
-hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
-                                   hr_type c_type, hr_compute compute,
-                                   double *rate);
+hr_status hri_accelerator_top_rate(hri_accelerator *accelerator,
+                                   hri_product_kind kind, double *rate);
 
 /* ---- links */
 

@@ -4,9 +4,11 @@
 #ifndef HRI_MODEL_COST_H
 #define HRI_MODEL_COST_H
 
-#include <stdbool.h>
-
-#include "model/tiles.h"
+/* Square tiles of C that accelerators with their own memory are measured on:
+ * kernels work in blocks of fixed size, on a fixed number of units. Their
+ * edges; one of twice the last is as fast as any. */
+enum { HRI_TILE_RATES = 3 };
+static const double hri_tile_edges[HRI_TILE_RATES] = {512, 1024, 2048};
 
 /* The part of its speed that arithmetic keeps on tiles of height x width with k
  * in pieces of depth: parts are what it keeps on square tiles with the edges

@@ -6,8 +6,7 @@
 #define HRI_MODEL_FIGURES_H
 
 #include "model/learn.h"
-#include "model/predictions.h"
-#include "runtime/runtime.h"
+#include "model/model.h"
 
 /* Of whom a figure is. */
 typedef struct hri_subject {
@@ -44,7 +43,7 @@ struct hri_model {
     hri_figure *figures;
     uint32_t count, capacity;
     bool links_known;
-    hri_outcomes outcomes[HRI_ENGINES]; /* of this process */
+    hr_predictions outcomes[HRI_ENGINES]; /* of this process */
 };
 
 /* What is known, also from the tuning cache; 0: nothing. */

@@ -8,10 +8,9 @@
 #ifndef HRI_MODEL_MODEL_H
 #define HRI_MODEL_MODEL_H
 
+#include "model/cost.h"
 #include "model/pays.h"
-#include "model/predictions.h"
 #include "model/probe.h"
-#include "model/tiles.h"
 #include "runtime/runtime.h"
 
 /* Let the context have a model, which knows nothing yet. destroy accepts a
@@ -221,5 +220,25 @@ double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
 hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
                                   const hr_kernel *kernel, int64_t points,
                                   double rows);
+
+/* ---- predictions */
+
+enum { HRI_ENGINES = HR_ENGINE_GRID + 1 };
+
+/* An engine's work was predicted to take so many seconds, and took others.
+ * Any thread. */
+void hri_model_saw(hri_model *model, hr_engine engine, double predicted,
+                   double seen);
+
+/* Work whose plans are off in the same way: what is common to it, as a number.
+ * Seconds that such work is expected to take when its plan adds up to
+ * `planned`, by what came of earlier plans; and one more that has been seen.
+ * Any thread. */
+double hri_model_expect(hri_model *model, uint64_t like, double planned);
+void hri_model_correct(hri_model *model, uint64_t like, double planned,
+                       double seen);
+
+/* Add what this context has seen to what is in the tuning cache. */
+void hri_predictions_keep(hr_context *context);
 
 #endif

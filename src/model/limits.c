@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/structs.h"
-#include "model/links.h"
+#include "model/figures.h"
 
 static bool copies(const hri_accelerator *a)
 {

@@ -38,6 +38,18 @@ static const double hri_long_for_launches = 1e-2;
  * returned. */
 hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found);
 
+/* The copy of so many bytes in one piece. */
+static inline hri_copy hri_flat_copy(hri_place to, hri_place from, size_t bytes)
+{
+    return (hri_copy){.to = to,
+                      .from = from,
+                      .to_pitch = bytes,
+                      .from_pitch = bytes,
+                      .width = bytes,
+                      .height = 1,
+                      .depth = 1};
+}
+
 /* A queue of the accelerator's and two events to time jobs with, and memory
  * that jobs work on. */
 typedef struct hri_stopwatch {

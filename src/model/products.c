@@ -8,7 +8,6 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "model/figures.h"
-#include "model/links.h"
 #include "model/model.h"
 #include "model/probe.h"
 
@@ -76,11 +75,8 @@ static hr_status upload(const hri_stopwatch *w, const void *pattern,
             memcpy((char *)place.host + at, pattern, width);
             continue;
         }
-        const hri_copy copy = {.to = hri_at(place.buffer, at),
-                               .from = hri_at_host(pattern, 0),
-                               .width = width,
-                               .height = 1,
-                               .depth = 1};
+        const hri_copy copy = hri_flat_copy(hri_at(place.buffer, at),
+                                            hri_at_host(pattern, 0), width);
         status = w->queue->ops->copy(w->queue, &copy);
     }
     return status;

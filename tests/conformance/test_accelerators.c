@@ -2,7 +2,7 @@
 /* What the runtime makes of each device: contexts, rates, memory. */
 #include <math.h>
 
-#include "model/links.h"
+#include "model/figures.h"
 #include "support/conformance.h"
 
 /* Enough for small products; small enough for any machine. */

@@ -366,8 +366,8 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
         report->stolen += s->stolen;
         compute = fmax(compute, s->seconds_busy);
         learn_rate(c, index, s);
-        link = fmax(link, f->up > 0 ? (double)s->up / f->up : 0.0);
-        link = fmax(link, f->down > 0 ? (double)s->down / f->down : 0.0);
+        link = fmax(link, hri_cost_bytes((double)s->up, f->up));
+        link = fmax(link, hri_cost_bytes((double)s->down, f->down));
         if (report->shares != NULL && i < report->share_capacity) {
             hr_gemm_share *share = &report->shares[i];
             share->seconds_busy = s->seconds_busy;

@@ -26,9 +26,15 @@ double hri_cost_walk(double parts);
  * accelerators that are not equally fast easily do. */
 double hri_cost_risk(double slowest, double fastest);
 
+/* Seconds for so many bytes. A rate of 0 is no limit. */
+static inline double hri_cost_bytes(double bytes, double rate)
+{
+    return rate > 0.0 ? bytes / rate : 0.0;
+}
+
 /* Seconds that one way of a link takes for so many bytes, in rows of width
  * bytes: as beside others; and where the rate alone is known, which means that
- * rows matter, not less than they take alone. A rate of 0 is no limit. */
+ * rows matter, not less than they take alone. */
 double hri_cost_carry(double rate, double alone, double bytes, double width);
 
 #endif

@@ -10,26 +10,17 @@ static bool copies(const hri_accelerator *a)
     return !a->in_place;
 }
 
-static hr_link_rates rates_of(hri_link link)
-{
-    return (hr_link_rates){link.up, link.down, link.both};
-}
-
 static hr_status measure_links(hri_accelerator *const *devices, uint32_t count,
-                               bool staged, hr_link_rates *together,
-                               hr_link_rates *alone)
+                               bool staged, hri_link *together, hri_link *alone)
 {
-    hri_link link = {0};
     if (count == 0) {
         return HR_OK;
     }
-    hr_status status = hri_links_measure(devices, 1, staged, &link);
-    *alone = rates_of(link);
-    if (status == HR_OK && count > 1) {
-        status = hri_links_measure(devices, count, staged, &link);
-    }
-    *together = rates_of(link);
-    return status;
+    hr_status status = hri_links_measure(devices, 1, staged, alone);
+    *together = *alone;
+    return status == HR_OK && count > 1
+               ? hri_links_measure(devices, count, staged, together)
+               : status;
 }
 
 /* Where not all devices stage, ordinary memory is copied as it is, and so it is

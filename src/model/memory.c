@@ -82,10 +82,8 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
 double hri_host_memory_seconds(const hri_host_load *load)
 {
     const double crews = 3.0; /* read, write, and the device's own access */
-    return load->rate > 0.0
-               ? (load->in_place + load->copied + crews * load->staged) /
-                     load->rate
-               : 0.0;
+    return hri_cost_bytes(load->in_place + load->copied + crews * load->staged,
+                          load->rate);
 }
 
 /* ---- launches and copies */

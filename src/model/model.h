@@ -8,6 +8,8 @@
 #ifndef HRI_MODEL_MODEL_H
 #define HRI_MODEL_MODEL_H
 
+#include <headrace/gemm.h>
+
 #include "model/cost.h"
 #include "model/pays.h"
 #include "model/probe.h"
@@ -132,10 +134,7 @@ hr_status hri_accelerator_top_rate(hri_accelerator *accelerator,
 /* ---- links */
 
 /* What links carry, bytes/s; 0: not known. */
-typedef struct hri_link {
-    double up, down, both; /* host to accelerators, back, the sum of the two at
-                              once */
-} hri_link;
+typedef hr_link_rates hri_link;
 
 /* Links from pinned memory, and from ordinary memory through crews. */
 enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };

@@ -11,7 +11,6 @@
 #include "distribute/distribute.h"
 #include "filter/fft.h"
 #include "filter/piece.h"
-#include "filter/rate.h"
 #include "model/model.h"
 
 enum { PIECES = 4 }; /* of a share, beside its ends */
@@ -23,11 +22,6 @@ static int64_t end_rows(const hri_filter_job *job)
     const int64_t block = hri_filter_block(job);
     const int64_t rows = hri_max(8 * job->window->reach, 256);
     return hri_ceil_div(rows, block) * block;
-}
-
-static bool in_place(const hri_share *s)
-{
-    return s->accelerator->in_place;
 }
 
 /* What it does with the device to itself. What is not known is measured, unless
@@ -57,20 +51,10 @@ static hr_status know_share(const hri_filter_job *job, hri_share *share)
     return status;
 }
 
-/* Bytes of a row that come, and that go home. */
-static double row_up(const hri_filter_job *job)
+/* Bytes of a row of one of the pictures. */
+static double row_bytes(const hr_matrix *picture)
 {
-    return (double)job->in.cols * (double)hr_type_size(job->in.type);
-}
-
-static double row_down(const hri_filter_job *job)
-{
-    return (double)job->out.cols * (double)hr_type_size(job->in.type);
-}
-
-static double carry(double bytes, double rate)
-{
-    return rate > 0.0 ? bytes / rate : 0.0;
+    return (double)picture->cols * (double)hr_type_size(picture->type);
 }
 
 /* How many it shares its device with, itself among them: virtual ones of the
@@ -93,7 +77,7 @@ static void set_rows(const hri_filter_job *job, hri_share *shares,
                      uint32_t count, hri_flow *flows)
 {
     const double products = (double)job->out.cols * hri_filter_products(job);
-    const double up = row_up(job), down = row_down(job);
+    const double up = row_bytes(&job->in), down = row_bytes(&job->out);
     for (uint32_t i = 0; i < count; i++) {
         flows[i] = shares[i].flow;
     }
@@ -101,14 +85,15 @@ static void set_rows(const hri_filter_job *job, hri_share *shares,
     for (uint32_t i = 0; i < count; i++) {
         hri_share *s = &shares[i];
         const hri_link *link = &flows[i].beside;
-        const double there = carry(up, link->up),
-                     home = carry(down, link->down);
+        const double there = hri_cost_bytes(up, link->up),
+                     home = hri_cost_bytes(down, link->down);
         s->compute = sharers(shares, count, i) * products / s->rate;
         if (hri_in_host_memory(s->accelerator)) {
             s->link = there + home;
             s->row = s->compute + s->link;
         } else {
-            s->link = fmax(fmax(there, home), carry(up + down, link->both));
+            s->link =
+                fmax(fmax(there, home), hri_cost_bytes(up + down, link->both));
             s->row = fmax(s->compute, s->link);
         }
     }
@@ -134,9 +119,10 @@ static double host_memory(const hri_filter_job *job, const hri_share *shares,
     for (uint32_t i = 0; i < count; i++) {
         const hri_share *s = &shares[i];
         const double rows = (double)job->out.rows / speed / s->row;
-        const double bytes = rows * (row_up(job) + row_down(job));
+        const double bytes =
+            rows * (row_bytes(&job->in) + row_bytes(&job->out));
         load.rate = fmax(load.rate, s->memory);
-        load.in_place += in_place(s) ? bytes : 0.0;
+        load.in_place += s->accelerator->in_place ? bytes : 0.0;
         load.staged += s->flow.staged_up ? bytes : 0.0;
         load.copied += s->link > 0.0 && !s->flow.staged_up ? bytes : 0.0;
     }
@@ -171,7 +157,8 @@ static double seconds_of(const hri_filter_job *job, hri_share *shares,
         const hri_share *s = &shares[i];
         const hri_overheads *o = &s->overheads;
         double own = rows / speed + o->launch + 2.0 * o->copy + o->wait;
-        if (!in_place(s)) { /* the first comes and the last goes alone */
+        if (!s->accelerator
+                 ->in_place) { /* the first comes and the last goes alone */
             const double share = rows / speed / s->row;
             const double ends = hri_in_host_memory(s->accelerator)
                                     ? 0.0
@@ -277,7 +264,7 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
 {
     const int64_t rows = s->last - s->first;
     s->height = s->ends = rows;
-    if (in_place(s)) {
+    if (s->accelerator->in_place) {
         return HR_OK;
     }
     const uint64_t stay = bytes_that_stay(job, s);
@@ -345,7 +332,7 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
                         (long long)hri_filter_extent(job),
                         (unsigned long long)scratch, HRI_MOST_TILE_BYTES);
     }
-    if (in_place(s)) {
+    if (s->accelerator->in_place) {
         return HR_OK;
     }
     const uint64_t least =

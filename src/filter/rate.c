@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "filter/rate.h"
-
+/* How fast accelerators filter. */
 #include <stdlib.h>
 
 #include "base/size.h"
 #include "base/status.h"
+#include "filter/cost.h"
 #include "filter/fft.h"
 #include "filter/piece.h"
 
@@ -52,13 +52,6 @@ static hr_status open_pictures(pictures *p)
                : status;
 }
 
-static hr_status close_pictures(pictures *p)
-{
-    hr_status status = hri_filter_piece_finish(&p->piece);
-    hri_filter_tables_finish(&p->tables);
-    return status;
-}
-
 static hr_status prepare(void *data, int64_t rows)
 {
     pictures *p = data;
@@ -86,7 +79,10 @@ static hr_status run(void *data, double *seconds)
 
 static hr_status finish(void *data)
 {
-    return close_pictures(data);
+    pictures *p = data;
+    hr_status status = hri_filter_piece_finish(&p->piece);
+    hri_filter_tables_finish(&p->tables);
+    return status;
 }
 
 static double products(const void *data, int64_t rows)

@@ -81,53 +81,6 @@ static double waiting(double load, double compute)
     return load > compute ? gap * gap / compute : load * load / compute / 4;
 }
 
-/* Seconds in which links and arithmetic cannot work side by side: at the start,
- * and after most products are done. */
-static double ends(const hri_totals *x, const hri_blocking *b, double compute)
-{
-    const hri_plan_shape *s = x->shape;
-    double height = (double)hri_cut_most(s->m, b->block_rows * b->rows);
-    double width = (double)hri_cut_most(s->n, b->block_cols * b->cols);
-    double depth = (double)hri_deepest(b, s->k);
-    double blocks = (double)(b->block_rows * b->block_cols);
-    double block_height = (double)s->m / (double)b->block_rows;
-    double block_width = (double)s->n / (double)b->block_cols;
-    double seconds = 0.0, load = 0.0;
-    if (!x->one_device) {
-        /* some wait for the last tile of others, on average half of one */
-        seconds = 0.5 * s->flops * height * width * depth * x->count / x->rate;
-    }
-    /* the first piece of k, and what all of a block needs of arithmetic and
-     * links for each element of k */
-    double first = (double)hri_cut_depth(b, s->k, 1);
-    compute /= blocks * (double)s->k;
-    if (x->up.rate > 0) {
-        load = (block_height + block_width) * s->size / x->up.rate;
-        /* the first tile's panels */
-        seconds += (height + width) * first * s->size * x->count / x->up.rate;
-        /* the other panels of the first block, or of its piece of k; later
-         * blocks with whole k need fewer */
-        seconds += first * (b->chunks == 1 && !hri_is_single(b)
-                                ? fmax(0.0, load - compute)
-                                : waiting(load, compute));
-    }
-    if (x->down.rate > 0) {
-        /* the last tiles go home: those of a block, beside its last piece of k,
-         * when k is in pieces */
-        double one = height * width * x->count * s->c_size / x->down.rate;
-        double all = b->chunks > 1
-                         ? block_height * block_width * s->c_size / x->down.rate
-                         : 0.0;
-        seconds += fmax(one, all - depth * fmax(load, compute));
-    }
-    return seconds;
-}
-
-static double carry(const hri_way *w, double bytes, double row)
-{
-    return hri_cost_carry(w->rate, w->alone, bytes, row);
-}
-
 /* What a blocking moves: tiles or panels of so many elements. */
 typedef struct tiling {
     double rows, cols; /* tiles down and across C */
@@ -144,6 +97,53 @@ static tiling tiling_of(const hri_totals *x, const hri_blocking *b)
         .width = (double)hri_cut_most(s->n, b->block_cols * b->cols),
         .depth = (double)hri_deepest(b, s->k),
     };
+}
+
+/* Seconds in which links and arithmetic cannot work side by side: at the start,
+ * and after most products are done. */
+static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
+                   double compute)
+{
+    const hri_plan_shape *s = x->shape;
+    double blocks = (double)(b->block_rows * b->block_cols);
+    double block_height = (double)s->m / (double)b->block_rows;
+    double block_width = (double)s->n / (double)b->block_cols;
+    double seconds = 0.0, load = 0.0;
+    if (!x->one_device) {
+        /* some wait for the last tile of others, on average half of one */
+        seconds = 0.5 * s->flops * t->height * t->width * t->depth * x->count /
+                  x->rate;
+    }
+    /* the first piece of k, and what all of a block needs of arithmetic and
+     * links for each element of k */
+    double first = (double)hri_cut_depth(b, s->k, 1);
+    compute /= blocks * (double)s->k;
+    if (x->up.rate > 0) {
+        load = (block_height + block_width) * s->size / x->up.rate;
+        /* the first tile's panels */
+        seconds +=
+            (t->height + t->width) * first * s->size * x->count / x->up.rate;
+        /* the other panels of the first block, or of its piece of k; later
+         * blocks with whole k need fewer */
+        seconds += first * (b->chunks == 1 && !hri_is_single(b)
+                                ? fmax(0.0, load - compute)
+                                : waiting(load, compute));
+    }
+    if (x->down.rate > 0) {
+        /* the last tiles go home: those of a block, beside its last piece of k,
+         * when k is in pieces */
+        double one = t->height * t->width * x->count * s->c_size / x->down.rate;
+        double all = b->chunks > 1
+                         ? block_height * block_width * s->c_size / x->down.rate
+                         : 0.0;
+        seconds += fmax(one, all - t->depth * fmax(load, compute));
+    }
+    return seconds;
+}
+
+static double carry(const hri_way *w, double bytes, double row)
+{
+    return hri_cost_carry(w->rate, w->alone, bytes, row);
 }
 
 /* Panels of A and B, as many bytes of each: rows of A are as long as k is deep,
@@ -198,6 +198,6 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
         x->efficiency[0] == 0.0 ? x->start : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || hri_is_single(b);
-    return tasks * hri_cost_plan() + start + ends(x, b, compute) +
+    return tasks * hri_cost_plan() + start + ends(x, b, &t, compute) +
            (overlap ? fmax(compute, link) : compute + link);
 }

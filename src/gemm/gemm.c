@@ -21,7 +21,6 @@ typedef struct call {
     hr_gemm_options options;
     hri_product product;
     uint32_t count;                 /* accelerators that take part */
-    uint32_t *indices;              /* of them, in the context */
     hri_accelerator **accelerators; /* [count] */
     uint64_t *limits;               /* [count] their own memory limits */
     hri_plan_accelerator *facts;    /* [count] */
@@ -59,11 +58,9 @@ static hr_status take_options(call *c, const hr_gemm_options *options)
     return hri_struct_check(&report_struct, c->options.report);
 }
 
-static bool is_offered(const call *c, uint32_t index)
+static hri_product_kind kind_of(const hri_product *p)
 {
-    const hri_product *p = &c->product;
-    hri_device *device = c->context->accelerators[index].device;
-    return device->ops->gemm_offered(device, p->a.type, p->c.type, p->compute);
+    return (hri_product_kind){p->a.type, p->c.type, p->compute};
 }
 
 /* The accelerators that the caller wants and that offer this product. Whatever
@@ -77,23 +74,21 @@ static hr_status choose_accelerators(call *c)
     if (status != HR_OK) {
         return status;
     }
-    c->indices = calloc(wanted.count, sizeof *c->indices);
     c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
     c->limits = calloc(wanted.count, sizeof *c->limits);
     c->facts = calloc(wanted.count, sizeof *c->facts);
     c->flows = calloc(wanted.count, sizeof *c->flows);
-    if (c->limits == NULL || c->indices == NULL || c->accelerators == NULL ||
-        c->facts == NULL || c->flows == NULL) {
+    if (c->accelerators == NULL || c->limits == NULL || c->facts == NULL ||
+        c->flows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
-        if (hri_indices_have(&wanted, i) && is_offered(c, i)) {
-            c->indices[c->count++] = i;
+        hri_accelerator *a = &c->context->accelerators[i];
+        if (hri_indices_have(&wanted, i) &&
+            hri_accelerator_multiplies(a, kind_of(&c->product))) {
+            c->limits[c->count] = a->memory_limit;
+            c->accelerators[c->count++] = a;
         }
-    }
-    for (uint32_t i = 0; i < c->count; i++) {
-        c->accelerators[i] = &c->context->accelerators[c->indices[i]];
-        c->limits[i] = c->accelerators[i]->memory_limit;
     }
     if (c->count == 0) {
         return hri_fail(
@@ -131,13 +126,11 @@ static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
 {
     hri_accelerator *a = c->accelerators[i];
     hri_plan_accelerator *f = &c->facts[i];
-    const hri_product *p = &c->product;
-    const bool small = hri_model_is_small(flops_of(p));
-    hr_status status =
-        hri_accelerator_rate(a, p->a.type, p->c.type, p->compute, &f->rate);
+    const hri_product_kind kind = kind_of(&c->product);
+    const bool small = hri_model_is_small(flops_of(&c->product));
+    hr_status status = hri_accelerator_rate(a, kind, &f->rate);
     if (status == HR_OK && !small) {
-        status = hri_accelerator_tile_rates(a, p->a.type, p->c.type, p->compute,
-                                            f->tile_rates);
+        status = hri_accelerator_tile_rates(a, kind, f->tile_rates);
     }
     if (status == HR_OK && !small) {
         status = hri_model_overheads(a, true, overheads);
@@ -157,8 +150,7 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     hri_plan_accelerator *f = &c->facts[i];
     const hri_product *p = &c->product;
     double sharing = sharing_of(c, a);
-    double known =
-        hri_accelerator_known_rate(a, p->a.type, p->c.type, p->compute);
+    double known = hri_accelerator_known_rate(a, kind_of(p));
     const uint64_t held = hri_accelerator_held(a); /* by arrays */
     hri_overheads overheads;
     *f = (hri_plan_accelerator){
@@ -277,7 +269,6 @@ static bool has_product(const hri_product *p)
 static void call_close(call *c)
 {
     hri_plan_destroy(c->plan);
-    free(c->indices);
     free(c->accelerators);
     free(c->limits);
     free(c->facts);
@@ -294,7 +285,7 @@ static void report_part(const call *c, const hri_part *part,
         const hri_accelerator *a = c->accelerators[part->accelerator];
         int64_t chunks = c->plan->blocking.chunks;
         report->shares[report->share_count] = (hr_gemm_share){
-            .accelerator = c->indices[part->accelerator],
+            .accelerator = (uint32_t)(a - c->context->accelerators),
             .seconds_busy = part->seconds,
             .flops = part->flops,
             .tiles = (uint64_t)(part->task_count / chunks),
@@ -352,10 +343,9 @@ static void report_plan(const call *c, hr_gemm_report *report)
 static void learn_rate(const call *c, uint32_t index, const hri_run_share *done)
 {
     hri_accelerator *a = c->accelerators[index];
-    const hri_product *p = &c->product;
     if (a->in_place && sharing_of(c, a) == 1) {
-        hri_accelerator_learn_rate(a, p->a.type, p->c.type, p->compute,
-                                   done->flops, done->seconds_busy);
+        hri_accelerator_learn_rate(a, kind_of(&c->product), done->flops,
+                                   done->seconds_busy);
     }
 }
 
@@ -376,8 +366,8 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
         report->stolen += s->stolen;
         compute = fmax(compute, s->seconds_busy);
         learn_rate(c, index, s);
-        link = fmax(link, f->up > 0 ? (double)s->up / f->up : 0.0);
-        link = fmax(link, f->down > 0 ? (double)s->down / f->down : 0.0);
+        link = fmax(link, hri_cost_bytes((double)s->up, f->up));
+        link = fmax(link, hri_cost_bytes((double)s->down, f->down));
         if (report->shares != NULL && i < report->share_capacity) {
             hr_gemm_share *share = &report->shares[i];
             share->seconds_busy = s->seconds_busy;

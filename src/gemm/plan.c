@@ -323,11 +323,10 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
         const hri_plan_accelerator *a = &all[part->accelerator];
         part->seconds = part->flops / a->rate;
         compute = fmax(compute, part->seconds);
-        link = fmax(link, a->up > 0 ? (double)part->up / a->up : 0.0);
-        link = fmax(link, a->down > 0 ? (double)part->down / a->down : 0.0);
-        link =
-            fmax(link,
-                 a->both > 0 ? (double)(part->up + part->down) / a->both : 0.0);
+        link = fmax(link, hri_cost_bytes((double)part->up, a->up));
+        link = fmax(link, hri_cost_bytes((double)part->down, a->down));
+        link = fmax(link,
+                    hri_cost_bytes((double)(part->up + part->down), a->both));
         plan->up += part->up;
         plan->down += part->down;
         plan->peer += part->peer;

@@ -25,7 +25,7 @@
 
 #include "base/status.h"
 #include "distribute/partition.h"
-#include "model/tiles.h"
+#include "model/cost.h"
 
 /* What the plan is made from. */
 typedef struct hri_plan_accelerator {

@@ -69,7 +69,7 @@ static double short_rows(double width)
 
 double hri_cost_carry(double rate, double alone, double bytes, double width)
 {
-    double seconds = rate > 0.0 ? bytes / rate : 0.0;
+    double seconds = hri_cost_bytes(bytes, rate);
     return alone > 0.0 ? fmax(seconds, bytes * short_rows(width) / alone)
                        : seconds;
 }

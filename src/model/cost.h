@@ -4,9 +4,11 @@
 #ifndef HRI_MODEL_COST_H
 #define HRI_MODEL_COST_H
 
-#include <stdbool.h>
-
-#include "model/tiles.h"
+/* Square tiles of C that accelerators with their own memory are measured on:
+ * kernels work in blocks of fixed size, on a fixed number of units. Their
+ * edges; one of twice the last is as fast as any. */
+enum { HRI_TILE_RATES = 3 };
+static const double hri_tile_edges[HRI_TILE_RATES] = {512, 1024, 2048};
 
 /* The part of its speed that arithmetic keeps on tiles of height x width with k
  * in pieces of depth: parts are what it keeps on square tiles with the edges
@@ -24,9 +26,15 @@ double hri_cost_walk(double parts);
  * accelerators that are not equally fast easily do. */
 double hri_cost_risk(double slowest, double fastest);
 
+/* Seconds for so many bytes. A rate of 0 is no limit. */
+static inline double hri_cost_bytes(double bytes, double rate)
+{
+    return rate > 0.0 ? bytes / rate : 0.0;
+}
+
 /* Seconds that one way of a link takes for so many bytes, in rows of width
  * bytes: as beside others; and where the rate alone is known, which means that
- * rows matter, not less than they take alone. A rate of 0 is no limit. */
+ * rows matter, not less than they take alone. */
 double hri_cost_carry(double rate, double alone, double bytes, double width);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
 #include "model/tuning.h"
+#include "runtime/stream.h"
 
 hr_status hri_model_create(hr_context *context)
 {
@@ -169,8 +169,58 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
     if (status == HR_OK) {
         *figure = found.size > 0 ? q->units(q->data, found.size) / found.seconds
                                  : q->guess;
-        (found.settled && q->keep ? hri_figure_keep : hri_figure_set)(of, kind,
-                                                                      *figure);
+        hri_figure_note(of, kind, found.settled && q->keep, *figure);
     }
     return status;
+}
+
+/* ---- rows of kernels, as launches on the accelerators' workers show */
+
+static hri_kind row_of(const hr_kernel *kernel, int64_t points)
+{
+    return (hri_kind){.name = "kernel", .shape = points, .what = kernel};
+}
+
+/* Take note of the launch that is timed, if it is done. */
+static void learn_launch(hri_accelerator *a)
+{
+    hri_worker *w = &a->worker;
+    uint64_t ns = 0;
+    bool done = false;
+    if (w->kernel == NULL || w->last == NULL || w->start == NULL ||
+        hri_fence_query(w->last, &done) != HR_OK || !done) {
+        return;
+    }
+    if (hri_fence_elapsed(w->start, w->last, &ns) == HR_OK && ns > 0) {
+        const hri_kind kind = row_of(w->kernel, w->points);
+        const double seconds = (double)ns * 1e-9;
+        const double row = hri_figure_learned(hri_subject_of(a), kind);
+        if (row > 0.0) {
+            hri_model_saw(a->model, HR_ENGINE_SPLIT, row * w->rows, seconds);
+        }
+        hri_figure_learn(hri_subject_of(a), kind, seconds / w->rows);
+    }
+    w->kernel = NULL;
+}
+
+double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
+                        int64_t points)
+{
+    learn_launch(accelerator);
+    return hri_figure_learned(hri_subject_of(accelerator),
+                              row_of(kernel, points));
+}
+
+hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
+                                  const hr_kernel *kernel, int64_t points,
+                                  double rows)
+{
+    hri_worker *w = &accelerator->worker;
+    learn_launch(accelerator);
+    w->kernel = kernel;
+    w->points = points;
+    w->rows = rows;
+    hri_fence_drop(w->start);
+    w->start = NULL;
+    return &w->start;
 }

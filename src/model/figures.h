@@ -6,8 +6,7 @@
 #define HRI_MODEL_FIGURES_H
 
 #include "model/learn.h"
-#include "model/predictions.h"
-#include "runtime/runtime.h"
+#include "model/model.h"
 
 /* Of whom a figure is. */
 typedef struct hri_subject {
@@ -44,7 +43,7 @@ struct hri_model {
     hri_figure *figures;
     uint32_t count, capacity;
     bool links_known;
-    hri_outcomes outcomes[HRI_ENGINES]; /* of this process */
+    hr_predictions outcomes[HRI_ENGINES]; /* of this process */
 };
 
 /* What is known, also from the tuning cache; 0: nothing. */
@@ -61,5 +60,40 @@ void hri_figure_note(hri_subject of, hri_kind kind, bool settled, double value);
  * by runs: seconds for a unit, or 0. */
 void hri_figure_learn(hri_subject of, hri_kind kind, double seconds);
 double hri_figure_learned(hri_subject of, hri_kind kind);
+
+/* ---- links */
+
+/* Know the links of the context and of its accelerators that stage memory: from
+ * what earlier processes kept, else by measuring, once. */
+hr_status hri_links_know(hr_context *context);
+
+/* Measure them in any case. */
+hr_status hri_links_learn(hr_context *context);
+
+/* Whether they are measured with this accelerator: the first that stages. */
+bool hri_links_lead(const hr_context *context, const hri_accelerator *a);
+
+/* What is known of one that stages alone, and of all of them together, from
+ * pinned memory or through crews (HRI_PINNED, HRI_STAGED); 0: nothing. */
+hri_link hri_links_of(const hri_accelerator *accelerator, int kind);
+hri_link hri_links_together(const hr_context *context, int kind);
+
+/* Measure, in bytes/s summed over the accelerators, copies from and to pinned
+ * memory, or through crews from and to ordinary memory when staged. 0 where
+ * there is no room. They hold nothing afterwards. */
+hr_status hri_links_measure(hri_accelerator *const *accelerators,
+                            uint32_t count, bool staged, hri_link *link);
+
+/* Measure what the link of one accelerator carries from and to pinned memory,
+ * also where nothing is staged, and keep it. */
+hr_status hri_link_measure(hri_accelerator *accelerator);
+
+/* Time copies of so many bytes, or as many as there is room for, within its
+ * memory. */
+hr_status hri_memory_measure(hri_accelerator *accelerator, int64_t bytes,
+                             hri_probed *found);
+
+/* What is known of its link; 0: nothing, or it is in place. */
+hri_link hri_link_alone(const hri_accelerator *accelerator);
 
 #endif

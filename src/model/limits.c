@@ -3,33 +3,24 @@
 #include <stdlib.h>
 
 #include "base/structs.h"
-#include "model/links.h"
+#include "model/figures.h"
 
 static bool copies(const hri_accelerator *a)
 {
     return !a->in_place;
 }
 
-static hr_link_rates rates_of(hri_link link)
-{
-    return (hr_link_rates){link.up, link.down, link.both};
-}
-
 static hr_status measure_links(hri_accelerator *const *devices, uint32_t count,
-                               bool staged, hr_link_rates *together,
-                               hr_link_rates *alone)
+                               bool staged, hri_link *together, hri_link *alone)
 {
-    hri_link link = {0};
     if (count == 0) {
         return HR_OK;
     }
-    hr_status status = hri_links_measure(devices, 1, staged, &link);
-    *alone = rates_of(link);
-    if (status == HR_OK && count > 1) {
-        status = hri_links_measure(devices, count, staged, &link);
-    }
-    *together = rates_of(link);
-    return status;
+    hr_status status = hri_links_measure(devices, 1, staged, alone);
+    *together = *alone;
+    return status == HR_OK && count > 1
+               ? hri_links_measure(devices, count, staged, together)
+               : status;
 }
 
 /* Where not all devices stage, ordinary memory is copied as it is, and so it is
@@ -52,35 +43,32 @@ static hr_status measure_all_links(hri_accelerator *const *devices,
 }
 
 static hr_status measure_rates(hri_accelerator *const *devices, uint32_t count,
-                               hr_type type, hr_type c_type, hr_compute compute,
-                               hr_gemm_limits *l)
+                               hri_product_kind kind, hr_gemm_limits *l)
 {
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        hri_device *device = devices[i]->device;
         double rate = 0.0;
-        if (device->ops->gemm_offered(device, type, c_type, compute)) {
-            status = hri_accelerator_top_rate(devices[i], type, c_type, compute,
-                                              &rate);
+        if (hri_accelerator_multiplies(devices[i], kind)) {
+            status = hri_accelerator_top_rate(devices[i], kind, &rate);
             l->flops += rate;
         }
     }
     if (status == HR_OK && l->flops <= 0.0) {
         status = hri_fail(HR_ERROR_UNSUPPORTED,
                           "measuring: no accelerator multiplies %s into %s",
-                          hr_type_name(type), hr_type_name(c_type));
+                          hr_type_name(kind.type), hr_type_name(kind.c_type));
     }
     return status;
 }
 
-static hr_status measure(hr_context *context, hr_type type, hr_type c_type,
-                         hr_compute compute, hr_gemm_limits *l)
+static hr_status measure(hr_context *context, hri_product_kind kind,
+                         hr_gemm_limits *l)
 {
     hri_accelerator **devices = NULL;
     uint32_t count = 0;
     hr_status status = hri_devices_list(context, NULL, &devices, &l->devices);
     if (status == HR_OK) {
-        status = measure_rates(devices, l->devices, type, c_type, compute, l);
+        status = measure_rates(devices, l->devices, kind, l);
     }
     free(devices);
     devices = NULL;
@@ -127,7 +115,8 @@ hr_status hr_gemm_measure_limits(hr_context *context, hr_type type,
         return status;
     }
     pthread_mutex_lock(&context->lock);
-    status = measure(context, type, c_type, compute, &known);
+    status =
+        measure(context, (hri_product_kind){type, c_type, compute}, &known);
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         hri_struct_write(&limits_struct, &known, limits);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/links.h"
-
+/* What the links between host memory and accelerators carry, alone and at once:
+ * they share buses, and the host's memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "model/figures.h"
-#include "model/model.h"
-#include "model/probe.h"
 #include "runtime/stage.h"
 
 enum {
@@ -41,6 +39,7 @@ typedef struct probes {
     uint32_t count;
     bool staged;
     uint64_t most, bytes; /* of each copy: that there is room for, and now */
+    int first, last;      /* ways that are crossed at the same time */
 } probes;
 
 static void fail(void *data, hr_status status)
@@ -118,22 +117,12 @@ static void close_probe(const probes *x, probe *p)
     pthread_mutex_destroy(&p->locks[DOWN]);
 }
 
-static hri_copy whole_copy(const probes *x, const probe *p, int way)
-{
-    hri_place host = hri_at_host(p->host[way], 0);
-    hri_place buffer = hri_at(p->buffers[way], 0);
-    return (hri_copy){.to = way == UP ? buffer : host,
-                      .from = way == UP ? host : buffer,
-                      .to_pitch = x->bytes,
-                      .from_pitch = x->bytes,
-                      .width = x->bytes,
-                      .height = 1,
-                      .depth = 1};
-}
-
 static hr_status begin(const probes *x, probe *p, int way)
 {
-    hri_copy copy = whole_copy(x, p, way);
+    const hri_place host = hri_at_host(p->host[way], 0);
+    const hri_place buffer = hri_at(p->buffers[way], 0);
+    const hri_copy copy = way == UP ? hri_flat_copy(buffer, host, x->bytes)
+                                    : hri_flat_copy(host, buffer, x->bytes);
     if (!x->staged) {
         return p->queues[way]->ops->copy(p->queues[way], &copy);
     }
@@ -153,32 +142,26 @@ static hr_status end(const probes *x, probe *p, int way)
     return p->queues[way]->ops->finish(p->queues[way]);
 }
 
-/* A copy of every accelerator in the ways from `first` to `last`. */
-typedef struct crossing {
-    probes *x;
-    int first, last;
-} crossing;
-
 static hr_status prepare(void *data, int64_t bytes)
 {
-    const crossing *c = data;
-    c->x->bytes = (uint64_t)bytes;
+    probes *x = data;
+    x->bytes = (uint64_t)bytes;
     return HR_OK;
 }
 
+/* A copy of every accelerator in every way. */
 static hr_status run(void *data, double *seconds)
 {
-    const crossing *c = data;
-    const probes *x = c->x;
+    const probes *x = data;
     hr_status status = HR_OK;
     (void)seconds; /* no clock knows of all */
     for (uint32_t i = 0; i < x->count && status == HR_OK; i++) {
-        for (int way = c->first; way <= c->last && status == HR_OK; way++) {
+        for (int way = x->first; way <= x->last && status == HR_OK; way++) {
             status = begin(x, &x->all[i], way);
         }
     }
     for (uint32_t i = 0; i < x->count; i++) {
-        for (int way = c->first; way <= c->last; way++) {
+        for (int way = x->first; way <= x->last; way++) {
             hr_status ended = end(x, &x->all[i], way);
             status = status == HR_OK ? ended : status;
         }
@@ -191,14 +174,15 @@ static hr_status run(void *data, double *seconds)
 static hr_status find_rate(probes *x, int first, int last, double *rate)
 {
     const double ways = last - first + 1;
-    crossing c = {x, first, last};
     hri_trial trial = {.prepare = prepare, .run = run, .growth = 2};
     hri_probed whole, part = {0};
+    x->first = first;
+    x->last = last;
     trial.first = trial.most = (int64_t)x->most;
-    hr_status status = hri_probe(&trial, &c, &whole);
+    hr_status status = hri_probe(&trial, x, &whole);
     if (status == HR_OK) {
         trial.first = trial.most = (int64_t)(x->most / SHARE);
-        status = hri_probe(&trial, &c, &part);
+        status = hri_probe(&trial, x, &part);
     }
     if (status == HR_OK && whole.settled && part.settled) {
         double bytes = (double)(whole.size - part.size);
@@ -239,14 +223,13 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
                 .most = choose_bytes(accelerators, count, staged),
                 .all = calloc(count, sizeof *x.all)};
     x.bytes = x.most;
-    hri_link found = {0};
     hr_status status = HR_OK;
+    *link = (hri_link){0};
     if (x.all == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
     }
     if (x.bytes < LEAST_BYTES) {
         free(x.all);
-        *link = found;
         return HR_OK;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -259,26 +242,22 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
         }
     }
     if (status == HR_OK) {
-        status = find_rate(&x, UP, UP, &found.up);
+        status = find_rate(&x, UP, UP, &link->up);
     }
     if (status == HR_OK) {
-        status = find_rate(&x, DOWN, DOWN, &found.down);
+        status = find_rate(&x, DOWN, DOWN, &link->down);
     }
     if (status == HR_OK) {
-        status = find_rate(&x, UP, DOWN, &found.both);
+        status = find_rate(&x, UP, DOWN, &link->both);
     }
     for (uint32_t i = 0; i < count; i++) {
         close_probe(&x, &x.all[i]);
     }
     free(x.all);
-    if (status == HR_ERROR_OUT_OF_MEMORY) {
-        found = (hri_link){0};
-        status = HR_OK;
+    if (status != HR_OK) {
+        *link = (hri_link){0};
     }
-    if (status == HR_OK) {
-        *link = found;
-    }
-    return status;
+    return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }
 
 /* ---- single copies, by the accelerator's clock */
@@ -289,37 +268,23 @@ enum { WITHIN = WAYS };
 typedef struct single {
     hri_stopwatch watch;
     int way;
-    hri_buffer *buffers[2];
-    void *host;
     hri_copy copy;
 } single;
 
 static hr_status prepare_single(void *data, int64_t bytes)
 {
     single *s = data;
-    hri_accelerator *a = s->watch.accelerator;
-    hr_status status =
-        hri_accelerator_allocate(a, (uint64_t)bytes, &s->buffers[0]);
-    if (status == HR_OK && s->way == WITHIN) {
-        status = hri_accelerator_allocate(a, (uint64_t)bytes, &s->buffers[1]);
-    } else if (status == HR_OK) {
-        status = hri_accelerator_allocate_pinned(a, (uint64_t)bytes, &s->host);
+    hri_stopwatch *w = &s->watch;
+    hr_status status = hri_stopwatch_take(w, 0, (uint64_t)bytes, false);
+    if (status == HR_OK) {
+        status = hri_stopwatch_take(w, 1, (uint64_t)bytes, s->way != WITHIN);
     }
-    if (status != HR_OK) {
-        return status;
+    if (status == HR_OK && s->way != WITHIN) {
+        memset(w->places[1].host, 1, (size_t)bytes); /* so that pages exist */
     }
-    const hri_place here = hri_at(s->buffers[0], 0);
-    hri_place there = hri_at(s->buffers[1], 0);
-    if (s->way != WITHIN) {
-        memset(s->host, 1, (size_t)bytes); /* so that its pages exist */
-        there = hri_at_host(s->host, 0);
-    }
-    s->copy = (hri_copy){.to = s->way == DOWN ? there : here,
-                         .from = s->way == DOWN ? here : there,
-                         .width = (size_t)bytes,
-                         .height = 1,
-                         .depth = 1};
-    return HR_OK;
+    s->copy = hri_flat_copy(w->places[s->way == DOWN],
+                            w->places[s->way != DOWN], (size_t)bytes);
+    return status;
 }
 
 static hr_status run_single(void *data, double *seconds)
@@ -331,13 +296,7 @@ static hr_status run_single(void *data, double *seconds)
 static hr_status finish_single(void *data)
 {
     single *s = data;
-    hri_accelerator *a = s->watch.accelerator;
-    hr_status status = s->watch.queue->ops->finish(s->watch.queue);
-    hri_accelerator_release(a, s->buffers[0]);
-    hri_accelerator_release(a, s->buffers[1]);
-    hri_accelerator_release_pinned(a, s->host);
-    s->buffers[0] = s->buffers[1] = s->host = NULL;
-    return status;
+    return hri_stopwatch_clear(&s->watch);
 }
 
 /* Copies of up to `most` bytes, from what there is room for of `first` on. */
@@ -365,10 +324,11 @@ static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
     return status;
 }
 
+static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
+
 hr_status hri_link_measure(hri_accelerator *a)
 {
     enum { FIRST = 4 << 20, MOST = 64 << 20 };
-    static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
     hr_status status = HR_OK;
     for (int way = UP; way < WAYS && status == HR_OK; way++) {
         hri_probed found;
@@ -393,8 +353,8 @@ hri_link hri_link_alone(const hri_accelerator *a)
     hri_link link = {0};
     if (!a->in_place) {
         const hri_subject of = hri_subject_of(a);
-        link.up = hri_figure_find(of, (hri_kind){.name = "up"});
-        link.down = hri_figure_find(of, (hri_kind){.name = "down"});
+        link.up = hri_figure_find(of, kinds[UP]);
+        link.down = hri_figure_find(of, kinds[DOWN]);
     }
     return link;
 }
@@ -427,12 +387,12 @@ static hri_link find(hri_subject of, int kind)
     return link;
 }
 
-static void note(hri_subject of, int kind, const hri_link *link, bool settled)
+static void note(hri_subject of, int kind, hri_link link, bool settled)
 {
-    const double rates[3] = {link->up, link->down, link->both};
+    const double rates[3] = {link.up, link.down, link.both};
     for (int i = 0; i < 3; i++) {
         hri_figure_note(of, (hri_kind){.name = names[kind][i]},
-                        settled && link->up > 0.0, rates[i]);
+                        settled && link.up > 0.0, rates[i]);
     }
 }
 
@@ -440,14 +400,6 @@ static void note(hri_subject of, int kind, const hri_link *link, bool settled)
 static bool is_wanted(const hri_accelerator *a)
 {
     return !a->in_place && a->device->info.staged;
-}
-
-/* Whether memory limits leave room to measure well. */
-static bool is_settled(hri_accelerator *const *devices, uint32_t count,
-                       int kind)
-{
-    const bool staged = kind == HRI_STAGED;
-    return choose_bytes(devices, count, staged) == most_bytes(staged);
 }
 
 /* An earlier device of the same name; itself when there is none. */
@@ -464,14 +416,15 @@ static uint32_t find_like(hri_accelerator *const *devices, uint32_t i)
 static hr_status learn_set(hri_subject of, hri_accelerator *const *devices,
                            uint32_t count, int kind, bool again)
 {
-    hri_link link = {0};
+    const bool staged = kind == HRI_STAGED;
+    hri_link link;
     if (!again && find(of, kind).up > 0.0) {
         return HR_OK;
     }
-    hr_status status =
-        hri_links_measure(devices, count, kind == HRI_STAGED, &link);
-    if (status == HR_OK) {
-        note(of, kind, &link, is_settled(devices, count, kind));
+    hr_status status = hri_links_measure(devices, count, staged, &link);
+    if (status == HR_OK) { /* settled: there was room to measure well */
+        note(of, kind, link,
+             choose_bytes(devices, count, staged) == most_bytes(staged));
     }
     return status;
 }
@@ -487,13 +440,11 @@ static hr_status learn(hri_subject all, hri_accelerator *const *devices,
         if (like == i) {
             status = learn_set(of, &devices[i], 1, kind, again);
         } else {
-            const hri_link link = find(hri_subject_of(devices[like]), kind);
-            note(of, kind, &link, false);
+            note(of, kind, find(hri_subject_of(devices[like]), kind), false);
         }
     }
     if (status == HR_OK && count == 1) {
-        const hri_link link = find(hri_subject_of(devices[0]), kind);
-        note(all, kind, &link, false);
+        note(all, kind, find(hri_subject_of(devices[0]), kind), false);
     } else if (status == HR_OK) {
         status = learn_set(all, devices, count, kind, again);
     }

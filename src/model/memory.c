@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "model/figures.h"
-#include "model/links.h"
 #include "model/model.h"
 
 enum {
@@ -83,10 +82,8 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
 double hri_host_memory_seconds(const hri_host_load *load)
 {
     const double crews = 3.0; /* read, write, and the device's own access */
-    return load->rate > 0.0
-               ? (load->in_place + load->copied + crews * load->staged) /
-                     load->rate
-               : 0.0;
+    return hri_cost_bytes(load->in_place + load->copied + crews * load->staged,
+                          load->rate);
 }
 
 /* ---- launches and copies */
@@ -118,11 +115,8 @@ static hr_status prepare_tiny(void *data, int64_t count)
 static hr_status run_tiny(void *data, double *seconds)
 {
     const tiny *t = data;
-    const hri_copy copy = {.to = hri_at(t->buffer, 0),
-                           .from = hri_at_host(t->host, 0),
-                           .width = TINY_BYTES,
-                           .height = 1,
-                           .depth = 1};
+    const hri_copy copy = hri_flat_copy(hri_at(t->buffer, 0),
+                                        hri_at_host(t->host, 0), TINY_BYTES);
     hr_status status = HR_OK;
     (void)seconds; /* enqueueing is what counts */
     for (int64_t i = 0; i < t->count && status == HR_OK; i++) {
@@ -168,13 +162,8 @@ static const hri_kind launches = {.name = "launches"},
 
 static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
 {
-    const double enough = 2.5e-4;
-    const hri_trial trial = {.prepare = prepare_tiny,
-                             .run = run_tiny,
-                             .first = first,
-                             .most = most,
-                             .growth = 4,
-                             .enough = enough};
+    const hri_trial trial = {prepare_tiny, run_tiny, NULL,  first,
+                             most,         4,        2.5e-4};
     hri_probed found;
     hr_status status = hri_probe(&trial, t, &found);
     if (status == HR_OK && found.size > 0) {

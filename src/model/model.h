@@ -8,10 +8,11 @@
 #ifndef HRI_MODEL_MODEL_H
 #define HRI_MODEL_MODEL_H
 
+#include <headrace/gemm.h>
+
+#include "model/cost.h"
 #include "model/pays.h"
-#include "model/predictions.h"
 #include "model/probe.h"
-#include "model/tiles.h"
 #include "runtime/runtime.h"
 
 /* Let the context have a model, which knows nothing yet. destroy accepts a
@@ -87,27 +88,36 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
 
 /* ---- products */
 
-/* The rate of products of this type, flop/s: measured on first use with a small
- * product of random numbers (some milliseconds). */
-hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
-                               hr_type c_type, hr_compute compute,
-                               double *flops_per_second);
+/* A and B are of one type, C of another. */
+typedef struct hri_product_kind {
+    hr_type type, c_type;
+    hr_compute compute;
+} hri_product_kind;
+
+/* Whether its device offers them. */
+bool hri_accelerator_multiplies(const hri_accelerator *accelerator,
+                                hri_product_kind kind);
+
+/* Their rate, flop/s: measured on first use with a small product of random
+ * numbers (some milliseconds). */
+hr_status hri_accelerator_rate(hri_accelerator *accelerator,
+                               hri_product_kind kind, double *flops_per_second);
 
 /* The same when it is known without measuring, else 0. */
-double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
-                                  hr_type c_type, hr_compute compute);
+double hri_accelerator_known_rate(const hri_accelerator *accelerator,
+                                  hri_product_kind kind);
 
 /* A product ran in place, with the device to itself, for so many seconds of
  * arithmetic. When that was long and clearly faster than what was measured,
  * then others were busy during the measurement, and it is corrected. */
-void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
-                                hr_type c_type, hr_compute compute,
-                                double flops, double seconds);
+void hri_accelerator_learn_rate(hri_accelerator *accelerator,
+                                hri_product_kind kind, double flops,
+                                double seconds);
 
 /* And on tiles with the edges hri_tile_edges over a deep k: its rates there, or
  * 0 where it works in host memory. After hri_accelerator_rate. */
-hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
-                                     hr_type c_type, hr_compute compute,
+hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator,
+                                     hri_product_kind kind,
                                      double rates[HRI_TILE_RATES]);
 
 /* Multiply once, whatever its memory holds, on every kind of tile whose rate an
@@ -118,17 +128,13 @@ void hri_accelerator_warm(hri_accelerator *accelerator);
 
 /* The most it does, measured now with products of up to a tenth of a second,
  * neither taken from the tuning cache nor kept. */
-hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
-                                   hr_type c_type, hr_compute compute,
-                                   double *rate);
+hr_status hri_accelerator_top_rate(hri_accelerator *accelerator,
+                                   hri_product_kind kind, double *rate);
 
 /* ---- links */
 
 /* What links carry, bytes/s; 0: not known. */
-typedef struct hri_link {
-    double up, down, both; /* host to accelerators, back, the sum of the two at
-                              once */
-} hri_link;
+typedef hr_link_rates hri_link;
 
 /* Links from pinned memory, and from ordinary memory through crews. */
 enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
@@ -213,5 +219,25 @@ double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
 hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
                                   const hr_kernel *kernel, int64_t points,
                                   double rows);
+
+/* ---- predictions */
+
+enum { HRI_ENGINES = HR_ENGINE_GRID + 1 };
+
+/* An engine's work was predicted to take so many seconds, and took others.
+ * Any thread. */
+void hri_model_saw(hri_model *model, hr_engine engine, double predicted,
+                   double seen);
+
+/* Work whose plans are off in the same way: what is common to it, as a number.
+ * Seconds that such work is expected to take when its plan adds up to
+ * `planned`, by what came of earlier plans; and one more that has been seen.
+ * Any thread. */
+double hri_model_expect(hri_model *model, uint64_t like, double planned);
+void hri_model_correct(hri_model *model, uint64_t like, double planned,
+                       double seen);
+
+/* Add what this context has seen to what is in the tuning cache. */
+void hri_predictions_keep(hr_context *context);
 
 #endif

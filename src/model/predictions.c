@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/predictions.h"
-
-#include <headrace/context.h>
-
+/* What was predicted beside what came of it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +27,7 @@ void hri_model_saw(hri_model *model, hr_engine engine, double predicted,
         return;
     }
     const double off = predicted > seen ? predicted / seen : seen / predicted;
-    hri_outcomes *o = &model->outcomes[engine];
+    hr_predictions *o = &model->outcomes[engine];
     pthread_mutex_lock(&model->lock);
     o->runs++;
     o->within_1_1 += off <= 1.1;
@@ -88,7 +85,8 @@ static void name_value(hr_engine engine, int value, char name[NAME])
 }
 
 /* What earlier contexts kept and what this one saw. */
-static hri_outcomes sum(hr_context *context, hr_engine engine, const char *key)
+static hr_predictions sum(hr_context *context, hr_engine engine,
+                          const char *key)
 {
     char name[NAME];
     double kept[VALUES] = {0};
@@ -97,7 +95,7 @@ static hri_outcomes sum(hr_context *context, hr_engine engine, const char *key)
         (void)hri_tuning_find(name, key, &kept[i]);
     }
     pthread_mutex_lock(&context->model->lock);
-    hri_outcomes o = context->model->outcomes[engine];
+    hr_predictions o = context->model->outcomes[engine];
     pthread_mutex_unlock(&context->model->lock);
     if (o.runs == 0) {
         o.predicted = kept[4] * 1e-9;
@@ -122,7 +120,7 @@ void hri_predictions_keep(hr_context *context)
         if (context->model->outcomes[e].runs == 0) {
             continue;
         }
-        const hri_outcomes o = sum(context, (hr_engine)e, key);
+        const hr_predictions o = sum(context, (hr_engine)e, key);
         const double all[VALUES] = {(double)o.runs,       (double)o.within_1_1,
                                     (double)o.within_1_3, (double)o.within_2,
                                     o.predicted * 1e9,    o.seen * 1e9};
@@ -155,13 +153,7 @@ hr_status hr_predictions_describe(hr_context *context, hr_engine engine,
     }
     char key[64];
     (void)name_context(context, key);
-    const hri_outcomes o = sum(context, engine, key);
-    const hr_predictions known = {.runs = o.runs,
-                                  .within_1_1 = o.within_1_1,
-                                  .within_1_3 = o.within_1_3,
-                                  .within_2 = o.within_2,
-                                  .predicted = o.predicted,
-                                  .seen = o.seen};
+    const hr_predictions known = sum(context, engine, key);
     hri_struct_write(&predictions_struct, &known, predictions);
     return HR_OK;
 }

@@ -36,6 +36,26 @@ hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
     return status;
 }
 
+hr_status hri_stopwatch_take(hri_stopwatch *w, int place, uint64_t bytes,
+                             bool host)
+{
+    hri_place *p = &w->places[place];
+    return host ? hri_accelerator_allocate_pinned(w->accelerator, bytes,
+                                                  &p->host)
+                : hri_accelerator_allocate(w->accelerator, bytes, &p->buffer);
+}
+
+hr_status hri_stopwatch_clear(hri_stopwatch *w)
+{
+    hr_status status = w->queue->ops->finish(w->queue);
+    for (int i = 0; i < 3; i++) {
+        hri_accelerator_release(w->accelerator, w->places[i].buffer);
+        hri_accelerator_release_pinned(w->accelerator, w->places[i].host);
+        w->places[i] = (hri_place){0};
+    }
+    return status;
+}
+
 hr_status hri_stopwatch_time(const hri_stopwatch *w, const hri_gemm *gemm,
                              const hri_copy *copy, double *seconds)
 {

@@ -38,11 +38,25 @@ static const double hri_long_for_launches = 1e-2;
  * returned. */
 hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found);
 
-/* A queue of the accelerator's and two events to time jobs with. */
+/* The copy of so many bytes in one piece. */
+static inline hri_copy hri_flat_copy(hri_place to, hri_place from, size_t bytes)
+{
+    return (hri_copy){.to = to,
+                      .from = from,
+                      .to_pitch = bytes,
+                      .from_pitch = bytes,
+                      .width = bytes,
+                      .height = 1,
+                      .depth = 1};
+}
+
+/* A queue of the accelerator's and two events to time jobs with, and memory
+ * that jobs work on. */
 typedef struct hri_stopwatch {
     hri_accelerator *accelerator;
     hri_queue *queue;
     hri_event *start, *end;
+    hri_place places[3]; /* at most; without any: not taken */
 } hri_stopwatch;
 
 hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w);
@@ -50,6 +64,13 @@ hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w);
 /* Waits for the queue, and frees the accelerator's cached memory: engines need
  * other sizes. Accepts one that is open in part. */
 void hri_stopwatch_close(hri_stopwatch *w);
+
+/* A buffer, or pinned host memory. */
+hr_status hri_stopwatch_take(hri_stopwatch *w, int place, uint64_t bytes,
+                             bool host);
+
+/* Wait for the queue, and give back what was taken. */
+hr_status hri_stopwatch_clear(hri_stopwatch *w);
 
 /* Seconds of one product or one copy, the other is NULL; 0: the device's clock
  * has not moved. */

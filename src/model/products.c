@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How fast an accelerator multiplies, found out with small products through the
  * same HAL calls that the engines use. */
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -9,7 +8,6 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "model/figures.h"
-#include "model/links.h"
 #include "model/model.h"
 #include "model/probe.h"
 
@@ -60,24 +58,13 @@ static void fill_pattern(hr_type type, char *pattern)
 }
 
 /* Memory for an operand: a buffer, or host memory where that is worked on. */
-static hr_status take(hri_accelerator *accelerator, uint64_t bytes,
-                      hri_place *place)
+static hr_status take(hri_stopwatch *w, int place, uint64_t bytes)
 {
-    *place = (hri_place){0};
-    return accelerator->in_place
-               ? hri_accelerator_allocate_pinned(accelerator, bytes,
-                                                 &place->host)
-               : hri_accelerator_allocate(accelerator, bytes, &place->buffer);
-}
-
-static void give_back(hri_accelerator *accelerator, const hri_place *place)
-{
-    hri_accelerator_release(accelerator, place->buffer);
-    hri_accelerator_release_pinned(accelerator, place->host);
+    return hri_stopwatch_take(w, place, bytes, w->accelerator->in_place);
 }
 
 /* Repeat the pattern over `bytes` bytes at place. */
-static hr_status upload(const hri_stopwatch *b, const void *pattern,
+static hr_status upload(const hri_stopwatch *w, const void *pattern,
                         hri_place place, uint64_t bytes)
 {
     hr_status status = HR_OK;
@@ -88,41 +75,51 @@ static hr_status upload(const hri_stopwatch *b, const void *pattern,
             memcpy((char *)place.host + at, pattern, width);
             continue;
         }
-        const hri_copy copy = {.to = hri_at(place.buffer, at),
-                               .from = hri_at_host(pattern, 0),
-                               .width = width,
-                               .height = 1,
-                               .depth = 1};
-        status = b->queue->ops->copy(b->queue, &copy);
+        const hri_copy copy = hri_flat_copy(hri_at(place.buffer, at),
+                                            hri_at_host(pattern, 0), width);
+        status = w->queue->ops->copy(w->queue, &copy);
     }
     return status;
 }
 
-typedef struct product_kind {
-    hr_type type, c_type;
-    hr_compute compute;
-    bool by_rows; /* A is not turned about even where that is faster */
-} product_kind;
+/* Products that are tried. */
+typedef struct products {
+    hri_stopwatch watch;
+    hri_product_kind kind;
+    int64_t depth; /* of all; 0: as large as the other extents */
+    bool by_rows;  /* A is not turned about even where that is faster */
+    void *pattern; /* what operands repeat; NULL: they hold anything */
+    hri_gemm gemm;
+} products;
 
-/* The product of an n x k and a k x n matrix that lie at places, into a third.
- */
-static hri_gemm make_product(const hri_device *device, const product_kind *kind,
-                             int64_t n, int64_t k, const hri_place places[3])
+static int64_t depth_of(const products *x, int64_t extent)
 {
-    const bool turned = (device->info.turned >> kind->type & 1) != 0 &&
-                        kind->compute == HR_COMPUTE_NATIVE && !kind->by_rows;
+    return x->depth > 0 ? x->depth : extent;
+}
+
+static bool is_turned(const hri_accelerator *a, hri_product_kind kind)
+{
+    return (a->device->info.turned >> kind.type & 1) != 0 &&
+           kind.compute == HR_COMPUTE_NATIVE;
+}
+
+/* The product of an n x k and a k x n matrix that lie at the watch's places,
+ * into the third. */
+static hri_gemm make_product(const products *x, int64_t n, int64_t k)
+{
     hri_operand operands[3];
     for (int i = 0; i < 3; i++) {
-        operands[i] = (hri_operand){
-            .place = places[i], .row_stride = i == 0 ? k : n, .col_stride = 1};
+        operands[i] = (hri_operand){.place = x->watch.places[i],
+                                    .row_stride = i == 0 ? k : n,
+                                    .col_stride = 1};
     }
-    if (turned) {
+    if (!x->by_rows && is_turned(x->watch.accelerator, x->kind)) {
         operands[0].row_stride = 1;
         operands[0].col_stride = n;
     }
-    return (hri_gemm){.type = kind->type,
-                      .c_type = kind->c_type,
-                      .compute = kind->compute,
+    return (hri_gemm){.type = x->kind.type,
+                      .c_type = x->kind.c_type,
+                      .compute = x->kind.compute,
                       .m = n,
                       .n = n,
                       .k = k,
@@ -133,45 +130,22 @@ static hri_gemm make_product(const hri_device *device, const product_kind *kind,
                       .c = operands[2]};
 }
 
-/* Operations of a multiplication and an addition. */
-static double operations_of(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64 ? 8.0 : 2.0;
-}
-
-/* Products that are tried. */
-typedef struct products {
-    hri_stopwatch watch;
-    product_kind kind;
-    int64_t depth; /* of all; 0: as large as the other extents */
-    void *pattern; /* what operands repeat; NULL: they hold anything */
-    hri_place places[3];
-    hri_gemm gemm;
-} products;
-
-static int64_t depth_of(const products *x, int64_t extent)
-{
-    return x->depth > 0 ? x->depth : extent;
-}
-
 static hr_status prepare(void *data, int64_t n)
 {
     products *x = data;
-    hri_accelerator *a = x->watch.accelerator;
     const int64_t k = depth_of(x, n);
     const uint64_t bytes =
         (uint64_t)n * (uint64_t)k * hr_type_size(x->kind.type);
     const uint64_t c_bytes =
         (uint64_t)n * (uint64_t)n * hr_type_size(x->kind.c_type);
     hr_status status = HR_OK;
-    memset(x->places, 0, sizeof x->places);
     for (int i = 0; i < 3 && status == HR_OK; i++) {
-        status = take(a, i < 2 ? bytes : c_bytes, &x->places[i]);
+        status = take(&x->watch, i, i < 2 ? bytes : c_bytes);
     }
     for (int i = 0; i < 2 && status == HR_OK && x->pattern != NULL; i++) {
-        status = upload(&x->watch, x->pattern, x->places[i], bytes);
+        status = upload(&x->watch, x->pattern, x->watch.places[i], bytes);
     }
-    x->gemm = make_product(a->device, &x->kind, n, k, x->places);
+    x->gemm = make_product(x, n, k);
     return status;
 }
 
@@ -183,20 +157,31 @@ static hr_status run(void *data, double *seconds)
 
 static hr_status finish(void *data)
 {
-    const products *x = data;
-    hr_status status = x->watch.queue->ops->finish(x->watch.queue);
-    for (int i = 0; i < 3; i++) {
-        give_back(x->watch.accelerator, &x->places[i]);
-    }
-    return status;
+    products *x = data;
+    return hri_stopwatch_clear(&x->watch);
 }
 
-/* The rate of products from extent `first` on, flop/s; 0: there is no room. */
-static hr_status find_rate(products *x, int64_t first, int64_t most,
-                           double enough, double *rate, bool *settled)
+/* Operations of a multiplication and an addition. */
+static double operations_of(hr_type type)
 {
-    const hri_trial trial = {prepare, run, finish, first, most, 2, enough};
+    return type == HR_C32 || type == HR_C64 ? 8.0 : 2.0;
+}
+
+/* Products of a depth (products.depth), of extents from `first` on, until one
+ * takes long enough. */
+typedef struct row {
+    int64_t first, most, depth;
+    double enough;
+} row;
+
+/* The rate of a row, flop/s; 0: there is no room. */
+static hr_status find_rate(products *x, const row *r, double *rate,
+                           bool *settled)
+{
+    const hri_trial trial = {prepare, run, finish,   r->first,
+                             r->most, 2,   r->enough};
     hri_probed found;
+    x->depth = r->depth;
     hr_status status = hri_probe(&trial, x, &found);
     const double n = (double)found.size;
     *settled = found.settled;
@@ -206,45 +191,46 @@ static hr_status find_rate(products *x, int64_t first, int64_t most,
     return status;
 }
 
-static hr_status open_products(hri_accelerator *a, const product_kind *kind,
-                               products *x)
+/* The rates of some rows, up to the first that is not settled. */
+static hr_status find_rates(hri_accelerator *a, hri_product_kind kind,
+                            const row *rows, int count, double *rates,
+                            bool *settled)
 {
-    *x = (products){.kind = *kind};
-    hr_status status = hri_stopwatch_open(a, &x->watch);
+    products x = {.kind = kind};
+    hr_status status = hri_stopwatch_open(a, &x.watch);
     if (status != HR_OK) {
         return status;
     }
-    status = hri_accelerator_allocate_pinned(a, PATTERN_BYTES, &x->pattern);
+    status = hri_accelerator_allocate_pinned(a, PATTERN_BYTES, &x.pattern);
     if (status == HR_OK) {
-        fill_pattern(kind->type, x->pattern);
-    } else {
-        hri_stopwatch_close(&x->watch);
+        fill_pattern(kind.type, x.pattern);
     }
+    *settled = true;
+    for (int i = 0; i < count && status == HR_OK && *settled; i++) {
+        status = find_rate(&x, &rows[i], &rates[i], settled);
+    }
+    hri_accelerator_release_pinned(a, x.pattern);
+    hri_stopwatch_close(&x.watch);
     return status;
-}
-
-static void close_products(products *x)
-{
-    hri_accelerator_release_pinned(x->watch.accelerator, x->pattern);
-    hri_stopwatch_close(&x->watch);
 }
 
 /* ---- their figures */
 
-static hri_kind figure_of(const product_kind *kind, int64_t edge)
+static hri_kind figure_of(hri_product_kind kind, int64_t edge)
 {
     const char *name =
-        kind->compute == HR_COMPUTE_TF32 ? "tf32" : hr_type_name(kind->type);
+        kind.compute == HR_COMPUTE_TF32 ? "tf32" : hr_type_name(kind.type);
     return (hri_kind){.name = name, .shape = edge};
 }
 
-static double known_rate(const hri_accelerator *a, const product_kind *kind)
+double hri_accelerator_known_rate(const hri_accelerator *a,
+                                  hri_product_kind kind)
 {
     return hri_figure_find(hri_subject_of(a), figure_of(kind, 0));
 }
 
 /* Those on tiles, if all are known. */
-static bool tiles_known(const hri_accelerator *a, const product_kind *kind,
+static bool tiles_known(const hri_accelerator *a, hri_product_kind kind,
                         double rates[HRI_TILE_RATES])
 {
     bool all = true;
@@ -279,21 +265,15 @@ static void wait_for_processors(void)
     }
 }
 
-static hr_status measure_large(hri_accelerator *a, const product_kind *kind)
+static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
 {
-    products x;
-    double rate;
+    const row all = {LEAST_EXTENT, MOST_EXTENT, 0, hri_long_enough};
+    double rate = 0.0;
     bool settled;
-    hr_status status = open_products(a, kind, &x);
-    if (status != HR_OK) {
-        return status;
-    }
     if (a->device->info.host) {
         wait_for_processors();
     }
-    status = find_rate(&x, LEAST_EXTENT, MOST_EXTENT, hri_long_enough, &rate,
-                       &settled);
-    close_products(&x);
+    hr_status status = find_rates(a, kind, &all, 1, &rate, &settled);
     if (status == HR_OK) {
         hri_figure_note(hri_subject_of(a), figure_of(kind, 0), settled,
                         rate > 0.0 ? rate
@@ -303,124 +283,103 @@ static hr_status measure_large(hri_accelerator *a, const product_kind *kind)
 }
 
 /* Those that there is no room for are like others. */
-static hr_status measure_tiles(hri_accelerator *a, const product_kind *kind)
+static hr_status measure_tiles(hri_accelerator *a, hri_product_kind kind)
 {
-    products x;
+    row rows[HRI_TILE_RATES];
     double rates[HRI_TILE_RATES] = {0};
-    bool settled = true;
-    hr_status status = open_products(a, kind, &x);
-    if (status != HR_OK) {
-        return status;
-    }
-    x.depth = TILE_DEPTH;
-    for (int i = 0; i < HRI_TILE_RATES && status == HR_OK && settled; i++) {
+    bool settled;
+    for (int i = 0; i < HRI_TILE_RATES; i++) {
         const int64_t edge = (int64_t)hri_tile_edges[i];
-        status = find_rate(&x, edge, edge, 0.0, &rates[i], &settled);
+        rows[i] = (row){edge, edge, TILE_DEPTH, 0.0};
     }
-    close_products(&x);
+    hr_status status =
+        find_rates(a, kind, rows, HRI_TILE_RATES, rates, &settled);
     for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
-        hri_figure_note(hri_subject_of(a),
-                        figure_of(kind, (int64_t)hri_tile_edges[i]), settled,
-                        rates[i] > 0.0 ? rates[i] : known_rate(a, kind));
+        hri_figure_note(
+            hri_subject_of(a), figure_of(kind, rows[i].first), settled,
+            rates[i] > 0.0 ? rates[i] : hri_accelerator_known_rate(a, kind));
     }
     return status;
 }
 
-hr_status hri_accelerator_top_rate(hri_accelerator *accelerator, hr_type type,
-                                   hr_type c_type, hr_compute compute,
+hr_status hri_accelerator_top_rate(hri_accelerator *a, hri_product_kind kind,
                                    double *rate)
 {
-    const product_kind kind = {type, c_type, compute, false};
-    products x;
+    const row all = {LEAST_EXTENT, MOST_TOP_EXTENT, 0, long_for_top};
     bool settled;
-    hr_status status = open_products(accelerator, &kind, &x);
-    if (status != HR_OK) {
-        return status;
-    }
-    status = find_rate(&x, LEAST_EXTENT, MOST_TOP_EXTENT, long_for_top, rate,
-                       &settled);
-    close_products(&x);
+    *rate = 0.0;
+    hr_status status = find_rates(a, kind, &all, 1, rate, &settled);
     if (*rate <= 0.0) {
         *rate = hri_guess(HRI_GUESS_PRODUCT_WITHOUT_ROOM);
     }
     return status;
 }
 
-double hri_accelerator_known_rate(hri_accelerator *accelerator, hr_type type,
-                                  hr_type c_type, hr_compute compute)
-{
-    const product_kind kind = {type, c_type, compute, false};
-    return known_rate(accelerator, &kind);
-}
-
-void hri_accelerator_learn_rate(hri_accelerator *accelerator, hr_type type,
-                                hr_type c_type, hr_compute compute,
+void hri_accelerator_learn_rate(hri_accelerator *a, hri_product_kind kind,
                                 double flops, double seconds)
 {
-    const product_kind kind = {type, c_type, compute, false};
-    const double rate = known_rate(accelerator, &kind);
+    const double rate = hri_accelerator_known_rate(a, kind);
     const double long_run = 0.1; /* seconds of arithmetic that show a rate */
     if (rate > 0.0 && seconds >= long_run) {
         hri_learned one = {.value = 1.0 / rate};
         if (hri_learn_measured(&one, seconds / flops)) {
-            hri_figure_keep(hri_subject_of(accelerator), figure_of(&kind, 0),
+            hri_figure_keep(hri_subject_of(a), figure_of(kind, 0),
                             1.0 / one.value);
         }
     }
 }
 
-hr_status hri_accelerator_rate(hri_accelerator *accelerator, hr_type type,
-                               hr_type c_type, hr_compute compute,
+bool hri_accelerator_multiplies(const hri_accelerator *a, hri_product_kind kind)
+{
+    return a->device->ops->gemm_offered(a->device, kind.type, kind.c_type,
+                                        kind.compute);
+}
+
+hr_status hri_accelerator_rate(hri_accelerator *a, hri_product_kind kind,
                                double *flops_per_second)
 {
-    hri_device *device = accelerator->device;
-    const product_kind kind = {type, c_type, compute, false};
     hr_status status = HR_OK;
-    if (!device->ops->gemm_offered(device, type, c_type, compute)) {
+    if (!hri_accelerator_multiplies(a, kind)) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not multiply %s into %s",
-                        accelerator->path, hr_type_name(type),
-                        hr_type_name(c_type));
+                        a->path, hr_type_name(kind.type),
+                        hr_type_name(kind.c_type));
     }
-    if (known_rate(accelerator, &kind) == 0.0) {
-        status = measure_large(accelerator, &kind);
+    if (hri_accelerator_known_rate(a, kind) == 0.0) {
+        status = measure_large(a, kind);
     }
     if (status == HR_OK) {
-        *flops_per_second = known_rate(accelerator, &kind);
+        *flops_per_second = hri_accelerator_known_rate(a, kind);
     }
     return status;
 }
 
-hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator, hr_type type,
-                                     hr_type c_type, hr_compute compute,
+hr_status hri_accelerator_tile_rates(hri_accelerator *a, hri_product_kind kind,
                                      double rates[HRI_TILE_RATES])
 {
-    const product_kind kind = {type, c_type, compute, false};
     hr_status status = HR_OK;
     memset(rates, 0, HRI_TILE_RATES * sizeof rates[0]);
-    if (!hri_in_host_memory(accelerator) &&
-        !tiles_known(accelerator, &kind, rates)) {
-        status = measure_tiles(accelerator, &kind);
-        (void)tiles_known(accelerator, &kind, rates);
+    if (!hri_in_host_memory(a) && !tiles_known(a, kind, rates)) {
+        status = measure_tiles(a, kind);
+        (void)tiles_known(a, kind, rates);
     }
     return status;
 }
 
 /* All rates that are kept. */
-static const product_kind kinds[] = {
-    {HR_F32, HR_F32, HR_COMPUTE_NATIVE, false},
-    {HR_F64, HR_F64, HR_COMPUTE_NATIVE, false},
-    {HR_C32, HR_C32, HR_COMPUTE_NATIVE, false},
-    {HR_C64, HR_C64, HR_COMPUTE_NATIVE, false},
-    {HR_F16, HR_F32, HR_COMPUTE_NATIVE, false},
-    {HR_BF16, HR_F32, HR_COMPUTE_NATIVE, false},
-    {HR_I8, HR_I32, HR_COMPUTE_NATIVE, false},
-    {HR_F32, HR_F32, HR_COMPUTE_TF32, false},
+enum { KINDS = 8 };
+static const hri_product_kind kinds[KINDS] = {
+    {HR_F32, HR_F32, HR_COMPUTE_NATIVE}, {HR_F64, HR_F64, HR_COMPUTE_NATIVE},
+    {HR_C32, HR_C32, HR_COMPUTE_NATIVE}, {HR_C64, HR_C64, HR_COMPUTE_NATIVE},
+    {HR_F16, HR_F32, HR_COMPUTE_NATIVE}, {HR_BF16, HR_F32, HR_COMPUTE_NATIVE},
+    {HR_I8, HR_I32, HR_COMPUTE_NATIVE},  {HR_F32, HR_F32, HR_COMPUTE_TF32},
 };
 
 /* Each kind of tile once, untimed. */
-static hr_status warm_kind(const hri_stopwatch *w, product_kind kind)
+static hr_status warm_kind(const hri_stopwatch *w, hri_product_kind kind,
+                           bool by_rows)
 {
-    products x = {.watch = *w, .kind = kind, .depth = TILE_DEPTH};
+    products x = {
+        .watch = *w, .kind = kind, .depth = TILE_DEPTH, .by_rows = by_rows};
     hr_status status = HR_OK;
     for (int i = 0; i < HRI_TILE_RATES && status == HR_OK; i++) {
         status = prepare(&x, (int64_t)hri_tile_edges[i]);
@@ -434,64 +393,54 @@ static hr_status warm_kind(const hri_stopwatch *w, product_kind kind)
 }
 
 /* Turning about, and products of what has not been. */
-static hr_status warm_turning(const hri_stopwatch *b, const product_kind *kind)
+static hr_status warm_turning(hri_stopwatch *w, hri_product_kind kind)
 {
     enum { EDGE = 1024 };
-    product_kind other = *kind;
-    hri_turn turn = {kind->type, {0}, {0}, EDGE, EDGE, EDGE, EDGE};
-    const uint64_t bytes = (uint64_t)EDGE * EDGE * hr_type_size(kind->type);
-    hr_status status = take(b->accelerator, bytes, &turn.to);
+    const uint64_t bytes = (uint64_t)EDGE * EDGE * hr_type_size(kind.type);
+    hr_status status = take(w, 0, bytes);
     if (status == HR_OK) {
-        status = take(b->accelerator, bytes, &turn.from);
+        status = take(w, 1, bytes);
     }
     if (status == HR_OK) {
-        status = b->queue->ops->turn(b->queue, &turn);
+        const hri_turn turn = {kind.type, w->places[0], w->places[1], EDGE,
+                               EDGE,      EDGE,         EDGE};
+        status = w->queue->ops->turn(w->queue, &turn);
     }
-    hr_status finished = b->queue->ops->finish(b->queue);
-    give_back(b->accelerator, &turn.to);
-    give_back(b->accelerator, &turn.from);
-    other.by_rows = true;
+    const hr_status finished = hri_stopwatch_clear(w);
     status = status == HR_OK ? finished : status;
-    return status == HR_OK ? warm_kind(b, other) : status;
+    return status == HR_OK ? warm_kind(w, kind, true) : status;
 }
 
 void hri_accelerator_warm(hri_accelerator *a)
 {
-    hri_device *device = a->device;
-    hri_stopwatch b;
+    hri_stopwatch w;
     double rates[HRI_TILE_RATES];
-    hr_status status = hri_stopwatch_open(a, &b);
+    hr_status status = hri_stopwatch_open(a, &w);
     if (status != HR_OK) {
         return;
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == HR_OK;
-         i++) {
-        const product_kind *kind = &kinds[i];
-        if (!tiles_known(a, kind, rates) ||
-            !device->ops->gemm_offered(device, kind->type, kind->c_type,
-                                       kind->compute)) {
+    for (int i = 0; i < KINDS && status == HR_OK; i++) {
+        if (!tiles_known(a, kinds[i], rates) ||
+            !hri_accelerator_multiplies(a, kinds[i])) {
             continue;
         }
-        status = warm_kind(&b, *kind);
-        if (status == HR_OK && kind->compute == HR_COMPUTE_NATIVE &&
-            (device->info.turned >> kind->type & 1) != 0) {
-            status = warm_turning(&b, kind);
+        status = warm_kind(&w, kinds[i], false);
+        if (status == HR_OK && is_turned(a, kinds[i])) {
+            status = warm_turning(&w, kinds[i]);
         }
         if (status == HR_ERROR_OUT_OF_MEMORY) {
             status = HR_OK; /* smaller kinds may fit */
         }
     }
-    hri_stopwatch_close(&b);
+    hri_stopwatch_close(&w);
 }
 
 /* Measure a rate again; one that nobody has asked for yet only when wanted. */
-static hr_status remeasure(hri_accelerator *a, const product_kind *kind,
+static hr_status remeasure(hri_accelerator *a, hri_product_kind kind,
                            bool wanted)
 {
-    hri_device *device = a->device;
-    if (!device->ops->gemm_offered(device, kind->type, kind->c_type,
-                                   kind->compute) ||
-        (!wanted && known_rate(a, kind) == 0.0)) {
+    if (!hri_accelerator_multiplies(a, kind) ||
+        (!wanted && hri_accelerator_known_rate(a, kind) == 0.0)) {
         return HR_OK;
     }
     double rates[HRI_TILE_RATES];
@@ -503,24 +452,21 @@ static hr_status remeasure(hri_accelerator *a, const product_kind *kind,
 static hr_status measure_all(hr_context *context, hri_accelerator *a,
                              hr_accelerator_rates *rates)
 {
+    enum { F32, F64, WANTED }; /* of kinds */
     hr_status status = a->in_place ? HR_OK : hri_link_measure(a);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == HR_OK;
-         i++) {
-        bool wanted = kinds[i].compute == HR_COMPUTE_NATIVE &&
-                      (kinds[i].type == HR_F32 || kinds[i].type == HR_F64);
-        status = remeasure(a, &kinds[i], wanted);
+    for (int i = 0; i < KINDS && status == HR_OK; i++) {
+        status = remeasure(a, kinds[i], i < WANTED);
     }
     if (status == HR_OK && hri_links_lead(context, a)) {
         status = hri_links_learn(context);
     }
     if (status == HR_OK) {
         const hri_link link = hri_link_alone(a);
-        rates->f32 =
-            hri_accelerator_known_rate(a, HR_F32, HR_F32, HR_COMPUTE_NATIVE);
-        rates->f64 =
-            hri_accelerator_known_rate(a, HR_F64, HR_F64, HR_COMPUTE_NATIVE);
-        rates->up = link.up;
-        rates->down = link.down;
+        *rates = (hr_accelerator_rates){
+            .f32 = hri_accelerator_known_rate(a, kinds[F32]),
+            .f64 = hri_accelerator_known_rate(a, kinds[F64]),
+            .up = link.up,
+            .down = link.down};
     }
     return status;
 }

@@ -2,7 +2,7 @@
 /* What the runtime makes of each device: contexts, rates, memory. */
 #include <math.h>
 
-#include "model/links.h"
+#include "model/figures.h"
 #include "support/conformance.h"
 
 /* Enough for small products; small enough for any machine. */
@@ -30,8 +30,9 @@ static void rates_are_measured(hri_accelerator *accelerator)
         const hr_type type = pairs[i].type, c_type = pairs[i].c_type;
         bool offered =
             device->ops->gemm_offered(device, type, c_type, HR_COMPUTE_NATIVE);
-        hr_status status = hri_accelerator_rate(accelerator, type, c_type,
-                                                HR_COMPUTE_NATIVE, &rate);
+        hr_status status = hri_accelerator_rate(
+            accelerator, (hri_product_kind){type, c_type, HR_COMPUTE_NATIVE},
+            &rate);
         CHECK(status == (offered ? HR_OK : HR_ERROR_UNSUPPORTED));
         CHECK(!offered || (rate > 0.0 && isfinite(rate)));
     }
@@ -66,8 +67,10 @@ static void contexts_open(const hri_device *device)
     }
     hr_accelerator_rates rates = HR_ACCELERATOR_RATES_INIT;
     CHECK(hr_accelerator_measure(context, 1, &rates) == HR_OK);
-    CHECK(hri_accelerator_known_rate(&context->accelerators[0], HR_F32, HR_F32,
-                                     HR_COMPUTE_NATIVE) == rates.f32);
+    CHECK(hri_accelerator_known_rate(
+              &context->accelerators[0],
+              (hri_product_kind){HR_F32, HR_F32, HR_COMPUTE_NATIVE}) ==
+          rates.f32);
     hr_context_destroy(context);
 }
 

@@ -4,7 +4,6 @@
 #define TEST_TOLD_H
 
 #include "model/figures.h"
-#include "model/links.h"
 
 /* A figure of one accelerator, and of those that share its device. */
 void told(const hri_accelerator *accelerator, const char *name, double value);

@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include "model/figures.h"
-#include "model/links.h"
 #include "runtime/stage.h"
 #include "support/fault_backend.h"
 

@@ -42,8 +42,10 @@ static bool near(double measured, double speed)
 static double rate(hr_context *context, uint32_t index, hr_type type)
 {
     double flops = 0.0;
-    CHECK(hri_accelerator_rate(&context->accelerators[index], type, type,
-                               HR_COMPUTE_NATIVE, &flops) == HR_OK);
+    CHECK(
+        hri_accelerator_rate(&context->accelerators[index],
+                             (hri_product_kind){type, type, HR_COMPUTE_NATIVE},
+                             &flops) == HR_OK);
     return flops;
 }
 
@@ -80,11 +82,15 @@ static void check_not_offered(void)
     TEST_CASE("types that it does not multiply");
     hr_context *context = create("cuda:0", 0);
     fake.backends[0].devices[0].no_f64 = true;
-    CHECK_FAILS(hri_accelerator_rate(&context->accelerators[0], HR_F64, HR_F64,
-                                     HR_COMPUTE_NATIVE, &flops),
+    CHECK_FAILS(hri_accelerator_rate(
+                    &context->accelerators[0],
+                    (hri_product_kind){HR_F64, HR_F64, HR_COMPUTE_NATIVE},
+                    &flops),
                 HR_ERROR_UNSUPPORTED, "cuda:0 does not multiply f64 into f64");
-    CHECK_FAILS(hri_accelerator_rate(&context->accelerators[0], HR_I8, HR_I32,
-                                     HR_COMPUTE_NATIVE, &flops),
+    CHECK_FAILS(hri_accelerator_rate(
+                    &context->accelerators[0],
+                    (hri_product_kind){HR_I8, HR_I32, HR_COMPUTE_NATIVE},
+                    &flops),
                 HR_ERROR_UNSUPPORTED, "i8 into i32");
     CHECK(flops == 7.0);
 

@@ -12,7 +12,7 @@
 #include "hal/hal.h"
 
 typedef struct hri_block hri_block;   /* a buffer kept for reuse */
-typedef struct hri_fence hri_fence;   /* fence.h */
+typedef struct hri_fence hri_fence;   /* stream.h */
 typedef struct hri_loaded hri_loaded; /* module.c */
 typedef struct hri_stream hri_stream; /* stream.h */
 typedef struct hri_model hri_model;   /* src/model */

@@ -203,7 +203,7 @@ static void share_out(hri_pool *pool, const loop *l)
     take_turn(pool);
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->next, 0);
-    if (l->count > 1 && pool->helpers > 0) {
+    if (pool->helpers > 0) {
         pool->loop = *l;
         pool->busy = pool->helpers;
         pool->generation++;
@@ -222,7 +222,7 @@ static void share_out(hri_pool *pool, const loop *l)
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data)
 {
-    if (pool != NULL && !inside) {
+    if (pool != NULL && !inside && count > 1) {
         share_out(pool, &(loop){function, data, count});
         return;
     }

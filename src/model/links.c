@@ -312,7 +312,7 @@ static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
                              run_single,
                              finish_single,
                              (int64_t)first,
-                             first >= LEAST ? most : 0,
+                             first >= LEAST ? most : -1, /* none is tried */
                              4,
                              hri_long_enough};
     single s = {.way = way};

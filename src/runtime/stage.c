@@ -208,6 +208,10 @@ void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent)
         return;
     }
     pthread_mutex_lock(&crew->lock);
+    if (crew->stopped) { /* jobs that are left may be gone by now */
+        pthread_mutex_unlock(&crew->lock);
+        return;
+    }
     if (urgent) {
         job->next = crew->first;
         crew->first = job;

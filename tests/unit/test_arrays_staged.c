@@ -8,6 +8,7 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
+#include "runtime/stage.h"
 #include "support/fault_backend.h"
 #include "support/random.h"
 #include "test.h"
@@ -368,6 +369,32 @@ static void much_at_once(void)
     close_machine(&m);
 }
 
+/* Who puts a job and hears that the crew has stopped may free it at once. */
+static void stopped_crews_take_no_jobs(void)
+{
+    TEST_CASE("a crew that has stopped keeps no job");
+    machine m = open_machine();
+    pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
+    char memory[64] = {0};
+    hri_crew crew = {.accelerator = &m.context->accelerators[0],
+                     .up = true,
+                     .queues = &queues};
+    CHECK(hri_crew_init(&crew) == HR_OK);
+    hri_crew_stop(&crew);
+    for (int urgent = 0; urgent < 2; urgent++) {
+        hri_job job = {.copy = {.from = hri_at_host(memory, 0),
+                                .width = sizeof memory,
+                                .height = 1,
+                                .depth = 1}};
+        hri_crew_put(&crew, &job, urgent != 0);
+        CHECK(!hri_crew_wait(&crew, &job));
+        CHECK(crew.first == NULL);
+    }
+    hri_crew_join(&crew);
+    hri_crew_finish(&crew);
+    close_machine(&m);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
@@ -379,5 +406,6 @@ int main(void)
     launches_travel_together();
     products_take_turns();
     much_at_once();
+    stopped_crews_take_no_jobs();
     return test_end();
 }

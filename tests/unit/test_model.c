@@ -374,6 +374,12 @@ static void check_overheads(void)
     const long asked = fake.calls;
     CHECK(hri_model_overheads(context->accelerators, true, &o) == HR_OK);
     CHECK(fake.calls == asked);
+
+    TEST_CASE("nor for one copy within memory");
+    double rate = 0.0;
+    context->accelerators[0].memory_limit = 0;
+    CHECK(hri_bandwidth_know(context, context->accelerators, &rate) == HR_OK);
+    CHECK(rate == hri_guess(HRI_GUESS_MEMORY));
     hr_context_destroy(context);
 }
 

@@ -217,8 +217,8 @@ const cli_command bench_command = {
         "      --accelerators 'host;opencl;2xhost,opencl@256MiB'\n",
     .options = table,
     .operands = 1,
-    .operand_names =
-        "1 word, what to measure (matmul, kernels, filter or grid)",
+    .operand_names = "1 word, what to measure (matmul, kernels, filter, grid, "
+                     "dialect or copies)",
     .run = run,
 };
 

@@ -244,9 +244,12 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
 void hri_accelerators_close(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        /* what one has deferred may wait for another */
+        hri_accelerator_drop_worker(&context->accelerators[i]);
+        hri_accelerator_drop_copy_queue(&context->accelerators[i]);
+    }
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *accelerator = &context->accelerators[i];
-        hri_accelerator_drop_worker(accelerator);
-        hri_accelerator_drop_copy_queue(accelerator);
         hri_deferral_finish(&accelerator->deferral);
         hri_modules_close(accelerator);
         hri_pools_close(accelerator);

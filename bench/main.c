@@ -226,8 +226,8 @@ const cli_command bench_command = {
 static int dispatch(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "";
-    if (argc == 3 && strcmp(first, "peer") == 0) {
-        return bench_be_peer(argv[2]);
+    if ((argc == 3 || argc == 4) && strcmp(first, "peer") == 0) {
+        return bench_be_peer(argv[2], argv[3]);
     }
     const bool dialect = strcmp(first, "dialect") == 0;
     if (dialect || strcmp(first, "copies") == 0) {

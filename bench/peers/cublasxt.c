@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cuBLASXt as a peer. No header of CUDA is needed: libcublas is opened at run
  * time. */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "base/library.h"
 #include "bench/peers/peer.h"
 #include "console/text.h"
-
-extern char **environ;
 
 bool bench_xt_start(bench_peer *peer)
 {
@@ -17,7 +14,7 @@ bool bench_xt_start(bench_peer *peer)
     if (program != NULL && program[0] == '\0') {
         program = NULL;
     }
-    return bench_peer_start(peer, "cublasxt", program, environ);
+    return bench_peer_start(peer, program, "cublasxt", NULL);
 }
 
 /* ---- the library */
@@ -49,11 +46,23 @@ typedef struct xt_api {
 #undef XT_SYM
 } xt_api;
 
+static const hri_symbol symbols[] = {
+#define XT_SYM(result, name, arguments) {#name, offsetof(xt_api, name), REQ},
+    XT_SYMBOLS
+#undef XT_SYM
+};
+
 static xt_api xt; /* filled by open_xt */
+
+static hr_status load(const char *path)
+{
+    return hri_library_load(path, symbols, sizeof symbols / sizeof symbols[0],
+                            &xt);
+}
 
 /* What HEADRACE_CUBLAS names, else the first that is found by the loader or in
  * the toolkit's folders. */
-static void *open_library(void)
+static hr_status load_any(void)
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11"};
@@ -63,32 +72,25 @@ static void *open_library(void)
     enum { NAMES = sizeof names / sizeof names[0] };
     const char *wish = getenv("HEADRACE_CUBLAS");
     if (wish != NULL && wish[0] != '\0') {
-        return dlopen(wish, RTLD_NOW | RTLD_LOCAL);
+        return load(wish);
     }
     for (size_t i = 0; i < NAMES * sizeof folders / sizeof folders[0]; i++) {
         char path[256];
         snprintf(path, sizeof path, "%s%s", folders[i / NAMES],
                  names[i % NAMES]);
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (library != NULL) {
-            return library;
+        if (load(path) == HR_OK) {
+            return HR_OK;
         }
     }
-    return NULL;
+    return HR_ERROR_UNAVAILABLE;
 }
 
-static bool open_xt(char *name, size_t size)
+static bool open_xt(const char *core, char *name, size_t size)
 {
     int major = 0, minor = 0;
-    void *library = open_library();
-    bool good = library != NULL;
-#define XT_SYM(result, name, arguments)                                        \
-    good = good && bench_resolve(library, #name, &xt.name);
-    XT_SYMBOLS
-#undef XT_SYM
-    if (!good) {
-        const char *why = dlerror();
-        snprintf(name, size, "%s", why != NULL ? why : "not found");
+    (void)core;
+    if (load_any() != HR_OK) {
+        snprintf(name, size, "%s", hr_last_error());
         name[strcspn(name, "\n")] = '\0';
         return false;
     }

@@ -10,17 +10,20 @@
 
 #include "console/values.h"
 
+extern char **environ;
+
 /* ---- asking one */
 
 /* Start it with the given ends as its input and output. */
 static bool spawn(bench_peer *peer, const char *path, const char *which,
-                  char *const *environment, const int ends[2])
+                  const char *core, const int ends[2])
 {
-    char word[16];
-    char *arguments[] = {(char[]){"headrace-bench"}, (char[]){"peer"}, word,
-                         NULL};
+    char words[2][16];
+    char *arguments[] = {(char[]){"headrace-bench"}, (char[]){"peer"}, words[0],
+                         core != NULL ? words[1] : NULL, NULL};
     posix_spawn_file_actions_t actions;
-    snprintf(word, sizeof word, "%s", which);
+    snprintf(words[0], sizeof words[0], "%s", which);
+    snprintf(words[1], sizeof words[1], "%s", core != NULL ? core : "");
     if (posix_spawn_file_actions_init(&actions) != 0) {
         return false;
     }
@@ -31,8 +34,8 @@ static bool spawn(bench_peer *peer, const char *path, const char *which,
             0 &&
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
                                          O_WRONLY, 0) == 0 &&
-        posix_spawn(&peer->process, path, &actions, NULL, arguments,
-                    environment) == 0;
+        posix_spawn(&peer->process, path, &actions, NULL, arguments, environ) ==
+            0;
     posix_spawn_file_actions_destroy(&actions);
     peer->process = started ? peer->process : 0;
     return started;
@@ -77,8 +80,8 @@ static bool is_error(const char *line)
     return strncmp(line, "error ", 6) == 0;
 }
 
-bool bench_peer_start(bench_peer *peer, const char *which, const char *program,
-                      char *const *environment)
+bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
+                      const char *core)
 {
     int down[2], up[2];
     *peer = (bench_peer){.process = 0};
@@ -91,7 +94,7 @@ bool bench_peer_start(bench_peer *peer, const char *which, const char *program,
         return false;
     }
     bool started = spawn(peer, program != NULL ? program : "/proc/self/exe",
-                         which, environment, (int[]){down[0], up[1]});
+                         which, core, (int[]){down[0], up[1]});
     close(down[0]);
     close(up[1]);
     peer->to = fdopen(down[1], "w");
@@ -187,7 +190,7 @@ static bool make_operands(bench_request *r, hr_context **keeper,
     return bench_operands_keep(operands, &r->wish);
 }
 
-int bench_be_peer(const char *which)
+int bench_be_peer(const char *which, const char *core)
 {
     const bench_library *library =
         strcmp(which, "cublasxt") == 0 ? &bench_cublasxt : &bench_openblas;
@@ -195,7 +198,7 @@ int bench_be_peer(const char *which)
     hr_context *keeper = NULL;
     char line[1024], name[512] = "";
     bench_request request;
-    const bool open = library->open(name, sizeof name);
+    const bool open = library->open(core, name, sizeof name);
     printf("%s%s\n", open ? "" : "error ", name);
     fflush(stdout);
     while (open && fgets(line, sizeof line, stdin) != NULL) {

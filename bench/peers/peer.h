@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Other libraries: a CBLAS called directly; and libraries in processes of their
  * own, which answer lines of text with lines of text: this program again, as
- * `headrace-bench peer WHICH`.
+ * `headrace-bench peer WHICH [CORE]`.
  *
- * A peer begins with a line that names it: "openblas" with its core type,
- * because that can be chosen only before it is loaded, "cublasxt" with its
- * version; or it says "error SENTENCE" and exits. To
+ * A peer begins with a line that names it: "openblas" with its core type, CORE
+ * if it accepts that, which can be chosen only before it is loaded; "cublasxt"
+ * with its version; or it says "error SENTENCE" and exits. To
  *
  *     TYPE M N K REPEAT pinned|ordinary GPU,GPU,...
  *
@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "backends/host/cblas.h"
 #include "bench/bench.h"
 
 /* ---- peer.c */
@@ -45,11 +46,11 @@ typedef struct bench_answer {
     double first, best, median;
 } bench_answer;
 
-/* Start the peer, or `program` in its place, with its environment, and read its
- * name. What it writes to standard error is lost. False when its library is not
+/* Start the peer, or `program` in its place, and read its name; core may be
+ * NULL. What it writes to standard error is lost. False when its library is not
  * there either. */
-bool bench_peer_start(bench_peer *peer, const char *which, const char *program,
-                      char *const *environment);
+bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
+                      const char *core);
 
 /* False with a sentence in error when it has not worked. It frees all memory of
  * GPUs before it answers. */
@@ -61,13 +62,13 @@ void bench_peer_stop(bench_peer *peer);
 
 /* What a peer does: answers requests, after its name. Returns an exit status.
  */
-int bench_be_peer(const char *which);
+int bench_be_peer(const char *which, const char *core);
 
 /* How it does so: find the library, and name it or say why it is not there;
  * print the lines of an answer but the last, or what was wrong and return
  * false. */
 typedef struct bench_library {
-    bool (*open)(char *name, size_t size);
+    bool (*open)(const char *core, char *name, size_t size);
     bool (*answer)(const bench_request *request, const bench_operands *o);
 } bench_library;
 
@@ -76,12 +77,12 @@ extern const bench_library bench_openblas, bench_cublasxt;
 /* ---- cblas.c */
 
 typedef struct bench_cblas {
-    void (*gemm[HR_C64 + 1])(void); /* by type; cast to its signature to call */
-    void (*set_threads)(int);       /* OpenBLAS only, else NULL */
+    hri_cblas products;
+    const char *(*core)(void); /* OpenBLAS only, else NULL: its core type, */
+    void (*set_threads)(int);  /* and threads */
     int (*get_threads)(void);
     int (*get_processors)(void);
     char name[96]; /* "libopenblas.so.0 SkylakeX" */
-    char core[48]; /* OpenBLAS's core type; "" for others */
 } bench_cblas;
 
 /* Find the CBLAS that this process has loaded already (a context has been
@@ -89,19 +90,13 @@ typedef struct bench_cblas {
  * OpenBLAS, whose core type is what the environment says. */
 bool bench_cblas_find(bench_cblas *cblas);
 
-/* Whether it multiplies this type and size. */
-bool bench_cblas_offers(const bench_cblas *cblas, hr_type type, int64_t m,
-                        int64_t n, int64_t k);
-
-/* C := A B with all processors. */
-void bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o);
+/* C := A B with all processors. False and nothing done when it has no words for
+ * the type or the size. */
+bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o);
 
 /* Start one process for each core type that OpenBLAS accepts on this CPU, its
  * own choice first. Returns how many: 0 when there is no OpenBLAS. */
 int bench_openblas_start(bench_peer peers[BENCH_PEERS_MAX]);
-
-/* A function of a library; false when it has none. */
-bool bench_resolve(void *library, const char *symbol, void *function);
 
 /* ---- cublasxt.c: HEADRACE_CUBLASXT may name another program */
 

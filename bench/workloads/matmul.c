@@ -126,8 +126,7 @@ static matmul_entry *add_entry(matmul *x, matmul_kind kind, const char *name,
 
 static void add_host_peers(matmul *x)
 {
-    if (x->has_cblas && is_plain(x) &&
-        bench_cblas_offers(&x->cblas, x->number.type, x->m, x->n, x->k)) {
+    if (x->has_cblas && is_plain(x)) {
         add_entry(x, MATMUL_CBLAS, "cblas ", x->cblas.name, NULL);
     }
     bench_peer *best = is_plain(x) ? find_best(x) : NULL;
@@ -255,7 +254,9 @@ static int run_entry(matmul *x, matmul_entry *entry, double *seconds)
     double begin = cli_clock();
     switch (entry->kind) {
     case MATMUL_CBLAS:
-        bench_cblas_gemm(&x->cblas, &x->operands);
+        if (!bench_cblas_gemm(&x->cblas, &x->operands)) {
+            return note_failure(x, entry, HR_ERROR_UNSUPPORTED);
+        }
         *seconds = cli_clock() - begin;
         return CLI_OK;
     case MATMUL_OPENBLAS:

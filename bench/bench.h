@@ -215,9 +215,6 @@ double bench_product_error(hr_matrix a, hr_matrix b, hr_matrix c,
 
 /* ---- measure.c: what a measurement was made on, and what times come to */
 
-/* Whether /proc/cpuinfo lists this flag. */
-bool bench_cpu_has(const char *flag);
-
 /* The CPU's name and the number of processors in use. */
 void bench_cpu_name(char *name, size_t size);
 

@@ -7,48 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The value of the first line of /proc/cpuinfo that begins with key. */
-static bool read_cpuinfo(const char *key, char *value, size_t size)
-{
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    bool found = false;
-    while (file != NULL && !found && fgets(value, (int)size, file) != NULL) {
-        char *colon = strchr(value, ':');
-        if (strncmp(value, key, strlen(key)) == 0 && colon != NULL) {
-            found = true;
-            const char *text = colon + 1 + (colon[1] == ' ');
-            memmove(value, text, strlen(text) + 1);
-            value[strcspn(value, "\n")] = '\0';
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return found;
-}
-
-bool bench_cpu_has(const char *flag)
-{
-    char flags[8192];
-    if (!read_cpuinfo("flags", flags, sizeof flags)) {
-        return false;
-    }
-    char *rest = NULL;
-    for (char *word = strtok_r(flags, " ", &rest); word != NULL;
-         word = strtok_r(NULL, " ", &rest)) {
-        if (strcmp(word, flag) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
+#include "base/machine.h"
 
 void bench_cpu_name(char *name, size_t size)
 {
-    char model[8192];
-    if (!read_cpuinfo("model name", model, sizeof model)) {
-        snprintf(model, sizeof model, "unknown");
-    }
+    char model[128];
+    hri_machine_name(model, sizeof model);
     snprintf(name, size, "%ld x %.80s", sysconf(_SC_NPROCESSORS_ONLN), model);
 }
 

@@ -192,12 +192,9 @@ typedef struct bench_operands {
     hr_context *pinned;
 } bench_operands;
 
-/* False when out of memory, or cancelled. */
-bool bench_operands_create(bench_operands *operands,
-                           const bench_operands_wish *wish);
-
-/* The same, unless they are such operands already. */
-bool bench_operands_keep(bench_operands *operands,
+/* Make them, unless they are such operands already: zeroed ones are not. False
+ * when out of memory, or cancelled. */
+bool bench_operands_make(bench_operands *operands,
                          const bench_operands_wish *wish);
 
 /* Other numbers into C, so that no result of before is taken for the next one.

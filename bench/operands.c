@@ -38,23 +38,7 @@ static bool allocate(hr_context *pinned, hr_matrix *m, hr_type type,
     return data != NULL && cli_random_fill(*m, seed, NULL);
 }
 
-bool bench_operands_create(bench_operands *operands,
-                           const bench_operands_wish *wish)
-{
-    bench_operands o;
-    memset(&o, 0, sizeof o);
-    o.pinned = wish->pinned;
-    if (!allocate(o.pinned, &o.a, wish->type, wish->m, wish->k, 1) ||
-        !allocate(o.pinned, &o.b, wish->type, wish->k, wish->n, 2) ||
-        !allocate(o.pinned, &o.c, wish->c_type, wish->m, wish->n, 3)) {
-        bench_operands_free(&o);
-        return false;
-    }
-    *operands = o;
-    return true;
-}
-
-bool bench_operands_keep(bench_operands *o, const bench_operands_wish *wish)
+bool bench_operands_make(bench_operands *o, const bench_operands_wish *wish)
 {
     if (o->a.data != NULL && o->a.type == wish->type && o->c.rows == wish->m &&
         o->c.cols == wish->n && o->a.cols == wish->k &&
@@ -62,7 +46,14 @@ bool bench_operands_keep(bench_operands *o, const bench_operands_wish *wish)
         return true;
     }
     bench_operands_free(o);
-    return bench_operands_create(o, wish);
+    o->pinned = wish->pinned;
+    if (!allocate(o->pinned, &o->a, wish->type, wish->m, wish->k, 1) ||
+        !allocate(o->pinned, &o->b, wish->type, wish->k, wish->n, 2) ||
+        !allocate(o->pinned, &o->c, wish->c_type, wish->m, wish->n, 3)) {
+        bench_operands_free(o);
+        return false;
+    }
+    return true;
 }
 
 bool bench_operands_spoil(const bench_operands *operands)

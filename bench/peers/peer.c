@@ -187,7 +187,7 @@ static bool make_operands(bench_request *r, hr_context **keeper,
         return false;
     }
     r->wish.pinned = r->pinned ? *keeper : NULL;
-    return bench_operands_keep(operands, &r->wish);
+    return bench_operands_make(operands, &r->wish);
 }
 
 int bench_be_peer(const char *which, const char *core)

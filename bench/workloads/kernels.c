@@ -235,7 +235,7 @@ int bench_kernels(benchmark *bench)
             .bench = bench, .m = extents[0], .k = extents[1], .n = extents[2]};
         const bench_operands_wish wish = {
             .type = HR_F32, .c_type = HR_F32, .m = c.m, .n = c.n, .k = c.k};
-        if (!bench_operands_create(&c.operands, &wish)) {
+        if (!bench_operands_make(&c.operands, &wish)) {
             return cli_fail("out of memory");
         }
         for (int i = 0; i < bench->setting_count && status == CLI_OK; i++) {

@@ -419,7 +419,7 @@ static int create_operands(matmul *x)
 {
     bench_operands_wish wish = request_of(x).wish;
     wish.pinned = x->pinned ? x->keeper : NULL;
-    return allocate(x) && bench_operands_create(&x->operands, &wish)
+    return allocate(x) && bench_operands_make(&x->operands, &wish)
                ? CLI_OK
                : cli_fail("out of memory: %s matrices of %" PRId64 "x%" PRId64
                           "x%" PRId64,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/matrix.h"
 #include "bench/workloads/matmul.h"
 #include "console/product.h"
 
@@ -24,8 +25,8 @@ static const struct {
 
 static double flops(const matmul *x)
 {
-    bool complex = x->number.type == HR_C32 || x->number.type == HR_C64;
-    return (complex ? 8.0 : 2.0) * (double)x->m * (double)x->n * (double)x->k;
+    return (hri_is_complex(x->number.type) ? 8.0 : 2.0) * (double)x->m *
+           (double)x->n * (double)x->k;
 }
 
 static double over(double a, double b)
@@ -51,29 +52,19 @@ static double limit_seconds(const matmul *x, const matmul_entry *e)
     return fmax(seconds, over(all, l->both));
 }
 
-/* The peer of a kind that an entry is compared with; NULL when there is none.
- */
+/* The peer of a kind that an entry, or with NULL any, is compared with; NULL
+ * when there is none. */
 static const matmul_entry *find_peer(const matmul *x, matmul_kind kind,
                                      const matmul_entry *entry)
 {
     for (int i = 0; i < x->entry_count; i++) {
         const matmul_entry *peer = &x->entries[i];
-        if (peer->kind == kind &&
-            (peer->setting == NULL || peer->setting == entry->setting)) {
+        if (peer->kind == kind && (entry == NULL || peer->setting == NULL ||
+                                   peer->setting == entry->setting)) {
             return peer;
         }
     }
     return NULL;
-}
-
-static bool has_kind(const matmul *x, matmul_kind kind)
-{
-    for (int i = 0; i < x->entry_count; i++) {
-        if (x->entries[i].kind == kind) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- rows */
@@ -119,7 +110,7 @@ static void add_peers(const matmul *x, const matmul_entry *e)
         const matmul_entry *peer = find_peer(x, (matmul_kind)i, e);
         if (rows->json) {
             write_peer(&rows->line, kinds[i].key, e, peer);
-        } else if (has_kind(x, (matmul_kind)i)) {
+        } else if (find_peer(x, (matmul_kind)i, NULL) != NULL) {
             add_peer_cells(rows, e, peer, kinds[i].heading);
         }
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/matrix.h"
 #include "console/random.h"
 
 enum { ALIGNMENT = 4096 };
@@ -75,7 +76,7 @@ void bench_operands_free(bench_operands *operands)
 /* Number `part` (0: real) of an element. */
 static double number(const hr_matrix *m, int64_t at, int part)
 {
-    const bool complex = m->type == HR_C32 || m->type == HR_C64;
+    const bool complex = hri_is_complex(m->type);
     const bool wide = m->type == HR_F64 || m->type == HR_C64;
     const int64_t i = complex ? 2 * at + part : at;
     if (part == 1 && !complex) {

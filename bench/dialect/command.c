@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "bench/dialect/dialect.h"
 
 const char *const dialect_sections[DIALECT_SECTIONS] = {"host", "opencl",
@@ -116,11 +117,6 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
-static int64_t at_most(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int run(int argc, char **argv)
 {
     dialect_options o = {
@@ -131,9 +127,9 @@ static int run(int argc, char **argv)
     }
     bench_rows rows = {.json = o.json};
     if (o.quick) {
-        o.size = at_most(o.size, 256);
-        o.repeat = at_most(o.repeat, 2);
-        o.launches = at_most(o.launches, 500);
+        o.size = hri_min(o.size, 256);
+        o.repeat = hri_min(o.repeat, 2);
+        o.launches = hri_min(o.launches, 500);
     }
     bool ok = true;
     for (int i = 0; i < DIALECT_SECTIONS; i++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "bench/dialect/dialect.h"
 #include "console/random.h"
 
@@ -49,11 +50,6 @@ static void set_extents(dialect_problem *p)
     }
 }
 
-static unsigned pieces(int64_t extent, unsigned piece)
-{
-    return (unsigned)((extent + piece - 1) / piece);
-}
-
 bool dialect_problem_create(dialect_problem *p, dialect_kind kind, int64_t rows,
                             int64_t cols, int64_t depth)
 {
@@ -63,8 +59,8 @@ bool dialect_problem_create(dialect_problem *p, dialect_kind kind, int64_t rows,
                            .cols = cols,
                            .depth = depth};
     set_extents(p);
-    p->groups[0] = pieces(cols, p->work->elements[0]);
-    p->groups[1] = pieces(rows, p->work->elements[1]);
+    p->groups[0] = (unsigned)hri_ceil_div(cols, p->work->elements[0]);
+    p->groups[1] = (unsigned)hri_ceil_div(rows, p->work->elements[1]);
     for (int i = 0; i < p->count; i++) {
         size_t count = (size_t)hr_extent_count(p->of[i]);
         p->bytes[i] = count * sizeof(float);

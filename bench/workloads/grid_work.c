@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "bench/workloads/grid.h"
 
 extern const hr_kernel jacobi, jacobi2, jacobi4, jacobi8, heat7, fdtd_h, fdtd_e;
@@ -108,11 +109,6 @@ static hr_status step(const bench_grids *g, hr_grid *grid, int64_t steps)
 
 /* ---- grids */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 bool bench_grids_open(bench_grids *g, uint32_t count)
 {
     g->count = count;
@@ -150,7 +146,7 @@ static hr_status load(const bench_grids *g, hr_grid *grid, int64_t rows,
     for (int64_t first = 0; first < rows && status == HR_OK;
          first += block.size[0]) {
         const int64_t origin[HR_MOST_RANK] = {first, 0, 0};
-        block.size[0] = least(block.size[0], rows - first);
+        block.size[0] = hri_min(block.size[0], rows - first);
         status = hr_view_section(hr_view_of(data), zero, block, &from);
         for (uint32_t f = 0; f < g->work->unknown && status == HR_OK; f++) {
             status = hr_grid_write(grid, f, origin, from);
@@ -202,8 +198,8 @@ hr_status bench_grids_advance(bench_grids *g, int64_t steps)
     hr_status status = HR_OK;
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         int64_t now =
-            g->count > 1 ? least(IN_A_ROW, steps - done) : steps - done;
-        now = g->period > 0 ? least(now, g->period - done % g->period) : now;
+            g->count > 1 ? hri_min(IN_A_ROW, steps - done) : steps - done;
+        now = g->period > 0 ? hri_min(now, g->period - done % g->period) : now;
         done += now;
         for (uint32_t i = 0; i < g->count && status == HR_OK; i++) {
             status = step(g, g->grids[i], now);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/bench.h"
+#include "base/size.h"
 #include "console/context.h"
 #include "console/signals.h"
 #include "console/text.h"
@@ -91,9 +91,9 @@ static bench_peer *find_best(matmul *x)
     enum { SIZE = 1536, TRIES = 4 };
     bench_request request = request_of(x);
     bench_operands_wish *w = &request.wish;
-    w->m = w->m < SIZE ? w->m : SIZE;
-    w->n = w->n < SIZE ? w->n : SIZE;
-    w->k = w->k < SIZE ? w->k : SIZE;
+    w->m = hri_min(w->m, SIZE);
+    w->n = hri_min(w->n, SIZE);
+    w->k = hri_min(w->k, SIZE);
     bench_peer *best = NULL;
     double least = INFINITY;
     char error[64];
@@ -199,11 +199,6 @@ static void release(matmul *x)
 
 /* ---- running */
 
-static bool has_context(const matmul_entry *entry)
-{
-    return entry->kind >= MATMUL_HEADRACE;
-}
-
 /* A call of the library on an entry has failed: no reason to give up the
  * others, unless a signal asked for it. Returns an exit status. */
 static int note_failure(matmul *x, matmul_entry *entry, hr_status status)
@@ -277,9 +272,7 @@ static void run_xt(matmul *x, matmul_entry *entry)
 {
     bench_request request = request_of(x);
     bench_answer answer;
-    request.repeat = x->options->repeat < BENCH_PEER_REPEATS
-                         ? x->options->repeat
-                         : BENCH_PEER_REPEATS;
+    request.repeat = hri_min(x->options->repeat, BENCH_PEER_REPEATS);
     request.pinned = x->pinned;
     request.gpus = entry->setting->gpus;
     if (bench_peer_run(&x->xt, &request, &answer, entry->note,
@@ -390,7 +383,9 @@ static int run_batch(matmul *x, int first, int count)
     matmul_entry *entries = &x->entries[first];
     int status = CLI_OK;
     for (int i = 0; i < count && status == CLI_OK; i++) {
-        status = has_context(&entries[i]) ? open_entry(&entries[i]) : CLI_OK;
+        if (entries[i].kind >= MATMUL_HEADRACE) {
+            status = open_entry(&entries[i]);
+        }
     }
     if (status == CLI_OK) {
         status = run_rounds(x, entries, count);

@@ -180,6 +180,11 @@ int bench_context(const bench_setting *setting, hr_context **context);
 /* ---- operands.c: random matrices in memory, to be multiplied, and what a
  * product is off by */
 
+/* Memory that is page-locked by a context, or with NULL ordinary; NULL when
+ * there is none. */
+void *bench_allocate(hr_context *pinned, size_t bytes);
+void bench_release(hr_context *pinned, void *memory);
+
 /* What is wanted. */
 typedef struct bench_operands_wish {
     hr_type type, c_type;

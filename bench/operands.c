@@ -10,7 +10,7 @@
 
 enum { ALIGNMENT = 4096 };
 
-static void *allocate_memory(hr_context *pinned, size_t bytes)
+void *bench_allocate(hr_context *pinned, size_t bytes)
 {
     void *memory = NULL;
     const bool there = pinned != NULL
@@ -19,7 +19,7 @@ static void *allocate_memory(hr_context *pinned, size_t bytes)
     return there ? memory : NULL;
 }
 
-static void release_memory(hr_context *pinned, void *memory)
+void bench_release(hr_context *pinned, void *memory)
 {
     if (pinned != NULL) {
         hr_free_pinned(pinned, memory);
@@ -34,7 +34,7 @@ static bool allocate(hr_context *pinned, hr_matrix *m, hr_type type,
                      int64_t rows, int64_t cols, uint64_t seed)
 {
     size_t bytes = (size_t)rows * (size_t)cols * hr_type_size(type);
-    void *data = allocate_memory(pinned, bytes);
+    void *data = bench_allocate(pinned, bytes);
     *m = hr_matrix_row_major(data, type, rows, cols, 0);
     return data != NULL && cli_random_fill(*m, seed, NULL);
 }
@@ -66,7 +66,7 @@ void bench_operands_free(bench_operands *operands)
 {
     void *const all[] = {operands->a.data, operands->b.data, operands->c.data};
     for (int i = 0; i < 3; i++) {
-        release_memory(operands->pinned, all[i]);
+        bench_release(operands->pinned, all[i]);
     }
     memset(operands, 0, sizeof *operands);
 }

@@ -134,13 +134,7 @@ static bool open_pair(bench *b, uint32_t i)
 {
     pair *p = &b->pairs[i];
     const hr_extent extent = hr_extent1((int64_t)b->bytes);
-    if (b->pinned) {
-        if (hr_allocate_pinned(b->context, b->bytes, &p->memory) != HR_OK) {
-            return false;
-        }
-    } else {
-        p->memory = malloc(b->bytes);
-    }
+    p->memory = bench_allocate(b->pinned ? b->context : NULL, b->bytes);
     if (p->memory == NULL) {
         return false;
     }
@@ -160,11 +154,7 @@ static void close_pair(bench *b, pair *p)
     hr_array_destroy(p->there);
     hr_array_destroy(p->host);
     hr_queue_destroy(p->queue);
-    if (b->pinned) {
-        hr_free_pinned(b->context, p->memory);
-    } else {
-        free(p->memory);
-    }
+    bench_release(b->pinned ? b->context : NULL, p->memory);
     *p = (pair){0};
 }
 

@@ -2,7 +2,6 @@
 /* What accelerators copy within their memory, and to each other. */
 #include <stdlib.h>
 
-#include "bench/bench.h"
 #include "bench/workloads/grid.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -20,13 +19,14 @@ static const double round_seconds = 0.02;
 /* From one accelerator to another, or within one. The array that is copied has
  * values, or nothing would be. */
 typedef struct link {
+    uint32_t ends[2]; /* accelerators */
     hr_queue *queues[2];
     hr_array *from, *to;
 } link;
 
 static void close_links(link *links, uint32_t count)
 {
-    for (uint32_t i = 0; i < count && links != NULL; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         hr_array_destroy(links[i].from);
         hr_array_destroy(links[i].to);
         hr_queue_destroy(links[i].queues[0]);
@@ -35,12 +35,11 @@ static void close_links(link *links, uint32_t count)
     free(links);
 }
 
-static bool open_link(hr_context *context, link *l, const uint32_t *ends,
-                      hr_array *values)
+static bool open_link(hr_context *context, link *l, hr_array *values)
 {
     const hr_extent extent = hr_array_extent(values);
-    return hr_queue_create(context, ends[0], &l->queues[0]) == HR_OK &&
-           hr_queue_create(context, ends[1], &l->queues[1]) == HR_OK &&
+    return hr_queue_create(context, l->ends[0], &l->queues[0]) == HR_OK &&
+           hr_queue_create(context, l->ends[1], &l->queues[1]) == HR_OK &&
            hr_array_create(l->queues[0], 1, extent, &l->from) == HR_OK &&
            hr_array_create(l->queues[1], 1, extent, &l->to) == HR_OK &&
            hr_copy(hr_view_of(values), hr_view_of(l->from)) == HR_OK;
@@ -90,16 +89,15 @@ static hr_status measure_links(const link *links, uint32_t count, double *best)
     return status;
 }
 
-/* For copies of `bytes` bytes between the accelerators of ends. */
-static int measure(hr_context *context, const uint32_t (*ends)[2],
-                   uint32_t count, uint64_t bytes, double *best)
+/* For copies of `bytes` bytes over links of which the ends are known; frees
+ * them. */
+static int measure(hr_context *context, link *links, uint32_t count,
+                   uint64_t bytes, double *best)
 {
     const int64_t floats = (int64_t)(bytes / sizeof(float)) + 1;
     float *data = calloc((size_t)floats, sizeof(float));
-    link *links = calloc(count, sizeof *links);
     hr_array *values = NULL;
-    if (data == NULL || links == NULL) {
-        free(data);
+    if (data == NULL) {
         free(links);
         return cli_fail("out of memory");
     }
@@ -108,7 +106,7 @@ static int measure(hr_context *context, const uint32_t (*ends)[2],
                                 3, NULL) &&
                 hr_array_wrap(context, data, 1, extent, 0, &values) == HR_OK;
     for (uint32_t i = 0; i < count && good; i++) {
-        good = open_link(context, &links[i], ends[i], values);
+        good = open_link(context, &links[i], values);
     }
     good = good && measure_links(links, count, best) == HR_OK;
     const int exit_status = good ? CLI_OK : cli_failed_call();
@@ -121,22 +119,20 @@ static int measure(hr_context *context, const uint32_t (*ends)[2],
 int bench_grid_copy_rate(hr_context *context, uint64_t bytes, double *rate)
 {
     const uint32_t count = hr_accelerator_count(context);
-    uint32_t(*ends)[2] = calloc(count, sizeof *ends);
+    link *links = calloc(count, sizeof *links);
     double seconds = 0.0;
-    int status = ends != NULL ? CLI_OK : cli_fail("out of memory");
-    for (uint32_t i = 0; i < count && status == CLI_OK; i++) {
+    if (links == NULL) {
+        return cli_fail("out of memory");
+    }
+    for (uint32_t i = 0; i < count; i++) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
-        ends[i][0] = ends[i][1] = i;
+        links[i].ends[0] = links[i].ends[1] = i;
         if (hr_accelerator_describe(context, i, &info) == HR_OK &&
             !info.in_place && info.memory_limit / 4 < bytes) {
             bytes = info.memory_limit / 4;
         }
     }
-    if (status == CLI_OK) {
-        status = measure(context, (const uint32_t(*)[2])ends, count, bytes,
-                         &seconds);
-    }
-    free(ends);
+    const int status = measure(context, links, count, bytes, &seconds);
     *rate = seconds > 0.0 ? 2.0 * (double)bytes * count / seconds : 0.0;
     return status;
 }
@@ -144,16 +140,14 @@ int bench_grid_copy_rate(hr_context *context, uint64_t bytes, double *rate)
 int bench_grid_exchange(hr_context *context, const hr_band *bands,
                         uint32_t count, uint64_t bytes, double *seconds)
 {
-    uint32_t(*ends)[2] = calloc(2 * (size_t)count, sizeof *ends);
-    if (ends == NULL) {
+    link *links = calloc(2 * (size_t)count, sizeof *links);
+    if (links == NULL) {
         return cli_fail("out of memory");
     }
     for (uint32_t b = 0; b + 1 < count; b++) {
-        ends[2 * b][0] = ends[2 * b + 1][1] = bands[b].accelerator;
-        ends[2 * b][1] = ends[2 * b + 1][0] = bands[b + 1].accelerator;
+        link *down = &links[2 * b], *up = down + 1;
+        down->ends[0] = up->ends[1] = bands[b].accelerator;
+        down->ends[1] = up->ends[0] = bands[b + 1].accelerator;
     }
-    const int status = measure(context, (const uint32_t(*)[2])ends,
-                               2 * (count - 1), bytes, seconds);
-    free(ends);
-    return status;
+    return measure(context, links, 2 * (count - 1), bytes, seconds);
 }

@@ -69,10 +69,6 @@ extern const cli_kind bench_repeats;     /* int64_t: from 1 to 10000 */
 extern const cli_kind bench_steps;       /* int64_t: from 1 to 10^9 */
 extern const cli_kind bench_period;      /* int64_t: from 0 to 10^9 */
 
-/* f32 and f64. */
-extern const bench_numbers bench_default_numbers;
-bool bench_is_default(const bench_numbers *numbers);
-
 /* One list of accelerators to measure. */
 typedef struct bench_setting {
     char name[160];   /* "4xhost@128MiB" */

@@ -86,10 +86,9 @@ static bool has_types(const bench_options *o, const subject *s)
 {
     bool has = true;
     for (int i = 0; i < o->numbers.count && s->types != NULL; i++) {
-        has = has && strstr(s->types, o->numbers.list[i].name) != NULL &&
-              strcmp(o->numbers.list[i].name, "tf32") != 0;
+        has = has && cli_find_name(o->numbers.list[i].name, s->types) >= 0;
     }
-    return has || bench_is_default(&o->numbers);
+    return has;
 }
 
 static int check(const bench_options *o, const subject *s)
@@ -147,8 +146,9 @@ static int measure(benchmark *bench, const char *name)
         bench->problems.count = 1;
         bench->problems.list[0] = (cli_shape){{s->size, s->size, s->size}};
     }
-    if (s->types != NULL && bench_is_default(&bench->o.numbers)) {
-        bench->o.numbers.count = 1; /* f32 */
+    if (bench->o.numbers.count == 0) {
+        cli_take(&bench_number_list, s->types == NULL ? "f32,f64" : "f32",
+                 &bench->o.numbers);
     }
     bench->rows.json = bench->o.json;
     status = bench_settings(bench, s->lists);
@@ -165,10 +165,8 @@ static int run(int argc, char **argv)
     if (bench == NULL) {
         return cli_fail("out of memory");
     }
-    bench->o = (bench_options){.repeat = 5,
-                               .memories = {.count = 1},
-                               .grid = {.residual = -1},
-                               .numbers = bench_default_numbers};
+    bench->o = (bench_options){
+        .repeat = 5, .memories = {.count = 1}, .grid = {.residual = -1}};
     int status = cli_parse(&bench_command, argc, argv, &bench->o, &name);
     if (status == CLI_OK) {
         status = measure(bench, name);

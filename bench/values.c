@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/bench.h"
 
-#include <string.h>
-
 static const bench_number numbers[BENCH_NUMBERS_MAX] = {
     {"f32", HR_F32, HR_F32, HR_COMPUTE_NATIVE},
     {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE},
@@ -13,20 +11,6 @@ static const bench_number numbers[BENCH_NUMBERS_MAX] = {
     {"i8", HR_I8, HR_I32, HR_COMPUTE_NATIVE},
     {"tf32", HR_F32, HR_F32, HR_COMPUTE_TF32},
 };
-
-const bench_numbers bench_default_numbers = {
-    {{"f32", HR_F32, HR_F32, HR_COMPUTE_NATIVE},
-     {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE}},
-    2};
-
-bool bench_is_default(const bench_numbers *n)
-{
-    bool same = n->count == bench_default_numbers.count;
-    for (int i = 0; i < n->count && same; i++) {
-        same = strcmp(n->list[i].name, bench_default_numbers.list[i].name) == 0;
-    }
-    return same;
-}
 
 #define NUMBERS "f32 f64 c32 c64 f16 bf16 i8 tf32"
 

@@ -307,7 +307,7 @@ static int check_sizes(const benchmark *bench, int64_t reach)
 int bench_filter(benchmark *bench)
 {
     hr_window *window = NULL;
-    const int64_t reach = bench->o.reach.given ? bench->o.reach.value : 60;
+    const int64_t reach = bench->o.reach >= 0 ? bench->o.reach : 60;
     int status = check_sizes(bench, reach);
     if (status != CLI_OK) {
         return status;

@@ -212,15 +212,6 @@ static int filter_into(work *w, const hr_filter_options *wish)
                : CLI_FAILED;
 }
 
-static int verify(work *w)
-{
-    if (!w->o.verify) {
-        return CLI_OK;
-    }
-    w->check = cli_filter_check(&w->filtered, &w->report);
-    return w->check.row < 0 ? CLI_OK : cli_filter_wrong(&w->check, &w->report);
-}
-
 static int run_work(work *w)
 {
     const double start = cli_clock();
@@ -234,7 +225,9 @@ static int run_work(work *w)
     w->filtered.in = w->files.in[0].matrix;
     status = status == CLI_OK ? plan(w, &wish) : status;
     status = status == CLI_OK ? filter_into(w, &wish) : status;
-    status = status == CLI_OK ? verify(w) : status;
+    if (status == CLI_OK && w->o.verify) {
+        status = cli_filter_check(&w->filtered, &w->report, &w->check);
+    }
     status = status == CLI_OK ? cli_files_commit(&w->files) : status;
     cli_files_close(&w->files);
     w->seconds = cli_clock() - start;

@@ -117,14 +117,10 @@ void blas_log(const char *format, ...)
     va_end(arguments);
 }
 
-static char letter_of(blas_op op)
-{
-    return "NTRC"[op];
-}
-
 void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
                    const blas_verdict *verdict)
 {
+    static const char letters[] = "NTRC"; /* of operations */
     if (!blas_logs()) {
         return;
     }
@@ -135,7 +131,7 @@ void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
     pthread_mutex_unlock(&state.lock);
     blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (foreseen %.3g, the "
              "caller's own %.3g)%s%s",
-             call->symbol->name, letter_of(call->op_a), letter_of(call->op_b),
+             call->symbol->name, letters[call->op_a], letters[call->op_b],
              (long long)call->m, (long long)call->n, (long long)call->k,
              fates[fate], seconds, verdict->planned, verdict->own,
              verdict->why != NULL ? ": " : "",

@@ -196,8 +196,6 @@ typedef enum blas_fate {
     BLAS_FELL_BACK    /* to the caller's own, since that failed */
 } blas_fate;
 
-bool blas_logs(void);
-
 /* In a child, right after the fork. */
 void blas_log_renew(void);
 

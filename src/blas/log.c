@@ -95,7 +95,7 @@ void blas_log_renew(void)
     memset(state.of, 0, sizeof state.of);
 }
 
-bool blas_logs(void)
+static bool is_wanted(void)
 {
     pthread_once(&once, begin);
     return state.calls || state.summary;
@@ -103,7 +103,7 @@ bool blas_logs(void)
 
 void blas_log(const char *format, ...)
 {
-    if (!blas_logs() || !state.calls) {
+    if (!is_wanted() || !state.calls) {
         return;
     }
     va_list arguments;
@@ -121,7 +121,7 @@ void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
                    const blas_verdict *verdict)
 {
     static const char letters[] = "NTRC"; /* of operations */
-    if (!blas_logs()) {
+    if (!is_wanted()) {
         return;
     }
     pthread_mutex_lock(&state.lock);

@@ -91,7 +91,7 @@ typedef struct bench_options {
     bench_peers_wish peers;
     const char *accelerators;
     uint64_t memory_limit;
-    cli_reach reach;
+    int64_t reach; /* of windows; negative: not given */
     bench_grid_wish grid;
     int64_t repeat;
     bool from_files, json;

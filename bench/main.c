@@ -96,7 +96,7 @@ static int check(const bench_options *o, const subject *s)
     const bool grid = s->run == bench_grid;
     const bool plain = !o->from_files && !o->peers.given &&
                        !o->memories.pinned[0] && o->memories.count == 1;
-    const bool flat = o->shapes.count == 0 && !o->reach.given;
+    const bool flat = o->shapes.count == 0 && o->reach < 0;
     const bool steps = o->grid.workloads.count > 0 || o->grid.steps > 0 ||
                        o->grid.residual >= 0 || o->grid.weak;
     const struct {
@@ -108,7 +108,7 @@ static int check(const bench_options *o, const subject *s)
         {s->options_wrong != NULL && (!plain || (grid && !flat)),
          s->options_wrong},
         {!has_types(o, s), s->types_wrong},
-        {o->reach.given && s->run != bench_filter, "--window is for filter"},
+        {o->reach >= 0 && s->run != bench_filter, "--window is for filter"},
         {o->sizes.count > 0 && o->shapes.count > 0,
          "--size and --shape exclude each other"},
     };
@@ -165,8 +165,10 @@ static int run(int argc, char **argv)
     if (bench == NULL) {
         return cli_fail("out of memory");
     }
-    bench->o = (bench_options){
-        .repeat = 5, .memories = {.count = 1}, .grid = {.residual = -1}};
+    bench->o = (bench_options){.repeat = 5,
+                               .memories = {.count = 1},
+                               .reach = -1,
+                               .grid = {.residual = -1}};
     int status = cli_parse(&bench_command, argc, argv, &bench->o, &name);
     if (status == CLI_OK) {
         status = measure(bench, name);

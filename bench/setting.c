@@ -93,7 +93,7 @@ static int add_setting(benchmark *bench, char *text, uint64_t limit)
     char *at = strchr(text, '@');
     if (at != NULL) {
         *at = '\0';
-        if (!cli_take_bytes(at + 1, &setting->memory_limit)) {
+        if (!cli_take(&cli_bytes, at + 1, &setting->memory_limit)) {
             return cli_wrong(&bench_command, "--accelerators: '%s' is not %s",
                              at + 1, cli_bytes.wants);
         }

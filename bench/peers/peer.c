@@ -164,7 +164,7 @@ static bool read_request(char *line, bench_request *r)
     if (sscanf(line,
                "%7s %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %15s %n",
                type, &w->m, &w->n, &w->k, &r->repeat, memory, &gpus) != 6 ||
-        !cli_take_type(type, &w->type) || w->type > HR_C64 || w->m < 1 ||
+        !cli_take(&cli_type, type, &w->type) || w->type > HR_C64 || w->m < 1 ||
         w->n < 1 || w->k < 1 || r->repeat < 1 ||
         r->repeat > BENCH_PEER_REPEATS) {
         return false;

@@ -147,11 +147,11 @@ static int run_turn(contest *c, int method, form how, int64_t turn)
         return cli_failed_call();
     }
     if (turn == c->bench->o.repeat) {
-        const cli_filter_error e = cli_filter_check(&c->filtered, &r->report);
-        r->error = e.error;
-        if (e.row >= 0) {
-            return cli_filter_wrong(&e, &r->report);
+        cli_filter_error e;
+        if (cli_filter_check(&c->filtered, &r->report, &e) != CLI_OK) {
+            return CLI_FAILED;
         }
+        r->error = e.error;
         r->done = true;
     }
     return CLI_OK;
@@ -307,7 +307,7 @@ static int check_sizes(const benchmark *bench, int64_t reach)
 int bench_filter(benchmark *bench)
 {
     hr_window *window = NULL;
-    const int64_t reach = bench->o.reach.given ? bench->o.reach.value : 60;
+    const int64_t reach = bench->o.reach >= 0 ? bench->o.reach : 60;
     int status = check_sizes(bench, reach);
     if (status != CLI_OK) {
         return status;

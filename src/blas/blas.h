@@ -120,7 +120,20 @@ void blas_choose_end(void);
 /* In a child, right after the fork: nobody waits for accelerators. */
 void blas_choose_renew(void);
 
-double blas_now(void); /* seconds */
+/* ---- side.c: to which side a call goes: accelerators, or the caller's own */
+
+typedef struct blas_side {
+    bool accelerators;
+    bool turn; /* it is the slower one's turn to be seen again */
+} blas_side;
+
+/* By what a call takes on accelerators over what it takes in the caller's own
+ * BLAS. Accelerators must promise to be faster by 3 per cent. Where neither
+ * side is twice as fast as the other, two calls in a row, of at least 32, and
+ * of so many that they cost at most 1.6 per cent, go to the slower one, so that
+ * it is not judged for ever by a moment when others were at work. `number`
+ * counts the calls for which sides are asked for, from 0. */
+blas_side blas_side_of(double ratio, unsigned number);
 
 /* ---- caller.c: the BLAS that the program would have without us */
 
@@ -183,8 +196,6 @@ typedef enum blas_fate {
     BLAS_FELL_BACK    /* to the caller's own, since that failed */
 } blas_fate;
 
-bool blas_logs(void);
-
 /* In a child, right after the fork. */
 void blas_log_renew(void);
 
@@ -194,5 +205,63 @@ void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
 
 /* A line that is of no call. */
 void blas_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- elements of any of the four types, as scalars */
+
+static inline hr_scalar blas_get(hr_type type, const void *data, int64_t i)
+{
+    const float *single = data;
+    const double *wide = data;
+    switch (type) {
+    case HR_F32:
+        return (hr_scalar){single[i], 0.0};
+    case HR_F64:
+        return (hr_scalar){wide[i], 0.0};
+    case HR_C32:
+        return (hr_scalar){single[2 * i], single[2 * i + 1]};
+    default:
+        return (hr_scalar){wide[2 * i], wide[2 * i + 1]};
+    }
+}
+
+static inline hr_scalar blas_times(hr_scalar x, hr_scalar y)
+{
+    return (hr_scalar){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+
+static inline bool blas_is_zero(hr_scalar s)
+{
+    return s.re == 0.0 && s.im == 0.0;
+}
+
+/* Let element i be x and so many times what it was, which is not read where
+ * that is 0. */
+static inline void blas_update(hr_type type, void *data, int64_t i, hr_scalar x,
+                               hr_scalar beta)
+{
+    float *single = data;
+    double *wide = data;
+    if (!blas_is_zero(beta)) {
+        const hr_scalar old = blas_times(beta, blas_get(type, data, i));
+        x.re += old.re;
+        x.im += old.im;
+    }
+    switch (type) {
+    case HR_F32:
+        single[i] = (float)x.re;
+        break;
+    case HR_F64:
+        wide[i] = x.re;
+        break;
+    case HR_C32:
+        single[2 * i] = (float)x.re;
+        single[2 * i + 1] = (float)x.im;
+        break;
+    default:
+        wide[2 * i] = x.re;
+        wide[2 * i + 1] = x.im;
+        break;
+    }
+}
 
 #endif

@@ -4,28 +4,16 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-double blas_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "base/matrix.h"
+#include "base/size.h"
 
 double blas_flops(const blas_call *call)
 {
-    const bool is_complex =
-        call->symbol->type == HR_C32 || call->symbol->type == HR_C64;
     const double all =
         2.0 * (double)call->m * (double)call->n * (double)call->k;
-    return all * (is_complex ? 4.0 : 1.0) *
+    return all * (hri_is_complex(call->symbol->type) ? 4.0 : 1.0) *
            (call->part == BLAS_ALL ? 1.0 : 0.5);
-}
-
-static int64_t at_least_1(int64_t x)
-{
-    return x > 1 ? x : 1;
 }
 
 /* The position of the first wrong argument, as the reference counts them in
@@ -44,13 +32,13 @@ static int wrong_argument(const blas_call *c, bool by_rows)
         {!part && c->m < 0, {3, 4}, {0, 0}},
         {c->n < 0, {4, 3}, {4, 4}},
         {c->k < 0, {5, 5}, {5, 5}},
-        {c->lda < at_least_1(blas_is_turned(c->op_a) ? c->k : c->m),
+        {c->lda < hri_max(blas_is_turned(c->op_a) ? c->k : c->m, 1),
          {8, 10},
          {8, 10}},
-        {c->ldb < at_least_1(blas_is_turned(c->op_b) ? c->n : c->k),
+        {c->ldb < hri_max(blas_is_turned(c->op_b) ? c->n : c->k, 1),
          {10, 8},
          {10, 8}},
-        {c->ldc < at_least_1(c->m), {13, 13}, {13, 13}},
+        {c->ldc < hri_max(c->m, 1), {13, 13}, {13, 13}},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (rules[i].wrong) {

@@ -75,53 +75,38 @@ static void *look_in(void *library, const char *name)
 
 /* ---- what is loaded */
 
-typedef struct files {
-    char **names; /* in the order of loading */
-    size_t count, room;
-} files;
-
-/* The loader's lock is held, so that nothing may be opened. */
-static int note_file(struct dl_phdr_info *info, size_t bytes, void *data)
+/* Their names, one after the other, each with its 0. The loader's lock is held,
+ * so that nothing may be opened. */
+static int note_file(struct dl_phdr_info *info, size_t bytes, void *list)
 {
-    files *f = data;
     (void)bytes;
-    if (info->dlpi_name == NULL || info->dlpi_name[0] == '\0') {
-        return 0;
+    if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0') {
+        (void)fwrite(info->dlpi_name, 1, strlen(info->dlpi_name) + 1, list);
     }
-    if (f->count == f->room) {
-        const size_t room = f->room * 2 + 64;
-        char **more = realloc(f->names, room * sizeof *more);
-        if (more == NULL) {
-            return 1;
-        }
-        f->names = more;
-        f->room = room;
-    }
-    f->names[f->count] = strdup(info->dlpi_name);
-    f->count += f->names[f->count] != NULL;
     return 0;
 }
 
 /* Libraries of a plug-in are in nobody's scope but its own. */
 static void *look_in_loaded(const char *name)
 {
-    files f = {NULL, 0, 0};
+    char *files = NULL; /* in the order of loading */
+    size_t bytes = 0;
     void *found = NULL;
-    (void)dl_iterate_phdr(note_file, &f);
-    for (size_t i = 0; i < f.count; i++) {
-        void *library =
-            found == NULL
-                ? dlopen(f.names[i], RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)
-                : NULL;
-        if (library != NULL) {
-            found = look_in(library, name);
-            if (found == NULL) { /* else it is not to go away */
-                dlclose(library);
-            }
-        }
-        free(f.names[i]);
+    FILE *list = open_memstream(&files, &bytes);
+    if (list != NULL) {
+        (void)dl_iterate_phdr(note_file, list);
+        (void)fclose(list);
     }
-    free(f.names);
+    for (size_t at = 0; found == NULL && at < bytes;
+         at += strlen(files + at) + 1) {
+        void *library =
+            dlopen(files + at, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+        found = look_in(library, name);
+        if (library != NULL && found == NULL) { /* else it is not to go away */
+            dlclose(library);
+        }
+    }
+    free(files);
     return found;
 }
 

@@ -8,9 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "blas/blas.h"
-#include "blas/element.h"
-#include "blas/side.h"
 #include "model/learn.h"
 
 /* Products below which no call is looked at: 0.27 GFLOP, some milliseconds. */
@@ -281,13 +280,13 @@ static void learn_factor(hr_type type, double seconds, double planned)
 
 static bool run(hr_context *context, const blas_call *call, blas_verdict *v)
 {
-    const double start = blas_now();
+    const uint64_t start = hri_clock_ns();
     atomic_fetch_add(&waiting, 1);
     inside = true;
     v->why = blas_engine_run(context, call);
     inside = false;
     const bool alone = atomic_fetch_sub(&waiting, 1) == 1;
-    const double seconds = blas_now() - start;
+    const double seconds = hri_seconds_since(start);
     v->failed = v->why != NULL;
     blas_log_call(call, v->failed ? BLAS_FELL_BACK : BLAS_ACCELERATED, seconds,
                   v);

@@ -6,9 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "blas/element.h"
+#include "base/clock.h"
 
 /* ---- opening */
 
@@ -49,13 +48,13 @@ static void *open_context(void *unused)
 {
     hr_context *context = NULL;
     stack_t stack; /* for signals: LLVM, in drivers of OpenCL, has its own */
-    const double start = blas_now();
+    const uint64_t start = hri_clock_ns();
     (void)unused;
     (void)sigaltstack(NULL, &stack);
     hr_status status = hr_context_create(NULL, &context);
     (void)sigaltstack(&stack, NULL);
     if (status == HR_OK) {
-        blas_log("accelerators opened in %.3g s", blas_now() - start);
+        blas_log("accelerators opened in %.3g s", hri_seconds_since(start));
         (void)atexit(blas_choose_end); /* before libraries end that it uses */
     } else {
         blas_log("no accelerators: %s", hr_last_error());

@@ -7,8 +7,8 @@
  * either are of blas_int. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "blas/blas.h"
-#include "blas/element.h"
 
 /* Values of the CBLAS interface. */
 enum { ROW_MAJOR = 101, COLUMN_MAJOR = 102, UPPER = 121, LOWER = 122 };
@@ -78,7 +78,7 @@ static void own_function(blas_symbol *symbol, void *next, size_t bytes)
 typedef struct attempt {
     blas_call call; /* at first as it was passed */
     blas_verdict verdict;
-    double start; /* in the caller's own BLAS */
+    uint64_t start; /* in the caller's own BLAS */
 } attempt;
 
 /* Whether that is all there is to do for the call: C has no elements,
@@ -102,14 +102,14 @@ static bool begin(attempt *t, bool alone, bool cblas, int order)
         blas_plain(call);
         blas_stayed(call, &t->verdict, 0.0);
     }
-    t->start = blas_now();
+    t->start = hri_clock_ns();
     return done;
 }
 
 /* The caller's own BLAS has done it. */
 static void end(const attempt *t)
 {
-    blas_stayed(&t->call, &t->verdict, blas_now() - t->start);
+    blas_stayed(&t->call, &t->verdict, hri_seconds_since(t->start));
 }
 
 /* ---- what is passed: how parameters of gemm and gemmt begin, and how those of

@@ -95,7 +95,7 @@ void blas_log_renew(void)
     memset(state.of, 0, sizeof state.of);
 }
 
-bool blas_logs(void)
+static bool is_wanted(void)
 {
     pthread_once(&once, begin);
     return state.calls || state.summary;
@@ -103,7 +103,7 @@ bool blas_logs(void)
 
 void blas_log(const char *format, ...)
 {
-    if (!blas_logs() || !state.calls) {
+    if (!is_wanted() || !state.calls) {
         return;
     }
     va_list arguments;
@@ -117,15 +117,11 @@ void blas_log(const char *format, ...)
     va_end(arguments);
 }
 
-static char letter_of(blas_op op)
-{
-    return "NTRC"[op];
-}
-
 void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
                    const blas_verdict *verdict)
 {
-    if (!blas_logs()) {
+    static const char letters[] = "NTRC"; /* of operations */
+    if (!is_wanted()) {
         return;
     }
     pthread_mutex_lock(&state.lock);
@@ -135,7 +131,7 @@ void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
     pthread_mutex_unlock(&state.lock);
     blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (foreseen %.3g, the "
              "caller's own %.3g)%s%s",
-             call->symbol->name, letter_of(call->op_a), letter_of(call->op_b),
+             call->symbol->name, letters[call->op_a], letters[call->op_b],
              (long long)call->m, (long long)call->n, (long long)call->k,
              fates[fate], seconds, verdict->planned, verdict->own,
              verdict->why != NULL ? ": " : "",

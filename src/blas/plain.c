@@ -2,7 +2,6 @@
 /* Products for who has no other BLAS, when accelerators cannot: right, and no
  * more. Sums are in double. */
 #include "blas/blas.h"
-#include "blas/element.h"
 
 /* Element (row, col) of op(X). */
 static hr_scalar element(hr_type type, const void *data, blas_op op,

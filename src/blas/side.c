@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "blas/side.h"
-
+#include "blas/blas.h"
 #include "model/pays.h"
 
 static bool is_turn(double ratio, unsigned number)

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "blas/element.h"
-
 enum { EDGE = 512 }; /* of squares on the diagonal, at most */
 
 typedef struct triangle {

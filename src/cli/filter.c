@@ -16,7 +16,7 @@
 
 typedef struct options {
     const char *input, *output, *weights, *accelerators;
-    cli_reach reach;
+    int64_t reach; /* of the window; negative: not given */
     cli_scalar sigma, scale, constant, tolerance;
     hr_edges edges;
     hr_filter_method method;
@@ -212,15 +212,6 @@ static int filter_into(work *w, const hr_filter_options *wish)
                : CLI_FAILED;
 }
 
-static int verify(work *w)
-{
-    if (!w->o.verify) {
-        return CLI_OK;
-    }
-    w->check = cli_filter_check(&w->filtered, &w->report);
-    return w->check.row < 0 ? CLI_OK : cli_filter_wrong(&w->check, &w->report);
-}
-
 static int run_work(work *w)
 {
     const double start = cli_clock();
@@ -234,7 +225,9 @@ static int run_work(work *w)
     w->filtered.in = w->files.in[0].matrix;
     status = status == CLI_OK ? plan(w, &wish) : status;
     status = status == CLI_OK ? filter_into(w, &wish) : status;
-    status = status == CLI_OK ? verify(w) : status;
+    if (status == CLI_OK && w->o.verify) {
+        status = cli_filter_check(&w->filtered, &w->report, &w->check);
+    }
     status = status == CLI_OK ? cli_files_commit(&w->files) : status;
     cli_files_close(&w->files);
     w->seconds = cli_clock() - start;
@@ -254,16 +247,16 @@ static weights find_weights(const options *o)
 /* Weights out of the elements of a square matrix with a middle. */
 static int make_window(work *w, const hr_matrix *m)
 {
-    const cli_reach reach = w->o.reach;
+    const int64_t reach = w->o.reach;
     const int64_t n = m->rows;
     if (n != m->cols || n % 2 == 0 || n / 2 > HR_MOST_REACH ||
         (m->type != HR_F32 && m->type != HR_F64) ||
-        (reach.given && reach.value != n / 2)) {
+        (reach >= 0 && reach != n / 2)) {
         return cli_fail("%s is %" PRId64 "x%" PRId64 " of %s, not %s",
                         w->o.weights, m->rows, m->cols, hr_type_name(m->type),
-                        reach.given ? "a window of that reach in f32 or f64"
-                                    : "a window: as many rows as columns, an "
-                                      "odd number up to 2049, of f32 or f64");
+                        reach >= 0 ? "a window of that reach in f32 or f64"
+                                   : "a window: as many rows as columns, an "
+                                     "odd number up to 2049, of f32 or f64");
     }
     double *values = malloc((size_t)(n * n) * sizeof *values);
     if (values == NULL) {
@@ -305,11 +298,11 @@ static double usual_scale(weights kind, const hr_window *window)
 static int create_window(work *w)
 {
     const options *o = &w->o;
-    const int64_t reach = o->reach.value;
+    const int64_t reach = o->reach;
     const double sigma =
         o->sigma.given ? o->sigma.value.re : fmax((double)reach / 3.0, 0.5);
     const weights kind = find_weights(o);
-    if (kind != FROM_FILE && !o->reach.given) {
+    if (kind != FROM_FILE && reach < 0) {
         return cli_wrong(&cli_filter, "--window is missing");
     }
     if (o->sigma.given && kind != GAUSSIAN) {
@@ -355,7 +348,8 @@ static int check(const options *o)
 
 static int run(int argc, char **argv)
 {
-    work w = {.o = {.weights = "radial"}, .report = HR_FILTER_REPORT_INIT};
+    work w = {.o = {.weights = "radial", .reach = -1},
+              .report = HR_FILTER_REPORT_INIT};
     const options *o = &w.o;
     int status = cli_parse(&cli_filter, argc, argv, &w.o, &w.o.input);
     status = status == CLI_OK ? check(o) : status;

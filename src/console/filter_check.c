@@ -126,24 +126,24 @@ static verdict judge(const cli_filtered *f, const hr_filter_report *r,
     return fabs(value - s->sum) <= bound(f, r, all, s) ? RIGHT : WRONG;
 }
 
-cli_filter_error cli_filter_check(const cli_filtered *f,
-                                  const hr_filter_report *report)
+int cli_filter_check(const cli_filtered *f, const hr_filter_report *report,
+                     cli_filter_error *e)
 {
     enum { MOST_SAMPLES = 2000, MOST_PRODUCTS = 100000000 };
     const int64_t reach = hr_window_reach(f->window), n = 2 * reach + 1;
     const int64_t margin = f->edges == HR_EDGES_LEFT ? reach : 0;
     const int64_t rows = f->in.rows - 2 * margin,
                   cols = f->in.cols - 2 * margin;
-    cli_filter_error e = {.row = -1, .col = -1};
     double largest = 0.0;
     uint64_t drawn = 0;
+    *e = (cli_filter_error){0};
     if (rows <= 0 || cols <= 0) {
-        return e;
+        return CLI_OK;
     }
     const int64_t wanted = MOST_PRODUCTS / (n * n) + 1;
     const range all = report->method == HR_FILTER_FFT ? find_range(f)
                                                       : (range){.finite = true};
-    while (e.samples < MOST_SAMPLES && e.samples < wanted) {
+    while (e->samples < MOST_SAMPLES && e->samples < wanted) {
         const int64_t row =
             margin + (int64_t)(cli_random_draw(1, drawn++) % (uint64_t)rows);
         const int64_t col =
@@ -152,27 +152,20 @@ cli_filter_error cli_filter_check(const cli_filtered *f,
         const double value = cli_filter_element(&f->out, row, col);
         const double off = fabs(value - s.sum);
         const verdict v = judge(f, report, &all, &s, value);
-        if (v == WRONG && e.row < 0) {
-            e.row = row;
-            e.col = col;
-            e.value = value;
-            e.exact = s.sum;
-            e.allowed = bound(f, report, &all, &s);
+        if (v == WRONG) {
+            return cli_fail("%s: element (%lld, %lld) is %.9g, not %.9g within "
+                            "%.2g",
+                            hr_filter_method_name(report->method),
+                            (long long)row, (long long)col, value, s.sum,
+                            bound(f, report, &all, &s));
         }
         if (isfinite(off)) {
-            e.error = fmax(e.error, off);
+            e->error = fmax(e->error, off);
             largest = fmax(largest, fabs(s.sum));
         }
-        e.compared += v != UNKNOWN;
-        e.samples++;
+        e->compared += v != UNKNOWN;
+        e->samples++;
     }
-    e.error = largest > 0.0 ? e.error / largest : e.error;
-    return e;
-}
-
-int cli_filter_wrong(const cli_filter_error *e, const hr_filter_report *report)
-{
-    return cli_fail("%s: element (%lld, %lld) is %.9g, not %.9g within %.2g",
-                    hr_filter_method_name(report->method), (long long)e->row,
-                    (long long)e->col, e->value, e->exact, e->allowed);
+    e->error = largest > 0.0 ? e->error / largest : e->error;
+    return CLI_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "random.h"
 
-#include <string.h>
+#include <headrace/half.h>
 
 #include "base/size.h"
 #include "loop.h"
@@ -33,31 +33,6 @@ static double draw_f64(uint64_t key, uint64_t n)
     return (double)draw_integer(key, n, 53) * 0x1p-52;
 }
 
-static uint32_t float_bits(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/* k 2^-10 for |k| <= 2^10 is 0 or a normal number of binary16: only the
- * exponent's bias changes, and no bit of the fraction is lost. */
-static uint16_t draw_f16(uint64_t key, uint64_t n)
-{
-    float x = (float)draw_integer(key, n, 11) * 0x1p-10f;
-    uint32_t bits = float_bits(x);
-    uint32_t magnitude =
-        x == 0.0f ? 0 : ((bits & 0x7fffffffu) >> 13) - ((127 - 15) << 10);
-    return (uint16_t)(bits >> 16 & 0x8000u) | (uint16_t)magnitude;
-}
-
-/* k 2^-7 for |k| <= 2^7 has no bits below the upper half of binary32. */
-static uint16_t draw_bf16(uint64_t key, uint64_t n)
-{
-    float x = (float)draw_integer(key, n, 8) * 0x1p-7f;
-    return (uint16_t)(float_bits(x) >> 16);
-}
-
 /* Element number n, counted row by row, goes to number `at` in memory. */
 static void put(const hr_matrix *m, uint64_t key, int64_t at, uint64_t n)
 {
@@ -77,10 +52,12 @@ static void put(const hr_matrix *m, uint64_t key, int64_t at, uint64_t n)
         ((double *)m->data)[2 * at + 1] = draw_f64(key, 2 * n + 1);
         break;
     case HR_F16:
-        ((uint16_t *)m->data)[at] = draw_f16(key, n);
+        ((uint16_t *)m->data)[at] =
+            hr_f32_to_f16((float)draw_integer(key, n, 11) * 0x1p-10f);
         break;
     case HR_BF16:
-        ((uint16_t *)m->data)[at] = draw_bf16(key, n);
+        ((uint16_t *)m->data)[at] =
+            hr_f32_to_bf16((float)draw_integer(key, n, 8) * 0x1p-7f);
         break;
     case HR_I8:
         ((int8_t *)m->data)[at] = (int8_t)draw_integer(key, n, 8);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "args.h"
+#include "base/clock.h"
 
 /* Three significant digits, and no exponent below a million. */
 static cli_text with_unit(double number, const char *unit)
@@ -87,9 +87,7 @@ cli_text cli_seconds_text(double seconds)
 
 double cli_clock(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return hri_seconds_since(0);
 }
 
 enum { CELL_BYTES = 256, GAP = 2, CHUNK = 64 /* cells allocated at a time */ };

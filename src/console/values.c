@@ -121,27 +121,12 @@ static bool take_finite(const char *text, void *field)
     return take_factor(text, field) && ((cli_scalar *)field)->value.im == 0.0;
 }
 
-bool cli_take_bytes(const char *text, void *field)
+static bool take_bytes(const char *text, void *field)
 {
     return hri_parse_bytes(text, field);
 }
 
-static bool take_window(const char *text, void *field)
-{
-    static const cli_kind reaches = {.least = 0, .most = HR_MOST_REACH};
-    cli_reach *reach = field;
-    reach->given = true;
-    return cli_take(&reaches, text, &reach->value);
-}
-
 #define TYPES "f32 f64 c32 c64 f16 bf16 i8 i32"
-
-bool cli_take_type(const char *text, hr_type *type)
-{
-    const int found = cli_find_name(text, TYPES);
-    *type = (hr_type)(HR_F32 + found);
-    return found >= 0;
-}
 
 const cli_kind cli_flag = {.wants = NULL};
 const cli_kind cli_file = {.take = take_text, .wants = "a file name"};
@@ -149,7 +134,7 @@ const cli_kind cli_list = {
     .take = take_text,
     .wants = "a list of accelerators such as host,opencl:0:0"};
 const cli_kind cli_bytes = {
-    .take = cli_take_bytes,
+    .take = take_bytes,
     .wants = "a size from 1 byte to below 2^63: a number with B, KiB, "
              "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind it"};
 const cli_kind cli_seed = {.take = take_seed,
@@ -165,8 +150,8 @@ const cli_kind cli_shape3 = {
     .take = take_shape3,
     .wants = "a shape such as 100x200x300: whole numbers of at least 1 "
              "with a product below 2^59"};
-const cli_kind cli_window = {.take = take_window,
-                             .wants = "a whole number from 0 to 1024"};
+const cli_kind cli_window = {.wants = "a whole number from 0 to 1024",
+                             .most = HR_MOST_REACH};
 const cli_kind cli_type = {
     .wants = "one of " TYPES, .names = TYPES, .first = HR_F32};
 const cli_kind cli_order = {

@@ -21,12 +21,6 @@ typedef struct cli_shape {
     int64_t extents[3];
 } cli_shape;
 
-/* How far a window reaches, if that was given. */
-typedef struct cli_reach {
-    bool given;
-    int64_t value;
-} cli_reach;
-
 extern const cli_kind cli_flag;    /* bool */
 extern const cli_kind cli_file;    /* const char *: not empty */
 extern const cli_kind cli_list;    /* const char *: accelerators, not empty */
@@ -36,13 +30,9 @@ extern const cli_kind cli_factor;  /* cli_scalar: "1.5", "2i", "1.5+2i" */
 extern const cli_kind cli_finite;  /* cli_scalar: "1.5" */
 extern const cli_kind cli_shape2;  /* cli_shape: "RxC" */
 extern const cli_kind cli_shape3;  /* cli_shape: "MxKxN" */
-extern const cli_kind cli_window;  /* cli_reach */
+extern const cli_kind cli_window;  /* int64_t: how far one reaches */
 extern const cli_kind cli_type;    /* hr_type */
 extern const cli_kind cli_order;   /* hr_order */
 extern const cli_kind cli_compute; /* hr_compute */
-
-/* The functions behind some of them, for lists of such values. */
-bool cli_take_bytes(const char *text, void *field);
-bool cli_take_type(const char *text, hr_type *type);
 
 #endif

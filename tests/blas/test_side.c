@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* To which side calls go, and what it costs that the slower one has its turns.
  */
-#include "blas/side.h"
+#include "blas/blas.h"
 
 #include <math.h>
 

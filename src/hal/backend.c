@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
+
 /* ---- slots */
 
 hr_status hri_no_build(hri_device *device, const hr_kernel *kernel,
@@ -311,8 +313,7 @@ hr_status hri_build_failed(const char *path, const char *reason,
 
 static size_t round_up(size_t bytes)
 {
-    enum { UNIT = HRI_ARGUMENTS_ALIGNMENT };
-    return (bytes + UNIT - 1) / UNIT * UNIT;
+    return hri_round_up_bytes(bytes, HRI_ARGUMENTS_ALIGNMENT);
 }
 
 size_t hri_arguments_bytes(const hr_kernel *kernel,

@@ -28,7 +28,8 @@
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 7 }; /* bumped on any change below */
+enum { HRI_TILE_ALIGNMENT = 16 }; /* of each memory of a tile */
+enum { HRI_HAL_ABI = 7 };         /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;

@@ -191,7 +191,7 @@ static int64_t even_piece(int64_t extent, int64_t most, int64_t unit)
 {
     int64_t pieces = hri_ceil_div(extent, most);
     int64_t piece = hri_ceil_div(extent, hri_max(pieces, 1));
-    return hri_ceil_div(hri_max(piece, 1), unit) * unit;
+    return hri_round_up(hri_max(piece, 1), unit);
 }
 
 /* The side of a block whose other side is at most other: long if that is
@@ -258,7 +258,7 @@ static work plan(const hri_builtin_variant *variant, hri_pool *pool,
 
 static char *allocate(int64_t bytes)
 {
-    return aligned_alloc(64, (size_t)(hri_ceil_div(bytes, 64) * 64));
+    return aligned_alloc(64, (size_t)hri_round_up(bytes, 64));
 }
 
 static hr_status multiply_blocked(const hri_builtin_variant *variant,

@@ -12,6 +12,7 @@
 #include "base/library.h"
 #include "base/matrix.h"
 #include "base/size.h"
+#include "hal/backend.h"
 
 /* In order of preference. Distributions that build OpenBLAS several times give
  * the plain name to the one without threads, so those with threads come first.
@@ -242,23 +243,21 @@ static void call(const hri_cblas *cblas, const hri_gemm *gemm,
                  const argument *a, const argument *b, const argument *c)
 {
     const int m = (int)gemm->m, n = (int)gemm->n, k = (int)gemm->k;
-    const double alpha[2] = {gemm->alpha.re, gemm->alpha.im};
-    const double beta[2] = {gemm->beta.re, gemm->beta.im};
-    const float alpha32[2] = {(float)alpha[0], (float)alpha[1]};
-    const float beta32[2] = {(float)beta[0], (float)beta[1]};
+    const hri_factor alpha = hri_factor_of(gemm->type, gemm->alpha);
+    const hri_factor beta = hri_factor_of(gemm->type, gemm->beta);
     void *to = (char *)gemm->c.place.host + gemm->c.place.offset;
     switch (gemm->type) {
     case HR_F32:
-        GEMM(cblas->sgemm, alpha32[0], beta32[0]);
+        GEMM(cblas->sgemm, alpha.f[0], beta.f[0]);
         break;
     case HR_F64:
-        GEMM(cblas->dgemm, alpha[0], beta[0]);
+        GEMM(cblas->dgemm, alpha.d[0], beta.d[0]);
         break;
     case HR_C32:
-        GEMM(cblas->cgemm, alpha32, beta32);
+        GEMM(cblas->cgemm, alpha.f, beta.f);
         break;
     default:
-        GEMM(cblas->zgemm, alpha, beta);
+        GEMM(cblas->zgemm, alpha.d, beta.d);
         break;
     }
 }

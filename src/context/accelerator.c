@@ -132,11 +132,6 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
                : hri_error_raise(&error);
 }
 
-static bool needs_staging(const hri_accelerator *accelerator)
-{
-    return accelerator->device->info.staged && !accelerator->in_place;
-}
-
 /* What takes long, done for all accelerators that copy ordinary memory slowly
  * at once. */
 typedef struct opening {
@@ -165,7 +160,7 @@ static hr_status open_all_staging(hr_context *context)
     }
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *a = &context->accelerators[i];
-        if (needs_staging(a)) {
+        if (a->device->info.staged && !a->in_place) {
             bool first = true;
             for (uint32_t j = 0; j < count; j++) {
                 first = first && !hri_accelerators_alike(all[j].accelerator, a);

@@ -111,15 +111,7 @@ static hr_status time_of(hri_event *base, uint64_t *ns)
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
 {
-    uint64_t start = 0, end = 0;
-    hr_status status = time_of(from, &start);
-    if (status == HR_OK) {
-        status = time_of(to, &end);
-    }
-    if (status == HR_OK) {
-        *ns = end > start ? end - start : 0;
-    }
-    return status;
+    return hri_elapsed(time_of, from, to, ns);
 }
 
 static void event_destroy(hri_event *base)
@@ -386,8 +378,6 @@ static const hri_queue_ops queue_ops = {
     .wait = queue_wait,
     .finish = queue_finish,
     .begin_graph = hri_no_begin_graph,
-    .end_graph = hri_no_end_graph,
-    .run_graph = hri_no_run_graph,
 };
 
 /* OpenCL 1.2 knows no priorities. */

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/host/host.h"
 #include "base/cpus.h"
 #include "base/library.h"
 #include "base/matrix.h"
 #include "base/size.h"
-#include "hal/backend.h"
 
 /* In order of preference. Distributions that build OpenBLAS several times give
  * the plain name to the one without threads, so those with threads come first.
@@ -203,11 +203,6 @@ typedef struct argument {
     const void *data;
 } argument;
 
-static const void *address(const hri_operand *operand)
-{
-    return (const char *)operand->place.host + operand->place.offset;
-}
-
 /* A rows x cols operand as a row-major matrix or the transpose of one. Where an
  * extent is 1 the stride over it means nothing, so both may be possible, and
  * CBLAS still wants the leading dimension to be as large as a row. */
@@ -223,14 +218,14 @@ static bool express(const hri_cblas *cblas, const hri_gemm *gemm,
         int64_t ld = rows == 1 ? cols : operand->row_stride;
         out->trans = conjugate ? HRI_CBLAS_CONJ_NO_TRANS : HRI_CBLAS_NO_TRANS;
         out->ld = (int)hri_min(ld, INT_MAX);
-        out->data = address(operand);
+        out->data = hri_host_address(&operand->place);
         return ld >= cols && ld <= INT_MAX &&
                (!conjugate || cblas->conj_no_trans);
     }
     int64_t ld = cols == 1 ? rows : operand->col_stride;
     out->trans = conjugate ? HRI_CBLAS_CONJ_TRANS : HRI_CBLAS_TRANS;
     out->ld = (int)hri_min(ld, INT_MAX);
-    out->data = address(operand);
+    out->data = hri_host_address(&operand->place);
     return transposed && ld >= rows && ld <= INT_MAX;
 }
 
@@ -245,7 +240,7 @@ static void call(const hri_cblas *cblas, const hri_gemm *gemm,
     const int m = (int)gemm->m, n = (int)gemm->n, k = (int)gemm->k;
     const hri_factor alpha = hri_factor_of(gemm->type, gemm->alpha);
     const hri_factor beta = hri_factor_of(gemm->type, gemm->beta);
-    void *to = (char *)gemm->c.place.host + gemm->c.place.offset;
+    void *to = hri_host_address(&gemm->c.place);
     switch (gemm->type) {
     case HR_F32:
         GEMM(cblas->sgemm, alpha.f[0], beta.f[0]);

@@ -373,12 +373,6 @@ static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
 static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
     host_command next = {.kind = COMMAND_GEMM, .as.gemm = *gemm};
-    hri_operand *operands[] = {&next.as.gemm.a, &next.as.gemm.b,
-                               &next.as.gemm.c};
-    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
-        hri_place *place = &operands[i]->place;
-        *place = hri_at_host(hri_host_address(place), 0);
-    }
     return enqueue(queue, &next);
 }
 

@@ -384,7 +384,7 @@ static const hri_queue_ops queue_ops = {
 hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
 {
     (void)urgent;
-    hri_cl_device *device = (hri_cl_device *)base;
+    const hri_cl_unit *unit = ((hri_cl_device *)base)->unit;
     cl_int error;
     hri_cl_queue *queue = calloc(1, sizeof *queue);
     if (queue == NULL) {
@@ -393,9 +393,8 @@ hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
     queue->base = (hri_queue){.ops = &queue_ops, .device = base};
     hr_status status = hri_sticky_create(base->info.path, &queue->sticky);
     if (status == HR_OK) {
-        queue->queue =
-            hri_cl.clCreateCommandQueue(device->context, device->unit->id,
-                                        CL_QUEUE_PROFILING_ENABLE, &error);
+        queue->queue = hri_cl.clCreateCommandQueue(
+            unit->context, unit->id, CL_QUEUE_PROFILING_ENABLE, &error);
         status = hri_cl_check(error, "clCreateCommandQueue");
     }
     if (status != HR_OK) {

@@ -10,7 +10,6 @@ extern const char bench_opencl_text[]; /* by_hand.cl */
 
 typedef struct opencl_side {
     hri_cl_unit *unit;
-    cl_context context;
     cl_command_queue queue;
     dialect_problem *problem;
     cl_mem arrays[DIALECT_ARRAYS];
@@ -24,8 +23,8 @@ static hr_status prepare(void *data, dialect_problem *p)
     cl_int error = CL_SUCCESS;
     s->problem = p;
     for (int i = 0; i < p->count && error == CL_SUCCESS; i++) {
-        s->arrays[i] = hri_cl.clCreateBuffer(s->context, CL_MEM_READ_WRITE,
-                                             p->bytes[i], NULL, &error);
+        s->arrays[i] = hri_cl.clCreateBuffer(
+            s->unit->context, CL_MEM_READ_WRITE, p->bytes[i], NULL, &error);
         if (error == CL_SUCCESS) {
             error = hri_cl.clEnqueueWriteBuffer(s->queue, s->arrays[i], CL_TRUE,
                                                 0, p->bytes[i], p->arrays[i], 0,
@@ -40,8 +39,8 @@ static hr_status make(void *data)
     opencl_side *s = data;
     const dialect_problem *p = s->problem;
     cl_int error = CL_SUCCESS;
-    hr_status status = hri_cl_program_build(
-        s->unit, s->context, bench_opencl_text, "-cl-std=CL1.2", &s->program);
+    hr_status status = hri_cl_program_build(s->unit, bench_opencl_text,
+                                            "-cl-std=CL1.2", &s->program);
     if (status != HR_OK) {
         return status;
     }
@@ -155,7 +154,7 @@ static void close_side(void *data)
     if (s->queue != NULL) {
         hri_cl.clReleaseCommandQueue(s->queue);
     }
-    if (s->context != NULL) {
+    if (s->unit != NULL) {
         hri_cl_unit_release(s->unit);
     }
     free(s);
@@ -184,14 +183,16 @@ hr_status dialect_opencl_open(const hr_accelerator_info *info,
     if (s == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
     }
-    hr_status status = find_unit(info->path, &s->unit);
+    hri_cl_unit *unit = NULL;
+    hr_status status = find_unit(info->path, &unit);
     if (status == HR_OK) {
-        status = hri_cl_unit_acquire(s->unit, &s->context);
+        status = hri_cl_unit_acquire(unit);
     }
     if (status == HR_OK) {
         cl_int error;
+        s->unit = unit;
         s->queue = hri_cl.clCreateCommandQueue(
-            s->context, s->unit->id, CL_QUEUE_PROFILING_ENABLE, &error);
+            unit->context, unit->id, CL_QUEUE_PROFILING_ENABLE, &error);
         status = hri_cl_check(error, "clCreateCommandQueue");
     }
     if (status != HR_OK) {

@@ -110,8 +110,7 @@ static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
     }
     const int64_t grain = grain_of(array);
     around.lo[2] -= around.lo[2] % grain;
-    around.hi[2] =
-        hri_min(hri_ceil_div(around.hi[2], grain) * grain, array->size[2]);
+    around.hi[2] = hri_min(hri_round_up(around.hi[2], grain), array->size[2]);
     if (linear) {
         around.lo[1] = around.lo[2] = 0;
         around.hi[1] = array->size[1];
@@ -193,7 +192,7 @@ static size_t pitch_of(const hr_array *array, const hri_box *held)
 {
     const int64_t width = held->hi[2] - held->lo[2], grain = grain_of(array);
     const bool whole = width == array->size[2];
-    return (size_t)(whole ? width : hri_ceil_div(width, grain) * grain);
+    return (size_t)(whole ? width : hri_round_up(width, grain));
 }
 
 /* Other memory for a place, with what is valid there. Rare. */

@@ -93,14 +93,12 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
 
 static hr_status fit_memory(const hri_launch *l, const hr_argument *arguments)
 {
-    enum { ALIGNMENT = 16 };
     const hr_parameter *p = l->kernel->parameters(l->kernel);
     const uint64_t most = l->module->most_bytes;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         if (p[i].kind == HR_PARAMETER_TILE) {
-            bytes +=
-                (arguments[i].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+            bytes += hri_round_up_bytes(arguments[i].bytes, HRI_TILE_ALIGNMENT);
         }
     }
     return bytes <= most

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/size.h"
+
 /* From LARGE_FROM on, 256 MiB are touched for the first time in 68 ms instead
  * of 270, and rows of 4 KiB are gathered in 25 ms instead of 30 (AMD EPYC, Zen
  * 4, 2 cores, 2026-11). */
@@ -20,8 +22,7 @@ void *hri_pages(size_t bytes)
     const size_t page = bytes < LARGE_FROM ? small : LARGE;
     void *memory = NULL;
     if (bytes > SIZE_MAX - small ||
-        posix_memalign(&memory, page, (bytes + small - 1) / small * small) !=
-            0) {
+        posix_memalign(&memory, page, hri_round_up_bytes(bytes, small)) != 0) {
         return NULL;
     }
     if (page == LARGE) { /* advice: without it all works as well, but slower */

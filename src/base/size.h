@@ -4,6 +4,7 @@
 #define HRI_BASE_SIZE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* *out = a * b or a + b; false (and *out unspecified) when it overflows. */
@@ -31,6 +32,18 @@ static inline int64_t hri_max(int64_t a, int64_t b)
 static inline int64_t hri_ceil_div(int64_t a, int64_t b)
 {
     return a / b + (a % b != 0);
+}
+
+/* The least multiple of b that is a or more, for the same. */
+static inline int64_t hri_round_up(int64_t a, int64_t b)
+{
+    return hri_ceil_div(a, b) * b;
+}
+
+/* The same of bytes; it must not overflow. */
+static inline size_t hri_round_up_bytes(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
 }
 
 /* Parse "512MiB", "2GiB", "1000", "1.5GB" ... into bytes. Units: B, KiB, MiB,

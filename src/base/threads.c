@@ -131,6 +131,37 @@ void hri_thread_join(hri_thread *t)
     pthread_mutex_unlock(&t->threads->lock);
 }
 
+static void *call_main(void *argument)
+{
+    hri_call *call = argument;
+    hri_error_keep(&call->error, call->function(call));
+    return NULL;
+}
+
+hr_status hri_threads_call(hr_status (*function)(void *argument),
+                           void *arguments, size_t count, size_t bytes)
+{
+    char *const end = (char *)arguments + count * bytes;
+    hr_status status = HR_OK;
+    for (char *at = arguments; at < end; at += bytes) {
+        hri_call *call = (hri_call *)(void *)at;
+        call->function = function;
+        if (call->threads != NULL) {
+            call->thread = hri_threads_start(call->threads, call_main, call);
+        }
+    }
+    for (char *at = arguments; at < end; at += bytes) {
+        hri_call *call = (hri_call *)(void *)at;
+        if (call->thread != NULL) {
+            hri_thread_join(call->thread);
+        } else {
+            call_main(call);
+        }
+        status = status == HR_OK ? hri_error_raise(&call->error) : status;
+    }
+    return status;
+}
+
 static void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "base/cpus.h"
+#include "base/status.h"
 
 typedef struct hri_thread hri_thread;
 
@@ -30,6 +31,21 @@ hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
 /* Wait until the function has returned; the thread waits for other work then.
  * Once for each start. */
 void hri_thread_join(hri_thread *thread);
+
+/* One of several calls that are made at once, first in the struct that is its
+ * argument. */
+typedef struct hri_call {
+    hri_threads *threads; /* one of these makes it; NULL: the caller does */
+    hri_error error;      /* its first one; the function may keep others too */
+    hr_status (*function)(void *argument);
+    hri_thread *thread; /* NULL at first */
+} hri_call;
+
+/* Call function for each of count arguments, `bytes` bytes from one to the
+ * next, and wait for all. The caller makes those for which the system refuses a
+ * thread. The error of the first argument that has one. */
+hr_status hri_threads_call(hr_status (*function)(void *argument),
+                           void *arguments, size_t count, size_t bytes);
 
 /* The calling thread is the library's own (hr_thread_is_own): said by each
  * once.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "checker/watch.h"
 #include "hal/backend.h"
 
@@ -43,7 +44,7 @@ static hr_status make_view(checking *c, uint32_t i)
         v->count *= v->held[d];
     }
     const size_t count = (size_t)v->count;
-    const size_t bytes = (bytes_of(v) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t bytes = hri_round_up_bytes(bytes_of(v), ALIGNMENT);
     v->now = aligned_alloc(ALIGNMENT, bytes);
     v->before = aligned_alloc(ALIGNMENT, bytes);
     bool made = v->now != NULL && v->before != NULL;

@@ -6,6 +6,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/size.h"
 #include "checker/check.h"
 
 /* What the handler looks at: it takes no lock. Guards come and go under the
@@ -104,7 +105,7 @@ hr_status hri_guard_create(hr_context *context, size_t bytes, hri_guard **guard)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     hri_guard *g = calloc(1, sizeof *g);
-    const size_t whole = (bytes + page - 1) / page * page;
+    const size_t whole = hri_round_up_bytes(bytes, page);
     void *memory = g == NULL ? MAP_FAILED
                              : mmap(NULL, whole, PROT_READ | PROT_WRITE,
                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -6,6 +6,8 @@
 
 #include <headrace/check.h>
 
+#include "base/size.h"
+
 enum { ALIGNMENT = 64, NOTHING = 0xa5 /* what strays hold: negative, too */ };
 
 /* What the kernel that this thread runs tells its accesses to. */
@@ -306,7 +308,7 @@ void hr_checked_barrier(void)
 
 static hr_status prepare(hri_watch *w)
 {
-    w->stray_bytes = (w->widest + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    w->stray_bytes = hri_round_up_bytes(w->widest, ALIGNMENT);
     if (w->stray_memory == NULL) {
         w->stray_memory =
             aligned_alloc(ALIGNMENT, HRI_STRAYS * w->stray_bytes + ALIGNMENT);

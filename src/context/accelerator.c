@@ -132,64 +132,47 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
                : hri_error_raise(&error);
 }
 
-static bool needs_staging(const hri_accelerator *accelerator)
-{
-    return accelerator->device->info.staged && !accelerator->in_place;
-}
-
 /* What takes long, done for all accelerators that copy ordinary memory slowly
  * at once. */
 typedef struct opening {
+    hri_call call;
     hri_accelerator *accelerator;
     bool first; /* of its device */
-    hri_thread *thread;
-    hri_error error;
 } opening;
 
-static void *open_staging(void *argument)
+static hr_status open_staging(void *argument)
 {
-    opening *o = argument;
+    const opening *o = argument;
     hr_status status = hri_staging_open(o->accelerator);
     if (status == HR_OK && o->first) {
         hri_accelerator_warm(o->accelerator);
     }
-    hri_error_keep(&o->error, status);
-    return NULL;
+    return status;
 }
 
 /* Pinned memory for those that copy ordinary memory slowly, and kernels. */
 static hr_status open_all_staging(hr_context *context)
 {
     uint32_t count = 0;
-    hr_status status = HR_OK;
     opening *all = calloc(context->accelerator_count, sizeof *all);
     if (all == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "context: out of memory");
     }
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *a = &context->accelerators[i];
-        if (needs_staging(a)) {
+        if (a->device->info.staged && !a->in_place) {
             bool first = true;
             for (uint32_t j = 0; j < count; j++) {
                 first = first && !hri_accelerators_alike(all[j].accelerator, a);
             }
-            all[count++] = (opening){.accelerator = a, .first = first};
+            all[count++] = (opening){
+                .call.threads = &a->threads, .accelerator = a, .first = first};
         }
     }
     for (uint32_t i = 0; i < count; i++) {
         hri_staging_plan(all[i].accelerator, count);
-        all[i].thread = hri_threads_start(&all[i].accelerator->threads,
-                                          open_staging, &all[i]);
-        if (all[i].thread == NULL) {
-            open_staging(&all[i]);
-        }
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (all[i].thread != NULL) {
-            hri_thread_join(all[i].thread);
-        }
-        status = status == HR_OK ? hri_error_raise(&all[i].error) : status;
-    }
+    hr_status status = hri_threads_call(open_staging, all, count, sizeof *all);
     free(all);
     return status;
 }

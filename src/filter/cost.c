@@ -20,8 +20,7 @@ enum { PIECES = 4 }; /* of a share, beside its ends */
 static int64_t end_rows(const hri_filter_job *job)
 {
     const int64_t block = hri_filter_block(job);
-    const int64_t rows = hri_max(8 * job->window->reach, 256);
-    return hri_ceil_div(rows, block) * block;
+    return hri_round_up(hri_max(8 * job->window->reach, 256), block);
 }
 
 /* What it does with the device to itself. What is not known is measured, unless
@@ -237,7 +236,7 @@ int64_t hri_share_piece(const hri_filter_job *job, const hri_share *s,
     const int64_t block = hri_filter_block(job);
     int64_t rows = s->ends;
     if (next > s->first && s->last - next > s->ends) {
-        rows = hri_ceil_div(s->last - next - s->ends, block) * block;
+        rows = hri_round_up(s->last - next - s->ends, block);
         rows = hri_min(rows, s->height);
     }
     return hri_min(next + rows, s->last);

@@ -95,7 +95,7 @@ static inline int64_t hri_strip_rows(int64_t reach, int64_t rank)
         rank == 0 ? hri_strip_line(reach) : rank * HRI_STRIP_COLS;
     const int64_t rows = hri_max(hri_min(CACHED / row - seen, 4 * seen),
                                  hri_max(seen, 4 * HRI_STRIP_BLOCK));
-    return hri_ceil_div(rows, HRI_STRIP_BLOCK) * HRI_STRIP_BLOCK;
+    return hri_round_up(rows, HRI_STRIP_BLOCK);
 }
 
 /* Elements that a strip works in. */

@@ -9,6 +9,7 @@
 /* An accelerator at work on its share of out, from row `next` on, in two
  * queues: one piece moves while the other is worked on. */
 typedef struct lane {
+    hri_call call;
     const hri_filter_job *job;
     const hri_filter_tables *tables;
     const hri_share *share;
@@ -16,8 +17,6 @@ typedef struct lane {
     hri_filter_piece pieces[2];
     int64_t next;
     uint64_t count; /* pieces begun */
-    hri_error error;
-    hri_thread *thread;
 } lane;
 
 static hr_status open_queues(lane *l)
@@ -55,12 +54,12 @@ static hr_status begin(lane *l, hri_filter_piece *piece, hr_queue *queue)
  * was nothing left, or something failed. */
 static bool step(lane *l)
 {
-    if (l->next >= l->share->last || l->error.status != HR_OK) {
+    if (l->next >= l->share->last || l->call.error.status != HR_OK) {
         return false;
     }
     const int turn = (int)(l->count % 2);
     l->count++;
-    hri_error_keep(&l->error, begin(l, &l->pieces[turn], l->queues[turn]));
+    hri_error_keep(&l->call.error, begin(l, &l->pieces[turn], l->queues[turn]));
     return true;
 }
 
@@ -68,7 +67,7 @@ static bool step(lane *l)
 static void finish(lane *l)
 {
     for (uint64_t i = 0; i < 2; i++) { /* the older one first */
-        hri_error_keep(&l->error,
+        hri_error_keep(&l->call.error,
                        hri_filter_piece_finish(&l->pieces[(l->count + i) % 2]));
     }
     for (int i = 0; i < 2; i++) {
@@ -76,28 +75,11 @@ static void finish(lane *l)
     }
 }
 
-static void *run(void *data)
+static hr_status run(void *l)
 {
-    while (step(data)) {
+    while (step(l)) {
     }
-    return NULL;
-}
-
-/* A thread for each lane but the first, which has the caller's. */
-static void run_side_by_side(lane *lanes, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        lanes[i].thread = hri_threads_start(
-            &lanes[i].share->accelerator->threads, run, &lanes[i]);
-    }
-    run(&lanes[0]);
-    for (uint32_t i = 1; i < count; i++) {
-        if (lanes[i].thread != NULL) {
-            hri_thread_join(lanes[i].thread);
-        } else {
-            run(&lanes[i]);
-        }
-    }
+    return HR_OK;
 }
 
 static void run_in_turn(lane *lanes, uint32_t count)
@@ -121,18 +103,21 @@ static hr_status run_lanes(const hri_filter_job *job,
         const hri_share *s = &plan->shares[i];
         lanes[i] =
             (lane){.job = job, .tables = tables, .share = s, .next = s->first};
+        /* the first one has the caller's thread */
+        lanes[i].call.threads = i > 0 ? &s->accelerator->threads : NULL;
         status = open_queues(&lanes[i]);
     }
     if (status == HR_OK && job->options.one_thread) {
         run_in_turn(lanes, count);
     } else if (status == HR_OK) {
-        run_side_by_side(lanes, count);
+        (void)hri_threads_call(run, lanes, count, sizeof *lanes);
     }
     for (uint32_t i = 0; i < count; i++) {
         finish(&lanes[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
-        status = status == HR_OK ? hri_error_raise(&lanes[i].error) : status;
+        status =
+            status == HR_OK ? hri_error_raise(&lanes[i].call.error) : status;
     }
     return status;
 }

@@ -115,7 +115,7 @@ static hr_status launch_strips(work *w)
     const int64_t parts = hri_ceil_div(wanted, strips);
     const int64_t least = hri_max(2 * w->shape.reach, HRI_STRIP_BLOCK);
     const int64_t height = hri_max(hri_ceil_div(w->rows, parts), least);
-    w->shape.height = hri_ceil_div(height, HRI_STRIP_BLOCK) * HRI_STRIP_BLOCK;
+    w->shape.height = hri_round_up(height, HRI_STRIP_BLOCK);
     const hr_argument arguments[] = {w->in,
                                      w->apron,
                                      table_of(&w->tables->across),

@@ -51,7 +51,7 @@ int64_t hri_deepest(const hri_blocking *b, int64_t k)
 
 int64_t hri_slot_pitch(int64_t width)
 {
-    return hri_ceil_div(width, PAD) * PAD;
+    return hri_round_up(width, PAD);
 }
 
 /* UINT64_MAX, which fits nowhere, when it overflows. */

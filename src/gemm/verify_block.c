@@ -87,7 +87,7 @@ static void load_columns(const hr_matrix *m, const hri_verify_window *w,
 static void finish_plane(double *plane, double scale,
                          const hri_verify_window *w, const uint8_t *skip)
 {
-    int64_t cols = hri_ceil_div(w->cols, HRI_VERIFY_LANES) * HRI_VERIFY_LANES;
+    int64_t cols = hri_round_up(w->cols, HRI_VERIFY_LANES);
     for (int64_t r = 0; r < w->rows; r++) {
         double *line = plane + r * HRI_VERIFY_COLS;
         for (int64_t c = 0; c < w->cols; c++) {

@@ -300,7 +300,7 @@ static void release(pass *p)
 static bool allocate(const hri_verify *v, int64_t rows, hri_lanes *lanes[2],
                      double **sums)
 {
-    size_t padded = (size_t)(hri_ceil_div(rows, ROWS) + 1) * ROWS;
+    size_t padded = (size_t)(hri_round_up(rows, ROWS) + ROWS);
     size_t bytes = padded * GROUPS * sizeof(hri_lanes);
     for (int i = 0; i < (v->complex ? 2 : 1); i++) {
         lanes[i] = aligned_alloc(sizeof(hri_lanes), bytes);
@@ -314,7 +314,7 @@ static bool allocate(const hri_verify *v, int64_t rows, hri_lanes *lanes[2],
 
 static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
 {
-    int64_t chunk = hri_ceil_div(hri_max(v->m, DEPTH), COLS) * COLS;
+    int64_t chunk = hri_round_up(hri_max(v->m, DEPTH), COLS);
     *p = (pass){.v = v, .ratios = ratios};
     p->chunk = hri_min(chunk, v->k);
     p->slab = v->k <= chunk ? hri_min(v->m, SLAB) : v->m;
@@ -333,7 +333,7 @@ static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
 
 static void clear_slab(pass *p)
 {
-    size_t rows = (size_t)hri_ceil_div(p->slab, ROWS) * ROWS;
+    size_t rows = (size_t)hri_round_up(p->slab, ROWS);
     for (int i = 0; i < (p->v->complex ? 2 : 1); i++) {
         memset(p->abx[i], 0, rows * GROUPS * sizeof(hri_lanes));
     }

@@ -24,11 +24,6 @@ static int64_t line_grain(const hri_field *field, int64_t cells)
     return grain;
 }
 
-static int64_t round_up(int64_t count, int64_t grain)
-{
-    return hri_ceil_div(count, grain) * grain;
-}
-
 /* The cells of a row of the last dimension, but those that follow, and what
  * there is room for. */
 static void measure_row(const hr_grid *grid, const hri_field *field,
@@ -37,8 +32,8 @@ static void measure_row(const hr_grid *grid, const hri_field *field,
     const uint32_t last = grid->extent.rank - 1;
     const int64_t grain = line_grain(field, cells);
     const int64_t before = last > 0 ? field->sides[HRI_BEFORE][last].halo : 0;
-    *lead = round_up(before, grain) - before;
-    *pitch = round_up(*lead + cells, grain);
+    *lead = hri_round_up(before, grain) - before;
+    *pitch = hri_round_up(*lead + cells, grain);
 }
 
 hri_cells hri_field_rows(const hr_grid *grid, const hri_field *field,
@@ -213,7 +208,7 @@ static void set_portions(const hr_grid *grid, const double *weights, bool stay,
         const int64_t has = stay ? band->end - band->first : 0;
         portions[b].weight = weights != NULL ? weights[b] : 1;
         portions[b].most = hri_max(rows_that_fit(capacity_of(grid, b), w),
-                                   hri_ceil_div(has, grain) * grain);
+                                   hri_round_up(has, grain));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "runtime/stream.h"
 
 enum {
@@ -164,7 +165,7 @@ static void make(hr_grid *grid, const hr_stage *stages, size_t count,
     if (r->period == 0) {
         return;
     }
-    r->steps = (LEAST_STEPS + r->period - 1) / r->period * r->period;
+    r->steps = hri_round_up(LEAST_STEPS, r->period);
     r->device = hri_grid_origin(grid)->accelerator->device;
     memcpy(r->fields, grid->fields, grid->field_count * sizeof *r->fields);
     pthread_mutex_lock(&grid->context->lock);

@@ -7,24 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
+
 /* ---- slots */
-
-hr_status hri_no_build(hri_device *device, const hr_kernel *kernel,
-                       const char *source, hri_image *image,
-                       hri_module **module)
-{
-    (void)source, (void)image, (void)module;
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not compile %s",
-                    device->info.path, kernel->name);
-}
-
-hr_status hri_no_load(hri_device *device, const hr_kernel *kernel,
-                      const hri_image *image, hri_module **module)
-{
-    (void)image, (void)module;
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s does not load %s",
-                    device->info.path, kernel->name);
-}
 
 void hri_no_unload(hri_module *module)
 {
@@ -35,18 +20,6 @@ hr_status hri_no_begin_graph(hri_queue *queue)
 {
     return hri_fail(HR_ERROR_UNSUPPORTED, "%s: graphs are not offered",
                     queue->device->info.path);
-}
-
-hr_status hri_no_end_graph(hri_queue *queue, hri_graph **graph)
-{
-    (void)graph;
-    return hri_no_begin_graph(queue);
-}
-
-hr_status hri_no_run_graph(hri_queue *queue, hri_graph *graph)
-{
-    (void)graph;
-    return hri_no_begin_graph(queue);
 }
 
 void hri_no_destroy_graph(hri_graph *graph)
@@ -73,6 +46,20 @@ hr_status hri_check_index(const hri_backend *backend, uint32_t index)
 hr_status hri_no_memory(const char *path)
 {
     return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory", path);
+}
+
+hr_status hri_elapsed(hr_status (*time_of)(hri_event *event, uint64_t *ns),
+                      hri_event *from, hri_event *to, uint64_t *ns)
+{
+    uint64_t start = 0, end = 0;
+    hr_status status = time_of(from, &start);
+    if (status == HR_OK) {
+        status = time_of(to, &end);
+    }
+    if (status == HR_OK) {
+        *ns = end > start ? end - start : 0;
+    }
+    return status;
 }
 
 /* ---- sticky errors */
@@ -311,8 +298,7 @@ hr_status hri_build_failed(const char *path, const char *reason,
 
 static size_t round_up(size_t bytes)
 {
-    enum { UNIT = HRI_ARGUMENTS_ALIGNMENT };
-    return (bytes + UNIT - 1) / UNIT * UNIT;
+    return hri_round_up_bytes(bytes, HRI_ARGUMENTS_ALIGNMENT);
 }
 
 size_t hri_arguments_bytes(const hr_kernel *kernel,

@@ -7,16 +7,9 @@
 
 #include "hal/hal.h"
 
-/* Slots of backends that have no compiler, no graphs, and no turn. */
-hr_status hri_no_build(hri_device *device, const hr_kernel *kernel,
-                       const char *source, hri_image *image,
-                       hri_module **module);
-hr_status hri_no_load(hri_device *device, const hr_kernel *kernel,
-                      const hri_image *image, hri_module **module);
+/* Slots of backends that have no modules, no graphs, and no turn. */
 void hri_no_unload(hri_module *module);
 hr_status hri_no_begin_graph(hri_queue *queue);
-hr_status hri_no_end_graph(hri_queue *queue, hri_graph **graph);
-hr_status hri_no_run_graph(hri_queue *queue, hri_graph *graph);
 void hri_no_destroy_graph(hri_graph *graph);
 hr_status hri_no_turn(hri_queue *queue, const hri_turn *turn);
 
@@ -26,6 +19,10 @@ hr_status hri_check_index(const hri_backend *backend, uint32_t index);
 
 /* "path: out of host memory" */
 hr_status hri_no_memory(const char *path);
+
+/* hri_event_ops.elapsed for those whose events have a time of their own. */
+hr_status hri_elapsed(hr_status (*time_of)(hri_event *event, uint64_t *ns),
+                      hri_event *from, hri_event *to, uint64_t *ns);
 
 /* ---- sticky errors */
 

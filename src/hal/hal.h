@@ -28,7 +28,8 @@
 
 #include "base/status.h"
 
-enum { HRI_HAL_ABI = 7 }; /* bumped on any change below */
+enum { HRI_TILE_ALIGNMENT = 16 }; /* of each memory of a tile */
+enum { HRI_HAL_ABI = 8 };         /* bumped on any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -187,7 +188,7 @@ typedef struct hri_queue_ops {
     hr_status (*wait)(hri_queue *queue, hri_event *event);
     /* Block the calling thread until everything enqueued has run. */
     hr_status (*finish)(hri_queue *queue);
-    /* Optional, as are the next two: hri_no_begin_graph and its like decline.
+    /* hri_no_begin_graph where there are no graphs; then the next two are NULL.
      * Begin a graph: what is enqueued on this queue from now on is kept and
      * does not run. That is copies between buffers of its device, fills, and
      * launches, with their arguments as they are now. Whatever else is asked of
@@ -224,9 +225,10 @@ typedef struct hri_device_ops {
     hr_status (*create_queue)(hri_device *device, bool urgent,
                               hri_queue **queue);
     hr_status (*create_event)(hri_device *device, hri_event **event);
-    /* Compile a kernel's whole source, dialect included; HR_ERROR_BUILD with
+    /* NULL where info.host, as is load: neither is called there.
+     * Compile a kernel's whole source, dialect included; HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no
-     * compiler. Not called where info.host. *image, unless it is NULL, becomes
+     * compiler. *image, unless it is NULL, becomes
      * what load takes, also in a later process, on devices with the same
      * info.target; its bytes are NULL where the device gives none. */
     hr_status (*build)(hri_device *device, const hr_kernel *kernel,

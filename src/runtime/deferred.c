@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "runtime/stream.h"
 
 /* A command with its own copy of what it points to. */
@@ -93,8 +94,7 @@ static void *deferred_main(void *argument)
 
 static size_t room_for(size_t bytes)
 {
-    const size_t grain = 16; /* of any value's alignment */
-    return (bytes + grain - 1) / grain * grain;
+    return hri_round_up_bytes(bytes, 16); /* any value's alignment */
 }
 
 /* The bytes of a launch's arguments and their values. */

@@ -89,14 +89,6 @@ static hr_status check(const hri_splitting *s, size_t count)
 
 /* ---- launches */
 
-/* What one accelerator is given. */
-typedef struct giving {
-    const hri_splitting *split;
-    uint32_t index; /* of its band */
-    hri_thread *thread;
-    hri_error error;
-} giving;
-
 /* The arguments of a band, and what of the whole they are. */
 static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
                                hr_argument *arguments, hri_window *windows)
@@ -143,57 +135,41 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
     return status;
 }
 
-static void *give(void *data)
+static hr_status give(void *argument)
 {
-    giving *g = data;
-    hri_accelerator *a = g->split->participants[g->index].accelerator;
-    pthread_mutex_lock(&g->split->context->lock);
-    hr_status status = hri_accelerator_worker(a);
+    hri_participant *p = argument;
+    const hri_splitting *s = p->split;
+    const uint32_t index = (uint32_t)(p - s->participants);
+    hri_worker *worker = &p->accelerator->worker;
+    if (s->bands[index].count == 0) {
+        return HR_OK;
+    }
+    pthread_mutex_lock(&s->context->lock);
+    hr_status status = hri_accelerator_worker(p->accelerator);
     if (status == HR_OK) {
-        hri_error_keep(&g->error, launch_band(g->split, g->index));
-        status =
-            hri_worker_fence(&a->worker); /* copies may go on all the same */
-        if (status == HR_OK && g->error.status != HR_OK) {
+        hri_error_keep(&p->call.error, launch_band(s, index));
+        status = hri_worker_fence(worker); /* copies may go on all the same */
+        if (status == HR_OK && p->call.error.status != HR_OK) {
             /* so that the next launch knows of a queue that failed */
-            (void)hri_fence_wait(a->worker.last);
+            (void)hri_fence_wait(worker->last);
         }
     }
-    hri_error_keep(&g->error, status);
-    pthread_mutex_unlock(&g->split->context->lock);
-    return NULL;
+    pthread_mutex_unlock(&s->context->lock);
+    return status;
 }
 
 /* All bands, so that an accelerator that fails does not depend on others. */
 static hr_status give_all(const hri_splitting *s)
 {
-    giving *all = calloc(s->count, sizeof *all);
-    hr_status status = HR_OK;
-    if (all == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %u bands",
-                        s->kernel->name, s->count);
-    }
     for (uint32_t i = 0; i < s->count; i++) {
-        giving *g = &all[i];
-        *g = (giving){.split = s, .index = i};
-        if (s->bands[i].count == 0) {
-            continue;
-        }
-        if (s->options.threads) {
-            g->thread = hri_threads_start(
-                &s->participants[i].accelerator->threads, give, g);
-        }
-        if (g->thread == NULL) {
-            give(g);
+        hri_participant *p = &s->participants[i];
+        p->split = s;
+        if (s->options.threads && s->bands[i].count > 0) {
+            p->call.threads = &p->accelerator->threads;
         }
     }
-    for (uint32_t i = 0; i < s->count; i++) {
-        if (all[i].thread != NULL) {
-            hri_thread_join(all[i].thread);
-        }
-        status = status == HR_OK ? hri_error_raise(&all[i].error) : status;
-    }
-    free(all);
-    return status;
+    return hri_threads_call(give, s->participants, s->count,
+                            sizeof *s->participants);
 }
 
 /* ---- the call */

@@ -20,6 +20,8 @@ typedef struct hri_cost {
 
 /* An accelerator that could be used. */
 typedef struct hri_participant {
+    hri_call call; /* that gives it its band */
+    const struct hri_splitting *split;
     hri_accelerator *accelerator;
     double pace;      /* seconds for a row of this kernel */
     double memory;    /* and for what a row moves in its memory */

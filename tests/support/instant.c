@@ -151,8 +151,6 @@ static const hri_queue_ops queue_ops = {
     .wait = queue_event,
     .finish = queue_finish,
     .begin_graph = hri_no_begin_graph,
-    .end_graph = hri_no_end_graph,
-    .run_graph = hri_no_run_graph,
 };
 
 /* ---- devices */
@@ -258,8 +256,6 @@ static const hri_device_ops device_ops = {
     .is_pinned = device_is_pinned,
     .create_queue = device_create_queue,
     .create_event = device_create_event,
-    .build = hri_no_build,
-    .load = hri_no_load,
     .unload = hri_no_unload,
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = device_is_peer,

@@ -85,6 +85,54 @@ static void threads_are_used_again(void)
     hri_threads_finish(&threads);
 }
 
+/* A call, its place among the others, and which of them fail. */
+typedef struct numbered {
+    hri_call call;
+    int number, fails_from;
+    pthread_t by;
+} numbered;
+
+static hr_status run_numbered(void *argument)
+{
+    numbered *n = argument;
+    n->by = pthread_self();
+    pthread_barrier_wait(&meeting);
+    return n->number >= n->fails_from
+               ? hri_fail(HR_ERROR_LOST, "call %d", n->number)
+               : HR_OK;
+}
+
+static void calls_are_made_at_once(void)
+{
+    hri_threads threads;
+    numbered all[MANY] = {0};
+    hri_threads_init(&threads);
+    TEST_CASE("calls are made at once, the first by the caller");
+    for (int i = 0; i < MANY; i++) {
+        all[i].call.threads = i > 0 ? &threads : NULL;
+        all[i].number = i;
+        all[i].fails_from = MANY;
+    }
+    pthread_barrier_init(&meeting, NULL, MANY);
+    CHECK(hri_threads_call(run_numbered, all, MANY, sizeof *all) == HR_OK);
+    for (int i = 0; i < MANY; i++) {
+        CHECK((pthread_equal(all[i].by, pthread_self()) != 0) == (i == 0));
+    }
+    CHECK(threads.made == MANY - 1);
+    CHECK(hri_threads_call(run_numbered, all, 0, sizeof *all) == HR_OK);
+
+    TEST_CASE("the error is that of the first call that has one");
+    for (int i = 0; i < MANY; i++) {
+        all[i].fails_from = 3;
+    }
+    CHECK_FAILS(hri_threads_call(run_numbered, all, MANY, sizeof *all),
+                HR_ERROR_LOST, "call 3");
+    CHECK(all[MANY - 1].call.error.status == HR_ERROR_LOST);
+    CHECK(threads.made == MANY - 1);
+    pthread_barrier_destroy(&meeting);
+    hri_threads_finish(&threads);
+}
+
 static void lists_are_read(void)
 {
     static const struct {
@@ -183,6 +231,7 @@ static void processors_near(void)
 int main(void)
 {
     threads_are_used_again();
+    calls_are_made_at_once();
     lists_are_read();
     processors_near();
     return test_end();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
+#include "base/size.h"
 
 typedef struct hri_cuda_module {
     hri_module base;
@@ -146,7 +147,6 @@ typedef struct passed {
 
 static void pass(const hri_launch *l, passed *x)
 {
-    enum { ALIGNMENT = 16 };
     const hr_parameter *p = l->kernel->parameters(l->kernel);
     size_t at = 0;
     x->pointers[at++] = (void *)(uintptr_t)&l->domain;
@@ -162,7 +162,7 @@ static void pass(const hri_launch *l, passed *x)
             x->tiles[i] = x->tile_bytes;
             x->pointers[at++] = &x->tiles[i];
             x->tile_bytes +=
-                (unsigned)((a->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+                (unsigned)hri_round_up_bytes(a->bytes, HRI_TILE_ALIGNMENT);
         }
     }
 }

@@ -17,11 +17,10 @@ hr_status hri_host_arithmetic_load(void);
  * an error. Constant after hri_host_arithmetic_load. */
 const char *hri_host_arithmetic_name(void);
 
-/* gemm with operands in host memory; place.host + place.offset is the address
- * (place.buffer is not looked at). Blocks until done. Uses the pool's threads
- * or the CBLAS's own. Any type pair of headrace/gemm.h, any size. Calls must
- * come one at a time. HR_ERROR_OUT_OF_MEMORY when packing buffers cannot be
- * had. */
+/* gemm with operands in host memory or the host's buffers. Blocks until done.
+ * Uses the pool's threads or the CBLAS's own. Any type pair of headrace/gemm.h,
+ * any size. Calls must come one at a time. HR_ERROR_OUT_OF_MEMORY when packing
+ * buffers cannot be had. */
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm);
 
 /* The built-in kernel alone, for tests and for what a CBLAS lacks. */

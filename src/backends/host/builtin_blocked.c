@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "backends/host/arithmetic.h"
+#include "backends/host/host.h"
 #include "base/cpus.h"
 #include "base/matrix.h"
 #include "base/size.h"
@@ -63,8 +64,7 @@ static void pack_panel(const work *w, const side *s, int64_t index)
     int64_t element =
         first * s->operand.row_stride + w->depth_start * s->operand.col_stride;
     const hri_panel panel = {
-        .source = (const char *)s->operand.place.host +
-                  s->operand.place.offset +
+        .source = (const char *)hri_host_address(&s->operand.place) +
                   element * (int64_t)hr_type_size(w->gemm->type),
         .width_stride = s->operand.row_stride,
         .depth_stride = s->operand.col_stride,
@@ -109,7 +109,7 @@ static hri_tile tile_at(const work *w, int64_t row, int64_t col)
         tile.beta = hr_real(w->depth_start == 0 ? 0.0 : 1.0);
     } else {
         int64_t element = (w->a.start + i) * g->c.row_stride + w->b.start + j;
-        tile.c = (char *)g->c.place.host + g->c.place.offset +
+        tile.c = hri_host_address(&g->c.place) +
                  element * (int64_t)hr_type_size(g->c_type);
     }
     return tile;
@@ -148,7 +148,7 @@ static void finish_task(void *data, int64_t index)
         .rows = hri_min(w->a.panel, w->a.size - i),
         .cols = w->b.size,
         .type = g->c_type,
-        .c = (uint16_t *)(void *)((char *)g->c.place.host + g->c.place.offset) +
+        .c = (uint16_t *)(void *)hri_host_address(&g->c.place) +
              (w->a.start + i) * g->c.row_stride + w->b.start,
         .c_stride = g->c.row_stride,
         .alpha = g->alpha,
@@ -191,7 +191,7 @@ static int64_t even_piece(int64_t extent, int64_t most, int64_t unit)
 {
     int64_t pieces = hri_ceil_div(extent, most);
     int64_t piece = hri_ceil_div(extent, hri_max(pieces, 1));
-    return hri_ceil_div(hri_max(piece, 1), unit) * unit;
+    return hri_round_up(hri_max(piece, 1), unit);
 }
 
 /* The side of a block whose other side is at most other: long if that is
@@ -258,7 +258,7 @@ static work plan(const hri_builtin_variant *variant, hri_pool *pool,
 
 static char *allocate(int64_t bytes)
 {
-    return aligned_alloc(64, (size_t)(hri_ceil_div(bytes, 64) * 64));
+    return aligned_alloc(64, (size_t)hri_round_up(bytes, 64));
 }
 
 static hr_status multiply_blocked(const hri_builtin_variant *variant,
@@ -317,12 +317,8 @@ hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
     if (!hri_gemm_only_scales(g)) {
         return multiply_blocked(variant, pool, g);
     }
-    const hr_matrix c = {.data = (char *)g->c.place.host + g->c.place.offset,
-                         .type = g->c_type,
-                         .rows = g->m,
-                         .cols = g->n,
-                         .row_stride = g->c.row_stride,
-                         .col_stride = 1};
+    const hr_matrix c = hr_matrix_row_major(
+        hri_host_address(&g->c.place), g->c_type, g->m, g->n, g->c.row_stride);
     hri_matrix_scale(pool, g->beta, &c);
     return HR_OK;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/host/host.h"
 #include "base/cpus.h"
 #include "base/library.h"
 #include "base/matrix.h"
@@ -202,11 +203,6 @@ typedef struct argument {
     const void *data;
 } argument;
 
-static const void *address(const hri_operand *operand)
-{
-    return (const char *)operand->place.host + operand->place.offset;
-}
-
 /* A rows x cols operand as a row-major matrix or the transpose of one. Where an
  * extent is 1 the stride over it means nothing, so both may be possible, and
  * CBLAS still wants the leading dimension to be as large as a row. */
@@ -222,14 +218,14 @@ static bool express(const hri_cblas *cblas, const hri_gemm *gemm,
         int64_t ld = rows == 1 ? cols : operand->row_stride;
         out->trans = conjugate ? HRI_CBLAS_CONJ_NO_TRANS : HRI_CBLAS_NO_TRANS;
         out->ld = (int)hri_min(ld, INT_MAX);
-        out->data = address(operand);
+        out->data = hri_host_address(&operand->place);
         return ld >= cols && ld <= INT_MAX &&
                (!conjugate || cblas->conj_no_trans);
     }
     int64_t ld = cols == 1 ? rows : operand->col_stride;
     out->trans = conjugate ? HRI_CBLAS_CONJ_TRANS : HRI_CBLAS_TRANS;
     out->ld = (int)hri_min(ld, INT_MAX);
-    out->data = address(operand);
+    out->data = hri_host_address(&operand->place);
     return transposed && ld >= rows && ld <= INT_MAX;
 }
 
@@ -242,23 +238,21 @@ static void call(const hri_cblas *cblas, const hri_gemm *gemm,
                  const argument *a, const argument *b, const argument *c)
 {
     const int m = (int)gemm->m, n = (int)gemm->n, k = (int)gemm->k;
-    const double alpha[2] = {gemm->alpha.re, gemm->alpha.im};
-    const double beta[2] = {gemm->beta.re, gemm->beta.im};
-    const float alpha32[2] = {(float)alpha[0], (float)alpha[1]};
-    const float beta32[2] = {(float)beta[0], (float)beta[1]};
-    void *to = (char *)gemm->c.place.host + gemm->c.place.offset;
+    const hri_factor alpha = hri_factor_of(gemm->type, gemm->alpha);
+    const hri_factor beta = hri_factor_of(gemm->type, gemm->beta);
+    void *to = hri_host_address(&gemm->c.place);
     switch (gemm->type) {
     case HR_F32:
-        GEMM(cblas->sgemm, alpha32[0], beta32[0]);
+        GEMM(cblas->sgemm, alpha.f[0], beta.f[0]);
         break;
     case HR_F64:
-        GEMM(cblas->dgemm, alpha[0], beta[0]);
+        GEMM(cblas->dgemm, alpha.d[0], beta.d[0]);
         break;
     case HR_C32:
-        GEMM(cblas->cgemm, alpha32, beta32);
+        GEMM(cblas->cgemm, alpha.f, beta.f);
         break;
     default:
-        GEMM(cblas->zgemm, alpha, beta);
+        GEMM(cblas->zgemm, alpha.d, beta.d);
         break;
     }
 }

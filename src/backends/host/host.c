@@ -177,9 +177,6 @@ static const hri_device_ops host_ops = {
     .is_pinned = host_is_pinned,
     .create_queue = hri_host_queue_create,
     .create_event = hri_host_event_create,
-    /* kernels are part of the program already */
-    .build = hri_no_build,
-    .load = hri_no_load,
     .unload = hri_no_unload,
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = host_is_peer,

@@ -220,15 +220,7 @@ static hr_status time_of(hri_event *base, uint64_t *ns)
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
 {
-    uint64_t start = 0, end = 0;
-    hr_status status = time_of(from, &start);
-    if (status == HR_OK) {
-        status = time_of(to, &end);
-    }
-    if (status == HR_OK) {
-        *ns = end > start ? end - start : 0;
-    }
-    return status;
+    return hri_elapsed(time_of, from, to, ns);
 }
 
 static const hri_event_ops event_ops = {
@@ -381,12 +373,6 @@ static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
 static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
     host_command next = {.kind = COMMAND_GEMM, .as.gemm = *gemm};
-    hri_operand *operands[] = {&next.as.gemm.a, &next.as.gemm.b,
-                               &next.as.gemm.c};
-    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
-        hri_place *place = &operands[i]->place;
-        *place = hri_at_host(hri_host_address(place), 0);
-    }
     return enqueue(queue, &next);
 }
 
@@ -472,8 +458,6 @@ static const hri_queue_ops queue_ops = {
     .wait = queue_wait,
     .finish = queue_finish,
     .begin_graph = hri_no_begin_graph,
-    .end_graph = hri_no_end_graph,
-    .run_graph = hri_no_run_graph,
 };
 
 /* The system schedules the threads: there is no urgency among them. */

@@ -142,7 +142,7 @@ static void device_close(hri_device *base)
     if (device->setup != NULL) {
         hri_cl.clReleaseCommandQueue(device->setup);
     }
-    if (device->context != NULL) {
+    if (device->unit != NULL) {
         hri_cl_unit_release(device->unit);
     }
     free(device);
@@ -193,8 +193,8 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
     }
     cl_int error;
     buffer->base = (hri_buffer){.device = base, .bytes = bytes};
-    buffer->memory = hri_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE,
-                                           size, NULL, &error);
+    buffer->memory = hri_cl.clCreateBuffer(
+        device->unit->context, CL_MEM_READ_WRITE, size, NULL, &error);
     if (error == CL_SUCCESS) {
         error = make_real(device, buffer->memory, size);
         if (error != CL_SUCCESS) {
@@ -229,8 +229,8 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
         return hri_no_memory(base->info.path);
     }
     pinned->memory = hri_cl.clCreateBuffer(
-        device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL,
-        &error);
+        device->unit->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size,
+        NULL, &error);
     if (error == CL_SUCCESS) {
         pinned->host = hri_cl.clEnqueueMapBuffer(
             device->setup, pinned->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
@@ -278,8 +278,8 @@ static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 /* Buffers and events are shared within a context only. */
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
-    return other->ops == device->ops && ((hri_cl_device *)device)->context ==
-                                            ((hri_cl_device *)other)->context;
+    return other->ops == device->ops &&
+           ((hri_cl_device *)device)->unit == ((hri_cl_device *)other)->unit;
 }
 
 static const hri_device_ops device_ops = {
@@ -310,12 +310,12 @@ static hr_status backend_open(uint32_t index, hri_device **out)
     device->base.backend = &hri_backend_opencl;
     hr_status status = backend_describe(index, &device->base.info);
     if (status == HR_OK) {
-        device->unit = hri_cl_unit_at(index);
-        status = hri_cl_unit_acquire(device->unit, &device->context);
+        status = hri_cl_unit_acquire(hri_cl_unit_at(index));
     }
     if (status == HR_OK) {
+        device->unit = hri_cl_unit_at(index);
         device->setup = hri_cl.clCreateCommandQueue(
-            device->context, device->unit->id, 0, &error);
+            device->unit->context, device->unit->id, 0, &error);
         status = hri_cl_check(error, "clCreateCommandQueue");
     }
     if (status != HR_OK) {

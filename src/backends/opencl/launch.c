@@ -27,13 +27,12 @@ static char *log_of(const hri_cl_unit *unit, cl_program program)
     return log;
 }
 
-hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
-                               const char *source, const char *flags,
-                               cl_program *out)
+hr_status hri_cl_program_build(const hri_cl_unit *unit, const char *source,
+                               const char *flags, cl_program *out)
 {
     cl_int error;
-    cl_program program =
-        hri_cl.clCreateProgramWithSource(context, 1, &source, NULL, &error);
+    cl_program program = hri_cl.clCreateProgramWithSource(
+        unit->context, 1, &source, NULL, &error);
     if (error != CL_SUCCESS) {
         return hri_cl_check(error, "clCreateProgramWithSource");
     }
@@ -151,11 +150,10 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
                               const char *source, hri_image *image,
                               hri_module **out)
 {
-    const hri_cl_device *device = (hri_cl_device *)base;
+    const hri_cl_unit *unit = ((hri_cl_device *)base)->unit;
     cl_program program;
-    hr_status status =
-        hri_cl_program_build(device->unit, device->context, source,
-                             hri_cl_module_options(device->unit), &program);
+    hr_status status = hri_cl_program_build(
+        unit, source, hri_cl_module_options(unit), &program);
     if (status == HR_OK) {
         status = create(base, kernel, program, out);
     }
@@ -168,18 +166,16 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
 hr_status hri_cl_module_load(hri_device *base, const hr_kernel *kernel,
                              const hri_image *image, hri_module **out)
 {
-    const hri_cl_device *device = (hri_cl_device *)base;
+    const hri_cl_unit *unit = ((hri_cl_device *)base)->unit;
     const unsigned char *bytes = image->bytes;
     cl_int error, state;
-    cl_program program =
-        hri_cl.clCreateProgramWithBinary(device->context, 1, &device->unit->id,
-                                         &image->count, &bytes, &state, &error);
+    cl_program program = hri_cl.clCreateProgramWithBinary(
+        unit->context, 1, &unit->id, &image->count, &bytes, &state, &error);
     if (error != CL_SUCCESS) {
         return hri_cl_check(error, "clCreateProgramWithBinary");
     }
-    error =
-        hri_cl.clBuildProgram(program, 1, &device->unit->id,
-                              hri_cl_module_options(device->unit), NULL, NULL);
+    error = hri_cl.clBuildProgram(program, 1, &unit->id,
+                                  hri_cl_module_options(unit), NULL, NULL);
     if (error != CL_SUCCESS) {
         hri_cl.clReleaseProgram(program);
         return hri_cl_check(error, "clBuildProgram");

@@ -28,7 +28,7 @@ typedef struct hri_cl_unit {
     cl_device_id id;
     char path[32];        /* "opencl:0:1" */
     hri_cl_layout layout; /* constant; tests set it between queues */
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards what follows, but context while open */
     uint32_t opens;
     cl_context context; /* NULL when opens is 0 */
     cl_program programs[HRI_CL_LAYOUTS][HRI_CL_TYPES]; /* built when needed */
@@ -39,7 +39,6 @@ typedef struct hri_cl_pinned hri_cl_pinned;
 typedef struct hri_cl_device {
     hri_device base;
     hri_cl_unit *unit;
-    cl_context context;     /* the unit's */
     cl_command_queue setup; /* maps pinned memory, makes buffers real */
     hri_cl_pinned *pinned;  /* list of what allocate_pinned gave */
 } hri_cl_device;
@@ -69,9 +68,9 @@ typedef struct hri_cl_queue {
 hr_status hri_cl_unit_count(uint32_t *count);
 /* index < count. */
 hri_cl_unit *hri_cl_unit_at(uint32_t index);
-/* The unit's context, made for the first who asks; each acquire wants a
+/* Hold the unit's context, made for the first who asks; each acquire wants a
  * release. */
-hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context);
+hr_status hri_cl_unit_acquire(hri_cl_unit *unit);
 void hri_cl_unit_release(hri_cl_unit *unit);
 /* What the device tells of itself; false when it does not, or has more. */
 bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
@@ -99,9 +98,8 @@ bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
 hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
 
 /* launch.c: compile; HR_ERROR_BUILD with the first error of the log. */
-hr_status hri_cl_program_build(const hri_cl_unit *unit, cl_context context,
-                               const char *source, const char *options,
-                               cl_program *program);
+hr_status hri_cl_program_build(const hri_cl_unit *unit, const char *source,
+                               const char *options, cl_program *program);
 /* The slots for kernels of the caller's; the error of a launch is not kept in
  * the queue. */
 hr_status hri_cl_module_build(hri_device *device, const hr_kernel *kernel,

@@ -111,15 +111,7 @@ static hr_status time_of(hri_event *base, uint64_t *ns)
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)
 {
-    uint64_t start = 0, end = 0;
-    hr_status status = time_of(from, &start);
-    if (status == HR_OK) {
-        status = time_of(to, &end);
-    }
-    if (status == HR_OK) {
-        *ns = end > start ? end - start : 0;
-    }
-    return status;
+    return hri_elapsed(time_of, from, to, ns);
 }
 
 static void event_destroy(hri_event *base)
@@ -386,15 +378,13 @@ static const hri_queue_ops queue_ops = {
     .wait = queue_wait,
     .finish = queue_finish,
     .begin_graph = hri_no_begin_graph,
-    .end_graph = hri_no_end_graph,
-    .run_graph = hri_no_run_graph,
 };
 
 /* OpenCL 1.2 knows no priorities. */
 hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
 {
     (void)urgent;
-    hri_cl_device *device = (hri_cl_device *)base;
+    const hri_cl_unit *unit = ((hri_cl_device *)base)->unit;
     cl_int error;
     hri_cl_queue *queue = calloc(1, sizeof *queue);
     if (queue == NULL) {
@@ -403,9 +393,8 @@ hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
     queue->base = (hri_queue){.ops = &queue_ops, .device = base};
     hr_status status = hri_sticky_create(base->info.path, &queue->sticky);
     if (status == HR_OK) {
-        queue->queue =
-            hri_cl.clCreateCommandQueue(device->context, device->unit->id,
-                                        CL_QUEUE_PROFILING_ENABLE, &error);
+        queue->queue = hri_cl.clCreateCommandQueue(
+            unit->context, unit->id, CL_QUEUE_PROFILING_ENABLE, &error);
         status = hri_cl_check(error, "clCreateCommandQueue");
     }
     if (status != HR_OK) {

@@ -140,7 +140,7 @@ hri_cl_unit *hri_cl_unit_at(uint32_t index)
     return &machine.units[index];
 }
 
-hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context)
+hr_status hri_cl_unit_acquire(hri_cl_unit *unit)
 {
     cl_int error = CL_SUCCESS;
     hr_status status = HR_OK;
@@ -150,10 +150,7 @@ hr_status hri_cl_unit_acquire(hri_cl_unit *unit, cl_context *context)
             hri_cl.clCreateContext(NULL, 1, &unit->id, NULL, NULL, &error);
         status = hri_cl_check(error, "clCreateContext");
     }
-    if (status == HR_OK) {
-        unit->opens++;
-        *context = unit->context;
-    }
+    unit->opens += status == HR_OK;
     pthread_mutex_unlock(&unit->lock);
     return status;
 }

@@ -171,7 +171,7 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
         pthread_mutex_unlock(&grid->context->lock);
     }
     if (status == HR_OK) {
-        status = hri_timing_create(grid, &grid->timing);
+        status = hri_timing_create(grid);
     }
     return status == HR_OK ? hri_grid_renew(grid) : status;
 }

@@ -7,21 +7,37 @@
 #include "model/learn.h"
 #include "model/model.h"
 
-typedef struct hri_timed hri_timed;
+enum { HRI_TIMED_KERNELS = 4 }; /* from the first on */
+
+/* A kernel on the inner rows of a band. */
+typedef struct hri_timed {
+    hri_fence *start, *end; /* held; NULL: none yet */
+    double rows;            /* 0: it was not timed */
+} hri_timed;
+
+typedef struct hri_band_timing {
+    hri_learned row; /* seconds for a row */
+    hri_timed kernels[HRI_TIMED_KERNELS];
+} hri_band_timing;
 
 typedef struct hri_timing {
-    uint32_t bands;
     bool on, pending;        /* this step is timed; one is that is not done */
     int64_t next;            /* the step to be timed */
-    double *pace;            /* seconds for a row, of each band; 0: not known */
-    hri_learned *learned;    /* the same, as it is learned */
     hri_overheads overheads; /* the most of any */
-    hri_timed *timings;      /* [band][kernel] */
+    uint32_t count;          /* of bands */
+    hri_band_timing bands[];
 } hri_timing;
 
-/* NULL when there is nothing to balance. HR_ERROR_OUT_OF_MEMORY. */
-hr_status hri_timing_create(const hr_grid *grid, hri_timing **timing);
+/* Make grid->timing, unless there is nothing to balance. To be destroyed in any
+ * case. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_timing_create(hr_grid *grid);
 void hri_timing_destroy(hri_timing *timing); /* NULL is accepted */
+
+/* Seconds for a row of a band, as known by now; 0: not known. */
+static inline double hri_timing_pace(const hri_timing *timing, uint32_t band)
+{
+    return hri_learned_by_now(&timing->bands[band].row);
+}
 
 /* Before a step: whether it is one that is timed. */
 void hri_timing_begin(hr_grid *grid);

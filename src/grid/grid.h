@@ -35,10 +35,9 @@ typedef struct hri_rows {
 
 /* What a band holds of a field. */
 typedef struct hri_storage {
-    hr_array *array;              /* NULL: the band has no rows */
-    hri_cells cells;              /* that there is room for */
-    int64_t offset;               /* elements in front of the first of them */
-    int64_t stride[HR_MOST_RANK]; /* elements from cell to cell */
+    hr_array *array; /* NULL: the band has no rows */
+    hri_cells cells; /* that there is room for */
+    int64_t offset;  /* elements in front of the first of them */
 } hri_storage;
 
 typedef struct hri_band {
@@ -68,7 +67,6 @@ typedef struct hri_field {
  * again is the same graph, when the fields lie as they did. */
 typedef struct hri_replay {
     hri_graph *graph; /* NULL: there is none for these stages */
-    hri_device *device;
     int64_t steps, period;
     hri_field fields[HR_MOST_FIELDS];      /* as they were when it was made */
     unsigned char key[HRI_MOST_KEY_BYTES]; /* the stages */

@@ -114,9 +114,9 @@ hr_status hri_grid_finish(hr_grid *grid)
 void hri_grid_drop_graph(const hr_grid *grid, hri_replay *r)
 {
     if (r->graph != NULL) {
-        /* whatever its error is */
-        (void)hri_stream_finish(hri_grid_origin(grid)->stream);
-        r->device->ops->destroy_graph(r->graph);
+        const hr_queue *queue = hri_grid_origin(grid);
+        (void)hri_stream_finish(queue->stream); /* whatever its error is */
+        queue->accelerator->device->ops->destroy_graph(r->graph);
         r->graph = NULL;
     }
 }

@@ -5,7 +5,6 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
-#include "grid/halo.h"
 #include "grid/timing.h"
 
 /* A stage that all bands are at. */
@@ -182,7 +181,7 @@ static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
         if (f != NULL) {
             const hri_storage *storage = &f->storage[band];
             const hri_cells c = cells_for(s, a, storage, cells);
-            arguments[i].view = hri_storage_view(grid, f, storage, &c);
+            arguments[i].view = hri_storage_view(storage, &c);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];
                 windows[i].extent[d] = grid->extent.size[d];

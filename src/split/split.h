@@ -38,6 +38,7 @@ typedef struct hri_splitting {
     hr_extent domain;
     const hr_argument *arguments;
     hr_split_options options;
+    hr_split_report report;        /* the caller's, as far as it is found */
     hri_indices accelerators;      /* that could be used */
     uint32_t count;                /* of them */
     hr_band *bands;                /* of each of them, in their order */

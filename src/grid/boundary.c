@@ -93,7 +93,6 @@ int64_t hri_boundary_source(const hr_grid *grid, const hri_field *field,
 static shell shell_of(const hr_grid *grid, const hri_field *field)
 {
     shell s = {.extent = {1, 1, 1},
-               .in = {0, 0, 0},
                .out = {1, 1, 1},
                .hi = {1, 1, 1},
                .units = (int64_t)(field->element_bytes >>
@@ -190,10 +189,8 @@ static hr_status set(const hr_grid *grid, const hri_field *field,
     const size_t units = field->element_bytes >> unit;
     hr_array *array = NULL;
     hri_window windows[2] = {{{0}, {0}}, {{0}, {(int64_t)units}}};
-    for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        if (cells->lo[d] >= cells->hi[d]) {
-            return HR_OK;
-        }
+    if (hri_box_is_empty(cells)) {
+        return HR_OK;
     }
     const hr_view to = view_units(grid, storage, cells, &windows[0]);
     hr_status status = hr_array_wrap(grid->context, value, (size_t)1 << unit,

@@ -158,7 +158,6 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
     for (uint32_t b = 0; b < grid->band_count; b++) {
         grid->bands[b].accelerator = hri_indices_at(indices, b);
     }
-    grid->fixed = options->weights != NULL;
     grid->wanted = options->steps_per_exchange;
     grid->state.steps_per_exchange = 1;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
@@ -170,7 +169,7 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
         status = hri_grid_lay_out(grid, options->weights, false, grid->bands);
         pthread_mutex_unlock(&grid->context->lock);
     }
-    if (status == HR_OK) {
+    if (status == HR_OK && options->weights == NULL) { /* else bands stay */
         status = hri_timing_create(grid);
     }
     return status == HR_OK ? hri_grid_renew(grid) : status;

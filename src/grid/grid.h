@@ -23,10 +23,9 @@ enum { HRI_LINE_BYTES = 128 };
 /* Of all arguments of stages that are kept as a graph, to be compared. */
 enum { HRI_MOST_KEY_BYTES = 4096 };
 
-/* Cells from lo to before hi, in the indices of the grid. */
-typedef struct hri_cells {
-    int64_t lo[HR_MOST_RANK], hi[HR_MOST_RANK];
-} hri_cells;
+/* Cells in the indices of the grid; one in dimensions that it does not have. */
+typedef hri_box hri_cells;
+_Static_assert((int)HRI_DIMENSIONS == HR_MOST_RANK, "boxes hold cells");
 
 /* Rows on either side. */
 typedef struct hri_rows {
@@ -79,7 +78,6 @@ struct hr_grid {
     uint32_t field_count, band_count;
     hri_field *fields;
     hri_band *bands;
-    bool fixed;      /* bands stay */
     bool full;       /* wider halos had no room beside these */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;

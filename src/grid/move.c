@@ -83,10 +83,9 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
     const hri_cells old = all_rows(grid, field, &grid->bands[from]);
     hr_status status = HR_OK;
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        hri_cells cells = all_rows(grid, field, &bands[b]);
-        cells.lo[0] = hri_max(cells.lo[0], old.lo[0]);
-        cells.hi[0] = hri_min(cells.hi[0], old.hi[0]);
-        if (cells.lo[0] < cells.hi[0]) {
+        const hri_cells now = all_rows(grid, field, &bands[b]);
+        const hri_cells cells = hri_box_meet(&old, &now);
+        if (!hri_box_is_empty(&cells)) {
             uint64_t bytes = 0;
             status = hri_copy_cells(&field->storage[from], &cells, &storage[b],
                                     0, bands[b].inner, &bytes);

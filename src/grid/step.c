@@ -146,12 +146,10 @@ static hri_cells cells_for(const phase *s, const hr_argument *a,
     const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
     for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
-        c.lo[d] = hri_max(c.lo[d] - f->sides[HRI_BEFORE][d].halo,
-                          storage->cells.lo[d]);
-        c.hi[d] = hri_min(c.hi[d] + f->sides[HRI_AFTER][d].halo,
-                          storage->cells.hi[d]);
+        c.lo[d] -= f->sides[HRI_BEFORE][d].halo;
+        c.hi[d] += f->sides[HRI_AFTER][d].halo;
     }
-    return c;
+    return a->near ? hri_box_meet(&c, &storage->cells) : c;
 }
 
 static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,

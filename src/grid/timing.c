@@ -45,7 +45,7 @@ static hr_status know_overheads(const hr_grid *grid, hri_timing *b)
 hr_status hri_timing_create(hr_grid *grid)
 {
     const uint32_t count = grid->band_count;
-    if (grid->fixed || hri_grid_busy(grid) < 2) {
+    if (hri_grid_busy(grid) < 2) {
         return HR_OK;
     }
     hri_timing *b = calloc(1, sizeof *b + count * sizeof b->bands[0]);

@@ -28,8 +28,8 @@ typedef struct hri_timing {
     hri_band_timing bands[];
 } hri_timing;
 
-/* Make grid->timing, unless there is nothing to balance. To be destroyed in any
- * case. HR_ERROR_OUT_OF_MEMORY. */
+/* Make grid->timing, unless there is but one band to time. To be destroyed in
+ * any case. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_timing_create(hr_grid *grid);
 void hri_timing_destroy(hri_timing *timing); /* NULL is accepted */
 

@@ -288,36 +288,6 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
                           (long long)rows, (unsigned long long)needed);
 }
 
-/* Give the first `count` their rows, in whole blocks. What does not fit into
- * memory at once comes in lower pieces, so memory limits no share. */
-static hr_status cut(const hri_filter_job *job, hri_filter_plan *plan)
-{
-    bool held;
-    const hri_distribution d = {.units = job->out.rows,
-                                .grain = hri_filter_block(job),
-                                .portions =
-                                    calloc(plan->count, sizeof(hri_portion)),
-                                .count = plan->count};
-    if (d.portions == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
-    }
-    for (uint32_t i = 0; i < plan->count; i++) {
-        d.portions[i].weight = 1.0 / plan->shares[i].row;
-        d.portions[i].most = INT64_MAX;
-    }
-    hr_status status = hri_distribute(&d, &held);
-    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
-        hri_share *s = &plan->shares[i];
-        s->first = d.portions[i].first;
-        s->last = s->first + d.portions[i].count;
-        if (s->last > s->first) {
-            status = set_height(job, s);
-        }
-    }
-    free(d.portions);
-    return status;
-}
-
 /* Whether the accelerator can do any of it: there must be room for a block of
  * rows, and for what a strip works in. */
 static hr_status check_room(const hri_filter_job *job, hri_share *s)
@@ -382,6 +352,7 @@ typedef struct choice {
     hri_share *shares;
     hri_flow *flows;           /* room for one of each */
     hri_candidate *candidates; /* likewise */
+    hri_portion *portions;     /* likewise */
 } choice;
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -415,6 +386,31 @@ static hr_status choose(choice *c, uint32_t count, hri_filter_plan *plan)
     return status;
 }
 
+/* Give the first `count` their rows, in whole blocks. What does not fit into
+ * memory at once comes in lower pieces, so memory limits no share. */
+static hr_status cut(const choice *c, const hri_filter_plan *plan)
+{
+    bool held;
+    const hri_distribution d = {.units = c->job->out.rows,
+                                .grain = hri_filter_block(c->job),
+                                .portions = c->portions,
+                                .count = plan->count};
+    for (uint32_t i = 0; i < plan->count; i++) {
+        d.portions[i].weight = 1.0 / c->shares[i].row;
+        d.portions[i].most = INT64_MAX;
+    }
+    hr_status status = hri_distribute(&d, &held);
+    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
+        hri_share *s = &c->shares[i];
+        s->first = d.portions[i].first;
+        s->last = s->first + d.portions[i].count;
+        if (s->last > s->first) {
+            status = set_height(c->job, s);
+        }
+    }
+    return status;
+}
+
 hr_status hri_filter_plan_make(const hri_filter_job *job,
                                hri_accelerator *const *accelerators,
                                uint32_t count, hri_filter_plan *plan)
@@ -422,15 +418,20 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
     choice c = {.job = job,
                 .shares = plan->shares,
                 .flows = calloc(count, sizeof *c.flows),
-                .candidates = calloc(count, sizeof *c.candidates)};
+                .candidates = calloc(count, sizeof *c.candidates),
+                .portions = calloc(count, sizeof *c.portions)};
     hr_status status =
-        c.flows != NULL && c.candidates != NULL
+        c.flows != NULL && c.candidates != NULL && c.portions != NULL
             ? list_shares(job, accelerators, count, plan, &count)
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
     if (status == HR_OK) {
         status = choose(&c, count, plan);
     }
+    if (status == HR_OK) {
+        status = cut(&c, plan);
+    }
     free(c.flows);
     free(c.candidates);
-    return status == HR_OK ? cut(job, plan) : status;
+    free(c.portions);
+    return status;
 }

@@ -205,7 +205,7 @@ static hr_status plan(hri_splitting *s)
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count; i++) {
         s->participants[i].accelerator =
-            &s->context->accelerators[hri_split_index(s, i)];
+            &s->context->accelerators[hri_indices_at(&s->accelerators, i)];
     }
     if (choose || s->options.report != NULL) {
         status = hri_split_learn(s);

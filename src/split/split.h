@@ -50,12 +50,6 @@ typedef struct hri_splitting {
 /* What a band of `size` rows reads. A band without rows reads none. */
 void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band);
 
-/* The index in the context of accelerator i. */
-static inline uint32_t hri_split_index(const hri_splitting *s, uint32_t i)
-{
-    return hri_indices_at(&s->accelerators, i);
-}
-
 static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
 {
     return s->arguments[i].kind == HR_PARAMETER_VIEW;

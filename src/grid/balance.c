@@ -10,7 +10,6 @@
 #include "base/size.h"
 #include "distribute/distribute.h"
 #include "grid/bands.h"
-#include "grid/timing.h"
 #include "model/model.h"
 
 enum {
@@ -92,7 +91,7 @@ typedef struct choice {
     hr_grid *grid;
     uint32_t steps; /* from one exchange, that are reckoned with */
     double *weights;
-    hri_band *bands;
+    hri_band *bands; /* their rows alone */
 } choice;
 
 /* Bands for the accelerators of a set by their pace. */
@@ -104,7 +103,6 @@ static hr_status lay_out(const choice *c, const hri_candidate *set,
     for (uint32_t i = 0; i < count; i++) {
         c->weights[set[i].index] = 1 / hri_timing_pace(b, set[i].index);
     }
-    memcpy(c->bands, c->grid->bands, b->count * sizeof *c->bands);
     pthread_mutex_lock(&c->grid->context->lock);
     hr_status status = hri_grid_lay_out(c->grid, c->weights, false, c->bands);
     pthread_mutex_unlock(&c->grid->context->lock);

@@ -8,7 +8,6 @@
 
 #include "base/size.h"
 #include "grid/step.h"
-#include "grid/timing.h"
 
 /* ---- new storage */
 

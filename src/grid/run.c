@@ -3,7 +3,6 @@
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
-#include "grid/timing.h"
 
 enum { FIRST_STEPS = 2 }; /* after which halos are as wide as in later ones */
 

@@ -5,7 +5,6 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
-#include "grid/timing.h"
 
 /* A stage that all bands are at. */
 typedef struct phase {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid/timing.h"
+#include "grid/step.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -182,15 +182,13 @@ void hr_grid_destroy(hr_grid *grid)
     }
     hri_grid_forget_graph(grid);
     hri_timing_destroy(grid->timing);
-    for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
+    for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_storage_destroy(grid->fields[f].storage, grid->band_count);
         free(grid->fields[f].values);
     }
-    for (uint32_t b = 0; b < grid->band_count && grid->bands != NULL; b++) {
+    for (uint32_t b = 0; b < grid->band_count; b++) {
         hri_band_destroy_queues(&grid->bands[b]);
     }
-    free(grid->fields);
-    free(grid->bands);
     free(grid);
 }
 
@@ -209,21 +207,15 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
     if (status != HR_OK) {
         return status;
     }
-    const uint32_t bands = indices.count;
-    hr_grid *g = calloc(1, sizeof *g);
-    if (g != NULL) {
-        *g = (hr_grid){.context = context,
-                       .extent = extent,
-                       .field_count = count,
-                       .band_count = bands,
-                       .fields = calloc(count, sizeof *g->fields),
-                       .bands = calloc(bands, sizeof *g->bands)};
+    hr_grid *g = calloc(1, sizeof *g + indices.count * sizeof g->bands[0]);
+    if (g == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
-    if (g == NULL || g->fields == NULL || g->bands == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
-    } else {
-        status = set_up(g, fields, &read, &indices);
-    }
+    g->context = context;
+    g->extent = extent;
+    g->field_count = count;
+    g->band_count = indices.count;
+    status = set_up(g, fields, &read, &indices);
     if (status != HR_OK) {
         hr_grid_destroy(g);
         return status;

@@ -76,20 +76,20 @@ struct hr_grid {
     hr_context *context;
     hr_extent extent;
     uint32_t field_count, band_count;
-    hri_field *fields;
-    hri_band *bands;
+    hri_field fields[HR_MOST_FIELDS];
     bool full;       /* wider halos had no room beside these */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;
     hri_replay *replay;        /* NULL: nothing is kept */
-    struct hri_timing *timing; /* timing.h; NULL: bands stay */
+    struct hri_timing *timing; /* step.h; NULL: bands stay */
     bool keeping;              /* what is enqueued becomes a graph */
     hri_error error;           /* of work whose values are lost */
+    hri_band bands[];
 };
 
 /* The field that an argument of a stage is; NULL: it is none. */
-static inline hri_field *hri_argument_field(const hr_grid *grid,
-                                            const hr_argument *argument)
+static inline const hri_field *hri_argument_field(const hr_grid *grid,
+                                                  const hr_argument *argument)
 {
     return argument->kind == HR_PARAMETER_VIEW && argument->field > 0
                ? &grid->fields[argument->field - 1]

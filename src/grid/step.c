@@ -74,7 +74,7 @@ static hr_status fetch_needs(phase *s, bool *exchanged)
         if (!lacks_rows(grid, a)) {
             continue;
         }
-        hri_field *f = hri_argument_field(grid, a);
+        hri_field *f = &grid->fields[a->field - 1];
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
@@ -83,7 +83,7 @@ static hr_status fetch_needs(phase *s, bool *exchanged)
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
         if (lacks_ends(s, a)) {
-            status = hri_exchange_ends(grid, hri_argument_field(grid, a));
+            status = hri_exchange_ends(grid, &grid->fields[a->field - 1]);
         }
     }
     return status;
@@ -265,10 +265,10 @@ static void settle(const phase *s)
 {
     for (size_t i = 0; i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        hri_field *f = hri_argument_field(s->grid, a);
-        if (f == NULL || !hri_argument_writes(a)) {
+        if (hri_argument_field(s->grid, a) == NULL || !hri_argument_writes(a)) {
             continue;
         }
+        hri_field *f = &s->grid->fields[a->field - 1];
         const bool all = s->stage->extent.rank == 0;
         for (int side = 0; side < HRI_SIDES; side++) {
             f->valid.of[side] =

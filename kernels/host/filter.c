@@ -17,13 +17,13 @@ HR_KERNEL8(hri_filter_strip_float, (IN, float, 2, in), (IN, float, 2, apron),
     HR_EACH2(part, strip)
     {
         const hri_strip s = {
-            .rows = {.shape = shape,
-                     .in = &HR_AT2(in, 0, 0),
-                     .apron = &HR_AT2(apron, 0, 0),
-                     .in_rows = HR_EXTENT(in, 0),
-                     .in_stride = HR_STRIDE(in, 0),
-                     .apron_stride = HR_STRIDE(apron, 0),
-                     .constant = (double)constant},
+            .picture = {.shape = shape,
+                        .in = &HR_AT2(in, 0, 0),
+                        .apron = &HR_AT2(apron, 0, 0),
+                        .in_rows = HR_EXTENT(in, 0),
+                        .in_stride = HR_STRIDE(in, 0),
+                        .apron_stride = HR_STRIDE(apron, 0),
+                        .constant = (double)constant},
             .across = &HR_AT1(across, 0),
             .down = &HR_AT1(down, 0),
             .out = &HR_AT2(out, 0, 0),
@@ -46,20 +46,21 @@ HR_KERNEL7(hri_filter_fft_float, (IN, float, 2, in), (IN, float, 2, apron),
 {
     HR_EACH1(item)
     {
-        const hri_block_work s = {.rows = {.shape = shape,
-                                           .in = &HR_AT2(in, 0, 0),
-                                           .apron = &HR_AT2(apron, 0, 0),
-                                           .in_rows = HR_EXTENT(in, 0),
-                                           .in_stride = HR_STRIDE(in, 0),
-                                           .apron_stride = HR_STRIDE(apron, 0),
-                                           .constant = (double)constant},
-                                  .out = &HR_AT2(out, 0, 0),
-                                  .scratch = scratch,
-                                  .out_rows = HR_EXTENT(out, 0),
-                                  .out_cols = HR_EXTENT(out, 1),
-                                  .out_stride = HR_STRIDE(out, 0),
-                                  .first = item,
-                                  .step = HR_DOMAIN(0)};
+        const hri_block_work s = {
+            .picture = {.shape = shape,
+                        .in = &HR_AT2(in, 0, 0),
+                        .apron = &HR_AT2(apron, 0, 0),
+                        .in_rows = HR_EXTENT(in, 0),
+                        .in_stride = HR_STRIDE(in, 0),
+                        .apron_stride = HR_STRIDE(apron, 0),
+                        .constant = (double)constant},
+            .out = &HR_AT2(out, 0, 0),
+            .scratch = scratch,
+            .out_rows = HR_EXTENT(out, 0),
+            .out_cols = HR_EXTENT(out, 1),
+            .out_stride = HR_STRIDE(out, 0),
+            .first = item,
+            .step = HR_DOMAIN(0)};
         hri_fft_run_float(&fft, &s);
     }
 }

@@ -156,8 +156,8 @@ static double seconds_of(const hri_filter_job *job, hri_share *shares,
         const hri_share *s = &shares[i];
         const hri_overheads *o = &s->overheads;
         double own = rows / speed + o->launch + 2.0 * o->copy + o->wait;
-        if (!s->accelerator
-                 ->in_place) { /* the first comes and the last goes alone */
+        if (!s->accelerator->in_place) {
+            /* the first comes and the last goes alone */
             const double share = rows / speed / s->row;
             const double ends = hri_in_host_memory(s->accelerator)
                                     ? 0.0
@@ -287,36 +287,6 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
                           (long long)rows, (unsigned long long)needed);
 }
 
-/* Give the first `count` their rows, in whole blocks. What does not fit into
- * memory at once comes in lower pieces, so memory limits no share. */
-static hr_status cut(const hri_filter_job *job, hri_filter_plan *plan)
-{
-    bool held;
-    const hri_distribution d = {.units = job->out.rows,
-                                .grain = hri_filter_block(job),
-                                .portions =
-                                    calloc(plan->count, sizeof(hri_portion)),
-                                .count = plan->count};
-    if (d.portions == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
-    }
-    for (uint32_t i = 0; i < plan->count; i++) {
-        d.portions[i].weight = 1.0 / plan->shares[i].row;
-        d.portions[i].most = INT64_MAX;
-    }
-    hr_status status = hri_distribute(&d, &held);
-    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
-        hri_share *s = &plan->shares[i];
-        s->first = d.portions[i].first;
-        s->last = s->first + d.portions[i].count;
-        if (s->last > s->first) {
-            status = set_height(job, s);
-        }
-    }
-    free(d.portions);
-    return status;
-}
-
 /* Whether the accelerator can do any of it: there must be room for a block of
  * rows, and for what a strip works in. */
 static hr_status check_room(const hri_filter_job *job, hri_share *s)
@@ -331,7 +301,7 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
                         (long long)hri_filter_extent(job),
                         (unsigned long long)scratch, HRI_MOST_TILE_BYTES);
     }
-    if (s->accelerator->in_place) {
+    if (a->in_place) {
         return HR_OK;
     }
     const uint64_t least =
@@ -375,11 +345,13 @@ static hr_status list_shares(const hri_filter_job *job,
     return status != HR_OK || *found > 0 ? status : refused;
 }
 
-/* What a set is predicted from: its candidates are the first shares. */
+/* What a plan is made with: candidates of a set are the first shares. */
 typedef struct choice {
     const hri_filter_job *job;
     hri_share *shares;
-    hri_flow *flows; /* room for one of each */
+    hri_flow *flows;           /* room for one of each */
+    hri_candidate *candidates; /* likewise */
+    hri_portion *portions;     /* likewise */
 } choice;
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -391,25 +363,50 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
     return HR_OK;
 }
 
-/* How many of the first take part. */
-static hr_status choose(const hri_filter_job *job, uint32_t count,
-                        hri_filter_plan *plan, hri_flow *flows)
+/* Sort the shares, and find how many of the first take part. */
+static hr_status choose(choice *c, uint32_t count, hri_filter_plan *plan)
 {
-    choice c = {job, plan->shares, flows};
     hri_set set = {0};
-    hri_candidate *all = calloc(count, sizeof *all);
-    if (all == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    for (uint32_t i = 0; i < count; i++) {
+        set_rows(c->job, &c->shares[i], 1, c->flows);
     }
+    qsort(c->shares, count, sizeof c->shares[0], by_row);
     for (uint32_t i = 0; i < count; i++) { /* siblings slow each other, which
                                               their rows tell already */
-        all[i] = (hri_candidate){
-            .index = i, .device = i, .seconds = plan->shares[i].row};
+        c->candidates[i] = (hri_candidate){
+            .index = i, .device = i, .seconds = c->shares[i].row};
     }
-    hr_status status = hri_choose_set(all, count, predict, &c, &set);
+    hr_status status = hri_choose_set(c->candidates, count, predict, c, &set);
     plan->count = set.count > 0 ? set.count : 1;
     plan->seconds = set.seconds;
-    free(all);
+    set_rows(c->job, c->shares, plan->count, c->flows);
+    const hri_share *s = &c->shares[0];
+    plan->bound = s->link > s->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
+    return status;
+}
+
+/* Give the first `count` their rows, in whole blocks. What does not fit into
+ * memory at once comes in lower pieces, so memory limits no share. */
+static hr_status cut(const choice *c, const hri_filter_plan *plan)
+{
+    bool held;
+    const hri_distribution d = {.units = c->job->out.rows,
+                                .grain = hri_filter_block(c->job),
+                                .portions = c->portions,
+                                .count = plan->count};
+    for (uint32_t i = 0; i < plan->count; i++) {
+        d.portions[i].weight = 1.0 / c->shares[i].row;
+        d.portions[i].most = INT64_MAX;
+    }
+    hr_status status = hri_distribute(&d, &held);
+    for (uint32_t i = 0; i < plan->count && status == HR_OK; i++) {
+        hri_share *s = &c->shares[i];
+        s->first = d.portions[i].first;
+        s->last = s->first + d.portions[i].count;
+        if (s->last > s->first) {
+            status = set_height(c->job, s);
+        }
+    }
     return status;
 }
 
@@ -417,23 +414,23 @@ hr_status hri_filter_plan_make(const hri_filter_job *job,
                                hri_accelerator *const *accelerators,
                                uint32_t count, hri_filter_plan *plan)
 {
-    hri_flow *flows = calloc(count, sizeof *flows);
-    if (flows == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    choice c = {.job = job,
+                .shares = plan->shares,
+                .flows = calloc(count, sizeof *c.flows),
+                .candidates = calloc(count, sizeof *c.candidates),
+                .portions = calloc(count, sizeof *c.portions)};
+    hr_status status =
+        c.flows != NULL && c.candidates != NULL && c.portions != NULL
+            ? list_shares(job, accelerators, count, plan, &count)
+            : hri_fail(HR_ERROR_OUT_OF_MEMORY, "filter: out of memory");
+    if (status == HR_OK) {
+        status = choose(&c, count, plan);
     }
-    hr_status status = list_shares(job, accelerators, count, plan, &count);
-    if (status != HR_OK) {
-        free(flows);
-        return status;
+    if (status == HR_OK) {
+        status = cut(&c, plan);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        set_rows(job, &plan->shares[i], 1, flows);
-    }
-    qsort(plan->shares, count, sizeof plan->shares[0], by_row);
-    status = choose(job, count, plan, flows);
-    set_rows(job, plan->shares, plan->count, flows);
-    free(flows);
-    const hri_share *s = &plan->shares[0];
-    plan->bound = s->link > s->compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
-    return status == HR_OK ? cut(job, plan) : status;
+    free(c.flows);
+    free(c.candidates);
+    free(c.portions);
+    return status;
 }

@@ -25,7 +25,7 @@ struct hri_fft {
 
 /* Blocks that an item of a kernel does: every step-th from the first on. */
 typedef struct hri_block_work {
-    hri_rows rows;
+    hri_picture picture;
     void *out, *scratch;
     int64_t out_rows, out_cols, out_stride;
     int64_t first, step;

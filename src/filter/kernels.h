@@ -28,13 +28,13 @@ typedef struct hri_filter_shape {
 } hri_filter_shape;
 
 /* The picture as kernels on the host see it, whatever its elements' type. */
-typedef struct hri_rows {
+typedef struct hri_picture {
     hri_filter_shape shape;
     const void *in, *apron;
     int64_t in_rows;
     int64_t in_stride, apron_stride; /* elements */
     double constant;
-} hri_rows;
+} hri_picture;
 
 /* Which of `count` elements in a row stands for the one at index i, inside or
  * not; -1: none of them. */
@@ -109,7 +109,7 @@ static inline int64_t hri_strip_scratch(int64_t reach, int64_t rank)
 
 /* A part of a strip kernel's domain, whatever the elements' type. */
 typedef struct hri_strip {
-    hri_rows rows;
+    hri_picture picture;
     const void *across, *down;
     void *out, *scratch;
     int64_t out_stride, out_cols; /* elements */

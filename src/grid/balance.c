@@ -10,7 +10,6 @@
 #include "base/size.h"
 #include "distribute/distribute.h"
 #include "grid/bands.h"
-#include "grid/timing.h"
 #include "model/model.h"
 
 enum {
@@ -22,15 +21,14 @@ enum {
 /* What was timed beside what was known of it before. */
 static void learn(const hr_grid *grid, hri_timing *b)
 {
-    for (uint32_t i = 0; i < b->bands; i++) {
+    for (uint32_t i = 0; i < b->count; i++) {
         const double pace = hri_timing_row(b, i);
         if (pace > 0) {
             const double rows =
                 (double)(grid->bands[i].end - grid->bands[i].first);
             hri_model_saw(grid->context->model, HR_ENGINE_GRID,
-                          rows * b->pace[i], rows * pace);
-            (void)hri_learn(&b->learned[i], pace);
-            b->pace[i] = hri_learned_by_now(&b->learned[i]);
+                          rows * hri_timing_pace(b, i), rows * pace);
+            (void)hri_learn(&b->bands[i].row, pace);
         }
     }
     b->pending = false;
@@ -45,7 +43,7 @@ static bool is_known(const hr_grid *grid)
     bool known = true;
     for (uint32_t i = 0; i < grid->band_count; i++) {
         known = known && (hri_band_is_empty(&grid->bands[i]) ||
-                          grid->timing->pace[i] > 0);
+                          hri_timing_pace(grid->timing, i) > 0);
     }
     return known;
 }
@@ -67,9 +65,9 @@ static double step_of(const hri_timing *b, const hri_band *bands,
 {
     uint32_t busy = 0;
     double most = 0;
-    for (uint32_t i = 0; i < b->bands; i++) {
+    for (uint32_t i = 0; i < b->count; i++) {
         const double seconds =
-            (double)(bands[i].end - bands[i].first) * b->pace[i];
+            (double)(bands[i].end - bands[i].first) * hri_timing_pace(b, i);
         most = seconds > most ? seconds : most;
         busy += !hri_band_is_empty(&bands[i]);
     }
@@ -93,7 +91,7 @@ typedef struct choice {
     hr_grid *grid;
     uint32_t steps; /* from one exchange, that are reckoned with */
     double *weights;
-    hri_band *bands;
+    hri_band *bands; /* their rows alone */
 } choice;
 
 /* Bands for the accelerators of a set by their pace. */
@@ -101,11 +99,10 @@ static hr_status lay_out(const choice *c, const hri_candidate *set,
                          uint32_t count)
 {
     const hri_timing *b = c->grid->timing;
-    memset(c->weights, 0, b->bands * sizeof *c->weights);
+    memset(c->weights, 0, b->count * sizeof *c->weights);
     for (uint32_t i = 0; i < count; i++) {
-        c->weights[set[i].index] = 1 / b->pace[set[i].index];
+        c->weights[set[i].index] = 1 / hri_timing_pace(b, set[i].index);
     }
-    memcpy(c->bands, c->grid->bands, b->bands * sizeof *c->bands);
     pthread_mutex_lock(&c->grid->context->lock);
     hr_status status = hri_grid_lay_out(c->grid, c->weights, false, c->bands);
     pthread_mutex_unlock(&c->grid->context->lock);
@@ -127,10 +124,11 @@ static uint32_t list(const hr_grid *grid, hri_candidate *all)
 {
     const hri_timing *b = grid->timing;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < b->bands; i++) {
-        if (b->pace[i] > 0) {
+    for (uint32_t i = 0; i < b->count; i++) {
+        const double pace = hri_timing_pace(b, i);
+        if (pace > 0) {
             all[count++] =
-                (hri_candidate){.index = i, .device = i, .seconds = b->pace[i]};
+                (hri_candidate){.index = i, .device = i, .seconds = pace};
         }
     }
     return count;
@@ -192,8 +190,8 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
         reach = hri_max(reach,
                         hri_max(need[f].of[HRI_BEFORE], need[f].of[HRI_AFTER]));
     }
-    for (uint32_t i = 0; i < b->bands; i++) {
-        pace = b->pace[i] > pace ? b->pace[i] : pace;
+    for (uint32_t i = 0; i < b->count; i++) {
+        pace = fmax(pace, hri_timing_pace(b, i));
     }
     for (uint32_t k = 1; k <= MOST_STEPS_CHOSEN; k *= 2) {
         double cost = step_of(b, grid->bands, k);

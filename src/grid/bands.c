@@ -90,10 +90,6 @@ hr_status hri_storage_create(const hr_grid *grid, const hri_field *field,
     }
     measure_row(grid, field, extent.size[rank - 1], &storage->offset, &pitch);
     extent.size[rank - 1] = pitch;
-    for (uint32_t d = rank; d-- > 0;) {
-        storage->stride[d] =
-            d + 1 < rank ? storage->stride[d + 1] * extent.size[d + 1] : 1;
-    }
     return hr_array_create(band->inner, field->element_bytes, extent,
                            &storage->array);
 }
@@ -106,17 +102,12 @@ void hri_storage_destroy(hri_storage *storage, uint32_t count)
     free(storage);
 }
 
-hr_view hri_storage_view(const hr_grid *grid, const hri_field *field,
-                         const hri_storage *storage, const hri_cells *cells)
+hr_view hri_storage_view(const hri_storage *storage, const hri_cells *cells)
 {
-    const int64_t bytes = (int64_t)field->element_bytes;
-    hr_view view = {.array = storage->array,
-                    .extent = {.rank = grid->extent.rank},
-                    .element_bytes = field->element_bytes,
-                    .offset_bytes = storage->offset * bytes};
-    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+    hr_view view = hr_view_of(storage->array);
+    view.offset_bytes = storage->offset * (int64_t)view.element_bytes;
+    for (uint32_t d = 0; d < view.extent.rank; d++) {
         view.extent.size[d] = cells->hi[d] - cells->lo[d];
-        view.stride_bytes[d] = storage->stride[d] * bytes;
         view.offset_bytes +=
             (cells->lo[d] - storage->cells.lo[d]) * view.stride_bytes[d];
     }

@@ -5,7 +5,6 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
-#include "grid/halo.h"
 
 extern const hr_kernel hri_halo_fill1, hri_halo_fill2, hri_halo_fill4,
     hri_halo_fill8;
@@ -40,13 +39,12 @@ static uint32_t axis_of(const hr_grid *grid, uint32_t d)
 }
 
 /* A view of cells in three dimensions, and its window. */
-static hr_view view_units(const hr_grid *grid, const hri_field *field,
-                          const hri_storage *storage, const hri_cells *cells,
-                          hri_window *window)
+static hr_view view_units(const hr_grid *grid, const hri_storage *storage,
+                          const hri_cells *cells, hri_window *window)
 {
-    const hr_view v = hri_storage_view(grid, field, storage, cells);
-    const int64_t bytes = (int64_t)1 << unit_of(field->element_bytes);
-    const int64_t units = (int64_t)field->element_bytes / bytes;
+    const hr_view v = hri_storage_view(storage, cells);
+    const int64_t bytes = (int64_t)1 << unit_of(v.element_bytes);
+    const int64_t units = (int64_t)v.element_bytes / bytes;
     hr_view u = v;
     u.extent = hr_extent3(1, 1, 1);
     u.element_bytes = (size_t)bytes;
@@ -58,7 +56,7 @@ static hr_view view_units(const hr_grid *grid, const hri_field *field,
         const uint32_t a = axis_of(grid, d);
         const int64_t many = a + 1 == HR_MOST_RANK ? units : 1;
         u.extent.size[a] = v.extent.size[d] * many;
-        u.stride_bytes[a] = many > 1 ? bytes : v.stride_bytes[d];
+        u.stride_bytes[a] = v.stride_bytes[d];
         window->first[a] = cells->lo[d] * many;
         window->extent[a] = grid->extent.size[d] * many;
     }
@@ -95,7 +93,6 @@ int64_t hri_boundary_source(const hr_grid *grid, const hri_field *field,
 static shell shell_of(const hr_grid *grid, const hri_field *field)
 {
     shell s = {.extent = {1, 1, 1},
-               .in = {0, 0, 0},
                .out = {1, 1, 1},
                .hi = {1, 1, 1},
                .units = (int64_t)(field->element_bytes >>
@@ -137,7 +134,7 @@ static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
         return HR_OK;
     }
     const hr_argument arguments[] = {
-        hr_inout(view_units(grid, f, &f->storage[band], &cells, &windows[0])),
+        hr_inout(view_units(grid, &f->storage[band], &cells, &windows[0])),
         hr_value(s, sizeof *s)};
     hri_part part = hri_part_of(hr_extent1(count));
     part.windows = windows;
@@ -192,12 +189,10 @@ static hr_status set(const hr_grid *grid, const hri_field *field,
     const size_t units = field->element_bytes >> unit;
     hr_array *array = NULL;
     hri_window windows[2] = {{{0}, {0}}, {{0}, {(int64_t)units}}};
-    for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        if (cells->lo[d] >= cells->hi[d]) {
-            return HR_OK;
-        }
+    if (hri_box_is_empty(cells)) {
+        return HR_OK;
     }
-    const hr_view to = view_units(grid, field, storage, cells, &windows[0]);
+    const hr_view to = view_units(grid, storage, cells, &windows[0]);
     hr_status status = hr_array_wrap(grid->context, value, (size_t)1 << unit,
                                      hr_extent1((int64_t)units), 0, &array);
     if (status == HR_OK) {

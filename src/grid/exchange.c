@@ -2,39 +2,31 @@
 /* Rows that bands have of others. */
 #include "base/size.h"
 #include "grid/bands.h"
-#include "grid/halo.h"
 
 /* ---- copies from band to band */
 
-/* The box of cells of a band's storage: they are some of each row, so there is
- * one. */
-static hr_status box_of(const hr_grid *grid, const hri_field *field,
-                        const hri_storage *storage, const hri_cells *cells,
-                        hri_boxes *boxes)
-{
-    const hr_view view = hri_storage_view(grid, field, storage, cells);
-    bool linear;
-    return hri_view_region(&view, boxes, &linear);
-}
-
-hr_status hri_copy_cells(hr_grid *grid, const hri_field *field,
-                         const hri_storage *from, const hri_cells *cells,
+hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
                          const hri_storage *to, int64_t shift, hr_queue *queue,
                          uint64_t *bytes)
 {
     hri_cells target = *cells;
-    hri_boxes source = {0}, destination = {0};
+    hri_boxes source = {0}, destination = {0}; /* one box each: cells are some
+                                                  of each row */
+    bool linear;
     target.lo[0] += shift;
     target.hi[0] += shift;
-    hr_status status = box_of(grid, field, from, cells, &source);
+    const hr_view here = hri_storage_view(from, cells);
+    const hr_view there = hri_storage_view(to, &target);
+    hr_status status = hri_view_region(&here, &source, &linear);
     if (status == HR_OK) {
-        status = box_of(grid, field, to, &target, &destination);
+        status = hri_view_region(&there, &destination, &linear);
     }
     if (status == HR_OK) {
         *bytes += (uint64_t)hri_box_volume(&source.of[0]);
-        status = hri_array_copy(from->array, &source.of[0], to->array,
-                                hri_place_of(grid->context, queue->accelerator),
-                                &destination.of[0], queue);
+        status =
+            hri_array_copy(from->array, &source.of[0], to->array,
+                           hri_place_of(queue->context, queue->accelerator),
+                           &destination.of[0], queue);
     }
     hri_boxes_finish(&source);
     hri_boxes_finish(&destination);
@@ -55,9 +47,9 @@ static hr_status fetch(hr_grid *grid, const hri_field *f, uint32_t band,
                                  ? hri_min(end, grid->bands[owner].end)
                                  : end;
         const hri_cells cells = hri_field_rows(grid, f, first, stop);
-        status = hri_copy_cells(
-            grid, f, &f->storage[owner], &cells, &f->storage[band], shift,
-            grid->bands[band].link, &grid->state.halo_bytes);
+        status =
+            hri_copy_cells(&f->storage[owner], &cells, &f->storage[band], shift,
+                           grid->bands[band].link, &grid->state.halo_bytes);
         first = stop;
     }
     return status;

@@ -8,7 +8,7 @@
 
 #include "base/structs.h"
 #include "grid/bands.h"
-#include "grid/timing.h"
+#include "grid/step.h"
 #include "runtime/indices.h"
 
 enum { MOST_STEPS_ASKED = 1024 }; /* from one exchange */
@@ -158,7 +158,6 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
     for (uint32_t b = 0; b < grid->band_count; b++) {
         grid->bands[b].accelerator = hri_indices_at(indices, b);
     }
-    grid->fixed = options->weights != NULL;
     grid->wanted = options->steps_per_exchange;
     grid->state.steps_per_exchange = 1;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
@@ -170,8 +169,8 @@ static hr_status set_up(hr_grid *grid, const hr_field *fields,
         status = hri_grid_lay_out(grid, options->weights, false, grid->bands);
         pthread_mutex_unlock(&grid->context->lock);
     }
-    if (status == HR_OK) {
-        status = hri_timing_create(grid, &grid->timing);
+    if (status == HR_OK && options->weights == NULL) { /* else bands stay */
+        status = hri_timing_create(grid);
     }
     return status == HR_OK ? hri_grid_renew(grid) : status;
 }
@@ -183,15 +182,13 @@ void hr_grid_destroy(hr_grid *grid)
     }
     hri_grid_forget_graph(grid);
     hri_timing_destroy(grid->timing);
-    for (uint32_t f = 0; f < grid->field_count && grid->fields != NULL; f++) {
+    for (uint32_t f = 0; f < grid->field_count; f++) {
         hri_storage_destroy(grid->fields[f].storage, grid->band_count);
         free(grid->fields[f].values);
     }
-    for (uint32_t b = 0; b < grid->band_count && grid->bands != NULL; b++) {
+    for (uint32_t b = 0; b < grid->band_count; b++) {
         hri_band_destroy_queues(&grid->bands[b]);
     }
-    free(grid->fields);
-    free(grid->bands);
     free(grid);
 }
 
@@ -210,21 +207,15 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
     if (status != HR_OK) {
         return status;
     }
-    const uint32_t bands = indices.count;
-    hr_grid *g = calloc(1, sizeof *g);
-    if (g != NULL) {
-        *g = (hr_grid){.context = context,
-                       .extent = extent,
-                       .field_count = count,
-                       .band_count = bands,
-                       .fields = calloc(count, sizeof *g->fields),
-                       .bands = calloc(bands, sizeof *g->bands)};
+    hr_grid *g = calloc(1, sizeof *g + indices.count * sizeof g->bands[0]);
+    if (g == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
-    if (g == NULL || g->fields == NULL || g->bands == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
-    } else {
-        status = set_up(g, fields, &read, &indices);
-    }
+    g->context = context;
+    g->extent = extent;
+    g->field_count = count;
+    g->band_count = indices.count;
+    status = set_up(g, fields, &read, &indices);
     if (status != HR_OK) {
         hr_grid_destroy(g);
         return status;

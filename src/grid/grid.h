@@ -23,10 +23,9 @@ enum { HRI_LINE_BYTES = 128 };
 /* Of all arguments of stages that are kept as a graph, to be compared. */
 enum { HRI_MOST_KEY_BYTES = 4096 };
 
-/* Cells from lo to before hi, in the indices of the grid. */
-typedef struct hri_cells {
-    int64_t lo[HR_MOST_RANK], hi[HR_MOST_RANK];
-} hri_cells;
+/* Cells in the indices of the grid; one in dimensions that it does not have. */
+typedef hri_box hri_cells;
+_Static_assert((int)HRI_DIMENSIONS == HR_MOST_RANK, "boxes hold cells");
 
 /* Rows on either side. */
 typedef struct hri_rows {
@@ -35,10 +34,9 @@ typedef struct hri_rows {
 
 /* What a band holds of a field. */
 typedef struct hri_storage {
-    hr_array *array;              /* NULL: the band has no rows */
-    hri_cells cells;              /* that there is room for */
-    int64_t offset;               /* elements in front of the first of them */
-    int64_t stride[HR_MOST_RANK]; /* elements from cell to cell */
+    hr_array *array; /* NULL: the band has no rows */
+    hri_cells cells; /* that there is room for */
+    int64_t offset;  /* elements in front of the first of them */
 } hri_storage;
 
 typedef struct hri_band {
@@ -68,7 +66,6 @@ typedef struct hri_field {
  * again is the same graph, when the fields lie as they did. */
 typedef struct hri_replay {
     hri_graph *graph; /* NULL: there is none for these stages */
-    hri_device *device;
     int64_t steps, period;
     hri_field fields[HR_MOST_FIELDS];      /* as they were when it was made */
     unsigned char key[HRI_MOST_KEY_BYTES]; /* the stages */
@@ -79,21 +76,20 @@ struct hr_grid {
     hr_context *context;
     hr_extent extent;
     uint32_t field_count, band_count;
-    hri_field *fields;
-    hri_band *bands;
-    bool fixed;      /* bands stay */
+    hri_field fields[HR_MOST_FIELDS];
     bool full;       /* wider halos had no room beside these */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;
     hri_replay *replay;        /* NULL: nothing is kept */
-    struct hri_timing *timing; /* timing.h; NULL: bands stay */
+    struct hri_timing *timing; /* step.h; NULL: bands stay */
     bool keeping;              /* what is enqueued becomes a graph */
     hri_error error;           /* of work whose values are lost */
+    hri_band bands[];
 };
 
 /* The field that an argument of a stage is; NULL: it is none. */
-static inline hri_field *hri_argument_field(const hr_grid *grid,
-                                            const hr_argument *argument)
+static inline const hri_field *hri_argument_field(const hr_grid *grid,
+                                                  const hr_argument *argument)
 {
     return argument->kind == HR_PARAMETER_VIEW && argument->field > 0
                ? &grid->fields[argument->field - 1]

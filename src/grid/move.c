@@ -7,21 +7,20 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "grid/halo.h"
 #include "grid/step.h"
-#include "grid/timing.h"
 
 /* ---- new storage */
 
 /* Make the storage of a field for these bands, whose cells are all set to what
- * the boundaries hold, or 0. */
+ * the boundaries hold, or 0. To be destroyed in any case. */
 static hr_status create_storage(hr_grid *grid, const hri_field *field,
                                 const hri_band *bands, hri_storage **storage)
 {
-    hri_storage *made = calloc(grid->band_count, sizeof *made);
-    hr_status status =
-        made != NULL ? HR_OK
-                     : hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    hri_storage *made = *storage = calloc(grid->band_count, sizeof *made);
+    hr_status status = HR_OK;
+    if (made == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
         if (hri_band_is_empty(&bands[b])) {
             continue;
@@ -31,12 +30,7 @@ static hr_status create_storage(hr_grid *grid, const hri_field *field,
             status = hri_boundary_set(grid, field, &made[b], bands[b].inner);
         }
     }
-    if (status != HR_OK) {
-        hri_storage_destroy(made, grid->band_count);
-        return status;
-    }
-    *storage = made;
-    return HR_OK;
+    return status;
 }
 
 hr_status hri_grid_renew(hr_grid *grid)
@@ -67,12 +61,14 @@ hr_status hri_grid_renew(hr_grid *grid)
 
 /* ---- storage for old values */
 
-/* Rows of a band with those beyond the ends that only it has. */
+/* Rows of a band with those beyond the ends that only it has; none of one that
+ * has no rows. */
 static hri_cells all_rows(const hr_grid *grid, const hri_field *field,
                           const hri_band *band)
 {
-    const bool first = band->first == 0;
-    const bool last = band->end == grid->extent.size[0];
+    const bool empty = hri_band_is_empty(band);
+    const bool first = band->first == 0 && !empty;
+    const bool last = band->end == grid->extent.size[0] && !empty;
     return hri_field_rows(
         grid, field, first ? -field->sides[HRI_BEFORE][0].halo : band->first,
         band->end + (last ? field->sides[HRI_AFTER][0].halo : 0));
@@ -86,16 +82,12 @@ static hr_status bring_band(hr_grid *grid, const hri_field *field,
     const hri_cells old = all_rows(grid, field, &grid->bands[from]);
     hr_status status = HR_OK;
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        if (hri_band_is_empty(&bands[b])) {
-            continue;
-        }
-        hri_cells cells = all_rows(grid, field, &bands[b]);
-        cells.lo[0] = hri_max(cells.lo[0], old.lo[0]);
-        cells.hi[0] = hri_min(cells.hi[0], old.hi[0]);
-        if (cells.lo[0] < cells.hi[0]) {
+        const hri_cells now = all_rows(grid, field, &bands[b]);
+        const hri_cells cells = hri_box_meet(&old, &now);
+        if (!hri_box_is_empty(&cells)) {
             uint64_t bytes = 0;
-            status = hri_copy_cells(grid, field, &field->storage[from], &cells,
-                                    &storage[b], 0, bands[b].inner, &bytes);
+            status = hri_copy_cells(&field->storage[from], &cells, &storage[b],
+                                    0, bands[b].inner, &bytes);
             grid->state.moved_bytes += b != from ? bytes : 0;
         }
     }
@@ -108,9 +100,7 @@ static hr_status bring(hr_grid *grid, const hri_field *field,
     hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t b = 0; b < grid->band_count && status == HR_OK; b++) {
-        if (!hri_band_is_empty(&grid->bands[b])) {
-            status = bring_band(grid, field, b, bands, storage);
-        }
+        status = bring_band(grid, field, b, bands, storage);
     }
     pthread_mutex_unlock(&grid->context->lock);
     return status;

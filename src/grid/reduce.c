@@ -39,6 +39,22 @@ static bool takes_two(hr_reduction reduction)
     return reduction >= HR_REDUCE_DOT;
 }
 
+static hr_status check_accelerators(const hr_grid *grid)
+{
+    for (uint32_t i = 0; i < grid->band_count; i++) {
+        const hri_band *band = &grid->bands[i];
+        const hri_accelerator *x =
+            &grid->context->accelerators[band->accelerator];
+        if (!hri_band_is_empty(band) &&
+            !x->device->ops->gemm_offered(x->device, HR_F64, HR_F64,
+                                          HR_COMPUTE_NATIVE)) {
+            return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: %s has no double",
+                            x->path);
+        }
+    }
+    return HR_OK;
+}
+
 static hr_status check(const hr_grid *grid, hr_reduction reduction,
                        hr_type type, uint32_t a, uint32_t b)
 {
@@ -66,36 +82,20 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
                             hr_type_size(type));
         }
     }
-    return HR_OK;
-}
-
-static hr_status check_accelerators(const hr_grid *grid)
-{
-    for (uint32_t i = 0; i < grid->band_count; i++) {
-        const hri_band *band = &grid->bands[i];
-        const hri_accelerator *x =
-            &grid->context->accelerators[band->accelerator];
-        if (!hri_band_is_empty(band) &&
-            !x->device->ops->gemm_offered(x->device, HR_F64, HR_F64,
-                                          HR_COMPUTE_NATIVE)) {
-            return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: %s has no double",
-                            x->path);
-        }
-    }
-    return HR_OK;
+    hr_status status = check_accelerators(grid);
+    return status == HR_OK ? hri_error_raise(&grid->error) : status;
 }
 
 /* Rows first to before end of a field inside, as rank 3 in rank 2. */
 static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
                          int64_t first, int64_t end, hri_window *window)
 {
-    const hri_field *f = &grid->fields[field];
     hri_cells cells = {{first, 0, 0}, {end, 1, 1}};
     *window = (hri_window){{first, 0, 0}, {0}};
     for (uint32_t d = 1; d < grid->extent.rank; d++) {
         cells.hi[d] = grid->extent.size[d];
     }
-    hr_view v = hri_storage_view(grid, f, &f->storage[band], &cells);
+    hr_view v = hri_storage_view(&grid->fields[field].storage[band], &cells);
     if (grid->extent.rank == 2) {
         v.extent = hr_extent3(end - first, 1, grid->extent.size[1]);
         v.stride_bytes[2] = v.stride_bytes[1];
@@ -147,12 +147,6 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
                         grid == NULL ? "the grid" : "reducing");
     }
     hr_status status = check(grid, reduction, type, a, b);
-    if (status == HR_OK) {
-        status = check_accelerators(grid);
-    }
-    if (status == HR_OK) {
-        status = hri_error_raise(&grid->error);
-    }
     if (status != HR_OK) {
         return status;
     }

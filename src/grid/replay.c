@@ -166,7 +166,6 @@ static void make(hr_grid *grid, const hr_stage *stages, size_t count,
         return;
     }
     r->steps = hri_round_up(LEAST_STEPS, r->period);
-    r->device = hri_grid_origin(grid)->accelerator->device;
     memcpy(r->fields, grid->fields, grid->field_count * sizeof *r->fields);
     pthread_mutex_lock(&grid->context->lock);
     hr_status status = hri_stream_record_pending(hri_grid_origin(grid)->stream);

@@ -3,7 +3,6 @@
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
-#include "grid/timing.h"
 
 enum { FIRST_STEPS = 2 }; /* after which halos are as wide as in later ones */
 
@@ -21,9 +20,10 @@ static hr_status check(const hr_grid *grid, const hr_stage *stages,
     return status == HR_OK ? hri_stages_check(grid, stages, count) : status;
 }
 
-/* What a caller's function does between steps may be refused here, too. */
-static hr_status run(hr_grid *grid, const hr_stage *stages, size_t count,
-                     int64_t steps)
+/* Of hr_grid_run as well: what the caller's function does between steps may be
+ * refused here, too. */
+hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
+                       int64_t steps)
 {
     hr_status status = check(grid, stages, count, steps);
     if (status == HR_OK && grid->wanted > 0) {
@@ -52,12 +52,6 @@ static hr_status run(hr_grid *grid, const hr_stage *stages, size_t count,
     return hri_grid_keep(grid, status);
 }
 
-hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
-                       int64_t steps)
-{
-    return run(grid, stages, count, steps);
-}
-
 hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
                       int64_t steps, int64_t every, hr_grid_function function,
                       void *data)
@@ -72,7 +66,7 @@ hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
     hr_status status = check(grid, stages, count, steps);
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         const int64_t now = hri_min(every, steps - done);
-        status = run(grid, stages, count, now);
+        status = hr_grid_step(grid, stages, count, now);
         done += now;
         if (status == HR_OK && now == every && !function(data, grid, done)) {
             status = hri_error_raise(&grid->error); /* which may be why */

@@ -2,7 +2,6 @@
 /* Values of a grid from outside, and back. */
 #include "base/size.h"
 #include "grid/bands.h"
-#include "grid/halo.h"
 
 static hr_status check(const hr_grid *grid, uint32_t field)
 {
@@ -67,7 +66,7 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
     if (status != HR_OK) {
         return status;
     }
-    const hr_view inside = hri_storage_view(grid, f, &f->storage[band], &cells);
+    const hr_view inside = hri_storage_view(&f->storage[band], &cells);
     return write ? hr_copy_async(outside, inside, NULL)
                  : hr_copy_async(inside, outside, NULL);
 }

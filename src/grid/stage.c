@@ -171,8 +171,7 @@ static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
         const hri_field *f = hri_argument_field(grid, a);
         if (f != NULL) {
             const hri_storage *storage = &f->storage[band];
-            arguments[i].view =
-                hri_storage_view(grid, f, storage, &storage->cells);
+            arguments[i].view = hri_storage_view(storage, &storage->cells);
         }
     }
     return hri_launch_check(grid->context, stage->kernel, &part, arguments,

@@ -91,32 +91,31 @@ static hr_status finish_storage(const hri_storage *storage)
 
 hr_status hri_grid_finish(hr_grid *grid)
 {
-    hr_status first = hri_error_raise(&grid->error);
     for (uint32_t b = 0; b < grid->band_count; b++) {
         const hri_band *band = &grid->bands[b];
         hr_queue *queues[] = {band->link, band->edge, band->inner};
         for (int q = 0; q < 3; q++) {
-            hr_status status = hr_queue_finish(queues[q]);
-            first = first == HR_OK ? hri_grid_keep(grid, status) : first;
+            hri_error_keep(&grid->error, hr_queue_finish(queues[q]));
         }
     }
     pthread_mutex_lock(&grid->context->lock);
     for (uint32_t f = 0; f < grid->field_count; f++) {
-        for (uint32_t b = 0; b < grid->band_count && first == HR_OK; b++) {
-            first = hri_grid_keep(grid,
-                                  finish_storage(&grid->fields[f].storage[b]));
+        for (uint32_t b = 0;
+             b < grid->band_count && grid->error.status == HR_OK; b++) {
+            hri_error_keep(&grid->error,
+                           finish_storage(&grid->fields[f].storage[b]));
         }
     }
     pthread_mutex_unlock(&grid->context->lock);
-    return first == HR_OK ? HR_OK : hri_error_raise(&grid->error);
+    return hri_error_raise(&grid->error);
 }
 
 void hri_grid_drop_graph(const hr_grid *grid, hri_replay *r)
 {
     if (r->graph != NULL) {
-        /* whatever its error is */
-        (void)hri_stream_finish(hri_grid_origin(grid)->stream);
-        r->device->ops->destroy_graph(r->graph);
+        const hr_queue *queue = hri_grid_origin(grid);
+        (void)hri_stream_finish(queue->stream); /* whatever its error is */
+        queue->accelerator->device->ops->destroy_graph(r->graph);
         r->graph = NULL;
     }
 }

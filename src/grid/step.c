@@ -5,8 +5,6 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
-#include "grid/halo.h"
-#include "grid/timing.h"
 
 /* A stage that all bands are at. */
 typedef struct phase {
@@ -76,7 +74,7 @@ static hr_status fetch_needs(phase *s, bool *exchanged)
         if (!lacks_rows(grid, a)) {
             continue;
         }
-        hri_field *f = hri_argument_field(grid, a);
+        hri_field *f = &grid->fields[a->field - 1];
         const hri_rows halo = {
             {f->sides[HRI_BEFORE][0].halo, f->sides[HRI_AFTER][0].halo}};
         *exchanged = true;
@@ -85,7 +83,7 @@ static hr_status fetch_needs(phase *s, bool *exchanged)
     for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
         const hr_argument *a = &s->stage->arguments[i];
         if (lacks_ends(s, a)) {
-            status = hri_exchange_ends(grid, hri_argument_field(grid, a));
+            status = hri_exchange_ends(grid, &grid->fields[a->field - 1]);
         }
     }
     return status;
@@ -147,12 +145,10 @@ static hri_cells cells_for(const phase *s, const hr_argument *a,
     const hri_field *f = hri_argument_field(s->grid, a);
     hri_cells c = *cells;
     for (uint32_t d = 0; d < s->grid->extent.rank && a->near; d++) {
-        c.lo[d] = hri_max(c.lo[d] - f->sides[HRI_BEFORE][d].halo,
-                          storage->cells.lo[d]);
-        c.hi[d] = hri_min(c.hi[d] + f->sides[HRI_AFTER][d].halo,
-                          storage->cells.hi[d]);
+        c.lo[d] -= f->sides[HRI_BEFORE][d].halo;
+        c.hi[d] += f->sides[HRI_AFTER][d].halo;
     }
-    return c;
+    return a->near ? hri_box_meet(&c, &storage->cells) : c;
 }
 
 static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
@@ -182,7 +178,7 @@ static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
         if (f != NULL) {
             const hri_storage *storage = &f->storage[band];
             const hri_cells c = cells_for(s, a, storage, cells);
-            arguments[i].view = hri_storage_view(grid, f, storage, &c);
+            arguments[i].view = hri_storage_view(storage, &c);
             for (uint32_t d = 0; d < grid->extent.rank; d++) {
                 windows[i].first[d] = c.lo[d];
                 windows[i].extent[d] = grid->extent.size[d];
@@ -269,10 +265,10 @@ static void settle(const phase *s)
 {
     for (size_t i = 0; i < s->stage->argument_count; i++) {
         const hr_argument *a = &s->stage->arguments[i];
-        hri_field *f = hri_argument_field(s->grid, a);
-        if (f == NULL || !hri_argument_writes(a)) {
+        if (hri_argument_field(s->grid, a) == NULL || !hri_argument_writes(a)) {
             continue;
         }
+        hri_field *f = &s->grid->fields[a->field - 1];
         const bool all = s->stage->extent.rank == 0;
         for (int side = 0; side < HRI_SIDES; side++) {
             f->valid.of[side] =

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid/timing.h"
+#include "grid/step.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "runtime/stream.h"
-
-enum { KERNELS = 4 }; /* that are timed, from the first on */
-
-/* A kernel on the inner rows of a band. */
-struct hri_timed {
-    hri_fence *start, *end; /* held; NULL: none yet */
-    double rows;            /* 0: it was not timed */
-};
-
-static hri_timed *timed_of(const hri_timing *b, uint32_t band, size_t kernel)
-{
-    return &b->timings[band * KERNELS + kernel];
-}
 
 static void drop_fences(hri_timed *t)
 {
@@ -31,13 +18,11 @@ void hri_timing_destroy(hri_timing *timing)
     if (timing == NULL) {
         return;
     }
-    for (uint32_t i = 0; timing->timings != NULL && i < timing->bands * KERNELS;
-         i++) {
-        drop_fences(&timing->timings[i]);
+    for (uint32_t i = 0; i < timing->count; i++) {
+        for (size_t k = 0; k < HRI_TIMED_KERNELS; k++) {
+            drop_fences(&timing->bands[i].kernels[k]);
+        }
     }
-    free(timing->timings);
-    free(timing->pace);
-    free(timing->learned);
     free(timing);
 }
 
@@ -46,7 +31,7 @@ static hr_status know_overheads(const hr_grid *grid, hri_timing *b)
 {
     hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
-    for (uint32_t i = 0; i < b->bands && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < b->count && status == HR_OK; i++) {
         hri_overheads o;
         status = hri_model_overheads(
             &grid->context->accelerators[grid->bands[i].accelerator], true, &o);
@@ -57,35 +42,20 @@ static hr_status know_overheads(const hr_grid *grid, hri_timing *b)
     return status;
 }
 
-hr_status hri_timing_create(const hr_grid *grid, hri_timing **timing)
+hr_status hri_timing_create(hr_grid *grid)
 {
-    const uint32_t bands = grid->band_count;
-    *timing = NULL;
-    if (grid->fixed || hri_grid_busy(grid) < 2) {
+    const uint32_t count = grid->band_count;
+    if (hri_grid_busy(grid) < 2) {
         return HR_OK;
     }
-    hri_timing *b = calloc(1, sizeof *b);
-    if (b != NULL) {
-        *b = (hri_timing){
-            .bands = bands,
-            .next = 1,
-            .pace = calloc(bands, sizeof *b->pace),
-            .learned = calloc(bands, sizeof *b->learned),
-            .timings = calloc((size_t)bands * KERNELS, sizeof *b->timings)};
+    hri_timing *b = calloc(1, sizeof *b + count * sizeof b->bands[0]);
+    if (b == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }
-    hr_status status = HR_OK;
-    if (b == NULL || b->pace == NULL || b->learned == NULL ||
-        b->timings == NULL) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
-    } else {
-        status = know_overheads(grid, b);
-    }
-    if (status != HR_OK) {
-        hri_timing_destroy(b);
-        return status;
-    }
-    *timing = b;
-    return HR_OK;
+    grid->timing = b;
+    b->next = 1;
+    b->count = count;
+    return know_overheads(grid, b);
 }
 
 /* ---- while it steps */
@@ -97,8 +67,10 @@ void hri_timing_begin(hr_grid *grid)
         return;
     }
     b->on = !b->pending && (int64_t)grid->state.steps >= b->next;
-    for (uint32_t i = 0; b->on && i < b->bands * KERNELS; i++) {
-        b->timings[i].rows = 0;
+    for (uint32_t i = 0; b->on && i < b->count; i++) {
+        for (size_t k = 0; k < HRI_TIMED_KERNELS; k++) {
+            b->bands[i].kernels[k].rows = 0;
+        }
     }
 }
 
@@ -112,11 +84,11 @@ void hri_timing_forget(hri_timing *timing)
 hri_fence **hri_timing_start(hr_grid *grid, size_t kernel, uint32_t band,
                              int64_t rows)
 {
-    const hri_timing *b = grid->timing;
-    if (b == NULL || !b->on || kernel >= KERNELS || rows < 1) {
+    hri_timing *b = grid->timing;
+    if (b == NULL || !b->on || kernel >= HRI_TIMED_KERNELS || rows < 1) {
         return NULL;
     }
-    hri_timed *t = timed_of(b, band, kernel);
+    hri_timed *t = &b->bands[band].kernels[kernel];
     t->rows = (double)rows;
     drop_fences(t);
     return &t->start;
@@ -127,20 +99,22 @@ hr_status hri_timing_end(hr_grid *grid, size_t kernel, uint32_t band)
     hri_timing *b = grid->timing;
     b->pending = true;
     return hri_fence_create_recorded(grid->bands[band].inner->stream,
-                                     &timed_of(b, band, kernel)->end);
+                                     &b->bands[band].kernels[kernel].end);
 }
 
 bool hri_timing_is_done(const hri_timing *b)
 {
     bool done = true;
-    for (uint32_t i = 0; i < b->bands * KERNELS && done; i++) {
-        hri_fence *end = b->timings[i].end;
-        if (b->timings[i].rows == 0) {
-            continue;
+    for (uint32_t i = 0; i < b->count; i++) {
+        for (size_t k = 0; k < HRI_TIMED_KERNELS && done; k++) {
+            const hri_timed *t = &b->bands[i].kernels[k];
+            hr_status status = HR_OK;
+            if (t->rows > 0) {
+                status = b->next == 1 ? hri_fence_wait(t->end)
+                                      : hri_fence_query(t->end, &done);
+            }
+            done = done && status == HR_OK;
         }
-        hr_status status =
-            b->next == 1 ? hri_fence_wait(end) : hri_fence_query(end, &done);
-        done = done && status == HR_OK;
     }
     return done;
 }
@@ -148,8 +122,8 @@ bool hri_timing_is_done(const hri_timing *b)
 double hri_timing_row(const hri_timing *b, uint32_t band)
 {
     double pace = 0;
-    for (size_t k = 0; k < KERNELS; k++) {
-        const hri_timed *t = timed_of(b, band, k);
+    for (size_t k = 0; k < HRI_TIMED_KERNELS; k++) {
+        const hri_timed *t = &b->bands[band].kernels[k];
         uint64_t ns = 0;
         if (t->rows > 0 && hri_fence_elapsed(t->start, t->end, &ns) == HR_OK) {
             pace += (double)ns * 1e-9 / t->rows;

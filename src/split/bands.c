@@ -228,7 +228,7 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
     find_reach(s, &before, &after);
     hr_status status = cut(&d, weights, before, after, s->bands, held);
     for (uint32_t i = 0; i < s->count; i++) {
-        s->bands[i].accelerator = hri_split_index(s, i);
+        s->bands[i].accelerator = hri_indices_at(&s->accelerators, i);
     }
     return status;
 }

@@ -28,14 +28,14 @@ static const hri_struct options_struct = HRI_STRUCT(
 static const hri_struct report_struct = HRI_STRUCT(
     hr_split_report, "split report", "HR_SPLIT_REPORT_INIT", seconds);
 
-/* The caller's options, which may be NULL, and the accelerators that they
- * list. */
+/* The caller's options, which may be NULL, and the report and the accelerators
+ * that they list. */
 static hr_status read_options(hri_splitting *s, const hr_split_options *options)
 {
     s->options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
     hr_status status = hri_struct_read(&options_struct, options, &s->options);
     if (status == HR_OK) {
-        status = hri_struct_check(&report_struct, s->options.report);
+        status = hri_struct_read(&report_struct, s->options.report, &s->report);
     }
     if (status == HR_OK) {
         status = hri_indices_read(
@@ -174,14 +174,14 @@ static hr_status give_all(const hri_splitting *s)
 
 /* ---- the call */
 
-static hr_status plan(hri_splitting *s, hr_split_report *r)
+static hr_status plan(hri_splitting *s)
 {
     const bool choose = s->options.weights == NULL && s->count > 1;
     bool held;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < s->count; i++) {
         s->participants[i].accelerator =
-            &s->context->accelerators[hri_split_index(s, i)];
+            &s->context->accelerators[hri_indices_at(&s->accelerators, i)];
     }
     if (choose || s->options.report != NULL) {
         status = hri_split_learn(s);
@@ -191,49 +191,42 @@ static hr_status plan(hri_splitting *s, hr_split_report *r)
                         : hri_split_cut(s, s->options.weights, false, &held);
     }
     return status == HR_OK && s->options.report != NULL
-               ? hri_split_predict(s, &r->seconds, &r->bound)
+               ? hri_split_predict(s, &s->report.seconds, &s->report.bound)
                : status;
 }
 
-static void report(const hri_splitting *s, const hr_split_report *found)
+static void report(hri_splitting *s)
 {
-    hr_split_report *to = s->options.report;
-    hr_split_report r;
-    if (to == NULL || hri_struct_read(&report_struct, to, &r) != HR_OK) {
-        return;
-    }
-    r.band_count = s->count;
-    r.used = 0;
-    r.traffic = (hr_traffic){0};
-    r.seconds = found->seconds;
-    r.bound = found->bound;
+    hr_split_report *r = &s->report;
+    r->band_count = s->count;
+    r->used = 0;
+    r->traffic = (hr_traffic){0};
     for (uint32_t i = 0; i < s->count; i++) {
         const hr_traffic *t = &s->participants[i].cost.traffic;
-        r.traffic.up += t->up;
-        r.traffic.down += t->down;
-        r.traffic.peer += t->peer;
-        r.used += s->bands[i].count > 0;
-        if (r.bands != NULL && i < r.band_capacity) {
-            r.bands[i] = s->bands[i];
+        r->traffic.up += t->up;
+        r->traffic.down += t->down;
+        r->traffic.peer += t->peer;
+        r->used += s->bands[i].count > 0;
+        if (r->bands != NULL && i < r->band_capacity) {
+            r->bands[i] = s->bands[i];
         }
     }
-    hri_struct_write(&report_struct, &r, to);
+    hri_struct_write(&report_struct, r, s->options.report);
 }
 
 static hr_status run(hri_splitting *s, size_t count)
 {
-    hr_split_report found = HR_SPLIT_REPORT_INIT;
     pthread_mutex_lock(&s->context->lock);
     hr_status status = check(s, count);
     if (status == HR_OK) {
-        status = plan(s, &found);
+        status = plan(s);
     }
     pthread_mutex_unlock(&s->context->lock);
     if (status == HR_OK && !s->options.dry_run) {
         status = give_all(s);
     }
     if (status == HR_OK) {
-        report(s, &found);
+        report(s);
     }
     return status;
 }

@@ -40,6 +40,7 @@ typedef struct hri_splitting {
     hr_extent domain;
     const hr_argument *arguments;
     hr_split_options options;
+    hr_split_report report;        /* the caller's, as far as it is found */
     hri_indices accelerators;      /* that could be used */
     uint32_t count;                /* of them */
     hr_band *bands;                /* of each of them, in their order */
@@ -50,12 +51,6 @@ typedef struct hri_splitting {
 
 /* What a band of `size` rows reads. A band without rows reads none. */
 void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band);
-
-/* The index in the context of accelerator i. */
-static inline uint32_t hri_split_index(const hri_splitting *s, uint32_t i)
-{
-    return hri_indices_at(&s->accelerators, i);
-}
 
 static inline bool hri_split_is_view(const hri_splitting *s, uint32_t i)
 {

@@ -63,10 +63,10 @@ typedef struct hri_event_pool {
  * accelerators, so that such work of successive calls is in order; and which of
  * it is being timed. */
 typedef struct hri_worker {
-    hri_stream *stream; /* NULL until it is needed */
-    hri_fence *last; /* behind all that it was given, held; NULL: nothing yet */
-    hri_fence *start; /* right before the kernel that is timed, up to last;
-                         held; NULL: none is */
+    hri_stream *stream; /* NULL until it is needed; a recorded fence is behind
+                           all that it was given */
+    hri_fence *start;   /* right before the kernel that is timed, up to that
+                           fence; held; NULL: none is */
     const hr_kernel *kernel; /* that is timed (src/model); NULL: none is */
     int64_t points;          /* of its rows, */
     double rows;             /* and how many */

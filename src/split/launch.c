@@ -2,10 +2,9 @@
 /* Launches over several accelerators: one for each band. */
 #include <stdlib.h>
 
-#include "arrays/event.h"
+#include "arrays/array.h"
 #include "arrays/launch.h"
 #include "base/structs.h"
-#include "runtime/stream.h"
 #include "split/split.h"
 
 hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
@@ -147,16 +146,18 @@ static void *give(void *data)
 {
     giving *g = data;
     hri_accelerator *a = g->split->participants[g->index].accelerator;
+    hri_fence *fence = NULL;
     pthread_mutex_lock(&g->split->context->lock);
     hr_status status = hri_accelerator_worker(a);
     if (status == HR_OK) {
         hri_error_keep(&g->error, launch_band(g->split, g->index));
-        status =
-            hri_worker_fence(&a->worker); /* copies may go on all the same */
+        /* copies may go on all the same */
+        status = hri_fence_create_recorded(a->worker.stream, &fence);
         if (status == HR_OK && g->error.status != HR_OK) {
             /* so that the next launch knows of a queue that failed */
-            (void)hri_fence_wait(a->worker.last);
+            (void)hri_fence_wait(fence);
         }
+        hri_fence_drop(fence);
     }
     hri_error_keep(&g->error, status);
     pthread_mutex_unlock(&g->split->context->lock);

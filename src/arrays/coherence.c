@@ -66,7 +66,7 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
                : hri_array_end(m->to, m->place, &written, HR_OUT, NULL);
 }
 
-static hr_status count_box(const moving *m, int from, const hri_box *box)
+static void count_box(const moving *m, int from, const hri_box *box)
 {
     const uint64_t bytes = (uint64_t)hri_box_volume(box);
     const bool far = distance_of(m->from, from, m->place) == FAR;
@@ -74,7 +74,21 @@ static hr_status count_box(const moving *m, int from, const hri_box *box)
     m->foreseen->up += up || far ? bytes : 0;
     m->foreseen->down += down || far ? bytes : 0;
     m->foreseen->peer += !up && !down && !far ? bytes : 0;
-    return HR_OK;
+}
+
+/* What lies where no copy leads from is brought to the host first. */
+static hr_status move_box(const moving *m, int from, const hri_box *box)
+{
+    if (m->foreseen != NULL) {
+        count_box(m, from, box);
+        return HR_OK;
+    }
+    if (distance_of(m->from, from, m->place) != FAR) {
+        return copy_box(m, from, box);
+    }
+    const hri_boxes part = hri_boxes_of(box);
+    hr_status status = hri_array_fetch(m->from, HRI_HOST, &part, NULL);
+    return status == HR_OK ? copy_box(m, HRI_HOST, box) : status;
 }
 
 /* Move what is wanted and valid at `from`, and strike it out. Moving may change
@@ -85,8 +99,7 @@ static hr_status move_from(const moving *m, int from, hri_boxes *wanted)
     hr_status status = HR_OK;
     while (status == HR_OK &&
            hri_boxes_meet(&m->from->stores[from].valid, wanted, &box)) {
-        status = m->foreseen != NULL ? count_box(m, from, &box)
-                                     : copy_box(m, from, &box);
+        status = move_box(m, from, &box);
         if (status == HR_OK) {
             status = hri_boxes_remove(wanted, &box);
         }
@@ -94,25 +107,8 @@ static hr_status move_from(const moving *m, int from, hri_boxes *wanted)
     return status;
 }
 
-/* Bring what is wanted and valid at `from` to the host, then move it. */
-static hr_status move_over_host(const moving *m, int from, hri_boxes *wanted)
-{
-    hri_box box;
-    hr_status status = HR_OK;
-    while (status == HR_OK &&
-           hri_boxes_meet(&m->from->stores[from].valid, wanted, &box)) {
-        const hri_boxes part = hri_boxes_of(&box);
-        status = hri_array_fetch(m->from, HRI_HOST, &part, NULL);
-        if (status == HR_OK) {
-            status = move_from(m, HRI_HOST, wanted);
-        }
-    }
-    return status;
-}
-
 /* Move what is wanted, piece by piece, from the places nearest to m->place that
- * have it, and strike it out; what is left has no values anywhere. What lies
- * where no copy leads from is brought to the host first. */
+ * have it, and strike it out; what is left has no values anywhere. */
 static hr_status move_nearest(const moving *m, hri_boxes *wanted)
 {
     hr_status status = HR_OK;
@@ -121,9 +117,7 @@ static hr_status move_nearest(const moving *m, hri_boxes *wanted)
                            wanted->count > 0;
              from++) {
             if (distance_of(m->from, from, m->place) == d) {
-                status = d == FAR && m->foreseen == NULL
-                             ? move_over_host(m, from, wanted)
-                             : move_from(m, from, wanted);
+                status = move_from(m, from, wanted);
             }
         }
     }

@@ -5,14 +5,48 @@
  * Boxes count slices, rows and bytes of a row, whatever the rank, so views of
  * other element sizes need nothing of their own. A place is the host (0) or an
  * accelerator with memory of its own (1 + its index); plain "host" is the host.
- * All functions want the context's lock. */
+ * All functions want the context's lock, unless they say that they do not. */
 #ifndef HRI_ARRAYS_ARRAY_H
 #define HRI_ARRAYS_ARRAY_H
 
+#include <headrace/queue.h>
 #include <headrace/view.h>
 
 #include "arrays/boxes.h"
-#include "arrays/event.h"
+#include "runtime/stream.h"
+
+/* ---- event.c: queues and events of the caller's */
+
+struct hr_queue {
+    hr_context *context;
+    hri_accelerator *accelerator;
+    hri_stream *stream;
+};
+
+/* hr_queue_create, and its queue may be urgent: kernels there start before
+ * those of others, where the device knows priorities. Without the lock. */
+hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
+                         hr_queue **queue);
+
+/* Fences, each held once. {0} has none. They are finished and waited for
+ * without the lock. */
+typedef struct hri_fences {
+    hri_fence **of;
+    size_t count, capacity;
+} hri_fences;
+
+/* The fence is recorded: it may be waited for, any time. */
+hr_status hri_fences_add(hri_fences *fences, hri_fence *fence);
+void hri_fences_finish(hri_fences *fences);
+/* Wait for all; the first error. */
+hr_status hri_fences_wait(const hri_fences *fences);
+
+/* An event for these fences, which it takes over; on failure they are dropped.
+ */
+hr_status hri_event_create(hr_context *context, hri_fences *fences,
+                           hr_event **event);
+
+/* ---- arrays */
 
 enum { HRI_HOST = 0, HRI_NOWHERE = -1 };
 

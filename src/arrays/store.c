@@ -5,7 +5,6 @@
 #include "arrays/array.h"
 #include "base/pages.h"
 #include "base/size.h"
-#include "runtime/runtime.h"
 
 /* What parts of rows are rounded to, in bytes: elements of any alignment, and
  * of the array's size, lie a whole number apart. */

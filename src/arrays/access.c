@@ -83,7 +83,7 @@ hr_status hr_refresh(hr_view view)
 {
     work w;
     hr_status status = work_begin(&w, &view, "refresh");
-    if (status == HR_OK && w.array->host == NULL) {
+    if (status == HR_OK && w.array->stores[HRI_HOST].host == NULL) {
         status =
             hri_fail(HR_ERROR_INVALID, "refresh: the array has no host memory");
     }

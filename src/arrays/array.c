@@ -164,8 +164,8 @@ hr_status hr_array_create_staging(hr_queue *queue, size_t element_bytes,
         hri_device *device = queue->accelerator->device;
         a->memory = HRI_MEMORY_PINNED;
         a->pinned_by = device;
-        status =
-            device->ops->allocate_pinned(device, hri_array_bytes(a), &a->host);
+        status = device->ops->allocate_pinned(device, hri_array_bytes(a),
+                                              &a->stores[HRI_HOST].host);
     }
     return give(status, a, array);
 }
@@ -186,7 +186,7 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
     }
     if (status == HR_OK) {
         hri_box box = hri_array_box(a);
-        a->host = (void *)(uintptr_t)data;
+        a->stores[HRI_HOST].host = (void *)(uintptr_t)data;
         a->memory = HRI_MEMORY_CALLERS;
         if (row_bytes != 0) {
             set_pitch(a, row_bytes);
@@ -228,6 +228,7 @@ void hr_array_destroy(hr_array *array)
         pthread_mutex_lock(&context->lock);
     }
     hri_fences_finish(&fences);
+    void *host = array->stores[HRI_HOST].host;
     for (int p = 0; p < places; p++) {
         for (size_t i = 0; i < array->stores[p].use_count && !listed; i++) {
             (void)hri_fence_record(array->stores[p].uses[i].fence);
@@ -237,9 +238,9 @@ void hr_array_destroy(hr_array *array)
     }
     pthread_mutex_unlock(&context->lock);
     if (array->memory == HRI_MEMORY_PAGES) {
-        hri_scattered_free(array->host);
+        hri_scattered_free(host);
     } else if (array->memory == HRI_MEMORY_PINNED) {
-        array->pinned_by->ops->release_pinned(array->pinned_by, array->host);
+        array->pinned_by->ops->release_pinned(array->pinned_by, host);
     }
     free(array->stores);
     free(array);
@@ -260,7 +261,7 @@ size_t hr_array_element_bytes(const hr_array *array)
 void *hr_array_data(const hr_array *array)
 {
     pthread_mutex_lock(&array->context->lock);
-    void *data = array->host;
+    void *data = array->stores[HRI_HOST].host;
     pthread_mutex_unlock(&array->context->lock);
     return data;
 }

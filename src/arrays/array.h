@@ -60,6 +60,7 @@ typedef struct hri_use {
 /* What a place holds of an array. */
 typedef struct hri_store {
     hri_buffer *buffer;  /* NULL: nothing, or the host */
+    void *host;          /* the host's memory; NULL: none yet, or no host */
     hri_box held;        /* what there is room for */
     size_t pitch, slice; /* bytes from row to row, and slice to slice */
     hri_boxes valid;
@@ -80,7 +81,6 @@ struct hr_array {
     hr_extent extent;
     size_t element_bytes;
     int64_t size[HRI_DIMENSIONS]; /* slices, rows, bytes of a row */
-    void *host;                   /* NULL: none yet */
     hri_memory memory;
     hri_device *pinned_by;
     int home;          /* a place, or HRI_NOWHERE */
@@ -144,9 +144,8 @@ uint64_t hri_store_lack(const hr_array *array, int place,
 void hri_store_release(hr_array *array, int place);
 /* The copy of a box of what a place holds to a box, of the same size, of what
  * another place holds, or that of another array. */
-hri_copy hri_store_copy(const hr_array *from, int from_place,
-                        const hri_box *box, const hr_array *to, int to_place,
-                        const hri_box *to_box);
+hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
+                        const hri_store *to, const hri_box *to_box);
 /* Where a view's first element is at a place that holds it, and the bytes from
  * element to element in each of its dimensions. */
 hri_place hri_view_at(const hr_view *view, bool linear, int place,

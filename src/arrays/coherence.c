@@ -54,8 +54,8 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
         to_box.hi[i] += m->shift[i];
     }
     const hri_boxes read = hri_boxes_of(box), written = hri_boxes_of(&to_box);
-    const hri_copy copy =
-        hri_store_copy(m->from, from, box, m->to, m->place, &to_box);
+    const hri_copy copy = hri_store_copy(&m->from->stores[from], box,
+                                         &m->to->stores[m->place], &to_box);
     hr_status status = hri_transfer(m->from, from, &read, m->to, m->place,
                                     &written, &copy, m->queue);
     if (status != HR_OK) {

@@ -25,24 +25,22 @@ int hri_place_of(const hr_context *context, const hri_accelerator *accelerator)
                : 1 + (int)(accelerator - context->accelerators);
 }
 
-/* Where a box starts; host is looked at where there is no buffer. */
-static hri_place place_in(const hri_store *s, void *host, const hri_box *box)
+/* Where a box starts. */
+static hri_place place_in(const hri_store *s, const hri_box *box)
 {
     size_t offset = (size_t)(box->lo[0] - s->held.lo[0]) * s->slice +
                     (size_t)(box->lo[1] - s->held.lo[1]) * s->pitch +
                     (size_t)(box->lo[2] - s->held.lo[2]);
     return s->buffer != NULL ? hri_at(s->buffer, offset)
-                             : hri_at_host(host, offset);
+                             : hri_at_host(s->host, offset);
 }
 
-/* As hri_store_copy, with the host memory of either. */
-static hri_copy copy_between(const hri_store *from, void *from_host,
-                             const hri_box *box, const hri_store *to,
-                             void *to_host, const hri_box *to_box)
+hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
+                        const hri_store *to, const hri_box *to_box)
 {
     return (hri_copy){
-        .to = place_in(to, to_host, to_box),
-        .from = place_in(from, from_host, box),
+        .to = place_in(to, to_box),
+        .from = place_in(from, box),
         .to_pitch = to->pitch,
         .to_slice = to->slice,
         .from_pitch = from->pitch,
@@ -51,14 +49,6 @@ static hri_copy copy_between(const hri_store *from, void *from_host,
         .height = (size_t)(box->hi[1] - box->lo[1]),
         .depth = (size_t)(box->hi[0] - box->lo[0]),
     };
-}
-
-hri_copy hri_store_copy(const hr_array *from, int from_place,
-                        const hri_box *box, const hr_array *to, int to_place,
-                        const hri_box *to_box)
-{
-    return copy_between(&from->stores[from_place], from->host, box,
-                        &to->stores[to_place], to->host, to_box);
 }
 
 /* Views of array rows step from row to row or from slice to slice. */
@@ -80,18 +70,19 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
                 (int64_t)(rows == 1 && a->size[1] > 1 ? s->pitch : s->slice);
         }
     }
-    return place_in(s, a->host, &first);
+    return place_in(s, &first);
 }
 
 /* All of the array, in host memory. */
 static hr_status hold_on_host(hr_array *array)
 {
-    if (array->host != NULL) {
+    void **host = &array->stores[HRI_HOST].host;
+    if (*host != NULL) {
         return HR_OK;
     }
     const size_t bytes = hri_array_bytes(array);
-    array->host = hri_scattered_pages(bytes);
-    if (array->host == NULL) {
+    *host = hri_scattered_pages(bytes);
+    if (*host == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "array: no %zu bytes of host memory", bytes);
     }
@@ -164,7 +155,7 @@ static hr_status bring_over(const hr_array *array, int place,
     for (size_t i = 0; i < old->valid.count && status == HR_OK; i++) {
         const hri_box *box = &old->valid.of[i];
         const hri_copy copy =
-            copy_between(old, NULL, box, &array->stores[place], NULL, box);
+            hri_store_copy(old, box, &array->stores[place], box);
         status = hri_stream_copy(stream, &copy);
     }
     const hr_status finished = hri_stream_finish(stream);

@@ -145,10 +145,11 @@ hr_status hr_array_create(hr_queue *queue, size_t element_bytes,
         make(context_of(queue), element_bytes, extent, array, &a);
     if (status == HR_OK) {
         const hri_box box = hri_array_box(a);
-        const hri_boxes all = hri_boxes_of(&box);
+        hri_boxes all = hri_boxes_of(&box);
+        all.linear = true;
         a->home = hri_place_of(queue->context, queue->accelerator);
         pthread_mutex_lock(&a->context->lock);
-        status = hri_store_hold(a, a->home, &all, true);
+        status = hri_store_hold(a, a->home, &all);
         pthread_mutex_unlock(&a->context->lock);
     }
     return give(status, a, array);

@@ -126,21 +126,19 @@ static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
 hri_box hri_array_box(const hr_array *array);
 size_t hri_array_bytes(const hr_array *array);
 
-/* view.c: the boxes of a view; *linear is set when its rows are not rows of the
- * array, so that a place must hold whole rows without gaps. */
-hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);
+/* view.c: the boxes of a view. */
+hr_status hri_view_region(const hr_view *view, hri_boxes *region);
 /* Bytes from element to element where all of an extent lie next to each other;
  * returns the bytes of them all. */
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
                            int64_t stride[HR_MOST_RANK]);
 
-/* store.c: let a place hold all of these boxes, without gaps if linear. */
-hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
-                         bool linear);
+/* store.c: let a place hold all of these boxes. */
+hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region);
 /* The bytes of a buffer that hri_store_hold would allocate for that, and of the
  * one that it would free afterwards; 0: none. */
 uint64_t hri_store_lack(const hr_array *array, int place,
-                        const hri_boxes *region, bool linear, uint64_t *freed);
+                        const hri_boxes *region, uint64_t *freed);
 void hri_store_release(hr_array *array, int place);
 /* The copy of a box of what a place holds to a box, of the same size, of what
  * another place holds, or that of another array. */
@@ -177,7 +175,7 @@ void hri_uses_forget_failed(hr_array *array);
  * accelerator of that place; NULL: the caller of the library works on the
  * host): hold it, fetch what is read and missing, wait for others. */
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
-                          bool linear, hr_access access, hr_queue *queue);
+                          hr_access access, hr_queue *queue);
 /* After it: until fence it is under way (NULL: it is done), and what was
  * written is valid at the place alone. */
 hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,

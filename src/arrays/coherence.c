@@ -142,7 +142,7 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue)
 {
     const moving m = {array, array, place, .queue = queue};
-    hr_status status = hri_store_hold(array, place, region, false);
+    hr_status status = hri_store_hold(array, place, region);
     return status == HR_OK ? move_missing(&m, region) : status;
 }
 
@@ -197,9 +197,9 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
 }
 
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
-                          bool linear, hr_access access, hr_queue *queue)
+                          hr_access access, hr_queue *queue)
 {
-    hr_status status = hri_store_hold(array, place, region, linear);
+    hr_status status = hri_store_hold(array, place, region);
     if (status == HR_OK && (access & HR_IN) != 0) {
         status = hri_array_fetch(array, place, region, queue);
     }

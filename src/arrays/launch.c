@@ -44,7 +44,6 @@ typedef struct launching {
     const hr_argument *arguments;
     int place;
     hri_boxes regions[HR_MOST_PARAMETERS];
-    bool linear[HR_MOST_PARAMETERS];
     hri_kernel_argument passed[HR_MOST_PARAMETERS];
     hri_launch launch;
     const hri_part *part;
@@ -149,8 +148,7 @@ static hr_status find_regions(launching *l)
     for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
          i++) {
         if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
-            status = hri_view_region(&l->arguments[i].view, &l->regions[i],
-                                     &l->linear[i]);
+            status = hri_view_region(&l->arguments[i].view, &l->regions[i]);
         }
         for (uint32_t j = 0; j < i && status == HR_OK; j++) {
             status = check_overlap(l, i, j);
@@ -186,7 +184,7 @@ static bool pass_view(launching *l, uint32_t i)
     const int64_t bytes = (int64_t)v->element_bytes;
     hri_kernel_argument *x = &l->passed[i];
     int64_t stride[HR_MOST_RANK] = {0};
-    x->place = hri_view_at(v, l->linear[i], l->place, stride);
+    x->place = hri_view_at(v, l->regions[i].linear, l->place, stride);
     x->shape = (hr_shape){.start = 0};
     bool whole =
         (int64_t)x->place.offset % bytes == 0 || x->place.buffer == NULL;
@@ -211,7 +209,7 @@ static hr_status begin_views(launching *l)
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
             status = hri_array_begin(a->view.array, l->place, &l->regions[i],
-                                     l->linear[i], a->access, l->queue);
+                                     a->access, l->queue);
         }
     }
     return status;

@@ -91,8 +91,7 @@ static hr_status hold_on_host(hr_array *array)
 }
 
 /* What to hold so that box and what is held already fit in. */
-static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
-                     bool linear)
+static hri_box widen(const hr_array *array, int place, const hri_boxes *region)
 {
     hri_box around = array->stores[place].held;
     for (size_t i = 0; i < region->count; i++) {
@@ -102,7 +101,7 @@ static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
     around.lo[2] -= around.lo[2] % grain;
     around.hi[2] =
         hri_min(hri_ceil_div(around.hi[2], grain) * grain, array->size[2]);
-    if (linear) {
+    if (region->linear) {
         around.lo[1] = around.lo[2] = 0;
         around.hi[1] = array->size[1];
         around.hi[2] = array->size[2];
@@ -111,9 +110,8 @@ static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
 }
 
 /* Whether a place other than the host holds it all, with rows that follow each
- * other as in the array if linear. */
-static bool is_held(const hr_array *array, int place, const hri_boxes *region,
-                    bool linear)
+ * other as in the array where the region is linear. */
+static bool is_held(const hr_array *array, int place, const hri_boxes *region)
 {
     const hri_store *s = &array->stores[place];
     bool all = s->buffer != NULL;
@@ -123,7 +121,7 @@ static bool is_held(const hr_array *array, int place, const hri_boxes *region,
     const bool whole_rows = s->held.lo[1] == 0 && s->held.lo[2] == 0 &&
                             s->held.hi[1] == array->size[1] &&
                             s->held.hi[2] == array->size[2];
-    return all && (whole_rows || !linear);
+    return all && (whole_rows || !region->linear);
 }
 
 /* Wait for all that goes on at a place. What failed has no values any more, and
@@ -216,27 +214,26 @@ static hr_status move_store(hr_array *array, int place, hri_box held)
 }
 
 uint64_t hri_store_lack(const hr_array *array, int place,
-                        const hri_boxes *region, bool linear, uint64_t *freed)
+                        const hri_boxes *region, uint64_t *freed)
 {
     const hri_store *s = &array->stores[place];
     *freed = 0;
-    if (place == HRI_HOST || is_held(array, place, region, linear)) {
+    if (place == HRI_HOST || is_held(array, place, region)) {
         return 0;
     }
-    const hri_box held = widen(array, place, region, linear);
+    const hri_box held = widen(array, place, region);
     *freed = s->buffer != NULL ? bytes_of(&s->held, s->pitch) : 0;
     return bytes_of(&held, pitch_of(array, &held));
 }
 
-hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
-                         bool linear)
+hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region)
 {
     if (place == HRI_HOST) {
         return hold_on_host(array);
     }
-    return is_held(array, place, region, linear)
+    return is_held(array, place, region)
                ? HR_OK
-               : move_store(array, place, widen(array, place, region, linear));
+               : move_store(array, place, widen(array, place, region));
 }
 
 void hri_store_release(hr_array *array, int place)

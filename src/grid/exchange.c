@@ -13,8 +13,7 @@ static hr_status box_of(const hr_grid *grid, const hri_field *field,
                         hri_boxes *boxes)
 {
     const hr_view view = hri_storage_view(grid, field, storage, cells);
-    bool linear;
-    return hri_view_region(&view, boxes, &linear);
+    return hri_view_region(&view, boxes);
 }
 
 hr_status hri_copy_cells(hr_grid *grid, const hri_field *field,

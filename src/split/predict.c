@@ -117,10 +117,9 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
     hr_traffic t = {0};
     hr_view view = argument->view;
     int64_t first;
-    bool linear;
     hr_status status = hri_split_argument(s, i, band, &view, &first);
     if (status == HR_OK) {
-        status = hri_view_region(&view, &region, &linear);
+        status = hri_view_region(&view, &region);
     }
     if (status == HR_OK && (argument->access & HR_IN) != 0) {
         status = hri_array_foresee(array, place, &region, &t);

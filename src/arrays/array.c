@@ -121,11 +121,6 @@ size_t hri_array_bytes(const hr_array *array)
     return (size_t)hri_box_volume(&box);
 }
 
-static hr_context *context_of(const hr_queue *queue)
-{
-    return queue != NULL ? queue->context : NULL;
-}
-
 /* Hand an array out, unless something failed. */
 static hr_status give(hr_status status, hr_array *a, hr_array **array)
 {
@@ -141,8 +136,8 @@ hr_status hr_array_create(hr_queue *queue, size_t element_bytes,
                           hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status =
-        make(context_of(queue), element_bytes, extent, array, &a);
+    hr_status status = make(queue != NULL ? queue->context : NULL,
+                            element_bytes, extent, array, &a);
     if (status == HR_OK) {
         const hri_box box = hri_array_box(a);
         hri_boxes all = hri_boxes_of(&box);
@@ -159,8 +154,8 @@ hr_status hr_array_create_staging(hr_queue *queue, size_t element_bytes,
                                   hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status =
-        make(context_of(queue), element_bytes, extent, array, &a);
+    hr_status status = make(queue != NULL ? queue->context : NULL,
+                            element_bytes, extent, array, &a);
     if (status == HR_OK) {
         hri_device *device = queue->accelerator->device;
         a->memory = HRI_MEMORY_PINNED;
@@ -272,8 +267,7 @@ hr_traffic hr_context_traffic(hr_context *context)
     hr_traffic traffic = {0};
     if (context != NULL) {
         pthread_mutex_lock(&context->lock);
-        traffic = (hr_traffic){context->moved_up, context->moved_down,
-                               context->moved_peer};
+        traffic = context->moved;
         pthread_mutex_unlock(&context->lock);
     }
     return traffic;

@@ -204,5 +204,7 @@ hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
 hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
                        hr_array *to, int to_place, const hri_boxes *written,
                        const hri_copy *copy, hr_queue *queue);
+/* Bytes go from one place to another. */
+void hri_traffic_add(hr_traffic *traffic, int from, int to, uint64_t bytes);
 
 #endif

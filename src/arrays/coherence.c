@@ -66,29 +66,24 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
                : hri_array_end(m->to, m->place, &written, HR_OUT, NULL);
 }
 
-static void count_box(const moving *m, int from, const hri_box *box)
+/* Copy a box, or count its bytes. From where no copy leads to m->place it goes
+ * to the host first. */
+static hr_status move_box(const moving *m, int from, const hri_box *box)
 {
     const uint64_t bytes = (uint64_t)hri_box_volume(box);
     const bool far = distance_of(m->from, from, m->place) == FAR;
-    const bool up = from == HRI_HOST, down = m->place == HRI_HOST;
-    m->foreseen->up += up || far ? bytes : 0;
-    m->foreseen->down += down || far ? bytes : 0;
-    m->foreseen->peer += !up && !down && !far ? bytes : 0;
-}
-
-/* What lies where no copy leads from is brought to the host first. */
-static hr_status move_box(const moving *m, int from, const hri_box *box)
-{
+    const int last = far ? HRI_HOST : from;
+    const hri_boxes part = hri_boxes_of(box);
     if (m->foreseen != NULL) {
-        count_box(m, from, box);
+        if (far) {
+            hri_traffic_add(m->foreseen, from, HRI_HOST, bytes);
+        }
+        hri_traffic_add(m->foreseen, last, m->place, bytes);
         return HR_OK;
     }
-    if (distance_of(m->from, from, m->place) != FAR) {
-        return copy_box(m, from, box);
-    }
-    const hri_boxes part = hri_boxes_of(box);
-    hr_status status = hri_array_fetch(m->from, HRI_HOST, &part, NULL);
-    return status == HR_OK ? copy_box(m, HRI_HOST, box) : status;
+    hr_status status =
+        far ? hri_array_fetch(m->from, HRI_HOST, &part, NULL) : HR_OK;
+    return status == HR_OK ? copy_box(m, last, box) : status;
 }
 
 /* Move what is wanted and valid at `from`, and strike it out. Moving may change

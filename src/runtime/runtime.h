@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <headrace/array.h>
 #include <headrace/context.h>
 
 #include "base/pool.h"
@@ -116,7 +117,7 @@ struct hr_context {
                                           checked */
     struct hri_findings *findings;     /* the checker's, and the next */
     struct hri_guard *guards;          /* of hr_map */
-    uint64_t moved_up, moved_down, moved_peer; /* bytes, by arrays */
+    hr_traffic moved;                  /* by arrays */
     hri_pool *pool; /* the process's threads for work on the host, held */
     hr_log_function log;
     void *log_data;

@@ -334,25 +334,21 @@ static size_t staging_bytes(const hri_accelerator *accelerator)
     return (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
 }
 
-static hr_status open_way(hri_accelerator *accelerator, hri_staging *staging)
-{
-    hri_device *device = accelerator->device;
-    hr_status status = device->ops->allocate_pinned(
-        device, staging_bytes(accelerator), &staging->pinned);
-    if (status == HR_OK) {
-        accelerator->pinned_used += staging_bytes(accelerator);
-    }
-    for (uint32_t i = 0;
-         i < accelerator->hands * HRI_HAND_PIECES && status == HR_OK; i++) {
-        status = device->ops->create_event(device, &staging->events[i]);
-    }
-    return status;
-}
-
 hr_status hri_staging_open(hri_accelerator *a)
 {
-    hr_status status = open_way(a, &a->staging[HRI_UP]);
-    return status == HR_OK ? open_way(a, &a->staging[HRI_DOWN]) : status;
+    hri_device *device = a->device;
+    const size_t bytes = staging_bytes(a);
+    hr_status status = HR_OK;
+    for (int way = 0; way < HRI_WAYS && status == HR_OK; way++) {
+        hri_staging *staging = &a->staging[way];
+        status = device->ops->allocate_pinned(device, bytes, &staging->pinned);
+        a->pinned_used += status == HR_OK ? bytes : 0;
+        for (uint32_t i = 0; i < a->hands * HRI_HAND_PIECES && status == HR_OK;
+             i++) {
+            status = device->ops->create_event(device, &staging->events[i]);
+        }
+    }
+    return status;
 }
 
 void hri_staging_close(hri_accelerator *a)

@@ -348,10 +348,9 @@ static hr_status enqueue(launching *l)
     return status == HR_OK ? hri_check_tell(l->context) : status;
 }
 
-/* Check a launch and, unless queue is NULL, enqueue it. */
-static hr_status launch(hr_context *context, hr_queue *queue,
-                        const hr_kernel *kernel, const hri_part *part,
-                        const hr_argument *arguments, size_t count)
+hr_status hri_launch_part(hr_context *context, hr_queue *queue,
+                          const hr_kernel *kernel, const hri_part *part,
+                          const hr_argument *arguments, size_t count)
 {
     launching l = {.context = context,
                    .queue = queue,
@@ -372,20 +371,6 @@ static hr_status launch(hr_context *context, hr_queue *queue,
     return status;
 }
 
-hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
-                           const hri_part *part, const hr_argument *arguments,
-                           size_t count)
-{
-    return launch(context, NULL, kernel, part, arguments, count);
-}
-
-hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
-                          const hri_part *part, const hr_argument *arguments,
-                          size_t count)
-{
-    return launch(queue->context, queue, kernel, part, arguments, count);
-}
-
 hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
                     const hr_extent *tile, const hr_argument *arguments,
                     size_t count)
@@ -399,7 +384,8 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
     hri_part part = hri_part_of(domain);
     part.tile = tile;
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status = hri_launch_part(queue, kernel, &part, arguments, count);
+    hr_status status =
+        hri_launch_part(queue->context, queue, kernel, &part, arguments, count);
     pthread_mutex_unlock(&queue->context->lock);
     return status;
 }

@@ -175,8 +175,8 @@ static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
                 hri_storage_view(grid, f, storage, &storage->cells);
         }
     }
-    return hri_launch_check(grid->context, stage->kernel, &part, arguments,
-                            stage->argument_count);
+    return hri_launch_part(grid->context, NULL, stage->kernel, &part, arguments,
+                           stage->argument_count);
 }
 
 static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)

@@ -78,8 +78,8 @@ static hr_status check(const hri_splitting *s, size_t count)
 {
     hri_part part = hri_part_of(s->domain);
     part.tile = s->options.tile;
-    hr_status status =
-        hri_launch_check(s->context, s->kernel, &part, s->arguments, count);
+    hr_status status = hri_launch_part(s->context, NULL, s->kernel, &part,
+                                       s->arguments, count);
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         status = hri_split_is_view(s, i) ? check_argument(s, i) : HR_OK;
     }
@@ -133,8 +133,8 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
         const double rows = (double)band->count * hri_split_sharers(s, index);
         part.start =
             hri_model_time_kernel(a, s->kernel, hri_split_points(s), rows);
-        status = hri_launch_part(&queue, s->kernel, &part, arguments,
-                                 s->kernel->parameter_count);
+        status = hri_launch_part(s->context, &queue, s->kernel, &part,
+                                 arguments, s->kernel->parameter_count);
     }
     if (status != HR_OK) {
         a->worker.kernel = NULL;

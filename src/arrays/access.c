@@ -6,7 +6,6 @@
 typedef struct work {
     hr_array *array;
     hri_boxes region;
-    bool linear;
     hri_fences fences; /* to be waited for */
 } work;
 
@@ -17,7 +16,7 @@ static hr_status work_begin(work *w, const hr_view *view, const char *what)
         return hri_fail(HR_ERROR_INVALID, "%s: the view is of no array", what);
     }
     pthread_mutex_lock(&view->array->context->lock);
-    return hri_view_region(view, &w->region, &w->linear);
+    return hri_view_region(view, &w->region);
 }
 
 static void work_end(work *w)
@@ -83,7 +82,7 @@ hr_status hr_refresh(hr_view view)
 {
     work w;
     hr_status status = work_begin(&w, &view, "refresh");
-    if (status == HR_OK && w.array->host == NULL) {
+    if (status == HR_OK && w.array->stores[HRI_HOST].host == NULL) {
         status =
             hri_fail(HR_ERROR_INVALID, "refresh: the array has no host memory");
     }
@@ -123,8 +122,7 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
     }
     if (status == HR_OK) {
         int place = hri_place_of(queue->context, queue->accelerator);
-        status =
-            hri_array_begin(w.array, place, &w.region, w.linear, HR_IN, queue);
+        status = hri_array_begin(w.array, place, &w.region, HR_IN, queue);
     }
     work_end(&w);
     return status;
@@ -137,7 +135,7 @@ static hr_mapping mapping_of(const work *w, const hr_view *view,
 {
     hr_mapping mapping = {.view = *view, .access = access};
     hri_place first =
-        hri_view_at(view, w->linear, HRI_HOST, mapping.stride_bytes);
+        hri_view_at(view, w->region.linear, HRI_HOST, mapping.stride_bytes);
     mapping.data = (char *)first.host + first.offset;
     return mapping;
 }
@@ -164,8 +162,7 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
         status = hri_check_tell(w.array->context);
     }
     if (status == HR_OK) {
-        status = hri_array_begin(w.array, HRI_HOST, &w.region, w.linear, access,
-                                 NULL);
+        status = hri_array_begin(w.array, HRI_HOST, &w.region, access, NULL);
     }
     if (status == HR_OK) {
         status = collect(&w, HRI_NOWHERE, true);

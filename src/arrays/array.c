@@ -121,11 +121,6 @@ size_t hri_array_bytes(const hr_array *array)
     return (size_t)hri_box_volume(&box);
 }
 
-static hr_context *context_of(const hr_queue *queue)
-{
-    return queue != NULL ? queue->context : NULL;
-}
-
 /* Hand an array out, unless something failed. */
 static hr_status give(hr_status status, hr_array *a, hr_array **array)
 {
@@ -141,14 +136,15 @@ hr_status hr_array_create(hr_queue *queue, size_t element_bytes,
                           hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status =
-        make(context_of(queue), element_bytes, extent, array, &a);
+    hr_status status = make(queue != NULL ? queue->context : NULL,
+                            element_bytes, extent, array, &a);
     if (status == HR_OK) {
         const hri_box box = hri_array_box(a);
-        const hri_boxes all = hri_boxes_of(&box);
+        hri_boxes all = hri_boxes_of(&box);
+        all.linear = true;
         a->home = hri_place_of(queue->context, queue->accelerator);
         pthread_mutex_lock(&a->context->lock);
-        status = hri_store_hold(a, a->home, &all, true);
+        status = hri_store_hold(a, a->home, &all);
         pthread_mutex_unlock(&a->context->lock);
     }
     return give(status, a, array);
@@ -158,14 +154,14 @@ hr_status hr_array_create_staging(hr_queue *queue, size_t element_bytes,
                                   hr_extent extent, hr_array **array)
 {
     hr_array *a = NULL;
-    hr_status status =
-        make(context_of(queue), element_bytes, extent, array, &a);
+    hr_status status = make(queue != NULL ? queue->context : NULL,
+                            element_bytes, extent, array, &a);
     if (status == HR_OK) {
         hri_device *device = queue->accelerator->device;
         a->memory = HRI_MEMORY_PINNED;
         a->pinned_by = device;
-        status =
-            device->ops->allocate_pinned(device, hri_array_bytes(a), &a->host);
+        status = device->ops->allocate_pinned(device, hri_array_bytes(a),
+                                              &a->stores[HRI_HOST].host);
     }
     return give(status, a, array);
 }
@@ -186,7 +182,7 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
     }
     if (status == HR_OK) {
         hri_box box = hri_array_box(a);
-        a->host = (void *)(uintptr_t)data;
+        a->stores[HRI_HOST].host = (void *)(uintptr_t)data;
         a->memory = HRI_MEMORY_CALLERS;
         if (row_bytes != 0) {
             set_pitch(a, row_bytes);
@@ -228,6 +224,7 @@ void hr_array_destroy(hr_array *array)
         pthread_mutex_lock(&context->lock);
     }
     hri_fences_finish(&fences);
+    void *host = array->stores[HRI_HOST].host;
     for (int p = 0; p < places; p++) {
         for (size_t i = 0; i < array->stores[p].use_count && !listed; i++) {
             (void)hri_fence_record(array->stores[p].uses[i].fence);
@@ -237,9 +234,9 @@ void hr_array_destroy(hr_array *array)
     }
     pthread_mutex_unlock(&context->lock);
     if (array->memory == HRI_MEMORY_PAGES) {
-        hri_scattered_free(array->host);
+        hri_scattered_free(host);
     } else if (array->memory == HRI_MEMORY_PINNED) {
-        array->pinned_by->ops->release_pinned(array->pinned_by, array->host);
+        array->pinned_by->ops->release_pinned(array->pinned_by, host);
     }
     free(array->stores);
     free(array);
@@ -260,7 +257,7 @@ size_t hr_array_element_bytes(const hr_array *array)
 void *hr_array_data(const hr_array *array)
 {
     pthread_mutex_lock(&array->context->lock);
-    void *data = array->host;
+    void *data = array->stores[HRI_HOST].host;
     pthread_mutex_unlock(&array->context->lock);
     return data;
 }
@@ -270,8 +267,7 @@ hr_traffic hr_context_traffic(hr_context *context)
     hr_traffic traffic = {0};
     if (context != NULL) {
         pthread_mutex_lock(&context->lock);
-        traffic = (hr_traffic){context->moved_up, context->moved_down,
-                               context->moved_peer};
+        traffic = context->moved;
         pthread_mutex_unlock(&context->lock);
     }
     return traffic;

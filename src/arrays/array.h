@@ -5,14 +5,48 @@
  * Boxes count slices, rows and bytes of a row, whatever the rank, so views of
  * other element sizes need nothing of their own. A place is the host (0) or an
  * accelerator with memory of its own (1 + its index); plain "host" is the host.
- * All functions want the context's lock. */
+ * All functions want the context's lock, unless they say that they do not. */
 #ifndef HRI_ARRAYS_ARRAY_H
 #define HRI_ARRAYS_ARRAY_H
 
+#include <headrace/queue.h>
 #include <headrace/view.h>
 
 #include "arrays/boxes.h"
-#include "arrays/event.h"
+#include "runtime/stream.h"
+
+/* ---- event.c: queues and events of the caller's */
+
+struct hr_queue {
+    hr_context *context;
+    hri_accelerator *accelerator;
+    hri_stream *stream;
+};
+
+/* hr_queue_create, and its queue may be urgent: kernels there start before
+ * those of others, where the device knows priorities. Without the lock. */
+hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
+                         hr_queue **queue);
+
+/* Fences, each held once. {0} has none. They are finished and waited for
+ * without the lock. */
+typedef struct hri_fences {
+    hri_fence **of;
+    size_t count, capacity;
+} hri_fences;
+
+/* The fence is recorded: it may be waited for, any time. */
+hr_status hri_fences_add(hri_fences *fences, hri_fence *fence);
+void hri_fences_finish(hri_fences *fences);
+/* Wait for all; the first error. */
+hr_status hri_fences_wait(const hri_fences *fences);
+
+/* An event for these fences, which it takes over; on failure they are dropped.
+ */
+hr_status hri_event_create(hr_context *context, hri_fences *fences,
+                           hr_event **event);
+
+/* ---- arrays */
 
 enum { HRI_HOST = 0, HRI_NOWHERE = -1 };
 
@@ -26,6 +60,7 @@ typedef struct hri_use {
 /* What a place holds of an array. */
 typedef struct hri_store {
     hri_buffer *buffer;  /* NULL: nothing, or the host */
+    void *host;          /* the host's memory; NULL: none yet, or no host */
     hri_box held;        /* what there is room for */
     size_t pitch, slice; /* bytes from row to row, and slice to slice */
     hri_boxes valid;
@@ -46,7 +81,6 @@ struct hr_array {
     hr_extent extent;
     size_t element_bytes;
     int64_t size[HRI_DIMENSIONS]; /* slices, rows, bytes of a row */
-    void *host;                   /* NULL: none yet */
     hri_memory memory;
     hri_device *pinned_by;
     int home;          /* a place, or HRI_NOWHERE */
@@ -92,27 +126,24 @@ static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
 hri_box hri_array_box(const hr_array *array);
 size_t hri_array_bytes(const hr_array *array);
 
-/* view.c: the boxes of a view; *linear is set when its rows are not rows of the
- * array, so that a place must hold whole rows without gaps. */
-hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear);
+/* view.c: the boxes of a view. */
+hr_status hri_view_region(const hr_view *view, hri_boxes *region);
 /* Bytes from element to element where all of an extent lie next to each other;
  * returns the bytes of them all. */
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
                            int64_t stride[HR_MOST_RANK]);
 
-/* store.c: let a place hold all of these boxes, without gaps if linear. */
-hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
-                         bool linear);
+/* store.c: let a place hold all of these boxes. */
+hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region);
 /* The bytes of a buffer that hri_store_hold would allocate for that, and of the
  * one that it would free afterwards; 0: none. */
 uint64_t hri_store_lack(const hr_array *array, int place,
-                        const hri_boxes *region, bool linear, uint64_t *freed);
+                        const hri_boxes *region, uint64_t *freed);
 void hri_store_release(hr_array *array, int place);
 /* The copy of a box of what a place holds to a box, of the same size, of what
  * another place holds, or that of another array. */
-hri_copy hri_store_copy(const hr_array *from, int from_place,
-                        const hri_box *box, const hr_array *to, int to_place,
-                        const hri_box *to_box);
+hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
+                        const hri_store *to, const hri_box *to_box);
 /* Where a view's first element is at a place that holds it, and the bytes from
  * element to element in each of its dimensions. */
 hri_place hri_view_at(const hr_view *view, bool linear, int place,
@@ -144,7 +175,7 @@ void hri_uses_forget_failed(hr_array *array);
  * accelerator of that place; NULL: the caller of the library works on the
  * host): hold it, fetch what is read and missing, wait for others. */
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
-                          bool linear, hr_access access, hr_queue *queue);
+                          hr_access access, hr_queue *queue);
 /* After it: until fence it is under way (NULL: it is done), and what was
  * written is valid at the place alone. */
 hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
@@ -173,5 +204,7 @@ hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
 hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
                        hr_array *to, int to_place, const hri_boxes *written,
                        const hri_copy *copy, hr_queue *queue);
+/* Bytes go from one place to another. */
+void hri_traffic_add(hr_traffic *traffic, int from, int to, uint64_t bytes);
 
 #endif

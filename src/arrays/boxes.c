@@ -7,12 +7,7 @@
 
 bool hri_box_is_empty(const hri_box *box)
 {
-    for (int i = 0; i < HRI_DIMENSIONS; i++) {
-        if (box->hi[i] <= box->lo[i]) {
-            return true;
-        }
-    }
-    return false;
+    return hri_box_volume(box) == 0;
 }
 
 bool hri_box_contains(const hri_box *outer, const hri_box *inner)

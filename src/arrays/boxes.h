@@ -20,6 +20,8 @@ typedef struct hri_box {
 typedef struct hri_boxes {
     hri_box *of; /* none empty, no two overlap */
     size_t count, capacity;
+    bool linear; /* these are a view's, whose rows are no rows of the array: a
+                    place must hold whole rows without gaps */
 } hri_boxes;
 
 bool hri_box_is_empty(const hri_box *box);
@@ -37,7 +39,7 @@ int64_t hri_box_volume(const hri_box *box);
 /* The set of one box, borrowed: to be read alone. */
 static inline hri_boxes hri_boxes_of(const hri_box *box)
 {
-    return (hri_boxes){(hri_box *)(uintptr_t)box, 1, 1};
+    return (hri_boxes){.of = (hri_box *)(uintptr_t)box, .count = 1};
 }
 
 /* {0} is the empty set. */

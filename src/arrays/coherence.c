@@ -54,8 +54,8 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
         to_box.hi[i] += m->shift[i];
     }
     const hri_boxes read = hri_boxes_of(box), written = hri_boxes_of(&to_box);
-    const hri_copy copy =
-        hri_store_copy(m->from, from, box, m->to, m->place, &to_box);
+    const hri_copy copy = hri_store_copy(&m->from->stores[from], box,
+                                         &m->to->stores[m->place], &to_box);
     hr_status status = hri_transfer(m->from, from, &read, m->to, m->place,
                                     &written, &copy, m->queue);
     if (status != HR_OK) {
@@ -66,15 +66,24 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
                : hri_array_end(m->to, m->place, &written, HR_OUT, NULL);
 }
 
-static hr_status count_box(const moving *m, int from, const hri_box *box)
+/* Copy a box, or count its bytes. From where no copy leads to m->place it goes
+ * to the host first. */
+static hr_status move_box(const moving *m, int from, const hri_box *box)
 {
     const uint64_t bytes = (uint64_t)hri_box_volume(box);
     const bool far = distance_of(m->from, from, m->place) == FAR;
-    const bool up = from == HRI_HOST, down = m->place == HRI_HOST;
-    m->foreseen->up += up || far ? bytes : 0;
-    m->foreseen->down += down || far ? bytes : 0;
-    m->foreseen->peer += !up && !down && !far ? bytes : 0;
-    return HR_OK;
+    const int last = far ? HRI_HOST : from;
+    const hri_boxes part = hri_boxes_of(box);
+    if (m->foreseen != NULL) {
+        if (far) {
+            hri_traffic_add(m->foreseen, from, HRI_HOST, bytes);
+        }
+        hri_traffic_add(m->foreseen, last, m->place, bytes);
+        return HR_OK;
+    }
+    hr_status status =
+        far ? hri_array_fetch(m->from, HRI_HOST, &part, NULL) : HR_OK;
+    return status == HR_OK ? copy_box(m, last, box) : status;
 }
 
 /* Move what is wanted and valid at `from`, and strike it out. Moving may change
@@ -85,8 +94,7 @@ static hr_status move_from(const moving *m, int from, hri_boxes *wanted)
     hr_status status = HR_OK;
     while (status == HR_OK &&
            hri_boxes_meet(&m->from->stores[from].valid, wanted, &box)) {
-        status = m->foreseen != NULL ? count_box(m, from, &box)
-                                     : copy_box(m, from, &box);
+        status = move_box(m, from, &box);
         if (status == HR_OK) {
             status = hri_boxes_remove(wanted, &box);
         }
@@ -94,25 +102,8 @@ static hr_status move_from(const moving *m, int from, hri_boxes *wanted)
     return status;
 }
 
-/* Bring what is wanted and valid at `from` to the host, then move it. */
-static hr_status move_over_host(const moving *m, int from, hri_boxes *wanted)
-{
-    hri_box box;
-    hr_status status = HR_OK;
-    while (status == HR_OK &&
-           hri_boxes_meet(&m->from->stores[from].valid, wanted, &box)) {
-        const hri_boxes part = hri_boxes_of(&box);
-        status = hri_array_fetch(m->from, HRI_HOST, &part, NULL);
-        if (status == HR_OK) {
-            status = move_from(m, HRI_HOST, wanted);
-        }
-    }
-    return status;
-}
-
 /* Move what is wanted, piece by piece, from the places nearest to m->place that
- * have it, and strike it out; what is left has no values anywhere. What lies
- * where no copy leads from is brought to the host first. */
+ * have it, and strike it out; what is left has no values anywhere. */
 static hr_status move_nearest(const moving *m, hri_boxes *wanted)
 {
     hr_status status = HR_OK;
@@ -121,9 +112,7 @@ static hr_status move_nearest(const moving *m, hri_boxes *wanted)
                            wanted->count > 0;
              from++) {
             if (distance_of(m->from, from, m->place) == d) {
-                status = d == FAR && m->foreseen == NULL
-                             ? move_over_host(m, from, wanted)
-                             : move_from(m, from, wanted);
+                status = move_from(m, from, wanted);
             }
         }
     }
@@ -148,7 +137,7 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue)
 {
     const moving m = {array, array, place, .queue = queue};
-    hr_status status = hri_store_hold(array, place, region, false);
+    hr_status status = hri_store_hold(array, place, region);
     return status == HR_OK ? move_missing(&m, region) : status;
 }
 
@@ -203,9 +192,9 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
 }
 
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
-                          bool linear, hr_access access, hr_queue *queue)
+                          hr_access access, hr_queue *queue)
 {
-    hr_status status = hri_store_hold(array, place, region, linear);
+    hr_status status = hri_store_hold(array, place, region);
     if (status == HR_OK && (access & HR_IN) != 0) {
         status = hri_array_fetch(array, place, region, queue);
     }

@@ -5,7 +5,6 @@
 typedef struct side {
     hr_view view;
     hri_boxes region;
-    bool linear;
 } side;
 
 typedef struct copying {
@@ -83,7 +82,7 @@ static int busiest_place(const side *from)
 static bool are_alike(const copying *c)
 {
     const hri_box *f = &c->from.region.of[0], *t = &c->to.region.of[0];
-    bool alike = !c->from.linear && !c->to.linear;
+    bool alike = !c->from.region.linear && !c->to.region.linear;
     for (int i = 0; i < HRI_DIMENSIONS; i++) {
         alike = alike && f->hi[i] - f->lo[i] == t->hi[i] - t->lo[i];
     }
@@ -96,8 +95,8 @@ static hri_copy local_copy(const copying *c)
     int64_t from[HR_MOST_RANK], to[HR_MOST_RANK];
     const uint32_t rank = v->extent.rank;
     hri_copy copy = {
-        .to = hri_view_at(&c->to.view, c->to.linear, c->place, to),
-        .from = hri_view_at(v, c->from.linear, c->place, from),
+        .to = hri_view_at(&c->to.view, c->to.region.linear, c->place, to),
+        .from = hri_view_at(v, c->from.region.linear, c->place, from),
         .width = (size_t)v->extent.size[rank - 1] * v->element_bytes,
         .height = rank > 1 ? (size_t)v->extent.size[rank - 2] : 1,
         .depth = rank > 2 ? (size_t)v->extent.size[0] : 1,
@@ -117,8 +116,8 @@ static hri_copy local_copy(const copying *c)
 static hr_status copy_unlike(const copying *c)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
-    hr_status status = hri_array_begin(from, c->place, &c->from.region,
-                                       c->from.linear, HR_IN, NULL);
+    hr_status status =
+        hri_array_begin(from, c->place, &c->from.region, HR_IN, NULL);
     if (status == HR_OK) {
         const hri_copy copy = local_copy(c);
         status = hri_transfer(from, c->place, &c->from.region, to, c->place,
@@ -134,10 +133,9 @@ static hr_status copy_unlike(const copying *c)
 static hr_status work_through(copying *c, hri_fences *fences)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
-    hr_status status =
-        hri_view_region(&c->from.view, &c->from.region, &c->from.linear);
+    hr_status status = hri_view_region(&c->from.view, &c->from.region);
     if (status == HR_OK) {
-        status = hri_view_region(&c->to.view, &c->to.region, &c->to.linear);
+        status = hri_view_region(&c->to.view, &c->to.region);
     }
     if (status == HR_OK) {
         status = check_overlap(c);
@@ -149,7 +147,7 @@ static hr_status work_through(copying *c, hri_fences *fences)
     /* an error of what wrote the elements is the copy's */
     status = hri_uses_collect(from, HRI_NOWHERE, &c->from.region, true, fences);
     if (status == HR_OK) {
-        status = hri_store_hold(to, c->place, &c->to.region, c->to.linear);
+        status = hri_store_hold(to, c->place, &c->to.region);
     }
     if (status == HR_OK) {
         status = are_alike(c)

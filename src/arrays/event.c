@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arrays/event.h"
+#include "arrays/array.h"
 
 #include <stdlib.h>
 

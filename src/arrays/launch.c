@@ -44,7 +44,6 @@ typedef struct launching {
     const hr_argument *arguments;
     int place;
     hri_boxes regions[HR_MOST_PARAMETERS];
-    bool linear[HR_MOST_PARAMETERS];
     hri_kernel_argument passed[HR_MOST_PARAMETERS];
     hri_launch launch;
     const hri_part *part;
@@ -149,8 +148,7 @@ static hr_status find_regions(launching *l)
     for (uint32_t i = 0; i < l->kernel->parameter_count && status == HR_OK;
          i++) {
         if (l->arguments[i].kind == HR_PARAMETER_VIEW) {
-            status = hri_view_region(&l->arguments[i].view, &l->regions[i],
-                                     &l->linear[i]);
+            status = hri_view_region(&l->arguments[i].view, &l->regions[i]);
         }
         for (uint32_t j = 0; j < i && status == HR_OK; j++) {
             status = check_overlap(l, i, j);
@@ -186,7 +184,7 @@ static bool pass_view(launching *l, uint32_t i)
     const int64_t bytes = (int64_t)v->element_bytes;
     hri_kernel_argument *x = &l->passed[i];
     int64_t stride[HR_MOST_RANK] = {0};
-    x->place = hri_view_at(v, l->linear[i], l->place, stride);
+    x->place = hri_view_at(v, l->regions[i].linear, l->place, stride);
     x->shape = (hr_shape){.start = 0};
     bool whole =
         (int64_t)x->place.offset % bytes == 0 || x->place.buffer == NULL;
@@ -211,7 +209,7 @@ static hr_status begin_views(launching *l)
         const hr_argument *a = &l->arguments[i];
         if (a->kind == HR_PARAMETER_VIEW) {
             status = hri_array_begin(a->view.array, l->place, &l->regions[i],
-                                     l->linear[i], a->access, l->queue);
+                                     a->access, l->queue);
         }
     }
     return status;
@@ -350,10 +348,9 @@ static hr_status enqueue(launching *l)
     return status == HR_OK ? hri_check_tell(l->context) : status;
 }
 
-/* Check a launch and, unless queue is NULL, enqueue it. */
-static hr_status launch(hr_context *context, hr_queue *queue,
-                        const hr_kernel *kernel, const hri_part *part,
-                        const hr_argument *arguments, size_t count)
+hr_status hri_launch_part(hr_context *context, hr_queue *queue,
+                          const hr_kernel *kernel, const hri_part *part,
+                          const hr_argument *arguments, size_t count)
 {
     launching l = {.context = context,
                    .queue = queue,
@@ -374,20 +371,6 @@ static hr_status launch(hr_context *context, hr_queue *queue,
     return status;
 }
 
-hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
-                           const hri_part *part, const hr_argument *arguments,
-                           size_t count)
-{
-    return launch(context, NULL, kernel, part, arguments, count);
-}
-
-hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
-                          const hri_part *part, const hr_argument *arguments,
-                          size_t count)
-{
-    return launch(queue->context, queue, kernel, part, arguments, count);
-}
-
 hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
                     const hr_extent *tile, const hr_argument *arguments,
                     size_t count)
@@ -401,7 +384,8 @@ hr_status hr_launch(hr_queue *queue, const hr_kernel *kernel, hr_extent domain,
     hri_part part = hri_part_of(domain);
     part.tile = tile;
     pthread_mutex_lock(&queue->context->lock);
-    hr_status status = hri_launch_part(queue, kernel, &part, arguments, count);
+    hr_status status =
+        hri_launch_part(queue->context, queue, kernel, &part, arguments, count);
     pthread_mutex_unlock(&queue->context->lock);
     return status;
 }

@@ -44,16 +44,11 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host);
 hr_status hri_tile_fit(hri_launch *launch, bool ours,
                        const hr_argument *arguments);
 
-/* launch.c: the rules of hr_launch, as far as they need no accelerator. The
- * caller holds the context's lock. */
-hr_status hri_launch_check(hr_context *context, const hr_kernel *kernel,
-                           const hri_part *part, const hr_argument *arguments,
-                           size_t count);
-
-/* hr_launch of a part, whose queue, kernel and list are not NULL. The caller
- * holds the context's lock. */
-hr_status hri_launch_part(hr_queue *queue, const hr_kernel *kernel,
-                          const hri_part *part, const hr_argument *arguments,
-                          size_t count);
+/* launch.c: hr_launch of a part, whose kernel and list are not NULL. Where the
+ * queue is NULL, it is only checked, as far as the rules need no accelerator.
+ * The caller holds the context's lock. */
+hr_status hri_launch_part(hr_context *context, hr_queue *queue,
+                          const hr_kernel *kernel, const hri_part *part,
+                          const hr_argument *arguments, size_t count);
 
 #endif

@@ -5,7 +5,6 @@
 #include "arrays/array.h"
 #include "base/pages.h"
 #include "base/size.h"
-#include "runtime/runtime.h"
 
 /* What parts of rows are rounded to, in bytes: elements of any alignment, and
  * of the array's size, lie a whole number apart. */
@@ -26,24 +25,22 @@ int hri_place_of(const hr_context *context, const hri_accelerator *accelerator)
                : 1 + (int)(accelerator - context->accelerators);
 }
 
-/* Where a box starts; host is looked at where there is no buffer. */
-static hri_place place_in(const hri_store *s, void *host, const hri_box *box)
+/* Where a box starts. */
+static hri_place place_in(const hri_store *s, const hri_box *box)
 {
     size_t offset = (size_t)(box->lo[0] - s->held.lo[0]) * s->slice +
                     (size_t)(box->lo[1] - s->held.lo[1]) * s->pitch +
                     (size_t)(box->lo[2] - s->held.lo[2]);
     return s->buffer != NULL ? hri_at(s->buffer, offset)
-                             : hri_at_host(host, offset);
+                             : hri_at_host(s->host, offset);
 }
 
-/* As hri_store_copy, with the host memory of either. */
-static hri_copy copy_between(const hri_store *from, void *from_host,
-                             const hri_box *box, const hri_store *to,
-                             void *to_host, const hri_box *to_box)
+hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
+                        const hri_store *to, const hri_box *to_box)
 {
     return (hri_copy){
-        .to = place_in(to, to_host, to_box),
-        .from = place_in(from, from_host, box),
+        .to = place_in(to, to_box),
+        .from = place_in(from, box),
         .to_pitch = to->pitch,
         .to_slice = to->slice,
         .from_pitch = from->pitch,
@@ -52,14 +49,6 @@ static hri_copy copy_between(const hri_store *from, void *from_host,
         .height = (size_t)(box->hi[1] - box->lo[1]),
         .depth = (size_t)(box->hi[0] - box->lo[0]),
     };
-}
-
-hri_copy hri_store_copy(const hr_array *from, int from_place,
-                        const hri_box *box, const hr_array *to, int to_place,
-                        const hri_box *to_box)
-{
-    return copy_between(&from->stores[from_place], from->host, box,
-                        &to->stores[to_place], to->host, to_box);
 }
 
 /* Views of array rows step from row to row or from slice to slice. */
@@ -81,18 +70,19 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
                 (int64_t)(rows == 1 && a->size[1] > 1 ? s->pitch : s->slice);
         }
     }
-    return place_in(s, a->host, &first);
+    return place_in(s, &first);
 }
 
 /* All of the array, in host memory. */
 static hr_status hold_on_host(hr_array *array)
 {
-    if (array->host != NULL) {
+    void **host = &array->stores[HRI_HOST].host;
+    if (*host != NULL) {
         return HR_OK;
     }
     const size_t bytes = hri_array_bytes(array);
-    array->host = hri_scattered_pages(bytes);
-    if (array->host == NULL) {
+    *host = hri_scattered_pages(bytes);
+    if (*host == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "array: no %zu bytes of host memory", bytes);
     }
@@ -101,8 +91,7 @@ static hr_status hold_on_host(hr_array *array)
 }
 
 /* What to hold so that box and what is held already fit in. */
-static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
-                     bool linear)
+static hri_box widen(const hr_array *array, int place, const hri_boxes *region)
 {
     hri_box around = array->stores[place].held;
     for (size_t i = 0; i < region->count; i++) {
@@ -111,7 +100,7 @@ static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
     const int64_t grain = grain_of(array);
     around.lo[2] -= around.lo[2] % grain;
     around.hi[2] = hri_min(hri_round_up(around.hi[2], grain), array->size[2]);
-    if (linear) {
+    if (region->linear) {
         around.lo[1] = around.lo[2] = 0;
         around.hi[1] = array->size[1];
         around.hi[2] = array->size[2];
@@ -120,9 +109,8 @@ static hri_box widen(const hr_array *array, int place, const hri_boxes *region,
 }
 
 /* Whether a place other than the host holds it all, with rows that follow each
- * other as in the array if linear. */
-static bool is_held(const hr_array *array, int place, const hri_boxes *region,
-                    bool linear)
+ * other as in the array where the region is linear. */
+static bool is_held(const hr_array *array, int place, const hri_boxes *region)
 {
     const hri_store *s = &array->stores[place];
     bool all = s->buffer != NULL;
@@ -132,7 +120,7 @@ static bool is_held(const hr_array *array, int place, const hri_boxes *region,
     const bool whole_rows = s->held.lo[1] == 0 && s->held.lo[2] == 0 &&
                             s->held.hi[1] == array->size[1] &&
                             s->held.hi[2] == array->size[2];
-    return all && (whole_rows || !linear);
+    return all && (whole_rows || !region->linear);
 }
 
 /* Wait for all that goes on at a place. What failed has no values any more, and
@@ -164,7 +152,7 @@ static hr_status bring_over(const hr_array *array, int place,
     for (size_t i = 0; i < old->valid.count && status == HR_OK; i++) {
         const hri_box *box = &old->valid.of[i];
         const hri_copy copy =
-            copy_between(old, NULL, box, &array->stores[place], NULL, box);
+            hri_store_copy(old, box, &array->stores[place], box);
         status = hri_stream_copy(stream, &copy);
     }
     const hr_status finished = hri_stream_finish(stream);
@@ -225,27 +213,26 @@ static hr_status move_store(hr_array *array, int place, hri_box held)
 }
 
 uint64_t hri_store_lack(const hr_array *array, int place,
-                        const hri_boxes *region, bool linear, uint64_t *freed)
+                        const hri_boxes *region, uint64_t *freed)
 {
     const hri_store *s = &array->stores[place];
     *freed = 0;
-    if (place == HRI_HOST || is_held(array, place, region, linear)) {
+    if (place == HRI_HOST || is_held(array, place, region)) {
         return 0;
     }
-    const hri_box held = widen(array, place, region, linear);
+    const hri_box held = widen(array, place, region);
     *freed = s->buffer != NULL ? bytes_of(&s->held, s->pitch) : 0;
     return bytes_of(&held, pitch_of(array, &held));
 }
 
-hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region,
-                         bool linear)
+hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region)
 {
     if (place == HRI_HOST) {
         return hold_on_host(array);
     }
-    return is_held(array, place, region, linear)
+    return is_held(array, place, region)
                ? HR_OK
-               : move_store(array, place, widen(array, place, region, linear));
+               : move_store(array, place, widen(array, place, region));
 }
 
 void hri_store_release(hr_array *array, int place)

@@ -19,14 +19,14 @@ static hr_status choose_stream(const hr_context *context, int from, int to,
         hri_accelerator_at(context, to != HRI_HOST ? to : from), chosen);
 }
 
-static void count(hr_context *context, int from, int to, uint64_t bytes)
+void hri_traffic_add(hr_traffic *traffic, int from, int to, uint64_t bytes)
 {
     if (from == HRI_HOST) {
-        context->moved_up += bytes;
+        traffic->up += bytes;
     } else if (to == HRI_HOST) {
-        context->moved_down += bytes;
+        traffic->down += bytes;
     } else if (from != to) {
-        context->moved_peer += bytes;
+        traffic->peer += bytes;
     }
 }
 
@@ -92,8 +92,8 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
             hri_stream_settle(chosen);
         }
     } else if (status == HR_OK) {
-        count(context, from_place, to_place,
-              copy->width * copy->height * copy->depth);
+        hri_traffic_add(&context->moved, from_place, to_place,
+                        copy->width * copy->height * copy->depth);
     }
     return status;
 }

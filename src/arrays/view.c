@@ -221,11 +221,11 @@ static bool as_box(const hr_view *v, hri_box *box)
     return true;
 }
 
-hr_status hri_view_region(const hr_view *view, hri_boxes *region, bool *linear)
+hr_status hri_view_region(const hr_view *view, hri_boxes *region)
 {
     hri_box box;
-    *linear = !as_box(view, &box);
-    if (!*linear) {
+    region->linear = !as_box(view, &box);
+    if (!region->linear) {
         return hri_boxes_add(region, &box);
     }
     int64_t size[HR_MOST_RANK] = {1, 1, 1}, stride[HR_MOST_RANK] = {0, 0, 0};

@@ -14,7 +14,6 @@
 #include "filter/cost.h"
 #include "filter/fft.h"
 #include "filter/piece.h"
-#include "runtime/indices.h"
 
 const char *hr_edges_name(hr_edges edges)
 {

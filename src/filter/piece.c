@@ -3,7 +3,7 @@
 
 #include <headrace/kernel.h>
 
-#include "arrays/event.h"
+#include "arrays/array.h"
 #include "base/size.h"
 #include "filter/fft.h"
 #include "filter/kernels.h"

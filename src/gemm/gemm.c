@@ -12,7 +12,6 @@
 #include "gemm/plan.h"
 #include "gemm/run.h"
 #include "model/model.h"
-#include "runtime/indices.h"
 
 /* A call: its arguments checked, its accelerators chosen, its plan made. */
 typedef struct call {

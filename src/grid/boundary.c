@@ -139,8 +139,9 @@ static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
     hri_part part = hri_part_of(hr_extent1(count));
     part.windows = windows;
     part.kept = grid->keeping;
-    return hri_launch_part(queue, kernels[unit_of(f->element_bytes)], &part,
-                           arguments, 2);
+    return hri_launch_part(grid->context, queue,
+                           kernels[unit_of(f->element_bytes)], &part, arguments,
+                           2);
 }
 
 hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
@@ -205,7 +206,8 @@ static hr_status set(const hr_grid *grid, const hri_field *field,
         }
         part.windows = windows;
         pthread_mutex_lock(&grid->context->lock);
-        status = hri_launch_part(queue, kernels[unit], &part, arguments, 2);
+        status = hri_launch_part(grid->context, queue, kernels[unit], &part,
+                                 arguments, 2);
         pthread_mutex_unlock(&grid->context->lock);
     }
     hr_array_destroy(array);

@@ -12,14 +12,13 @@ hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
     hri_cells target = *cells;
     hri_boxes source = {0}, destination = {0}; /* one box each: cells are some
                                                   of each row */
-    bool linear;
     target.lo[0] += shift;
     target.hi[0] += shift;
     const hr_view here = hri_storage_view(from, cells);
     const hr_view there = hri_storage_view(to, &target);
-    hr_status status = hri_view_region(&here, &source, &linear);
+    hr_status status = hri_view_region(&here, &source);
     if (status == HR_OK) {
-        status = hri_view_region(&there, &destination, &linear);
+        status = hri_view_region(&there, &destination);
     }
     if (status == HR_OK) {
         *bytes += (uint64_t)hri_box_volume(&source.of[0]);

@@ -9,7 +9,6 @@
 #include "base/structs.h"
 #include "grid/bands.h"
 #include "grid/step.h"
-#include "runtime/indices.h"
 
 enum { MOST_STEPS_ASKED = 1024 }; /* from one exchange */
 

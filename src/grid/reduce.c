@@ -135,7 +135,8 @@ static hr_status launch(const hr_reducing *r, hr_type type, uint32_t a,
     part.end[0] = end;
     part.tile = &tile;
     part.windows = windows;
-    return hri_launch_part(x->inner, kernel_for(type, grid->extent.rank), &part,
+    return hri_launch_part(grid->context, x->inner,
+                           kernel_for(type, grid->extent.rank), &part,
                            arguments, 4);
 }
 

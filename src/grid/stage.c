@@ -174,8 +174,8 @@ static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
             arguments[i].view = hri_storage_view(storage, &storage->cells);
         }
     }
-    return hri_launch_check(grid->context, stage->kernel, &part, arguments,
-                            stage->argument_count);
+    return hri_launch_part(grid->context, NULL, stage->kernel, &part, arguments,
+                           stage->argument_count);
 }
 
 static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)

@@ -185,8 +185,8 @@ static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
             }
         }
     }
-    return hri_launch_part(queue, stage->kernel, &part, arguments,
-                           stage->argument_count);
+    return hri_launch_part(queue->context, queue, stage->kernel, &part,
+                           arguments, stage->argument_count);
 }
 
 /* Run rows lo to before hi of the stage on a band, and what follows from them

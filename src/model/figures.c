@@ -187,11 +187,12 @@ static void learn_launch(hri_accelerator *a)
     hri_worker *w = &a->worker;
     uint64_t ns = 0;
     bool done = false;
-    if (w->kernel == NULL || w->last == NULL || w->start == NULL ||
-        hri_fence_query(w->last, &done) != HR_OK || !done) {
+    const hri_fence *last = w->kernel != NULL ? w->stream->last : NULL;
+    if (last == NULL || w->start == NULL ||
+        hri_fence_query(last, &done) != HR_OK || !done) {
         return;
     }
-    if (hri_fence_elapsed(w->start, w->last, &ns) == HR_OK && ns > 0) {
+    if (hri_fence_elapsed(w->start, last, &ns) == HR_OK && ns > 0) {
         const hri_kind kind = row_of(w->kernel, w->points);
         const double seconds = (double)ns * 1e-9;
         const double row = hri_figure_learned(hri_subject_of(a), kind);

@@ -156,10 +156,3 @@ void hri_fence_recorded(hri_fence *fence, const hri_error *error, bool failed)
     pthread_cond_broadcast(&deferral->changed);
     pthread_mutex_unlock(&deferral->lock);
 }
-
-void hri_fence_abandon(hri_fence *fence, hr_status status)
-{
-    hri_error_keep(&fence->error, status);
-    fence->pending->pending = NULL;
-    fence->pending = NULL;
-}

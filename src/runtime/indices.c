@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/indices.h"
+#include "runtime/runtime.h"
 
 /* The first `count` entries are checked already. A list that is longer than the
  * context has one twice, so nothing is read behind that. */

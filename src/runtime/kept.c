@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/kept.h"
+#include "runtime/module.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/kept.h"
-
 extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
 
 struct hri_loaded {

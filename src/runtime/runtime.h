@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <headrace/array.h>
 #include <headrace/context.h>
 
 #include "base/pool.h"
@@ -63,10 +64,10 @@ typedef struct hri_event_pool {
  * accelerators, so that such work of successive calls is in order; and which of
  * it is being timed. */
 typedef struct hri_worker {
-    hri_stream *stream; /* NULL until it is needed */
-    hri_fence *last; /* behind all that it was given, held; NULL: nothing yet */
-    hri_fence *start; /* right before the kernel that is timed, up to last;
-                         held; NULL: none is */
+    hri_stream *stream; /* NULL until it is needed; a recorded fence is behind
+                           all that it was given */
+    hri_fence *start;   /* right before the kernel that is timed, up to that
+                           fence; held; NULL: none is */
     const hr_kernel *kernel; /* that is timed (src/model); NULL: none is */
     int64_t points;          /* of its rows, */
     double rows;             /* and how many */
@@ -116,7 +117,7 @@ struct hr_context {
                                           checked */
     struct hri_findings *findings;     /* the checker's, and the next */
     struct hri_guard *guards;          /* of hr_map */
-    uint64_t moved_up, moved_down, moved_peer; /* bytes, by arrays */
+    hr_traffic moved;                  /* by arrays */
     hri_pool *pool; /* the process's threads for work on the host, held */
     hr_log_function log;
     void *log_data;
@@ -185,5 +186,29 @@ void hri_events_give(hri_accelerator *accelerator, hri_event *event);
 /* The pools of queues and events. They are closed when no fence is left. */
 void hri_pools_init(hri_accelerator *accelerator);
 void hri_pools_close(hri_accelerator *accelerator);
+
+/* ---- indices.c: a caller's list of accelerators: indices into the context,
+ * each once */
+
+typedef struct hri_indices {
+    const uint32_t *list; /* the caller's; NULL: all, in the context's order */
+    uint32_t count;       /* at least 1 */
+} hri_indices;
+
+/* Check and read a list. `who` begins the sentence when it cannot be: it has no
+ * entry, one twice or one that is not there, or it is NULL with a count.
+ * Nothing can be listed of a context without accelerators. */
+hr_status hri_indices_read(const hr_context *context, const char *who,
+                           const uint32_t *list, uint32_t count,
+                           hri_indices *indices);
+
+/* Entry i, i < count. */
+static inline uint32_t hri_indices_at(const hri_indices *indices, uint32_t i)
+{
+    return indices->list != NULL ? indices->list[i] : i;
+}
+
+/* Whether an accelerator of the context is among them. */
+bool hri_indices_have(const hri_indices *indices, uint32_t index);
 
 #endif

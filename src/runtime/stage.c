@@ -7,6 +7,7 @@
 #endif
 
 #include "base/size.h"
+#include "hal/backend.h"
 
 /* ---- pieces */
 
@@ -47,18 +48,20 @@ static hri_copy piece_of(const hri_copy *box, const hri_piece *p)
     return piece;
 }
 
+/* The same with pinned memory where it comes from, or where it goes. */
+static hri_copy pinned_piece(const hri_copy *box, const hri_piece *p,
+                             void *pinned, bool from)
+{
+    hri_copy piece = piece_of(box, p);
+    *(from ? &piece.from : &piece.to) = hri_at_host(pinned, 0);
+    *(from ? &piece.from_pitch : &piece.to_pitch) = p->width;
+    return piece;
+}
+
 static void copy_up(const hri_job *job, const hri_piece *p, void *pinned)
 {
-    const hri_copy piece = piece_of(&job->copy, p);
-    const char *from = (const char *)piece.from.host + piece.from.offset;
-    if (piece.from_pitch == p->width) {
-        memcpy(pinned, from, p->width * p->rows);
-        return;
-    }
-    for (size_t r = 0; r < p->rows; r++) {
-        memcpy((char *)pinned + r * p->width, from + r * piece.from_pitch,
-               p->width);
-    }
+    const hri_copy piece = pinned_piece(&job->copy, p, pinned, false);
+    hri_copy_rows(&piece);
 }
 
 /* memcpy past the caches: what comes home is not read again soon, and lines
@@ -99,22 +102,14 @@ static void copy_down(const hri_job *job, const hri_piece *p,
     }
 }
 
-/* The copy of a piece between pinned memory and the buffer. */
-static hri_copy piece_copy(const hri_crew *crew, const hri_job *job,
-                           const hri_piece *p, void *pinned)
-{
-    hri_copy copy = piece_of(&job->copy, p);
-    *(crew->up ? &copy.from : &copy.to) = hri_at_host(pinned, 0);
-    *(crew->up ? &copy.from_pitch : &copy.to_pitch) = p->width;
-    return copy;
-}
-
 /* Enqueue it, or the whole box when there is no need for pieces. */
 static hr_status travel(const hri_crew *crew, const hri_job *job,
                         const hri_piece *p, void *pinned, hri_event *event)
 {
     hri_queue *queue = job->queue;
-    hri_copy copy = crew->direct ? job->copy : piece_copy(crew, job, p, pinned);
+    const hri_copy copy = crew->direct
+                              ? job->copy
+                              : pinned_piece(&job->copy, p, pinned, crew->up);
     hr_status status = HR_OK;
     hri_lock_soon(crew->queues);
     if (job->after != NULL) {
@@ -152,8 +147,7 @@ static work take(hri_crew *crew, bool patient)
         next_piece(&job->copy, job->piece_bytes, &job->cursor);
         job->out++;
         w = (work){job, job->cursor};
-        job->handed_out = is_last(&job->copy, &job->cursor);
-        if (job->handed_out) {
+        if (is_last(&job->copy, &job->cursor)) {
             crew->first = job->next;
         }
     }
@@ -168,7 +162,8 @@ static void finish(hri_crew *crew, hri_job *job, bool well)
     void *data = job->data;
     hri_lock_soon(&crew->lock);
     job->failed = job->failed || !well;
-    bool finished = --job->out == 0 && job->handed_out && !job->failed;
+    const bool finished =
+        --job->out == 0 && !job->failed && is_last(&job->copy, &job->cursor);
     job->finished = finished;
     if (job->out == 0) {
         pthread_cond_broadcast(&crew->changed);
@@ -199,8 +194,7 @@ void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent)
     job->cursor = (hri_piece){0};
     job->out = 0;
     job->failed = false;
-    job->finished = job->handed_out =
-        job->copy.width == 0 || job->copy.height == 0;
+    job->finished = job->copy.width == 0 || job->copy.height == 0;
     if (job->finished) {
         if (job->done != NULL) {
             job->done(job->data);
@@ -340,25 +334,21 @@ static size_t staging_bytes(const hri_accelerator *accelerator)
     return (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
 }
 
-static hr_status open_way(hri_accelerator *accelerator, hri_staging *staging)
-{
-    hri_device *device = accelerator->device;
-    hr_status status = device->ops->allocate_pinned(
-        device, staging_bytes(accelerator), &staging->pinned);
-    if (status == HR_OK) {
-        accelerator->pinned_used += staging_bytes(accelerator);
-    }
-    for (uint32_t i = 0;
-         i < accelerator->hands * HRI_HAND_PIECES && status == HR_OK; i++) {
-        status = device->ops->create_event(device, &staging->events[i]);
-    }
-    return status;
-}
-
 hr_status hri_staging_open(hri_accelerator *a)
 {
-    hr_status status = open_way(a, &a->staging[HRI_UP]);
-    return status == HR_OK ? open_way(a, &a->staging[HRI_DOWN]) : status;
+    hri_device *device = a->device;
+    const size_t bytes = staging_bytes(a);
+    hr_status status = HR_OK;
+    for (int way = 0; way < HRI_WAYS && status == HR_OK; way++) {
+        hri_staging *staging = &a->staging[way];
+        status = device->ops->allocate_pinned(device, bytes, &staging->pinned);
+        a->pinned_used += status == HR_OK ? bytes : 0;
+        for (uint32_t i = 0; i < a->hands * HRI_HAND_PIECES && status == HR_OK;
+             i++) {
+            status = device->ops->create_event(device, &staging->events[i]);
+        }
+    }
+    return status;
 }
 
 void hri_staging_close(hri_accelerator *a)

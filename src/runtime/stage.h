@@ -37,7 +37,7 @@ typedef struct hri_job {
     hri_piece cursor;
     size_t piece_bytes; /* at most */
     uint32_t out;       /* pieces that threads work on */
-    bool handed_out, failed, finished;
+    bool failed, finished;
 } hri_job;
 
 typedef struct hri_crew hri_crew;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/stream.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/stage.h"
@@ -177,10 +176,10 @@ hr_status hri_stream_finish(hri_stream *s)
 
 void hri_stream_settle(hri_stream *s)
 {
-    char message[HRI_MESSAGE_BYTES];
-    snprintf(message, sizeof message, "%s", hr_last_error());
+    hri_error told = {0};
+    hri_error_keep(&told, HR_ERROR_BACKEND);
     (void)hri_stream_finish(s);
-    (void)hri_fail(HR_ERROR_BACKEND, "%s", message);
+    (void)hri_error_raise(&told);
 }
 
 bool hri_stream_has_failed(const hri_stream *s)
@@ -236,8 +235,11 @@ hr_status hri_stream_create(hri_accelerator *accelerator, bool urgent,
 
 void hri_stream_forget(hri_stream *s)
 {
+    hri_fence *fence = s->pending;
     if (hri_stream_record_pending(s) != HR_OK) {
-        hri_fence_abandon(s->pending, hri_stream_finish(s));
+        hri_error_keep(&fence->error, hri_stream_finish(s));
+        fence->pending = NULL;
+        s->pending = NULL;
     }
 }
 
@@ -284,30 +286,17 @@ void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator)
 
 hr_status hri_accelerator_worker(hri_accelerator *accelerator)
 {
-    bool done;
     hri_worker *w = &accelerator->worker;
-    if (w->last != NULL && hri_fence_query(w->last, &done) != HR_OK) {
+    if (w->stream != NULL && hri_stream_has_failed(w->stream)) {
         hri_accelerator_drop_worker(accelerator);
     }
     return w->stream == NULL ? hri_stream_create(accelerator, false, &w->stream)
                              : HR_OK;
 }
 
-hr_status hri_worker_fence(hri_worker *w)
-{
-    hri_fence *fence = NULL;
-    hr_status status = hri_fence_create_recorded(w->stream, &fence);
-    if (status == HR_OK) {
-        hri_fence_drop(w->last);
-        w->last = fence;
-    }
-    return status;
-}
-
 void hri_accelerator_drop_worker(hri_accelerator *accelerator)
 {
     hri_worker *w = &accelerator->worker;
-    hri_fence_drop(w->last);
     hri_fence_drop(w->start);
     if (w->stream != NULL) {
         hri_stream_forget(w->stream);

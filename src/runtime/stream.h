@@ -79,9 +79,6 @@ void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator);
  * Let the accelerator have one. One whose work is known to have failed is
  * replaced. */
 hr_status hri_accelerator_worker(hri_accelerator *accelerator);
-/* It was given something: let a fence stand behind it. When that fails, it has
- * been waited for. */
-hr_status hri_worker_fence(hri_worker *worker);
 /* Wait for it. */
 void hri_accelerator_drop_worker(hri_accelerator *accelerator);
 
@@ -139,8 +136,6 @@ void hri_fence_await_record(hri_fence *fence);
 /* The deferred command has recorded it, or has failed to: then its event is not
  * looked at any more. The error is that of its stream. */
 void hri_fence_recorded(hri_fence *fence, const hri_error *error, bool failed);
-/* The stream of a pending fence goes, and has run with this status. */
-void hri_fence_abandon(hri_fence *fence, hr_status status);
 
 static inline bool hri_fence_is_deferred(const hri_fence *fence)
 {

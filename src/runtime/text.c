@@ -77,10 +77,8 @@ typedef struct reader {
     const char *start, *at; /* of what is blanked */
 } reader;
 
-static hr_status wrong(const reader *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static hr_status wrong(const reader *r, const char *format, ...)
+static hr_status __attribute__((format(printf, 2, 3)))
+wrong(const reader *r, const char *format, ...)
 {
     char what[300];
     int line = 1;

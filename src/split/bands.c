@@ -121,8 +121,7 @@ static bool is_first(const hri_splitting *s, uint32_t k)
 
 /* What a band needs of the array of view k, by this view and later ones. */
 static hr_status find_region(const hri_splitting *s, uint32_t k,
-                             const hr_band *band, hri_boxes *region,
-                             bool *linear)
+                             const hr_band *band, hri_boxes *region)
 {
     hr_status status = HR_OK;
     for (uint32_t j = k; j < s->kernel->parameter_count && status == HR_OK;
@@ -130,18 +129,17 @@ static hr_status find_region(const hri_splitting *s, uint32_t k,
         hri_boxes boxes = {0};
         hr_view view;
         int64_t first;
-        bool alone = false;
         if (!is_same(s, j, k)) {
             continue;
         }
         status = hri_split_argument(s, j, band, &view, &first);
         if (status == HR_OK) {
-            status = hri_view_region(&view, &boxes, &alone);
+            status = hri_view_region(&view, &boxes);
         }
         if (status == HR_OK) {
             status = hri_boxes_add_all(region, &boxes);
         }
-        *linear = *linear || alone;
+        region->linear = region->linear || boxes.linear;
         hri_boxes_finish(&boxes);
     }
     return status;
@@ -163,15 +161,14 @@ static hr_status fits_rows(void *data, uint32_t i, int64_t first, int64_t count,
          k < s->kernel->parameter_count && place != HRI_HOST && status == HR_OK;
          k++) {
         hri_boxes region = {0};
-        bool linear = false;
         if (!hri_split_is_view(s, k) || !is_first(s, k)) {
             continue;
         }
-        status = find_region(s, k, &band, &region, &linear);
+        status = find_region(s, k, &band, &region);
         if (status == HR_OK) {
             uint64_t freed;
-            const uint64_t bytes = hri_store_lack(
-                s->arguments[k].view.array, place, &region, linear, &freed);
+            const uint64_t bytes = hri_store_lack(s->arguments[k].view.array,
+                                                  place, &region, &freed);
             *fits = *fits && bytes <= room &&
                     bytes <= a->device->info.allocation_bytes;
             room += *fits ? freed - bytes : 0;

@@ -2,10 +2,9 @@
 /* Launches over several accelerators: one for each band. */
 #include <stdlib.h>
 
-#include "arrays/event.h"
+#include "arrays/array.h"
 #include "arrays/launch.h"
 #include "base/structs.h"
-#include "runtime/stream.h"
 #include "split/split.h"
 
 hr_argument hr_near(hr_argument argument, int64_t before, int64_t after)
@@ -79,8 +78,8 @@ static hr_status check(const hri_splitting *s, size_t count)
 {
     hri_part part = hri_part_of(s->domain);
     part.tile = s->options.tile;
-    hr_status status =
-        hri_launch_check(s->context, s->kernel, &part, s->arguments, count);
+    hr_status status = hri_launch_part(s->context, NULL, s->kernel, &part,
+                                       s->arguments, count);
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         status = hri_split_is_view(s, i) ? check_argument(s, i) : HR_OK;
     }
@@ -126,8 +125,8 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
         const double rows = (double)band->count * hri_split_sharers(s, index);
         part.start =
             hri_model_time_kernel(a, s->kernel, hri_split_points(s), rows);
-        status = hri_launch_part(&queue, s->kernel, &part, arguments,
-                                 s->kernel->parameter_count);
+        status = hri_launch_part(s->context, &queue, s->kernel, &part,
+                                 arguments, s->kernel->parameter_count);
     }
     if (status != HR_OK) {
         a->worker.kernel = NULL;
@@ -140,7 +139,7 @@ static hr_status give(void *argument)
     hri_participant *p = argument;
     const hri_splitting *s = p->split;
     const uint32_t index = (uint32_t)(p - s->participants);
-    hri_worker *worker = &p->accelerator->worker;
+    hri_fence *fence = NULL;
     if (s->bands[index].count == 0) {
         return HR_OK;
     }
@@ -148,11 +147,14 @@ static hr_status give(void *argument)
     hr_status status = hri_accelerator_worker(p->accelerator);
     if (status == HR_OK) {
         hri_error_keep(&p->call.error, launch_band(s, index));
-        status = hri_worker_fence(worker); /* copies may go on all the same */
+        /* copies may go on all the same */
+        status =
+            hri_fence_create_recorded(p->accelerator->worker.stream, &fence);
         if (status == HR_OK && p->call.error.status != HR_OK) {
             /* so that the next launch knows of a queue that failed */
-            (void)hri_fence_wait(worker->last);
+            (void)hri_fence_wait(fence);
         }
+        hri_fence_drop(fence);
     }
     pthread_mutex_unlock(&s->context->lock);
     return status;

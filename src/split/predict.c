@@ -81,10 +81,11 @@ static route route_of(const hri_participant *r, const hr_array *array)
 {
     const hri_accelerator *a = r->accelerator;
     hri_device *device = a->device;
-    const size_t bytes = (size_t)array->size[0] * array->stores[HRI_HOST].slice;
+    const hri_store *s = &array->stores[HRI_HOST];
+    const size_t bytes = (size_t)array->size[0] * s->slice;
     const bool pinned = a->in_place || !device->info.staged ||
-                        array->host == NULL ||
-                        device->ops->is_pinned(device, array->host, bytes);
+                        s->host == NULL ||
+                        device->ops->is_pinned(device, s->host, bytes);
     const int kind = pinned ? HRI_PINNED : HRI_STAGED;
     const hri_link *link = &r->flows[kind].own;
     return (route){link->up > 0 ? link->up : hri_guess(HRI_GUESS_LINK),
@@ -116,10 +117,9 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
     hr_traffic t = {0};
     hr_view view = argument->view;
     int64_t first;
-    bool linear;
     hr_status status = hri_split_argument(s, i, band, &view, &first);
     if (status == HR_OK) {
-        status = hri_view_region(&view, &region, &linear);
+        status = hri_view_region(&view, &region);
     }
     if (status == HR_OK && (argument->access & HR_IN) != 0) {
         status = hri_array_foresee(array, place, &region, &t);

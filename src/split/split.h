@@ -7,7 +7,6 @@
 
 #include "distribute/distribute.h"
 #include "model/model.h"
-#include "runtime/indices.h"
 
 /* What a band costs its accelerator, in seconds. */
 typedef struct hri_cost {

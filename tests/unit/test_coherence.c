@@ -255,18 +255,16 @@ static void work(world *w, model *m, hr_view v, hr_access access)
     hr_queue *queue = w->queues[place - 1];
     hri_boxes region = {0};
     hri_fence *fence = NULL;
-    bool linear;
-    CHECK(hri_view_region(&v, &region, &linear) == HR_OK);
-    CHECK(hri_array_begin(m->array, place, &region, linear, access, queue) ==
-          HR_OK);
+    CHECK(hri_view_region(&v, &region) == HR_OK);
+    CHECK(hri_array_begin(m->array, place, &region, access, queue) == HR_OK);
     expect_reading(w, m, &v, place, access);
     if ((access & HR_IN) != 0) {
-        touch(w, &v, linear, place, bytes, false);
+        touch(w, &v, region.linear, place, bytes, false);
         compare(m, &v, bytes);
     }
     if ((access & HR_OUT) != 0) {
         random_fill_bytes(&w->random, bytes, (size_t)bytes_of(&v));
-        touch(w, &v, linear, place, bytes, true);
+        touch(w, &v, region.linear, place, bytes, true);
     }
     CHECK(hri_fence_create_recorded(queue->stream, &fence) == HR_OK);
     CHECK(hri_array_end(m->array, place, &region, access, fence) == HR_OK);
@@ -337,10 +335,10 @@ static void discard(model *m, hr_view v)
 static bool are_alike(const hr_view *a, const hr_view *b)
 {
     hri_boxes regions[2] = {{0}};
-    bool linear[2], alike;
-    CHECK(hri_view_region(a, &regions[0], &linear[0]) == HR_OK);
-    CHECK(hri_view_region(b, &regions[1], &linear[1]) == HR_OK);
-    alike = !linear[0] && !linear[1];
+    bool alike;
+    CHECK(hri_view_region(a, &regions[0]) == HR_OK);
+    CHECK(hri_view_region(b, &regions[1]) == HR_OK);
+    alike = !regions[0].linear && !regions[1].linear;
     for (int i = 0; i < HRI_DIMENSIONS && alike; i++) {
         alike = regions[0].of[0].hi[i] - regions[0].of[0].lo[i] ==
                 regions[1].of[0].hi[i] - regions[1].of[0].lo[i];

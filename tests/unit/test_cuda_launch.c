@@ -6,7 +6,7 @@
 
 #include <headrace/headrace.h>
 
-#include "arrays/event.h"
+#include "arrays/array.h"
 #include "support/fake_cuda/use.h"
 #include "test.h"
 

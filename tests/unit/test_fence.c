@@ -4,8 +4,7 @@
 #include <dirent.h>
 #include <pthread.h>
 
-#include "arrays/event.h"
-#include "runtime/stream.h"
+#include "arrays/array.h"
 #include "support/fault_backend.h"
 #include "support/instant.h"
 #include "test.h"

@@ -3,7 +3,7 @@
  * for each that is not. */
 #include "test.h"
 
-#include "runtime/indices.h"
+#include "runtime/runtime.h"
 
 static const uint32_t list[] = {2, 0, 1, 1, 3};
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/kept.h"
+#include "runtime/module.h"
 #include "support/files.h"
 #include "test.h"
 

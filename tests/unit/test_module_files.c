@@ -5,7 +5,6 @@
  * process of its own, as drivers do not like to be forked. */
 #include <unistd.h>
 
-#include "runtime/kept.h"
 #include "runtime/module.h"
 #include "support/fault_backend.h"
 #include "support/files.h"

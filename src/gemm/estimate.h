@@ -6,19 +6,12 @@
 
 #include "gemm/plan.h"
 
-/* One way of all links, or both ways at once. */
-typedef struct hri_way {
-    double rate;  /* bytes/s; 0: no limit known */
-    double alone; /* hri_plan_accelerator; 0: rows do not matter */
-    double start; /* seconds that each copy adds, the most of any */
-} hri_way;
-
 /* A product, and all accelerators of a plan. */
 typedef struct hri_totals {
     const hri_plan_shape *shape;
     uint32_t count;
-    double rate; /* flop/s */
-    hri_way up, down, both;
+    double rate;                       /* flop/s */
+    hri_way up, down, both;            /* of all links; start: of any */
     double task, start;                /* the most of any */
     double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
     bool one_device; /* all of them: none idles while others work */

@@ -8,9 +8,8 @@
 
 /* One way of an accelerator's link. */
 typedef struct way {
-    double rate, alone; /* bytes/s beside the others, and without */
-    double start;       /* seconds that each copy adds */
-    double free;        /* when it can carry more */
+    hri_way of;
+    double free; /* when it can carry more */
 } way;
 
 /* What a lane does next: old C comes, a panel comes from the host, a product
@@ -25,8 +24,7 @@ typedef struct lane {
     double *arrivals; /* [delivery] */
     double *ends;     /* [task] of the product; before it, of the fetch */
     double *tiles;    /* [slot of C] when it may be written */
-    way up, down;
-    double both;          /* when the link has carried all so far */
+    way up, down, both;
     double compute;       /* when arithmetic is free again */
     int64_t next[STEPS];  /* the next delivery, or task, of each kind of step */
     double starts[STEPS]; /* when that can start */
@@ -53,8 +51,9 @@ static bool lane_init(lane *l, const hri_part *part,
 {
     *l = (lane){.part = part,
                 .facts = facts,
-                .up = {facts->up, facts->up_alone, facts->up_start, 0},
-                .down = {facts->down, facts->down_alone, facts->down_start, 0},
+                .up = {.of = facts->up},
+                .down = {.of = facts->down},
+                .both = {.of = facts->both},
                 .stale = true};
     for (int i = 0; i < HRI_TILE_RATES; i++) {
         l->efficiencies[i] = fmin(facts->tile_rates[i] / facts->rate, 1.0);
@@ -127,13 +126,12 @@ static bool is_host(const lane *l)
 static double carry(lane *l, way *w, double start, double rows, double width)
 {
     start = fmax(start, w->free);
-    double there = start + w->start +
-                   hri_cost_carry(w->rate, w->alone, rows * width, width);
-    if (l->facts->both > 0.0) {
-        l->both = fmax(l->both, start) + hri_cost_carry(l->facts->both,
-                                                        l->facts->both_alone,
-                                                        rows * width, width);
-        there = fmax(there, l->both);
+    double there =
+        start + w->of.start + hri_cost_carry(&w->of, rows * width, width);
+    if (l->both.of.rate > 0.0) {
+        l->both.free = fmax(l->both.free, start) +
+                       hri_cost_carry(&l->both.of, rows * width, width);
+        there = fmax(there, l->both.free);
     }
     return w->free = there;
 }

@@ -323,10 +323,10 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
         const hri_plan_accelerator *a = &all[part->accelerator];
         part->seconds = part->flops / a->rate;
         compute = fmax(compute, part->seconds);
-        link = fmax(link, hri_cost_bytes((double)part->up, a->up));
-        link = fmax(link, hri_cost_bytes((double)part->down, a->down));
-        link = fmax(link,
-                    hri_cost_bytes((double)(part->up + part->down), a->both));
+        link = fmax(link, hri_cost_bytes((double)part->up, a->up.rate));
+        link = fmax(link, hri_cost_bytes((double)part->down, a->down.rate));
+        link = fmax(link, hri_cost_bytes((double)(part->up + part->down),
+                                         a->both.rate));
         plan->up += part->up;
         plan->down += part->down;
         plan->peer += part->peer;

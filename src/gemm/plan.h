@@ -37,16 +37,10 @@ typedef struct hri_plan_accelerator {
     double
         tile_rates[HRI_TILE_RATES]; /* on tiles with the edges hri_tile_edges;
                                        0: the host, which minds less */
-    double up, down;                /* host link beside the others of the plan,
-                                       bytes/s; 0: no limit known */
-    double up_start, down_start;    /* seconds that each copy adds to that */
+    hri_way up, down, both;         /* host link; both: the sum of both ways */
     double task;                    /* seconds that issuing a task adds */
     double start; /* seconds that its threads add to a run; those of hosts that
                      take part alone are the caller's, and count once */
-    double both;  /* the same for the sum of both ways at once */
-    double up_alone, down_alone, both_alone; /* host link when none of the
-                                                others works, where it minds
-                                                short rows; 0: does not */
     uint32_t peers;  /* equal for accelerators that copy from each other */
     uint32_t device; /* equal for virtual accelerators of one device */
     bool in_place;   /* works on host memory, needs no panels */

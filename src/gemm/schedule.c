@@ -227,7 +227,7 @@ static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
     for (uint32_t i = 0; i < count; i++) {
         const hri_part *part = &b->plan->parts[lacking[i]];
         const hri_plan_accelerator *a = &b->accelerators[part->accelerator];
-        double busy = (double)part->up / (a->up > 0 ? a->up : 1.0);
+        double busy = (double)part->up / (a->up.rate > 0 ? a->up.rate : 1.0);
         if (a->peers == peers && (best == UINT32_MAX || busy < least)) {
             best = lacking[i];
             least = busy;

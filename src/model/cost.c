@@ -67,9 +67,10 @@ static double short_rows(double width)
     return width < enough ? 1.0 + 0.65 * fmin(doublings / 2.5, 1.0) : 1.0;
 }
 
-double hri_cost_carry(double rate, double alone, double bytes, double width)
+double hri_cost_carry(const hri_way *way, double bytes, double width)
 {
-    double seconds = hri_cost_bytes(bytes, rate);
-    return alone > 0.0 ? fmax(seconds, bytes * short_rows(width) / alone)
-                       : seconds;
+    double seconds = hri_cost_bytes(bytes, way->rate);
+    return way->alone > 0.0
+               ? fmax(seconds, bytes * short_rows(width) / way->alone)
+               : seconds;
 }

@@ -32,9 +32,16 @@ static inline double hri_cost_bytes(double bytes, double rate)
     return rate > 0.0 ? bytes / rate : 0.0;
 }
 
-/* Seconds that one way of a link takes for so many bytes, in rows of width
- * bytes: as beside others; and where the rate alone is known, which means that
- * rows matter, not less than they take alone. */
-double hri_cost_carry(double rate, double alone, double bytes, double width);
+/* One way of a host link, or both ways at once. */
+typedef struct hri_way {
+    double rate;  /* bytes/s beside the others of a plan; 0: no limit known */
+    double alone; /* when no others work, where it minds short rows; 0: does
+                     not */
+    double start; /* seconds that each copy adds */
+} hri_way;
+
+/* Seconds that a way takes for so many bytes, in rows of width bytes: as beside
+ * others, and where rows matter not less than alone. */
+double hri_cost_carry(const hri_way *way, double bytes, double width);
 
 #endif

@@ -13,6 +13,15 @@
 
 #include "base/status.h"
 
+/* Accelerators, those that are worth most first; of equal ones the first index.
+ */
+typedef struct hri_ranked {
+    double worth;
+    uint32_t index;
+} hri_ranked;
+
+void hri_rank(hri_ranked *all, uint32_t count);
+
 typedef struct hri_partition {
     uint32_t count; /* pieces */
     uint32_t columns;

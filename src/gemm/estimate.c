@@ -183,7 +183,7 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
     const hri_plan_shape *s = x->shape;
     const tiling t = tiling_of(x, b);
     double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
-    double tasks = t.rows * t.cols * (double)b->chunks;
+    double tasks = hri_blocking_tasks(b);
     double compute =
         flops / x->rate * b->balance /
             hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/forecast.h"
+#include "gemm/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "model/cost.h"
 
 /* One way of an accelerator's link. */
 typedef struct way {
@@ -71,11 +69,11 @@ static bool lane_init(lane *l, const hri_part *part,
 }
 
 static double *extents(const hri_plan *plan, int64_t count,
-                       int64_t (*start)(const hri_plan *plan, int64_t i))
+                       hri_plan_start *start)
 {
     double *all = calloc((size_t)count, sizeof *all);
     for (int64_t i = 0; all != NULL && i < count; i++) {
-        all[i] = (double)(start(plan, i + 1) - start(plan, i));
+        all[i] = (double)hri_plan_length(plan, start, i);
     }
     return all;
 }
@@ -337,9 +335,7 @@ static double walk(forecast *f)
 
 double hri_forecast_cost(const hri_blocking *b, uint32_t parts)
 {
-    double tasks = (double)(b->block_rows * b->rows) *
-                   (double)(b->block_cols * b->cols) * (double)b->chunks;
-    return tasks * hri_cost_walk(parts);
+    return hri_blocking_tasks(b) * hri_cost_walk(parts);
 }
 
 hr_status hri_forecast(hri_plan *plan, const hri_plan_accelerator *accelerators)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "gemm/forecast.h"
 #include "model/cost.h"
 #include "model/pays.h"
 
@@ -22,6 +21,11 @@ int64_t hri_plan_col(const hri_plan *plan, int64_t i)
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i)
 {
     return hri_cut_depth(&plan->blocking, plan->shape.k, i);
+}
+
+int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i)
+{
+    return start(plan, i + 1) - start(plan, i);
 }
 
 void hri_plan_destroy(hri_plan *plan)

@@ -159,6 +159,10 @@ int64_t hri_plan_row(const hri_plan *plan, int64_t i);
 int64_t hri_plan_col(const hri_plan *plan, int64_t i);
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i);
 
+/* One of these, and how long piece i is under it. */
+typedef int64_t hri_plan_start(const hri_plan *plan, int64_t i);
+int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i);
+
 /* cut.c: where piece i of `pieces` of an extent starts, which differ little,
  * and the most that one of them has. */
 int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
@@ -185,6 +189,8 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
                               hri_rect *rects, hri_blockings *blockings);
+/* How many tasks a blocking makes. */
+double hri_blocking_tasks(const hri_blocking *blocking);
 /* Slots that a rectangle of rows x cols tiles needs under a blocking. */
 void hri_blocking_slots(const hri_blocking *blocking, int64_t rows,
                         int64_t cols, int64_t slots[3]);
@@ -192,6 +198,24 @@ void hri_blocking_slots(const hri_blocking *blocking, int64_t rows,
 /* schedule.c: fill plan->parts with deliveries and tasks, and the byte counts.
  * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_schedule(hri_plan *plan,
+                       const hri_plan_accelerator *accelerators);
+
+/* forecast.c: how long a plan will take: its schedule walked through with the
+ * rates of the facts. What planning cannot see in sums shows here: arithmetic
+ * that waits for the first panels, links that are busy one way while they could
+ * be both ways, tiles that are still going home at the end. Copies between
+ * peers take no time here, and nobody takes over tiles of others. */
+
+/* Plans for more accelerators are not worth walking through. */
+enum { HRI_FORECAST_PARTS = 16 };
+
+/* Seconds that making a plan with this blocking for so many accelerators and
+ * walking through it takes. */
+double hri_forecast_cost(const hri_blocking *blocking, uint32_t parts);
+
+/* Seconds from the call to its end, into plan->seconds; INFINITY for a plan
+ * that would never end. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_forecast(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);
 
 #endif

@@ -4,7 +4,6 @@
  * and the plans that are chosen by it. */
 #include <math.h>
 
-#include "gemm/forecast.h"
 #include "gemm/plan.h"
 #include "model/cost.h"
 #include "support/random.h"

@@ -138,7 +138,6 @@ static void consider_whole(search *x, hri_blocking b)
 {
     b.chunks = 1;
     b.depth = x->depth;
-    b.by_columns = false;
     consider(x, b);
     if (!hri_is_single(&b)) {
         b.by_columns = true;

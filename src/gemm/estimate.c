@@ -193,6 +193,6 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
         x->efficiency[0] == 0.0 ? x->start : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || hri_is_single(b);
-    return tasks * hri_cost_plan() + start + ends(x, b, &t, compute) +
+    return tasks * hri_cost_plan + start + ends(x, b, &t, compute) +
            (overlap ? fmax(compute, link) : compute + link);
 }

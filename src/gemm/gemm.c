@@ -202,7 +202,7 @@ static void gather_links(call *c)
         f->down.rate = flow->beside.down;
         f->both.rate = flow->beside.both;
         if (f->both.rate > 0.0) { /* crews pack rows into pieces */
-            const double crews = hri_model_staged_copy();
+            const double crews = hri_model_staged_copy;
             f->up.start = flow->staged_up ? crews : f->up.start;
             f->down.start = flow->staged_down ? crews : f->down.start;
             f->up.alone = flow->staged_up ? 0.0 : flow->alone.up;

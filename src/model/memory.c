@@ -229,25 +229,3 @@ hr_status hri_model_overheads(hri_accelerator *a, bool measure,
         known ? overheads->copy + 2.0 * overheads->launch : usual_copy;
     return status;
 }
-
-/* Crews have pieces to share out, and the last one to wait for: boxes of 2 to
- * 16 MiB took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes
- * were under way, before crews spun for their locks; a part of that is taken
- * for the box's own (November 2026). */
-double hri_model_staged_copy(void)
-{
-    return 1e-4;
-}
-
-/* New arrays, and queues that run empty: an order of magnitude. */
-double hri_model_moving(void)
-{
-    return 2e-3;
-}
-
-/* Products of 64 and of 256 cubed take 0.2 to 0.35 ms on one H200 (November
- * 2026). The host works in place, in the caller's thread. */
-double hri_model_executor(bool host)
-{
-    return host ? 1e-4 : 3e-4;
-}

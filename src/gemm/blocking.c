@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "gemm/estimate.h"
-#include "model/cost.h"
+#include "gemm/plan.h"
 
 enum {
     MOST_EDGE = 4096,

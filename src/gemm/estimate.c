@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/estimate.h"
+#include "gemm/plan.h"
 
 #include <math.h>
-
-#include "base/size.h"
-#include "model/cost.h"
 
 /* Add one accelerator's link. Where any minds short rows, all are taken to. */
 static void add_link(hri_way *sum, const hri_way *one)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "distribute/partition.h"
+#include "distribute/distribute.h"
 
 #include <math.h>
 #include <stdlib.h>

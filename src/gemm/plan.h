@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "distribute/partition.h"
+#include "distribute/distribute.h"
 #include "model/cost.h"
 
 /* What the plan is made from. */

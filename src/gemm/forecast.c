@@ -37,13 +37,6 @@ typedef struct forecast {
 
 /* ---- making and dropping it */
 
-static void lane_finish(lane *l)
-{
-    free(l->arrivals);
-    free(l->ends);
-    free(l->tiles);
-}
-
 static bool lane_init(lane *l, const hri_part *part,
                       const hri_plan_accelerator *facts)
 {
@@ -81,7 +74,9 @@ static double *extents(const hri_plan *plan, int64_t count,
 static void finish(forecast *f)
 {
     for (uint32_t i = 0; f->lanes != NULL && i < f->plan->part_count; i++) {
-        lane_finish(&f->lanes[i]);
+        free(f->lanes[i].arrivals);
+        free(f->lanes[i].ends);
+        free(f->lanes[i].tiles);
     }
     free(f->lanes);
     free(f->heights);

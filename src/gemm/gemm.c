@@ -103,11 +103,6 @@ static hr_status choose_accelerators(call *c)
 
 /* ---- facts */
 
-static uint32_t sharing_of(const call *c, const hri_accelerator *a)
-{
-    return hri_accelerators_sharing(c->accelerators, c->count, a);
-}
-
 /* Whether the device multiplies faster when panels of A are turned about. */
 static bool is_turned(const hri_product *p, hri_device *device)
 {
@@ -149,7 +144,7 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     hri_accelerator *a = c->accelerators[i];
     hri_plan_accelerator *f = &c->facts[i];
     const hri_product *p = &c->product;
-    double sharing = sharing_of(c, a);
+    double sharing = hri_accelerators_sharing(c->accelerators, c->count, a);
     double known = hri_accelerator_known_rate(a, kind_of(p));
     const uint64_t held = hri_accelerator_held(a); /* by arrays */
     hri_overheads overheads;
@@ -343,7 +338,8 @@ static void report_plan(const call *c, hr_gemm_report *report)
 static void learn_rate(const call *c, uint32_t index, const hri_run_share *done)
 {
     hri_accelerator *a = c->accelerators[index];
-    if (a->in_place && sharing_of(c, a) == 1) {
+    if (a->in_place &&
+        hri_accelerators_sharing(c->accelerators, c->count, a) == 1) {
         hri_accelerator_learn_rate(a, kind_of(&c->product), done->flops,
                                    done->seconds_busy);
     }

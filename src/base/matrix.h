@@ -24,6 +24,14 @@ static inline bool hri_is_complex(hr_type type)
     return type == HR_C32 || type == HR_C64;
 }
 
+/* Floating-point (or integer) operations of an m x n x k product. */
+static inline double hri_product_flops(hr_type type, int64_t m, int64_t n,
+                                       int64_t k)
+{
+    return (hri_is_complex(type) ? 8.0 : 2.0) * (double)m * (double)n *
+           (double)k;
+}
+
 /* Whether two matrices of type are multiplied into one of c_type. */
 bool hri_types_multiply(hr_type type, hr_type c_type);
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-#include "distribute/partition.h"
+#include "distribute/distribute.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/size.h"
 
-typedef struct ranked {
-    double speed;
-    uint32_t index;
-} ranked;
-
-static int faster_first(const void *x, const void *y)
+static int most_first(const void *x, const void *y)
 {
-    const ranked *a = x, *b = y;
-    if (a->speed != b->speed) {
-        return a->speed > b->speed ? -1 : 1;
+    const hri_ranked *a = x, *b = y;
+    if (a->worth != b->worth) {
+        return a->worth > b->worth ? -1 : 1;
     }
     return a->index < b->index ? -1 : 1;
 }
 
+void hri_rank(hri_ranked *all, uint32_t count)
+{
+    qsort(all, count, sizeof *all, most_first);
+}
+
 /* Group `count` speeds into `columns` runs of about equal sums; first[] gets
  * where each starts. Returns the cost: the sum of all half perimeters. */
-static double group(const ranked *speeds, uint32_t count, double total,
+static double group(const hri_ranked *speeds, uint32_t count, double total,
                     uint32_t columns, double height, double width,
                     uint32_t *first)
 {
@@ -30,7 +30,7 @@ static double group(const ranked *speeds, uint32_t count, double total,
     uint32_t column = 0;
     first[0] = 0;
     for (uint32_t i = 0; i < count; i++) {
-        sum += speeds[i].speed;
+        sum += speeds[i].worth;
         uint32_t left = count - i - 1, wanted = columns - column - 1;
         bool full = sum >= total * (column + 1) / columns * (1 - 1e-9);
         if (left == 0 || left == wanted || (full && wanted > 0)) {
@@ -43,7 +43,7 @@ static double group(const ranked *speeds, uint32_t count, double total,
     return column == columns ? cost : HUGE_VAL;
 }
 
-static void set_edges(hri_partition *p, const ranked *speeds, double total)
+static void set_edges(hri_partition *p, const hri_ranked *speeds, double total)
 {
     double sum = 0.0;
     double *edge = p->edges;
@@ -51,11 +51,11 @@ static void set_edges(hri_partition *p, const ranked *speeds, double total)
     for (uint32_t c = 0; c < p->columns; c++) {
         double column = 0.0, part = 0.0;
         for (uint32_t i = p->first[c]; i < p->first[c + 1]; i++) {
-            column += speeds[i].speed;
+            column += speeds[i].worth;
         }
         *edge++ = 0.0;
         for (uint32_t i = p->first[c]; i < p->first[c + 1]; i++) {
-            part += speeds[i].speed;
+            part += speeds[i].worth;
             *edge++ = part / column;
         }
         edge[-1] = 1.0;
@@ -89,7 +89,7 @@ hr_status hri_partition_create(const double *speeds, uint32_t count,
                                hri_partition **partition)
 {
     hri_partition *p = allocate(count);
-    ranked *sorted = calloc(count, sizeof *sorted);
+    hri_ranked *sorted = calloc(count, sizeof *sorted);
     if (p == NULL || sorted == NULL) {
         hri_partition_destroy(p);
         free(sorted);
@@ -98,10 +98,10 @@ hr_status hri_partition_create(const double *speeds, uint32_t count,
     }
     double total = 0.0;
     for (uint32_t i = 0; i < count; i++) {
-        sorted[i] = (ranked){speeds[i], i};
+        sorted[i] = (hri_ranked){speeds[i], i};
         total += speeds[i];
     }
-    qsort(sorted, count, sizeof *sorted, faster_first);
+    hri_rank(sorted, count);
     /* the best column count is near sqrt(count * width / height) */
     uint32_t best = 1;
     double best_cost = HUGE_VAL;

@@ -6,10 +6,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "gemm/estimate.h"
-#include "gemm/forecast.h"
 #include "gemm/plan.h"
-#include "model/cost.h"
 
 enum {
     MOST_EDGE = 4096,
@@ -25,6 +22,12 @@ enum {
 /* Longer tasks than these would make cancelling and stealing slow. A product
  * in place has one task running, and nothing waits behind it. */
 static const double most_task_seconds = 0.1, most_in_place_seconds = 0.6;
+
+double hri_blocking_tasks(const hri_blocking *b)
+{
+    return (double)b->block_rows * (double)b->rows * (double)b->block_cols *
+           (double)b->cols * (double)b->chunks;
+}
 
 void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
                         int64_t slots[3])
@@ -88,14 +91,6 @@ static bool fits(search *x, const hri_blocking *b)
     return true;
 }
 
-/* Whether a plan can list its products. */
-static bool countable(const hri_blocking *b)
-{
-    double rows = (double)b->block_rows * (double)b->rows;
-    double cols = (double)b->block_cols * (double)b->cols;
-    return rows * cols * (double)b->chunks <= MOST_TASKS;
-}
-
 static hri_blocking *kind_of(search *x, const hri_blocking *b)
 {
     double height = (double)hri_cut_most(x->shape->m, b->block_rows * b->rows);
@@ -108,7 +103,7 @@ static hri_blocking *kind_of(search *x, const hri_blocking *b)
 
 static void consider(search *x, hri_blocking b)
 {
-    if (!countable(&b)) {
+    if (hri_blocking_tasks(&b) > MOST_TASKS) {
         return;
     }
     b.bytes = hri_estimate_panels(x->shape, &b);
@@ -142,7 +137,6 @@ static void consider_whole(search *x, hri_blocking b)
 {
     b.chunks = 1;
     b.depth = x->depth;
-    b.by_columns = false;
     consider(x, b);
     if (!hri_is_single(&b)) {
         b.by_columns = true;

@@ -4,7 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/matrix.h"
 #include "base/size.h"
 #include "base/status.h"
 
@@ -167,10 +166,4 @@ hri_product hri_product_normal(hr_scalar alpha, hr_matrix a, hr_matrix b,
         .b = tidy(b),
         .c = tidy(c),
     };
-}
-
-double hri_product_flops(hr_type type, int64_t m, int64_t n, int64_t k)
-{
-    return (hri_is_complex(type) ? 8.0 : 2.0) * (double)m * (double)n *
-           (double)k;
 }

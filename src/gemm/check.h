@@ -3,7 +3,7 @@
 #ifndef HRI_GEMM_CHECK_H
 #define HRI_GEMM_CHECK_H
 
-#include <headrace/gemm.h>
+#include "base/matrix.h"
 
 /* A product in normal form: C is row-major (col_stride 1) and not conjugated,
  * sizes and types agree. */
@@ -30,8 +30,5 @@ hr_status hri_gemm_check_data(hr_scalar alpha, const hr_matrix *a,
  * moves its conjugation to everything else. After hri_gemm_check. */
 hri_product hri_product_normal(hr_scalar alpha, hr_matrix a, hr_matrix b,
                                hr_scalar beta, hr_matrix c, hr_compute compute);
-
-/* Floating-point (or integer) operations of an m x n x k product. */
-double hri_product_flops(hr_type type, int64_t m, int64_t n, int64_t k);
 
 #endif

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/estimate.h"
+#include "gemm/plan.h"
 
 #include <math.h>
 
-#include "base/size.h"
-#include "model/cost.h"
-
 /* Add one accelerator's link. Where any minds short rows, all are taken to. */
-static void add_link(hri_way *sum, double rate, double alone, double start)
+static void add_link(hri_way *sum, const hri_way *one)
 {
-    if (alone > 0.0 && sum->alone == 0.0) {
+    if (one->alone > 0.0 && sum->alone == 0.0) {
         sum->alone = sum->rate; /* of those before */
     }
-    if (alone > 0.0 || sum->alone > 0.0) {
-        sum->alone += alone > 0.0 ? alone : rate;
+    if (one->alone > 0.0 || sum->alone > 0.0) {
+        sum->alone += one->alone > 0.0 ? one->alone : one->rate;
     }
-    sum->rate += rate;
-    sum->start = fmax(sum->start, start);
+    sum->rate += one->rate;
+    sum->start = fmax(sum->start, one->start);
 }
 
 /* What tiles of some sizes cost all accelerators together. */
@@ -44,9 +41,9 @@ hri_totals hri_totals_of(const hri_plan_shape *shape,
     for (uint32_t i = 0; i < count; i++) {
         const hri_plan_accelerator *a = &accelerators[i];
         x.rate += a->rate;
-        add_link(&x.up, a->up, a->up_alone, a->up_start);
-        add_link(&x.down, a->down, a->down_alone, a->down_start);
-        add_link(&x.both, a->both, a->both_alone, 0.0);
+        add_link(&x.up, &a->up);
+        add_link(&x.down, &a->down);
+        add_link(&x.both, &a->both);
         x.one_device = x.one_device && a->device == accelerators[0].device;
         x.task = fmax(x.task, a->task);
         x.start = fmax(x.start, a->start);
@@ -141,18 +138,13 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
     return seconds;
 }
 
-static double carry(const hri_way *w, double bytes, double row)
-{
-    return hri_cost_carry(w->rate, w->alone, bytes, row);
-}
-
 /* Panels of A and B, as many bytes of each: rows of A are as long as k is deep,
  * those of B and C as tiles are wide. */
 static double carry_panels(const hri_totals *x, const hri_way *w,
                            const tiling *t, double bytes)
 {
-    return carry(w, 0.5 * bytes, t->depth * x->shape->size) +
-           carry(w, 0.5 * bytes, t->width * x->shape->size);
+    return hri_cost_carry(w, 0.5 * bytes, t->depth * x->shape->size) +
+           hri_cost_carry(w, 0.5 * bytes, t->width * x->shape->size);
 }
 
 /* Copies to the accelerators: panels, for each block anew when k is in pieces,
@@ -174,12 +166,12 @@ static double link_seconds(const hri_totals *x, const hri_blocking *b,
     double c = (double)s->m * (double)s->n * s->c_size;
     double old_c = s->read_c ? c : 0.0, row = t->width * s->c_size;
     double up = carry_panels(x, &x->up, t, b->bytes) +
-                carry(&x->up, old_c, row) +
+                hri_cost_carry(&x->up, old_c, row) +
                 copies_up(x, b, t) / x->count * x->up.start;
-    double down =
-        carry(&x->down, c, row) + t->rows * t->cols / x->count * x->down.start;
+    double down = hri_cost_carry(&x->down, c, row) +
+                  t->rows * t->cols / x->count * x->down.start;
     double both = carry_panels(x, &x->both, t, b->bytes) +
-                  carry(&x->both, old_c + c, row);
+                  hri_cost_carry(&x->both, old_c + c, row);
     return fmax(fmax(up, down), both);
 }
 
@@ -188,7 +180,7 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
     const hri_plan_shape *s = x->shape;
     const tiling t = tiling_of(x, b);
     double flops = s->flops * (double)s->m * (double)s->n * (double)s->k;
-    double tasks = t.rows * t.cols * (double)b->chunks;
+    double tasks = hri_blocking_tasks(b);
     double compute =
         flops / x->rate * b->balance /
             hri_cost_efficiency(x->efficiency, t.height, t.width, t.depth) +
@@ -198,6 +190,6 @@ double hri_estimate_seconds(const hri_totals *x, const hri_blocking *b)
         x->efficiency[0] == 0.0 ? x->start : x->start * (double)x->count;
     /* streams that cannot run ahead add their time instead of hiding it */
     bool overlap = b->depth > 1 || hri_is_single(b);
-    return tasks * hri_cost_plan() + start + ends(x, b, &t, compute) +
+    return tasks * hri_cost_plan + start + ends(x, b, &t, compute) +
            (overlap ? fmax(compute, link) : compute + link);
 }

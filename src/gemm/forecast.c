@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "gemm/forecast.h"
+#include "gemm/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/cost.h"
-
 /* One way of an accelerator's link. */
 typedef struct way {
-    double rate, alone; /* bytes/s beside the others, and without */
-    double start;       /* seconds that each copy adds */
-    double free;        /* when it can carry more */
+    hri_way of;
+    double free; /* when it can carry more */
 } way;
 
 /* What a lane does next: old C comes, a panel comes from the host, a product
@@ -25,8 +22,7 @@ typedef struct lane {
     double *arrivals; /* [delivery] */
     double *ends;     /* [task] of the product; before it, of the fetch */
     double *tiles;    /* [slot of C] when it may be written */
-    way up, down;
-    double both;          /* when the link has carried all so far */
+    way up, down, both;
     double compute;       /* when arithmetic is free again */
     int64_t next[STEPS];  /* the next delivery, or task, of each kind of step */
     double starts[STEPS]; /* when that can start */
@@ -41,20 +37,14 @@ typedef struct forecast {
 
 /* ---- making and dropping it */
 
-static void lane_finish(lane *l)
-{
-    free(l->arrivals);
-    free(l->ends);
-    free(l->tiles);
-}
-
 static bool lane_init(lane *l, const hri_part *part,
                       const hri_plan_accelerator *facts)
 {
     *l = (lane){.part = part,
                 .facts = facts,
-                .up = {facts->up, facts->up_alone, facts->up_start, 0},
-                .down = {facts->down, facts->down_alone, facts->down_start, 0},
+                .up = {.of = facts->up},
+                .down = {.of = facts->down},
+                .both = {.of = facts->both},
                 .stale = true};
     for (int i = 0; i < HRI_TILE_RATES; i++) {
         l->efficiencies[i] = fmin(facts->tile_rates[i] / facts->rate, 1.0);
@@ -72,11 +62,11 @@ static bool lane_init(lane *l, const hri_part *part,
 }
 
 static double *extents(const hri_plan *plan, int64_t count,
-                       int64_t (*start)(const hri_plan *plan, int64_t i))
+                       hri_plan_start *start)
 {
     double *all = calloc((size_t)count, sizeof *all);
     for (int64_t i = 0; all != NULL && i < count; i++) {
-        all[i] = (double)(start(plan, i + 1) - start(plan, i));
+        all[i] = (double)hri_plan_length(plan, start, i);
     }
     return all;
 }
@@ -84,7 +74,9 @@ static double *extents(const hri_plan *plan, int64_t count,
 static void finish(forecast *f)
 {
     for (uint32_t i = 0; f->lanes != NULL && i < f->plan->part_count; i++) {
-        lane_finish(&f->lanes[i]);
+        free(f->lanes[i].arrivals);
+        free(f->lanes[i].ends);
+        free(f->lanes[i].tiles);
     }
     free(f->lanes);
     free(f->heights);
@@ -127,13 +119,12 @@ static bool is_host(const lane *l)
 static double carry(lane *l, way *w, double start, double rows, double width)
 {
     start = fmax(start, w->free);
-    double there = start + w->start +
-                   hri_cost_carry(w->rate, w->alone, rows * width, width);
-    if (l->facts->both > 0.0) {
-        l->both = fmax(l->both, start) + hri_cost_carry(l->facts->both,
-                                                        l->facts->both_alone,
-                                                        rows * width, width);
-        there = fmax(there, l->both);
+    double there =
+        start + w->of.start + hri_cost_carry(&w->of, rows * width, width);
+    if (l->both.of.rate > 0.0) {
+        l->both.free = fmax(l->both.free, start) +
+                       hri_cost_carry(&l->both.of, rows * width, width);
+        there = fmax(there, l->both.free);
     }
     return w->free = there;
 }
@@ -339,9 +330,7 @@ static double walk(forecast *f)
 
 double hri_forecast_cost(const hri_blocking *b, uint32_t parts)
 {
-    double tasks = (double)(b->block_rows * b->rows) *
-                   (double)(b->block_cols * b->cols) * (double)b->chunks;
-    return tasks * hri_cost_walk(parts);
+    return hri_blocking_tasks(b) * hri_cost_walk(parts);
 }
 
 hr_status hri_forecast(hri_plan *plan, const hri_plan_accelerator *accelerators)

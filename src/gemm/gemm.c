@@ -102,11 +102,6 @@ static hr_status choose_accelerators(call *c)
 
 /* ---- facts */
 
-static uint32_t sharing_of(const call *c, const hri_accelerator *a)
-{
-    return hri_accelerators_sharing(c->accelerators, c->count, a);
-}
-
 /* Whether the device multiplies faster when panels of A are turned about. */
 static bool is_turned(const hri_product *p, hri_device *device)
 {
@@ -148,7 +143,7 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     hri_accelerator *a = c->accelerators[i];
     hri_plan_accelerator *f = &c->facts[i];
     const hri_product *p = &c->product;
-    double sharing = sharing_of(c, a);
+    double sharing = hri_accelerators_sharing(c->accelerators, c->count, a);
     double known = hri_accelerator_known_rate(a, kind_of(p));
     const uint64_t held = hri_accelerator_held(a); /* by arrays */
     hri_overheads overheads;
@@ -174,7 +169,7 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     }
     f->task = overheads.task;
     f->start = hri_model_executor(f->tile_rates[0] == 0.0);
-    f->up_start = f->down_start = overheads.carried;
+    f->up.start = f->down.start = overheads.carried;
     f->rate /= sharing;
     for (int j = 0; j < HRI_TILE_RATES; j++) {
         f->tile_rates[j] /= sharing;
@@ -197,19 +192,19 @@ static void gather_links(call *c)
     for (uint32_t i = 0; i < c->count; i++) {
         const hri_flow *flow = &c->flows[i];
         hri_plan_accelerator *f = &c->facts[i];
-        f->up = flow->beside.up;
-        f->down = flow->beside.down;
-        f->both = flow->beside.both;
-        if (f->both > 0.0) { /* crews pack rows into pieces */
-            const double crews = hri_model_staged_copy();
-            f->up_start = flow->staged_up ? crews : f->up_start;
-            f->down_start = flow->staged_down ? crews : f->down_start;
-            f->up_alone = flow->staged_up ? 0.0 : flow->alone.up;
-            f->down_alone = flow->staged_down ? 0.0 : flow->alone.down;
-            f->both_alone =
-                f->up_alone > 0 && f->down_alone > 0 ? flow->alone.both : 0.0;
+        f->up.rate = flow->beside.up;
+        f->down.rate = flow->beside.down;
+        f->both.rate = flow->beside.both;
+        if (f->both.rate > 0.0) { /* crews pack rows into pieces */
+            const double crews = hri_model_staged_copy;
+            f->up.start = flow->staged_up ? crews : f->up.start;
+            f->down.start = flow->staged_down ? crews : f->down.start;
+            f->up.alone = flow->staged_up ? 0.0 : flow->alone.up;
+            f->down.alone = flow->staged_down ? 0.0 : flow->alone.down;
+            f->both.alone =
+                f->up.alone > 0 && f->down.alone > 0 ? flow->alone.both : 0.0;
         } else {
-            f->up_start = f->down_start = 0.0;
+            f->up.start = f->down.start = 0.0;
         }
     }
 }
@@ -342,7 +337,8 @@ static void report_plan(const call *c, hr_gemm_report *report)
 static void learn_rate(const call *c, uint32_t index, const hri_run_share *done)
 {
     hri_accelerator *a = c->accelerators[index];
-    if (a->in_place && sharing_of(c, a) == 1) {
+    if (a->in_place &&
+        hri_accelerators_sharing(c->accelerators, c->count, a) == 1) {
         hri_accelerator_learn_rate(a, kind_of(&c->product), done->flops,
                                    done->seconds_busy);
     }
@@ -365,8 +361,8 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
         report->stolen += s->stolen;
         compute = fmax(compute, s->seconds_busy);
         learn_rate(c, index, s);
-        link = fmax(link, hri_cost_bytes((double)s->up, f->up));
-        link = fmax(link, hri_cost_bytes((double)s->down, f->down));
+        link = fmax(link, hri_cost_bytes((double)s->up, f->up.rate));
+        link = fmax(link, hri_cost_bytes((double)s->down, f->down.rate));
         if (report->shares != NULL && i < report->share_capacity) {
             hr_gemm_share *share = &report->shares[i];
             share->seconds_busy = s->seconds_busy;

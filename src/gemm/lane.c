@@ -275,21 +275,19 @@ typedef struct window {
     int64_t row, col, rows, cols;
 } window;
 
-typedef int64_t cut_function(const hri_plan *plan, int64_t i);
-
 static window window_of(const hri_run_state *run, int side,
                         const hri_task *task)
 {
     const hri_product *p = run->product;
     const hri_plan *plan = run->plan;
     const hr_matrix *const matrices[] = {&p->a, &p->b, &p->c};
-    cut_function *down = side == HRI_B ? hri_plan_chunk : hri_plan_row;
-    cut_function *across = side == HRI_A ? hri_plan_chunk : hri_plan_col;
+    hri_plan_start *down = side == HRI_B ? hri_plan_chunk : hri_plan_row;
+    hri_plan_start *across = side == HRI_A ? hri_plan_chunk : hri_plan_col;
     int32_t i = side == HRI_B ? task->chunk : task->row;
     int32_t j = side == HRI_A ? task->chunk : task->col;
-    int64_t row = down(plan, i), col = across(plan, j);
-    return (window){matrices[side], row, col, down(plan, i + 1) - row,
-                    across(plan, j + 1) - col};
+    return (window){matrices[side], down(plan, i), across(plan, j),
+                    hri_plan_length(plan, down, i),
+                    hri_plan_length(plan, across, j)};
 }
 
 static hri_place window_place(const window *w)

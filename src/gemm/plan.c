@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "gemm/forecast.h"
 #include "model/cost.h"
 #include "model/pays.h"
 
@@ -22,6 +21,11 @@ int64_t hri_plan_col(const hri_plan *plan, int64_t i)
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i)
 {
     return hri_cut_depth(&plan->blocking, plan->shape.k, i);
+}
+
+int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i)
+{
+    return start(plan, i + 1) - start(plan, i);
 }
 
 void hri_plan_destroy(hri_plan *plan)
@@ -98,22 +102,6 @@ static hr_status team_choose(team *t, const hri_plan_shape *shape,
     return status;
 }
 
-/* Accelerators that could do the product, in the order in which they are worth
- * having. */
-typedef struct candidate {
-    double worth;
-    uint32_t index; /* in the facts */
-} candidate;
-
-static int worth_most_first(const void *x, const void *y)
-{
-    const candidate *a = x, *b = y;
-    if (a->worth != b->worth) {
-        return a->worth > b->worth ? -1 : 1;
-    }
-    return a->index < b->index ? -1 : 1;
-}
-
 bool hri_plan_fits(const hri_plan_accelerator *a, uint64_t least)
 {
     return a->in_place || (a->memory >= least + a->own && a->buffer >= least);
@@ -124,7 +112,7 @@ bool hri_plan_fits(const hri_plan_accelerator *a, uint64_t least)
 static uint32_t list_candidates(const hri_plan_shape *shape,
                                 const hri_plan_accelerator *all, uint32_t count,
                                 bool in_place, bool others,
-                                candidate *candidates)
+                                hri_ranked *candidates)
 {
     uint64_t least = hri_plan_least_memory(shape);
     uint32_t found = 0;
@@ -132,10 +120,10 @@ static uint32_t list_candidates(const hri_plan_shape *shape,
         const hri_plan_accelerator *a = &all[i];
         if ((a->in_place ? in_place : others) && hri_plan_fits(a, least)) {
             double worth = a->in_place ? HUGE_VAL : (double)a->memory / a->rate;
-            candidates[found++] = (candidate){worth, i};
+            candidates[found++] = (hri_ranked){worth, i};
         }
     }
-    qsort(candidates, found, sizeof *candidates, worth_most_first);
+    hri_rank(candidates, found);
     return found;
 }
 
@@ -160,7 +148,7 @@ static bool is_better(const team *t, const team *best)
  * another is better. */
 static hr_status improve(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
-                         const candidate *candidates, uint32_t count,
+                         const hri_ranked *candidates, uint32_t count,
                          team *best)
 {
     double flops =
@@ -218,7 +206,7 @@ static hr_status choose_team(const hri_plan_shape *shape,
                              const hri_plan_accelerator *all, uint32_t count,
                              team *best)
 {
-    candidate *list = calloc(count, sizeof *list);
+    hri_ranked *list = calloc(count, sizeof *list);
     if (list == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "gemm: no memory to plan for %u accelerators", count);
@@ -323,10 +311,10 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
         const hri_plan_accelerator *a = &all[part->accelerator];
         part->seconds = part->flops / a->rate;
         compute = fmax(compute, part->seconds);
-        link = fmax(link, hri_cost_bytes((double)part->up, a->up));
-        link = fmax(link, hri_cost_bytes((double)part->down, a->down));
-        link = fmax(link,
-                    hri_cost_bytes((double)(part->up + part->down), a->both));
+        link = fmax(link, hri_cost_bytes((double)part->up, a->up.rate));
+        link = fmax(link, hri_cost_bytes((double)part->down, a->down.rate));
+        link = fmax(link, hri_cost_bytes((double)(part->up + part->down),
+                                         a->both.rate));
         plan->up += part->up;
         plan->down += part->down;
         plan->peer += part->peer;

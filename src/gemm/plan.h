@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "distribute/partition.h"
+#include "distribute/distribute.h"
 #include "model/cost.h"
 
 /* What the plan is made from. */
@@ -37,16 +37,10 @@ typedef struct hri_plan_accelerator {
     double
         tile_rates[HRI_TILE_RATES]; /* on tiles with the edges hri_tile_edges;
                                        0: the host, which minds less */
-    double up, down;                /* host link beside the others of the plan,
-                                       bytes/s; 0: no limit known */
-    double up_start, down_start;    /* seconds that each copy adds to that */
+    hri_way up, down, both;         /* host link; both: the sum of both ways */
     double task;                    /* seconds that issuing a task adds */
     double start; /* seconds that its threads add to a run; those of hosts that
                      take part alone are the caller's, and count once */
-    double both;  /* the same for the sum of both ways at once */
-    double up_alone, down_alone, both_alone; /* host link when none of the
-                                                others works, where it minds
-                                                short rows; 0: does not */
     uint32_t peers;  /* equal for accelerators that copy from each other */
     uint32_t device; /* equal for virtual accelerators of one device */
     bool in_place;   /* works on host memory, needs no panels */
@@ -165,6 +159,10 @@ int64_t hri_plan_row(const hri_plan *plan, int64_t i);
 int64_t hri_plan_col(const hri_plan *plan, int64_t i);
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i);
 
+/* One of these, and how long piece i is under it. */
+typedef int64_t hri_plan_start(const hri_plan *plan, int64_t i);
+int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i);
+
 /* cut.c: where piece i of `pieces` of an extent starts, which differ little,
  * and the most that one of them has. */
 int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
@@ -191,13 +189,66 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
                               hri_rect *rects, hri_blockings *blockings);
+/* How many tasks a blocking makes. */
+double hri_blocking_tasks(const hri_blocking *blocking);
 /* Slots that a rectangle of rows x cols tiles needs under a blocking. */
 void hri_blocking_slots(const hri_blocking *blocking, int64_t rows,
                         int64_t cols, int64_t slots[3]);
 
+/* Whether all of C is one block. */
+static inline bool hri_is_single(const hri_blocking *blocking)
+{
+    return blocking->block_rows == 1 && blocking->block_cols == 1;
+}
+
+/* estimate.c: what a blocking moves and how long it takes, estimated from sums:
+ * all accelerators together as one. */
+
+/* A product, and all accelerators of a plan. */
+typedef struct hri_totals {
+    const hri_plan_shape *shape;
+    uint32_t count;
+    double rate;                       /* flop/s */
+    hri_way up, down, both;            /* of all links; start: of any */
+    double task, start;                /* the most of any */
+    double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
+    bool one_device; /* all of them: none idles while others work */
+} hri_totals;
+
+hri_totals hri_totals_of(const hri_plan_shape *shape,
+                         const hri_plan_accelerator *accelerators,
+                         uint32_t count);
+
+/* Bytes of panels over the host link when every panel crosses once for each
+ * block that it is not still there for. */
+double hri_estimate_panels(const hri_plan_shape *shape,
+                           const hri_blocking *blocking);
+
+/* Seconds of a blocking whose bytes and balance are known. */
+double hri_estimate_seconds(const hri_totals *totals,
+                            const hri_blocking *blocking);
+
 /* schedule.c: fill plan->parts with deliveries and tasks, and the byte counts.
  * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_schedule(hri_plan *plan,
+                       const hri_plan_accelerator *accelerators);
+
+/* forecast.c: how long a plan will take: its schedule walked through with the
+ * rates of the facts. What planning cannot see in sums shows here: arithmetic
+ * that waits for the first panels, links that are busy one way while they could
+ * be both ways, tiles that are still going home at the end. Copies between
+ * peers take no time here, and nobody takes over tiles of others. */
+
+/* Plans for more accelerators are not worth walking through. */
+enum { HRI_FORECAST_PARTS = 16 };
+
+/* Seconds that making a plan with this blocking for so many accelerators and
+ * walking through it takes. */
+double hri_forecast_cost(const hri_blocking *blocking, uint32_t parts);
+
+/* Seconds from the call to its end, into plan->seconds; INFINITY for a plan
+ * that would never end. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_forecast(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);
 
 #endif

@@ -44,20 +44,12 @@ static hr_status no_memory(void)
     return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
 }
 
-/* How long piece i of a cut is. */
-static int64_t length(const hri_plan *p,
-                      int64_t (*start)(const hri_plan *plan, int64_t i),
-                      int64_t i)
-{
-    return start(p, i + 1) - start(p, i);
-}
-
 static uint64_t panel_size(const hri_plan *p, int side, int64_t index,
                            int64_t chunk)
 {
-    int64_t depth = length(p, hri_plan_chunk, chunk);
+    int64_t depth = hri_plan_length(p, hri_plan_chunk, chunk);
     int64_t width =
-        length(p, side == HRI_A ? hri_plan_row : hri_plan_col, index);
+        hri_plan_length(p, side == HRI_A ? hri_plan_row : hri_plan_col, index);
     return (uint64_t)depth * (uint64_t)width * p->shape.size;
 }
 
@@ -227,7 +219,7 @@ static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
     for (uint32_t i = 0; i < count; i++) {
         const hri_part *part = &b->plan->parts[lacking[i]];
         const hri_plan_accelerator *a = &b->accelerators[part->accelerator];
-        double busy = (double)part->up / (a->up > 0 ? a->up : 1.0);
+        double busy = (double)part->up / (a->up.rate > 0 ? a->up.rate : 1.0);
         if (a->peers == peers && (best == UINT32_MAX || busy < least)) {
             best = lacking[i];
             least = busy;
@@ -389,10 +381,10 @@ static void count_products(hri_plan *p, hri_part *part)
     int64_t last = p->blocking.chunks - 1;
     for (int64_t t = 0; t < part->task_count; t++) {
         const hri_task *task = &part->tasks[t];
-        double tile = (double)length(p, hri_plan_row, task->row) *
-                      (double)length(p, hri_plan_col, task->col);
-        part->flops +=
-            s->flops * tile * (double)length(p, hri_plan_chunk, task->chunk);
+        double tile = (double)hri_plan_length(p, hri_plan_row, task->row) *
+                      (double)hri_plan_length(p, hri_plan_col, task->col);
+        part->flops += s->flops * tile *
+                       (double)hri_plan_length(p, hri_plan_chunk, task->chunk);
         if (task->chunk == last && !part->in_place) {
             uint64_t bytes = (uint64_t)tile * s->c_size;
             part->down += bytes;

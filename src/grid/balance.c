@@ -83,7 +83,7 @@ static double cost_of(const hr_grid *grid)
         bytes += (double)hri_storage_row_bytes(grid, &grid->fields[f]) *
                  (double)grid->extent.size[0];
     }
-    return hri_model_moving() + bytes / hri_guess(HRI_GUESS_LINK);
+    return hri_model_moving + bytes / hri_guess(HRI_GUESS_LINK);
 }
 
 /* What a grid's bands are chosen from. */

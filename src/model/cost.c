@@ -39,24 +39,6 @@ double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
     return (last + (1.0 - last) * way) / shallow;
 }
 
-/* Seen with 128 to 49,152 tasks on one core of a Xeon of 2 GHz, November 2026:
- * 0.1 to 0.25 microseconds. */
-double hri_cost_plan(void)
-{
-    return 2e-7;
-}
-
-/* The walk takes as long as the plan, and a little longer with every part. */
-double hri_cost_walk(double parts)
-{
-    return 2 * hri_cost_plan() + 1e-8 * parts;
-}
-
-double hri_cost_risk(double slowest, double fastest)
-{
-    return fastest > 1.05 * slowest ? 1.1 : 1.02;
-}
-
 /* H200s carry 55 GB/s in rows of 64 KiB and more, 46 of 32 KiB, 33 of 16 KiB
  * and less while products run; copies alone in a process of their own had 55 at
  * 32 and 49 at 16 (November 2026). */
@@ -67,9 +49,10 @@ static double short_rows(double width)
     return width < enough ? 1.0 + 0.65 * fmin(doublings / 2.5, 1.0) : 1.0;
 }
 
-double hri_cost_carry(double rate, double alone, double bytes, double width)
+double hri_cost_carry(const hri_way *way, double bytes, double width)
 {
-    double seconds = hri_cost_bytes(bytes, rate);
-    return alone > 0.0 ? fmax(seconds, bytes * short_rows(width) / alone)
-                       : seconds;
+    double seconds = hri_cost_bytes(bytes, way->rate);
+    return way->alone > 0.0
+               ? fmax(seconds, bytes * short_rows(width) / way->alone)
+               : seconds;
 }

@@ -512,6 +512,15 @@ hr_status hri_model_know_link(hr_context *context, hri_accelerator *a)
                                   : hri_accelerator_link(a);
 }
 
+/* What a flow's memory gets of links that carry so much of either kind. */
+static hri_link link_for(const hri_flow *f, hri_link pinned, hri_link staged)
+{
+    const bool crews = f->staged_up || f->staged_down;
+    return (hri_link){.up = (f->staged_up ? staged : pinned).up,
+                      .down = (f->staged_down ? staged : pinned).down,
+                      .both = (crews ? staged : pinned).both};
+}
+
 hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
                         bool staged_down)
 {
@@ -521,15 +530,8 @@ hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
     if (a->device->info.staged) {
         pinned = hri_links_of(a, HRI_PINNED);
     }
-    if (pinned.up <= 0.0) {
-        f.own = hri_link_alone(a);
-        return f;
-    }
-    const hri_link staged = hri_links_of(a, HRI_STAGED);
-    f.own = (hri_link){.up = staged_up ? staged.up : pinned.up,
-                       .down = staged_down ? staged.down : pinned.down,
-                       .both = staged_up || staged_down ? staged.both
-                                                        : pinned.both};
+    f.own = pinned.up > 0.0 ? link_for(&f, pinned, hri_links_of(a, HRI_STAGED))
+                            : hri_link_alone(a);
     return f;
 }
 
@@ -576,12 +578,11 @@ void hri_model_flows(const hr_context *context, hri_flow *flows, uint32_t count)
     const hri_link staged = hri_links_together(context, HRI_STAGED);
     for (uint32_t i = 0; i < count; i++) {
         hri_flow *f = &flows[i];
-        const bool crews = f->staged_up || f->staged_down;
+        const hri_link all = link_for(f, pinned, staged);
         if (f->accelerator->device->info.staged) {
-            f->beside.up *= kept((f->staged_up ? staged : pinned).up, sum.up);
-            f->beside.down *=
-                kept((f->staged_down ? staged : pinned).down, sum.down);
-            f->beside.both *= kept((crews ? staged : pinned).both, sum.both);
+            f->beside.up *= kept(all.up, sum.up);
+            f->beside.down *= kept(all.down, sum.down);
+            f->beside.both *= kept(all.both, sum.both);
         }
     }
 }

@@ -19,18 +19,6 @@ typedef struct copies {
     char *host[2];
 } copies;
 
-static hr_status prepare_host(void *data, int64_t bytes)
-{
-    copies *c = data;
-    c->host[0] = malloc((size_t)bytes);
-    c->host[1] = malloc((size_t)bytes);
-    if (c->host[0] == NULL || c->host[1] == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
-    }
-    memset(c->host[1], 1, (size_t)bytes);
-    return HR_OK;
-}
-
 static void copy_piece(void *data, int64_t index)
 {
     const copies *c = data;
@@ -46,29 +34,34 @@ static hr_status run_host(void *data, double *seconds)
     return HR_OK;
 }
 
-static hr_status finish_host(void *data)
+/* Want of memory is no error: the rate stays guessed. */
+static hr_status measure_host(hri_pool *pool, hri_probed *found)
 {
-    copies *c = data;
-    free(c->host[0]);
-    free(c->host[1]);
-    return HR_OK;
+    static const hri_trial trial = {
+        .run = run_host, .first = MOST_BYTES, .most = MOST_BYTES, .growth = 2};
+    copies c = {pool, {malloc(MOST_BYTES), malloc(MOST_BYTES)}};
+    hr_status status = HR_OK;
+    if (c.host[0] != NULL && c.host[1] != NULL) {
+        memset(c.host[1], 1, MOST_BYTES);
+        status = hri_probe(&trial, &c, found);
+    }
+    free(c.host[0]);
+    free(c.host[1]);
+    return status;
 }
 
 hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
                              double *rate)
 {
     static const hri_kind kind = {.name = "memory"};
-    static const hri_trial host = {
-        prepare_host, run_host, finish_host, MOST_BYTES, MOST_BYTES, 2, 0.0};
     const hri_subject of = hri_subject_of(a);
-    copies c = {.pool = context->pool};
     hri_probed found = {0};
     *rate = hri_figure_find(of, kind);
     if (*rate > 0.0) {
         return HR_OK;
     }
     hr_status status = a->device->info.host
-                           ? hri_probe(&host, &c, &found)
+                           ? measure_host(context->pool, &found)
                            : hri_memory_measure(a, MOST_BYTES, &found);
     if (status != HR_OK) {
         return status;
@@ -228,26 +221,4 @@ hr_status hri_model_overheads(hri_accelerator *a, bool measure,
     overheads->carried =
         known ? overheads->copy + 2.0 * overheads->launch : usual_copy;
     return status;
-}
-
-/* Crews have pieces to share out, and the last one to wait for: boxes of 2 to
- * 16 MiB took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes
- * were under way, before crews spun for their locks; a part of that is taken
- * for the box's own (November 2026). */
-double hri_model_staged_copy(void)
-{
-    return 1e-4;
-}
-
-/* New arrays, and queues that run empty: an order of magnitude. */
-double hri_model_moving(void)
-{
-    return 2e-3;
-}
-
-/* Products of 64 and of 256 cubed take 0.2 to 0.35 ms on one H200 (November
- * 2026). The host works in place, in the caller's thread. */
-double hri_model_executor(bool host)
-{
-    return host ? 1e-4 : 3e-4;
 }

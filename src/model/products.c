@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/matrix.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "model/figures.h"
@@ -161,12 +162,6 @@ static hr_status finish(void *data)
     return hri_stopwatch_clear(&x->watch);
 }
 
-/* Operations of a multiplication and an addition. */
-static double operations_of(hr_type type)
-{
-    return type == HR_C32 || type == HR_C64 ? 8.0 : 2.0;
-}
-
 /* Products of a depth (products.depth), of extents from `first` on, until one
  * takes long enough. */
 typedef struct row {
@@ -183,11 +178,11 @@ static hr_status find_rate(products *x, const row *r, double *rate,
     hri_probed found;
     x->depth = r->depth;
     hr_status status = hri_probe(&trial, x, &found);
-    const double n = (double)found.size;
+    const int64_t n = found.size;
     *settled = found.settled;
-    *rate = found.size > 0 ? operations_of(x->kind.type) * n * n *
-                                 (double)depth_of(x, found.size) / found.seconds
-                           : 0.0;
+    *rate = n > 0 ? hri_product_flops(x->kind.type, n, n, depth_of(x, n)) /
+                        found.seconds
+                  : 0.0;
     return status;
 }
 

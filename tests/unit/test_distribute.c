@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "distribute/distribute.h"
-#include "distribute/partition.h"
 #include "model/pays.h"
 #include "support/random.h"
 #include "test.h"

@@ -4,7 +4,6 @@
  * and the plans that are chosen by it. */
 #include <math.h>
 
-#include "gemm/forecast.h"
 #include "gemm/plan.h"
 #include "model/cost.h"
 #include "support/random.h"
@@ -23,12 +22,12 @@ static void fill_gpus(hri_plan_accelerator *gpus, uint32_t count, double rate,
             .buffer = UINT64_MAX,
             .rate = rate,
             .tile_rates = {0.6 * rate, 0.9 * rate, 0.97 * rate},
-            .up = up / count,
-            .down = down / count,
-            .both = both / count,
-            .up_alone = 54e9,
-            .down_alone = 54e9,
-            .both_alone = 100e9,
+            .up.rate = up / count,
+            .down.rate = down / count,
+            .both.rate = both / count,
+            .up.alone = 54e9,
+            .down.alone = 54e9,
+            .both.alone = 100e9,
             .task = TASK,
             .start = 3e-4,
             .device = i,
@@ -63,8 +62,8 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
 {
     const double none[HRI_TILE_RATES] = {0};
     *r = (row){.facts = {.rate = 2e10,
-                         .up = 1e8,
-                         .down = 1e8,
+                         .up.rate = 1e8,
+                         .down.rate = 1e8,
                          .task = TASK,
                          .start = HOST_START}};
     r->plan = (hri_plan){
@@ -95,9 +94,9 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                                               .side = HRI_B};
         r->tasks[i] = (hri_task){.a = 0, .b = i + 1, .col = i, .slot = -1};
     }
-    r->panel = EDGE * EDGE * 4 / r->facts.up;
-    r->old = EDGE * EDGE * 4 / r->facts.up;
-    r->home = EDGE * EDGE * 4 / r->facts.down;
+    r->panel = EDGE * EDGE * 4 / r->facts.up.rate;
+    r->old = EDGE * EDGE * 4 / r->facts.up.rate;
+    r->home = EDGE * EDGE * 4 / r->facts.down.rate;
     r->product = 2.0 * EDGE * EDGE * EDGE / r->facts.rate /
                      hri_cost_efficiency(none, EDGE, EDGE, EDGE) +
                  TASK;
@@ -130,7 +129,7 @@ static void rows_by_hand(void)
 
     TEST_CASE("a product waits until the tile before is home");
     row_init(&r, 3, 1, false);
-    r.facts.down = 1e7;
+    r.facts.down.rate = 1e7;
     CHECK(
         takes(&r.plan, &r.facts, 2 * r.panel + 3 * (r.product + 10 * r.home)));
 
@@ -141,18 +140,18 @@ static void rows_by_hand(void)
 
     TEST_CASE("old C waits for its tile to be home");
     row_init(&r, 3, 1, true);
-    r.facts.down = 1e7;
+    r.facts.down.rate = 1e7;
     CHECK(takes(&r.plan, &r.facts,
                 2 * r.panel + 3 * (r.old + r.product + 10 * r.home)));
 
     TEST_CASE("both ways at once are slower");
     row_init(&r, 3, 3, false);
-    r.facts.both = 1e8;
+    r.facts.both.rate = 1e8;
     CHECK(takes(&r.plan, &r.facts, 4 * r.panel + 3 * r.home));
 
     TEST_CASE("a link without a limit takes no time");
     row_init(&r, 3, 3, false);
-    r.facts.up = r.facts.down = 0;
+    r.facts.up.rate = r.facts.down.rate = 0;
     CHECK(takes(&r.plan, &r.facts, 3 * r.product));
 
     TEST_CASE("a plan that would never end");
@@ -169,7 +168,7 @@ static void forward_by_hand(void)
     row r;
     row_init(&r, 3, 3, false);
     hri_plan_accelerator facts[2] = {r.facts, r.facts};
-    facts[0].up = 1e7;
+    facts[0].up.rate = 1e7;
     facts[1].rate = r.facts.rate / 100;
     hri_forward forward = {1, 0};
     hri_delivery second[2] = {{.after = -1, .source = 0, .side = HRI_A},
@@ -219,9 +218,9 @@ static void bounds_of(const hri_plan *plan, const hri_plan_accelerator *all,
     for (uint32_t i = 0; i < plan->part_count; i++) {
         const hri_part *part = &plan->parts[i];
         const hri_plan_accelerator *a = &all[part->accelerator];
-        double up = (double)part->up / a->up;
-        double down = (double)part->down / a->down;
-        double both = (double)(part->up + part->down) / a->both;
+        double up = (double)part->up / a->up.rate;
+        double down = (double)part->down / a->down.rate;
+        double both = (double)(part->up + part->down) / a->both.rate;
         double compute = 0;
         for (int64_t t = 0; t < part->task_count; t++) {
             compute += product_seconds(plan, &part->tasks[t], a->rate);
@@ -294,8 +293,8 @@ static void choices(void)
         fill_gpus(gpus, count, machines[i].rate, machines[i].up,
                   machines[i].down, machines[i].both);
         for (uint32_t j = 0; j < count && machines[i].staged; j++) {
-            gpus[j].up_alone = gpus[j].down_alone = gpus[j].both_alone = 0;
-            gpus[j].up_start = gpus[j].down_start = 1e-4;
+            gpus[j].up.alone = gpus[j].down.alone = gpus[j].both.alone = 0;
+            gpus[j].up.start = gpus[j].down.start = 1e-4;
         }
         hri_plan_shape shape = {
             n,   n,     n,    machines[i].type_size, machines[i].type_size,

@@ -54,7 +54,7 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
         a->rate = 1e11;
         a->memory = memory;
         a->buffer = UINT64_MAX;
-        a->up = a->down = 1e10;
+        a->up.rate = a->down.rate = 1e10;
         a->task = 1e-5;
         a->start = 1e-4;
         a->device = i;
@@ -344,8 +344,8 @@ static void tight_memory(void)
             hri_plan_accelerator a = {.memory = memory,
                                       .buffer = memory,
                                       .rate = 1e11,
-                                      .up = 1e10,
-                                      .down = 1e10};
+                                      .up.rate = 1e10,
+                                      .down.rate = 1e10};
             hri_plan *p = NULL;
             if (!CHECK(hri_plan_create(&s, &a, 1, &p) == HR_OK)) {
                 continue;

@@ -25,8 +25,7 @@ static const struct {
 
 static double flops(const matmul *x)
 {
-    return (hri_is_complex(x->number.type) ? 8.0 : 2.0) * (double)x->m *
-           (double)x->n * (double)x->k;
+    return hri_product_flops(x->number.type, x->m, x->n, x->k);
 }
 
 static double over(double a, double b)

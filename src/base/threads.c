@@ -142,7 +142,7 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
                            void *arguments, size_t count, size_t bytes)
 {
     char *const end = (char *)arguments + count * bytes;
-    hr_status status = HR_OK;
+    const hri_error *first = NULL; /* raised last: others write sentences */
     for (char *at = arguments; at < end; at += bytes) {
         hri_call *call = (hri_call *)(void *)at;
         call->function = function;
@@ -152,14 +152,20 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
     }
     for (char *at = arguments; at < end; at += bytes) {
         hri_call *call = (hri_call *)(void *)at;
-        if (call->thread != NULL) {
-            hri_thread_join(call->thread);
-        } else {
+        if (call->thread == NULL) {
             call_main(call);
         }
-        status = status == HR_OK ? hri_error_raise(&call->error) : status;
     }
-    return status;
+    for (char *at = arguments; at < end; at += bytes) {
+        hri_call *call = (hri_call *)(void *)at;
+        if (call->thread != NULL) {
+            hri_thread_join(call->thread);
+        }
+        if (first == NULL && call->error.status != HR_OK) {
+            first = &call->error;
+        }
+    }
+    return first != NULL ? hri_error_raise(first) : HR_OK;
 }
 
 static void relax(void)

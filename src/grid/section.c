@@ -49,7 +49,7 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
     const hri_band *b = &grid->bands[band];
     int64_t at[HR_MOST_RANK] = {0};
     hr_extent extent = view->extent;
-    hri_cells cells = {{0}, {0}};
+    hri_cells cells = {{0}, {1, 1, 1}};
     hr_view outside;
     for (uint32_t d = 0; d < extent.rank; d++) {
         cells.lo[d] = origin[d];

@@ -228,9 +228,9 @@ typedef struct hri_device_ops {
     /* NULL where info.host, as is load: neither is called there.
      * Compile a kernel's whole source, dialect included; HR_ERROR_BUILD with
      * the compiler's first error, HR_ERROR_UNSUPPORTED where there is no
-     * compiler. *image, unless it is NULL, becomes
-     * what load takes, also in a later process, on devices with the same
-     * info.target; its bytes are NULL where the device gives none. */
+     * compiler. *image, unless it is NULL, becomes what load takes, also in a
+     * later process, on devices with the same info.target; its bytes are NULL
+     * where the device gives none. */
     hr_status (*build)(hri_device *device, const hr_kernel *kernel,
                        const char *source, hri_image *image,
                        hri_module **module);

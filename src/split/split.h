@@ -19,7 +19,7 @@ typedef struct hri_cost {
 
 /* An accelerator that could be used. */
 typedef struct hri_participant {
-    hri_call call; /* that gives it its band */
+    hri_call call; /* that gives it its band; first (base/threads.h) */
     const struct hri_splitting *split;
     hri_accelerator *accelerator;
     double pace;      /* seconds for a row of this kernel */

@@ -129,6 +129,15 @@ static void calls_are_made_at_once(void)
                 HR_ERROR_LOST, "call 3");
     CHECK(all[MANY - 1].call.error.status == HR_ERROR_LOST);
     CHECK(threads.made == MANY - 1);
+
+    TEST_CASE("its sentence is told, though the caller's own calls fail later");
+    pthread_barrier_destroy(&meeting);
+    pthread_barrier_init(&meeting, NULL, 1);
+    for (int i = 0; i < MANY; i++) {
+        all[i].call = (hri_call){0};
+    }
+    CHECK_FAILS(hri_threads_call(run_numbered, all, MANY, sizeof *all),
+                HR_ERROR_LOST, "call 3");
     pthread_barrier_destroy(&meeting);
     hri_threads_finish(&threads);
 }

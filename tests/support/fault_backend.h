@@ -83,7 +83,8 @@ void fault_backend_fail_operation(uint64_t operation, hr_status status);
 /* Hold a device up, so that others take work over: products of the device that
  * was opened as number `device` (from 0, since the reset) wait in the call
  * until others have been given `others` products, but no longer when a fault or
- * the hook has happened, nor much longer than a tenth of a second. */
+ * the hook has happened, nor when none has been given for a tenth of
+ * a second (under ThreadSanitizer a second). */
 void fault_backend_hold(uint32_t device, uint64_t others);
 
 /* From now on copies wait in the call, until they may pass again. */

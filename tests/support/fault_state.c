@@ -314,16 +314,26 @@ static bool has_happened(void)
             state.operations >= state.fail_operation);
 }
 
+/* Moments of 50 microseconds: a product takes far longer under this one. */
+#if defined(__SANITIZE_THREAD__)
+enum { PATIENCE = 20000 };
+#else
+enum { PATIENCE = 2000 };
+#endif
+
 void fault_product(fault_device *device)
 {
     const struct timespec moment = {0, 50000};
-    int moments = 2000;
+    int moments = PATIENCE;
     pthread_mutex_lock(&fault_lock);
     state.products++;
     device->products++;
+    uint64_t seen = state.products;
     while (device->number == state.hold_device &&
            state.products - device->products < state.hold_others &&
            !has_happened() && moments-- > 0) {
+        moments = state.products == seen ? moments : PATIENCE;
+        seen = state.products;
         pthread_mutex_unlock(&fault_lock);
         nanosleep(&moment, NULL);
         pthread_mutex_lock(&fault_lock);

@@ -83,6 +83,7 @@ static hr_context *open_context(const char *list, uint64_t limit)
     options.memory_limit = limit;
     hr_context *context = NULL;
     CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    told_overheads(context); /* measured, they and plans depend on the day */
     return context;
 }
 
@@ -134,14 +135,17 @@ static const struct {
     {"too narrow to turn", "1xhost", 130, 4000, 70, 64 << 20, 0, 0, 1, 0, 1},
 };
 
-/* Let arithmetic seem to take a little longer than the links: then pieces of k
- * grow. */
+/* Let arithmetic seem to take a little longer than the links, and calls hardly
+ * anything: then pieces of k grow. */
 static void balance(hr_context *context)
 {
     hri_link link = {.up = 2e10, .down = 2e10, .both = 4e10};
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         told(&context->accelerators[i], "f32", 5e11);
         told_link(&context->accelerators[i], link.up);
+        told(&context->accelerators[i], "launches", 1e6);
+        told(&context->accelerators[i], "copies", 1e6);
+        told(&context->accelerators[i], "waits", 1e6);
     }
     told_links(context, &link);
 }

@@ -113,6 +113,9 @@ static hr_status create(const setup *s, hr_context **context)
     options.accelerators = s->list;
     options.memory_limit = s->limit;
     hr_status status = hri_context_create_from(backends, &options, context);
+    if (status == HR_OK) {
+        told_overheads(*context); /* measuring takes thousands of calls */
+    }
     if (status == HR_OK && s->steal) {
         set_rates(*context);
     }

@@ -114,9 +114,9 @@ int main(void)
     snprintf(deep, sizeof deep, "%s/a/b", folder);
     snprintf(file, sizeof file, "%s/rates", deep);
     CHECK(setenv("HEADRACE_CACHE", deep, 1) == 0);
-    check_kept();
-    check_damaged();
-    check_no_file();
+    TEST(check_kept());
+    TEST(check_damaged());
+    TEST(check_no_file());
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0);
     return test_end();

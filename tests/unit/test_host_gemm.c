@@ -131,8 +131,8 @@ int main(void)
     if (!CHECK(host_engines_init(&all))) {
         return test_end();
     }
-    random_problems_are_within_the_bound();
-    large_problems_are_within_the_bound();
+    TEST(random_problems_are_within_the_bound());
+    TEST(large_problems_are_within_the_bound());
     TEST_CASE("a CBLAS is really used");
     for (int i = 0; i < all.count; i++) {
         CHECK(!all.engines[i].use_cblas || all.engines[i].expressed > 100);

@@ -253,10 +253,10 @@ int main(void)
         operands_are_addresses};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         setting s = {0};
-        setting_init(&s);
+        TEST(setting_init(&s));
         cases[i](&s);
         setting_finish(&s);
     }
-    products_take_turns();
+    TEST(products_take_turns());
     return test_end();
 }

@@ -310,23 +310,23 @@ int main(int count, char **arguments)
         return test_skip("no device that gives machine code");
     }
     files_make_folder(folder, sizeof folder);
-    test(1, first_and_second, true);
-    test(1, second_process, false);
-    test(1, another_source, false);
-    test(1, does_not_compile, true);
-    test(1, damages, true);
-    test(1, refused, true);
-    test(1, without, true);
-    test(PROCESSES, some_of_many, true);
+    TEST(test(1, first_and_second, true));
+    TEST(test(1, second_process, false));
+    TEST(test(1, another_source, false));
+    TEST(test(1, does_not_compile, true));
+    TEST(test(1, damages, true));
+    TEST(test(1, refused, true));
+    TEST(test(1, without, true));
+    TEST(test(PROCESSES, some_of_many, true));
     CHECK(files_count(modules, NULL, 0) == 1);
-    test(1, second_process, false);
+    TEST(test(1, second_process, false));
     if (cuda && getenv("HEADRACE_CUDA") != NULL) { /* the fake one */
         const char *nvrtc = getenv("HEADRACE_NVRTC");
         setenv("FAKE_CUDA_VERSION", "12040", 1);
-        test(1, another_driver, false);
+        TEST(test(1, another_driver, false));
         unsetenv("FAKE_CUDA_VERSION");
         CHECK(nvrtc != NULL && setenv("HEADRACE_NVRTC", "off", 1) == 0);
-        test(1, without_compiler, false);
+        TEST(test(1, without_compiler, false));
     }
     files_remove_folder(folder);
     return test_end();

@@ -342,14 +342,14 @@ int main(void)
 {
     char folder[] = "npy-disk-XXXXXX";
     must(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
-    faults_leave_the_earlier_file();
-    memory_may_run_out();
+    TEST(faults_leave_the_earlier_file());
+    TEST(memory_may_run_out());
     unlink("a.npy");
     must(mkdir("full", 0777) == 0, "mkdir");
     if (mount_small_disk()) {
-        a_full_disk_leaves_the_earlier_file();
-        zeros_may_not_fit();
-        a_file_may_be_too_large_to_map();
+        TEST(a_full_disk_leaves_the_earlier_file());
+        TEST(zeros_may_not_fit());
+        TEST(a_file_may_be_too_large_to_map());
         umount2("full", MNT_DETACH);
     } else {
         printf("not run: a small disk cannot be mounted here: %s\n",

@@ -182,8 +182,8 @@ static void processors_near(void)
 
 int main(void)
 {
-    threads_are_used_again();
-    lists_are_read();
-    processors_near();
+    TEST(threads_are_used_again());
+    TEST(lists_are_read());
+    TEST(processors_near());
     return test_end();
 }

@@ -93,6 +93,10 @@ static void random_problems_are_within_the_bound(void)
         problem p = draw_problem(i);
         CHECK(is_right(&p));
     }
+    TEST_CASE("a CBLAS is really used");
+    for (int i = 0; i < all.count; i++) {
+        CHECK(!all.engines[i].use_cblas || all.engines[i].expressed > 100);
+    }
 }
 
 /* Each row is larger than one of the limits of the blocking. */
@@ -133,10 +137,6 @@ int main(void)
     }
     TEST(random_problems_are_within_the_bound());
     TEST(large_problems_are_within_the_bound());
-    TEST_CASE("a CBLAS is really used");
-    for (int i = 0; i < all.count; i++) {
-        CHECK(!all.engines[i].use_cblas || all.engines[i].expressed > 100);
-    }
     host_engines_finish(&all);
     return test_end();
 }

@@ -302,6 +302,28 @@ static int is_here(int number)
                : 77;
 }
 
+static void from_process_to_process(bool cuda)
+{
+    test(1, first_and_second, true);
+    test(1, second_process, false);
+    test(1, another_source, false);
+    test(1, does_not_compile, true);
+    test(1, damages, true);
+    test(1, refused, true);
+    test(1, without, true);
+    test(PROCESSES, some_of_many, true);
+    CHECK(files_count(modules, NULL, 0) == 1);
+    test(1, second_process, false);
+    if (cuda && getenv("HEADRACE_CUDA") != NULL) { /* the fake one */
+        const char *nvrtc = getenv("HEADRACE_NVRTC");
+        setenv("FAKE_CUDA_VERSION", "12040", 1);
+        test(1, another_driver, false);
+        unsetenv("FAKE_CUDA_VERSION");
+        CHECK(nvrtc != NULL && setenv("HEADRACE_NVRTC", "off", 1) == 0);
+        test(1, without_compiler, false);
+    }
+}
+
 int main(int count, char **arguments)
 {
     bool cuda = count > 1 && strcmp(arguments[1], "cuda") == 0;
@@ -310,24 +332,7 @@ int main(int count, char **arguments)
         return test_skip("no device that gives machine code");
     }
     files_make_folder(folder, sizeof folder);
-    TEST(test(1, first_and_second, true));
-    TEST(test(1, second_process, false));
-    TEST(test(1, another_source, false));
-    TEST(test(1, does_not_compile, true));
-    TEST(test(1, damages, true));
-    TEST(test(1, refused, true));
-    TEST(test(1, without, true));
-    TEST(test(PROCESSES, some_of_many, true));
-    CHECK(files_count(modules, NULL, 0) == 1);
-    TEST(test(1, second_process, false));
-    if (cuda && getenv("HEADRACE_CUDA") != NULL) { /* the fake one */
-        const char *nvrtc = getenv("HEADRACE_NVRTC");
-        setenv("FAKE_CUDA_VERSION", "12040", 1);
-        TEST(test(1, another_driver, false));
-        unsetenv("FAKE_CUDA_VERSION");
-        CHECK(nvrtc != NULL && setenv("HEADRACE_NVRTC", "off", 1) == 0);
-        TEST(test(1, without_compiler, false));
-    }
+    TEST(from_process_to_process(cuda));
     files_remove_folder(folder);
     return test_end();
 }

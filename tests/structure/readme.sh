@@ -7,6 +7,7 @@ cd "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# shellcheck disable=SC2016 # fences of Markdown
 sed -n '/^```c$/,/^```$/p' README.md | sed '/^```/d' >"$work/program"
 sed '/SPDX-License-Identifier/d' examples/multiply.c |
     diff "$work/program" - || {

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* The test harness: checks that count, cases that name themselves.
  *
- *     TEST_CASE("negative rows");
- *     CHECK(status == HR_ERROR_INVALID);
+ *     static void negative_rows(void)
+ *     {
+ *         TEST_CASE("negative rows");
+ *         CHECK(status == HR_ERROR_INVALID);
+ *     }
  *     ...
+ *     TEST(negative_rows());
  *     return test_end();
+ *
+ * TEST=negative_rows in the environment runs that case alone, or all whose call
+ * has this word; TEST=list prints the calls.
  *
  * A program whose subject is not on this machine returns
  * test_skip("why"): exit status 77, which CTest shows as skipped. */
 #ifndef TEST_H
 #define TEST_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +28,44 @@
 static struct {
     char name[96];
     long checks, failures;
+    bool found;         /* the case that TEST names */
+    const char *listed; /* last, by TEST=list */
 } test_state;
+
+/* Whether the call has this word. */
+static inline bool test_names(const char *call, const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const size_t length = strlen(word);
+    while (*call != '\0') {
+        const size_t letters_here = strspn(call, letters);
+        if (letters_here == length && memcmp(call, word, length) == 0) {
+            return true;
+        }
+        call += letters_here + (letters_here == 0);
+    }
+    return false;
+}
+
+/* Whether a case runs, as TEST in the environment says. */
+static inline bool test_chosen(const char *call)
+{
+    const char *only = getenv("TEST");
+    if (only == NULL) {
+        return true;
+    }
+    if (strcmp(only, "list") == 0) {
+        if (call != test_state.listed) { /* a loop has it many times */
+            printf("%s\n", call);
+        }
+        test_state.listed = call;
+        return false;
+    }
+    const bool chosen = test_names(call, only);
+    test_state.found = test_state.found || chosen;
+    return chosen;
+}
 
 static inline void test_case(const char *name)
 {
@@ -53,6 +98,14 @@ static inline int test_check_fails(hr_status got, hr_status want,
 
 static inline int test_end(void)
 {
+    const char *only = getenv("TEST");
+    if (only != NULL && strcmp(only, "list") == 0) {
+        return 0;
+    }
+    if (only != NULL && !test_state.found) {
+        printf("no case is called %s; TEST=list prints them\n", only);
+        return 1;
+    }
     printf("%ld checks, %ld failures\n", test_state.checks,
            test_state.failures);
     return test_state.checks == 0 || test_state.failures > 0;
@@ -64,6 +117,14 @@ static inline int test_skip(const char *why)
     return 77;
 }
 
+/* A call of a function that is a case. */
+#define TEST(call)                                                             \
+    do {                                                                       \
+        if (test_chosen(#call)) {                                              \
+            call;                                                              \
+        }                                                                      \
+    } while (0)
+/* What the messages of failed checks call the part that begins here. */
 #define TEST_CASE(name) test_case(name)
 #define CHECK(x)        test_check(!!(x), #x, __FILE__, __LINE__)
 /* The status, and that the sentence mentions what it must. */

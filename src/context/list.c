@@ -22,16 +22,19 @@ typedef struct list_item {
     uint32_t number; /* of virtual accelerators; 0: plain */
 } list_item;
 
-static hr_status append(hri_choices *choices, const hri_choice *choice)
+/* Append `count` choices, numbered from the first one's number on. */
+static hr_status append(hri_choices *choices, hri_choice first, uint32_t count)
 {
     hri_choice *items =
-        realloc(choices->items, (choices->count + 1) * sizeof *items);
+        realloc(choices->items, (choices->count + count) * sizeof *items);
     if (items == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "list of accelerators: out of memory");
     }
     choices->items = items;
-    choices->items[choices->count++] = *choice;
+    for (uint32_t i = 0; i < count; i++, first.number++) {
+        choices->items[choices->count++] = first;
+    }
     return HR_OK;
 }
 
@@ -58,13 +61,7 @@ static hr_status choose(hri_machine *machine, uint32_t found,
         choice.number = other->number + 1;
     }
     machine->entries[found].chosen = true;
-    hr_status status = HR_OK;
-    uint32_t count = choice.virtual ? item->number : 1;
-    for (uint32_t i = 0; i < count && status == HR_OK; i++) {
-        status = append(choices, &choice);
-        choice.number++;
-    }
-    return status;
+    return append(choices, choice, choice.virtual ? item->number : 1);
 }
 
 /* "host, opencl:0:0": the devices that are there, or the backends that were not

@@ -398,11 +398,11 @@ static void rules_of_c(void)
 int main(int argc, char **argv)
 {
     const bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
-    random_calls(argc > 2 ? atoi(argv[2]) : 1500);
-    other_names();
+    TEST(random_calls(argc > 2 ? atoi(argv[2]) : 1500));
+    TEST(other_names());
     if (alone) {
-        rules();
-        rules_of_c();
+        TEST(rules());
+        TEST(rules_of_c());
     }
     return test_end();
 }

@@ -101,8 +101,8 @@ int main(int argc, char **argv)
 {
     const int seconds = argc > 1 ? atoi(argv[1]) : 0;
     if (seconds == 0) {
-        forks();
+        TEST(forks());
     }
-    at_once(seconds > 0 ? MANY : THREADS, seconds);
+    TEST(at_once(seconds > 0 ? MANY : THREADS, seconds));
     return test_end();
 }

@@ -46,7 +46,7 @@ int main(void)
         {NAN, false, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        check_ratio(rows[i].ratio, rows[i].accelerators, rows[i].turns);
+        TEST(check_ratio(rows[i].ratio, rows[i].accelerators, rows[i].turns));
     }
     TEST_CASE("not at once");
     CHECK(!blas_side_of(1.0, 0).turn && !blas_side_of(1.0, 29).turn &&

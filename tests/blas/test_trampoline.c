@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     const char *force = getenv("HEADRACE_BLAS_FORCE");
     const bool forced = force != NULL && strcmp(force, "1") == 0;
     test_case(forced ? "forced" : "small calls stay");
-    multiply(dgemm);
+    TEST(multiply(dgemm));
     CHECK(*calls == (forced ? 0 : 1));
 
     /* After forced products also another BLAS is loaded, of 32 bits. */

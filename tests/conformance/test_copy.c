@@ -240,7 +240,7 @@ static void fill_sets_a_range(hri_device *device)
 
 static void copies_conform(hri_device *device)
 {
-    boxes_are_copied(device);
+    TEST(boxes_are_copied(device));
     fill_sets_a_range(device);
 }
 

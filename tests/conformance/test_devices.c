@@ -120,10 +120,10 @@ static void peers_are_symmetric(hri_device *device)
 
 static void devices_conform(hri_device *device)
 {
-    description_is_complete(device);
-    own_index_is_described(device);
-    only_known_products_are_offered(device);
-    peers_are_symmetric(device);
+    TEST(description_is_complete(device));
+    TEST(own_index_is_described(device));
+    TEST(only_known_products_are_offered(device));
+    TEST(peers_are_symmetric(device));
     device->ops->close(NULL);
 }
 

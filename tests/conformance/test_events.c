@@ -207,14 +207,14 @@ static void events_conform(hri_device *device)
 {
     setting s;
     setting_init(&s, device);
-    a_new_event_is_done(&s);
-    waiting_means_what_came_before(&s);
-    recording_starts_the_work(&s);
-    many_may_wait(&s);
-    a_wait_means_the_last_record(&s);
-    a_later_record_changes_no_earlier_wait(&s);
-    another_queue_may_record(&s);
-    time_does_not_go_back(&s);
+    TEST(a_new_event_is_done(&s));
+    TEST(waiting_means_what_came_before(&s));
+    TEST(recording_starts_the_work(&s));
+    TEST(many_may_wait(&s));
+    TEST(a_wait_means_the_last_record(&s));
+    TEST(a_later_record_changes_no_earlier_wait(&s));
+    TEST(another_queue_may_record(&s));
+    TEST(time_does_not_go_back(&s));
     setting_finish(&s);
 }
 

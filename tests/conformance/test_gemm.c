@@ -307,7 +307,7 @@ static void products_conform(hri_device *device)
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         if (device->ops->gemm_offered(device, pairs[i].type, pairs[i].c_type,
                                       HR_COMPUTE_NATIVE)) {
-            products_are_right(device, queue, &pairs[i]);
+            TEST(products_are_right(device, queue, &pairs[i]));
         } else {
             printf("skip %s: %s does not offer it\n", pairs[i].name,
                    device->info.path);

@@ -359,10 +359,10 @@ static void graphs_conform(hri_device *device)
         return;
     }
     setting_init(&s, device);
-    a_graph_runs_in_order(&s);
-    events_count_graphs_in(&s);
-    others_go_on(&s);
-    errors_end_with_the_graph(&s);
+    TEST(a_graph_runs_in_order(&s));
+    TEST(events_count_graphs_in(&s));
+    TEST(others_go_on(&s));
+    TEST(errors_end_with_the_graph(&s));
     setting_finish(&s);
 }
 

@@ -124,13 +124,13 @@ static void pinned_memory_is_known(hri_device *device)
 
 static void memory_conforms(hri_device *device)
 {
-    buffers_are_distinct(device);
-    memory_comes_back(device);
-    too_much_is_refused(device);
-    pinned_memory_is_known(device);
-    pinned_memory_is_memory(device, 1);
-    pinned_memory_is_memory(device, 4097);
-    pinned_memory_is_memory(device, LARGE);
+    TEST(buffers_are_distinct(device));
+    TEST(memory_comes_back(device));
+    TEST(too_much_is_refused(device));
+    TEST(pinned_memory_is_known(device));
+    TEST(pinned_memory_is_memory(device, 1));
+    TEST(pinned_memory_is_memory(device, 4097));
+    TEST(pinned_memory_is_memory(device, LARGE));
 }
 
 int main(void)

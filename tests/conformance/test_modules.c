@@ -99,13 +99,13 @@ static void modules_conform(hri_device *device)
     hri_queue *queue = conformance_queue(device);
     hri_module *module = build(device, &axpy, HR_OK, NULL);
     if (module != NULL || device->info.host) {
-        launch(device, queue, module);
+        TEST(launch(device, queue, module));
     }
     device->ops->unload(module);
     device->ops->unload(NULL);
     CHECK(!device->info.host || device->info.target[0] == '\0');
     if (device->info.target[0] != '\0') {
-        images(device, queue);
+        TEST(images(device, queue));
     }
     hri_image none = {0};
     TEST_CASE("a kernel that does not compile");

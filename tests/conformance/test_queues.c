@@ -187,16 +187,16 @@ static void threads_work_at_once(hri_device *device)
 
 static void queues_conform(hri_device *device)
 {
-    a_queue_keeps_its_order(device, false);
-    a_queue_keeps_its_order(device, true);
+    TEST(a_queue_keeps_its_order(device, false));
+    TEST(a_queue_keeps_its_order(device, true));
     destroying_waits(device);
-    a_queue_takes_many(device);
+    TEST(a_queue_takes_many(device));
     TEST_CASE("events keep queues of one device in step");
-    events_keep_queues_in_step(device, device, false);
+    TEST(events_keep_queues_in_step(device, device, false));
     TEST_CASE("events keep an urgent queue and another in step");
-    events_keep_queues_in_step(device, device, true);
-    peers_keep_in_step(device);
-    threads_work_at_once(device);
+    TEST(events_keep_queues_in_step(device, device, true));
+    TEST(peers_keep_in_step(device));
+    TEST(threads_work_at_once(device));
 }
 
 int main(void)

@@ -74,11 +74,11 @@ static void turns_conform(hri_device *device)
     TEST_CASE("matrices are turned about, or that is not offered");
     for (hr_type type = HR_F32; type <= HR_I32; type++) {
         for (int i = 0; i < CASES && (device->info.turned >> type & 1); i++) {
-            turn_once(device, queue, type, &random, i);
+            TEST(turn_once(device, queue, type, &random, i));
         }
     }
     for (int i = 0; i < CASES && device->info.host; i++) {
-        turn_once(device, queue, i % 2 ? HR_C64 : HR_I8, &random, i);
+        TEST(turn_once(device, queue, i % 2 ? HR_C64 : HR_I8, &random, i));
     }
     if (device->info.turned == 0 && !device->info.host) {
         CHECK(queue->ops->turn(queue, &t) == HR_ERROR_UNSUPPORTED);

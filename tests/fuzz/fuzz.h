@@ -20,4 +20,12 @@ static inline void fuzz_promise(int kept, const char *what)
     }
 }
 
+/* The bytes up to the first zero as a text of exactly that size; the caller
+ * frees it. */
+char *fuzz_text(const uint8_t *bytes, size_t size);
+
+/* Make the bytes the file of this name in a cache folder of the process's own,
+ * which HEADRACE_CACHE names from the first call on. */
+void fuzz_cache_file(const char *name, const uint8_t *bytes, size_t size);
+
 #endif

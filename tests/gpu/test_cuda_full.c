@@ -144,8 +144,8 @@ int main(void)
     conformance_must(hri_backend_cuda.open(0, &f.device), "open");
     operands o = {matrix(SIZE, DEPTH, &random), matrix(DEPTH, SIZE, &random),
                   matrix(SIZE, SIZE, &random)};
-    filled_before(&f, &o);
-    filled_after(&f, &o);
+    TEST(filled_before(&f, &o));
+    TEST(filled_after(&f, &o));
     free(o.a.data);
     free(o.b.data);
     free(o.c.data);

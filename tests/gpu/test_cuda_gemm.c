@@ -167,14 +167,14 @@ int main(void)
         TEST_CASE("virtual accelerators multiply at once");
         CHECK(products_are_right_at_once(&hri_backend_cuda, i));
         conformance_must(hri_backend_cuda.open(i, &device), "open");
-        device_is_right(device);
-        no_context_is_left();
+        TEST(device_is_right(device));
+        TEST(no_context_is_left());
         device->ops->close(device);
     }
     hri_device *device = NULL;
     conformance_must(hri_backend_cuda.open(0, &device), "open");
     if (getenv("HEADRACE_NO_FAULTS") == NULL) { /* set under a memory checker */
-        faults_are_told(device);
+        TEST(faults_are_told(device));
     }
     device->ops->close(device);
     return test_end();

@@ -201,9 +201,9 @@ int main(void)
     if (hri_context_create_from(list, &options, &b.context) != HR_OK) {
         return test_skip(hr_last_error());
     }
-    lie_otherwise(&b);
-    run(&b);
-    read_before(&b);
+    TEST(lie_otherwise(&b));
+    TEST(run(&b));
+    TEST(read_before(&b));
     hr_context_destroy(b.context);
     return test_end();
 }

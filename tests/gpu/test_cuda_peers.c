@@ -106,10 +106,10 @@ int main(void)
     }
     TEST_CASE("boxes go from GPU to GPU");
     for (int i = 0; i < ROUNDS; i++) {
-        copy_across(&a, &b, &a, &source, memory);
-        copy_across(&a, &b, &b, &source, memory);
-        copy_across(&b, &a, &a, &source, memory);
-        copy_across(&b, &a, &b, &source, memory);
+        TEST(copy_across(&a, &b, &a, &source, memory));
+        TEST(copy_across(&a, &b, &b, &source, memory));
+        TEST(copy_across(&b, &a, &a, &source, memory));
+        TEST(copy_across(&b, &a, &b, &source, memory));
     }
     for (int i = 0; i < 3; i++) {
         free(memory[i]);

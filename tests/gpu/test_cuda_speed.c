@@ -151,7 +151,7 @@ int main(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (device->ops->gemm_offered(device, rows[i].type, rows[i].c_type,
                                       rows[i].compute)) {
-            measure(device, queue, i);
+            TEST(measure(device, queue, i));
         }
     }
     printf("multiplying has taken %.1f MiB of the device's memory beside "

@@ -24,9 +24,9 @@ mv "$folder/staged/opt/headrace" "$prefix"
 lib=$(dirname "$(find "$prefix" -name libheadrace.so)")
 
 [ -n "$(find "$folder/staged" -type f)" ] && fail "files outside the prefix"
-[ -L "$lib/libheadrace.so.0" ] || fail "libheadrace.so.0 is no link"
-readelf -d "$lib/libheadrace.so" | grep -q 'SONAME.*\[libheadrace\.so\.0\]' ||
-    fail "the SONAME is not libheadrace.so.0"
+[ -L "$lib/libheadrace.so.0.1" ] || fail "libheadrace.so.0.1 is no link"
+readelf -d "$lib/libheadrace.so" | grep -q 'SONAME.*\[libheadrace\.so\.0\.1\]' ||
+    fail "the SONAME is not libheadrace.so.0.1"
 for file in bin/headrace bin/headrace-bench share/man/man1/headrace.1 \
     share/bash-completion/completions/headrace; do
     [ -f "$prefix/$file" ] || fail "$file is not installed"

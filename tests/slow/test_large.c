@@ -172,9 +172,9 @@ int main(void)
     if (mkdtemp(folder) == NULL) {
         return test_skip("no temporary folder can be made");
     }
-    in_memory();
-    as_a_file();
-    operand_from_a_file();
+    TEST(in_memory());
+    TEST(as_a_file());
+    TEST(operand_from_a_file());
     rmdir(folder);
     return test_end();
 }

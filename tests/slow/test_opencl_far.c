@@ -98,7 +98,7 @@ int main(void)
             printf("skip: %s has no room for two buffers of %zu bytes\n",
                    info->path, buffer_bytes);
         } else {
-            device_is_right(device);
+            TEST(device_is_right(device));
             used++;
         }
         device->ops->close(device);

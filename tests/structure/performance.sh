@@ -1,16 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # performance.sh ROOT: the tables of docs/performance.md are what bench/table
-# makes of bench/results; and of results it makes rows with what they say.
+# makes of bench/results, and docs/speed.svg is what bench/picture.py makes of
+# them; of results both make rows and bars with what they say.
 set -eu
 root=$1
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
 python3 "$root/bench/table" --check
+python3 "$root/bench/picture.py" --check
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/bench" "$folder/bench/results" "$folder/docs"
-cp "$root/bench/table" "$folder/bench"
+cp "$root/bench/table" "$root/bench/picture.py" "$folder/bench"
 printf 'before\n<!-- bench/table begins -->\n<!-- bench/table ends -->\nafter\n' \
     >"$folder/docs/performance.md"
 case='"part": "a", "m": 10, "n": 30, "k": 20, "type": "f32", "memory": "pinned",
@@ -51,3 +53,50 @@ for line in before after '### gpu-1' '| 1 | f32 | pinned | 60 | 50 | 40 | 70 |' 
         exit 1
     }
 done
+
+# The picture: bars of the machine with more GPUs; no peer of another commit.
+case='"part": "c", "m": 16384, "n": 16384, "k": 16384, "type": "f32",
+    "memory": "ordinary", "cpu": "C & D", "device": "GPU", "runs": 3,
+    "library": "cuBLASXt 1.2"'
+bars() {
+    echo "{$case, \"kind\": \"headrace\", \"list\": \"$1\", \"commit\": \"abc\",
+        \"accelerator_count\": $2, \"tflops\": $3, \"flops\": 6e13,
+        \"limits\": {\"seconds\": 0.5}}" | tr -d '\n'
+    echo
+    echo "{$case, \"kind\": \"cublasxt\", \"list\": \"$1\", \"commit\": \"$4\",
+        \"accelerator_count\": $2, \"tflops\": $5}" | tr -d '\n'
+    echo
+}
+picture=$folder/docs/speed.svg
+says() {
+    grep -qF -e "$1" "$picture" || {
+        echo "missing: $1"
+        cat "$picture"
+        exit 1
+    }
+}
+if python3 "$folder/bench/picture.py" --check; then
+    echo "a picture that is not there passes"
+    exit 1
+fi
+python3 "$folder/bench/picture.py"
+says 'No results are kept'
+bars cuda:0 1 11.5 abc 2.25 >"$folder/bench/results/gpu-1.jsonl"
+{
+    bars cuda:0 1 12.5 abc 3.25
+    bars cuda:0,cuda:1 2 24.5 abd 6.25
+} >"$folder/bench/results/gpu-2.jsonl"
+if python3 "$folder/bench/picture.py" --check; then
+    echo "a picture of other results passes"
+    exit 1
+fi
+python3 "$folder/bench/picture.py"
+python3 "$folder/bench/picture.py" --check
+for words in '>12.5 of 120<' '>3.25<' '>2 GPUs<' '>24.5 of 120<' \
+    '2 x GPU, C &amp; D.' 'Commits abc. cuBLASXt 1.2'; do
+    says "$words"
+done
+if grep -e '6\.25' -e '11\.5' "$picture"; then
+    echo "the picture compares what was not measured together"
+    exit 1
+fi

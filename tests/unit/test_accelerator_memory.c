@@ -249,12 +249,12 @@ static void check_random(void)
 
 int main(void)
 {
-    check_cache();
-    check_eviction();
-    check_limit();
-    check_device_memory();
-    check_pinned();
-    check_queues();
-    check_random();
+    TEST(check_cache());
+    TEST(check_eviction());
+    TEST(check_limit());
+    TEST(check_device_memory());
+    TEST(check_pinned());
+    TEST(check_queues());
+    TEST(check_random());
     return test_end();
 }

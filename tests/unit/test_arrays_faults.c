@@ -195,10 +195,10 @@ static void rest_goes_on(size_t kind)
 int main(void)
 {
     for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
-        fail_each(kind, CALL, "a call fails");
-        fail_each(kind, OPERATION, "an operation fails later");
-        fail_each(kind, LOSE, "the device is lost");
-        rest_goes_on(kind);
+        TEST(fail_each(kind, CALL, "a call fails"));
+        TEST(fail_each(kind, OPERATION, "an operation fails later"));
+        TEST(fail_each(kind, LOSE, "the device is lost"));
+        TEST(rest_goes_on(kind));
     }
     return test_end();
 }

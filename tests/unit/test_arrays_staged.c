@@ -398,14 +398,14 @@ static void stopped_crews_take_no_jobs(void)
 int main(void)
 {
     for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
-        box_travels(i);
+        TEST(box_travels(i));
     }
-    pinned_goes_as_it_is();
-    nobody_is_held(5 * MIB + 3);
+    TEST(pinned_goes_as_it_is());
+    TEST(nobody_is_held(5 * MIB + 3));
     nobody_is_held(100 << 10); /* not staged, but held up by drivers */
-    launches_travel_together();
-    products_take_turns();
-    much_at_once();
-    stopped_crews_take_no_jobs();
+    TEST(launches_travel_together());
+    TEST(products_take_turns());
+    TEST(much_at_once());
+    TEST(stopped_crews_take_no_jobs());
     return test_end();
 }

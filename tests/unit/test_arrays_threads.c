@@ -133,7 +133,7 @@ static void run(bool staged)
 
 int main(void)
 {
-    run(false);
-    run(true);
+    TEST(run(false));
+    TEST(run(true));
     return test_end();
 }

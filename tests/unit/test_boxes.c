@@ -118,8 +118,8 @@ static void joins(void)
 
 int main(void)
 {
-    random_sets(100000);
-    random_pairs(20000);
-    joins();
+    TEST(random_sets(100000));
+    TEST(random_pairs(20000));
+    TEST(joins());
     return test_end();
 }

@@ -548,6 +548,6 @@ static void run(uint64_t seed, long rounds, long steps)
 int main(void)
 {
     TEST_CASE("random operations on two arrays and five places");
-    run(2026, 10000, 100);
+    TEST(run(2026, 10000, 100));
     return test_end();
 }

@@ -422,13 +422,13 @@ int main(void)
     unsetenv("HEADRACE_ACCELERATORS");
     unsetenv("HEADRACE_MEMORY_LIMIT");
     fake_reset();
-    check_choices();
-    check_environment();
-    check_machines();
-    check_asking();
-    check_opening();
-    check_relations();
-    check_sizes();
-    check_options();
+    TEST(check_choices());
+    TEST(check_environment());
+    TEST(check_machines());
+    TEST(check_asking());
+    TEST(check_opening());
+    TEST(check_relations());
+    TEST(check_sizes());
+    TEST(check_options());
     return test_end();
 }

@@ -140,18 +140,28 @@ static long fail_each(const char *accelerators, hr_status status, bool memory)
     }
 }
 
+static void every_call(const char *list, hr_status status)
+{
+    TEST_CASE(status == HR_ERROR_LOST ? "every call of the backends, lost"
+                                      : "every call, out of memory");
+    CHECK(fail_each(list, status, false) > 100);
+}
+
+static void every_allocation(const char *list)
+{
+    TEST_CASE("every allocation");
+    CHECK(fail_each(list, HR_ERROR_OUT_OF_MEMORY, true) > 20);
+}
+
 int main(void)
 {
     unsetenv("HEADRACE_ACCELERATORS");
     unsetenv("HEADRACE_MEMORY_LIMIT");
     static const char *const lists[] = {NULL, "2xcuda:0,host"};
     for (int i = 0; i < 2; i++) {
-        TEST_CASE("every call of the backends, out of memory");
-        CHECK(fail_each(lists[i], HR_ERROR_OUT_OF_MEMORY, false) > 100);
-        TEST_CASE("every call of the backends, lost");
-        CHECK(fail_each(lists[i], HR_ERROR_LOST, false) > 100);
-        TEST_CASE("every allocation");
-        CHECK(fail_each(lists[i], HR_ERROR_OUT_OF_MEMORY, true) > 20);
+        TEST(every_call(lists[i], HR_ERROR_OUT_OF_MEMORY));
+        TEST(every_call(lists[i], HR_ERROR_LOST));
+        TEST(every_allocation(lists[i]));
     }
     return test_end();
 }

@@ -80,8 +80,8 @@ int main(void)
                                   90, none, &text, NULL),
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
-    dialect();
+    TEST(dialect());
     TEST_CASE("kernels written by hand, of bench/dialect");
-    compiles(bench_cuda_text);
+    TEST(compiles(bench_cuda_text));
     return test_end();
 }

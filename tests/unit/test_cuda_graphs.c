@@ -252,10 +252,10 @@ int main(void)
     fake = fake_cuda_use(FAKE_CUDA);
     uint32_t count = 0;
     conformance_must(hri_backend_cuda.probe(&count), "probe");
-    running_costs_one_call();
-    drivers_may_lack_them();
-    failures_end_with_the_graph();
-    faults_leave_nothing();
+    TEST(running_costs_one_call());
+    TEST(drivers_may_lack_them());
+    TEST(failures_end_with_the_graph());
+    TEST(faults_leave_nothing());
     TEST_CASE("nothing is left");
     CHECK(fake->objects == 0 && fake->retained == 0);
     return test_end();

@@ -153,12 +153,12 @@ int main(void)
     static bed b;
     b.fake = fake_cuda_use(FAKE_CUDA);
     bed_init(&b);
-    one_after_the_other(&b);
-    to_and_fro(&b);
-    other_queues(&b);
-    waited_for_apart(&b);
-    read_twice(&b);
-    failures(&b);
+    TEST(one_after_the_other(&b));
+    TEST(to_and_fro(&b));
+    TEST(other_queues(&b));
+    TEST(waited_for_apart(&b));
+    TEST(read_twice(&b));
+    TEST(failures(&b));
     for (int i = 0; i < 3; i++) {
         hr_array_destroy(b.arrays[i]);
     }

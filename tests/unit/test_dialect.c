@@ -458,14 +458,14 @@ int main(int count, char **arguments)
          i++) {
         CHECK(hr_queue_create(b.context, i, &b.queue) == HR_OK);
         every_type(&b);
-        all_subgroups(&b);
-        all_atomics(&b);
-        half_precision(&b);
+        TEST(all_subgroups(&b));
+        TEST(all_atomics(&b));
+        TEST(half_precision(&b));
         TEST_CASE("complex numbers");
-        complex_numbers(&b, &complex_single, &float_kind, 0x1p-24);
-        complex_numbers(&b, &complex_double, &double_kind, 0x1p-53);
-        mathematics(&b);
-        tables(&b);
+        TEST(complex_numbers(&b, &complex_single, &float_kind, 0x1p-24));
+        TEST(complex_numbers(&b, &complex_double, &double_kind, 0x1p-53));
+        TEST(mathematics(&b));
+        TEST(tables(&b));
         hr_queue_destroy(b.queue);
     }
     hr_context_destroy(b.context);

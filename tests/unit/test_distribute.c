@@ -636,16 +636,16 @@ static void no_sets(void)
 
 int main(void)
 {
-    known();
-    random_limits(20000);
-    more_weight(20000);
-    random_questions(10000);
-    random_places(3000);
-    extremes(1500);
-    errors();
-    bisections(5000);
-    rectangles(2000);
-    sets(5000);
-    no_sets();
+    TEST(known());
+    TEST(random_limits(20000));
+    TEST(more_weight(20000));
+    TEST(random_questions(10000));
+    TEST(random_places(3000));
+    TEST(extremes(1500));
+    TEST(errors());
+    TEST(bisections(5000));
+    TEST(rectangles(2000));
+    TEST(sets(5000));
+    TEST(no_sets());
     return test_end();
 }

@@ -41,6 +41,7 @@ static void check_kept(void)
 static void check_damaged(void)
 {
     double value = 7.0;
+    hri_tuning_keep("up", "k", 1); /* the folders are there */
     TEST_CASE("lines that cannot be are not believed, and go");
     write_file("x f32 k\n-1 f32 k\nnan f32 k\ninf f32 k\n0 f32 k\n500 f32\n"
                " 7 f32 k\n4000000000 up k\n30 f32 k");
@@ -114,9 +115,9 @@ int main(void)
     snprintf(deep, sizeof deep, "%s/a/b", folder);
     snprintf(file, sizeof file, "%s/rates", deep);
     CHECK(setenv("HEADRACE_CACHE", deep, 1) == 0);
-    check_kept();
-    check_damaged();
-    check_no_file();
+    TEST(check_kept());
+    TEST(check_damaged());
+    TEST(check_no_file());
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0);
     return test_end();

@@ -322,14 +322,14 @@ int main(void)
     wrapped = fault_backend_wrap(&hri_backend_host);
     TEST_CASE("one wrapper for one backend");
     CHECK(wrapped == fault_backend_wrap(&hri_backend_host));
-    every_call_can_fail();
-    a_lost_device_stays_lost();
-    an_operation_can_fail_later();
-    memory_is_limited();
-    bytes_are_counted();
-    calls_are_hooked();
-    a_device_is_held();
-    breaches_are_told();
+    TEST(every_call_can_fail());
+    TEST(a_lost_device_stays_lost());
+    TEST(an_operation_can_fail_later());
+    TEST(memory_is_limited());
+    TEST(bytes_are_counted());
+    TEST(calls_are_hooked());
+    TEST(a_device_is_held());
+    TEST(breaches_are_told());
     fault_backend_reset();
     return test_end();
 }

@@ -563,20 +563,20 @@ static void threads_of(const char *name, const char *set, bool staged)
 
 int main(void)
 {
-    recorded_when_waited_for();
-    holders_need_not_wait_longer();
-    holders_count();
-    launches_record_nothing();
-    stream_goes_first();
-    errors_are_kept();
-    strangers();
-    deferred_waits();
-    deferred_goes_first(false);
-    deferred_goes_first(true);
-    crowds(false);
-    crowds(true);
-    threads_of("the host alone defers nothing", "host", false);
-    threads_of("nor do virtual accelerators of it", "2xhost", false);
-    threads_of("staged memory is deferred", "2xhost", true);
+    TEST(recorded_when_waited_for());
+    TEST(holders_need_not_wait_longer());
+    TEST(holders_count());
+    TEST(launches_record_nothing());
+    TEST(stream_goes_first());
+    TEST(errors_are_kept());
+    TEST(strangers());
+    TEST(deferred_waits());
+    TEST(deferred_goes_first(false));
+    TEST(deferred_goes_first(true));
+    TEST(crowds(false));
+    TEST(crowds(true));
+    TEST(threads_of("the host alone defers nothing", "host", false));
+    TEST(threads_of("nor do virtual accelerators of it", "2xhost", false));
+    TEST(threads_of("staged memory is deferred", "2xhost", true));
     return test_end();
 }

@@ -320,15 +320,15 @@ int main(int count, char **arguments)
     look_for_transforms(context);
     TEST_CASE("small pictures, random windows");
     for (int i = 0; i < (host ? 400 : 60); i++) {
-        try_one(context, &random, 40, 9);
+        TEST(try_one(context, &random, 40, 9));
     }
     TEST_CASE("more than a strip, a tile and a block");
     for (int i = 0; i < (host ? 40 : 8); i++) {
-        try_one(context, &random, 200, 40);
+        TEST(try_one(context, &random, 200, 40));
     }
     TEST_CASE("NaN reaches its window");
-    try_nan(context, HR_FILTER_DIRECT);
-    try_nan(context, HR_FILTER_SEPARABLE);
+    TEST(try_nan(context, HR_FILTER_DIRECT));
+    TEST(try_nan(context, HR_FILTER_SEPARABLE));
     hr_context_destroy(context);
     return test_end();
 }

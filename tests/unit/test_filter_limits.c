@@ -322,15 +322,15 @@ int main(void)
 {
     CHECK(setenv("HEADRACE_CACHE", "", 1) == 0);
     hr_context *context = open_context("host", 0);
-    sizes_of_weights(context);
-    weights_too_large(context);
-    large_tolerance();
-    nearly_symmetric(context);
-    much_scratch(context);
-    largest_transforms(context);
+    TEST(sizes_of_weights(context));
+    TEST(weights_too_large(context));
+    TEST(large_tolerance());
+    TEST(nearly_symmetric(context));
+    TEST(much_scratch(context));
+    TEST(largest_transforms(context));
     hr_context_destroy(context);
-    one_has_room();
-    at_once();
-    rates();
+    TEST(one_has_room());
+    TEST(at_once());
+    TEST(rates());
     return test_end();
 }

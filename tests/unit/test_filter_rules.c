@@ -377,19 +377,19 @@ int main(void)
     for (int i = 0; i < EDGE * EDGE; i++) {
         picture[i] = (float)random_unit(&random);
     }
-    windows();
-    ranks();
-    ranks_again();
-    one_weight();
+    TEST(windows());
+    TEST(ranks());
+    TEST(ranks_again());
+    TEST(one_weight());
     matrices();
-    option_rules();
-    sizes();
-    little_to_do();
-    same_bits();
-    little_memory();
+    TEST(option_rules());
+    TEST(sizes());
+    TEST(little_to_do());
+    TEST(same_bits());
+    TEST(little_memory());
     TEST_CASE("faults, directly");
-    faults(HR_FILTER_DIRECT);
+    TEST(faults(HR_FILTER_DIRECT));
     TEST_CASE("faults, as a sum of separable filters");
-    faults(HR_FILTER_SEPARABLE);
+    TEST(faults(HR_FILTER_SEPARABLE));
     return test_end();
 }

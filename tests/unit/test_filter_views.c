@@ -179,9 +179,9 @@ static void refusals(void)
 int main(void)
 {
     for (int m = HR_FILTER_DIRECT; m <= HR_FILTER_SEPARABLE; m++) {
-        same_bits("host", (hr_filter_method)m);
-        same_bits("3xhost", (hr_filter_method)m);
+        TEST(same_bits("host", (hr_filter_method)m));
+        TEST(same_bits("3xhost", (hr_filter_method)m));
     }
-    refusals();
+    TEST(refusals());
     return test_end();
 }

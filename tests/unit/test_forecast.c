@@ -315,9 +315,9 @@ static void choices(void)
 
 int main(void)
 {
-    rows_by_hand();
-    forward_by_hand();
-    random_bounds();
-    choices();
+    TEST(rows_by_hand());
+    TEST(forward_by_hand());
+    TEST(random_bounds());
+    TEST(choices());
     return test_end();
 }

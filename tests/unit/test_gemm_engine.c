@@ -414,16 +414,16 @@ static void progress_and_cancel(const char *list, int cancel_at)
 int main(void)
 {
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        bytes_as_planned(i);
+        TEST(bytes_as_planned(i));
     }
-    second_call_makes_nothing();
-    limit_of_one_call();
-    small_buffers();
-    nothing_is_copied_in_place();
-    tails_are_stolen(0, "2xhost");
-    tails_are_stolen(1, "2xhost");
-    tails_are_stolen(0, "host,1xhost");
-    progress_and_cancel("3xhost", CANCEL_AT);
+    TEST(second_call_makes_nothing());
+    TEST(limit_of_one_call());
+    TEST(small_buffers());
+    TEST(nothing_is_copied_in_place());
+    TEST(tails_are_stolen(0, "2xhost"));
+    TEST(tails_are_stolen(1, "2xhost"));
+    TEST(tails_are_stolen(0, "host,1xhost"));
+    TEST(progress_and_cancel("3xhost", CANCEL_AT));
     progress_and_cancel("host", 1); /* a single task may be all */
     return test_end();
 }

@@ -321,9 +321,9 @@ int main(void)
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {
         make(&setups[i]);
-        no_fault(&setups[i]);
+        TEST(no_fault(&setups[i]));
         for (way how = CALL; how < WAYS; how++) {
-            all_faults(&setups[i], how);
+            TEST(all_faults(&setups[i], how));
         }
     }
     return test_end();

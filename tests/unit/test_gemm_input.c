@@ -232,7 +232,7 @@ static void interleaved_windows(void)
 
 int main(void)
 {
-    bad_input();
-    interleaved_windows();
+    TEST(bad_input());
+    TEST(interleaved_windows());
     return test_end();
 }

@@ -416,7 +416,7 @@ int main(int count, char **arguments)
     int first = count > 2 ? atoi(arguments[2]) : 0;
     int last = count > 2 ? first : CASES - 1;
     for (int i = first; i <= last; i++) {
-        run_case(context, set, i);
+        TEST(run_case(context, set, i));
     }
     CHECK(count > 2 || seen.shared > 0 || hr_accelerator_count(context) == 1);
     hr_context_destroy(context);

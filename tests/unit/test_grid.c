@@ -338,10 +338,10 @@ int main(int argc, char **argv)
     b->seen = calloc(MOST_CELLS, sizeof *b->seen);
     TEST_CASE("random grids");
     for (long long seed = 1; only == NULL && seed <= grids; seed++) {
-        run(b, (uint64_t)seed);
+        TEST(run(b, (uint64_t)seed));
     }
     if (only != NULL) {
-        run(b, strtoull(only, NULL, 10));
+        TEST(run(b, strtoull(only, NULL, 10)));
     }
     for (int f = 0; f < FIELDS; f++) {
         free(b->model[f]);

@@ -187,9 +187,9 @@ static void after_faults(void)
 
 int main(void)
 {
-    by_pace();
-    by_kernels_of_all_rows();
-    keep_steps();
-    after_faults();
+    TEST(by_pace());
+    TEST(by_kernels_of_all_rows());
+    TEST(keep_steps());
+    TEST(after_faults());
     return test_end();
 }

@@ -512,17 +512,17 @@ static void shrink(void)
 
 int main(void)
 {
-    count_halos();
-    count_moves();
-    allocate_nothing();
-    take_turns();
-    try_once();
+    TEST(count_halos());
+    TEST(count_moves());
+    TEST(allocate_nothing());
+    TEST(take_turns());
+    TEST(try_once());
     TEST_CASE("limits in rank 1");
-    keep_limits(hr_extent1(1500), HR_BOUNDARY_CLAMP);
+    TEST(keep_limits(hr_extent1(1500), HR_BOUNDARY_CLAMP));
     TEST_CASE("limits in rank 2");
-    keep_limits(hr_extent2(40, 20), HR_BOUNDARY_PERIODIC);
+    TEST(keep_limits(hr_extent2(40, 20), HR_BOUNDARY_PERIODIC));
     TEST_CASE("limits in rank 3");
-    keep_limits(hr_extent3(20, 3, 9), HR_BOUNDARY_MIRROR);
-    shrink();
+    TEST(keep_limits(hr_extent3(20, 3, 9), HR_BOUNDARY_MIRROR));
+    TEST(shrink());
     return test_end();
 }

@@ -238,10 +238,10 @@ int main(int argc, char **argv)
     const char *only = getenv("TEST_SEED");
     TEST_CASE("random grids of cells");
     for (long long seed = 1; only == NULL && seed <= grids; seed++) {
-        run(&b, (uint64_t)seed);
+        TEST(run(&b, (uint64_t)seed));
     }
     if (only != NULL) {
-        run(&b, strtoull(only, NULL, 10));
+        TEST(run(&b, strtoull(only, NULL, 10)));
     }
     hr_context_destroy(b.context);
     return test_end();

@@ -75,14 +75,14 @@ int main(int argc, char **argv)
     if (hr_context_create(&options, &context) != HR_OK) {
         return test_skip(hr_last_error());
     }
-    right(context);
+    TEST(right(context));
     hr_argument near[] = {hr_field_in(0), hr_field_out(1)};
-    find(context, hr_extent1(CELLS), 0, &reads_beyond, near, 2,
-         "faulty.c:12: reads_beyond: item (");
-    find(context, hr_extent1(CELLS), 0, &writes_beyond1, &near[1], 1,
-         "faulty.c:20: writes_beyond1: item (");
-    find(context, hr_extent2(20, 32), 1, &writes_in, near, 2,
-         "writes_in: item (");
+    TEST(find(context, hr_extent1(CELLS), 0, &reads_beyond, near, 2,
+              "faulty.c:12: reads_beyond: item ("));
+    TEST(find(context, hr_extent1(CELLS), 0, &writes_beyond1, &near[1], 1,
+              "faulty.c:20: writes_beyond1: item ("));
+    TEST(find(context, hr_extent2(20, 32), 1, &writes_in, near, 2,
+              "writes_in: item ("));
     hr_context_destroy(context);
     return test_end();
 }

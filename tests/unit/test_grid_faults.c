@@ -332,22 +332,22 @@ static void lack_double(void)
 int main(void)
 {
     TEST_CASE("accelerators without double");
-    lack_double();
+    TEST(lack_double());
     TEST_CASE("a reduction fails");
-    fail_reduction();
+    TEST(fail_reduction());
     TEST_CASE("a copy of a scatter fails");
-    fail_copies(false);
+    TEST(fail_copies(false));
     TEST_CASE("a copy of a write fails");
-    fail_copies(true);
+    TEST(fail_copies(true));
     TEST_CASE("a call fails");
     const uint64_t operations = fail_each(0);
     TEST_CASE("an operation fails later");
-    fail_later(operations);
+    TEST(fail_later(operations));
     TEST_CASE("a call fails after an operation");
     for (uint64_t n = 1; n <= operations; n += operations / 4) {
         (void)fail_each(n);
     }
     TEST_CASE("a device is lost");
-    lose_each();
+    TEST(lose_each());
     return test_end();
 }

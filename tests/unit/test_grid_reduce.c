@@ -397,10 +397,10 @@ int main(int argc, char **argv)
     look_around(&b);
     TEST_CASE("random reductions");
     for (int i = 0; i < CASES; i++) {
-        run(&b);
+        TEST(run(&b));
     }
     TEST_CASE("reductions of what is no number");
-    run_nans(&b);
+    TEST(run_nans(&b));
     TEST_CASE("ends of reductions");
     ends(&b);
     hr_context_destroy(b.context);

@@ -216,11 +216,11 @@ int main(int argc, char **argv)
         return test_skip(hr_last_error());
     }
     TEST_CASE("runs");
-    run(&b);
+    TEST(run(&b));
     TEST_CASE("stages that change between calls");
-    changed(&b);
+    TEST(changed(&b));
     TEST_CASE("sections between steps");
-    order(&b);
+    TEST(order(&b));
     hr_context_destroy(b.context);
     return test_end();
 }

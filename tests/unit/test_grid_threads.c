@@ -96,7 +96,7 @@ static void *work(void *data)
     return NULL;
 }
 
-int main(void)
+static void a_thread_for_each(void)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
@@ -114,5 +114,10 @@ int main(void)
         CHECK(workers[i].right);
     }
     hr_context_destroy(context);
+}
+
+int main(void)
+{
+    TEST(a_thread_for_each());
     return test_end();
 }

@@ -96,7 +96,7 @@ static void rounding_is_to_nearest_even(void)
 
 int main(void)
 {
-    every_pattern_has_its_value_and_comes_back();
-    rounding_is_to_nearest_even();
+    TEST(every_pattern_has_its_value_and_comes_back());
+    TEST(rounding_is_to_nearest_even());
     return test_end();
 }

@@ -347,13 +347,18 @@ static bool holds_in_a_child(bool (*holds)(void))
            WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int main(void)
+static void cases_in_children(void)
 {
-    unsetenv("OPENBLAS_CORETYPE");
-    unsetenv("HEADRACE_CBLAS");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         TEST_CASE(cases[i].name);
         CHECK(holds_in_a_child(cases[i].holds));
     }
+}
+
+int main(void)
+{
+    unsetenv("OPENBLAS_CORETYPE");
+    unsetenv("HEADRACE_CBLAS");
+    TEST(cases_in_children());
     return test_end();
 }

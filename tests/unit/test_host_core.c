@@ -35,7 +35,7 @@ static bool is(const char *wish, const char *wanted)
                           : wish != NULL && strcmp(wish, wanted) == 0;
 }
 
-int main(void)
+static void core_types(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const hri_cpu cpu = rows[i].cpu;
@@ -46,5 +46,10 @@ int main(void)
         CHECK(is(hri_core_wish(cpu, HR_C64, chosen), rows[i].single));
         CHECK(is(hri_core_wish(cpu, HR_F64, chosen), rows[i].real_double));
     }
+}
+
+int main(void)
+{
+    TEST(core_types());
     return test_end();
 }

@@ -93,6 +93,10 @@ static void random_problems_are_within_the_bound(void)
         problem p = draw_problem(i);
         CHECK(is_right(&p));
     }
+    TEST_CASE("a CBLAS is really used");
+    for (int i = 0; i < all.count; i++) {
+        CHECK(!all.engines[i].use_cblas || all.engines[i].expressed > 100);
+    }
 }
 
 /* Each row is larger than one of the limits of the blocking. */
@@ -131,12 +135,8 @@ int main(void)
     if (!CHECK(host_engines_init(&all))) {
         return test_end();
     }
-    random_problems_are_within_the_bound();
-    large_problems_are_within_the_bound();
-    TEST_CASE("a CBLAS is really used");
-    for (int i = 0; i < all.count; i++) {
-        CHECK(!all.engines[i].use_cblas || all.engines[i].expressed > 100);
-    }
+    TEST(random_problems_are_within_the_bound());
+    TEST(large_problems_are_within_the_bound());
     host_engines_finish(&all);
     return test_end();
 }

@@ -155,10 +155,10 @@ int main(void)
     if (!CHECK(host_engines_init(&all))) {
         return test_end();
     }
-    beta_zero_never_reads_c();
-    special_values_propagate();
-    nothing_to_multiply_only_scales();
-    strides_of_vectors_may_be_odd();
+    TEST(beta_zero_never_reads_c());
+    TEST(special_values_propagate());
+    TEST(nothing_to_multiply_only_scales());
+    TEST(strides_of_vectors_may_be_odd());
     host_engines_finish(&all);
     return test_end();
 }

@@ -99,9 +99,9 @@ static void without_memory_to_pack_into_c_is_untouched(void)
 
 int main(void)
 {
-    what_cblas_cannot_say_is_declined();
+    TEST(what_cblas_cannot_say_is_declined());
     if (CHECK(hri_pool_create(3, &pool) == HR_OK)) {
-        without_memory_to_pack_into_c_is_untouched();
+        TEST(without_memory_to_pack_into_c_is_untouched());
     }
     hri_pool_destroy(pool);
     return test_end();

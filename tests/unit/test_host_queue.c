@@ -246,17 +246,20 @@ static void products_take_turns(void)
     CHECK(fake.most_running == 1);
 }
 
+static void with_setting(void (*function)(setting *))
+{
+    setting s = {0};
+    setting_init(&s);
+    function(&s);
+    setting_finish(&s);
+}
+
 int main(void)
 {
-    static void (*const cases[])(setting *) = {
-        nothing_blocks_the_caller, records_are_kept_apart, errors_stick,
-        operands_are_addresses};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        setting s = {0};
-        setting_init(&s);
-        cases[i](&s);
-        setting_finish(&s);
-    }
-    products_take_turns();
+    TEST(with_setting(nothing_blocks_the_caller));
+    TEST(with_setting(records_are_kept_apart));
+    TEST(with_setting(errors_stick));
+    TEST(with_setting(operands_are_addresses));
+    TEST(products_take_turns());
     return test_end();
 }

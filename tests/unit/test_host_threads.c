@@ -264,12 +264,12 @@ int main(int count, char **arguments)
     const char *what = count == 2 ? arguments[1] : "";
     setenv("HEADRACE_CBLAS", "builtin", 1); /* others have their own threads */
     if (strcmp(what, "threads") == 0) {
-        variable();
-        one_pool();
+        TEST(variable());
+        TEST(one_pool());
     } else if (strcmp(what, "fork") == 0) {
-        forks();
+        TEST(forks());
     } else if (strcmp(what, "busy_fork") == 0) {
-        busy_forks();
+        TEST(busy_forks());
     }
     return test_end();
 }

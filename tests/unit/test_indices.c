@@ -60,7 +60,7 @@ static void check_row(size_t i)
 int main(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        check_row(i);
+        TEST(check_row(i));
     }
     return test_end();
 }

@@ -370,13 +370,13 @@ int main(void)
 {
     files_make_folder(folder, sizeof folder);
     empty_folder();
-    whole();
-    bytes_that_are_wrong();
-    things_that_are_no_files();
-    no_folder();
-    full_disk();
-    limits();
-    at_once();
+    TEST(whole());
+    TEST(bytes_that_are_wrong());
+    TEST(things_that_are_no_files());
+    TEST(no_folder());
+    TEST(full_disk());
+    TEST(limits());
+    TEST(at_once());
     files_remove_folder(folder);
     return test_end();
 }

@@ -165,13 +165,14 @@ int main(int count, char **arguments)
         for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
             TEST_CASE(variants[v].name);
             for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-                multiply(context, queue, v, shapes[s], &random);
+                TEST(multiply(context, queue, v, shapes[s], &random));
             }
         }
         TEST_CASE("transposition");
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-            turn(context, queue, shapes[s][0], shapes[s][1], &random);
-            turn(context, queue, shapes[s][2] + 1, shapes[s][1] * 3, &random);
+            TEST(turn(context, queue, shapes[s][0], shapes[s][1], &random));
+            TEST(turn(context, queue, shapes[s][2] + 1, shapes[s][1] * 3,
+                      &random));
         }
         hr_queue_destroy(queue);
     }

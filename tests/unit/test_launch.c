@@ -452,18 +452,18 @@ int main(int count, char **arguments)
         for (uint32_t i = 0; i < b.count; i++) {
             CHECK(hr_queue_create(b.context, i, &b.queues[i]) == HR_OK);
         }
-        vectors(&b, 1);
-        vectors(&b, 1000003);
-        sums(&b, 1000, 64);
-        sums(&b, 7, 16);
-        functions(&b);
-        matrices(&b);
-        sections(&b);
-        cubes(&b);
-        refused(&b);
-        refused_value(&b);
-        too_large(&b);
-        does_not_build(&b);
+        TEST(vectors(&b, 1));
+        TEST(vectors(&b, 1000003));
+        TEST(sums(&b, 1000, 64));
+        TEST(sums(&b, 7, 16));
+        TEST(functions(&b));
+        TEST(matrices(&b));
+        TEST(sections(&b));
+        TEST(cubes(&b));
+        TEST(refused(&b));
+        TEST(refused_value(&b));
+        TEST(too_large(&b));
+        TEST(does_not_build(&b));
         for (uint32_t i = 0; i < b.count; i++) {
             hr_queue_destroy(b.queues[i]);
         }

@@ -145,12 +145,12 @@ static void forgotten(void)
 
 int main(void)
 {
-    forgotten();
+    TEST(forgotten());
     for (uint64_t operation = 0; operation <= OPERATIONS; operation++) {
         TEST_CASE("a call fails while queues live");
-        fail_each(operation, false);
+        TEST(fail_each(operation, false));
         TEST_CASE("a call fails, and queues go before arrays are read");
-        fail_each(operation, true);
+        TEST(fail_each(operation, true));
     }
     return test_end();
 }

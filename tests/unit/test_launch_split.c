@@ -569,15 +569,15 @@ int main(int count, char **arguments)
         CHECK(b.count <= MOST_ACCELERATORS);
         CHECK(hr_accelerator_describe(b.context, 0, &info) == HR_OK);
         b.in_place = info.in_place;
-        random_launches(&b, 150);
+        TEST(random_launches(&b, 150));
         if (is_plain(&b)) {
-            exact_bytes(&b, 150);
+            TEST(exact_bytes(&b, 150));
         }
-        tiles(&b, 1, 1);
-        tiles(&b, 37, 13);
-        tiles(&b, 6, 40);
-        dry_run(&b);
-        refusals(&b);
+        TEST(tiles(&b, 1, 1));
+        TEST(tiles(&b, 37, 13));
+        TEST(tiles(&b, 6, 40));
+        TEST(dry_run(&b));
+        TEST(refusals(&b));
         hr_context_destroy(b.context);
     }
     return test_end();

@@ -103,8 +103,8 @@ static void check_refusals(void)
 
 int main(void)
 {
-    check_sums();
-    check_links();
-    check_refusals();
+    TEST(check_sums());
+    TEST(check_links());
+    TEST(check_refusals());
     return test_end();
 }

@@ -98,7 +98,7 @@ static void check_faults(void)
 
 int main(void)
 {
-    check_known();
-    check_faults();
+    TEST(check_known());
+    TEST(check_faults());
     return test_end();
 }

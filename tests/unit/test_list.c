@@ -281,12 +281,12 @@ static void check_machines(void)
 int main(void)
 {
     fake_reset();
-    check_choosing();
-    check_failing();
-    check_numbers();
-    check_long_item();
-    check_random();
-    check_reasons();
-    check_machines();
+    TEST(check_choosing());
+    TEST(check_failing());
+    TEST(check_numbers());
+    TEST(check_long_item());
+    TEST(check_random());
+    TEST(check_reasons());
+    TEST(check_machines());
     return test_end();
 }

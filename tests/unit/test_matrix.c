@@ -162,10 +162,10 @@ static void check_far(void)
 
 int main(void)
 {
-    check_types();
-    check_layouts();
-    check_transpose();
-    check_sections();
-    check_far();
+    TEST(check_types());
+    TEST(check_layouts());
+    TEST(check_transpose());
+    TEST(check_sections());
+    TEST(check_far());
     return test_end();
 }

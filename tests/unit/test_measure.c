@@ -219,11 +219,11 @@ int main(void)
 {
     unsetenv("HEADRACE_ACCELERATORS");
     unsetenv("HEADRACE_MEMORY_LIMIT");
-    check_rate();
-    check_not_offered();
-    check_limits();
-    check_link();
-    check_clock();
-    check_measure();
+    TEST(check_rate());
+    TEST(check_not_offered());
+    TEST(check_limits());
+    TEST(check_link());
+    TEST(check_clock());
+    TEST(check_measure());
     return test_end();
 }

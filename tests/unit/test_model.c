@@ -478,16 +478,16 @@ int main(void)
     CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
     unsetenv("HEADRACE_ACCELERATORS");
     unsetenv("HEADRACE_MEMORY_LIMIT");
-    check_store();
-    check_kept();
-    check_probe();
-    check_questions();
-    check_learning();
-    check_sharing();
-    check_flows();
-    check_host_memory();
-    check_overheads();
-    check_predictions();
+    TEST(check_store());
+    TEST(check_kept());
+    TEST(check_probe());
+    TEST(check_questions());
+    TEST(check_learning());
+    TEST(check_sharing());
+    TEST(check_flows());
+    TEST(check_host_memory());
+    TEST(check_overheads());
+    TEST(check_predictions());
     files_remove_folder(folder);
     return test_end();
 }

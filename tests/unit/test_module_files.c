@@ -301,14 +301,8 @@ static int is_here(int number)
                : 77;
 }
 
-int main(int count, char **arguments)
+static void from_process_to_process(bool cuda)
 {
-    bool cuda = count > 1 && strcmp(arguments[1], "cuda") == 0;
-    backend = cuda ? &hri_backend_cuda : &hri_backend_opencl;
-    if (files_in_children(1, is_here) == 77) {
-        return test_skip("no device that gives machine code");
-    }
-    files_make_folder(folder, sizeof folder);
     test(1, first_and_second, true);
     test(1, second_process, false);
     test(1, another_source, false);
@@ -327,6 +321,17 @@ int main(int count, char **arguments)
         CHECK(nvrtc != NULL && setenv("HEADRACE_NVRTC", "off", 1) == 0);
         test(1, without_compiler, false);
     }
+}
+
+int main(int count, char **arguments)
+{
+    bool cuda = count > 1 && strcmp(arguments[1], "cuda") == 0;
+    backend = cuda ? &hri_backend_cuda : &hri_backend_opencl;
+    if (files_in_children(1, is_here) == 77) {
+        return test_skip("no device that gives machine code");
+    }
+    files_make_folder(folder, sizeof folder);
+    TEST(from_process_to_process(cuda));
     files_remove_folder(folder);
     return test_end();
 }

@@ -497,14 +497,14 @@ static void what_is_written_is_read(void)
 
 int main(void)
 {
-    good_headers_are_read();
-    bad_headers_are_refused();
-    long_integers_are_of_python_2();
-    elements_may_not_be_misaligned();
-    short_files_are_refused();
-    preambles_are_checked();
-    long_headers_are_read();
-    plans_are_checked();
-    what_is_written_is_read();
+    TEST(good_headers_are_read());
+    TEST(bad_headers_are_refused());
+    TEST(long_integers_are_of_python_2());
+    TEST(elements_may_not_be_misaligned());
+    TEST(short_files_are_refused());
+    TEST(preambles_are_checked());
+    TEST(long_headers_are_read());
+    TEST(plans_are_checked());
+    TEST(what_is_written_is_read());
     return test_end();
 }

@@ -108,7 +108,7 @@ int main(void)
     for (uint32_t i = 0; i < count; i++) {
         hri_device *device = NULL;
         conformance_must(hri_backend_opencl.open(i, &device), "open");
-        device_is_right(device);
+        TEST(device_is_right(device));
         device->ops->close(device);
     }
     printf("%ld products by CLBlast\n", suited);

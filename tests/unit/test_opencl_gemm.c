@@ -91,10 +91,10 @@ int main(void)
         conformance_must(hri_backend_opencl.open(i, &device), "open");
         printf("%s, %s\n", device->info.path, device->info.name);
         for (int layout = 0; layout < HRI_CL_LAYOUTS; layout++) {
-            layout_is_right(device, (hri_cl_layout)layout);
+            TEST(layout_is_right(device, (hri_cl_layout)layout));
         }
-        pairs_that_are_not_offered(device);
-        broken_source_is_told((const hri_cl_device *)device);
+        TEST(pairs_that_are_not_offered(device));
+        TEST(broken_source_is_told((const hri_cl_device *)device));
         device->ops->close(device);
     }
     return test_end();

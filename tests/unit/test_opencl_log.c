@@ -16,7 +16,7 @@ static int becomes(const char *from, const char *to)
     return strcmp(line, to) == 0;
 }
 
-int main(void)
+static void lines(void)
 {
     TEST_CASE("a compiler that keeps to #line");
     CHECK(becomes("user.c:2:5: error: no\nmore", "user.c:2:5: error: no"));
@@ -28,5 +28,10 @@ int main(void)
     CHECK(becomes("<kernel>:1:7: error: no", "<kernel>:1:7: error: no"));
     CHECK(becomes("<kernel>:x", "<kernel>:x"));
     CHECK(becomes("", ""));
+}
+
+int main(void)
+{
+    TEST(lines());
     return test_end();
 }

@@ -43,9 +43,9 @@ static void check_apart(size_t bytes)
 int main(void)
 {
     TEST_CASE("operands start apart within their pages");
-    check_apart(1);
-    check_apart(PAGE);
-    check_apart((4 << 20) + 1);
+    TEST(check_apart(1));
+    TEST(check_apart(PAGE));
+    TEST(check_apart((4 << 20) + 1));
     TEST_CASE("plain pages start a page");
     void *memory = hri_pages(PAGE + 1);
     CHECK(memory != NULL && start_of(memory) == 0);

@@ -68,11 +68,11 @@ static void check_refusals(void)
 int main(void)
 {
     TEST_CASE("a device that stages page-locks it");
-    check_use("2xhost", 1, true);
+    TEST(check_use("2xhost", 1, true));
     TEST_CASE("ordinary memory where none stages");
-    check_use("2xhost", 0, false);
+    TEST(check_use("2xhost", 0, false));
     TEST_CASE("ordinary memory where the host works in place");
-    check_use("host", 1, false);
-    check_refusals();
+    TEST(check_use("host", 1, false));
+    TEST(check_refusals());
     return test_end();
 }

@@ -407,9 +407,9 @@ static void too_many(void)
 
 int main(void)
 {
-    too_many();
-    random_problems(5000);
-    tight_memory();
-    thousand();
+    TEST(too_many());
+    TEST(random_problems(5000));
+    TEST(tight_memory());
+    TEST(thousand());
     return test_end();
 }

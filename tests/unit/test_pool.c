@@ -225,20 +225,20 @@ int main(void)
 {
     TEST_CASE("every index once, on as many threads as asked for");
     for (uint32_t threads = 0; threads <= 5; threads++) {
-        check_loops(threads);
+        TEST(check_loops(threads));
     }
     TEST_CASE("a loop begins after the one before it has ended");
-    check_order();
+    TEST(check_order());
     TEST_CASE("loops of several threads run one after another");
-    check_starters();
+    TEST(check_starters());
     TEST_CASE("all threads work at one time");
-    check_threads_at_once();
+    TEST(check_threads_at_once());
     TEST_CASE("a loop inside a loop");
-    check_nested();
+    TEST(check_nested());
     TEST_CASE("a turn beside threads that start loops all the time");
-    check_turns();
+    TEST(check_turns());
     TEST_CASE("a process has one pool");
-    check_process();
+    TEST(check_process());
     TEST_CASE("destroy takes NULL");
     hri_pool_destroy(NULL);
     return test_end();

@@ -71,10 +71,10 @@ static void matrices_are_filled_between_their_padding(hr_type type)
 
 int main(void)
 {
-    splitmix_gives_its_known_numbers();
-    integers_stay_inside();
+    TEST(splitmix_gives_its_known_numbers());
+    TEST(integers_stay_inside());
     for (hr_type type = HR_F32; type <= HR_I32; type++) {
-        matrices_are_filled_between_their_padding(type);
+        TEST(matrices_are_filled_between_their_padding(type));
     }
     return test_end();
 }

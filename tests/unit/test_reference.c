@@ -106,11 +106,11 @@ int main(void)
 {
     for (int pair = 0; pair < PAIRS; pair++) {
         TEST_CASE(hr_type_name(pairs[pair].ab));
-        accepts_plain_products_and_nothing_else(pair);
+        TEST(accepts_plain_products_and_nothing_else(pair));
         if (pairs[pair].ab != HR_I8) {
-            knows_what_is_not_finite(pair);
+            TEST(knows_what_is_not_finite(pair));
         }
     }
-    outside_bytes_are_noticed();
+    TEST(outside_bytes_are_noticed());
     return test_end();
 }

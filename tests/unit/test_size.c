@@ -82,7 +82,7 @@ static void check_arithmetic(void)
 
 int main(void)
 {
-    check_parse();
-    check_arithmetic();
+    TEST(check_parse());
+    TEST(check_arithmetic());
     return test_end();
 }

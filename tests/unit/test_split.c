@@ -162,9 +162,9 @@ static void refusals(void)
 
 int main(void)
 {
-    small_ones();
-    random_splits(20000);
-    exact_splits(2000);
-    refusals();
+    TEST(small_ones());
+    TEST(random_splits(20000));
+    TEST(exact_splits(2000));
+    TEST(refusals());
     return test_end();
 }

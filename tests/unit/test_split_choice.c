@@ -318,11 +318,11 @@ int main(void)
     bed *b = calloc(1, sizeof *b);
     CHECK(b != NULL);
     if (b != NULL) {
-        known_choices(b);
-        random_choices(b, 100);
-        limited_choices(b);
-        stays(b);
-        paces(b);
+        TEST(known_choices(b));
+        TEST(random_choices(b, 100));
+        TEST(limited_choices(b));
+        TEST(stays(b));
+        TEST(paces(b));
     }
     free(b);
     return test_end();

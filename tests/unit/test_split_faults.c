@@ -175,11 +175,11 @@ static void goes_on(void)
 
 int main(void)
 {
-    fail_each(CALL, false, 1, "a call fails");
-    fail_each(OPERATION, false, 1, "an operation fails later");
-    fail_each(LOSE, false, 1, "the device is lost");
-    fail_each(CALL, true, 3, "a call fails when bands are chosen");
-    fail_each(OPERATION, true, 3, "an operation when bands are chosen");
-    goes_on();
+    TEST(fail_each(CALL, false, 1, "a call fails"));
+    TEST(fail_each(OPERATION, false, 1, "an operation fails later"));
+    TEST(fail_each(LOSE, false, 1, "the device is lost"));
+    TEST(fail_each(CALL, true, 3, "a call fails when bands are chosen"));
+    TEST(fail_each(OPERATION, true, 3, "an operation when bands are chosen"));
+    TEST(goes_on());
     return test_end();
 }

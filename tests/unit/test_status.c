@@ -101,9 +101,9 @@ static void check_version(void)
 
 int main(void)
 {
-    check_sentences();
-    check_names();
-    check_threads();
-    check_version();
+    TEST(check_sentences());
+    TEST(check_names());
+    TEST(check_threads());
+    TEST(check_version());
     return test_end();
 }

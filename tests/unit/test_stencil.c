@@ -283,7 +283,7 @@ int main(int argc, char **argv)
         all = all && *fields[i] != NULL;
     }
     if (CHECK(all)) {
-        run(&b);
+        TEST(run(&b));
     }
     for (int i = 0; i < 5; i++) {
         free(*fields[i]);

@@ -641,8 +641,8 @@ int main(void)
 {
     static bed t;
     open_bed(&t);
-    each_struct(&t);
-    fixed();
+    TEST(each_struct(&t));
+    TEST(fixed());
     hr_grid_destroy(t.grid);
     hr_array_destroy(t.array);
     hr_window_destroy(t.window);

@@ -303,7 +303,7 @@ int main(int count, char **arguments)
     CHECK(status == HR_OK);
     for (uint32_t i = 0; status == HR_OK && i < hr_accelerator_count(b.context);
          i++) {
-        test_one(&b, i);
+        TEST(test_one(&b, i));
     }
     hr_context_destroy(b.context);
     return test_end();

@@ -239,9 +239,9 @@ static void processors_near(void)
 
 int main(void)
 {
-    threads_are_used_again();
-    calls_are_made_at_once();
-    lists_are_read();
-    processors_near();
+    TEST(threads_are_used_again());
+    TEST(calls_are_made_at_once());
+    TEST(lists_are_read());
+    TEST(processors_near());
     return test_end();
 }

@@ -110,9 +110,9 @@ int main(void)
         return test_end();
     }
     for (int pair = 0; pair < PAIRS; pair++) {
-        right_and_wrong_products(pair);
+        TEST(right_and_wrong_products(pair));
     }
-    skinny_and_deep_products();
+    TEST(skinny_and_deep_products());
     hri_pool_destroy(pool);
     return test_end();
 }

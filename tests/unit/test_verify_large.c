@@ -342,10 +342,10 @@ int main(void)
     if (!CHECK(hr_context_create(&options, &context) == HR_OK)) {
         return test_end();
     }
-    right_arguments(&good);
-    wrong_arguments(&good);
-    other_reports(&good);
-    planted_errors();
+    TEST(right_arguments(&good));
+    TEST(wrong_arguments(&good));
+    TEST(other_reports(&good));
+    TEST(planted_errors());
     hr_context_destroy(context);
     return test_end();
 }

@@ -232,11 +232,11 @@ int main(void)
     if (!CHECK(hri_pool_create(2, &pool) == HR_OK)) {
         return test_end();
     }
-    right_products_of_any_values();
-    not_finite_operands();
-    all_rows_suspicious();
-    two_top_bits();
-    near_misses_read_apart();
+    TEST(right_products_of_any_values());
+    TEST(not_finite_operands());
+    TEST(all_rows_suspicious());
+    TEST(two_top_bits());
+    TEST(near_misses_read_apart());
     hri_pool_destroy(pool);
     return test_end();
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as the file of the tuning cache: what is read of it is a positive
+ * number, and what is kept afterwards is found, as is what was found before. */
+#include "fuzz.h"
+
+#include "model/tuning.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    double old = -1, kept = -1, again = -1;
+    fuzz_cache_file("rates", bytes, size);
+    const bool found = hri_tuning_find("copy", "device 0", &old);
+    fuzz_promise(found ? old >= 1 : old == -1, "a rate is positive");
+    hri_tuning_keep("launch", "device 1", 12345);
+    fuzz_promise(hri_tuning_find("launch", "device 1", &kept) && kept == 12345,
+                 "what is kept is found");
+    fuzz_promise(hri_tuning_find("copy", "device 0", &again) == found &&
+                     again == old,
+                 "keeping one line leaves the others");
+    return 0;
+}

@@ -5,7 +5,7 @@
  *  A context that is created while the environment has HEADRACE_CHECK=1 runs
  *  each launch inside hr_launch. The launch runs on the host, in one thread and
  *  on copies of the views, whatever accelerator it is for. The checker watches
- *  every HR_AT. It finds
+ *  every HR_AT. It finds:
  *
  *  - An index outside of a view. The access goes elsewhere and harms nothing.
  *

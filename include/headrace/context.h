@@ -31,6 +31,7 @@
 extern "C" {
 #endif
 
+/** The accelerators that hr_context_create opened, and what they share. */
 typedef struct hr_context hr_context;
 
 /** Receives one line of what the library does, without a line end.
@@ -52,6 +53,7 @@ typedef struct hr_context_options {
                                    context then only describes the machine */
 } hr_context_options;
 
+/** Options with their size set and every default. */
 #define HR_CONTEXT_OPTIONS_INIT                                                \
     {                                                                          \
         sizeof(hr_context_options), NULL, 0, NULL, NULL, false                 \
@@ -72,6 +74,7 @@ typedef struct hr_accelerator_info {
     char reason[160]; /**< if not chosen: why, in words */
 } hr_accelerator_info;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_ACCELERATOR_INFO_INIT                                               \
     {                                                                          \
         sizeof(hr_accelerator_info), "", "", "", 0, 0, 0, false, false, false, \
@@ -165,6 +168,7 @@ typedef struct hr_accelerator_rates {
     double f32, f64; /**< multiplication, floating-point operations/second */
 } hr_accelerator_rates;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_ACCELERATOR_RATES_INIT                                              \
     {                                                                          \
         sizeof(hr_accelerator_rates), 0, 0, 0, 0                               \
@@ -201,6 +205,7 @@ typedef struct hr_predictions {
     double predicted, seen; /**< the last run, in seconds; 0: there was none */
 } hr_predictions;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_PREDICTIONS_INIT                                                    \
     {                                                                          \
         sizeof(hr_predictions), 0, 0, 0, 0, 0, 0                               \

@@ -18,7 +18,7 @@
  *  It is a work-item of OpenCL, a thread of CUDA. A tile is a group of items: a
  *  work-group of OpenCL, a block of CUDA.
  *
- *  Parameters are
+ *  Parameters are:
  *
  *  - (IN, type, rank, name), and OUT and INOUT likewise, for views;
  *
@@ -46,10 +46,10 @@
  *  block, `continue` ends an item; break, return and goto must not leave it.
  *  HR_LOCAL0, 1, 2 are the item's indices inside the tile.
  *
- *  HR_BARRIER lets all items of the tile come so far. It may stand only between
- *  blocks of HR_ITEMS. HR_TILE_BARRIER does the same, if only memory of the
- *  tile must be seen by others. HR_FENCE orders an item's own reads and writes
- *  for others of the tile, without waiting.
+ *  HR_BARRIER makes items wait until all items of the tile have come so far. It
+ *  may stand only between blocks of HR_ITEMS. HR_TILE_BARRIER does the same, if
+ *  only memory of the tile must be seen by others. HR_FENCE orders an item's
+ *  own reads and writes for others of the tile, without waiting.
  *
  *  HR_TILE_STATIC(type, name, [R][C]) declares memory of the tile.
  *  HR_PRIVATE(type, name) declares a value of each item that stays from block
@@ -67,7 +67,7 @@
  *  lane, from 0 to WIDTH - 1. The lane is the same for all items. For
  *  HR_SUBGROUP_SHUFFLE it need not be. HR_SUBGROUP_SUM, MIN and MAX(name) are
  *  of all lanes. These macros stand in blocks of HR_ITEMS where all items reach
- *  them. Numbers have 32 or 64 bits.
+ *  them, and take numbers of 32 and 64 bits.
  *
  *  That block changes the variable neither before nor after, and the result
  *  goes to another variable. The reason: on the host items run one by one, and
@@ -75,10 +75,10 @@
  *
  *  HR_ATOMIC_ADD(place, value), MIN, MAX, AND, OR, XOR, EXCHANGE and
  *  HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired) change a place that
- *  others change too, such as HR_AT1(c, i). They give its old value. Numbers
- *  have 32 or 64 bits; AND, OR and XOR take integers. 64 bits work only where
- *  the device has such atomics. Compilers refuse others. What MIN and MAX make
- *  of a NaN is open.
+ *  others change too, such as HR_AT1(c, i). They give its old value. They take
+ *  numbers of 32 and 64 bits; AND, OR and XOR take integers. 64 bits work only
+ *  where the device has such atomics. Compilers refuse others. What MIN and MAX
+ *  make of a NaN is open.
  *
  *  sqrt, exp, pow and the like follow their argument's type and are as exact as
  *  the compiler's. HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and

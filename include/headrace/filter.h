@@ -79,12 +79,12 @@ HR_API int64_t hr_window_reach(const hr_window *window);
  * @threads Any thread. */
 HR_API const double *hr_window_values(const hr_window *window);
 
-/** How many separable filters u_k(i) v_k(j) it takes to sum up to w with sum |w
- *  - sum u_k v_k| <= tolerance * sum |w|. The filters are those of the singular
- *  value decomposition, and the count is the smallest one. If rounding does not
- *  let their sum come that near, it is the count that comes nearest. The result
- *  is wrong by at most tolerance * |scale| * sum |w| * max |in|. At least one,
- *  whatever the tolerance.
+/** How many separable filters u_k(i) v_k(j) sum up to w within a tolerance: sum
+ *  |w - sum u_k v_k| <= tolerance * sum |w|. The filters are those of the
+ *  singular value decomposition, and the count is the smallest one. If rounding
+ *  does not let their sum come that near, it is the count that comes nearest.
+ *  The result is wrong by at most tolerance * |scale| * sum |w| * max |in|. At
+ *  least one, whatever the tolerance.
  *
  * @owner   *rank and *error are written only on success; error may be NULL.
  *          *error is sum |w - sum u_k v_k| / sum |w| at that rank.
@@ -140,6 +140,7 @@ typedef struct hr_filter_report {
     int64_t pieces;        /**< bands of rows, each worked on at one time */
 } hr_filter_report;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_FILTER_REPORT_INIT                                                  \
     {                                                                          \
         sizeof(hr_filter_report), HR_FILTER_AUTO, 0, 0, 0, 0, 0,               \
@@ -161,6 +162,7 @@ typedef struct hr_filter_options {
     hr_filter_report *report; /**< filled on success; NULL: none */
 } hr_filter_options;
 
+/** Options with their size set and every default. */
 #define HR_FILTER_OPTIONS_INIT                                                 \
     {                                                                          \
         sizeof(hr_filter_options), HR_EDGES_LEFT, 0, HR_FILTER_AUTO, 0, NULL,  \

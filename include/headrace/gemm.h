@@ -97,6 +97,7 @@ typedef struct hr_gemm_report {
     int64_t tile_rows, tile_cols, tile_depth; /**< one product at a time */
 } hr_gemm_report;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_GEMM_REPORT_INIT                                                    \
     {                                                                          \
         sizeof(hr_gemm_report), 0, 0, NULL, 0, 0, HR_BOUND_COMPUTE, 0, 0, 0,   \
@@ -116,6 +117,7 @@ typedef struct hr_gemm_options {
     hr_gemm_report *report;        /**< filled on success; NULL: none */
 } hr_gemm_options;
 
+/** Options with their size set and every default. */
 #define HR_GEMM_OPTIONS_INIT                                                   \
     {                                                                          \
         sizeof(hr_gemm_options), HR_COMPUTE_NATIVE, NULL, 0, 0, NULL, NULL,    \
@@ -183,6 +185,7 @@ typedef struct hr_gemm_limits {
                                                  memory, as hr_gemm does it */
 } hr_gemm_limits;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_GEMM_LIMITS_INIT                                                    \
     {                                                                          \
         sizeof(hr_gemm_limits), 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0},         \
@@ -220,6 +223,7 @@ typedef struct hr_verify_report {
     double seconds;
 } hr_verify_report;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_VERIFY_REPORT_INIT                                                  \
     {                                                                          \
         sizeof(hr_verify_report), 0, 0, 0, 0, 0, 0, 0, 0                       \

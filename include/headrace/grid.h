@@ -58,6 +58,7 @@
 extern "C" {
 #endif
 
+/** Fields on the accelerators of a context. */
 typedef struct hr_grid hr_grid;
 
 /** What cells beyond an end of the grid hold. n is its extent there. */
@@ -93,6 +94,7 @@ typedef struct hr_field {
 HR_API hr_field hr_field_of(size_t element_bytes, int64_t halo,
                             hr_boundary boundary, const void *value);
 
+/** Options of hr_grid_create; zero is the default of each. */
 typedef struct hr_grid_options {
     uint32_t size; /**< sizeof(hr_grid_options) */
     uint32_t accelerator_count;
@@ -113,6 +115,7 @@ typedef struct hr_grid_options {
                                       halos do not fit beside the old ones */
 } hr_grid_options;
 
+/** Options with their size set and every default. */
 #define HR_GRID_OPTIONS_INIT                                                   \
     {                                                                          \
         sizeof(hr_grid_options), 0, NULL, NULL, 0                              \
@@ -314,6 +317,7 @@ typedef struct hr_grid_state {
     uint64_t moved_bytes; /**< for that, between accelerators */
 } hr_grid_state;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_GRID_STATE_INIT                                                     \
     {                                                                          \
         sizeof(hr_grid_state), 0, 0, 0, 0, 0, 0, 0                             \

@@ -19,6 +19,7 @@
 extern "C" {
 #endif
 
+/** A file mapped into memory. */
 typedef struct hr_npy hr_npy;
 
 /** Element order of a file. */

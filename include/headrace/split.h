@@ -56,6 +56,7 @@ typedef struct hr_split_report {
     hr_bound bound;         /**< what takes most of this time */
 } hr_split_report;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_SPLIT_REPORT_INIT                                                   \
     {                                                                          \
         sizeof(hr_split_report), 0, 0, 0, NULL, 0, {0, 0, 0}, HR_BOUND_COMPUTE \
@@ -76,6 +77,7 @@ typedef struct hr_split_options {
     hr_split_report *report; /**< filled on success; NULL: none */
 } hr_split_options;
 
+/** Options with their size set and every default. */
 #define HR_SPLIT_OPTIONS_INIT                                                  \
     {                                                                          \
         sizeof(hr_split_options), NULL, 0, NULL, NULL, false, false, NULL      \

@@ -167,7 +167,7 @@ HR_API HR_NODISCARD hr_status hr_map(hr_view view, hr_access access,
                                      hr_mapping *mapping);
 
 /** hr_map with the place in the source that the checker names (check.h). In C
- *  and C++ the macro hr_map passes its own place. file may be NULL.
+ *  and C++ the macro hr_map passes the place where it stands. file may be NULL.
  *
  * @owner   file outlives the context; otherwise as hr_map.
  * @errors  Those of hr_map.

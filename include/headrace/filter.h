@@ -154,7 +154,8 @@ typedef struct hr_filter_options {
     double constant; /**< for HR_EDGES_CONSTANT */
     hr_filter_method method;
     double tolerance;             /**< of HR_FILTER_AUTO and SEPARABLE, as in
-                                       hr_window_rank; 0: 1e-6 for f32, 1e-14 for f64 */
+                                       hr_window_rank; 0: 1e-6 for f32, 1e-14
+                                       for f64 */
     const uint32_t *accelerators; /**< indices into the context; NULL: all */
     uint32_t accelerator_count;   /**< entries of accelerators */
     bool one_thread; /**< the calling thread gives all accelerators their work;
@@ -174,8 +175,7 @@ typedef struct hr_filter_options {
  *  kind of accelerator the result does not depend on their number, bit for bit.
  *
  * @shape    in and out of one shape and type, f32 or f64, in any layout that
- *           hr_matrix can describe. rows and cols may be 0, and less than a
- *           window.
+ *           hr_matrix can describe. Sizes may be 0, and less than a window.
  * @owner    Borrows all until it returns.
  * @aliasing out must not overlap in. Only elements of `in` that the window of
  *           some element of `out` holds are read.

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /** @file array.h
- *  Arrays: data with a home, of which accelerators hold copies as they need
- *  them.
+ *  Arrays: data with a home. Accelerators hold copies of it as they need them.
  *
- *  The home is an accelerator's memory, memory of the caller, memory that the
- *  library allocates on the host, or nowhere yet. Arrays are used through views
- *  (view.h). Which elements are valid where is known box by box: reading
- *  fetches only what is missing, from where it is cheapest, and writing makes
- *  other copies of just these elements invalid.
+ *  The home is an accelerator's memory, the caller's memory, memory that the
+ *  library allocates on the host, or nowhere yet. You use arrays through views
+ *  (view.h). The library knows box by box which elements are valid where.
+ *  Reading fetches only what is missing, from where that is cheapest. Writing
+ *  makes other copies of just these elements invalid.
  *
- *  What an accelerator holds of an array is one buffer around all that has been
- *  asked of it there, until the array is destroyed; when more is asked, a
- * larger buffer takes its place, and for that moment there are both.
+ *  An accelerator holds one buffer of an array, around all that has been asked
+ *  of it there, until the array is destroyed. When more is asked, a larger
+ *  buffer takes its place. For that moment there are both.
  *
- *  Elements are counted in rows: dimension 0 is the slowest, the last one lies
- *  next to each other. */
+ *  Elements are counted in rows: dimension 0 is the slowest, and elements of
+ *  the last one lie next to each other. */
 #ifndef HEADRACE_ARRAY_H
 #define HEADRACE_ARRAY_H
 
@@ -63,7 +62,7 @@ typedef struct hr_array hr_array;
  *          context is destroyed; it outlives the queue. Written only on
  *          success.
  * @errors  HR_ERROR_INVALID for NULL, element_bytes of 0, a rank or a size out
- *          of range, or more than 2^62 bytes; HR_ERROR_OUT_OF_MEMORY when the
+ *          of range, or more than 2^62 bytes. HR_ERROR_OUT_OF_MEMORY when the
  *          accelerator may not hold as much, with the numbers.
  * @threads Any thread; waits for other work on the context. */
 HR_API HR_NODISCARD hr_status hr_array_create(hr_queue *queue,
@@ -71,8 +70,8 @@ HR_API HR_NODISCARD hr_status hr_array_create(hr_queue *queue,
                                               hr_extent extent,
                                               hr_array **array);
 
-/** An array whose home is host memory that queue's accelerator copies from and
- *  to at full speed: a staging array. hr_array_data says where.
+/** A staging array: its home is host memory that queue's accelerator copies
+ *  from and to at full speed. hr_array_data says where.
  *
  *  Otherwise as hr_array_create.
  * @threads Any thread. */
@@ -81,14 +80,14 @@ HR_API HR_NODISCARD hr_status hr_array_create_staging(hr_queue *queue,
                                                       hr_extent extent,
                                                       hr_array **array);
 
-/** An array over memory of the caller's, which holds its values.
+/** An array over the caller's memory, which holds its values.
  *
- * @shape   Rows follow each other row_bytes apart (0: packed), slices
- *          size[1] * row_bytes.
- * @owner   Borrows data until hr_array_destroy has returned. In between the
- *          caller reads it after hr_synchronize, and says with hr_refresh that
- *          he has written to it. data may be const where no view of the array
- *          is written through.
+ * @shape   Rows follow each other row_bytes apart (0: packed), slices size[1] *
+ *          row_bytes.
+ * @owner   Borrows data until hr_array_destroy has returned. In between you
+ *          read it after hr_synchronize, and call hr_refresh after you have
+ *          written to it. data may be const where no view of the array is
+ *          written through.
  * @errors  As hr_array_create; HR_ERROR_INVALID when row_bytes is less than a
  *          row.
  * @threads Any thread. */
@@ -108,9 +107,9 @@ HR_API HR_NODISCARD hr_status hr_array_create_anywhere(hr_context *context,
                                                        hr_extent extent,
                                                        hr_array **array);
 
-/** Wait for everything that uses the array and free it, and what it holds on
- *  accelerators. Nothing is brought home: hr_synchronize does, and returns the
- *  error that could not be returned here. NULL is accepted.
+/** Wait for everything that uses the array. Then free it, and what it holds on
+ *  accelerators. Nothing is brought home: hr_synchronize does that, and returns
+ *  the error that cannot be returned here. NULL is accepted.
  * @threads Any thread, when no other call on the array is running. */
 HR_API void hr_array_destroy(hr_array *array);
 
@@ -121,8 +120,8 @@ HR_API hr_extent hr_array_extent(const hr_array *array);
  * @threads Any thread. */
 HR_API size_t hr_array_element_bytes(const hr_array *array);
 
-/** Where the array's host memory starts; NULL while it has none. To be read and
- *  written as hr_array_wrap says.
+/** Where the array's host memory starts; NULL while it has none. You read and
+ *  write it as hr_array_wrap says.
  * @threads Any thread. */
 HR_API void *hr_array_data(const hr_array *array);
 

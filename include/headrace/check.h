@@ -3,46 +3,67 @@
  *  The checker: whether kernels do with their views what they declare.
  *
  *  A context that is created while the environment has HEADRACE_CHECK=1 runs
- *  each launch inside hr_launch, on the host, in one thread and on copies of
- *  the views, whatever accelerator it is for, and watches every HR_AT. It finds
+ *  each launch inside hr_launch. The launch runs on the host, in one thread and
+ *  on copies of the views, whatever accelerator it is for. The checker watches
+ *  every HR_AT. It finds:
  *
- *  - an index outside of a view; the access goes elsewhere and harms nothing;
- *  - an item that reads an element of an OUT view which has no value yet, and
- *    elements whose values come from what an OUT view held before: it holds
- *    large negative numbers then, and in a second run 0 and small positive
- *    ones; a loop over an unsigned bound from there may not end;
- *  - an IN view that was written, with const cast away;
- *  - a block of HR_EACH or HR_ITEMS whose rank is not the domain's
- *    (HR_ERROR_COMPUTE_DOMAIN, told each time);
- *  - an element that one item writes and another item writes or uses, unless
- *    there is an HR_BARRIER between them, or both are HR_ATOMIC; and one that
- *    code between the blocks of items writes, which all items run. Members of
- *    one struct are one element.
+ *  - An index outside of a view. The access goes elsewhere and harms nothing.
+ *
+ *  - An item that reads an element of an OUT view which has no value yet.
+ *
+ *  - Elements whose values come from what an OUT view held before. Under the
+ *    checker an OUT view holds large negative numbers first, and 0 and small
+ *    positive ones in a second run. A loop over an unsigned bound from there
+ *    may not end.
+ *
+ *  - An IN view that was written, with const cast away.
+ *
+ *  - A block of HR_EACH or HR_ITEMS whose rank is not the domain's. The launch
+ *    returns HR_ERROR_COMPUTE_DOMAIN, each time.
+ *
+ *  - An element that one item writes and another item writes or uses. An
+ *    HR_BARRIER between the two accesses allows it, and so does HR_ATOMIC for
+ *    both.
+ *
+ *  - An element that code between the blocks of items writes, which all items
+ *    run.
+ *
+ *  Members of one struct are one element.
  *
  *  hr_launch then returns HR_ERROR_INVALID with a sentence for the first
- *  finding: "kernels.c:12: add: item (3) writes c[5], outside its extent 5",
- * and how many more there are. The launch has been done all the same: the views
- *  have what it wrote. Each finding is told once: of one line, view and kind
- *  the first element counts, and a launch with known findings alone succeeds.
+ *  finding: "kernels.c:12: add: item (3) writes c[5], outside its extent 5".
+ *  The sentence also says how many more findings there are. The launch has been
+ *  done all the same: the views have what it wrote. Each finding is reported
+ *  once. Of one line, view and kind the first element counts. A launch with
+ *  known findings alone succeeds.
  *
  *  hr_map gives a copy of the elements, which cannot be accessed any more after
- *  hr_unmap. The first use of it then gets zeros and is told by the next
- *  hr_map, hr_synchronize or hr_launch of the context, which does nothing else:
- *  "walk.c:31: element (2, 3) of the view mapped here was read after hr_unmap,
- *  by program+0x1234". For this, and with HEADRACE_CHECK=1 only, the library
- *  installs a handler of SIGSEGV; faults that are no such use go to the one
- *  that was there before, and one that the program installs after its first
- *  hr_map takes its place. The last 1,024 mappings are watched.
+ *  hr_unmap. The first use of it then gets zeros. The next hr_map,
+ *  hr_synchronize or hr_launch of the context reports it, and does nothing
+ *  else: "walk.c:31: element (2, 3) of the view mapped here was read after
+ *  hr_unmap, by program+0x1234". For this, and with HEADRACE_CHECK=1 only, the
+ *  library installs a handler of SIGSEGV. Faults that are no such use go to the
+ *  handler that was there before. A handler that the program installs after its
+ *  first hr_map takes the library's place. The last 1,024 mappings are watched.
  *
- *  Of a grid each band's launch is checked so: what reads further than a halo
- * or writes another cell than its own is found, and the step fails. Not seen
- * are neighbours that a kernel reads of a field given by hr_field_here where
- * the band has them, and cells of HR_BOUNDARY_USER that nobody has written.
+ *  The launch of each band of a grid is checked like this. The step fails when
+ *  a kernel reads further than a halo or writes another cell than its own. The
+ *  checker does not find neighbours that a kernel reads of a field given by
+ *  hr_field_here where the band has them. Nor does it find cells of
+ *  HR_BOUNDARY_USER that nobody has written.
  *
- *  Not seen: what is written over an INOUT element with the bits it has, memory
- *  of tiles, pointers that a kernel makes from HR_AT and steps on, and views
- *  whose pointer a kernel has moved. An element whose address is taken and that
- *  its item does not change counts as read. */
+ *  The checker does not see these either:
+ *
+ *  - what is written over an INOUT element with the bits it has;
+ *
+ *  - memory of tiles;
+ *
+ *  - pointers that a kernel makes from HR_AT and steps on;
+ *
+ *  - views whose pointer a kernel has moved.
+ *
+ *  An element counts as read if its address is taken and its item does not
+ *  change it. */
 #ifndef HEADRACE_CHECK_H
 #define HEADRACE_CHECK_H
 
@@ -56,7 +77,8 @@
 extern "C" {
 #endif
 
-/** How many findings there are so far, told or not; 0 without HEADRACE_CHECK=1.
+/** How many findings there are so far, reported or not; 0 without
+ *  HEADRACE_CHECK=1.
  * @threads Any thread. */
 HR_API size_t hr_check_count(hr_context *context);
 
@@ -66,7 +88,8 @@ HR_API size_t hr_check_count(hr_context *context);
  * @threads Any thread. */
 HR_API const char *hr_check_finding(hr_context *context, size_t index);
 
-/* What kernels call that were compiled with HR_CHECKED; not for callers. */
+/* Functions for kernels that were compiled with HR_CHECKED. You do not call
+ * them. */
 
 /** An HR_AT of this rank in this line. */
 typedef struct hr_checked_access {
@@ -78,22 +101,22 @@ typedef struct hr_checked_access {
     int64_t index[HR_MOST_RANK];
 } hr_checked_access;
 
-/** Where the element is that the item running wants.
+/** Where the element is that the running item wants.
  *
  * @owner   The library's, until the item is done.
  * @threads The thread that runs the kernel. */
 HR_API void *hr_checked_at(const hr_checked_access *access);
 
-/** While there are more, `item` of the tile runs now; else code between blocks.
- *  The block in this line is of this rank. Returns more.
+/** Say what runs now: `item` of the tile while there are more, else the code
+ *  between blocks. The block in this line is of this rank. Returns more.
  * @threads The thread that runs the kernel. */
 HR_API int hr_checked_item(int more, int64_t item, uint32_t rank, int line);
 
-/** The access that gave this place is atomic. Returns place.
+/** Say that the access that gave this place is atomic. Returns place.
  * @threads The thread that runs the kernel. */
 HR_API void *hr_checked_atomic(const void *place);
 
-/** All items of the tile have come here.
+/** Say that all items of the tile have come here.
  * @threads The thread that runs the kernel. */
 HR_API void hr_checked_barrier(void);
 

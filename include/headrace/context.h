@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /** @file context.h
- *  Contexts: what was found on this machine and what was chosen of it.
+ *  Contexts: what the library found on this machine, and what it chose of it.
  *
- *  An accelerator has a path: "host", "opencl:0:1" (platform 0, device 1). A
+ *  An accelerator has a path: "host", or "opencl:0:1" (platform 0, device 1). A
  *  list of accelerators is paths with commas between them. A path without all
- *  of its numbers names everything below it ("opencl"); "2xopencl:0:0" or
+ *  of its numbers names everything below it ("opencl"). "2xopencl:0:0" or
  *  "4xhost" means that many virtual accelerators on one device, each with
  *  memory of its own. Plain "host" works in place on the caller's memory.
  *
- *  HEADRACE_ACCELERATORS, HEADRACE_MEMORY_LIMIT, HEADRACE_THREADS (how many
- *  work on the host, 1 to 1024; the first context of a process counts) and
- *  HEADRACE_CHECK (1, or 0: check.h) are variables of the environment; one that
- *  is empty counts as not set. */
+ *  These environment variables count here; an empty one counts as not set:
+ *
+ *  - HEADRACE_ACCELERATORS, a list;
+ *
+ *  - HEADRACE_MEMORY_LIMIT;
+ *
+ *  - HEADRACE_THREADS, how many threads work on the host, 1 to 1024; the first
+ *    context of a process counts;
+ *
+ *  - HEADRACE_CHECK, 1 or 0 (check.h). */
 #ifndef HEADRACE_CONTEXT_H
 #define HEADRACE_CONTEXT_H
 
@@ -25,6 +31,7 @@
 extern "C" {
 #endif
 
+/** The accelerators that hr_context_create opened, and what they share. */
 typedef struct hr_context hr_context;
 
 /** Receives one line of what the library does, without a line end.
@@ -34,18 +41,19 @@ typedef void (*hr_log_function)(void *data, const char *line);
 /** Options of hr_context_create; zero is the default of each. */
 typedef struct hr_context_options {
     uint32_t size;            /**< sizeof(hr_context_options) */
-    const char *accelerators; /**< list; NULL: HEADRACE_ACCELERATORS, else
-                                   every accelerator that is not emulated */
+    const char *accelerators; /**< list; NULL: HEADRACE_ACCELERATORS, else every
+                                   accelerator that is not emulated */
     uint64_t memory_limit;    /**< bytes, for each accelerator; 0:
-                                   HEADRACE_MEMORY_LIMIT, else nine tenths
-                                   of what is free, of host memory half.
-                                   Plain "host" holds nothing */
+                                   HEADRACE_MEMORY_LIMIT, else nine tenths of
+                                   what is free, of host memory half. Plain
+                                   "host" holds nothing */
     hr_log_function log;      /**< NULL: no log */
     void *log_data;           /**< handed to log */
-    bool may_be_empty;        /**< that none of "all" opens is no error: the
-                                   context tells of the machine, no more */
+    bool may_be_empty;        /**< it is no error when none of "all" opens: the
+                                   context then only describes the machine */
 } hr_context_options;
 
+/** Options with their size set and every default. */
 #define HR_CONTEXT_OPTIONS_INIT                                                \
     {                                                                          \
         sizeof(hr_context_options), NULL, 0, NULL, NULL, false                 \
@@ -66,6 +74,7 @@ typedef struct hr_accelerator_info {
     char reason[160]; /**< if not chosen: why, in words */
 } hr_accelerator_info;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_ACCELERATOR_INFO_INIT                                               \
     {                                                                          \
         sizeof(hr_accelerator_info), "", "", "", 0, 0, 0, false, false, false, \
@@ -76,17 +85,17 @@ typedef struct hr_accelerator_info {
  *
  * @units   memory_limit in bytes.
  * @owner   *context is the caller's, to be given to hr_context_destroy; written
- *          only on success. options may be NULL and is not kept; log_data must
+ *          only on success. options may be NULL and is not kept. log_data must
  *          outlive the context.
  * @errors  HR_ERROR_INVALID for a malformed or empty list or limit, a
- *          HEADRACE_CHECK that is neither 1 nor 0, or a HEADRACE_THREADS that
- *          is no number of threads;
- *          HR_ERROR_UNAVAILABLE when an accelerator named is not there, or
- *          none is, or the host is named and HEADRACE_CBLAS is no usable
- *          library; HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
- * @threads Any thread. The first call may load vendor libraries and, for that
- *          moment, put another array in the place of `environ`, with a
- *          variable that OpenBLAS reads; it stays, without the variable. */
+ *          HEADRACE_CHECK that is neither 1 nor 0, or a HEADRACE_THREADS out of
+ *          range. HR_ERROR_UNAVAILABLE when a named accelerator is not there,
+ *          or when there is none. It is also returned when the list names the
+ *          host and HEADRACE_CBLAS is no usable library.
+ *          HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
+ * @threads Any thread. The first call may load vendor libraries. While it does,
+ *          it may replace `environ` by another array with a variable that
+ *          OpenBLAS reads. The new array stays, without the variable. */
 HR_API HR_NODISCARD hr_status
 hr_context_create(const hr_context_options *options, hr_context **context);
 
@@ -94,7 +103,7 @@ hr_context_create(const hr_context_options *options, hr_context **context);
  * @threads Any thread, when no other call on the context is running. */
 HR_API void hr_context_destroy(hr_context *context);
 
-/** How many accelerators the context works on: at least 1, unless it was made
+/** How many accelerators the context works on. At least 1, unless it was made
  *  with may_be_empty.
  * @threads Any thread. */
 HR_API uint32_t hr_accelerator_count(const hr_context *context);
@@ -107,9 +116,10 @@ HR_API uint32_t hr_accelerator_count(const hr_context *context);
 HR_API HR_NODISCARD hr_status hr_accelerator_describe(
     const hr_context *context, uint32_t index, hr_accelerator_info *info);
 
-/** Walk over every accelerator found on the machine, chosen or not, and over
- *  every backend that has none, or that was not asked since the list names none
- *  of its devices, with the reason in info->reason.
+/** Walk over every accelerator found on the machine, chosen or not. The walk
+ *  also covers every backend without accelerators, and every backend that was
+ *  not asked because the list names none of its devices. info->reason then
+ *  gives the reason.
  *
  * @owner   *info is the caller's; its size field must be set.
  * @errors  HR_ERROR_INVALID when index is past the last entry.
@@ -122,23 +132,23 @@ HR_API HR_NODISCARD hr_status hr_machine_describe(const hr_context *context,
  * @threads Any thread. */
 HR_API uint32_t hr_machine_count(const hr_context *context);
 
-/** Whether the calling thread is one that the library made. Who stands in the
- *  place of a BLAS asks: what Headrace multiplies with on the host may come by
- *  there, and must not be sent back.
+/** Whether the library made the calling thread. A BLAS replacement calls this
+ *  to avoid recursion: Headrace's own threads call the host's BLAS, and those
+ *  calls must not come back to Headrace.
  * @threads Any thread. */
 HR_API bool hr_thread_is_own(void);
 
 /** Allocate host memory that accelerators copy from and to at full speed
- *  (page-locked), where the context has one for which that makes a difference;
- *  else ordinary memory. Its content is not specified. Page-locking takes long,
- *  about as long as a product of such matrices: keep the memory. The whole of
- *  it is resident and never swapped.
+ *  (page-locked). The memory is ordinary if the context has no accelerator for
+ *  which that makes a difference. Its content is not specified. Page-locking
+ *  takes about as long as a product of such matrices, so keep the memory. The
+ *  whole of it is resident and never swapped.
  *
  * @units   bytes; 0 gives NULL. The start is aligned to 4096 bytes.
  * @owner   *memory is the caller's, to be given to hr_free_pinned with the same
- *          context; what is left when the context is destroyed is freed then.
- *          Written only on success. It is at full speed for every accelerator
- *          of the process and of the same kind, also of other contexts.
+ *          context. Destroying the context frees what is left. Written only on
+ *          success. It is at full speed for every accelerator of the process
+ *          and of the same kind, also of other contexts.
  * @errors  HR_ERROR_INVALID when context or memory is NULL;
  *          HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
  * @threads Any thread; waits for other work on the context. */
@@ -146,7 +156,7 @@ HR_API HR_NODISCARD hr_status hr_allocate_pinned(hr_context *context,
                                                  size_t bytes, void **memory);
 
 /** Free memory of hr_allocate_pinned, when no call works on it. NULL is
- *  accepted; memory that is not of this context stays as it is.
+ *  accepted. Memory that is not of this context stays as it is.
  * @threads Any thread; waits for other work on the context. */
 HR_API void hr_free_pinned(hr_context *context, void *memory);
 
@@ -158,15 +168,16 @@ typedef struct hr_accelerator_rates {
     double f32, f64; /**< multiplication, floating-point operations/second */
 } hr_accelerator_rates;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_ACCELERATOR_RATES_INIT                                              \
     {                                                                          \
         sizeof(hr_accelerator_rates), 0, 0, 0, 0                               \
     }
 
-/** Measure the link and the arithmetic of accelerator index now. What is found
- *  is used for plans, and kept for later processes in the place of what earlier
- *  ones found (in the file `rates` of the folder HEADRACE_CACHE, by default
- *  headrace in the user's cache folder).
+/** Measure the link and the arithmetic of accelerator index now. Plans use the
+ *  result. It replaces what earlier processes found, and later processes use
+ *  it. The library stores it in the file `rates` of the folder HEADRACE_CACHE,
+ *  by default headrace in the user's cache folder.
  *
  * @owner   *rates is the caller's; its size field must be set.
  * @errors  HR_ERROR_INVALID for an index or size out of range; whatever the
@@ -176,7 +187,8 @@ typedef struct hr_accelerator_rates {
 HR_API HR_NODISCARD hr_status hr_accelerator_measure(
     hr_context *context, uint32_t index, hr_accelerator_rates *rates);
 
-/** What predicts how long its work takes, and plans by that. */
+/** A part of the library that predicts how long its work takes, and plans by
+ *  that. */
 typedef enum hr_engine {
     HR_ENGINE_GEMM,   /**< products: hr_gemm, and the drop-in BLAS's */
     HR_ENGINE_FILTER, /**< hr_filter and hr_filter_views */
@@ -184,9 +196,8 @@ typedef enum hr_engine {
     HR_ENGINE_GRID    /**< kernels of a band of a grid */
 } hr_engine;
 
-/** How good an engine's predictions have been. A run is within a factor when it
- *  took no more than that many times as long as predicted, and no less than
- *  that part of it. */
+/** How good an engine's predictions have been. A run is within a factor f when
+ *  it took at most f times as long as predicted, and at least 1/f of that. */
 typedef struct hr_predictions {
     uint32_t size; /**< sizeof(hr_predictions) */
     uint64_t runs; /**< that were predicted and timed */
@@ -194,17 +205,18 @@ typedef struct hr_predictions {
     double predicted, seen; /**< the last run, in seconds; 0: there was none */
 } hr_predictions;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_PREDICTIONS_INIT                                                    \
     {                                                                          \
         sizeof(hr_predictions), 0, 0, 0, 0, 0, 0                               \
     }
 
-/** What was predicted of an engine's work on this context's accelerators, and
- *  what came of it: by this context, and by earlier ones with the same
- *  accelerators, which keep it when they are destroyed (beside what
- *  hr_accelerator_measure keeps). Kernels count that are timed for later plans:
- *  of split launches on each accelerator the last one that is done, of grids
- *  some steps.
+/** How the predictions of an engine's work compare with its runs on this
+ *  context's accelerators. Earlier contexts with the same accelerators count
+ *  too. Each context stores its runs when it is destroyed, beside what
+ *  hr_accelerator_measure stores. Of kernels, only those count that the library
+ *  times for later plans. Of split launches, that is the last finished one on
+ *  each accelerator; of grids, some steps.
  *
  * @owner   *predictions is the caller's; its size field must be set.
  * @errors  HR_ERROR_INVALID for an engine or size out of range.

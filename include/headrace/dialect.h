@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** @file dialect.h
  *  The language of kernels: what C11, OpenCL C 1.2 and CUDA C++ have in common,
- *  and macros for the rest. Included by files of kernels, and nothing else.
+ *  and macros for the rest. Only files of kernels include it.
  *
  *      #include <headrace/dialect.h>
  *
@@ -14,64 +14,82 @@
  *          }
  *      }
  *
- *  Parameters are (IN, type, rank, name), OUT and INOUT for views, (VALUE,
- *  type, 0, name) for numbers and structs of numbers, and (TILE, type, 0, name)
- *  for memory of the tile that is sized at launch. Types are C's own numbers
- *  (long has 64 bits), hr_index, structs of numbers, hr_f16, hr_bf16, hr_c32
- *  and hr_c64.
+ *  An item runs the kernel for one point of the domain, or for a few (HR_STEP).
+ *  It is a work-item of OpenCL, a thread of CUDA. A tile is a group of items: a
+ *  work-group of OpenCL, a block of CUDA.
+ *
+ *  Parameters are:
+ *
+ *  - (IN, type, rank, name), and OUT and INOUT likewise, for views;
+ *
+ *  - (VALUE, type, 0, name) for numbers and structs of numbers;
+ *
+ *  - (TILE, type, 0, name) for memory of the tile that is sized at launch.
+ *
+ *  Types are C's own numbers (long has 64 bits), hr_index, structs of numbers,
+ *  hr_f16, hr_bf16, hr_c32 and hr_c64.
  *
  *  HR_AT1(view, i), HR_AT2 and HR_AT3 are elements of a view, to read and to
- *  write; HR_EXTENT(view, d) is its extent in dimension d, HR_INSIDE1 to 3 tell
+ *  write. HR_EXTENT(view, d) is its extent in dimension d. HR_INSIDE1 to 3 tell
  *  whether indices are inside. HR_MEMORY const float * points to elements,
- *  which are HR_STRIDE(view, d) apart; the last dimension has no gaps.
- *  HR_DOMAIN(d) and HR_TILE(d) are extents of the domain and of a tile.
- *  A launch may run a part of its domain (grid.h); indices are those of the
- *  whole all the same, and HR_END(d) is where the part ends. It may also give
- *  an item several points in a row of a dimension that is not the last: those
- *  from i to less than i + HR_STEP(d) and HR_END(d).
+ *  which are HR_STRIDE(view, d) apart. The last dimension has no gaps.
+ *
+ *  HR_DOMAIN(d) and HR_TILE(d) are extents of the domain and of a tile. A
+ *  launch may run a part of its domain (grid.h). Indices are those of the whole
+ *  all the same, and HR_END(d) is where the part ends. A launch may also give
+ *  an item several points in a row, in any dimension but the last. They go from
+ *  i to less than i + HR_STEP(d) and HR_END(d).
  *
  *  HR_EACH1(i), HR_EACH2(row, col), HR_EACH3(slice, row, col) run their block
  *  for each point of the domain that this call is responsible for. HR_ITEMS1 to
- *  3 do so for each item of the tile, those beyond the domain's end too: only
- *  between these may stand HR_BARRIER, which lets all items of the tile come so
- *  far (HR_TILE_BARRIER, if only memory of the tile must be seen by others). In
- *  a block, `continue` ends an item; break, return and goto must not leave it,
- *  and HR_LOCAL0, 1, 2 are the item's indices inside the tile. HR_FENCE orders
- *  an item's own reads and writes for others of the tile, without waiting.
+ *  3 do so for each item of the tile, those beyond the domain's end too. In a
+ *  block, `continue` ends an item; break, return and goto must not leave it.
+ *  HR_LOCAL0, 1, 2 are the item's indices inside the tile.
  *
- *  HR_TILE_STATIC(type, name, [R][C]) declares memory of the tile; HR_PRIVATE
- *  (type, name) a value of each item that stays from block to block, HR_P(name)
- *  in a block. Both stand first in a kernel. Functions that kernels call are
- *  declared with HR_FUNCTION, tables of numbers with HR_CONSTANT, outside
- *  kernels. Indices have the type hr_index.
+ *  HR_BARRIER makes items wait until all items of the tile have come so far. It
+ *  may stand only between blocks of HR_ITEMS. HR_TILE_BARRIER does the same, if
+ *  only memory of the tile must be seen by others. HR_FENCE orders an item's
+ *  own reads and writes for others of the tile, without waiting.
+ *
+ *  HR_TILE_STATIC(type, name, [R][C]) declares memory of the tile.
+ *  HR_PRIVATE(type, name) declares a value of each item that stays from block
+ *  to block, HR_P(name) in a block. Both stand first in a kernel. Outside
+ *  kernels, HR_FUNCTION declares functions that kernels call, and HR_CONSTANT
+ *  tables of numbers. Indices have the type hr_index.
  *
  *  Sub-groups are neighbouring items of a tile, the last dimension first, that
- *  hear each other without barriers: HR_SUBGROUP_WIDTH of them, of which this
- *  is HR_SUBGROUP_LANE. They are HR_SUBGROUP_MOST (1 where the compiler has
- *  none), or fewer in the last of a tile; MOST stands outside blocks too.
- *  HR_SUBGROUP_BROADCAST(name, lane) is the value that a private variable has
- *  there, lane, from 0 to WIDTH - 1, being the same for all; SHUFFLE, where it
- *  need not be; HR_SUBGROUP_SUM, MIN and MAX(name) are of all lanes. They stand
- *  in blocks of HR_ITEMS where all items come by, and that block changes the
- *  variable neither before nor after: on the host items come one by one, and
- *  later ones would hear what earlier ones made of it. What is heard goes to
- *  another variable. Numbers of 32 and 64 bits.
+ *  read each other's values without barriers. A sub-group has HR_SUBGROUP_WIDTH
+ *  items, of which this one is HR_SUBGROUP_LANE. The width is HR_SUBGROUP_MOST
+ *  (1 where the compiler has no sub-groups), or less in the last sub-group of a
+ *  tile. HR_SUBGROUP_MOST stands outside blocks too.
+ *
+ *  HR_SUBGROUP_BROADCAST(name, lane) is the value of a private variable in that
+ *  lane, from 0 to WIDTH - 1. The lane is the same for all items. For
+ *  HR_SUBGROUP_SHUFFLE it need not be. HR_SUBGROUP_SUM, MIN and MAX(name) are
+ *  of all lanes. These macros stand in blocks of HR_ITEMS where all items reach
+ *  them, and take numbers of 32 and 64 bits.
+ *
+ *  That block changes the variable neither before nor after, and the result
+ *  goes to another variable. The reason: on the host items run one by one, and
+ *  later items would read what earlier ones made of it.
  *
  *  HR_ATOMIC_ADD(place, value), MIN, MAX, AND, OR, XOR, EXCHANGE and
  *  HR_ATOMIC_COMPARE_EXCHANGE(place, expected, desired) change a place that
- *  others change too, such as HR_AT1(c, i), and give its old value. Numbers of
- *  32 and 64 bits, AND, OR and XOR of integers; 64 only where the device has
- *  such. Compilers refuse others. What MIN and MAX make of a NaN is open.
+ *  others change too, such as HR_AT1(c, i). They give its old value. They take
+ *  numbers of 32 and 64 bits; AND, OR and XOR take integers. 64 bits work only
+ *  where the device has such atomics. Compilers refuse others. What MIN and MAX
+ *  make of a NaN is open.
  *
  *  sqrt, exp, pow and the like follow their argument's type and are as exact as
- *  the compiler's; HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and
+ *  the compiler's. HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and
  *  DIVIDE are of float, and as fast as the device can.
  *
  *  Half precision is kept as bits, hr_f16 and hr_bf16: hr_f16_to_f32(x),
  *  hr_f32_to_f16(x), hr_bf16_to_f32(x), hr_f32_to_bf16(x). Complex numbers are
- *  pairs .re, .im, as in headrace's matrices: hr_c32_of(re, im), hr_c32_add,
- *  sub, mul and div(a, b), mad(a, b, c) for a b + c, conj(a), norm(a), the
- *  square of its size; hr_c64 in double. */
+ *  pairs .re, .im, as in headrace's matrices. hr_c32_of(re, im) makes one.
+ *  There are hr_c32_add, sub, mul and div(a, b), and mad(a, b, c) for a b + c.
+ *  `conj(a)` is the conjugate, and norm(a) the square of its size. The same
+ *  names with hr_c64 are in double. */
 #ifndef HEADRACE_DIALECT_H
 #define HEADRACE_DIALECT_H
 
@@ -154,7 +172,7 @@ HR_COMPLEX_(hr_c64, double)
 
 #define HR_EXTENT(view, d) (view##_shape.extent[d])
 #define HR_STRIDE(view, d) (view##_shape.stride[d]) /* elements */
-#ifndef HR_AT1 /* else each is checked (dialect/host.h) */
+#ifndef HR_AT1 /* otherwise dialect/host.h checks each */
 #define HR_AT1(view, i) view[view##_shape.start + (i)]
 #define HR_AT2(view, i, j)                                                     \
     view[view##_shape.start + (i)*view##_shape.stride[0] + (j)]
@@ -162,7 +180,8 @@ HR_COMPLEX_(hr_c64, double)
     view[view##_shape.start + (i)*view##_shape.stride[0] +                     \
          (j)*view##_shape.stride[1] + (k)]
 #endif
-/* Negative indices are large without a sign: one comparison of 64 bits does. */
+/* A negative index is large as an unsigned number: one comparison of 64 bits
+ * does. */
 #define HR_HAS_(view, d, i)                                                    \
     ((unsigned long)(i) < (unsigned long)HR_EXTENT(view, d))
 #define HR_INSIDE1(view, i)    HR_HAS_(view, 0, i)
@@ -201,8 +220,8 @@ HR_COMPLEX_(hr_c64, double)
 #define HR_PRIVATE(type, name) type name##_private
 #define HR_P(name)             name##_private
 
-/* Where the item stands: its tile's number and its place in the tile, from the
- * last dimension, which lies next to each other, to the first. */
+/* Where the item stands: its tile's number and its place in the tile. From the
+ * last dimension, whose elements lie next to each other, to the first. */
 #define HR_INDEX_(rank, d)                                                     \
     (hr_d.first[d] +                                                           \
      (HR_NUMBER_(rank, d) * hr_d.tile[d] + HR_ITEM_(rank, d)) *                \

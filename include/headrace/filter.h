@@ -5,17 +5,22 @@
  *      out(r, c) = scale * sum of w(i, j) in(r + i, c + j), i, j = -s .. s
  *
  *  for any table w of (2s + 1) x (2s + 1) numbers. Three methods give the same
- *  up to rounding and a tolerance: directly, (2s + 1)^2 products an element; as
- *  a sum of as many separable filters as the table's numerical rank asks for,
- *  2 rank (2s + 1) products; and by Fourier transforms, where a library for
- *  them is found.
+ *  result up to rounding and a tolerance:
  *
- *  They differ where elements are near the largest number of the type, or not
- *  finite. Directly, no sum is larger than the parts of the result; separable
- *  filters add elements of up to two rows and columns before any weight makes
- *  them smaller, and transforms add those of a whole block of up to 4096 x
- *  4096, so their sums must be in range, too. What is not finite reaches the
- *  elements whose windows hold it, but by transforms all of its block. */
+ *  - Directly: (2s + 1)^2 products an element.
+ *
+ *  - As a sum of separable filters, as many as the table's numerical rank asks
+ *    for: 2 rank (2s + 1) products.
+ *
+ *  - By Fourier transforms, where a library for them is found.
+ *
+ *  The methods differ where elements are not finite or near the largest number
+ *  of the type. Directly, no sum is larger than the parts of the result.
+ *  Separable filters add elements of up to two rows and columns before any
+ *  weight makes them smaller. Transforms add those of a whole block of up to
+ *  4096 x 4096. Those sums must be in range, too. An element that is not finite
+ *  reaches the elements whose windows hold it. By transforms it reaches all of
+ *  its block. */
 #ifndef HEADRACE_FILTER_H
 #define HEADRACE_FILTER_H
 
@@ -33,14 +38,14 @@ typedef struct hr_window hr_window;
 
 enum { HR_MOST_REACH = 1024 }; /**< of a window */
 
-/** A window of these weights, (2 reach + 1)^2 of them, row by row; the one in
- *  the middle is w(0, 0).
+/** A window of (2 reach + 1)^2 weights, row by row. The one in the middle is
+ *  w(0, 0).
  *
  * @shape   reach from 0 to HR_MOST_REACH.
  * @owner   *window is the caller's, to be given to hr_window_destroy; values
  *          are copied. Written only on success.
- * @errors  HR_ERROR_INVALID for NULL, a reach out of range, or a weight that
- *          is not finite; HR_ERROR_OUT_OF_MEMORY.
+ * @errors  HR_ERROR_INVALID for NULL, a reach out of range, or a weight that is
+ *          not finite; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_window_create(int64_t reach,
                                                const double *values,
@@ -74,14 +79,15 @@ HR_API int64_t hr_window_reach(const hr_window *window);
  * @threads Any thread. */
 HR_API const double *hr_window_values(const hr_window *window);
 
-/** The fewest separable filters u_k(i) v_k(j) whose sum is w with
- *  sum |w - sum u_k v_k| <= tolerance * sum |w|, of those that the singular
- *  value decomposition gives, or as near to it as rounding lets them come: what
- *  the result is wrong by is no more than tolerance * |scale| * sum |w| *
- *  max |in|. At least one, whatever the tolerance.
+/** How many separable filters u_k(i) v_k(j) sum up to w within a tolerance: sum
+ *  |w - sum u_k v_k| <= tolerance * sum |w|. The filters are those of the
+ *  singular value decomposition, and the count is the smallest one. If rounding
+ *  does not let their sum come that near, it is the count that comes nearest.
+ *  The result is wrong by at most tolerance * |scale| * sum |w| * max |in|. At
+ *  least one, whatever the tolerance.
  *
- * @owner   *rank and *error, sum |w - sum u_k v_k| / sum |w| at that rank, are
- *          written only on success; error may be NULL.
+ * @owner   *rank and *error are written only on success; error may be NULL.
+ *          *error is sum |w - sum u_k v_k| / sum |w| at that rank.
  * @errors  HR_ERROR_INVALID for NULL or a tolerance below 0 or not finite;
  *          HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread.
@@ -93,7 +99,7 @@ HR_API HR_NODISCARD hr_status hr_window_rank(const hr_window *window,
 /** What windows find beyond the edges of `in`. */
 typedef enum hr_edges {
     HR_EDGES_LEFT = 0, /**< nothing: only elements whose window lies inside are
-                            written, the others are left as they are */
+                            written, the others stay as they are */
     HR_EDGES_CLAMPED = 1,  /**< the nearest element: a a | a b c | c c */
     HR_EDGES_MIRRORED = 2, /**< b a | a b c | c b */
     HR_EDGES_PERIODIC = 3, /**< b c | a b c | a b */
@@ -107,7 +113,7 @@ HR_API const char *hr_edges_name(hr_edges edges);
 
 /** How sums are formed. */
 typedef enum hr_filter_method {
-    HR_FILTER_AUTO = 0,      /**< whichever is thought to be the fastest */
+    HR_FILTER_AUTO = 0,      /**< whichever is predicted to be the fastest */
     HR_FILTER_DIRECT = 1,    /**< product by product */
     HR_FILTER_SEPARABLE = 2, /**< as a sum of separable filters */
     HR_FILTER_FFT = 3        /**< by Fourier transforms */
@@ -125,7 +131,7 @@ typedef struct hr_filter_report {
     int64_t rank;            /**< of HR_FILTER_SEPARABLE; else 0 */
     double window_error;     /**< sum |w - w used| / sum |w| before rounding */
     double seconds;          /**< of the whole call (plan: predicted) */
-    double predicted;        /**< seconds that were expected */
+    double predicted;        /**< seconds that were predicted */
     double products;         /**< multiplications and additions */
     hr_bound bound;          /**< what took the time */
     uint64_t host_to_device; /**< bytes of the context's arrays meanwhile */
@@ -134,6 +140,7 @@ typedef struct hr_filter_report {
     int64_t pieces;        /**< bands of rows, each worked on at one time */
 } hr_filter_report;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_FILTER_REPORT_INIT                                                  \
     {                                                                          \
         sizeof(hr_filter_report), HR_FILTER_AUTO, 0, 0, 0, 0, 0,               \
@@ -147,7 +154,8 @@ typedef struct hr_filter_options {
     double constant; /**< for HR_EDGES_CONSTANT */
     hr_filter_method method;
     double tolerance;             /**< of HR_FILTER_AUTO and SEPARABLE, as in
-                                       hr_window_rank; 0: 1e-6 for f32, 1e-14 for f64 */
+                                       hr_window_rank; 0: 1e-6 for f32, 1e-14
+                                       for f64 */
     const uint32_t *accelerators; /**< indices into the context; NULL: all */
     uint32_t accelerator_count;   /**< entries of accelerators */
     bool one_thread; /**< the calling thread gives all accelerators their work;
@@ -155,6 +163,7 @@ typedef struct hr_filter_options {
     hr_filter_report *report; /**< filled on success; NULL: none */
 } hr_filter_options;
 
+/** Options with their size set and every default. */
 #define HR_FILTER_OPTIONS_INIT                                                 \
     {                                                                          \
         sizeof(hr_filter_options), HR_EDGES_LEFT, 0, HR_FILTER_AUTO, 0, NULL,  \
@@ -166,44 +175,45 @@ typedef struct hr_filter_options {
  *  kind of accelerator the result does not depend on their number, bit for bit.
  *
  * @shape    in and out of one shape and type, f32 or f64, in any layout that
- *           hr_matrix can say; rows and cols may be 0, and less than a window.
+ *           hr_matrix can describe. Sizes may be 0, and less than a window.
  * @owner    Borrows all until it returns.
- * @aliasing out must not overlap in. Elements that no window of an element of
- *           `out` holds are not read.
+ * @aliasing out must not overlap in. Only elements of `in` that the window of
+ *           some element of `out` holds are read.
  * @errors   HR_ERROR_INVALID for shapes, strides, overlap or options that break
- *           these rules; HR_ERROR_UNSUPPORTED for another type, or a method
- *           that is not there, or not for a window so large;
+ *           these rules. HR_ERROR_UNSUPPORTED for another type, for a method
+ *           that is not there, or for a window too large for the method.
  *           HR_ERROR_OUT_OF_MEMORY when a memory limit is below the least
  *           working set, with the numbers: out untouched. HR_ERROR_LOST or
  *           HR_ERROR_BACKEND while running, or HR_ERROR_OUT_OF_MEMORY when
  *           other calls take the memory meanwhile: out then holds old and new
  *           elements.
- * @threads  Any thread, while nobody changes the environment; filters of one
+ * @threads  Any thread, while nobody changes the environment. Filters of one
  *           context run one after another. No other thread may make plans with
  *           FFTW itself meanwhile.
- * @source   Rounding as in [Higham2002]: with W = |scale| sum |w| max |in| over
- *           the window, at most gamma_(n^2 + 1) W directly, n = 2s + 1, and
- *           gamma_(n rank + n + 2) sum_k sum |u_k v_k| |scale| max |in| more
- *           than the tolerance allows as a sum of separable filters. */
+ * @source   Rounding as in [Higham2002]. Let n = 2s + 1, and W = |scale| sum
+ *           |w| max |in| over the window. Directly, the error is at most
+ *           gamma_(n^2 + 1) W. A sum of separable filters adds at most gamma_(n
+ *           rank + n + 2) sum_k sum |u_k v_k| |scale| max |in| to what the
+ *           tolerance allows. */
 HR_API HR_NODISCARD hr_status hr_filter(hr_context *context,
                                         const hr_window *window, double scale,
                                         hr_matrix in, hr_matrix out,
                                         const hr_filter_options *options);
 
-/** hr_filter of pictures in arrays: elements are brought to where they are
+/** hr_filter of pictures in arrays. The elements are brought to where they are
  *  filtered, as for a launch, and stay there. The bands are the same from call
- *  to call, so what one filter leaves on an accelerator is there for the next,
- *  and only rows move that windows of another's band hold, and the first and
- *  last `reach` rows, for what lies beyond them. Returns when all is done.
+ *  to call, so what one filter leaves on an accelerator is there for the next.
+ *  Rows move only if windows of another's band hold them. The first and last
+ *  `reach` rows move too, for what lies beyond them. Returns when all is done.
  *
- * @shape    in and out are rectangles of two arrays of the context, of one
- *           shape, with elements of `type` next to each other in rows. The
- *           least working set are the rows of both that an accelerator has, as
- *           many as its part is, and what is between.
- * @errors   As hr_filter, and HR_ERROR_INVALID for views of no array, of one
- *           array, of another context, rank or size of elements. Where memory
- *           lacks for rows, some of out may hold new elements.
- * @threads  As hr_filter. */
+ * @shape   in and out are rectangles of two arrays of the context, of one
+ *          shape. Their elements of `type` lie next to each other in rows. The
+ *          least working set is the rows of both that an accelerator has, as
+ *          many as its part is, and what is between.
+ * @errors  As hr_filter. HR_ERROR_INVALID for views of no array, of one array,
+ *          of another context, rank or size of elements. Where memory lacks for
+ *          rows, some of out may hold new elements.
+ * @threads As hr_filter. */
 HR_API HR_NODISCARD hr_status hr_filter_views(hr_context *context,
                                               const hr_window *window,
                                               double scale, hr_type type,
@@ -212,11 +222,11 @@ HR_API HR_NODISCARD hr_status hr_filter_views(hr_context *context,
 
 /** What hr_filter would do with the same arguments, without doing it.
  *
- * @owner    *report is the caller's; its size must be set. data pointers of the
- *           matrices may be NULL: only shapes are looked at.
- * @errors   As hr_filter, as far as they do not need the elements.
- * @threads  As hr_filter; what is not known of an accelerator yet is measured,
- *           which takes tenths of a second. */
+ * @owner   *report is the caller's; its size must be set. data pointers of the
+ *          matrices may be NULL: the plan needs only the shapes.
+ * @errors  As hr_filter, as far as they do not need the elements.
+ * @threads As hr_filter. What is not known of an accelerator yet is measured,
+ *          which takes tenths of a second. */
 HR_API HR_NODISCARD hr_status hr_filter_plan(
     hr_context *context, const hr_window *window, double scale, hr_matrix in,
     hr_matrix out, const hr_filter_options *options, hr_filter_report *report);

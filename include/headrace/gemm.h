@@ -26,12 +26,12 @@ extern "C" {
 /** How products are formed. */
 typedef enum hr_compute {
     HR_COMPUTE_NATIVE = 0, /**< in the accumulation type of the table above */
-    HR_COMPUTE_TF32 = 1    /**< f32 rounded to tf32 (10 bits) first; only where
+    HR_COMPUTE_TF32 = 1    /**< f32 rounded to tf32 (10 bits) first. Only where
                                 an accelerator offers it (GPUs of NVIDIA from
-                                capability 8.0 on), never by itself. Rounding,
-                                or cutting, changes an element of A or B by
-                                at most 2^-10 of itself, which adds
-                                2^-9 |alpha||A||B| to the error */
+                                capability 8.0 on), and only on request.
+                                Rounding, or cutting, changes an element of A or
+                                B by at most 2^-10 of itself. That adds 2^-9
+                                |alpha||A||B| to the error */
 } hr_compute;
 
 /** What takes the time. */
@@ -47,10 +47,11 @@ typedef enum hr_bound {
  * @threads Any thread. */
 HR_API const char *hr_bound_name(hr_bound bound);
 
-/** Told how far a multiplication is: done of total floating-point operations.
- *  Return false to cancel; hr_gemm then returns HR_ERROR_CANCELLED soon.
+/** Receives how far a multiplication is: `done` of `total` floating-point
+ *  operations. Return false to cancel; hr_gemm then returns HR_ERROR_CANCELLED
+ *  soon.
  * @threads The thread that called hr_gemm: at the start, about ten times a
- *          second, and at the end; not when there is nothing to multiply. */
+ *          second, and at the end. Not when there is nothing to multiply. */
 typedef bool (*hr_progress_function)(void *data, double done, double total);
 
 /** One accelerator's part in a multiplication. */
@@ -76,16 +77,17 @@ typedef struct hr_gemm_report {
     hr_gemm_share *shares;   /**< in: the caller's array, or NULL */
     double seconds;          /**< of the whole call (plan: predicted) */
     double flops;            /**< 2 m n k, or 8 m n k for complex types */
-    hr_bound bound;          /**< what took the time; means nothing when
-                                  flops is 0 */
-    uint64_t compulsory;     /**< the fewest host link bytes: each element that
+    hr_bound bound;          /**< what took the time; means nothing when flops
+                                  is 0 */
+    uint64_t compulsory;     /**< the fewest host link bytes. Each element that
                                   accelerators with memory of their own need
-                                  once in, each of C they own once out, and
-                                  once in if beta is not 0 */
+                                  goes in once. Each element of C that they own
+                                  comes out once, and goes in once if beta is
+                                  not 0 */
     uint64_t host_to_device; /**< bytes over host links, all accelerators */
     uint64_t device_to_host;
     uint64_t peer;         /**< bytes from accelerator to accelerator */
-    uint64_t stolen;       /**< bytes of panels among the three above that were
+    uint64_t stolen;       /**< bytes of panels among the three above that
                                 moved only to take over tiles at the tail
                                 (run only) */
     double ratio;          /**< (host_to_device + device_to_host) over
@@ -95,6 +97,7 @@ typedef struct hr_gemm_report {
     int64_t tile_rows, tile_cols, tile_depth; /**< one product at a time */
 } hr_gemm_report;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_GEMM_REPORT_INIT                                                    \
     {                                                                          \
         sizeof(hr_gemm_report), 0, 0, NULL, 0, 0, HR_BOUND_COMPUTE, 0, 0, 0,   \
@@ -114,6 +117,7 @@ typedef struct hr_gemm_options {
     hr_gemm_report *report;        /**< filled on success; NULL: none */
 } hr_gemm_options;
 
+/** Options with their size set and every default. */
 #define HR_GEMM_OPTIONS_INIT                                                   \
     {                                                                          \
         sizeof(hr_gemm_options), HR_COMPUTE_NATIVE, NULL, 0, 0, NULL, NULL,    \
@@ -123,27 +127,26 @@ typedef struct hr_gemm_options {
 /** C := alpha A B + beta C, over the accelerators of the context. Returns when
  *  C is complete in the caller's memory.
  *
- * @shape    A[m,k], B[k,n], C[m,n]; any layout that hr_matrix can say; m, n
- *           and k may be 0. Types as in the table at the top of this file.
+ * @shape    A[m,k], B[k,n], C[m,n], in any layout that hr_matrix can describe.
+ *           m, n and k may be 0. Types as in the table at the top of this file.
  * @owner    Borrows all operands and options until it returns. They may be
  *           ordinary, pinned or mapped memory.
- * @aliasing C must not overlap A or B; A and B may overlap.
- *           beta = 0 never reads C, so NaN there does not matter;
- *           alpha = 0 or k = 0 never reads A or B.
- * @errors   HR_ERROR_INVALID for shapes, strides, overlap or options that break
- *           these rules, and for scalars that the accumulation type cannot
- *           hold, C untouched; HR_ERROR_UNSUPPORTED for a
- *           type pair or compute mode that is not offered, C untouched;
- *           HR_ERROR_OUT_OF_MEMORY when a memory limit is below the least
- *           working set (the sentence says how much is needed), C untouched;
- *           HR_ERROR_CANCELLED, HR_ERROR_LOST or HR_ERROR_BACKEND while
- *           running: C then holds old and new elements.
+ * @aliasing C must not overlap A or B; A and B may overlap. beta = 0 never
+ *           reads C, so NaN there does not matter. alpha = 0 or k = 0 never
+ *           reads A or B.
+ * @errors   With C untouched: HR_ERROR_INVALID for shapes, strides, overlap or
+ *           options that break these rules. The same for scalars that the
+ *           accumulation type cannot hold. HR_ERROR_UNSUPPORTED for a type pair
+ *           or compute mode that is not offered. HR_ERROR_OUT_OF_MEMORY when a
+ *           memory limit is below the least working set; the sentence says how
+ *           much is needed. With old and new elements in C: HR_ERROR_CANCELLED,
+ *           HR_ERROR_LOST or HR_ERROR_BACKEND while running.
  * @threads  Any thread; calls on one context run one after another.
  * @source   Blocks of C stay on the accelerators while panels of A and B stream
- *           past, as in [Irony2004] and [Goto2008]; rounding as in
- * [Higham2002]: |C - exact| <= gamma_(k+2) (|alpha||A||B| + |beta||C|), for
- * complex types sqrt(2) gamma_(2k+4) in each part, and half a unit in the last
- * place of a half C. */
+ *           past, as in [Irony2004] and [Goto2008]. Rounding as in
+ *           [Higham2002]: |C - exact| <= gamma_(k+2) (|alpha||A||B| +
+ *           |beta||C|). For complex types it is sqrt(2) gamma_(2k+4) in each
+ *           part. A half C adds half a unit in its last place. */
 HR_API HR_NODISCARD hr_status hr_gemm(hr_context *context, hr_scalar alpha,
                                       hr_matrix a, hr_matrix b, hr_scalar beta,
                                       hr_matrix c,
@@ -152,10 +155,11 @@ HR_API HR_NODISCARD hr_status hr_gemm(hr_context *context, hr_scalar alpha,
 /** What hr_gemm would do with the same arguments, without doing it: bytes for
  *  each link, memory for each accelerator, time and what will bind.
  *
- * @owner    *report is the caller's; size (and shares) must be set. data
- *           pointers of the matrices may be NULL: only shapes are looked at.
- * @errors   As hr_gemm, as far as they do not need the elements.
- * @threads  As hr_gemm. */
+ * @owner   *report is the caller's; size (and shares) must be set. data
+ *          pointers of the matrices may be NULL: the plan needs only the
+ *          shapes.
+ * @errors  As hr_gemm, as far as they do not need the elements.
+ * @threads As hr_gemm. */
 HR_API HR_NODISCARD hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha,
                                            hr_matrix a, hr_matrix b,
                                            hr_scalar beta, hr_matrix c,
@@ -181,6 +185,7 @@ typedef struct hr_gemm_limits {
                                                  memory, as hr_gemm does it */
 } hr_gemm_limits;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_GEMM_LIMITS_INIT                                                    \
     {                                                                          \
         sizeof(hr_gemm_limits), 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0},         \
@@ -189,17 +194,16 @@ typedef struct hr_gemm_limits {
         }                                                                      \
     }
 
-/** Measure now what bounds products of these types: no product is faster than
- *  flops / limits.flops, nor than its bytes over these links.
+/** Measure now what bounds products of these types. No product takes less than
+ *  flops / limits.flops, nor less than its bytes need over these links.
  *
  * @owner   *limits is the caller's; its size must be set. Written only on
  *          success.
- * @errors  HR_ERROR_INVALID for NULL, a size out of range or a type or mode
- *          that there is not; HR_ERROR_UNSUPPORTED when no accelerator
+ * @errors  HR_ERROR_INVALID for NULL, a size out of range, or a type or mode
+ *          that does not exist. HR_ERROR_UNSUPPORTED when no accelerator
  *          multiplies these; whatever backends report.
  * @threads Any thread; waits for other work on the context. Takes tenths of a
- *          second for each device, and frees what the context keeps for reuse.
- */
+ *          second for each device. Frees what the context keeps for reuse. */
 HR_API HR_NODISCARD hr_status hr_gemm_measure_limits(hr_context *context,
                                                      hr_type type,
                                                      hr_type c_type,
@@ -210,34 +214,35 @@ HR_API HR_NODISCARD hr_status hr_gemm_measure_limits(hr_context *context,
 typedef struct hr_verify_report {
     uint32_t size;        /**< sizeof(hr_verify_report) */
     uint32_t trials;      /**< random vectors that were tried */
-    int64_t suspects;     /**< rows that a trial pointed at; where C has more
-                               columns than rows, columns */
-    int64_t rows_checked; /**< rows and columns then recomputed element by
-                               element */
+    int64_t suspects;     /**< rows that a trial pointed at; columns where C has
+                               more columns than rows */
+    int64_t rows_checked; /**< rows and columns that were then recomputed
+                               element by element */
     int64_t row, col;     /**< the first wrong element; -1: none */
     double error, bound;  /**< there: |C - exact| and what rounding explains */
     double seconds;
 } hr_verify_report;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_VERIFY_REPORT_INIT                                                  \
     {                                                                          \
         sizeof(hr_verify_report), 0, 0, 0, 0, 0, 0, 0, 0                       \
     }
 
-/** Check that C = alpha A B + beta C0 up to rounding, in O(mn + mk + kn) work:
- *  Freivalds' test with random signs points at suspicious rows, which are then
- *  recomputed and judged element by element against the rounding bound of
- *  hr_gemm. An element wrong by more than the tolerance of docs/verify.md is
- *  missed with a chance below 2^-40; a right one is never reported.
+/** Check that C = alpha A B + beta C0 up to rounding, in O(mn + mk + kn) work.
+ *  Freivalds' test with random signs points at suspicious rows. The library
+ *  recomputes those and judges each element against the rounding bound of
+ *  hr_gemm. It misses an element wrong by more than the tolerance of
+ *  docs/verify.md with a chance below 2^-40. It never reports a right one.
  *
- * @shape    As hr_gemm; C0 has C's shape and type and is not looked at when
- *           beta is 0.
- * @owner    Borrows everything until it returns; writes only *report, which
- *           may be NULL.
- * @errors   HR_ERROR_MISMATCH when an element is wrong; HR_ERROR_INVALID and
- *           HR_ERROR_UNSUPPORTED as hr_gemm; HR_ERROR_OUT_OF_MEMORY.
- * @threads  Any thread.
- * @source   [Freivalds1979]; bounds [Higham2002], exact sums [Ogita2005]. */
+ * @shape   As hr_gemm; C0 has C's shape and type and is not read when beta is
+ *          0.
+ * @owner   Borrows everything until it returns; writes only *report, which may
+ *          be NULL.
+ * @errors  HR_ERROR_MISMATCH when an element is wrong. HR_ERROR_INVALID and
+ *          HR_ERROR_UNSUPPORTED as hr_gemm; HR_ERROR_OUT_OF_MEMORY.
+ * @threads Any thread.
+ * @source  [Freivalds1979]; bounds [Higham2002], exact sums [Ogita2005]. */
 HR_API HR_NODISCARD hr_status hr_gemm_verify(hr_context *context,
                                              hr_scalar alpha, hr_matrix a,
                                              hr_matrix b, hr_scalar beta,

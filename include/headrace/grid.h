@@ -4,14 +4,16 @@
  *
  *  A grid is an extent of rank 1 to 3 and any number of fields, whose elements
  *  are called cells. It is cut along dimension 0 into bands, one for each
- *  accelerator, as wide as each is fast. A step is a list of stages: kernels
- *  (headrace/dialect.h) that run for every cell, and swaps of two fields. What
- *  a kernel reads of neighbours lies in halos around each band, and at the ends
- *  of the grid in cells beyond it, at indices -1, -2, ... and extent, extent +
- *  1, ... The library fills both: from the bands beside, copied from
+ *  accelerator. A faster accelerator gets a wider band. A step is a list of
+ *  stages: kernels (headrace/dialect.h) that run for every cell, and swaps of
+ *  two fields. What a kernel reads of neighbours lies in halos around each
+ *  band. At the ends of the grid it lies in cells beyond it, at indices -1, -2,
+ *  ... and extent, extent + 1, ...
+ *
+ *  The library fills both. Halos come from the neighbouring bands, copied from
  *  accelerator to accelerator while the inner part of the band is still at
- *  work, and by the rule of the boundary. Nothing else moves while a grid
- *  steps.
+ *  work. Cells beyond the grid follow the rule of the boundary. Nothing else
+ *  moves while a grid steps.
  *
  *      HR_KERNEL2(heat, (IN, float, 2, now), (OUT, float, 2, next))
  *      {
@@ -24,18 +26,19 @@
  *      }
  *
  *  Indices, HR_DOMAIN and HR_EXTENT are those of the whole grid, so a kernel
- *  does not know of bands; what it leaves is the same, bit for bit, on any
- *  number of accelerators of one kind, whatever the bands. Kinds of
- *  accelerators differ by what their compilers round.
+ *  does not know of bands. Its results are the same, bit for bit, on any number
+ *  of accelerators of one kind, whatever the bands. Kinds of accelerators
+ *  differ by what their compilers round.
  *
  *  Calls enqueue and return; hr_grid_finish waits. When one has failed, the
- *  fields have no values any more, and all that follows fails with the same
- *  sentence, until new values are scattered.
+ *  fields have no values any more. All that follows fails with the same
+ *  sentence, until you scatter new values.
  *
- *  With HEADRACE_CHECK=1 (headrace/check.h) a kernel is found that reads
- *  beyond the halo of its field or writes another cell than its own. Not found
- *  are neighbours that it reads of a field given by hr_field_here, where the
- *  band has them, and cells of HR_BOUNDARY_USER that nobody has written.
+ *  With HEADRACE_CHECK=1 the checker (headrace/check.h) finds a kernel that
+ *  reads beyond the halo of its field or writes another cell than its own. It
+ *  does not find neighbours that a kernel reads of a field given by
+ *  hr_field_here, where the band has them. Nor does it find cells of
+ *  HR_BOUNDARY_USER that nobody has written.
  *
  *  A grid is used by one thread at a time. Grids are destroyed before their
  *  context. */
@@ -55,6 +58,7 @@
 extern "C" {
 #endif
 
+/** Fields on the accelerators of a context. */
 typedef struct hr_grid hr_grid;
 
 /** What cells beyond an end of the grid hold. n is its extent there. */
@@ -63,21 +67,21 @@ typedef enum hr_boundary {
     HR_BOUNDARY_CLAMP,        /**< the last cell inside: -2 is 0 */
     HR_BOUNDARY_MIRROR,       /**< a mirror on the end: -1 is 0, -2 is 1 */
     HR_BOUNDARY_PERIODIC,     /**< the other end: -1 is n - 1 */
-    HR_BOUNDARY_USER          /**< what stages of the caller's write there */
+    HR_BOUNDARY_USER          /**< what your own stages write there */
 } hr_boundary;
 
 /** One side of a field in one dimension. */
 typedef struct hr_side {
-    int64_t halo;         /**< so many cells are read beyond one's own; 0 to
+    int64_t halo;         /**< how many cells are read beyond one's own; 0 to
                                2147483647 */
     hr_boundary boundary; /**< beyond the end of the grid */
     const void *value;    /**< of a constant boundary, one cell; NULL: zeros */
 } hr_side;
 
-/** A field. Cells beyond two ends at once follow the boundary of both, but are
- *  constant where one of them is, that of the lower dimension first. Where one
- *  of them is the user's, they follow the other from what he has written, and
- *  where both are, he writes them too. */
+/** A field. Cells beyond two ends at once follow the boundary of both. They are
+ *  constant where one of the two is, that of the lower dimension first. Where
+ *  one of the two is HR_BOUNDARY_USER, they follow the other from what your
+ *  stages have written. Where both are, your stages write them too. */
 typedef struct hr_field {
     size_t element_bytes;         /**< 1 to 2147483647 */
     hr_side before[HR_MOST_RANK]; /**< lower indices, of each dimension */
@@ -90,25 +94,28 @@ typedef struct hr_field {
 HR_API hr_field hr_field_of(size_t element_bytes, int64_t halo,
                             hr_boundary boundary, const void *value);
 
+/** Options of hr_grid_create; zero is the default of each. */
 typedef struct hr_grid_options {
     uint32_t size; /**< sizeof(hr_grid_options) */
     uint32_t accelerator_count;
     const uint32_t *accelerators; /**< indices in the context, in the order of
                                        their bands, each once; NULL: all */
     const double *weights; /**< of bands, as many: shares of dimension 0 that
-                                stay. NULL: measured while stepping, and moved
-                                when that pays; to fewer accelerators, too,
-                                when more would be slower */
-    uint32_t steps_per_exchange; /**< cells of a halo that are worked out twice
-                                      save an exchange: so many steps are made
-                                      from one, at most 1024. 0: as measured,
-                                      which with weights is 1. It is 1, too,
-                                      while bands are thinner than what that
-                                      asks for, deeper halos do not fit beside
-                                      the old ones, or a field is periodic in
-                                      dimension 0 with a halo there */
+                                stay. NULL: the library measures while it steps,
+                                and moves bands when that pays. It moves them to
+                                fewer accelerators, too, when more would be
+                                slower */
+    uint32_t steps_per_exchange; /**< steps made from one exchange of halos, at
+                                      most 1024. More steps compute some halo
+                                      cells twice, and save exchanges. 0: as
+                                      measured; with weights it is 1. It is 1,
+                                      too, when a field is periodic in dimension
+                                      0 with a halo there. The same while bands
+                                      are thinner than that asks for, or deeper
+                                      halos do not fit beside the old ones */
 } hr_grid_options;
 
+/** Options with their size set and every default. */
 #define HR_GRID_OPTIONS_INIT                                                   \
     {                                                                          \
         sizeof(hr_grid_options), 0, NULL, NULL, 0                              \
@@ -121,9 +128,10 @@ typedef struct hr_grid_options {
  *          weights are 0.
  * @owner   *grid is the caller's, to be given to hr_grid_destroy. Written only
  *          on success. options may be NULL.
- * @errors  HR_ERROR_INVALID for NULL, an extent without cells or with more than
- *          2^63 - 1, no field or more than HR_MOST_FIELDS, an element_bytes or
- *          a halo beyond its limits, or options that are not valid;
+ * @errors  HR_ERROR_INVALID for NULL, and for an extent without cells or with
+ *          more than 2^63 - 1. The same for no field or more than
+ *          HR_MOST_FIELDS, and for an element_bytes or a halo beyond its
+ *          limits. The same for options that are not valid.
  *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators
  *          together do not hold the fields.
  * @threads Any thread. */
@@ -137,8 +145,8 @@ enum { HR_MOST_FIELDS = 64 };
  * @threads One at a time for each grid. */
 HR_API void hr_grid_destroy(hr_grid *grid);
 
-/** Copy packed values of the whole extent into a field, and wait. What was told
- *  to have failed is forgotten: other fields hold zeros then.
+/** Copy packed values of the whole extent into a field, and wait. An earlier
+ *  failure is forgotten: other fields hold zeros then.
  *
  * @owner   Reads data during the call.
  * @errors  HR_ERROR_INVALID for NULL or a field that is none;
@@ -155,8 +163,8 @@ HR_API HR_NODISCARD hr_status hr_grid_scatter(hr_grid *grid, uint32_t field,
 HR_API HR_NODISCARD hr_status hr_grid_gather(hr_grid *grid, uint32_t field,
                                              void *data);
 
-/** Copy a view into the section of a field that starts at origin, after all
- *  that was enqueued before and before all that follows.
+/** Copy a view into the section of a field that starts at origin. The copy
+ *  comes after all that was enqueued before, and before all that follows.
  *
  * @shape   The view has the grid's rank and the field's element_bytes, and fits
  *          inside at origin[0 .. rank - 1]; NULL: at the start.
@@ -167,15 +175,15 @@ HR_API HR_NODISCARD hr_status hr_grid_write(hr_grid *grid, uint32_t field,
                                             const int64_t *origin,
                                             hr_view from);
 
-/** Copy a section of a field to a view, likewise: values as of now, while later
- *  steps go on. hr_synchronize or hr_map of the view waits for it.
+/** Copy a section of a field to a view, likewise. It gets the values as of now,
+ *  while later steps go on. hr_synchronize or hr_map of the view waits for it.
  *
  *  Otherwise as hr_grid_write.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_read(hr_grid *grid, uint32_t field,
                                            const int64_t *origin, hr_view to);
 
-/** A field as an argument of a stage: read, neighbours within its halo too; see
+/** A field as an argument of a stage: read, neighbours within its halo too. See
  *  also hr_in, which gives an ordinary view, whole, to every band.
  * @threads Any thread. */
 HR_API hr_argument hr_field_in(uint32_t field);
@@ -198,9 +206,10 @@ typedef struct hr_stage {
     uint32_t swap[2];
     hr_extent extent; /**< of the cells that it runs for; of rank 0: the grid's
                            own. They may lie beyond the grid as far as all
-                           fields of the stage have halos, those written with
-                           HR_BOUNDARY_USER. Neighbours are read there no
-                           further out than their field's halo goes */
+                           fields of the stage have halos. The boundary of those
+                           written must be HR_BOUNDARY_USER there. A kernel
+                           reads neighbours there no further out than their
+                           field's halo goes */
     int64_t origin[HR_MOST_RANK]; /**< where those start */
     hr_extent tile;               /**< of rank 0: the library chooses */
     int64_t step[HR_MOST_RANK];   /**< cells of an item (HR_STEP); 0: 1. The
@@ -218,28 +227,29 @@ HR_API hr_stage hr_stage_swap(uint32_t a, uint32_t b);
 
 /** Enqueue the list of stages `steps` times.
  *
- * @owner   The list and what it points to need not outlive the call; views of
- *          arguments do until the steps have run.
+ * @owner   The list and what it points to need not outlive the call. Views of
+ *          arguments must, until the steps have run.
  * @errors  Found before anything runs, so that the grid is as it was:
- *          HR_ERROR_INVALID for NULL, a field that is none, cells outside,
- *          arguments that do not suit the kernel, a view that is written, or
- *          swapped fields that are unlike; HR_ERROR_COMPUTE_DOMAIN for a tile
- *          that cannot run. Found while steps are enqueued or run, and told by
- *          this call or a later one: the other errors of hr_launch, and what
- *          the checker finds; the fields have no values then.
+ *          HR_ERROR_INVALID for NULL, a field that is none, cells outside, and
+ *          arguments that do not suit the kernel. The same for a view that is
+ *          written, and for swapped fields that are unlike.
+ *          HR_ERROR_COMPUTE_DOMAIN for a tile that cannot run. Found while
+ *          steps are enqueued or run: the other errors of hr_launch, and what
+ *          the checker finds. This call or a later one returns them; the fields
+ *          have no values then.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_step(hr_grid *grid,
                                            const hr_stage *stages, size_t count,
                                            int64_t steps);
 
-/** Gets the number of steps of this run that are enqueued; what it reads with
+/** Receives how many steps of this run are enqueued. What it reads with
  *  hr_grid_read or hr_grid_gather are the values after them. Returns false to
  *  end the run. */
 typedef bool (*hr_grid_function)(void *data, hr_grid *grid, int64_t steps);
 
-/** hr_grid_step, with function(data, grid, n) called after every `every` steps,
- *  on the calling thread, which waits for the accelerators only where the
- *  function does.
+/** hr_grid_step, with function(data, grid, n) called after every `every` steps.
+ *  The calling thread makes the calls. It waits for the accelerators only where
+ *  the function does.
  *
  * @errors  Those of hr_grid_step; HR_ERROR_INVALID when every is less than 1;
  *          HR_ERROR_CANCELLED when the function returned false.
@@ -256,8 +266,8 @@ HR_API HR_NODISCARD hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages,
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_finish(hr_grid *grid);
 
-/** What a reduction makes of all cells, in double, in an order that depends on
- *  the extent alone. */
+/** What a reduction makes of all cells. It works in double, in an order that
+ *  depends on the extent alone. */
 typedef enum hr_reduction {
     HR_REDUCE_SUM = 1,  /**< sum of a */
     HR_REDUCE_MIN,      /**< least a; a NaN wins */
@@ -270,16 +280,16 @@ typedef enum hr_reduction {
 /** A reduction under way. */
 typedef struct hr_reducing hr_reducing;
 
-/** Enqueue a reduction of fields a and b (b is not looked at where there is but
- *  one) after all that was enqueued before; steps may follow at once.
+/** Enqueue a reduction of fields a and b after all that was enqueued before.
+ *  Reductions of one field ignore b. Steps may follow at once.
  *
  * @shape   Elements are numbers of `type`: HR_F32, HR_F64 or HR_I32.
  * @owner   *reducing is the caller's, to be given to hr_grid_reduced before the
  *          grid is destroyed. Written only on success.
  * @errors  HR_ERROR_INVALID for NULL, a field that is none, or a type that is
- *          not as large as its elements; HR_ERROR_UNSUPPORTED for other types,
- *          and on an accelerator without double; HR_ERROR_OUT_OF_MEMORY;
- *          those of hr_launch.
+ *          not as large as its elements. HR_ERROR_UNSUPPORTED for other types,
+ *          and on an accelerator without double. HR_ERROR_OUT_OF_MEMORY; those
+ *          of hr_launch.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_reduce(hr_grid *grid,
                                              hr_reduction reduction,
@@ -287,7 +297,7 @@ HR_API HR_NODISCARD hr_status hr_grid_reduce(hr_grid *grid,
                                              uint32_t b,
                                              hr_reducing **reducing);
 
-/** Wait for a reduction, tell its result, and free it. NULL is refused.
+/** Wait for a reduction, give its result, and free it. NULL is refused.
  *
  * @owner   *value is written only on success; value may be NULL.
  * @errors  HR_ERROR_INVALID for NULL; the error of what was enqueued.
@@ -307,14 +317,15 @@ typedef struct hr_grid_state {
     uint64_t moved_bytes; /**< for that, between accelerators */
 } hr_grid_state;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_GRID_STATE_INIT                                                     \
     {                                                                          \
         sizeof(hr_grid_state), 0, 0, 0, 0, 0, 0, 0                             \
     }
 
-/** Tell it, and the bands that have rows, of which there are at most as many as
- *  accelerators. What is read is told as the band's own rows (read_first is
- *  first, read_count is count): how far halos reach depends on the field.
+/** Describe a grid and the bands that have rows, at most as many as
+ *  accelerators. As rows that a band reads it gives the band's own (read_first
+ *  is first, read_count is count). How far halos reach depends on the field.
  *
  * @owner   *state and bands[0 .. room - 1] are written; bands may be NULL when
  *          room is 0.
@@ -324,15 +335,15 @@ HR_API HR_NODISCARD hr_status hr_grid_describe(const hr_grid *grid,
                                                hr_grid_state *state,
                                                hr_band *bands, uint32_t room);
 
-/** Move the bands: band i gets weights[i] of the whole, but no more than fits
- *  beside what it has now, which stays until the new bands have their values.
- *  Values stay as they are. Where the grid was made without weights, the next
- *  step that is timed may move the bands again.
+/** Move the bands: band i gets weights[i] of the whole. It gets no more than
+ *  fits beside what it has now, which stays until the new bands have their
+ *  values. Values stay as they are. Where the grid was made without weights,
+ *  the next step that is timed may move the bands again.
  *
  * @shape   As many weights as the grid was given accelerators.
- * @errors  HR_ERROR_INVALID for NULL or weights that are none;
+ * @errors  HR_ERROR_INVALID for NULL or weights that are none.
  *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators do
- *          not hold old and new bands at once: the grid is as it was; whatever
+ *          not hold old and new bands at once: the grid is as it was. Whatever
  *          the accelerators report.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_rebalance(hr_grid *grid,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /** @file half.h
- *  binary16 and bfloat16, as bit patterns, to and from binary32: for programs,
+ *  binary16 and bfloat16, as bit patterns, to and from binary32. For programs,
  *  and for kernels on the host and in OpenCL C. Rounding is to nearest, ties to
- *  even; overflow gives infinity; a NaN stays a NaN of the same sign, made
+ *  even. Overflow gives infinity. A NaN stays a NaN of the same sign, made
  *  quiet, as the hardware's own conversions do. Any thread. */
 #ifndef HEADRACE_HALF_H
 #define HEADRACE_HALF_H
 
-/* Free of branches that a compiler cannot turn into selects, so loops over
- * these vectorise. */
+/* The only branches are those that a compiler can turn into selects, so loops
+ * over these functions vectorise. */
 #if defined(__OPENCL_C_VERSION__)
 
 static inline unsigned hr_f32_bits(float value)
@@ -41,7 +41,7 @@ static inline float hr_f32_from_bits(unsigned bits)
 
 #endif
 
-#if !defined(__CUDACC__) /* whose hardware does it */
+#if !defined(__CUDACC__) /* CUDA's hardware converts */
 
 static inline float hr_f16_to_f32(unsigned short narrow)
 {

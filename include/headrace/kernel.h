@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** @file kernel.h
- *  Kernels: functions of the caller's that accelerators run for each element of
- *  a domain.
+ *  Kernels: functions of your own that accelerators run for each element of a
+ *  domain.
  *
- *  A kernel is written once, in C, in the dialect of headrace/dialect.h. The
- *  build compiles it into the program for the host and keeps its text, which
- *  OpenCL and NVRTC compile when it is first launched there. */
+ *  You write a kernel once, in C, in the dialect of headrace/dialect.h. The
+ *  build compiles it into the program for the host and keeps its text. OpenCL
+ *  and NVRTC compile the text when the kernel is first launched there. */
 #ifndef HEADRACE_KERNEL_H
 #define HEADRACE_KERNEL_H
 
@@ -24,8 +24,8 @@ enum {
     HR_MOST_ITEMS = 1024    /**< of a tile */
 };
 
-/** What kernels see of a view beside a pointer: element (i, j, ...) is start +
- *  i * stride[0] + j * stride[1] + ... elements behind it. */
+/** What kernels see of a view beside a pointer. Element (i, j, ...) is start +
+ *  i * stride[0] + j * stride[1] + ... elements behind the pointer. */
 typedef struct hr_shape {
     int64_t extent[HR_MOST_RANK], stride[HR_MOST_RANK], start;
 } hr_shape;
@@ -37,7 +37,7 @@ typedef struct hr_domain {
     int64_t tiles[HR_MOST_RANK];  /**< how many tiles the part has */
     int64_t number[HR_MOST_RANK]; /**< which of them this is; host only */
     int64_t first[HR_MOST_RANK];  /**< of the part of the domain that runs */
-    int64_t end[HR_MOST_RANK];    /**< and behind its last point */
+    int64_t end[HR_MOST_RANK];    /**< and the index behind its last point */
     int64_t step[HR_MOST_RANK];   /**< points that an item stands for */
 } hr_domain;
 
@@ -88,8 +88,9 @@ typedef struct hr_argument {
     bool whole;            /**< hr_launch does not look at */
 } hr_argument;
 
-/** A view that the kernel reads (hr_in), writes (hr_out: what it leaves out has
- *  no value afterwards), or both (hr_inout).
+/** A view that the kernel reads (hr_in), writes (hr_out), or both (hr_inout).
+ *  Elements of an hr_out view that the kernel does not write have no value
+ *  afterwards.
  * @threads Any thread. */
 HR_API hr_argument hr_in(hr_view view);
 /** See hr_in.
@@ -99,31 +100,31 @@ HR_API hr_argument hr_out(hr_view view);
  * @threads Any thread. */
 HR_API hr_argument hr_inout(hr_view view);
 
-/** A value of `bytes` bytes, which is copied by hr_launch.
+/** A value of `bytes` bytes. hr_launch copies it.
  * @threads Any thread. */
 HR_API hr_argument hr_value(const void *value, size_t bytes);
 
-/** So many bytes of memory of each tile, for a TILE parameter: 1 to 2^28, and
+/** That many bytes of memory of each tile, for a TILE parameter: 1 to 2^28, and
  *  no more than the accelerator has.
  * @threads Any thread. */
 HR_API hr_argument hr_tile_bytes(size_t bytes);
 
-/** A kernel out of text in the dialect that is known at run time only, for
- *  accelerators with a compiler: on the host only kernels run that the build
- *  has compiled. `file` is its name in messages, or NULL. Its list of
- *  parameters is read before the preprocessor runs: of several kernels of that
- *  name, such as under #if, the first one's counts, and macros in it are not
- *  expanded.
+/** A kernel out of text in the dialect that is known at run time only. It runs
+ *  on accelerators with a compiler; the host runs only kernels that the build
+ *  has compiled. `file` is its name in messages, or NULL. The list of
+ *  parameters is read before the preprocessor runs, and macros in it are not
+ *  expanded. If the text has several kernels of that name, such as under `#if`,
+ *  the first one's list counts.
  *
- *  Sizes of the arguments are checked as always; a type that is not one of the
- *  dialect's, such as a struct of the text's own, has the size of the first
- *  argument that it is launched with, and the compiler checks that it does.
+ *  Sizes of the arguments are checked as always. A type that is not one of the
+ *  dialect's, such as a struct of the text's own, gets the size of the first
+ *  argument it is launched with. The compiler then checks that size.
  *
  * @owner   text may go after the call. The kernel is the context's, lives as
  *          long, and is launched there alone.
- * @errors  HR_ERROR_INVALID for NULL; HR_ERROR_BUILD, with file and line, when
+ * @errors  HR_ERROR_INVALID for NULL. HR_ERROR_BUILD, with file and line, when
  *          the text has no kernel of that name, or its list of parameters is
- *          not one; HR_ERROR_OUT_OF_MEMORY. Other faults are found when it is
+ *          not one. HR_ERROR_OUT_OF_MEMORY. Other faults are found when it is
  *          first launched on an accelerator.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
@@ -132,27 +133,27 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
                                                const char *file,
                                                const hr_kernel **kernel);
 
-/** Enqueue a kernel: it runs once for each point of `domain`, in tiles of
+/** Enqueue a kernel. It runs once for each point of `domain`, in tiles of
  *  `tile` points. The domain's rank is that of the kernel's HR_EACH and
- *  HR_ITEMS, which HEADRACE_CHECK=1 verifies; its extents need not be multiples
- *  of the tile's. What its views lack is fetched, and what others do with them
- *  is waited for, as view.h says.
+ *  HR_ITEMS, which HEADRACE_CHECK=1 verifies. Its extents need not be multiples
+ *  of the tile's. The launch fetches what its views lack and waits for what
+ *  others do with them, as view.h says.
  *
- * @shape   tile has domain's rank, or is NULL: the library chooses. A tile has
- *          at most HR_MOST_ITEMS points.
- * @owner   arguments need not outlive the call; the arrays of the views do
- *          until the kernel has run.
+ * @shape    tile has domain's rank, or is NULL: the library chooses. A tile has
+ *           at most HR_MOST_ITEMS points.
+ * @owner    arguments need not outlive the call. The arrays of the views must,
+ *           until the kernel has run.
  * @aliasing A view that is written overlaps no other one.
- * @errors  HR_ERROR_INVALID for NULL, or when number, kinds, access, rank or
- *          sizes of the arguments are not those of the kernel's parameters, or
- *          views overlap, with both sides in the sentence;
- *          HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run;
- *          HR_ERROR_BUILD with file and line when the kernel does not compile;
- *          HR_ERROR_UNSUPPORTED where the accelerator has no compiler, or less
- *          memory for tiles, or the kernel no text; HR_ERROR_OUT_OF_MEMORY.
- *          Nothing is enqueued then.
- *          What HEADRACE_CHECK=1 adds is in check.h.
- * @threads Any thread. */
+ * @errors   HR_ERROR_INVALID for NULL. The same when views overlap, or when
+ *           number, kinds, access, rank or sizes of the arguments are not those
+ *           of the kernel's parameters. The sentence then has both sides.
+ *           HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run.
+ *           HR_ERROR_BUILD with file and line when the kernel does not compile.
+ *           HR_ERROR_UNSUPPORTED where the kernel has no text, or the
+ *           accelerator no compiler or too little memory for tiles.
+ *           HR_ERROR_OUT_OF_MEMORY. Nothing is enqueued then. check.h says what
+ *           HEADRACE_CHECK=1 adds.
+ * @threads  Any thread. */
 HR_API HR_NODISCARD hr_status hr_launch(hr_queue *queue,
                                         const hr_kernel *kernel,
                                         hr_extent domain, const hr_extent *tile,

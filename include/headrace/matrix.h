@@ -36,8 +36,9 @@ typedef struct hr_scalar {
     double re, im;
 } hr_scalar;
 
-/** A window over memory. Strides count elements; one of the two must be 1 and
- *  the other at least the extent it steps over, unless an extent is below 2. */
+/** A window over memory. Strides count elements. One of the two must be 1, and
+ *  the other at least the extent it steps over. An extent below 2 lifts this.
+ */
 typedef struct hr_matrix {
     void *data;
     hr_type type;

@@ -3,11 +3,11 @@
  *  Queues and events: work that an accelerator does in order, and points in it
  *  that others wait for.
  *
- *  What is enqueued returns before it has run. A queue works in order; between
- *  queues only events, and the arrays that both use, make an order. When work
- *  on a queue fails, what follows on that queue is skipped and the error comes
- *  from wherever it is waited for; other queues go on. Queues, events and
- *  arrays are destroyed before their context. */
+ *  A call that enqueues work returns before the work has run. A queue works in
+ *  order. Between queues only events, and the arrays that both use, make an
+ *  order. When work on a queue fails, the queue skips what follows. Whatever
+ *  call waits for that work returns the error; other queues go on. Queues,
+ *  events and arrays are destroyed before their context. */
 #ifndef HEADRACE_QUEUE_H
 #define HEADRACE_QUEUE_H
 
@@ -66,8 +66,8 @@ HR_API HR_NODISCARD hr_status hr_queue_finish(hr_queue *queue);
 HR_API HR_NODISCARD hr_status hr_queue_mark(hr_queue *queue, hr_event **event);
 
 /** Let what is enqueued from now on wait for event, of any queue of the same
- *  context. The caller is blocked only where the accelerators cannot wait for
- *  each other.
+ *  context. The call blocks only where the accelerators cannot wait for each
+ *  other.
  *
  * @errors  HR_ERROR_INVALID for NULL or an event of another context; the
  *          queue's error, if it is known.
@@ -92,22 +92,23 @@ HR_API HR_NODISCARD hr_status hr_event_query(hr_event *event, bool *done);
  * @threads Any thread; several may wait for one event. */
 HR_API HR_NODISCARD hr_status hr_event_wait(hr_event *event);
 
-/** Seconds of the accelerator's clock between two events of hr_queue_mark, both
- *  passed, on queues of one accelerator; 0 when `to` was passed first.
+/** Seconds of the accelerator's clock between two events of hr_queue_mark. Both
+ *  have passed, on queues of one accelerator. 0 when `to` passed first.
  *
  * @owner   *seconds is written only on success.
  * @errors  HR_ERROR_INVALID for NULL, events of several queues or accelerators,
- *          or one that has not been passed.
+ *          or one that has not passed.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_event_elapsed(hr_event *from, hr_event *to,
                                                double *seconds);
 
-/** Gets an event's status, as hr_event_wait would return it. */
+/** Receives an event's status, as hr_event_wait would return it. */
 typedef void (*hr_event_function)(void *data, hr_status status);
 
-/** Call function(data, status) once, when the event is passed or its queue has
- *  failed, on a thread of the library; functions of one event run side by side.
- *  They may call the library, but hr_event_destroy of their own event.
+/** Call function(data, status) once, when the event has passed or its queue has
+ *  failed. A thread of the library makes the call. Functions of one event run
+ *  side by side. They may call the library, except hr_event_destroy of their
+ *  own event.
  *
  * @owner   data must stay until the function has returned: hr_event_destroy
  *          waits for it.

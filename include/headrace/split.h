@@ -19,24 +19,25 @@ extern "C" {
 typedef struct hr_band {
     uint32_t accelerator;
     int64_t first, count;           /**< rows that it writes */
-    int64_t read_first, read_count; /**< and reads: some more on either side;
-                                         of grids no more (hr_grid_describe) */
+    int64_t read_first, read_count; /**< and reads: some more on either side; of
+                                         grids no more (hr_grid_describe) */
 } hr_band;
 
 /** Cut `size` rows into `count` bands in order, bands[i] for accelerator i.
  *
- *  Rows are dealt in proportion to the weights, rounded down; what is left goes
- *  row by row to the bands that lost most by that, the first of equal ones. So
- *  all rows are dealt, and the same arguments give the same bands everywhere.
+ *  Each band gets rows in proportion to its weight, rounded down. The rows left
+ *  over go one by one to the bands that lost most by rounding. Of equal ones
+ *  the first counts. So every row has a band, and the same arguments give the
+ *  same bands everywhere.
  *
  * @shape   weights has count elements, or is NULL: all alike. A band reads its
  *          rows, `before` more in front and `after` more behind, as far as
- *          there are rows. A band without rows (its weight is 0, or there are
- *          more bands than rows) reads none.
+ *          there are rows. A band without rows reads none: its weight is 0, or
+ *          there are more bands than rows.
  * @owner   bands[0 .. count - 1] are written only on success.
- * @errors  HR_ERROR_INVALID when bands is NULL, size is not 1 to 2^62, count is
- *          0, before or after is negative, or weights are negative, not finite
- *          or all 0; HR_ERROR_OUT_OF_MEMORY.
+ * @errors  HR_ERROR_INVALID when bands is NULL, size is not 1 to 2^62, or count
+ *          is 0. The same when before or after is negative, or weights are
+ *          negative, not finite or all 0. HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread; it knows nothing of accelerators. */
 HR_API HR_NODISCARD hr_status hr_split(int64_t size, const double *weights,
                                        uint32_t count, int64_t before,
@@ -55,6 +56,7 @@ typedef struct hr_split_report {
     hr_bound bound;         /**< what takes most of this time */
 } hr_split_report;
 
+/** The initial value: its size is set, everything else is 0. */
 #define HR_SPLIT_REPORT_INIT                                                   \
     {                                                                          \
         sizeof(hr_split_report), 0, 0, 0, NULL, 0, {0, 0, 0}, HR_BOUND_COMPUTE \
@@ -75,50 +77,52 @@ typedef struct hr_split_options {
     hr_split_report *report; /**< filled on success; NULL: none */
 } hr_split_options;
 
+/** Options with their size set and every default. */
 #define HR_SPLIT_OPTIONS_INIT                                                  \
     {                                                                          \
         sizeof(hr_split_options), NULL, 0, NULL, NULL, false, false, NULL      \
     }
 
-/** A view that the kernel reads, up to so many rows before and after that of
- *  the point: an accelerator gets as many more than its band, as far as the
- *  view has them. hr_launch does not look at it.
+/** A view that the kernel reads, up to that many rows before and after the row
+ *  of the point. An accelerator gets as many more rows than its band, as far as
+ *  the view has them. hr_launch ignores this.
  * @threads Any thread. */
 HR_API hr_argument hr_near(hr_argument argument, int64_t before, int64_t after);
 
 /** A view that the kernel reads anywhere: every accelerator gets all of it.
- *  hr_launch does not look at it.
+ *  hr_launch ignores this.
  * @threads Any thread. */
 HR_API hr_argument hr_whole(hr_argument argument);
 
 /** Enqueue a kernel on several accelerators, each for a band of the domain's
  *  rows. Indices, HR_EXTENT and HR_DOMAIN are those of the whole everywhere. On
- *  each accelerator such launches run in the order of the calls; what a band
- *  lacks is fetched, what others do with it is waited for, and what it writes
- *  stays there until it is needed elsewhere, as view.h says. hr_synchronize
- *  waits.
+ *  each accelerator such launches run in the order of the calls. A band fetches
+ *  what it lacks and waits for what others do with it. What it writes stays
+ *  there until it is needed elsewhere, as view.h says. hr_synchronize waits.
  *
- *  Without weights, accelerators and shares are those that promise to end
- *  first, by what the views lack there, by links, and by the kernel's earlier
- *  launches of this kind; before the second, by the speed of the accelerators'
- *  memory. Fewer of them are used when more would not be faster: of virtual
- *  ones of one device a second is added only where the first has no memory for
- *  all. None gets more rows than fit into what its memory limit leaves, while
- *  others can have the rest. Weights are obeyed, whatever fits.
+ *  Without weights, the library takes the accelerators and shares that it
+ *  predicts to end first. The prediction counts what the views lack there, the
+ *  links, and the kernel's earlier launches of this kind. Until the second
+ *  launch it counts the speed of the accelerators' memory instead. The library
+ *  uses fewer accelerators when more would not be faster. Of virtual ones of
+ *  one device it adds a second only where the first has no memory for all.
+ *  While others can have the rest, none gets more rows than fit into what its
+ *  memory limit leaves. Weights are obeyed, whatever fits.
  *
- * @shape   A view has as many rows as the domain, and a point writes only its
- *          own row of it; of views that it reads it uses its own row and what
- *          hr_near says. hr_whole: a view of any extent. A kernel of HR_ITEMS
- *          that reads for items beyond the domain's end wants `tile`.
- * @owner   As hr_launch; options and what it points to are read in the call.
+ * @shape    A view has as many rows as the domain. A point writes only its own
+ *           row of it. Of views that it reads it uses its own row and what
+ *           hr_near says. hr_whole: a view of any extent. A kernel of HR_ITEMS
+ *           that reads for items beyond the domain's end needs `tile`.
+ * @owner    As hr_launch; options and what it points to are read in the call.
  * @aliasing As hr_launch, of the whole views.
- * @errors  As hr_launch and hr_split; HR_ERROR_INVALID for options with a size
- *          out of range, accelerators out of range or listed twice, views with
- *          another number of rows than the domain, or near or whole ones that
- *          are written. Nothing is enqueued then. When an accelerator fails,
- *          bands of other ones run all the same.
- * @threads Any thread. The first call without weights, or with a report, waits
- *          for measurements, some tens of milliseconds for each accelerator. */
+ * @errors   As hr_launch and hr_split. HR_ERROR_INVALID for options with a size
+ *           out of range, and for accelerators out of range or listed twice.
+ *           The same for views with another number of rows than the domain, and
+ *           for near or whole ones that are written. Nothing is enqueued then.
+ *           When an accelerator fails, bands of other ones run all the same.
+ * @threads  Any thread. The first call without weights, or with a report, waits
+ *           for measurements, some tens of milliseconds for each accelerator.
+ */
 HR_API HR_NODISCARD hr_status hr_launch_split(hr_context *context,
                                               const hr_kernel *kernel,
                                               hr_extent domain,

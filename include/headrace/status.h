@@ -3,9 +3,10 @@
  *  How Headrace reports errors.
  *
  *  Every function that can fail returns an hr_status. The function that finds
- *  an error records one English sentence with the numbers that matter; callers
- *  in between forward the status unchanged. The library never prints, aborts,
- *  exits or installs a signal handler, but for what check.h says. */
+ *  an error records one English sentence with the numbers that matter. The
+ *  functions between it and you pass the status on unchanged. The library never
+ *  prints, aborts, exits or installs a signal handler. The only exception is in
+ *  check.h. */
 #ifndef HEADRACE_STATUS_H
 #define HEADRACE_STATUS_H
 

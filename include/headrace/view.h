@@ -3,21 +3,21 @@
  *  Views: by-value windows into arrays, and everything that moves their
  *  elements.
  *
- *  Work that fails is told once: by the next call that waits for its array, by
- *  an event behind it, and by its queue. What it should have written has no
- *  values then.
+ *  The error of work that fails is returned once: by the next call that waits
+ *  for its array, by an event behind it, and by its queue. The elements that it
+ *  should have written then have no values.
  *
- *  Copies between accelerators and ordinary host memory go through pinned
- *  memory of the library's, by threads of its own, and do not hold the caller;
- *  those from and to staging arrays and memory of hr_allocate_pinned need
+ *  Copies between accelerators and ordinary host memory go through the
+ *  library's pinned memory, by its own threads, and do not block the caller.
+ *  Those from and to staging arrays and memory of hr_allocate_pinned need
  *  neither. Elements whose rows are not rows of the array (hr_view_reshape,
  *  then a section) move row by row.
  *
- *  Views of one array may overlap. What is enqueued through them runs in the
- *  order of the calls wherever one writes elements that the other reads or
- *  writes, on whatever queues; what has no element in common runs side by side.
- *  Calls of several threads on views that overlap have some order, which only
- *  the threads themselves can make sure of. */
+ *  Views of one array may overlap. Suppose one view writes elements that
+ *  another reads or writes. Then work through them runs in the order of the
+ *  calls, on whatever queues. Work that has no element in common runs side by
+ *  side. Calls of several threads on views that overlap have some order. Only
+ *  the threads themselves can make sure of it. */
 #ifndef HEADRACE_VIEW_H
 #define HEADRACE_VIEW_H
 
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/** A window into an array: element (i, j, ...) is offset_bytes + i *
+/** A window into an array. Element (i, j, ...) is offset_bytes + i *
  *  stride_bytes[0] + j * stride_bytes[1] + ... behind the array's first one, as
  *  if the array were packed. Made by the functions below; passed by value. */
 typedef struct hr_view {
@@ -61,15 +61,15 @@ HR_API HR_NODISCARD hr_status hr_view_section(hr_view view,
                                               hr_extent extent,
                                               hr_view *section);
 
-/** What view has at `index` of dimension 0: a view of a rank less by one.
+/** What view has at `index` of dimension 0: a view whose rank is one less.
  *
  * @errors  HR_ERROR_INVALID for NULL, rank 1, or an index out of range.
  *          Otherwise as hr_view_section. */
 HR_API HR_NODISCARD hr_status hr_view_project(hr_view view, int64_t index,
                                               hr_view *projection);
 
-/** The same elements in the same order under another extent, which may also
- *  have fewer of them: the first ones.
+/** The same elements in the same order under another extent. The extent may
+ *  have fewer elements: the first ones.
  *
  * @errors  HR_ERROR_INVALID for NULL, an extent that is none or has more
  *          elements, or a view with gaps between its rows. Otherwise as
@@ -81,25 +81,25 @@ HR_API HR_NODISCARD hr_status hr_view_reshape(hr_view view, hr_extent extent,
  *  size.
  *
  * @errors  HR_ERROR_INVALID for NULL, or when element_bytes does not divide a
- *          row's bytes or, where view has several rows, the distance between
- *          them. Otherwise as hr_view_section. */
+ *          row's bytes. Where view has several rows, it must divide the
+ *          distance between them, too. Otherwise as hr_view_section. */
 HR_API HR_NODISCARD hr_status hr_view_reinterpret(hr_view view,
                                                   size_t element_bytes,
                                                   hr_view *other);
 
-/** Copy the elements of one view to another and wait for it. They go to where
- *  to's array has its home, or when it has none to where most of `from` is;
- *  from where they are valid, over the fewest links.
+/** Copy the elements of one view to another and wait for it. They go to the
+ *  home of to's array. When that has none, they go to where most of `from` is.
+ *  They come from where they are valid, over the fewest links.
  *
- * @shape   The two have the same extent and element_bytes.
+ * @shape    The two have the same extent and element_bytes.
  * @aliasing The views must not overlap.
- * @errors  HR_ERROR_INVALID when one of this does not hold; whatever the
- *          accelerators report.
- * @threads Any thread. */
+ * @errors   HR_ERROR_INVALID when one of these does not hold; whatever the
+ *           accelerators report.
+ * @threads  Any thread. */
 HR_API HR_NODISCARD hr_status hr_copy(hr_view from, hr_view to);
 
-/** hr_copy without waiting, unless both ends are in host memory: that the
- *  calling thread copies.
+/** hr_copy without waiting. When both ends are in host memory, the calling
+ *  thread copies before it returns.
  *
  * @owner   *event is the caller's; event may be NULL.
  * @threads Any thread. */
@@ -109,8 +109,8 @@ HR_API HR_NODISCARD hr_status hr_copy_async(hr_view from, hr_view to,
 /** Bring the elements to the array's home, where they are not yet, and wait for
  *  all work on them. An array without a home gets host memory.
  *
- * @errors  HR_ERROR_INVALID for a view of no array; HR_ERROR_OUT_OF_MEMORY;
- *          the error of work that wrote the elements.
+ * @errors  HR_ERROR_INVALID for a view of no array; HR_ERROR_OUT_OF_MEMORY; the
+ *          error of work that wrote the elements.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_synchronize(hr_view view);
 
@@ -121,22 +121,24 @@ HR_API HR_NODISCARD hr_status hr_synchronize(hr_view view);
 HR_API HR_NODISCARD hr_status hr_synchronize_async(hr_view view,
                                                    hr_event **event);
 
-/** The caller has written to these elements in the array's host memory: copies
- *  elsewhere count no more. Waits for work on the elements that is under way.
+/** Say that you have written to these elements in the array's host memory:
+ *  copies elsewhere are no longer valid. Waits for work on the elements that is
+ *  under way.
  *
  * @errors  HR_ERROR_INVALID for a view of no array or of one without host
  *          memory; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_refresh(hr_view view);
 
-/** The values of these elements are not needed any more: nothing fetches them.
+/** Say that the values of these elements are no longer needed: nothing fetches
+ *  them.
  *
  * @errors  HR_ERROR_INVALID for a view of no array.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_discard(hr_view view);
 
-/** Fetch elements to queue's accelerator, so that they are there when they are
- *  needed. Elements that have no values stay so.
+/** Fetch elements to queue's accelerator before they are needed there. Elements
+ *  that have no values stay so.
  *
  * @errors  HR_ERROR_INVALID for NULL, a view of no array, or a queue of another
  *          context; HR_ERROR_OUT_OF_MEMORY.
@@ -151,10 +153,10 @@ typedef struct hr_mapping {
     hr_access access;
 } hr_mapping;
 
-/** Let the caller use the elements in host memory as access says: bring what is
- *  not there, unless they are only written, and wait for work on them.
+/** Let the caller use the elements in host memory as access says. Brings what
+ *  is not there, unless they are only written, and waits for work on them.
  *
- * @owner   *mapping is written only on success; what it points to is the
+ * @owner   *mapping is written only on success. What it points to is the
  *          caller's until hr_unmap, and nothing else uses the elements until
  *          then.
  * @errors  HR_ERROR_INVALID for NULL, a view of no array or an access that is
@@ -164,8 +166,8 @@ typedef struct hr_mapping {
 HR_API HR_NODISCARD hr_status hr_map(hr_view view, hr_access access,
                                      hr_mapping *mapping);
 
-/** hr_map with the place in the source that the checker names (check.h); in C
- *  and C++ the macro hr_map calls it with its own. file may be NULL.
+/** hr_map with the place in the source that the checker names (check.h). In C
+ *  and C++ the macro hr_map passes the place where it stands. file may be NULL.
  *
  * @owner   file outlives the context; otherwise as hr_map.
  * @errors  Those of hr_map.
@@ -175,7 +177,7 @@ HR_API HR_NODISCARD hr_status hr_map_at(hr_view view, hr_access access,
                                         int line);
 #define hr_map(...) hr_map_at(__VA_ARGS__, __FILE__, __LINE__)
 
-/** The caller is done: what he wrote is valid on the host alone.
+/** End the mapping: what the caller wrote is valid on the host alone.
  *
  * @errors  HR_ERROR_INVALID for NULL or a mapping that hr_map did not make.
  * @threads Any thread. */

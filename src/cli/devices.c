@@ -297,10 +297,9 @@ const cli_command cli_devices = {
     .usage = "[options]",
     .summary = "list what can multiply here, and what cannot and why",
     .details =
-        "Lists every accelerator found, whether it is chosen, and every kind\n"
-        "that is not there with the reason; then the accelerators chosen, "
-        "with\n"
-        "the memory that Headrace may use of each.",
+        "Lists every accelerator found and whether it is chosen, and every\n"
+        "kind that is not there, with the reason. Then lists the\n"
+        "accelerators chosen, with the memory that Headrace may use of each.",
     .examples = "  headrace devices\n"
                 "  headrace devices --measure\n"
                 "  headrace devices --accelerators 4xhost,opencl --json\n",

@@ -378,14 +378,11 @@ const cli_command cli_filter = {
     .usage = "IN.npy -o OUT.npy --window S [options]",
     .summary = "weighted sums over windows, from a .npy file into another",
     .details =
-        "Makes of each element the sum of those around it, S rows and columns\n"
-        "each way, times the weights of a window, over every accelerator "
-        "chosen,\n"
-        "in bands of rows: product by product, as a sum of separable filters "
-        "of\n"
-        "the window's numerical rank, or by Fourier transforms. Matrices are "
-        "of\n"
-        "f32 or f64.",
+        "Replaces each element by the sum of those around it, S rows and\n"
+        "columns each way, times the weights of a window. Every accelerator\n"
+        "chosen works on bands of rows. Sums are formed product by product,\n"
+        "as a sum of separable filters of the window's numerical rank, or by\n"
+        "Fourier transforms. Matrices are of f32 or f64.",
     .examples =
         "  headrace filter IN.npy -o OUT.npy --window 60\n"
         "  headrace filter IN.npy -o OUT.npy --window 9 --weights gaussian \\\n"

@@ -66,13 +66,11 @@ const cli_command cli_generate = {
     .usage = "--shape RxC --type TYPE -o A.npy [options]",
     .summary = "write a .npy file of random numbers",
     .details =
-        "Writes random numbers, the same ones for the same shape, type and\n"
-        "seed, whatever the order. Real types, and both parts of complex "
-        "ones,\n"
-        "are uniform in [-1, 1) on a grid that the type holds exactly (f32:\n"
-        "multiples of 2^-23, f64: 2^-52, f16: 2^-10, bf16: 2^-7). Integers "
-        "are\n"
-        "small: i8 from -128 to 127, i32 from -1024 to 1023.",
+        "Writes random numbers. The same shape, type and seed give the same\n"
+        "numbers, whatever the order. Real types, and both parts of complex\n"
+        "ones, are uniform in [-1, 1) on a grid that the type holds exactly\n"
+        "(f32: multiples of 2^-23, f64: 2^-52, f16: 2^-10, bf16: 2^-7).\n"
+        "Integers are small: i8 from -128 to 127, i32 from -1024 to 1023.",
     .examples =
         "  headrace generate --shape 8192x4096 --type f32 --seed 1 -o A.npy\n"
         "  headrace generate --shape 4096x2048 --type c64 --order column \\\n"

@@ -119,10 +119,10 @@ const cli_command cli_matmul = {
     .summary = "multiply two matrices in .npy files",
     .details =
         "Computes C = alpha A B + beta C0 over every accelerator chosen, in\n"
-        "pieces that fit their memories, and prints what was moved and what\n"
-        "took the time. A and B have one type; a file of one dimension is a\n"
-        "column. C.npy, in row order, appears when it is complete; an earlier\n"
-        "file of that name stays until then.",
+        "pieces that fit their memories. Prints what was moved and what took\n"
+        "the time. A and B have one type; a file of one dimension is a\n"
+        "column. C.npy, in row order, appears when it is complete. An\n"
+        "earlier file of that name stays until then.",
     .examples =
         "  headrace matmul A.npy B.npy -o C.npy --verify\n"
         "  headrace matmul A.npy B.npy -o C.npy --accelerators 4xhost \\\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the dialect of headrace/dialect.h is in CUDA C++, as NVRTC compiles it,
- * without headers of a toolkit. */
+/* The dialect of headrace/dialect.h in CUDA C++, as NVRTC compiles it, without
+ * headers of a toolkit. */
 #if defined(__CUDACC__)
 
 #define HR_HAS_DOUBLE 1
@@ -50,8 +50,8 @@ HR_FUNCTION int hr_warp_width(void)
     return left < 32 ? left : 32;
 }
 
-/* Masks name items that are not there too: those count as ended. One that the
- * compiler does not know would cost a call for each shuffle. */
+/* Masks also name items that are not there: those count as ended. A mask that
+ * the compiler does not know would cost a call for each shuffle. */
 #define HR_REDUCTION_(name, result)                                            \
     template <typename T> HR_FUNCTION T name(T x)                              \
     {                                                                          \
@@ -191,8 +191,8 @@ HR_FUNCTION unsigned short hr_f32_to_bf16(float value)
 
 /* ---- kernels */
 
-/* Memory of tiles comes as an offset into what all parameters of this kind
- * share. */
+/* Memory of tiles comes as an offset into the memory that all parameters of
+ * this kind share. */
 #define HR_DECLARE_TILE(type, name)       type *name
 #define HR_OTHER_(kind, type, rank, name) HR_RAW_##kind(type, name)
 #define HR_RAW_IN(type, name)             HR_DECLARE_IN(type, name)

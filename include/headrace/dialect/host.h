@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the dialect of headrace/dialect.h is on the host, in C11 with the
- * builtins of gcc and clang: a call of a kernel does a tile, in loops. */
+/* The dialect of headrace/dialect.h on the host, in C11 with the builtins of
+ * gcc and clang. A call of a kernel does a tile, in loops. */
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
 
 #include <headrace/half.h>
@@ -26,7 +26,7 @@ extern const char HR_KERNEL_TEXT[];
 #define HR_KERNEL_FILE __FILE__
 #endif
 
-/* ---- what is checked, when a file is compiled for that (headrace/check.h) */
+/* ---- checks, when a file is compiled for them (headrace/check.h) */
 
 #ifdef HR_CHECKED
 #include <headrace/check.h>
@@ -50,8 +50,8 @@ extern const char HR_KERNEL_TEXT[];
 #define HR_PRIVATE(type, name) type name##_private[HR_MOST_ITEMS]
 #define HR_P(name)             name##_private[hr_item]
 
-/* Items of the tile, and of those the ones inside: all but the last dimension
- * may have steps. */
+/* The items of the tile, and how many of them are inside. All but the last
+ * dimension may have steps. */
 #define HR_FIRST_(d) (hr_d.number[d] * hr_d.tile[d])
 #define HR_MANY_(d, all)                                                       \
     ((all)-HR_FIRST_(d) < HR_TILE(d) ? (all)-HR_FIRST_(d) : HR_TILE(d))
@@ -99,11 +99,11 @@ extern const char HR_KERNEL_TEXT[];
         float *: function##float, double *: function##double)
 /* clang-format on */
 
-/* A sum that goes round where it is too large, as on GPUs. */
+/* A sum that wraps around where it is too large, as on GPUs. */
 #define HR_WRAPPED_(type, x, y)                                                \
     ((type)((unsigned long long)(x) + (unsigned long long)(y)))
 
-/* ---- sub-groups: so many items in a row, whose values are there */
+/* ---- sub-groups: that many items in a row, whose values are there */
 
 enum { HR_HOST_WIDTH = 16 };
 
@@ -221,7 +221,7 @@ HR_INTEGERS_(HR_BITWISE_)
 
 #define HR_DECLARE_TILE(type, name) type *name
 
-/* The arguments are a struct, in which the library finds them by their places.
+/* The arguments are a struct, in which the library finds them by their offsets.
  */
 #define HR_FIELD_(kind, type, rank, name) HR_FIELD_##kind(type, name)
 #define HR_FIELD_IN(type, name)                                                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the dialect of headrace/dialect.h is in OpenCL C, from 1.2 on. */
+/* The dialect of headrace/dialect.h in OpenCL C, from 1.2 on. */
 #if defined(__OPENCL_C_VERSION__)
 
 #if defined(cl_khr_fp64)
@@ -119,8 +119,8 @@ HR_FRACTION_(__local, double, ulong, atom_cmpxchg)
 #define HR_HAS_ATOMICS_(place) (sizeof(place) == 4)
 #endif
 
-/* Where there is no function for a type compilers take that of another, with no
- * more than a warning, and neighbours would be changed too. */
+/* Where a type has no function, compilers take that of another type with no
+ * more than a warning. That would change neighbours too. */
 #define HR_PLACE_(place, number)                                               \
     (&(place) + 0 * sizeof(number) * sizeof(struct {                           \
                     char atomics_are_of_32_bits_and_of_64_where_they_are       \

@@ -25,6 +25,7 @@ check - libclang-rt-dev
 check clang-format-14 clang-format-14
 check clang-tidy-14 clang-tidy-14
 check cppcheck cppcheck
+check doxygen doxygen
 check pkg-config pkg-config
 check python3 python3
 check - python3-numpy

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "runtime/kept.h"
+#include "runtime/module.h"
 #include "support/files.h"
 
 /* The file of this target and source. */

@@ -13,6 +13,14 @@
 #include "support/random.h"
 #include "test.h"
 
+/* A thread sanitizer makes arithmetic slow, and looks at what does not depend
+ * on the picture. */
+#if defined(__SANITIZE_THREAD__)
+enum { SMALL = 40, LARGE = 4, SMALL_FAR = 20, LARGE_FAR = 3 };
+#else
+enum { SMALL = 400, LARGE = 40, SMALL_FAR = 60, LARGE_FAR = 8 };
+#endif
+
 typedef struct trial {
     hr_type type;
     int64_t rows, cols, reach;
@@ -319,11 +327,11 @@ int main(int count, char **arguments)
     const bool host = strstr(options.accelerators, "host") != NULL;
     look_for_transforms(context);
     TEST_CASE("small pictures, random windows");
-    for (int i = 0; i < (host ? 400 : 60); i++) {
+    for (int i = 0; i < (host ? SMALL : SMALL_FAR); i++) {
         TEST(try_one(context, &random, 40, 9));
     }
     TEST_CASE("more than a strip, a tile and a block");
-    for (int i = 0; i < (host ? 40 : 8); i++) {
+    for (int i = 0; i < (host ? LARGE : LARGE_FAR); i++) {
         TEST(try_one(context, &random, 200, 40));
     }
     TEST_CASE("NaN reaches its window");

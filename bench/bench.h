@@ -79,7 +79,7 @@ typedef struct bench_setting {
     char gpus[256];   /* "0,1" when all are GPUs of CUDA, else "" */
     bool host_only;
     bool all_gpus; /* of CUDA or OpenCL */
-    bool alike;    /* all accelerators are of the same name */
+    bool equal;    /* all accelerators are of the same name */
 } bench_setting;
 
 enum { BENCH_SETTINGS_MAX = 16 };

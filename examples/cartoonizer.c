@@ -67,7 +67,7 @@ static hr_status make_files(hr_context *context, style s, int count,
         status = cartoon_make(context, NULL, s, a.from, a.to);
         ok = status == HR_OK && save(&a, 0);
     } else if (ok) {
-        ok = cartoon_deal(context, s, count, a.from, a.to, save, &a);
+        ok = cartoon_distribute(context, s, count, a.from, a.to, save, &a);
     }
     if (status == HR_OK) {
         example_check(ok, "%d made on %u accelerators", count,

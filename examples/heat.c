@@ -88,8 +88,8 @@ static bool look(void *data, hr_grid *grid, int64_t steps)
     watch *w = data;
     hr_reducing *next = NULL;
     (void)steps;
-    if (hr_grid_reduce(grid, HR_REDUCE_MOST, HR_F64, NOW, NEXT, &next) !=
-        HR_OK) {
+    if (hr_grid_reduce(grid, HR_REDUCE_MAX_ABS_DIFF, HR_F64, NOW, NEXT,
+                       &next) != HR_OK) {
         return true;
     }
     receive(w);
@@ -107,8 +107,8 @@ static hr_status cool(hr_context *context, const hr_grid_options *options,
     const hr_field fields[FIELDS] = {field, field};
     const hr_argument arguments[] = {hr_field_in(NOW), hr_field_out(NEXT),
                                      hr_value(&R, sizeof R)};
-    const hr_stage step[] = {hr_stage_of(&heat, arguments, 3),
-                             hr_stage_swap(NOW, NEXT)};
+    const hr_phase step[] = {hr_phase_of(&heat, arguments, 3),
+                             hr_phase_swap(NOW, NEXT)};
     const int64_t steps = (int64_t)(intervals * intervals * (UNTIL / R));
     hr_grid *grid = NULL;
     hr_status status =
@@ -152,7 +152,7 @@ static hr_status solve(hr_context *context, int intervals, double *error)
                *error, w.change);
         example_check(w.rises == 0 && w.reports >= 8, "  it cools");
     }
-    if (status == HR_OK && example_alike(context)) {
+    if (status == HR_OK && example_equal(context)) {
         example_check(memcmp(u, alone, bytes) == 0,
                       "  the same bits on 1 accelerator and on %u",
                       hr_accelerator_count(context));

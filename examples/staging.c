@@ -31,7 +31,7 @@ int main(void)
         for (int i = 0; i < COUNT; i++) {
             numbers[i] = i;
         }
-        status = hr_refresh(hr_view_of(in)); /* that is written */
+        status = hr_invalidate(hr_view_of(in)); /* that is written */
     }
     if (status == HR_OK) { /* other work could go on meanwhile */
         status = hr_copy_async(hr_view_of(in), hr_view_of(there), NULL);

@@ -7,7 +7,7 @@
 
 extern const hr_kernel multiply_simple, multiply_tiled;
 
-enum { MOST = 16 };
+enum { MAX = 16 };
 
 static void multiply_plain(const int *a, const int *b, int *c, int m, int n,
                            int k)
@@ -63,7 +63,7 @@ int main(void)
     const int a[] = {1, 4, 2, 5, 3, 6}, b[] = {7, 8, 9, 10, 11, 12};
     const int square[] = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8};
     const hr_extent two = hr_extent2(2, 2); /* as in the tiled kernel */
-    int c[MOST];
+    int c[MAX];
     hr_context *context = NULL;
     hr_queue *queue = NULL;
     multiply_plain(a, b, c, 3, 3, 2);

@@ -109,8 +109,8 @@ static bool time_by_clock(const dialect_side *side, bool first, int times,
 }
 
 /* The same by the device's clock, also of copies. */
-static bool time_by_marks(const dialect_side *side, bool copies, int times,
-                          double *seconds)
+static bool time_by_events(const dialect_side *side, bool copies, int times,
+                           double *seconds)
 {
     const bool good = side->time(side->data, times, copies, seconds);
     *seconds /= times;
@@ -148,14 +148,14 @@ static bool measure(contest *c, int times)
     if (times == 0 && good) {
         const dialect_side *side = &c->sides[DIALECT];
         good = by_clock ? time_by_clock(side, false, 1, &seconds)
-                        : time_by_marks(side, false, 1, &seconds);
+                        : time_by_events(side, false, 1, &seconds);
         times = times_for(c, seconds);
     }
     for (int64_t n = 0; n < c->options->repeat * c->count && good; n++) {
         const int i = (int)(n % c->count);
         rest(c);
         good = by_clock ? time_by_clock(&c->sides[i], false, times, &seconds)
-                        : time_by_marks(&c->sides[i], false, times, &seconds);
+                        : time_by_events(&c->sides[i], false, times, &seconds);
         if (n < c->count || seconds < c->best[i]) {
             c->best[i] = seconds;
         }
@@ -198,7 +198,7 @@ static bool measure_copy(contest *c)
     double best = 0.0;
     for (int64_t i = 0; i < c->options->repeat; i++) {
         double seconds = 0.0;
-        if (!time_by_marks(&c->sides[HAND], true, times, &seconds)) {
+        if (!time_by_events(&c->sides[HAND], true, times, &seconds)) {
             return false;
         }
         best = i == 0 || seconds < best ? seconds : best;

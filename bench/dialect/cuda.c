@@ -14,7 +14,7 @@ typedef struct cuda_side {
     hri_cuda_unit *unit;
     bool entered;
     cu_stream stream;
-    cu_event marks[2];
+    cu_event events[2];
     dialect_problem *problem;
     cu_address arrays[DIALECT_ARRAYS];
     cu_module module;
@@ -110,18 +110,18 @@ static bool time_launches(void *data, int times, bool copies, double *seconds)
 {
     cuda_side *s = data;
     float ms = 0.0f;
-    cu_result error = hri_cuda.cuEventRecord(s->marks[0], s->stream);
+    cu_result error = hri_cuda.cuEventRecord(s->events[0], s->stream);
     if (error == CU_SUCCESS) {
         error = copies ? copy_times(s, times) : launch_times(s, times);
     }
     if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventRecord(s->marks[1], s->stream);
+        error = hri_cuda.cuEventRecord(s->events[1], s->stream);
     }
     if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventSynchronize(s->marks[1]);
+        error = hri_cuda.cuEventSynchronize(s->events[1]);
     }
     if (error == CU_SUCCESS) {
-        error = hri_cuda.cuEventElapsedTime(&ms, s->marks[0], s->marks[1]);
+        error = hri_cuda.cuEventElapsedTime(&ms, s->events[0], s->events[1]);
     }
     *seconds = (double)ms * 1e-3;
     return check(s, error, "running the kernel") == HR_OK;
@@ -163,8 +163,8 @@ static void close_side(void *data)
         return;
     }
     for (int i = 0; i < 2; i++) {
-        if (s->marks[i] != NULL) {
-            hri_cuda.cuEventDestroy_v2(s->marks[i]);
+        if (s->events[i] != NULL) {
+            hri_cuda.cuEventDestroy_v2(s->events[i]);
         }
     }
     if (s->stream != NULL) {
@@ -185,7 +185,7 @@ static hr_status make_stream(cuda_side *s)
         error = hri_cuda.cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING);
     }
     for (int i = 0; i < 2 && error == CU_SUCCESS; i++) {
-        error = hri_cuda.cuEventCreate(&s->marks[i], CU_EVENT_BLOCKING);
+        error = hri_cuda.cuEventCreate(&s->events[i], CU_EVENT_BLOCKING);
     }
     return check(s, error, "making a stream");
 }

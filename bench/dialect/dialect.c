@@ -68,9 +68,9 @@ static bool time_launches(void *data, int times, bool copies, double *seconds)
     const own_side *s = data;
     hr_event *begun = NULL, *ended = NULL;
     (void)copies;
-    const bool good = hr_queue_mark(s->queue, &begun) == HR_OK &&
+    const bool good = hr_queue_record(s->queue, &begun) == HR_OK &&
                       launch(data, times) == HR_OK &&
-                      hr_queue_mark(s->queue, &ended) == HR_OK &&
+                      hr_queue_record(s->queue, &ended) == HR_OK &&
                       hr_event_wait(ended) == HR_OK &&
                       hr_event_elapsed(begun, ended, seconds) == HR_OK;
     hr_event_destroy(begun);

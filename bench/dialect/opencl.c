@@ -79,19 +79,19 @@ static hr_status wait(void *data)
                         "running the kernel");
 }
 
-static cl_int elapsed(cl_event marks[2], double *seconds)
+static cl_int elapsed(cl_event events[2], double *seconds)
 {
     cl_ulong ns[2] = {0, 0};
     cl_int error = CL_SUCCESS;
     for (int i = 0; i < 2 && error == CL_SUCCESS; i++) {
         error = hri_cl.clGetEventProfilingInfo(
-            marks[i], CL_PROFILING_COMMAND_END, sizeof ns[i], &ns[i], NULL);
+            events[i], CL_PROFILING_COMMAND_END, sizeof ns[i], &ns[i], NULL);
     }
     *seconds = (double)(ns[1] - ns[0]) * 1e-9;
     return error;
 }
 
-static bool mark(const opencl_side *s, cl_event *event)
+static bool record(const opencl_side *s, cl_event *event)
 {
     return hri_cl_check(
                hri_cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, event),
@@ -100,15 +100,15 @@ static bool mark(const opencl_side *s, cl_event *event)
 
 static bool time_launches(void *data, int times, bool copies, double *seconds)
 {
-    cl_event marks[2] = {NULL, NULL};
+    cl_event events[2] = {NULL, NULL};
     (void)copies;
     const bool good =
-        mark(data, &marks[0]) && launch(data, times) == HR_OK &&
-        mark(data, &marks[1]) && wait(data) == HR_OK &&
-        hri_cl_check(elapsed(marks, seconds), "running the kernel") == HR_OK;
+        record(data, &events[0]) && launch(data, times) == HR_OK &&
+        record(data, &events[1]) && wait(data) == HR_OK &&
+        hri_cl_check(elapsed(events, seconds), "running the kernel") == HR_OK;
     for (int i = 0; i < 2; i++) {
-        if (marks[i] != NULL) {
-            hri_cl.clReleaseEvent(marks[i]);
+        if (events[i] != NULL) {
+            hri_cl.clReleaseEvent(events[i]);
         }
     }
     return good;

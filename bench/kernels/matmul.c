@@ -81,7 +81,7 @@ HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
  * follows. */
 HR_KERNEL1(subgroup_width, (OUT, int, 2, width))
 {
-    const int most = HR_SUBGROUP_MOST;
+    const int most = HR_MAX_SUBGROUP;
     HR_EACH2(row, col)
     {
         HR_AT2(width, row, col) = most;
@@ -100,8 +100,8 @@ HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
     HR_PRIVATE(float, sum);
     HR_PRIVATE(float, piece);
     HR_PRIVATE(hr_index, k0);
-    const hr_index rest = HR_TILE(0) * HR_TILE(1) % HR_SUBGROUP_MOST;
-    const hr_index narrowest = rest > 0 ? rest : HR_SUBGROUP_MOST;
+    const hr_index rest = HR_TILE(0) * HR_TILE(1) % HR_MAX_SUBGROUP;
+    const hr_index narrowest = rest > 0 ? rest : HR_MAX_SUBGROUP;
     HR_ITEMS2(row, col)
     {
         HR_P(sum) = 0.0f;

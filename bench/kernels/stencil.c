@@ -63,9 +63,9 @@ HR_KERNEL2(jacobi, (IN, float, 2, now), (OUT, float, 2, next))
     }
 }
 
-enum { MOST_WIDTH = 256, FAR = 1 << 20 };
+enum { MAX_WIDTH = 256, FAR = 1 << 20 };
 
-/* Several such steps at once, in tiles of 1 x up to MOST_WIDTH items, so that a
+/* Several such steps at once, in tiles of 1 x up to MAX_WIDTH items, so that a
  * cell is read and written once for all of them; its halo has STEPS cells, of a
  * constant boundary. Rows stream past: when level 0 (what is read) is at row r,
  * level t is at row r - t, of which items keep the two rows before in their
@@ -94,7 +94,7 @@ enum { MOST_WIDTH = 256, FAR = 1 << 20 };
     } name##_column;                                                           \
     HR_KERNEL2(name, (IN, float, 2, now), (OUT, float, 2, next))               \
     {                                                                          \
-        HR_TILE_STATIC(float, lines, [2][STEPS][MOST_WIDTH + 2 * STEPS + 2]);  \
+        HR_TILE_STATIC(float, lines, [2][STEPS][MAX_WIDTH + 2 * STEPS + 2]);   \
         HR_PRIVATE(name##_column, own);                                        \
         HR_PRIVATE(name##_column, other);                                      \
         const hr_index rows = HR_EXTENT(now, 0), cols = HR_EXTENT(now, 1);     \

@@ -102,16 +102,16 @@ static bool open_xt(const char *core, char *name, size_t size)
 
 /* ---- products */
 
-enum { MOST_GPUS = 64, SAMPLES = 8 };
+enum { MAX_GPUS = 64, SAMPLES = 8 };
 
 /* Large ones first: they are the fastest on large matrices, and what is much
  * slower than the best so far is not repeated. */
 static const int blocks[] = {8192, 4096, 2048};
 
 /* "0,1" into gpus. Returns how many; 0: these are none. */
-static int read_gpus(const char *text, int gpus[MOST_GPUS])
+static int read_gpus(const char *text, int gpus[MAX_GPUS])
 {
-    for (int count = 0; count < MOST_GPUS;) {
+    for (int count = 0; count < MAX_GPUS;) {
         char *end;
         long gpu = strtol(text, &end, 10);
         if (end == text || gpu < 0 || gpu > 1000) {
@@ -212,7 +212,7 @@ static int time_all(const bench_request *r, const bench_operands *operands,
 
 static bool answer(const bench_request *r, const bench_operands *operands)
 {
-    int gpus[MOST_GPUS];
+    int gpus[MAX_GPUS];
     const int count = read_gpus(r->gpus, gpus);
     if (count == 0) {
         printf("error this request is not understood\n");

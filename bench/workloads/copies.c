@@ -8,7 +8,7 @@
 #include "console/context.h"
 #include "console/text.h"
 
-enum { MOST = 64, TIMES = 5 };
+enum { MAX = 64, TIMES = 5 };
 
 /* What travels between one accelerator and the host. */
 typedef struct pair {
@@ -22,7 +22,7 @@ typedef struct bench {
     hr_context *context;
     size_t bytes;
     bool pinned;
-    pair pairs[MOST];
+    pair pairs[MAX];
     uint32_t first, last; /* that take part now */
 } bench;
 
@@ -41,7 +41,7 @@ static hr_status copy_down(pair *p)
 static hr_status prefetch(pair *p)
 {
     hr_status status = hr_prefetch(hr_view_of(p->host), p->queue);
-    return status == HR_OK ? hr_queue_mark(p->queue, &p->event) : status;
+    return status == HR_OK ? hr_queue_record(p->queue, &p->event) : status;
 }
 
 static hr_status synchronize(pair *p)
@@ -52,7 +52,7 @@ static hr_status synchronize(pair *p)
 /* Before prefetch: what is there counts no more. */
 static hr_status write_host(pair *p)
 {
-    return hr_refresh(hr_view_of(p->host));
+    return hr_invalidate(hr_view_of(p->host));
 }
 
 /* Before synchronize: the newest values are there. */
@@ -184,8 +184,8 @@ static bool measure_memory(bench *b, bool pinned)
 
 static int measure_all(bench *b)
 {
-    if (hr_accelerator_count(b->context) > MOST) {
-        return cli_fail("more than %d accelerators", MOST);
+    if (hr_accelerator_count(b->context) > MAX) {
+        return cli_fail("more than %d accelerators", MAX);
     }
     return measure_memory(b, false) && measure_memory(b, true)
                ? CLI_OK

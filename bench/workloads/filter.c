@@ -130,7 +130,7 @@ static void add_row(const contest *c, int method, form how)
 
 /* One run of one row: the first one, or one of those after it. After the last
  * the result is looked at. */
-static int run_turn(contest *c, int method, form how, int64_t turn)
+static int run_pack(contest *c, int method, form how, int64_t round)
 {
     row *r = &c->rows[method][how];
     hr_status status = r->absent ? HR_OK : run_once(c, methods[method], how, r);
@@ -141,12 +141,12 @@ static int run_turn(contest *c, int method, form how, int64_t turn)
     if (status != HR_OK) {
         return cli_failed_call();
     }
-    bench_note(turn, fmax(r->report.seconds, 1e-9), &r->first, &r->best);
-    if (turn == c->bench->o.repeat && how == THERE &&
+    bench_note(round, fmax(r->report.seconds, 1e-9), &r->first, &r->best);
+    if (round == c->bench->o.repeat && how == THERE &&
         hr_synchronize(hr_view_of(c->arrays[1])) != HR_OK) {
         return cli_failed_call();
     }
-    if (turn == c->bench->o.repeat) {
+    if (round == c->bench->o.repeat) {
         cli_filter_error e;
         if (cli_filter_check(&c->filtered, &r->report, &e) != CLI_OK) {
             return CLI_FAILED;
@@ -161,10 +161,10 @@ static int run_turn(contest *c, int method, form how, int64_t turn)
 static int run_forms(contest *c, int first, int end)
 {
     int status = CLI_OK;
-    for (int64_t turn = 0; turn <= c->bench->o.repeat; turn++) {
+    for (int64_t round = 0; round <= c->bench->o.repeat; round++) {
         for (int m = 0; m < METHODS; m++) {
             for (int f = first; f < end && status == CLI_OK; f++) {
-                status = run_turn(c, m, (form)f, turn);
+                status = run_pack(c, m, (form)f, round);
             }
         }
     }

@@ -9,10 +9,10 @@
 
 enum { BENCH_GRID_FIELDS_MAX = 3 };
 
-/* How a kernel runs: stages have this tile and step. */
+/* How a kernel runs: phases have this tile and step. */
 typedef struct bench_grid_form {
-    int64_t tile[HR_MOST_RANK]; /* 0: the library chooses */
-    int64_t step[HR_MOST_RANK];
+    int64_t tile[HR_MAX_RANK]; /* 0: the library chooses */
+    int64_t step[HR_MAX_RANK];
 } bench_grid_form;
 
 typedef struct bench_workload {

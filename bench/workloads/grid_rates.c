@@ -9,8 +9,8 @@
 #include "console/text.h"
 
 enum {
-    ROUNDS = 3,         /* of which the best counts */
-    MOST_IN_A_ROW = 500 /* copies of a round */
+    ROUNDS = 3,        /* of which the best counts */
+    MAX_IN_A_ROW = 500 /* copies of a round */
 };
 
 /* So long is a round at least, so that its start and end do not count. */
@@ -67,7 +67,7 @@ static hr_status copy(const link *links, uint32_t count, int64_t times,
 static int64_t copies_in(double seconds)
 {
     const double times = 1.0 + round_seconds / seconds;
-    return times < MOST_IN_A_ROW ? (int64_t)times : MOST_IN_A_ROW;
+    return times < MAX_IN_A_ROW ? (int64_t)times : MAX_IN_A_ROW;
 }
 
 /* The best time of a copy over all links, after some that tell how many are

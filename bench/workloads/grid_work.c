@@ -50,7 +50,7 @@ const cli_kind bench_workload_list = {
              "fdtd",
     .list_bytes = sizeof(bench_workloads)};
 
-/* ---- fields and stages */
+/* ---- fields and phases */
 
 /* Halos are what kernels read, and no more, or more would be exchanged. */
 static void make_fields(const bench_workload *w, hr_field *fields)
@@ -68,14 +68,14 @@ static void make_fields(const bench_workload *w, hr_field *fields)
     fields[2].before[0].halo = 1;                          /* hy */
 }
 
-static hr_stage stage_of(const bench_grids *g, const hr_kernel *kernel,
+static hr_phase phase_of(const bench_grids *g, const hr_kernel *kernel,
                          const hr_argument *arguments)
 {
-    hr_stage stage = hr_stage_of(kernel, arguments, kernel->parameter_count);
-    stage.tile.rank = g->form->tile[0] > 0 ? g->work->rank : 0;
-    memcpy(stage.tile.size, g->form->tile, sizeof g->form->tile);
-    memcpy(stage.step, g->form->step, sizeof g->form->step);
-    return stage;
+    hr_phase phase = hr_phase_of(kernel, arguments, kernel->parameter_count);
+    phase.tile.rank = g->form->tile[0] > 0 ? g->work->rank : 0;
+    memcpy(phase.tile.size, g->form->tile, sizeof g->form->tile);
+    memcpy(phase.step, g->form->step, sizeof g->form->step);
+    return phase;
 }
 
 static hr_status step_waves(const bench_grids *g, hr_grid *grid, int64_t steps)
@@ -85,9 +85,9 @@ static hr_status step_waves(const bench_grids *g, hr_grid *grid, int64_t steps)
                                     hr_field_inout(2), courant};
     const hr_argument electric[] = {hr_field_in(1), hr_field_in(2),
                                     hr_field_inout(0), courant};
-    const hr_stage stages[] = {stage_of(g, &fdtd_h, magnetic),
-                               stage_of(g, &fdtd_e, electric)};
-    return hr_grid_step(grid, stages, 2, steps);
+    const hr_phase phases[] = {phase_of(g, &fdtd_h, magnetic),
+                               phase_of(g, &fdtd_e, electric)};
+    return hr_grid_step(grid, phases, 2, steps);
 }
 
 static hr_status step(const bench_grids *g, hr_grid *grid, int64_t steps)
@@ -102,9 +102,9 @@ static hr_status step(const bench_grids *g, hr_grid *grid, int64_t steps)
     const hr_argument arguments[] = {
         hr_field_in(0), hr_field_out(1),
         hr_value(&bench_heat_rate, sizeof bench_heat_rate)};
-    const hr_stage stages[] = {stage_of(g, kernel, arguments),
-                               hr_stage_swap(0, 1)};
-    return hr_grid_step(grid, stages, 2, steps);
+    const hr_phase phases[] = {phase_of(g, kernel, arguments),
+                               hr_phase_swap(0, 1)};
+    return hr_grid_step(grid, phases, 2, steps);
 }
 
 /* ---- grids */
@@ -139,13 +139,13 @@ void bench_grids_close(bench_grids *g)
 static hr_status load(const bench_grids *g, hr_grid *grid, int64_t rows,
                       hr_array *data)
 {
-    const int64_t zero[HR_MOST_RANK] = {0, 0, 0};
+    const int64_t zero[HR_MAX_RANK] = {0, 0, 0};
     hr_extent block = hr_array_extent(data);
     hr_view from;
     hr_status status = HR_OK;
     for (int64_t first = 0; first < rows && status == HR_OK;
          first += block.size[0]) {
-        const int64_t origin[HR_MOST_RANK] = {first, 0, 0};
+        const int64_t origin[HR_MAX_RANK] = {first, 0, 0};
         block.size[0] = hri_min(block.size[0], rows - first);
         status = hr_view_section(hr_view_of(data), zero, block, &from);
         for (uint32_t f = 0; f < g->work->unknown && status == HR_OK; f++) {

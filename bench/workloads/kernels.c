@@ -73,10 +73,10 @@ static bool run_once(contest *c, const variant *v, double *seconds)
         hr_out(hr_view_of(c->arrays[2])), hr_tile_bytes(v->memory)};
     hr_event *begun = NULL, *ended = NULL;
     const bool good =
-        hr_queue_mark(c->queue, &begun) == HR_OK &&
+        hr_queue_record(c->queue, &begun) == HR_OK &&
         hr_launch(c->queue, v->kernel, domain, v->tile[0] > 0 ? &tile : NULL,
                   arguments, v->memory > 0 ? 4 : 3) == HR_OK &&
-        hr_queue_mark(c->queue, &ended) == HR_OK &&
+        hr_queue_record(c->queue, &ended) == HR_OK &&
         hr_event_wait(ended) == HR_OK &&
         hr_event_elapsed(begun, ended, seconds) == HR_OK;
     hr_event_destroy(begun);

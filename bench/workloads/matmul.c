@@ -321,8 +321,8 @@ static int run_once(matmul *x, matmul_entry *entry, int64_t round)
     return verify(x, entry);
 }
 
-/* What the plan foresaw, with all that is known of the machine by now, and what
- * the machine could do: after the runs, which would not be the first. */
+/* What the plan predicted, with all that is known of the machine by now, and
+ * what the machine could do: after the runs, which would not be the first. */
 static int ask(matmul *x, matmul_entry *entry)
 {
     const bench_operands *o = &x->operands;

@@ -21,8 +21,9 @@ hr_status cartoon_make(hr_context *context, const hr_grid_options *options,
 /* deal.c: many of them, each made by one accelerator alone: the first that has
  * nothing else to do. take(data, n) is called for each on the calling thread,
  * in order, as soon as it is there; false ends it all. */
-bool cartoon_deal(hr_context *context, style s, int count, const picture *from,
-                  picture *to, bool (*take)(void *data, int n), void *data);
+bool cartoon_distribute(hr_context *context, style s, int count,
+                        const picture *from, picture *to,
+                        bool (*take)(void *data, int n), void *data);
 
 /* reference.c: the same in plain C, in double. */
 void cartoon_reference(style s, const picture *from, picture *to);

@@ -63,7 +63,7 @@ static hr_status check_bands(hr_context *context, style s, const picture *from,
     const uint32_t all = hr_accelerator_count(context);
     uint32_t *list = example_memory(all * sizeof *list);
     picture to = blank();
-    bool alike = true;
+    bool equal = true;
     hr_status status = HR_OK;
     for (uint32_t n = 1; n <= all && status == HR_OK; n++) {
         hr_grid_options options = HR_GRID_OPTIONS_INIT;
@@ -71,10 +71,10 @@ static hr_status check_bands(hr_context *context, style s, const picture *from,
         options.accelerators = list;
         options.accelerator_count = n;
         status = cartoon_make(context, &options, s, from, &to);
-        alike = alike && same(&to, alone);
+        equal = equal && same(&to, alone);
     }
     if (status == HR_OK) {
-        example_check(alike, "the same bits on 1 to %u accelerators", all);
+        example_check(equal, "the same bits on 1 to %u accelerators", all);
     }
     free(list);
     free(to.rgb);
@@ -93,8 +93,8 @@ static bool take(void *data, int n)
 }
 
 /* Each as from the first accelerator alone, and in order. */
-static hr_status check_deal(hr_context *context, style s,
-                            const hr_grid_options *first)
+static hr_status check_distribution(hr_context *context, style s,
+                                    const hr_grid_options *first)
 {
     const int count = 2 * (int)hr_accelerator_count(context) + 1;
     const size_t bytes = (size_t)count * sizeof(picture);
@@ -107,7 +107,7 @@ static hr_status check_deal(hr_context *context, style s,
         a.from[n] = checks_picture(ROWS, COLS, n);
         a.to[n] = blank();
     }
-    bool right = cartoon_deal(context, s, count, a.from, a.to, take, &a);
+    bool right = cartoon_distribute(context, s, count, a.from, a.to, take, &a);
     for (int n = 0; n < count && status == HR_OK; n++) {
         status = cartoon_make(context, first, s, &a.from[n], &alone);
         right = right && same(&a.to[n], &alone);
@@ -142,10 +142,10 @@ hr_status checks_run(hr_context *context, style s)
         const int levels = difference(&alone, &want);
         example_check(levels <= 1, "at most %d of 255 beside plain C", levels);
     }
-    if (status == HR_OK && example_alike(context)) {
+    if (status == HR_OK && example_equal(context)) {
         status = check_bands(context, s, &from, &alone);
         if (status == HR_OK) {
-            status = check_deal(context, s, &first);
+            status = check_distribution(context, s, &first);
         }
     }
     free(from.rgb);

@@ -8,7 +8,7 @@
 #include "cartoonizer/cartoonizer.h"
 #include "support/example.h"
 
-typedef struct deal {
+typedef struct distribution {
     hr_context *context;
     style s;
     int count;
@@ -18,16 +18,16 @@ typedef struct deal {
     pthread_cond_t made;
     int next;
     bool *done, failed;
-} deal;
+} distribution;
 
-typedef struct worker {
-    deal *d;
+typedef struct user {
+    distribution *d;
     uint32_t accelerator;
     pthread_t thread;
-} worker;
+} user;
 
 /* The number of a picture that nobody makes yet; count: there is none. */
-static int next_of(deal *d)
+static int next_of(distribution *d)
 {
     pthread_mutex_lock(&d->lock);
     const int n = d->failed || d->next == d->count ? d->count : d->next++;
@@ -37,8 +37,8 @@ static int next_of(deal *d)
 
 static void *work(void *data)
 {
-    const worker *w = data;
-    deal *d = w->d;
+    const user *w = data;
+    distribution *d = w->d;
     hr_grid_options one = HR_GRID_OPTIONS_INIT;
     one.accelerators = &w->accelerator;
     one.accelerator_count = 1;
@@ -58,7 +58,7 @@ static void *work(void *data)
 }
 
 /* Whether picture n has been made, once that is known. */
-static bool wait_for(deal *d, int n)
+static bool wait_for(distribution *d, int n)
 {
     pthread_mutex_lock(&d->lock);
     while (!d->done[n] && !d->failed) {
@@ -69,30 +69,31 @@ static bool wait_for(deal *d, int n)
     return done;
 }
 
-static void give_up(deal *d)
+static void give_up(distribution *d)
 {
     pthread_mutex_lock(&d->lock);
     d->failed = true;
     pthread_mutex_unlock(&d->lock);
 }
 
-bool cartoon_deal(hr_context *context, style s, int count, const picture *from,
-                  picture *to, bool (*take)(void *data, int n), void *data)
+bool cartoon_distribute(hr_context *context, style s, int count,
+                        const picture *from, picture *to,
+                        bool (*take)(void *data, int n), void *data)
 {
-    deal d = {.context = context,
-              .s = s,
-              .count = count,
-              .from = from,
-              .to = to,
-              .lock = PTHREAD_MUTEX_INITIALIZER,
-              .made = PTHREAD_COND_INITIALIZER,
-              .done = example_memory((size_t)count * sizeof(bool))};
-    const uint32_t workers = hr_accelerator_count(context);
-    worker *w = example_memory(workers * sizeof *w);
+    distribution d = {.context = context,
+                      .s = s,
+                      .count = count,
+                      .from = from,
+                      .to = to,
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .made = PTHREAD_COND_INITIALIZER,
+                      .done = example_memory((size_t)count * sizeof(bool))};
+    const uint32_t users = hr_accelerator_count(context);
+    user *w = example_memory(users * sizeof *w);
     uint32_t started = 0;
     memset(d.done, 0, (size_t)count * sizeof(bool));
-    for (; started < workers; started++) {
-        w[started] = (worker){.d = &d, .accelerator = started};
+    for (; started < users; started++) {
+        w[started] = (user){.d = &d, .accelerator = started};
         if (pthread_create(&w[started].thread, NULL, work, &w[started]) != 0) {
             break;
         }

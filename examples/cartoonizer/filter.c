@@ -33,10 +33,10 @@ static hr_status draw(hr_grid *grid, style s)
                                  hr_value(&reach, sizeof reach)};
     const hr_argument end[] = {hr_field_in(NOW), hr_field_in(ORIGINAL),
                                hr_field_out(PICTURE)};
-    const hr_stage first = hr_stage_of(&to_yuv, start, 3);
-    const hr_stage phases[] = {hr_stage_of(&simplify, phase, 3),
-                               hr_stage_swap(NOW, NEXT)};
-    const hr_stage last = hr_stage_of(&outline, end, 3);
+    const hr_phase first = hr_phase_of(&to_yuv, start, 3);
+    const hr_phase phases[] = {hr_phase_of(&simplify, phase, 3),
+                               hr_phase_swap(NOW, NEXT)};
+    const hr_phase last = hr_phase_of(&outline, end, 3);
     hr_status status = hr_grid_step(grid, &first, 1, 1);
     if (status == HR_OK) {
         status = hr_grid_step(grid, phases, 2, s.phases);

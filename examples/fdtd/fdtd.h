@@ -23,7 +23,7 @@ typedef struct square {
     slope *slopes[2]; /* at the places of E, and half a cell on */
     hr_array *arrays[2];
     hr_argument of_magnetic[5], of_electric[7], of_source[3];
-    hr_stage step[4]; /* the last is the source */
+    hr_phase step[4]; /* the last is the source */
     hr_grid *grid;
 } square;
 
@@ -37,7 +37,7 @@ void square_close(square *q);
 hr_status square_pulse(square *q);
 
 /* Steps without a source. */
-enum { SILENT = 3 }; /* of the stages */
+enum { SILENT = 3 }; /* of the phases */
 
 /* Half of E(n) E(n + 1) + H(n + 1/2)^2, which the scheme keeps exactly. */
 hr_status square_energy(square *q, double *sum);

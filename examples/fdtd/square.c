@@ -73,12 +73,12 @@ static void make_step(square *q)
     memcpy(q->of_magnetic, m, sizeof m);
     memcpy(q->of_electric, e, sizeof e);
     memcpy(q->of_source, s, sizeof s);
-    q->step[0] = hr_stage_of(&magnetic, q->of_magnetic, 5);
-    q->step[1] = hr_stage_swap(EZ, BEFORE);
-    q->step[2] = hr_stage_of(&electric, q->of_electric, 7);
+    q->step[0] = hr_phase_of(&magnetic, q->of_magnetic, 5);
+    q->step[1] = hr_phase_swap(EZ, BEFORE);
+    q->step[2] = hr_phase_of(&electric, q->of_electric, 7);
     q->step[2].extent = hr_extent2(q->cells - 1, q->cells - 1);
     q->step[2].origin[0] = q->step[2].origin[1] = 1; /* inside the walls */
-    q->step[3] = hr_stage_of(&source, q->of_source, 3);
+    q->step[3] = hr_phase_of(&source, q->of_source, 3);
     q->step[3].extent = hr_extent2(1, 1);
     q->step[3].origin[0] = q->step[3].origin[1] = q->cells / 2;
 }

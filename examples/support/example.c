@@ -65,15 +65,15 @@ double *example_equal_weights(const hr_context *context)
     return weights;
 }
 
-bool example_alike(const hr_context *context)
+bool example_equal(const hr_context *context)
 {
     hr_accelerator_info first = HR_ACCELERATOR_INFO_INIT, other = first;
-    bool alike = hr_accelerator_describe(context, 0, &first) == HR_OK;
-    for (uint32_t i = 1; i < hr_accelerator_count(context) && alike; i++) {
-        alike = hr_accelerator_describe(context, i, &other) == HR_OK &&
+    bool equal = hr_accelerator_describe(context, 0, &first) == HR_OK;
+    for (uint32_t i = 1; i < hr_accelerator_count(context) && equal; i++) {
+        equal = hr_accelerator_describe(context, i, &other) == HR_OK &&
                 strcmp(first.name, other.name) == 0;
     }
-    return alike;
+    return equal;
 }
 
 static bool failed;

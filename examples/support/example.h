@@ -26,7 +26,7 @@ double *example_equal_weights(const hr_context *context);
 
 /* Whether all accelerators of the context are of one name, so that results are
  * the same to the bit: compilers for others round otherwise. */
-bool example_alike(const hr_context *context);
+bool example_equal(const hr_context *context);
 
 /* Prints what was looked at, as printf does, and whether it is so. */
 void example_check(bool ok, const char *format, ...)

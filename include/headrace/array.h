@@ -28,12 +28,12 @@
 extern "C" {
 #endif
 
-enum { HR_MOST_RANK = 3 };
+enum { HR_MAX_RANK = 3 };
 
 /** Sizes of up to three dimensions, dimension 0 slowest; each at least 1. */
 typedef struct hr_extent {
-    uint32_t rank; /**< 1 to HR_MOST_RANK */
-    int64_t size[HR_MOST_RANK];
+    uint32_t rank; /**< 1 to HR_MAX_RANK */
+    int64_t size[HR_MAX_RANK];
 } hr_extent;
 
 /** Extents of rank 1, 2 and 3.
@@ -85,7 +85,7 @@ HR_API HR_NODISCARD hr_status hr_array_create_staging(hr_queue *queue,
  * @shape   Rows follow each other row_bytes apart (0: packed), slices size[1] *
  *          row_bytes.
  * @owner   Borrows data until hr_array_destroy has returned. In between you
- *          read it after hr_synchronize, and call hr_refresh after you have
+ *          read it after hr_synchronize, and call hr_invalidate after you have
  *          written to it. data may be const where no view of the array is
  *          written through.
  * @errors  As hr_array_create; HR_ERROR_INVALID when row_bytes is less than a

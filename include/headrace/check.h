@@ -98,7 +98,7 @@ typedef struct hr_checked_access {
     size_t bytes; /**< of an element */
     int line;
     uint32_t rank;
-    int64_t index[HR_MOST_RANK];
+    int64_t index[HR_MAX_RANK];
 } hr_checked_access;
 
 /** Where the element is that the running item wants.

@@ -59,9 +59,9 @@
  *
  *  Sub-groups are neighbouring items of a tile, the last dimension first, that
  *  read each other's values without barriers. A sub-group has HR_SUBGROUP_WIDTH
- *  items, of which this one is HR_SUBGROUP_LANE. The width is HR_SUBGROUP_MOST
+ *  items, of which this one is HR_SUBGROUP_LANE. The width is HR_MAX_SUBGROUP
  *  (1 where the compiler has no sub-groups), or less in the last sub-group of a
- *  tile. HR_SUBGROUP_MOST stands outside blocks too.
+ *  tile. HR_MAX_SUBGROUP stands outside blocks too.
  *
  *  HR_SUBGROUP_BROADCAST(name, lane) is the value of a private variable in that
  *  lane, from 0 to WIDTH - 1. The lane is the same for all items. For

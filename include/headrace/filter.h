@@ -36,12 +36,12 @@ extern "C" {
 /** A table of weights; never changes. */
 typedef struct hr_window hr_window;
 
-enum { HR_MOST_REACH = 1024 }; /**< of a window */
+enum { HR_MAX_REACH = 1024 }; /**< of a window */
 
 /** A window of (2 reach + 1)^2 weights, row by row. The one in the middle is
  *  w(0, 0).
  *
- * @shape   reach from 0 to HR_MOST_REACH.
+ * @shape   reach from 0 to HR_MAX_REACH.
  * @owner   *window is the caller's, to be given to hr_window_destroy; values
  *          are copied. Written only on success.
  * @errors  HR_ERROR_INVALID for NULL, a reach out of range, or a weight that is

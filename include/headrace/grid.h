@@ -5,7 +5,7 @@
  *  A grid is an extent of rank 1 to 3 and any number of fields, whose elements
  *  are called cells. It is cut along dimension 0 into bands, one for each
  *  accelerator. A faster accelerator gets a wider band. A step is a list of
- *  stages: kernels (headrace/dialect.h) that run for every cell, and swaps of
+ *  phases: kernels (headrace/dialect.h) that run for every cell, and swaps of
  *  two fields. What a kernel reads of neighbours lies in halos around each
  *  band. At the ends of the grid it lies in cells beyond it, at indices -1, -2,
  *  ... and extent, extent + 1, ...
@@ -67,7 +67,7 @@ typedef enum hr_boundary {
     HR_BOUNDARY_CLAMP,        /**< the last cell inside: -2 is 0 */
     HR_BOUNDARY_MIRROR,       /**< a mirror on the end: -1 is 0, -2 is 1 */
     HR_BOUNDARY_PERIODIC,     /**< the other end: -1 is n - 1 */
-    HR_BOUNDARY_USER          /**< what your own stages write there */
+    HR_BOUNDARY_USER          /**< what your own phases write there */
 } hr_boundary;
 
 /** One side of a field in one dimension. */
@@ -81,11 +81,11 @@ typedef struct hr_side {
 /** A field. Cells beyond two ends at once follow the boundary of both. They are
  *  constant where one of the two is, that of the lower dimension first. Where
  *  one of the two is HR_BOUNDARY_USER, they follow the other from what your
- *  stages have written. Where both are, your stages write them too. */
+ *  phases have written. Where both are, your phases write them too. */
 typedef struct hr_field {
-    size_t element_bytes;         /**< 1 to 2147483647 */
-    hr_side before[HR_MOST_RANK]; /**< lower indices, of each dimension */
-    hr_side after[HR_MOST_RANK];  /**< higher indices */
+    size_t element_bytes;        /**< 1 to 2147483647 */
+    hr_side before[HR_MAX_RANK]; /**< lower indices, of each dimension */
+    hr_side after[HR_MAX_RANK];  /**< higher indices */
 } hr_field;
 
 /** A field whose sides are all alike.
@@ -130,7 +130,7 @@ typedef struct hr_grid_options {
  *          on success. options may be NULL.
  * @errors  HR_ERROR_INVALID for NULL, and for an extent without cells or with
  *          more than 2^63 - 1. The same for no field or more than
- *          HR_MOST_FIELDS, and for an element_bytes or a halo beyond its
+ *          HR_MAX_FIELDS, and for an element_bytes or a halo beyond its
  *          limits. The same for options that are not valid.
  *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators
  *          together do not hold the fields.
@@ -139,7 +139,7 @@ HR_API HR_NODISCARD hr_status
 hr_grid_create(hr_context *context, hr_extent extent, const hr_field *fields,
                uint32_t count, const hr_grid_options *options, hr_grid **grid);
 
-enum { HR_MOST_FIELDS = 64 };
+enum { HR_MAX_FIELDS = 64 };
 
 /** Wait for all work and free the grid. NULL is accepted.
  * @threads One at a time for each grid. */
@@ -183,14 +183,14 @@ HR_API HR_NODISCARD hr_status hr_grid_write(hr_grid *grid, uint32_t field,
 HR_API HR_NODISCARD hr_status hr_grid_read(hr_grid *grid, uint32_t field,
                                            const int64_t *origin, hr_view to);
 
-/** A field as an argument of a stage: read, neighbours within its halo too. See
+/** A field as an argument of a phase: read, neighbours within its halo too. See
  *  also hr_in, which gives an ordinary view, whole, to every band.
  * @threads Any thread. */
 HR_API hr_argument hr_field_in(uint32_t field);
 /** Read, of each cell itself alone.
  * @threads Any thread. */
 HR_API hr_argument hr_field_here(uint32_t field);
-/** Written: each cell of the stage, none read.
+/** Written: each cell of the phase, none read.
  * @threads Any thread. */
 HR_API hr_argument hr_field_out(uint32_t field);
 /** Read and written, of each cell itself alone.
@@ -198,7 +198,7 @@ HR_API hr_argument hr_field_out(uint32_t field);
 HR_API hr_argument hr_field_inout(uint32_t field);
 
 /** What a step does at one time. */
-typedef struct hr_stage {
+typedef struct hr_phase {
     const hr_kernel *kernel; /**< NULL: fields swap[0] and swap[1] change
                                   places, which moves nothing */
     const hr_argument *arguments;
@@ -206,26 +206,26 @@ typedef struct hr_stage {
     uint32_t swap[2];
     hr_extent extent; /**< of the cells that it runs for; of rank 0: the grid's
                            own. They may lie beyond the grid as far as all
-                           fields of the stage have halos. The boundary of those
+                           fields of the phase have halos. The boundary of those
                            written must be HR_BOUNDARY_USER there. A kernel
                            reads neighbours there no further out than their
                            field's halo goes */
-    int64_t origin[HR_MOST_RANK]; /**< where those start */
-    hr_extent tile;               /**< of rank 0: the library chooses */
-    int64_t step[HR_MOST_RANK];   /**< cells of an item (HR_STEP); 0: 1. The
+    int64_t origin[HR_MAX_RANK]; /**< where those start */
+    hr_extent tile;              /**< of rank 0: the library chooses */
+    int64_t step[HR_MAX_RANK];   /**< cells of an item (HR_STEP); 0: 1. The
                                        last dimension has 1 */
-} hr_stage;
+} hr_phase;
 
-/** A stage that runs kernel for every cell.
+/** A phase that runs kernel for every cell.
  * @threads Any thread. */
-HR_API hr_stage hr_stage_of(const hr_kernel *kernel,
+HR_API hr_phase hr_phase_of(const hr_kernel *kernel,
                             const hr_argument *arguments, size_t count);
-/** A stage that swaps two fields, which have the same halos, boundaries and
+/** A phase that swaps two fields, which have the same halos, boundaries and
  *  element_bytes.
  * @threads Any thread. */
-HR_API hr_stage hr_stage_swap(uint32_t a, uint32_t b);
+HR_API hr_phase hr_phase_swap(uint32_t a, uint32_t b);
 
-/** Enqueue the list of stages `steps` times.
+/** Enqueue the list of phases `steps` times.
  *
  * @owner   The list and what it points to need not outlive the call. Views of
  *          arguments must, until the steps have run.
@@ -239,7 +239,7 @@ HR_API hr_stage hr_stage_swap(uint32_t a, uint32_t b);
  *          have no values then.
  * @threads One at a time for each grid. */
 HR_API HR_NODISCARD hr_status hr_grid_step(hr_grid *grid,
-                                           const hr_stage *stages, size_t count,
+                                           const hr_phase *phases, size_t count,
                                            int64_t steps);
 
 /** Receives how many steps of this run are enqueued. What it reads with
@@ -254,7 +254,7 @@ typedef bool (*hr_grid_function)(void *data, hr_grid *grid, int64_t steps);
  * @errors  Those of hr_grid_step; HR_ERROR_INVALID when every is less than 1;
  *          HR_ERROR_CANCELLED when the function returned false.
  * @threads One at a time for each grid; the function may use it. */
-HR_API HR_NODISCARD hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages,
+HR_API HR_NODISCARD hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases,
                                           size_t count, int64_t steps,
                                           int64_t every,
                                           hr_grid_function function,
@@ -269,12 +269,12 @@ HR_API HR_NODISCARD hr_status hr_grid_finish(hr_grid *grid);
 /** What a reduction makes of all cells. It works in double, in an order that
  *  depends on the extent alone. */
 typedef enum hr_reduction {
-    HR_REDUCE_SUM = 1,  /**< sum of a */
-    HR_REDUCE_MIN,      /**< least a; a NaN wins */
-    HR_REDUCE_MAX,      /**< largest a; a NaN wins */
-    HR_REDUCE_DOT,      /**< sum of a b */
-    HR_REDUCE_DISTANCE, /**< sum of (a - b)^2 */
-    HR_REDUCE_MOST      /**< largest |a - b|; a NaN wins */
+    HR_REDUCE_SUM = 1,     /**< sum of a */
+    HR_REDUCE_MIN,         /**< least a; a NaN wins */
+    HR_REDUCE_MAX,         /**< largest a; a NaN wins */
+    HR_REDUCE_DOT,         /**< sum of a b */
+    HR_REDUCE_DISTANCE,    /**< sum of (a - b)^2 */
+    HR_REDUCE_MAX_ABS_DIFF /**< largest |a - b|; a NaN wins */
 } hr_reduction;
 
 /** A reduction under way. */

@@ -20,25 +20,25 @@ extern "C" {
 #endif
 
 enum {
-    HR_MOST_PARAMETERS = 8, /**< of a kernel */
-    HR_MOST_ITEMS = 1024    /**< of a tile */
+    HR_MAX_PARAMETERS = 8, /**< of a kernel */
+    HR_MAX_ITEMS = 1024    /**< of a tile */
 };
 
 /** What kernels see of a view beside a pointer. Element (i, j, ...) is start +
  *  i * stride[0] + j * stride[1] + ... elements behind the pointer. */
 typedef struct hr_shape {
-    int64_t extent[HR_MOST_RANK], stride[HR_MOST_RANK], start;
+    int64_t extent[HR_MAX_RANK], stride[HR_MAX_RANK], start;
 } hr_shape;
 
 /** Where a call of a kernel stands. On the host a call does one tile. */
 typedef struct hr_domain {
-    int64_t extent[HR_MOST_RANK]; /**< of the domain */
-    int64_t tile[HR_MOST_RANK];   /**< items of a tile */
-    int64_t tiles[HR_MOST_RANK];  /**< how many tiles the part has */
-    int64_t number[HR_MOST_RANK]; /**< which of them this is; host only */
-    int64_t first[HR_MOST_RANK];  /**< of the part of the domain that runs */
-    int64_t end[HR_MOST_RANK];    /**< and the index behind its last point */
-    int64_t step[HR_MOST_RANK];   /**< points that an item stands for */
+    int64_t extent[HR_MAX_RANK]; /**< of the domain */
+    int64_t tile[HR_MAX_RANK];   /**< items of a tile */
+    int64_t tiles[HR_MAX_RANK];  /**< how many tiles the part has */
+    int64_t number[HR_MAX_RANK]; /**< which of them this is; host only */
+    int64_t first[HR_MAX_RANK];  /**< of the part of the domain that runs */
+    int64_t end[HR_MAX_RANK];    /**< and the index behind its last point */
+    int64_t step[HR_MAX_RANK];   /**< points that an item stands for */
 } hr_domain;
 
 /** What a parameter of a kernel is. */
@@ -140,7 +140,7 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *  others do with them, as view.h says.
  *
  * @shape    tile has domain's rank, or is NULL: the library chooses. A tile has
- *           at most HR_MOST_ITEMS points.
+ *           at most HR_MAX_ITEMS points.
  * @owner    arguments need not outlive the call. The arrays of the views must,
  *           until the kernel has run.
  * @aliasing A view that is written overlaps no other one.

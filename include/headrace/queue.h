@@ -63,7 +63,8 @@ HR_API HR_NODISCARD hr_status hr_queue_finish(hr_queue *queue);
  * @errors  HR_ERROR_INVALID for NULL; HR_ERROR_OUT_OF_MEMORY; the queue's
  *          error, if it is known.
  * @threads Any thread. */
-HR_API HR_NODISCARD hr_status hr_queue_mark(hr_queue *queue, hr_event **event);
+HR_API HR_NODISCARD hr_status hr_queue_record(hr_queue *queue,
+                                              hr_event **event);
 
 /** Let what is enqueued from now on wait for event, of any queue of the same
  *  context. The call blocks only where the accelerators cannot wait for each
@@ -92,8 +93,8 @@ HR_API HR_NODISCARD hr_status hr_event_query(hr_event *event, bool *done);
  * @threads Any thread; several may wait for one event. */
 HR_API HR_NODISCARD hr_status hr_event_wait(hr_event *event);
 
-/** Seconds of the accelerator's clock between two events of hr_queue_mark. Both
- *  have passed, on queues of one accelerator. 0 when `to` passed first.
+/** Seconds of the accelerator's clock between two events of hr_queue_record.
+ * Both have passed, on queues of one accelerator. 0 when `to` passed first.
  *
  * @owner   *seconds is written only on success.
  * @errors  HR_ERROR_INVALID for NULL, events of several queues or accelerators,

@@ -35,7 +35,7 @@ typedef struct hr_view {
     hr_extent extent;
     size_t element_bytes;
     int64_t offset_bytes;
-    int64_t stride_bytes[HR_MOST_RANK]; /**< of the extent's dimensions */
+    int64_t stride_bytes[HR_MAX_RANK]; /**< of the extent's dimensions */
 } hr_view;
 
 /** What is done with the elements of a view. */
@@ -128,7 +128,7 @@ HR_API HR_NODISCARD hr_status hr_synchronize_async(hr_view view,
  * @errors  HR_ERROR_INVALID for a view of no array or of one without host
  *          memory; HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
-HR_API HR_NODISCARD hr_status hr_refresh(hr_view view);
+HR_API HR_NODISCARD hr_status hr_invalidate(hr_view view);
 
 /** Say that the values of these elements are no longer needed: nothing fetches
  *  them.
@@ -147,8 +147,8 @@ HR_API HR_NODISCARD hr_status hr_prefetch(hr_view view, hr_queue *queue);
 
 /** Elements in host memory, until hr_unmap. */
 typedef struct hr_mapping {
-    void *data;                         /**< the view's first element */
-    int64_t stride_bytes[HR_MOST_RANK]; /**< of the view's dimensions */
+    void *data;                        /**< the view's first element */
+    int64_t stride_bytes[HR_MAX_RANK]; /**< of the view's dimensions */
     hr_view view;
     hr_access access;
 } hr_mapping;

@@ -11,7 +11,7 @@ enum {
       row of rank 1 */
 
 /* enum hr_reduction of headrace/grid.h */
-enum { SUM = 1, LEAST, LARGEST, DOT, DISTANCE, MOST };
+enum { SUM = 1, MIN, LARGEST, DOT, DISTANCE, MAX };
 
 #if defined(HR_HAS_DOUBLE)
 
@@ -26,7 +26,7 @@ HR_FUNCTION double joined(int kind, double x, double y)
     if (is_sum(kind)) {
         return x + y;
     }
-    if (kind == LEAST) {
+    if (kind == MIN) {
         return y < x || y != y ? y : x;
     }
     return y > x || y != y ? y : x;
@@ -36,7 +36,7 @@ HR_FUNCTION double joined(int kind, double x, double y)
 HR_FUNCTION double nothing(int kind)
 {
     const double infinity = 1.0 / 0.0;
-    return is_sum(kind) ? 0.0 : kind == LEAST ? infinity : -infinity;
+    return is_sum(kind) ? 0.0 : kind == MIN ? infinity : -infinity;
 }
 
 HR_FUNCTION double term(int kind, double a, double b)
@@ -44,7 +44,7 @@ HR_FUNCTION double term(int kind, double a, double b)
     const double difference = a - b;
     return kind == DOT        ? a * b
            : kind == DISTANCE ? difference * difference
-           : kind == MOST     ? fabs(difference)
+           : kind == MAX      ? fabs(difference)
                               : a;
 }
 

@@ -78,7 +78,7 @@ hr_status hr_synchronize_async(hr_view view, hr_event **event)
     return synchronize(&view, false, event);
 }
 
-hr_status hr_refresh(hr_view view)
+hr_status hr_invalidate(hr_view view)
 {
     work w;
     hr_status status = work_begin(&w, &view, "refresh");

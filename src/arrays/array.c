@@ -25,7 +25,7 @@ hr_extent hr_extent3(int64_t slices, int64_t rows, int64_t cols)
 int64_t hr_extent_count(hr_extent extent)
 {
     uint64_t count = 1;
-    if (extent.rank < 1 || extent.rank > HR_MOST_RANK) {
+    if (extent.rank < 1 || extent.rank > HR_MAX_RANK) {
         return 0;
     }
     for (uint32_t i = 0; i < extent.rank; i++) {
@@ -48,9 +48,9 @@ static hr_status check(const void *context, size_t element_bytes,
         return hri_fail(HR_ERROR_INVALID, "array: %s is NULL",
                         context == NULL ? "the context or queue" : "array");
     }
-    if (extent->rank < 1 || extent->rank > HR_MOST_RANK) {
+    if (extent->rank < 1 || extent->rank > HR_MAX_RANK) {
         return hri_fail(HR_ERROR_INVALID, "array: rank %u, but 1 to %d are",
-                        extent->rank, HR_MOST_RANK);
+                        extent->rank, HR_MAX_RANK);
     }
     for (uint32_t i = 0; i < extent->rank; i++) {
         if (extent->size[i] < 1) {
@@ -183,7 +183,7 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
     if (status == HR_OK) {
         hri_box box = hri_array_box(a);
         a->stores[HRI_HOST].host = (void *)(uintptr_t)data;
-        a->memory = HRI_MEMORY_CALLERS;
+        a->memory = HRI_MEMORY_BORROWED;
         if (row_bytes != 0) {
             set_pitch(a, row_bytes);
         }

@@ -71,7 +71,7 @@ typedef struct hri_store {
 /* Whose the host memory is. */
 typedef enum hri_memory {
     HRI_MEMORY_NONE,
-    HRI_MEMORY_CALLERS,
+    HRI_MEMORY_BORROWED,
     HRI_MEMORY_PAGES,
     HRI_MEMORY_PINNED
 } hri_memory;
@@ -131,7 +131,7 @@ hr_status hri_view_region(const hr_view *view, hri_boxes *region);
 /* Bytes from element to element where all of an extent lie next to each other;
  * returns the bytes of them all. */
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
-                           int64_t stride[HR_MOST_RANK]);
+                           int64_t stride[HR_MAX_RANK]);
 
 /* store.c: let a place hold all of these boxes. */
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region);
@@ -147,7 +147,7 @@ hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
 /* Where a view's first element is at a place that holds it, and the bytes from
  * element to element in each of its dimensions. */
 hri_place hri_view_at(const hr_view *view, bool linear, int place,
-                      int64_t stride[HR_MOST_RANK]);
+                      int64_t stride[HR_MAX_RANK]);
 
 /* uses.c: let stream wait for all that a read or write of region must not
  * overtake; note one that ends at fence; and collect the fences of work in the
@@ -189,7 +189,7 @@ hr_status hri_array_wait(hr_array *array, hr_array *other,
 hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue);
 /* Add the bytes that hri_array_fetch would move. */
-hr_status hri_array_foresee(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
                             hr_traffic *traffic);
 /* Copy a box of an array to one of the same size, of it or another, at a place
  * that holds it: from the places nearest to that. The elements are valid there

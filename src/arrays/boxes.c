@@ -145,12 +145,12 @@ static void put(hri_boxes *set, hri_box box)
     set->of[set->count++] = box;
 }
 
-enum { MOST_PIECES = 2 * HRI_DIMENSIONS };
+enum { MAX_PIECES = 2 * HRI_DIMENSIONS };
 
 /* What is left of box without hole, which it overlaps: slabs below and above it
  * along each dimension in turn. */
 static size_t cut_out(hri_box box, const hri_box *hole,
-                      hri_box pieces[MOST_PIECES])
+                      hri_box pieces[MAX_PIECES])
 {
     size_t count = 0;
     for (int i = 0; i < HRI_DIMENSIONS; i++) {
@@ -174,11 +174,11 @@ hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box)
     for (size_t i = 0; i < set->count; i++) {
         cut += hri_boxes_touch(&set->of[i], box);
     }
-    hr_status status = reserve(set, cut * (MOST_PIECES - 1));
+    hr_status status = reserve(set, cut * (MAX_PIECES - 1));
     if (status != HR_OK) {
         return status;
     }
-    hri_box pieces[MOST_PIECES];
+    hri_box pieces[MAX_PIECES];
     for (size_t i = set->count; i-- > 0;) { /* pieces go behind, do not touch */
         hri_box old = set->of[i];
         if (!hri_boxes_touch(&old, box)) {
@@ -199,7 +199,7 @@ hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
         return HR_OK;
     }
     /* the room for all pieces and the box first, so that nothing is lost */
-    hr_status status = reserve(set, set->count * (MOST_PIECES - 1) + 1);
+    hr_status status = reserve(set, set->count * (MAX_PIECES - 1) + 1);
     if (status == HR_OK) {
         status = hri_boxes_remove(set, box);
         put(set, *box);

@@ -11,11 +11,11 @@ static int place_count(const hr_array *array)
 /* Where boxes of an array go. */
 typedef struct moving {
     hr_array *from, *to;
-    int place;            /* of `to` */
-    const int64_t *shift; /* from a box to that of `to`; NULL: it is the same
-                             one, which stays valid where it was */
-    hr_queue *queue;      /* of hri_transfer */
-    hr_traffic *foreseen; /* NULL: they are copied, else only counted */
+    int place;             /* of `to` */
+    const int64_t *shift;  /* from a box to that of `to`; NULL: it is the same
+                              one, which stays valid where it was */
+    hr_queue *queue;       /* of hri_transfer */
+    hr_traffic *predicted; /* NULL: they are copied, else only counted */
 } moving;
 
 /* How near a place is: itself, siblings on one device, other peers, the host,
@@ -74,11 +74,11 @@ static hr_status move_box(const moving *m, int from, const hri_box *box)
     const bool far = distance_of(m->from, from, m->place) == FAR;
     const int last = far ? HRI_HOST : from;
     const hri_boxes part = hri_boxes_of(box);
-    if (m->foreseen != NULL) {
+    if (m->predicted != NULL) {
         if (far) {
-            hri_traffic_add(m->foreseen, from, HRI_HOST, bytes);
+            hri_traffic_add(m->predicted, from, HRI_HOST, bytes);
         }
-        hri_traffic_add(m->foreseen, last, m->place, bytes);
+        hri_traffic_add(m->predicted, last, m->place, bytes);
         return HR_OK;
     }
     hr_status status =
@@ -141,10 +141,10 @@ hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
     return status == HR_OK ? move_missing(&m, region) : status;
 }
 
-hr_status hri_array_foresee(hr_array *array, int place, const hri_boxes *region,
+hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
                             hr_traffic *traffic)
 {
-    const moving m = {array, array, place, .foreseen = traffic};
+    const moving m = {array, array, place, .predicted = traffic};
     return move_missing(&m, region);
 }
 

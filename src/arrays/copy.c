@@ -79,20 +79,20 @@ static int busiest_place(const side *from)
 /* ---- the elements */
 
 /* Whether both are one box, of the same size. */
-static bool are_alike(const copying *c)
+static bool are_same_kind(const copying *c)
 {
     const hri_box *f = &c->from.region.of[0], *t = &c->to.region.of[0];
-    bool alike = !c->from.region.linear && !c->to.region.linear;
+    bool same = !c->from.region.linear && !c->to.region.linear;
     for (int i = 0; i < HRI_DIMENSIONS; i++) {
-        alike = alike && f->hi[i] - f->lo[i] == t->hi[i] - t->lo[i];
+        same = same && f->hi[i] - f->lo[i] == t->hi[i] - t->lo[i];
     }
-    return alike;
+    return same;
 }
 
 static hri_copy local_copy(const copying *c)
 {
     const hr_view *v = &c->from.view;
-    int64_t from[HR_MOST_RANK], to[HR_MOST_RANK];
+    int64_t from[HR_MAX_RANK], to[HR_MAX_RANK];
     const uint32_t rank = v->extent.rank;
     hri_copy copy = {
         .to = hri_view_at(&c->to.view, c->to.region.linear, c->place, to),
@@ -150,7 +150,7 @@ static hr_status work_through(copying *c, hri_fences *fences)
         status = hri_store_hold(to, c->place, &c->to.region);
     }
     if (status == HR_OK) {
-        status = are_alike(c)
+        status = are_same_kind(c)
                      ? hri_array_copy(from, &c->from.region.of[0], to, c->place,
                                       &c->to.region.of[0], NULL)
                      : copy_unlike(c);

@@ -279,7 +279,7 @@ hr_status hr_queue_finish(hr_queue *queue)
                          : start(queue, true);
 }
 
-hr_status hr_queue_mark(hr_queue *queue, hr_event **event)
+hr_status hr_queue_record(hr_queue *queue, hr_event **event)
 {
     if (queue == NULL || event == NULL) {
         return is_null("queue mark", queue == NULL ? "the queue" : "event");

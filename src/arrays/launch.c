@@ -43,8 +43,8 @@ typedef struct launching {
     const hr_parameter *parameters;
     const hr_argument *arguments;
     int place;
-    hri_boxes regions[HR_MOST_PARAMETERS];
-    hri_kernel_argument passed[HR_MOST_PARAMETERS];
+    hri_boxes regions[HR_MAX_PARAMETERS];
+    hri_kernel_argument passed[HR_MAX_PARAMETERS];
     hri_launch launch;
     const hri_part *part;
 } launching;
@@ -117,10 +117,9 @@ static hr_status check_argument(const launching *l, uint32_t i)
                         l->kernel->name, p->name, p->type, p->bytes, a->bytes);
     }
     if (p->kind == HR_PARAMETER_TILE &&
-        (a->bytes == 0 || a->bytes > HRI_MOST_TILE_BYTES)) {
+        (a->bytes == 0 || a->bytes > HRI_MAX_TILE_BYTES)) {
         return hri_fail(HR_ERROR_INVALID, "%s: %s has %zu bytes, not 1 to %d",
-                        l->kernel->name, p->name, a->bytes,
-                        HRI_MOST_TILE_BYTES);
+                        l->kernel->name, p->name, a->bytes, HRI_MAX_TILE_BYTES);
     }
     return HR_OK;
 }
@@ -183,7 +182,7 @@ static bool pass_view(launching *l, uint32_t i)
         l->part->windows != NULL ? &l->part->windows[i] : NULL;
     const int64_t bytes = (int64_t)v->element_bytes;
     hri_kernel_argument *x = &l->passed[i];
-    int64_t stride[HR_MOST_RANK] = {0};
+    int64_t stride[HR_MAX_RANK] = {0};
     x->place = hri_view_at(v, l->regions[i].linear, l->place, stride);
     x->shape = (hr_shape){.start = 0};
     bool whole =
@@ -292,7 +291,7 @@ static hr_status end_views(launching *l)
  */
 static hr_status find_module(launching *l)
 {
-    bool learned[HR_MOST_PARAMETERS] = {false};
+    bool learned[HR_MAX_PARAMETERS] = {false};
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         const hr_argument *a = &l->arguments[i];
         learned[i] =
@@ -365,7 +364,7 @@ hr_status hri_launch_part(hr_context *context, hr_queue *queue,
         l.place = hri_place_of(context, a);
         status = enqueue(&l);
     }
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         hri_boxes_finish(&l.regions[i]);
     }
     return status;

@@ -9,23 +9,23 @@
 
 /* Of a TILE argument. More than any device has; the sum of all is kept in 32
  * bits (CUDA), and once for each thread (host). */
-enum { HRI_MOST_TILE_BYTES = 1 << 28 };
+enum { HRI_MAX_TILE_BYTES = 1 << 28 };
 
 /* What a kernel is told of a view: that it is the elements from `first` on of
  * something larger, all of which indices count. */
 typedef struct hri_window {
-    int64_t first[HR_MOST_RANK];
-    int64_t extent[HR_MOST_RANK]; /* of the whole */
+    int64_t first[HR_MAX_RANK];
+    int64_t extent[HR_MAX_RANK]; /* of the whole */
 } hri_window;
 
 /* The points from first to before end of a domain of this extent, which they
  * may also lie outside of; all count as one rank. */
 typedef struct hri_part {
     hr_extent domain;
-    int64_t first[HR_MOST_RANK], end[HR_MOST_RANK];
-    int64_t step[HR_MOST_RANK]; /* points of an item; 1 in the last dimension */
-    const hr_extent *tile;      /* of items; NULL: a usual one */
-    const hri_window *windows;  /* of each argument; NULL: views are whole */
+    int64_t first[HR_MAX_RANK], end[HR_MAX_RANK];
+    int64_t step[HR_MAX_RANK]; /* points of an item; 1 in the last dimension */
+    const hr_extent *tile;     /* of items; NULL: a usual one */
+    const hri_window *windows; /* of each argument; NULL: views are whole */
     hri_fence **start; /* gets a fence right before the kernel, held, unless it
                           is NULL */
     bool kept; /* in a graph: its views are there already, and whoever runs the

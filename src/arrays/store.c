@@ -53,7 +53,7 @@ hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
 
 /* Views of array rows step from row to row or from slice to slice. */
 hri_place hri_view_at(const hr_view *view, bool linear, int place,
-                      int64_t stride[HR_MOST_RANK])
+                      int64_t stride[HR_MAX_RANK])
 {
     const hr_array *a = view->array;
     const hri_store *s = &a->stores[place];

@@ -5,10 +5,10 @@
 /* Long rows for the host, whose loops become vectors; else what suits GPUs. */
 static int64_t usual_tile(bool host, uint32_t rank, uint32_t d, int64_t items)
 {
-    static const int64_t device[HR_MOST_RANK][HR_MOST_RANK] = {
+    static const int64_t device[HR_MAX_RANK][HR_MAX_RANK] = {
         {256, 1, 1}, {8, 32, 1}, {4, 8, 8}};
     if (host) {
-        return d + 1 < rank ? 1 : hri_min(items, HR_MOST_ITEMS);
+        return d + 1 < rank ? 1 : hri_min(items, HR_MAX_ITEMS);
     }
     return device[rank - 1][d];
 }
@@ -20,7 +20,7 @@ static int64_t items_of(const hr_domain *x)
 
 static void count_tiles(hr_domain *x)
 {
-    for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
+    for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
         int64_t items = hri_ceil_div(x->end[d] - x->first[d], x->step[d]);
         x->tiles[d] = hri_ceil_div(items, x->tile[d]);
     }
@@ -29,10 +29,10 @@ static void count_tiles(hr_domain *x)
 /* Why a domain has no points that can be counted. */
 static hr_status refuse_domain(const char *name, const hr_extent *domain)
 {
-    if (domain->rank < 1 || domain->rank > HR_MOST_RANK) {
+    if (domain->rank < 1 || domain->rank > HR_MAX_RANK) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
                         "%s: a domain of rank %u, not 1 to %d", name,
-                        domain->rank, HR_MOST_RANK);
+                        domain->rank, HR_MAX_RANK);
     }
     for (uint32_t d = 0; d < domain->rank; d++) {
         if (domain->size[d] < 1) {
@@ -48,7 +48,7 @@ static hr_status refuse_domain(const char *name, const hr_extent *domain)
 hri_part hri_part_of(hr_extent domain)
 {
     hri_part part = {.domain = domain, .step = {1, 1, 1}};
-    for (uint32_t d = 0; d < domain.rank && d < HR_MOST_RANK; d++) {
+    for (uint32_t d = 0; d < domain.rank && d < HR_MAX_RANK; d++) {
         part.end[d] = domain.size[d];
     }
     return part;
@@ -69,7 +69,7 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
                         tile->rank, domain->rank);
     }
     launch->rank = domain->rank;
-    for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
+    for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
         bool there = d < domain->rank;
         x->extent[d] = there ? domain->size[d] : 1;
         x->first[d] = there ? part->first[d] : 0;
@@ -79,12 +79,12 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
         x->tile[d] = !there         ? 1
                      : tile != NULL ? tile->size[d]
                                     : usual_tile(host, domain->rank, d, most);
-        if (x->tile[d] < 1 || x->tile[d] > HR_MOST_ITEMS ||
-            (items *= x->tile[d]) > HR_MOST_ITEMS) {
+        if (x->tile[d] < 1 || x->tile[d] > HR_MAX_ITEMS ||
+            (items *= x->tile[d]) > HR_MAX_ITEMS) {
             return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
                             "%s: tiles have 1 to %d items, and %lld in "
                             "dimension %u are not",
-                            name, HR_MOST_ITEMS, (long long)x->tile[d], d);
+                            name, HR_MAX_ITEMS, (long long)x->tile[d], d);
         }
     }
     count_tiles(x);
@@ -117,7 +117,7 @@ static hr_status fit_items(hri_launch *launch, bool ours)
     hr_domain *x = &launch->domain;
     for (uint32_t d = 0; ours && items_of(x) > most->most_items;) {
         x->tile[d] = hri_ceil_div(x->tile[d], 2);
-        d += x->tile[d] == 1 && d + 1 < HR_MOST_RANK;
+        d += x->tile[d] == 1 && d + 1 < HR_MAX_RANK;
     }
     count_tiles(x);
     if (items_of(x) > most->most_items) {

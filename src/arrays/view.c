@@ -5,7 +5,7 @@
 #include "base/size.h"
 
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
-                           int64_t stride[HR_MOST_RANK])
+                           int64_t stride[HR_MAX_RANK])
 {
     int64_t bytes = (int64_t)element_bytes;
     for (uint32_t i = extent.rank; i-- > 0;) {
@@ -98,7 +98,7 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
 /* Whether its elements lie next to each other, wherever they lie. */
 static bool is_packed(const hr_view *view)
 {
-    int64_t stride[HR_MOST_RANK];
+    int64_t stride[HR_MAX_RANK];
     const int64_t bytes =
         hri_packed_strides(view->extent, view->element_bytes, stride);
     for (uint32_t i = 0; i < view->extent.rank; i++) {
@@ -228,9 +228,9 @@ hr_status hri_view_region(const hr_view *view, hri_boxes *region)
     if (!region->linear) {
         return hri_boxes_add(region, &box);
     }
-    int64_t size[HR_MOST_RANK] = {1, 1, 1}, stride[HR_MOST_RANK] = {0, 0, 0};
+    int64_t size[HR_MAX_RANK] = {1, 1, 1}, stride[HR_MAX_RANK] = {0, 0, 0};
     for (uint32_t i = 0; i < view->extent.rank; i++) {
-        uint32_t d = HR_MOST_RANK - view->extent.rank + i;
+        uint32_t d = HR_MAX_RANK - view->extent.rank + i;
         size[d] = view->extent.size[i];
         stride[d] = view->stride_bytes[i];
     }

@@ -45,7 +45,7 @@ static uint32_t threads_of(const char *text)
     char *end = NULL;
     unsigned long number =
         isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
-    return number >= 1 && number <= HRI_MOST_THREADS && *end == '\0'
+    return number >= 1 && number <= HRI_MAX_THREADS && *end == '\0'
                ? (uint32_t)number
                : 0;
 }
@@ -65,13 +65,13 @@ hr_status hri_thread_count_check(void)
                : hri_fail(HR_ERROR_INVALID,
                           "HEADRACE_THREADS is \"%.64s\", which is not a "
                           "number from 1 to %d",
-                          text, HRI_MOST_THREADS);
+                          text, HRI_MAX_THREADS);
 }
 
 uint32_t hri_cpus_count(const hri_cpus *cpus)
 {
     uint32_t count = 0;
-    for (size_t i = 0; i < HRI_MOST_CPUS; i++) {
+    for (size_t i = 0; i < HRI_MAX_CPUS; i++) {
         count += (uint32_t)(cpus->of[i / 64] >> i % 64 & 1);
     }
     return count;
@@ -104,7 +104,7 @@ bool hri_cpus_read(const char *list, hri_cpus *cpus)
                 return false;
             }
         }
-        for (unsigned long i = first; i <= last && i < HRI_MOST_CPUS; i++) {
+        for (unsigned long i = first; i <= last && i < HRI_MAX_CPUS; i++) {
             cpus->of[i / 64] |= UINT64_C(1) << i % 64;
         }
         if (*list != ',') {
@@ -131,7 +131,7 @@ hri_cpus hri_cpus_near(const char *folder, const char *device)
         return none;
     }
     bool all = true;
-    for (size_t i = 0; i < HRI_MOST_CPUS; i++) {
+    for (size_t i = 0; i < HRI_MAX_CPUS; i++) {
         uint64_t bit = UINT64_C(1) << i % 64;
         if (i >= CPU_SETSIZE || !CPU_ISSET(i, &allowed)) {
             near.of[i / 64] &= ~bit;
@@ -146,7 +146,7 @@ void hri_cpus_use(const hri_cpus *cpus)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (size_t i = 0; i < HRI_MOST_CPUS && i < CPU_SETSIZE; i++) {
+    for (size_t i = 0; i < HRI_MAX_CPUS && i < CPU_SETSIZE; i++) {
         if (cpus->of[i / 64] >> i % 64 & 1) {
             CPU_SET(i, &set);
         }

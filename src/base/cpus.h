@@ -9,11 +9,11 @@
 
 #include "base/status.h"
 
-enum { HRI_MOST_CPUS = 1024, HRI_MOST_THREADS = 1024 };
+enum { HRI_MAX_CPUS = 1024, HRI_MAX_THREADS = 1024 };
 
 /* A set of CPUs by number. Empty means that it does not matter which. */
 typedef struct hri_cpus {
-    uint64_t of[HRI_MOST_CPUS / 64];
+    uint64_t of[HRI_MAX_CPUS / 64];
 } hri_cpus;
 
 /* How many this process may use: by affinity, and by the cgroup's quota. */
@@ -23,7 +23,7 @@ uint32_t hri_cpu_count(void);
  * many as CPUs. Any thread, while nobody changes the environment. */
 uint32_t hri_thread_count(void);
 /* HR_ERROR_INVALID when HEADRACE_THREADS is not a number from 1 to
- * HRI_MOST_THREADS; it counts as not set then. */
+ * HRI_MAX_THREADS; it counts as not set then. */
 hr_status hri_thread_count_check(void);
 
 /* Those that this process may use of the ones on the NUMA node of a PCI device,

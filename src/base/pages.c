@@ -13,12 +13,12 @@
 /* From LARGE_FROM on, 256 MiB are touched for the first time in 68 ms instead
  * of 270, and rows of 4 KiB are gathered in 25 ms instead of 30 (AMD EPYC, Zen
  * 4, 2 cores, 2026-11). */
-enum { LEAST = 4096, LARGE = 2 << 20, LARGE_FROM = 4 << 20 };
+enum { MIN = 4096, LARGE = 2 << 20, LARGE_FROM = 4 << 20 };
 
 void *hri_pages(size_t bytes)
 {
     const long system = sysconf(_SC_PAGESIZE);
-    const size_t small = system > LEAST ? (size_t)system : LEAST;
+    const size_t small = system > MIN ? (size_t)system : MIN;
     const size_t page = bytes < LARGE_FROM ? small : LARGE;
     void *memory = NULL;
     if (bytes > SIZE_MAX - small ||
@@ -37,7 +37,7 @@ void *hri_scattered_pages(size_t bytes)
 {
     enum { STEP = 9 * 128 };
     static atomic_uint calls;
-    const size_t start = atomic_fetch_add(&calls, 1) * STEP % LEAST;
+    const size_t start = atomic_fetch_add(&calls, 1) * STEP % MIN;
     char *memory = bytes <= SIZE_MAX - start ? hri_pages(start + bytes) : NULL;
     return memory != NULL ? memory + start : NULL;
 }
@@ -45,6 +45,6 @@ void *hri_scattered_pages(size_t bytes)
 void hri_scattered_free(void *memory)
 {
     if (memory != NULL) {
-        free((char *)memory - (uintptr_t)memory % LEAST);
+        free((char *)memory - (uintptr_t)memory % MIN);
     }
 }

@@ -16,9 +16,9 @@ typedef struct loop {
     int64_t count;
 } loop;
 
-/* One loop at a time: that of the thread which has the turn. */
+/* One loop at a time: that of the thread which has the lock. */
 struct hri_pool {
-    pthread_mutex_t turn;
+    pthread_mutex_t loop_lock;
     pthread_mutex_t first;             /* of the threads that wait for it */
     _Atomic uint64_t waiting_since_ns; /* of that thread; 0: none waits */
     pthread_mutex_t lock;              /* guards what follows, up to `next` */
@@ -32,8 +32,8 @@ struct hri_pool {
     pthread_t threads[];
 };
 
-/* While the thread runs a loop's function. It must not wait for the turn then:
- * the turn ends with this loop. */
+/* While the thread runs a loop's function. It must not wait for that lock then:
+ * it is given back when this loop ends. */
 static _Thread_local bool inside;
 
 static void work(hri_pool *pool, const loop *l)
@@ -81,7 +81,7 @@ hr_status hri_pool_create(uint32_t threads, hri_pool **out)
     if (pool == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "thread pool: out of memory");
     }
-    pthread_mutex_init(&pool->turn, NULL);
+    pthread_mutex_init(&pool->loop_lock, NULL);
     pthread_mutex_init(&pool->first, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->start, NULL);
@@ -115,7 +115,7 @@ void hri_pool_destroy(hri_pool *pool)
     pthread_cond_destroy(&pool->done);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->first);
-    pthread_mutex_destroy(&pool->turn);
+    pthread_mutex_destroy(&pool->loop_lock);
     free(pool);
 }
 
@@ -177,7 +177,7 @@ uint32_t hri_pool_threads(const hri_pool *pool)
 }
 
 /* Threads that wait are asleep, and waking one takes longer than many a loop.
- * So a thread that finds the turn free takes it at once, unless another one has
+ * So a thread that finds the lock free takes it at once, unless another one has
  * waited for long. */
 static bool may_pass(hri_pool *pool)
 {
@@ -186,21 +186,21 @@ static bool may_pass(hri_pool *pool)
     return since == 0 || hri_clock_ns() - since < LONG_NS;
 }
 
-static void take_turn(hri_pool *pool)
+static void lock_loop(hri_pool *pool)
 {
-    if (may_pass(pool) && pthread_mutex_trylock(&pool->turn) == 0) {
+    if (may_pass(pool) && pthread_mutex_trylock(&pool->loop_lock) == 0) {
         return;
     }
     pthread_mutex_lock(&pool->first);
     atomic_store(&pool->waiting_since_ns, hri_clock_ns());
-    pthread_mutex_lock(&pool->turn);
+    pthread_mutex_lock(&pool->loop_lock);
     atomic_store(&pool->waiting_since_ns, 0);
     pthread_mutex_unlock(&pool->first);
 }
 
 static void share_out(hri_pool *pool, const loop *l)
 {
-    take_turn(pool);
+    lock_loop(pool);
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->next, 0);
     if (pool->helpers > 0) {
@@ -216,7 +216,7 @@ static void share_out(hri_pool *pool, const loop *l)
         pthread_cond_wait(&pool->done, &pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
-    pthread_mutex_unlock(&pool->turn);
+    pthread_mutex_unlock(&pool->loop_lock);
 }
 
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,

@@ -18,7 +18,7 @@ static size_t common(const hri_struct *s, size_t size)
 hr_status hri_struct_check(const hri_struct *s, const void *of)
 {
     if (of == NULL ||
-        (size_of(of) >= s->least && size_of(of) <= HRI_MOST_STRUCT_BYTES)) {
+        (size_of(of) >= s->least && size_of(of) <= HRI_MAX_STRUCT_BYTES)) {
         return HR_OK;
     }
     return hri_fail(HR_ERROR_INVALID, "%s: size is %u, not %zu; start with %s",

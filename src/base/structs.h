@@ -11,7 +11,7 @@
 #include "base/status.h"
 
 /* A larger size is none that a caller has set. */
-enum { HRI_MOST_STRUCT_BYTES = 4096 };
+enum { HRI_MAX_STRUCT_BYTES = 4096 };
 
 /* What this library knows of such a struct. */
 typedef struct hri_struct {

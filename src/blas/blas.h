@@ -20,7 +20,7 @@ typedef int32_t blas_int;
 typedef struct blas_symbol {
     const char *name; /* "dgemm_" */
     hr_type type;
-    _Atomic(void *) next; /* the caller's own; NULL: not looked for yet */
+    _Atomic(void *) next; /* the fallback BLAS; NULL: not looked for yet */
 } blas_symbol;
 
 /* How op(X) comes from X. */
@@ -54,7 +54,7 @@ typedef struct blas_call {
     bool no_order; /* of the CBLAS, neither by rows nor by columns */
 } blas_call;
 
-static inline bool blas_is_turned(blas_op op)
+static inline bool blas_is_transposed(blas_op op)
 {
     return op == BLAS_TRANSPOSED || op == BLAS_BOTH;
 }
@@ -80,7 +80,7 @@ static inline int64_t blas_end_row(const blas_call *call, int64_t col)
 double blas_flops(const blas_call *call);
 
 /* Whether the arguments keep the rules of the BLAS; those that do not are for
- * the caller's own to complain about. Where there is none, blas_complain does
+ * the fallback BLAS to complain about. Where there is none, blas_complain does
  * as the reference does: it calls xerbla_ with the position of the first wrong
  * one. by_rows: as they came. */
 bool blas_is_valid(const blas_call *call);
@@ -95,17 +95,17 @@ typedef struct blas_verdict {
     bool looked;         /* false: it is one of a call that we make ourselves */
     bool failed;         /* on accelerators */
     bool shared;         /* other threads have their calls, too */
-    double planned, own; /* seconds on accelerators, and in the caller's own
+    double planned, own; /* seconds on accelerators, and in the fallback BLAS
                             BLAS; 0: not known */
     const char *why; /* it stays, or failed; NULL: what was done is quicker */
 } blas_verdict;
 
 /* Multiply on accelerators, if that is decided; false: C is as it was, and when
- * the caller's own BLAS has done it, blas_stayed is to be called. must: there
+ * the fallback BLAS has done it, blas_stayed is to be called. must: there
  * is nobody else. */
 bool blas_take(const blas_call *call, bool must, blas_verdict *verdict);
 
-/* The caller's own BLAS has done it, in so many seconds. */
+/* The fallback BLAS has done it, in so many seconds. */
 void blas_stayed(const blas_call *call, const blas_verdict *verdict,
                  double seconds);
 
@@ -120,22 +120,23 @@ void blas_choose_end(void);
 /* In a child, right after the fork: nobody waits for accelerators. */
 void blas_choose_renew(void);
 
-/* ---- side.c: to which side a call goes: accelerators, or the caller's own */
+/* ---- target.c: to which target a call goes: accelerators, or the fallback
+ * BLAS */
 
-typedef struct blas_side {
+typedef struct blas_target {
     bool accelerators;
-    bool turn; /* it is the slower one's turn to be seen again */
-} blas_side;
+    bool retry; /* the slower one is tried again */
+} blas_target;
 
-/* By what a call takes on accelerators over what it takes in the caller's own
+/* By what a call takes on accelerators over what it takes in the fallback BLAS
  * BLAS. Accelerators must promise to be faster by 3 per cent. Where neither
  * side is twice as fast as the other, two calls in a row, of at least 32, and
  * of so many that they cost at most 1.6 per cent, go to the slower one, so that
  * it is not judged for ever by a moment when others were at work. `number`
  * counts the calls for which sides are asked for, from 0. */
-blas_side blas_side_of(double ratio, unsigned number);
+blas_target blas_target_of(double ratio, unsigned number);
 
-/* ---- caller.c: the BLAS that the program would have without us */
+/* ---- fallback.c: the BLAS that the program would have without us */
 
 /* What `name` is elsewhere: in a library that the program has loaded, else in
  * one of the system; where HEADRACE_BLAS_LIBRARY is set, in that alone. What it
@@ -190,17 +191,17 @@ double blas_triangle_seconds(hr_context *context, const blas_call *call,
  * commas between them; "1" is both, on the standard error */
 
 /* What became of a call. */
-typedef enum blas_fate {
-    BLAS_STAYED,      /* with the caller's own BLAS, after a look */
+typedef enum blas_outcome {
+    BLAS_STAYED,      /* with the fallback BLAS, after a look */
     BLAS_ACCELERATED, /* on accelerators */
-    BLAS_FELL_BACK    /* to the caller's own, since that failed */
-} blas_fate;
+    BLAS_FELL_BACK    /* to the fallback BLAS, since that failed */
+} blas_outcome;
 
 /* In a child, right after the fork. */
 void blas_log_renew(void);
 
 /* A call that was looked at. Any thread. */
-void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
+void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
                    const blas_verdict *verdict);
 
 /* A line that is of no call. */

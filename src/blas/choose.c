@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a call goes: by what it takes on accelerators, as planned and as plans
- * have turned out, and in the caller's own BLAS, as it has been seen there. */
+ * have turned out, and in the fallback BLAS, as it has been seen there. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,24 +23,24 @@ static const double soon = 1.0, patience = 2.0;
 enum { TYPES = HR_C64 + 1, PLANS = 64 };
 
 /* What a plan said of calls of one shape. */
-typedef struct foreseen {
+typedef struct predicted {
     hr_type type;
     blas_op op_a, op_b;
     blas_part part;
     int64_t m, n, k;
     bool reads; /* old C */
     double seconds;
-} foreseen;
+} predicted;
 
 static struct {
     bool forced;
     double least;
     pthread_mutex_t lock;      /* guards what follows */
-    hri_learned own[TYPES];    /* seconds for a flop of the caller's own BLAS */
+    hri_learned own[TYPES];    /* seconds for a flop of the fallback BLAS */
     hri_learned factor[TYPES]; /* what calls took over their plans; 0: none
                                 * yet, taken as 1 */
     double passed; /* seconds of calls that were looked at and stayed */
-    foreseen plans[PLANS];
+    predicted plans[PLANS];
     size_t planned;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -128,8 +128,8 @@ static bool is_settled(bool accelerators)
 {
     enum { NEITHER, OWN, ACCELERATORS };
     static atomic_int last = NEITHER;
-    const int side = accelerators ? ACCELERATORS : OWN;
-    return atomic_exchange(&last, side) == side;
+    const int target = accelerators ? ACCELERATORS : OWN;
+    return atomic_exchange(&last, target) == target;
 }
 
 static void learn(const blas_call *call, double seconds)
@@ -148,7 +148,7 @@ static void learn(const blas_call *call, double seconds)
     pthread_mutex_unlock(&state.lock);
 }
 
-static bool is_same(const foreseen *f, const foreseen *other)
+static bool is_same(const predicted *f, const predicted *other)
 {
     return f->type == other->type && f->op_a == other->op_a &&
            f->op_b == other->op_b && f->part == other->part &&
@@ -171,15 +171,15 @@ static double plan(hr_context *context, const blas_call *call)
 /* Seconds on accelerators; negative: they cannot. */
 static double planned_seconds(hr_context *context, const blas_call *call)
 {
-    foreseen f = {call->symbol->type,
-                  call->op_a,
-                  call->op_b,
-                  call->part,
-                  call->m,
-                  call->n,
-                  call->k,
-                  !blas_is_zero(call->beta),
-                  0.0};
+    predicted f = {call->symbol->type,
+                   call->op_a,
+                   call->op_b,
+                   call->part,
+                   call->m,
+                   call->n,
+                   call->k,
+                   !blas_is_zero(call->beta),
+                   0.0};
     bool known = false;
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < PLANS && !known; i++) {
@@ -252,11 +252,11 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     const double ahead = (double)atomic_load(&waiting);
     const double ratio = v->planned * (1.0 + ahead) / v->own;
     const hr_type type = call->symbol->type;
-    const unsigned number = /* nobody's turn while others wait */
+    const unsigned number = /* none is tried again while others wait */
         ahead > 0.0 ? 0 : atomic_fetch_add(&chosen[type], 1);
-    const blas_side side = blas_side_of(ratio, number);
-    if (!side.accelerators) {
-        v->why = side.turn     ? "to see again what that takes"
+    const blas_target target = blas_target_of(ratio, number);
+    if (!target.accelerators) {
+        v->why = target.retry  ? "to see again what that takes"
                  : ahead > 0.0 ? "accelerators are at work for others"
                                : NULL;
         return NULL;
@@ -313,7 +313,7 @@ bool blas_take(const blas_call *call, bool must, blas_verdict *verdict)
         context = choose(call, verdict);
     }
     const bool done = context != NULL && run(context, call, verdict);
-    inside = !done; /* the caller's own may itself call what we stand for */
+    inside = !done; /* the fallback BLAS may itself call what we stand for */
     return done;
 }
 

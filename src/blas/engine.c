@@ -11,7 +11,7 @@
 
 /* ---- opening */
 
-enum { MOST_SECONDS = 10 }; /* that anybody waits for it */
+enum { MAX_SECONDS = 10 }; /* that anybody waits for it */
 
 typedef enum phase { CLOSED, OPENING, OPEN, FAILED, FORKED } phase;
 
@@ -30,7 +30,7 @@ static void wait_until_known(void)
     struct timespec until;
     int error = 0;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += MOST_SECONDS;
+    until.tv_sec += MAX_SECONDS;
     while (engine.phase == OPENING && error == 0) {
         error = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
     }
@@ -149,10 +149,10 @@ __attribute__((constructor)) static void watch_forks(void)
 static hr_matrix operand(const void *data, hr_type type, blas_op op,
                          int64_t rows, int64_t cols, int64_t ld)
 {
-    const bool turned = blas_is_turned(op);
-    hr_matrix m = hr_matrix_column_major(data, type, turned ? cols : rows,
-                                         turned ? rows : cols, ld);
-    if (turned) {
+    const bool transposed = blas_is_transposed(op);
+    hr_matrix m = hr_matrix_column_major(data, type, transposed ? cols : rows,
+                                         transposed ? rows : cols, ld);
+    if (transposed) {
         m = hr_matrix_transpose(m);
     }
     return blas_is_conjugated(op) ? hr_matrix_conjugate(m) : m;

@@ -42,7 +42,7 @@ static blas_part triangle_of(int flag)
 }
 
 /* A call by rows is that of the transposes by columns. */
-static void turn(blas_call *call)
+static void transpose_result(blas_call *call)
 {
     const blas_call old = *call;
     call->op_a = old.op_b;
@@ -58,7 +58,7 @@ static void turn(blas_call *call)
     }
 }
 
-/* What the name is in the caller's own BLAS, into the function pointer *next,
+/* What the name is in the fallback BLAS, into the function pointer *next,
  * which stays as it is when it is nowhere. It is looked for once. */
 static void own_function(blas_symbol *symbol, void *next, size_t bytes)
 {
@@ -78,7 +78,7 @@ static void own_function(blas_symbol *symbol, void *next, size_t bytes)
 typedef struct attempt {
     blas_call call; /* at first as it was passed */
     blas_verdict verdict;
-    uint64_t start; /* in the caller's own BLAS */
+    uint64_t start; /* in the fallback BLAS */
 } attempt;
 
 /* Whether that is all there is to do for the call: C has no elements,
@@ -88,7 +88,7 @@ static bool begin(attempt *t, bool alone, bool cblas, int order)
     blas_call *call = &t->call;
     call->no_order = order != ROW_MAJOR && order != COLUMN_MAJOR;
     if (order == ROW_MAJOR) {
-        turn(call);
+        transpose_result(call);
     }
     bool done = alone;
     if (!blas_is_valid(call)) {
@@ -106,7 +106,7 @@ static bool begin(attempt *t, bool alone, bool cblas, int order)
     return done;
 }
 
-/* The caller's own BLAS has done it. */
+/* The fallback BLAS has done it. */
 static void end(const attempt *t)
 {
     blas_stayed(&t->call, &t->verdict, hri_seconds_since(t->start));

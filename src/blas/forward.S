@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each name of the BLAS but gemm and its kin, a jump to the caller's own one
+/* Each name of the BLAS but gemm and its kin, a jump to the fallback BLAS one
  * with all arguments as they are, so that this library can stand in its place.
  * Elsewhere than on x86-64 there are gemm and its kin alone.
  *

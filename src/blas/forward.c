@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything else of the BLAS (forward.S): what a name is in the caller's own
+/* Everything else of the BLAS (forward.S): what a name is in the fallback BLAS
  * one is found out when it is called. */
 #include <stdint.h>
 #include <stdio.h>

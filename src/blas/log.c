@@ -15,12 +15,12 @@ static struct {
     struct {
         uint64_t count;
         double seconds, flops;
-    } of[3]; /* by fate */
+    } of[3]; /* by outcome */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static const char *const fates[] = {"stays", "accelerators", "falls back"};
+static const char *const outcomes[] = {"stays", "accelerators", "falls back"};
 
 static FILE *where(void)
 {
@@ -32,7 +32,7 @@ static void print_summary(void)
     pthread_mutex_lock(&state.lock);
     for (int i = 0; i < 3; i++) {
         if (state.of[i].count > 0) {
-            fprintf(where(), "headrace: %-12s %8llu calls, %.3f s", fates[i],
+            fprintf(where(), "headrace: %-12s %8llu calls, %.3f s", outcomes[i],
                     (unsigned long long)state.of[i].count, state.of[i].seconds);
             if (i != BLAS_FELL_BACK && state.of[i].seconds > 0.0) {
                 fprintf(where(), ", %.1f GFLOP/s",
@@ -117,7 +117,7 @@ void blas_log(const char *format, ...)
     va_end(arguments);
 }
 
-void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
+void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
                    const blas_verdict *verdict)
 {
     static const char letters[] = "NTRC"; /* of operations */
@@ -125,15 +125,15 @@ void blas_log_call(const blas_call *call, blas_fate fate, double seconds,
         return;
     }
     pthread_mutex_lock(&state.lock);
-    state.of[fate].count++;
-    state.of[fate].seconds += seconds;
-    state.of[fate].flops += blas_flops(call);
+    state.of[outcome].count++;
+    state.of[outcome].seconds += seconds;
+    state.of[outcome].flops += blas_flops(call);
     pthread_mutex_unlock(&state.lock);
-    blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (foreseen %.3g, the "
+    blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (predicted %.3g, the "
              "caller's own %.3g)%s%s",
              call->symbol->name, letters[call->op_a], letters[call->op_b],
              (long long)call->m, (long long)call->n, (long long)call->k,
-             fates[fate], seconds, verdict->planned, verdict->own,
+             outcomes[outcome], seconds, verdict->planned, verdict->own,
              verdict->why != NULL ? ": " : "",
              verdict->why != NULL ? verdict->why : "");
 }

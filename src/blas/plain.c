@@ -8,7 +8,7 @@ static hr_scalar element(hr_type type, const void *data, blas_op op,
                          int64_t row, int64_t col, int64_t ld)
 {
     hr_scalar x = blas_get(
-        type, data, blas_is_turned(op) ? col + row * ld : row + col * ld);
+        type, data, blas_is_transposed(op) ? col + row * ld : row + col * ld);
     if (blas_is_conjugated(op)) {
         x.im = -x.im;
     }

@@ -90,7 +90,7 @@ static hr_status make_views(checking *c)
 
 static void finish(checking *c)
 {
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         hri_watched *v = &c->watch.views[i];
         free(v->now);
         free(v->before);
@@ -106,8 +106,8 @@ static void finish(checking *c)
 static void fill_arguments(checking *c)
 {
     const hr_kernel *k = c->launch->kernel;
-    hri_kernel_argument packed[HR_MOST_PARAMETERS];
-    void *views[HR_MOST_PARAMETERS];
+    hri_kernel_argument packed[HR_MAX_PARAMETERS];
+    void *views[HR_MAX_PARAMETERS];
     for (uint32_t i = 0; i < k->parameter_count; i++) {
         packed[i] = c->launch->arguments[i];
         packed[i].shape = c->watch.views[i].shape;
@@ -151,7 +151,7 @@ static hr_status copy_view(const checking *c, uint32_t i, void *packed,
 static hr_status copy_views(checking *c, bool back)
 {
     hr_status status = HR_OK;
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && status == HR_OK; i++) {
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS && status == HR_OK; i++) {
         const hri_watched *v = &c->watch.views[i];
         if (!back && v->now != NULL) {
             status = copy_view(c, i, v->before, false);
@@ -165,7 +165,7 @@ static hr_status copy_views(checking *c, bool back)
 /* What the kernel finds: an OUT view has bits that mean nothing. */
 static void fill_views(checking *c)
 {
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         const hri_watched *v = &c->watch.views[i];
         if (v->now == NULL) {
             continue;
@@ -215,7 +215,7 @@ static bool is_changed(const hri_watched *v, int64_t element)
 /* Of IN views what was written, or of others what depends on the run. */
 static hr_status find_faults(checking *c, bool in)
 {
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS && c->watch.status == HR_OK;
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS && c->watch.status == HR_OK;
          i++) {
         const hri_watched *v = &c->watch.views[i];
         const bool meant = in ? v->seen != NULL : v->elements != NULL;
@@ -247,7 +247,7 @@ static hr_status run_twice(checking *c)
     if (status != HR_OK || !c->twice) {
         return status;
     }
-    for (uint32_t i = 0; i < HR_MOST_PARAMETERS; i++) {
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
         const hri_watched *v = &c->watch.views[i];
         if (v->first != NULL) {
             memcpy(v->first, v->now, bytes_of(v));

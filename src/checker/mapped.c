@@ -71,7 +71,7 @@ hr_status hri_check_unmap(const hr_mapping *mapping, const hr_mapping *home)
 static void name_element(char *text, size_t room, const hri_guard *g, size_t at)
 {
     int64_t element = (int64_t)(at / g->element_bytes);
-    int64_t index[HR_MOST_RANK] = {0};
+    int64_t index[HR_MAX_RANK] = {0};
     for (uint32_t d = g->extent.rank; d-- > 0;) {
         index[d] = element % g->extent.size[d];
         element /= g->extent.size[d];

@@ -36,8 +36,8 @@ static void say_who(sentence *s, const hri_watch *w, const hri_seen *who)
     const hr_domain *d = &w->domain;
     const bool item = who->item >= 0;
     int64_t tile = who->tile, local = item ? who->item : 0;
-    int64_t at[HR_MOST_RANK];
-    for (int i = HR_MOST_RANK - 1; i >= 0; i--) {
+    int64_t at[HR_MAX_RANK];
+    for (int i = HR_MAX_RANK - 1; i >= 0; i--) {
         int64_t number = tile % d->tiles[i];
         at[i] = item
                     ? d->first[i] + (number * d->tile[i] + local % d->tile[i]) *

@@ -35,7 +35,7 @@ typedef struct hri_watched {
     const hr_parameter *parameter; /* NULL: no view */
     hr_shape shape;
     /* its elements: of what the shape says those from held_first on */
-    int64_t held_first[HR_MOST_RANK], held[HR_MOST_RANK];
+    int64_t held_first[HR_MAX_RANK], held[HR_MAX_RANK];
     int64_t count;         /* of them */
     unsigned char *now;    /* what the kernel works on */
     unsigned char *before; /* what was there before the launch */
@@ -69,7 +69,7 @@ typedef struct hri_report {
     hri_fault fault;
     const hri_watched *view;
     uint32_t rank; /* of the index */
-    int64_t index[HR_MOST_RANK];
+    int64_t index[HR_MAX_RANK];
     hri_seen who; /* line 0: not known */
     bool writes;
     hri_seen other; /* in a conflict */
@@ -81,7 +81,7 @@ typedef struct hri_watch {
     const hr_kernel *kernel;
     uint32_t rank;
     hr_domain domain;
-    hri_watched views[HR_MOST_PARAMETERS];
+    hri_watched views[HR_MAX_PARAMETERS];
     size_t widest;    /* bytes of an element of any view */
     bool twice;       /* this is the second run of two */
     hr_status status; /* what went wrong while the kernel ran */

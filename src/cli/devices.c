@@ -221,7 +221,7 @@ static void write_all(hr_context *context, const hr_accelerator_rates *rates)
 }
 
 /* Whether both are of one device and copy alike: then they are as fast. */
-static bool alike(const hr_accelerator_info *a, const hr_accelerator_info *b)
+static bool same(const hr_accelerator_info *a, const hr_accelerator_info *b)
 {
     size_t length = strcspn(a->path, "#"); /* of the device's own path */
     return length == strcspn(b->path, "#") &&
@@ -234,7 +234,7 @@ static uint32_t find_first(const hr_context *context, uint32_t index)
     hr_accelerator_info info = describe(context, index, false);
     for (uint32_t i = 0; i < index; i++) {
         hr_accelerator_info earlier = describe(context, i, false);
-        if (alike(&earlier, &info)) {
+        if (same(&earlier, &info)) {
             return i;
         }
     }

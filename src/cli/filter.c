@@ -249,7 +249,7 @@ static int make_window(work *w, const hr_matrix *m)
 {
     const int64_t reach = w->o.reach;
     const int64_t n = m->rows;
-    if (n != m->cols || n % 2 == 0 || n / 2 > HR_MOST_REACH ||
+    if (n != m->cols || n % 2 == 0 || n / 2 > HR_MAX_REACH ||
         (m->type != HR_F32 && m->type != HR_F64) ||
         (reach >= 0 && reach != n / 2)) {
         return cli_fail("%s is %" PRId64 "x%" PRId64 " of %s, not %s",

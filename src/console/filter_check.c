@@ -129,7 +129,7 @@ static verdict judge(const cli_filtered *f, const hr_filter_report *r,
 int cli_filter_check(const cli_filtered *f, const hr_filter_report *report,
                      cli_filter_error *e)
 {
-    enum { MOST_SAMPLES = 2000, MOST_PRODUCTS = 100000000 };
+    enum { MAX_SAMPLES = 2000, MAX_PRODUCTS = 100000000 };
     const int64_t reach = hr_window_reach(f->window), n = 2 * reach + 1;
     const int64_t margin = f->edges == HR_EDGES_LEFT ? reach : 0;
     const int64_t rows = f->in.rows - 2 * margin,
@@ -140,10 +140,10 @@ int cli_filter_check(const cli_filtered *f, const hr_filter_report *report,
     if (rows <= 0 || cols <= 0) {
         return CLI_OK;
     }
-    const int64_t wanted = MOST_PRODUCTS / (n * n) + 1;
+    const int64_t wanted = MAX_PRODUCTS / (n * n) + 1;
     const range all = report->method == HR_FILTER_FFT ? find_range(f)
                                                       : (range){.finite = true};
-    while (e->samples < MOST_SAMPLES && e->samples < wanted) {
+    while (e->samples < MAX_SAMPLES && e->samples < wanted) {
         const int64_t row =
             margin + (int64_t)(cli_random_draw(1, drawn++) % (uint64_t)rows);
         const int64_t col =

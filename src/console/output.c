@@ -79,7 +79,7 @@ int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
 
 int cli_files_commit(cli_files *files)
 {
-    for (int i = 0; i < CLI_MOST_INPUTS; i++) {
+    for (int i = 0; i < CLI_MAX_INPUTS; i++) {
         if (files->in[i].file != NULL &&
             hr_npy_unchanged(files->in[i].file) != HR_OK) {
             return cli_failed_call();
@@ -99,7 +99,7 @@ void cli_files_close(cli_files *files)
         hr_npy_close(files->out.file);
         cli_forget();
     }
-    for (int i = 0; i < CLI_MOST_INPUTS; i++) {
+    for (int i = 0; i < CLI_MAX_INPUTS; i++) {
         hr_npy_close(files->in[i].file);
     }
 }

@@ -15,11 +15,11 @@ typedef struct cli_npy {
     hr_matrix matrix;
 } cli_npy;
 
-enum { CLI_MOST_INPUTS = 3 };
+enum { CLI_MAX_INPUTS = 3 };
 
 /* What is read and made together; zeroed at first. */
 typedef struct cli_files {
-    cli_npy in[CLI_MOST_INPUTS], out;
+    cli_npy in[CLI_MAX_INPUTS], out;
 } cli_files;
 
 /* Map it, and have a signal's handler know of it. Returns an exit status. path

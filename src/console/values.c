@@ -151,7 +151,7 @@ const cli_kind cli_shape3 = {
     .wants = "a shape such as 100x200x300: whole numbers of at least 1 "
              "with a product below 2^59"};
 const cli_kind cli_window = {.wants = "a whole number from 0 to 1024",
-                             .most = HR_MOST_REACH};
+                             .most = HR_MAX_REACH};
 const cli_kind cli_type = {
     .wants = "one of " TYPES, .names = TYPES, .first = HR_F32};
 const cli_kind cli_order = {

@@ -7,7 +7,7 @@
 
 #include "model/model.h"
 #include "runtime/module.h"
-#include "runtime/stage.h"
+#include "runtime/staging.h"
 #include "runtime/stream.h"
 
 static void set_path(hri_accelerator *accelerator, const hri_choice *choice)
@@ -82,7 +82,7 @@ static uint64_t memory_limit(const hr_context *context,
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         const hri_accelerator *other = &context->accelerators[i];
         if (other != accelerator && !other->in_place &&
-            hri_accelerators_alike(accelerator, other)) {
+            hri_accelerators_same_kind(accelerator, other)) {
             const hri_device_info *info = &other->device->info;
             shares++;
             free_bytes =
@@ -163,7 +163,8 @@ static hr_status open_all_staging(hr_context *context)
         if (a->device->info.staged && !a->in_place) {
             bool first = true;
             for (uint32_t j = 0; j < count; j++) {
-                first = first && !hri_accelerators_alike(all[j].accelerator, a);
+                first =
+                    first && !hri_accelerators_same_kind(all[j].accelerator, a);
             }
             all[count++] = (opening){
                 .call.threads = &a->threads, .accelerator = a, .first = first};
@@ -228,7 +229,7 @@ void hri_accelerators_close(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         /* what one has deferred may wait for another */
-        hri_accelerator_drop_worker(&context->accelerators[i]);
+        hri_accelerator_drop_default_queue(&context->accelerators[i]);
         hri_accelerator_drop_copy_queue(&context->accelerators[i]);
     }
     for (uint32_t i = 0; i < context->accelerator_count; i++) {

@@ -9,7 +9,7 @@
 
 #include "base/size.h"
 
-enum { MOST_VIRTUAL = 1024 }; /* from one item */
+enum { MAX_VIRTUAL = 1024 }; /* from one item */
 
 /* One item, between commas and without the spaces around it. */
 typedef struct list_item {
@@ -214,7 +214,7 @@ static hr_status parse_item(list_item *item, const char *end)
     uint32_t number = 0;
     while (p < end && isdigit((unsigned char)*p)) {
         number =
-            number > MOST_VIRTUAL ? number : number * 10 + (uint32_t)(*p - '0');
+            number > MAX_VIRTUAL ? number : number * 10 + (uint32_t)(*p - '0');
         p++;
     }
     bool counted = p > item->text && p < end && *p == 'x';
@@ -226,12 +226,12 @@ static hr_status parse_item(list_item *item, const char *end)
                         "[Nx]name[:number[:number]]",
                         item->source, item->position, item->length, item->text);
     }
-    if (counted && (number < 1 || number > MOST_VIRTUAL)) {
+    if (counted && (number < 1 || number > MAX_VIRTUAL)) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s, position %zu: \"%.*s\" asks for a number of "
                         "virtual accelerators that is not from 1 to %d",
                         item->source, item->position, item->length, item->text,
-                        MOST_VIRTUAL);
+                        MAX_VIRTUAL);
     }
     item->number = number;
     return HR_OK;

@@ -65,7 +65,7 @@ static double sharers(const hri_share *shares, uint32_t count, uint32_t i)
     for (uint32_t j = 0; j < count; j++) {
         const hri_accelerator *other = shares[j].accelerator;
         same += other->device_index != a->device_index &&
-                hri_accelerators_alike(other, a);
+                hri_accelerators_same_kind(other, a);
     }
     return same;
 }
@@ -293,13 +293,13 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
 {
     const hri_accelerator *a = s->accelerator;
     const uint64_t scratch = hri_filter_piece_scratch(job, a);
-    if (scratch > HRI_MOST_TILE_BYTES) {
+    if (scratch > HRI_MAX_TILE_BYTES) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
                         "filter: %lld separable filters of %lld weights would "
                         "work in %llu bytes, more than %d",
                         (long long)job->factors.rank,
                         (long long)hri_filter_extent(job),
-                        (unsigned long long)scratch, HRI_MOST_TILE_BYTES);
+                        (unsigned long long)scratch, HRI_MAX_TILE_BYTES);
     }
     if (a->in_place) {
         return HR_OK;

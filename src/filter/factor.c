@@ -115,9 +115,9 @@ static bool rotate(spans *s, int64_t p, int64_t q)
 
 static void diagonalise(spans *s)
 {
-    enum { MOST_SWEEPS = 60 }; /* six to ten do */
+    enum { MAX_SWEEPS = 60 }; /* six to ten do */
     bool more = true;
-    for (int sweep = 0; sweep < MOST_SWEEPS && more; sweep++) {
+    for (int sweep = 0; sweep < MAX_SWEEPS && more; sweep++) {
         more = false;
         for (int64_t p = 0; p < s->count; p++) {
             for (int64_t q = p + 1; q < s->count; q++) {
@@ -257,7 +257,7 @@ static bool copy(const hri_factors *from, hri_factors *to)
 hr_status hri_factors_find(const hr_window *window, double tolerance,
                            int64_t most, hri_factors *factors)
 {
-    hri_kept_factors *kept = window->kept;
+    hri_cached_factors *kept = window->kept;
     int64_t spanned = 0;
     pthread_mutex_lock(&kept->lock);
     const bool known =

@@ -88,17 +88,17 @@ double hri_fft_blocks(const hri_filter_job *job, int64_t edge)
 
 /* Of powers of two, and one and a half times such, which are fast to transform,
  * the one with the fewest operations for each of the processors, which take
- * blocks in turns; larger ones than MOST leave the cache. */
+ * blocks in turns; larger ones than MAX leave the cache. */
 int64_t hri_fft_edge(const hri_filter_job *job)
 {
-    enum { LEAST = 32, MOST = 2048 };
+    enum { MIN = 32, MAX = 2048 };
     const double processors = hri_thread_count();
     int64_t best = job->edge;
     double least = INFINITY;
     if (best > 0) {
         return best;
     }
-    for (int64_t power = LEAST; best == 0 || power <= MOST; power *= 2) {
+    for (int64_t power = MIN; best == 0 || power <= MAX; power *= 2) {
         for (int64_t edge = power; edge <= power + power / 2;
              edge += power / 2) {
             if (edge < 4 * job->window->reach) {

@@ -96,12 +96,12 @@ static hr_status check_matrices(const hri_filter_job *job, bool shapes)
                : HR_OK;
 }
 
-static hr_status copy_window(const hr_window *window, bool turned,
+static hr_status copy_window(const hr_window *window, bool transposed,
                              hr_window **out)
 {
     hr_status status = hr_window_create(window->reach, window->values, out);
     const int64_t n = 2 * window->reach + 1;
-    for (int64_t i = 0; i < n && turned && status == HR_OK; i++) {
+    for (int64_t i = 0; i < n && transposed && status == HR_OK; i++) {
         for (int64_t j = 0; j < n; j++) {
             (*out)->values[j * n + i] = window->values[i * n + j];
         }
@@ -201,7 +201,7 @@ hr_status hri_filter_job_init(hri_filter_job *job, bool views, bool plan)
 }
 
 /* By squares, whose lines stay in the first cache. */
-static void turn_square(const hr_matrix *m, int64_t row, int64_t col,
+static void pack_square(const hr_matrix *m, int64_t row, int64_t col,
                         int64_t edge, void *to)
 {
     for (int64_t r = row; r < hri_min(row + edge, m->rows); r++) {
@@ -216,7 +216,7 @@ static void turn_square(const hr_matrix *m, int64_t row, int64_t col,
     }
 }
 
-hr_status hri_filter_job_turn(hri_filter_job *job)
+hr_status hri_filter_job_transpose(hri_filter_job *job)
 {
     enum { EDGE = 32 };
     hr_matrix *m = &job->in;
@@ -225,18 +225,18 @@ hr_status hri_filter_job_turn(hri_filter_job *job)
     }
     const size_t bytes =
         (size_t)m->rows * (size_t)m->cols * hr_type_size(m->type);
-    job->turned = malloc(bytes);
-    if (job->turned == NULL) {
+    job->by_rows = malloc(bytes);
+    if (job->by_rows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "filter: no memory to bring %lldx%lld elements about",
                         (ll)m->rows, (ll)m->cols);
     }
     for (int64_t row = 0; row < m->rows; row += EDGE) {
         for (int64_t col = 0; col < m->cols; col += EDGE) {
-            turn_square(m, row, col, EDGE, job->turned);
+            pack_square(m, row, col, EDGE, job->by_rows);
         }
     }
-    *m = hr_matrix_row_major(job->turned, m->type, m->rows, m->cols, 0);
+    *m = hr_matrix_row_major(job->by_rows, m->type, m->rows, m->cols, 0);
     return HR_OK;
 }
 
@@ -244,7 +244,7 @@ void hri_filter_job_finish(hri_filter_job *job)
 {
     hr_window_destroy(job->window);
     hri_factors_free(&job->factors);
-    free(job->turned);
+    free(job->by_rows);
     *job = (hri_filter_job){0};
 }
 

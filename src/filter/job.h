@@ -25,7 +25,7 @@ typedef struct hri_filter_job {
     hr_filter_method method;
     hri_factors factors; /* none where method is direct */
     int64_t edge;        /* of transforms; 0: as suits the picture */
-    void *turned;        /* in's elements, where they had to be brought about */
+    void *by_rows;       /* in's elements, where they had to be brought about */
 } hri_filter_job;
 
 /* Check what the caller asked for, and bring it into the normal form, without a
@@ -35,7 +35,7 @@ hr_status hri_filter_job_init(hri_filter_job *job, bool views, bool plan);
 void hri_filter_job_finish(hri_filter_job *job);
 
 /* Bring in's elements about where its rows lie by columns. */
-hr_status hri_filter_job_turn(hri_filter_job *job);
+hr_status hri_filter_job_transpose(hri_filter_job *job);
 
 /* 2 reach + 1 */
 int64_t hri_filter_extent(const hri_filter_job *job);

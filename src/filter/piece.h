@@ -45,7 +45,7 @@ uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t rows);
 
-/* lane.c: do the job as planned, and wait for it. */
+/* executor.c: do the job as planned, and wait for it. */
 hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan);
 
 #endif

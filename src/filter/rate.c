@@ -11,9 +11,9 @@
 enum {
     REACH = 24, /* of what is measured */
     COLS = 1024,
-    LEAST_EDGE = 128, /* of transforms, of which it is a small part */
-    LEAST_ROWS = 256, /* four times as many until it takes long enough */
-    MOST_ROWS = 16384 /* of COLS */
+    MIN_EDGE = 128,  /* of transforms, of which it is a small part */
+    MIN_ROWS = 256,  /* four times as many until it takes long enough */
+    MAX_ROWS = 16384 /* of COLS */
 };
 
 /* Pictures of zeros that are tried. */
@@ -32,7 +32,7 @@ static hr_status open_pictures(pictures *p)
     hri_filter_job *job = &p->job;
     const hr_type type = job->in.type;
     const int64_t cols = job->in.cols;
-    const int64_t rows = hri_max(MOST_ROWS * COLS / cols, job->edge);
+    const int64_t rows = hri_max(MAX_ROWS * COLS / cols, job->edge);
     const size_t count = (size_t)(rows * cols);
     p->in = calloc(count, hr_type_size(type));
     p->out = calloc(count, hr_type_size(type));
@@ -105,16 +105,15 @@ hr_status hri_filter_rate(const hri_filter_job *job,
         {"filter-direct-f32", "filter-separable-f32", "filter-fft-f32"},
         {"filter-direct-f64", "filter-separable-f64", "filter-fft-f64"}};
     /* Large transforms leave caches: each size is measured, on whole blocks. */
-    const int64_t edge = job->method == HR_FILTER_FFT
-                             ? hri_max(hri_fft_edge(job), LEAST_EDGE)
-                             : 0;
+    const int64_t edge =
+        job->method == HR_FILTER_FFT ? hri_max(hri_fft_edge(job), MIN_EDGE) : 0;
     const int64_t block = hri_max(edge - 2 * REACH, 0);
     const int64_t cols = edge > 0 ? 2 * block : COLS;
     const hri_trial trial = {.prepare = prepare,
                              .run = run,
                              .finish = finish,
-                             .first = edge > 0 ? block : LEAST_ROWS,
-                             .most = hri_max(MOST_ROWS * COLS / cols, block),
+                             .first = edge > 0 ? block : MIN_ROWS,
+                             .most = hri_max(MAX_ROWS * COLS / cols, block),
                              .growth = 4,
                              .enough = hri_long_for_launches};
     pictures p = {.job = {.context = job->context,

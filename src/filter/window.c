@@ -9,15 +9,15 @@
 
 static hr_status allocate(int64_t reach, hr_window **window)
 {
-    if (window == NULL || reach < 0 || reach > HR_MOST_REACH) {
+    if (window == NULL || reach < 0 || reach > HR_MAX_REACH) {
         return hri_fail(HR_ERROR_INVALID,
                         window == NULL ? "window: there is nowhere to put it"
                                        : "window: a reach of %lld, not 0 to %d",
-                        (long long)reach, HR_MOST_REACH);
+                        (long long)reach, HR_MAX_REACH);
     }
     const size_t extent = 2 * (size_t)reach + 1;
     hr_window *made = malloc(sizeof *made + extent * extent * sizeof(double));
-    hri_kept_factors *kept = calloc(1, sizeof *kept);
+    hri_cached_factors *kept = calloc(1, sizeof *kept);
     if (made == NULL || kept == NULL ||
         pthread_mutex_init(&kept->lock, NULL) != 0) {
         free(made);

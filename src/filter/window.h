@@ -17,17 +17,17 @@ typedef struct hri_factors {
 } hri_factors;
 
 /* Factors that were asked for last. */
-typedef struct hri_kept_factors {
+typedef struct hri_cached_factors {
     pthread_mutex_t lock;
     double tolerance; /* that they were asked for with, */
     int64_t most;     /* as well as this; */
     int64_t spanned;  /* where these are fewer, any number above them */
     hri_factors factors;
-} hri_kept_factors;
+} hri_cached_factors;
 
 struct hr_window {
     int64_t reach;
-    hri_kept_factors *kept;
+    hri_cached_factors *kept;
     double values[]; /* [2 reach + 1][2 reach + 1] */
 };
 

@@ -9,14 +9,13 @@
 #include "gemm/plan.h"
 
 enum {
-    MOST_EDGE = 4096,
-    LEAST_GROWING =
-        5 * HRI_LEAST_EDGE, /* k that growing pieces are tried for */
-    SHALLOW = 512,          /* depth for which the largest tiles are tried */
-    GRAIN = 32,             /* of the largest edges */
-    MOST_FLAT = 2,          /* edge to height, and width to edge */
-    RING = 4,               /* tiles on their way home when k is whole */
-    MOST_TASKS = 1 << 22,   /* a plan lists all of them, with their panels */
+    MAX_EDGE = 4096,
+    MIN_GROWING = 5 * HRI_MIN_EDGE, /* k that growing pieces are tried for */
+    SHALLOW = 512,       /* depth for which the largest tiles are tried */
+    GRAIN = 32,          /* of the largest edges */
+    MAX_FLAT = 2,        /* edge to height, and width to edge */
+    RING = 4,            /* tiles on their way home when k is whole */
+    MAX_TASKS = 1 << 22, /* a plan lists all of them, with their panels */
 };
 
 /* Longer tasks than these would make cancelling and stealing slow. A product
@@ -93,9 +92,9 @@ static bool fits(search *x, const hri_blocking *b)
 
 static hri_blocking *kind_of(search *x, const hri_blocking *b)
 {
-    double height = (double)hri_cut_most(x->shape->m, b->block_rows * b->rows);
-    double width = (double)hri_cut_most(x->shape->n, b->block_cols * b->cols);
-    int edge = (int)log2(sqrt(height * width) / HRI_LEAST_EDGE);
+    double height = (double)hri_cut_max(x->shape->m, b->block_rows * b->rows);
+    double width = (double)hri_cut_max(x->shape->n, b->block_cols * b->cols);
+    int edge = (int)log2(sqrt(height * width) / HRI_MIN_EDGE);
     edge = edge < 0 ? 0 : edge < EDGES ? edge : EDGES - 1;
     int pieces = b->growing ? PIECES : (int)hri_min(b->chunks, PIECES - 1);
     return &x->kinds[edge * PIECES + pieces - 1];
@@ -103,7 +102,7 @@ static hri_blocking *kind_of(search *x, const hri_blocking *b)
 
 static void consider(search *x, hri_blocking b)
 {
-    if (hri_blocking_tasks(&b) > MOST_TASKS) {
+    if (hri_blocking_tasks(&b) > MAX_TASKS) {
         return;
     }
     b.bytes = hri_estimate_panels(x->shape, &b);
@@ -154,12 +153,12 @@ static int64_t next_chunks(int64_t chunks, int64_t most)
 /* Pieces of k that keep tasks short. */
 static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 {
-    int64_t most = hri_ceil_div(x->shape->k, HRI_LEAST_EDGE);
+    int64_t most = hri_ceil_div(x->shape->k, HRI_MIN_EDGE);
     b.depth = x->depth;
     for (b.chunks = 2; b.chunks <= most;
          b.chunks = next_chunks(b.chunks, most)) {
         double products = (double)edge * (double)edge *
-                          (double)hri_cut_most(x->shape->k, b.chunks);
+                          (double)hri_cut_max(x->shape->k, b.chunks);
         if (b.chunks == most || products <= x->products) {
             consider(x, b);
         }
@@ -168,7 +167,7 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
     b.growing = true;
     double products =
         (double)edge * (double)edge * (double)hri_deepest(&b, x->shape->k);
-    if (x->shape->k >= LEAST_GROWING && products <= x->products) {
+    if (x->shape->k >= MIN_GROWING && products <= x->products) {
         consider(x, b);
     }
 }
@@ -196,8 +195,8 @@ static void consider_tiles(search *x, int64_t height, int64_t width)
 {
     enum { COUNTS = 512 };
     const hri_plan_shape *s = x->shape;
-    int64_t most_rows = hri_ceil_div(s->m, HRI_LEAST_EDGE);
-    int64_t most_cols = hri_ceil_div(s->n, HRI_LEAST_EDGE);
+    int64_t most_rows = hri_ceil_div(s->m, HRI_MIN_EDGE);
+    int64_t most_cols = hri_ceil_div(s->n, HRI_MIN_EDGE);
     struct {
         int64_t blocks, tiles;
         double balance;
@@ -246,23 +245,23 @@ static void set_edges(search *x)
     double seconds =
         x->totals.one_device ? 2 * most_task_seconds : most_task_seconds;
     x->products = seconds * slowest / s->flops;
-    double whole = fmin(sqrt(x->products / (double)s->k), MOST_EDGE);
-    double cut = fmin(sqrt(x->products / SHALLOW), MOST_EDGE);
-    x->whole_edge = hri_max((int64_t)whole / GRAIN * GRAIN, HRI_LEAST_EDGE);
-    x->cut_edge = hri_max((int64_t)cut / GRAIN * GRAIN, HRI_LEAST_EDGE);
+    double whole = fmin(sqrt(x->products / (double)s->k), MAX_EDGE);
+    double cut = fmin(sqrt(x->products / SHALLOW), MAX_EDGE);
+    x->whole_edge = hri_max((int64_t)whole / GRAIN * GRAIN, HRI_MIN_EDGE);
+    x->cut_edge = hri_max((int64_t)cut / GRAIN * GRAIN, HRI_MIN_EDGE);
 }
 
 /* Down in steps of a quarter, or by powers of two, whose multiples suit the
  * kernels of accelerators; and end on the smallest exactly. 0: no more. */
 static int64_t next_edge(const search *x, int64_t edge)
 {
-    if (edge <= HRI_LEAST_EDGE) {
+    if (edge <= HRI_MIN_EDGE) {
         return 0;
     }
     if (x->totals.efficiency[0] == 0.0) {
-        return hri_max(edge * 3 / 4, HRI_LEAST_EDGE);
+        return hri_max(edge * 3 / 4, HRI_MIN_EDGE);
     }
-    int64_t next = HRI_LEAST_EDGE;
+    int64_t next = HRI_MIN_EDGE;
     while (next * 2 < edge) {
         next *= 2;
     }
@@ -274,12 +273,12 @@ static void scan(search *x)
     x->found = false;
     int64_t first =
         x->shape->whole_k ? x->whole_edge : hri_max(x->whole_edge, x->cut_edge);
-    for (int64_t edge = first; edge >= HRI_LEAST_EDGE;) {
+    for (int64_t edge = first; edge >= HRI_MIN_EDGE;) {
         consider_tiles(x, edge, edge);
         /* flat ones have longer rows */
         for (int64_t flat = 2;
              x->by_time && x->totals.up.alone + x->totals.down.alone > 0 &&
-             flat <= MOST_FLAT && edge % flat == 0;
+             flat <= MAX_FLAT && edge % flat == 0;
              flat *= 2) {
             consider_tiles(x, edge / flat, edge * flat);
         }
@@ -298,18 +297,18 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
     static const double host[HRI_TILE_RATES] = {0};
     double products = most_in_place_seconds * rate / s->flops;
     double best_cost = HUGE_VAL;
-    int64_t rows_end = hri_ceil_div(s->m, HRI_LEAST_EDGE);
-    int64_t cols_end = hri_ceil_div(s->n, HRI_LEAST_EDGE);
-    int64_t chunks_end = s->whole_k ? 1 : hri_ceil_div(s->k, HRI_LEAST_EDGE);
+    int64_t rows_end = hri_ceil_div(s->m, HRI_MIN_EDGE);
+    int64_t cols_end = hri_ceil_div(s->n, HRI_MIN_EDGE);
+    int64_t chunks_end = s->whole_k ? 1 : hri_ceil_div(s->k, HRI_MIN_EDGE);
     for (int64_t r = 1; r <= rows_end; r = next_count(r, rows_end)) {
         for (int64_t c = 1; c <= cols_end; c = next_count(c, cols_end)) {
-            double height = (double)hri_cut_most(s->m, r);
-            double width = (double)hri_cut_most(s->n, c), tile = height * width;
+            double height = (double)hri_cut_max(s->m, r);
+            double width = (double)hri_cut_max(s->n, c), tile = height * width;
             /* the fewest pieces that are short enough */
             int64_t chunks =
                 (int64_t)fmin(fmax(ceil((double)s->k * tile / products), 1.0),
                               (double)chunks_end);
-            double depth = (double)hri_cut_most(s->k, chunks);
+            double depth = (double)hri_cut_max(s->k, chunks);
             double cost =
                 1.0 / hri_cost_efficiency(host, height, width, depth) +
                 fmax(tile * depth / products - 1.1, 0.0);
@@ -381,7 +380,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
                         "products as large as the memory and the speed of %u "
                         "accelerators allow",
                         (long long)shape->m, (long long)shape->n,
-                        (long long)shape->k, (int)MOST_TASKS, count);
+                        (long long)shape->k, (int)MAX_TASKS, count);
     }
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;

@@ -6,13 +6,13 @@
 enum {
     PAD = 16,   /* elements; lines in slots start at multiples of it */
     GRAIN = 32, /* elements; cuts fall on multiples of it, and larger ones on */
-    MOST_GRAIN = 256 /* those of larger powers of two, as kernels' tiles are */
+    MAX_GRAIN = 256 /* those of larger powers of two, as kernels' tiles are */
 };
 
 static int64_t grain(int64_t extent, int64_t pieces)
 {
     int64_t size = extent / pieces / 8;
-    int64_t g = MOST_GRAIN;
+    int64_t g = MAX_GRAIN;
     while (g > size && g > GRAIN) {
         g /= 2;
     }
@@ -37,7 +37,7 @@ int64_t hri_cut_depth(const hri_blocking *b, int64_t k, int64_t i)
     return hri_min(hri_ceil_div(k, g) * tenths[i] / 10 * g, k);
 }
 
-int64_t hri_cut_most(int64_t extent, int64_t pieces)
+int64_t hri_cut_max(int64_t extent, int64_t pieces)
 {
     int64_t g = grain(extent, pieces);
     return hri_min(hri_ceil_div(hri_ceil_div(extent, g), pieces) * g, extent);
@@ -46,7 +46,7 @@ int64_t hri_cut_most(int64_t extent, int64_t pieces)
 int64_t hri_deepest(const hri_blocking *b, int64_t k)
 {
     return b->growing ? k - hri_cut_depth(b, k, b->chunks - 1)
-                      : hri_cut_most(k, b->chunks);
+                      : hri_cut_max(k, b->chunks);
 }
 
 int64_t hri_slot_pitch(int64_t width)
@@ -75,16 +75,16 @@ static void slot_bytes(const hri_plan_shape *s, int64_t height, int64_t width,
 void hri_blocking_slot_bytes(const hri_plan_shape *s, const hri_blocking *b,
                              uint64_t bytes[3])
 {
-    slot_bytes(s, hri_cut_most(s->m, b->block_rows * b->rows),
-               hri_cut_most(s->n, b->block_cols * b->cols),
-               hri_deepest(b, s->k), bytes);
+    slot_bytes(s, hri_cut_max(s->m, b->block_rows * b->rows),
+               hri_cut_max(s->n, b->block_cols * b->cols), hri_deepest(b, s->k),
+               bytes);
 }
 
-uint64_t hri_plan_least_memory(const hri_plan_shape *s)
+uint64_t hri_plan_min_memory(const hri_plan_shape *s)
 {
     uint64_t bytes[3];
-    slot_bytes(s, hri_min(s->m, HRI_LEAST_EDGE), hri_min(s->n, HRI_LEAST_EDGE),
-               s->whole_k ? s->k : hri_min(s->k, HRI_LEAST_EDGE), bytes);
+    slot_bytes(s, hri_min(s->m, HRI_MIN_EDGE), hri_min(s->n, HRI_MIN_EDGE),
+               s->whole_k ? s->k : hri_min(s->k, HRI_MIN_EDGE), bytes);
     uint64_t sum;
     bool fits = hri_add(bytes[HRI_A], bytes[HRI_B], &sum) &&
                 hri_add(sum, bytes[HRI_C], &sum);

@@ -90,8 +90,8 @@ static tiling tiling_of(const hri_totals *x, const hri_blocking *b)
     return (tiling){
         .rows = (double)(b->block_rows * b->rows),
         .cols = (double)(b->block_cols * b->cols),
-        .height = (double)hri_cut_most(s->m, b->block_rows * b->rows),
-        .width = (double)hri_cut_most(s->n, b->block_cols * b->cols),
+        .height = (double)hri_cut_max(s->m, b->block_rows * b->rows),
+        .width = (double)hri_cut_max(s->n, b->block_cols * b->cols),
         .depth = (double)hri_deepest(b, s->k),
     };
 }

@@ -10,14 +10,14 @@ typedef struct way {
     double free; /* when it can carry more */
 } way;
 
-/* What a lane does next: old C comes, a panel comes from the host, a product
- * runs, a tile goes home. */
+/* What an executor does next: old C comes, a panel comes from the host, a
+ * product runs, a tile goes home. */
 enum { FETCH, LOAD, PRODUCT, HOME, STEPS };
 
 /* A part as time goes on. Times are in seconds. INFINITY: not known yet. */
-typedef struct lane {
-    const hri_part *part;
-    const hri_plan_accelerator *facts;
+typedef struct executor {
+    const hri_plan_part *part;
+    const hri_plan_accelerator *figures;
     double efficiencies[HRI_TILE_RATES];
     double *arrivals; /* [delivery] */
     double *ends;     /* [task] of the product; before it, of the fetch */
@@ -27,27 +27,27 @@ typedef struct lane {
     int64_t next[STEPS];  /* the next delivery, or task, of each kind of step */
     double starts[STEPS]; /* when that can start */
     bool stale;           /* starts are to be looked at again */
-} lane;
+} executor;
 
 typedef struct forecast {
     const hri_plan *plan;
     double *heights, *widths, *depths; /* of tiles, and of pieces of k */
-    lane *lanes;
+    executor *executors;
 } forecast;
 
 /* ---- making and dropping it */
 
-static bool lane_init(lane *l, const hri_part *part,
-                      const hri_plan_accelerator *facts)
+static bool executor_init(executor *l, const hri_plan_part *part,
+                          const hri_plan_accelerator *figures)
 {
-    *l = (lane){.part = part,
-                .facts = facts,
-                .up = {.of = facts->up},
-                .down = {.of = facts->down},
-                .both = {.of = facts->both},
-                .stale = true};
+    *l = (executor){.part = part,
+                    .figures = figures,
+                    .up = {.of = figures->up},
+                    .down = {.of = figures->down},
+                    .both = {.of = figures->both},
+                    .stale = true};
     for (int i = 0; i < HRI_TILE_RATES; i++) {
-        l->efficiencies[i] = fmin(facts->tile_rates[i] / facts->rate, 1.0);
+        l->efficiencies[i] = fmin(figures->tile_rates[i] / figures->rate, 1.0);
     }
     l->arrivals = calloc((size_t)part->delivery_count + 1, sizeof(double));
     l->ends = calloc((size_t)part->task_count + 1, sizeof(double));
@@ -73,12 +73,12 @@ static double *extents(const hri_plan *plan, int64_t count,
 
 static void finish(forecast *f)
 {
-    for (uint32_t i = 0; f->lanes != NULL && i < f->plan->part_count; i++) {
-        free(f->lanes[i].arrivals);
-        free(f->lanes[i].ends);
-        free(f->lanes[i].tiles);
+    for (uint32_t i = 0; f->executors != NULL && i < f->plan->part_count; i++) {
+        free(f->executors[i].arrivals);
+        free(f->executors[i].ends);
+        free(f->executors[i].tiles);
     }
-    free(f->lanes);
+    free(f->executors);
     free(f->heights);
     free(f->widths);
     free(f->depths);
@@ -92,13 +92,14 @@ static hr_status init(forecast *f, const hri_plan *plan,
         .heights = extents(plan, plan->tile_rows, hri_plan_row),
         .widths = extents(plan, plan->tile_cols, hri_plan_col),
         .depths = extents(plan, plan->blocking.chunks, hri_plan_chunk),
-        .lanes = calloc(plan->part_count, sizeof *f->lanes),
+        .executors = calloc(plan->part_count, sizeof *f->executors),
     };
     bool made = f->heights != NULL && f->widths != NULL && f->depths != NULL &&
-                f->lanes != NULL;
+                f->executors != NULL;
     for (uint32_t i = 0; i < plan->part_count && made; i++) {
-        const hri_part *part = &plan->parts[i];
-        made = lane_init(&f->lanes[i], part, &accelerators[part->accelerator]);
+        const hri_plan_part *part = &plan->parts[i];
+        made = executor_init(&f->executors[i], part,
+                             &accelerators[part->accelerator]);
     }
     if (!made) {
         finish(f);
@@ -109,14 +110,15 @@ static hr_status init(forecast *f, const hri_plan *plan,
 
 /* ---- links */
 
-static bool is_host(const lane *l)
+static bool is_host(const executor *l)
 {
-    return l->facts->tile_rates[0] == 0.0;
+    return l->figures->tile_rates[0] == 0.0;
 }
 
 /* Carry rows of so many bytes from `start` on, when the link is free that way.
  * Both ways at once each goes slower. Returns when it is there. */
-static double carry(lane *l, way *w, double start, double rows, double width)
+static double carry(executor *l, way *w, double start, double rows,
+                    double width)
 {
     start = fmax(start, w->free);
     double there =
@@ -131,28 +133,28 @@ static double carry(lane *l, way *w, double start, double rows, double width)
 
 /* ---- panels */
 
-/* When the lane's task `number` has run; -1: long ago. */
-static double end_of(const lane *l, int64_t number)
+/* When the executor's task `number` has run; -1: long ago. */
+static double end_of(const executor *l, int64_t number)
 {
     return number < 0                  ? 0.0
            : number < l->next[PRODUCT] ? l->ends[number]
                                        : INFINITY;
 }
 
-static double start_of_load(lane *l)
+static double start_of_load(executor *l)
 {
-    const hri_part *part = l->part;
+    const hri_plan_part *part = l->part;
     int64_t *next = &l->next[LOAD];
     while (*next < part->delivery_count &&
            part->deliveries[*next].source >= 0) {
-        ++*next; /* it is forwarded by another lane */
+        ++*next; /* it is forwarded by another executor */
     }
     return *next == part->delivery_count
                ? INFINITY
                : fmax(l->up.free, end_of(l, part->deliveries[*next].after));
 }
 
-static void load(forecast *f, lane *l)
+static void load(forecast *f, executor *l)
 {
     const hri_delivery *d = &l->part->deliveries[l->next[LOAD]];
     double depth = f->depths[d->chunk], size = f->plan->shape.size;
@@ -163,15 +165,15 @@ static void load(forecast *f, lane *l)
     l->arrivals[l->next[LOAD]++] = there;
     for (int32_t i = 0; i < d->forward_count; i++) {
         const hri_forward *to = &f->plan->forwards[d->forwards + i];
-        f->lanes[to->part].arrivals[to->delivery] = there;
-        f->lanes[to->part].stale = true;
+        f->executors[to->part].arrivals[to->delivery] = there;
+        f->executors[to->part].stale = true;
     }
 }
 
 /* ---- tiles */
 
-/* Where the tile of a task is, in a lane that is not in place. */
-static double *tile_of(lane *l, int64_t number)
+/* Where the tile of a task is, in an executor that is not in place. */
+static double *tile_of(executor *l, int64_t number)
 {
     const hri_task *task = &l->part->tasks[number];
     return &l->tiles[task->slot >= 0 ? task->slot
@@ -179,20 +181,21 @@ static double *tile_of(lane *l, int64_t number)
 }
 
 /* Whether a task starts with what is in C. */
-static bool wants_old(const forecast *f, const lane *l, const hri_task *task)
+static bool wants_old(const forecast *f, const executor *l,
+                      const hri_task *task)
 {
     return f->plan->shape.read_c && task->chunk == 0 && !l->part->in_place;
 }
 
 /* Whether a task's tile goes home after it. */
-static bool is_last(const forecast *f, const lane *l, const hri_task *task)
+static bool is_last(const forecast *f, const executor *l, const hri_task *task)
 {
     return task->chunk == f->plan->blocking.chunks - 1 && !l->part->in_place;
 }
 
 /* Old C comes when the task is issued: its panels are on their way, and
  * HRI_WINDOW tasks are under way at most. */
-static double start_of_fetch(const forecast *f, lane *l)
+static double start_of_fetch(const forecast *f, executor *l)
 {
     int64_t *next = &l->next[FETCH];
     while (*next < l->part->task_count &&
@@ -210,7 +213,7 @@ static double start_of_fetch(const forecast *f, lane *l)
                   : INFINITY;
 }
 
-static void fetch(forecast *f, lane *l)
+static void fetch(forecast *f, executor *l)
 {
     int64_t number = l->next[FETCH]++;
     const hri_task *task = &l->part->tasks[number];
@@ -219,7 +222,7 @@ static void fetch(forecast *f, lane *l)
     *tile_of(l, number) = INFINITY; /* until it is home */
 }
 
-static double start_of_home(const forecast *f, lane *l)
+static double start_of_home(const forecast *f, executor *l)
 {
     int64_t *next = &l->next[HOME];
     while (*next < l->next[PRODUCT] && !is_last(f, l, &l->part->tasks[*next])) {
@@ -229,7 +232,7 @@ static double start_of_home(const forecast *f, lane *l)
                                      : fmax(l->down.free, l->ends[*next]);
 }
 
-static void send_home(forecast *f, lane *l)
+static void send_home(forecast *f, executor *l)
 {
     int64_t number = l->next[HOME]++;
     const hri_task *task = &l->part->tasks[number];
@@ -240,7 +243,7 @@ static void send_home(forecast *f, lane *l)
 
 /* ---- products */
 
-static double start_of_product(const forecast *f, lane *l)
+static double start_of_product(const forecast *f, executor *l)
 {
     int64_t number = l->next[PRODUCT];
     if (number == l->part->task_count) {
@@ -260,15 +263,15 @@ static double start_of_product(const forecast *f, lane *l)
     return fmax(start, fmax(l->arrivals[task->a], l->arrivals[task->b]));
 }
 
-static void multiply(forecast *f, lane *l)
+static void multiply(forecast *f, executor *l)
 {
     int64_t number = l->next[PRODUCT]++;
     const hri_task *task = &l->part->tasks[number];
     double height = f->heights[task->row], width = f->widths[task->col];
     double depth = f->depths[task->chunk];
-    double rate = l->facts->rate *
+    double rate = l->figures->rate *
                   hri_cost_efficiency(l->efficiencies, height, width, depth);
-    l->compute = l->starts[PRODUCT] + l->facts->task +
+    l->compute = l->starts[PRODUCT] + l->figures->task +
                  f->plan->shape.flops * height * width * depth / rate;
     l->ends[number] = l->compute;
     if (is_last(f, l, task)) {
@@ -279,12 +282,12 @@ static void multiply(forecast *f, lane *l)
 /* ---- the whole */
 
 /* The step that can start first; NULL: there is none left. */
-static lane *next_step(forecast *f, int *step)
+static executor *next_step(forecast *f, int *step)
 {
-    lane *first = NULL;
+    executor *first = NULL;
     double least = INFINITY;
     for (uint32_t i = 0; i < f->plan->part_count; i++) {
-        lane *l = &f->lanes[i];
+        executor *l = &f->executors[i];
         if (l->stale) {
             l->starts[LOAD] = start_of_load(l);
             l->starts[FETCH] = start_of_fetch(f, l);
@@ -305,25 +308,25 @@ static lane *next_step(forecast *f, int *step)
 
 static double walk(forecast *f)
 {
-    static void (*const steps[STEPS])(forecast *, lane *) = {
+    static void (*const steps[STEPS])(forecast *, executor *) = {
         [FETCH] = fetch,
         [LOAD] = load,
         [PRODUCT] = multiply,
         [HOME] = send_home,
     };
     int step;
-    for (lane *l; (l = next_step(f, &step)) != NULL;) {
+    for (executor *l; (l = next_step(f, &step)) != NULL;) {
         steps[step](f, l);
         l->stale = true;
     }
     double seconds = 0.0, start = 0.0, hosts = 0.0;
     for (uint32_t i = 0; i < f->plan->part_count; i++) {
-        const lane *l = &f->lanes[i];
+        const executor *l = &f->executors[i];
         bool over = l->next[PRODUCT] == l->part->task_count;
         seconds =
             fmax(seconds, over ? fmax(l->compute, l->down.free) : INFINITY);
-        start += is_host(l) ? 0.0 : l->facts->start;
-        hosts = is_host(l) ? fmax(hosts, l->facts->start) : hosts;
+        start += is_host(l) ? 0.0 : l->figures->start;
+        hosts = is_host(l) ? fmax(hosts, l->figures->start) : hosts;
     }
     return seconds + start + hosts;
 }

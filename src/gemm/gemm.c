@@ -22,7 +22,7 @@ typedef struct call {
     uint32_t count;                 /* accelerators that take part */
     hri_accelerator **accelerators; /* [count] */
     uint64_t *limits;               /* [count] their own memory limits */
-    hri_plan_accelerator *facts;    /* [count] */
+    hri_plan_accelerator *figures;  /* [count] */
     hri_flow *flows;                /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
 } call;
@@ -75,9 +75,9 @@ static hr_status choose_accelerators(call *c)
     }
     c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
     c->limits = calloc(wanted.count, sizeof *c->limits);
-    c->facts = calloc(wanted.count, sizeof *c->facts);
+    c->figures = calloc(wanted.count, sizeof *c->figures);
     c->flows = calloc(wanted.count, sizeof *c->flows);
-    if (c->accelerators == NULL || c->limits == NULL || c->facts == NULL ||
+    if (c->accelerators == NULL || c->limits == NULL || c->figures == NULL ||
         c->flows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
@@ -100,12 +100,13 @@ static hr_status choose_accelerators(call *c)
     return HR_OK;
 }
 
-/* ---- facts */
+/* ---- figures */
 
-/* Whether the device multiplies faster when panels of A are turned about. */
-static bool is_turned(const hri_product *p, hri_device *device)
+/* Whether the device multiplies faster when panels of A are packed transposed.
+ */
+static bool wants_packing(const hri_product *p, hri_device *device)
 {
-    return (device->info.turned >> p->a.type & 1) != 0 &&
+    return (device->info.packed >> p->a.type & 1) != 0 &&
            p->compute == HR_COMPUTE_NATIVE && p->a.col_stride == 1 &&
            p->b.col_stride == 1 && !p->a.conjugate && p->k <= INT32_MAX;
 }
@@ -119,7 +120,7 @@ static double flops_of(const hri_product *p)
 static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
 {
     hri_accelerator *a = c->accelerators[i];
-    hri_plan_accelerator *f = &c->facts[i];
+    hri_plan_accelerator *f = &c->figures[i];
     const hri_product_kind kind = kind_of(&c->product);
     const bool small = hri_model_is_small(flops_of(&c->product));
     hr_status status = hri_accelerator_rate(a, kind, &f->rate);
@@ -141,7 +142,7 @@ static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
 static hr_status gather_one(call *c, uint32_t i, uint64_t least)
 {
     hri_accelerator *a = c->accelerators[i];
-    hri_plan_accelerator *f = &c->facts[i];
+    hri_plan_accelerator *f = &c->figures[i];
     const hri_product *p = &c->product;
     double sharing = hri_accelerators_sharing(c->accelerators, c->count, a);
     double known = hri_accelerator_known_rate(a, kind_of(p));
@@ -158,7 +159,7 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     if (c->options.memory_limit > 0 && c->options.memory_limit < f->memory) {
         f->memory = c->options.memory_limit;
     }
-    f->turned = is_turned(p, a->device);
+    f->packed = wants_packing(p, a->device);
     hr_status status = hri_model_overheads(a, false, &overheads);
     /* how fast they are matters when they differ, or when it takes long; and
      * there may be no room to measure those that cannot take part */
@@ -191,14 +192,14 @@ static void gather_links(call *c)
     hri_model_flows(c->context, c->flows, c->count);
     for (uint32_t i = 0; i < c->count; i++) {
         const hri_flow *flow = &c->flows[i];
-        hri_plan_accelerator *f = &c->facts[i];
+        hri_plan_accelerator *f = &c->figures[i];
         f->up.rate = flow->beside.up;
         f->down.rate = flow->beside.down;
         f->both.rate = flow->beside.both;
-        if (f->both.rate > 0.0) { /* crews pack rows into pieces */
-            const double crews = hri_model_staged_copy;
-            f->up.start = flow->staged_up ? crews : f->up.start;
-            f->down.start = flow->staged_down ? crews : f->down.start;
+        if (f->both.rate > 0.0) { /* copy pools pack rows into pieces */
+            const double copy_pools = hri_model_staged_copy;
+            f->up.start = flow->staged_up ? copy_pools : f->up.start;
+            f->down.start = flow->staged_down ? copy_pools : f->down.start;
             f->up.alone = flow->staged_up ? 0.0 : flow->alone.up;
             f->down.alone = flow->staged_down ? 0.0 : flow->alone.down;
             f->both.alone =
@@ -216,12 +217,12 @@ static void gather_groups(call *c)
         const hri_accelerator *a = c->accelerators[i];
         for (uint32_t j = 0; j < i; j++) {
             const hri_accelerator *other = c->accelerators[j];
-            if (hri_accelerators_alike(a, other)) {
-                c->facts[i].device = c->facts[j].device;
+            if (hri_accelerators_same_kind(a, other)) {
+                c->figures[i].device = c->figures[j].device;
             }
             if (!a->in_place && !other->in_place &&
                 a->device->ops->is_peer(a->device, other->device)) {
-                c->facts[i].peers = c->facts[j].peers;
+                c->figures[i].peers = c->figures[j].peers;
             }
         }
     }
@@ -241,7 +242,7 @@ static hr_status make_plan(call *c)
         .read_c = p->beta.re != 0.0 || p->beta.im != 0.0,
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
     };
-    uint64_t least = hri_plan_least_memory(&shape);
+    uint64_t least = hri_plan_min_memory(&shape);
     for (uint32_t i = 0; i < c->count; i++) {
         hr_status status = gather_one(c, i, least);
         if (status != HR_OK) {
@@ -250,7 +251,7 @@ static hr_status make_plan(call *c)
     }
     gather_links(c);
     gather_groups(c);
-    return hri_plan_create(&shape, c->facts, c->count, &c->plan);
+    return hri_plan_create(&shape, c->figures, c->count, &c->plan);
 }
 
 /* Whether there is anything to multiply. */
@@ -265,13 +266,13 @@ static void call_close(call *c)
     hri_plan_destroy(c->plan);
     free(c->accelerators);
     free(c->limits);
-    free(c->facts);
+    free(c->figures);
     free(c->flows);
 }
 
 /* ---- reports */
 
-static void report_part(const call *c, const hri_part *part,
+static void report_part(const call *c, const hri_plan_part *part,
                         hr_gemm_report *report)
 {
     if (report->shares != NULL &&
@@ -286,10 +287,11 @@ static void report_part(const call *c, const hri_part *part,
             .host_to_device = part->up,
             .device_to_host = part->down,
             .peer = part->peer,
-            .memory_bytes = part->memory +
-                            (a->in_place ? 0 : c->facts[part->accelerator].own),
+            .memory_bytes =
+                part->memory +
+                (a->in_place ? 0 : c->figures[part->accelerator].own),
             .memory_limit =
-                a->in_place ? 0 : c->facts[part->accelerator].memory,
+                a->in_place ? 0 : c->figures[part->accelerator].memory,
         };
     }
     report->share_count++;
@@ -354,7 +356,7 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
     for (uint32_t i = 0; i < c->plan->part_count; i++) {
         const hri_run_share *s = &done[i];
         uint32_t index = c->plan->parts[i].accelerator;
-        const hri_plan_accelerator *f = &c->facts[index];
+        const hri_plan_accelerator *f = &c->figures[index];
         report->host_to_device += s->up;
         report->device_to_host += s->down;
         report->peer += s->peer;
@@ -404,8 +406,8 @@ static void limit_memory(const call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         hri_accelerator *a = c->accelerators[i];
-        uint64_t own = a->in_place ? 0 : c->facts[i].own;
-        uint64_t most = c->facts[i].memory + hri_accelerator_held(a);
+        uint64_t own = a->in_place ? 0 : c->figures[i].own;
+        uint64_t most = c->figures[i].memory + hri_accelerator_held(a);
         if (a->memory_used + own > most) {
             hri_accelerator_trim(a);
         }

@@ -43,60 +43,61 @@ void hri_plan_destroy(hri_plan *plan)
 }
 
 /* A choice of accelerators and what it leads to. */
-typedef struct team {
+typedef struct candidate_set {
     uint32_t count;
-    uint32_t *members;           /* indices into the facts */
-    hri_plan_accelerator *facts; /* of the members */
+    uint32_t *members;             /* indices into the figures */
+    hri_plan_accelerator *figures; /* of the members */
     double *speeds;
     hri_rect *rects;
     hri_partition *partition;
     hri_blockings blockings;
-} team;
+} candidate_set;
 
-static double seconds_of(const team *t)
+static double seconds_of(const candidate_set *t)
 {
     return t->blockings.of[0].seconds;
 }
 
-static void team_finish(team *t)
+static void candidate_set_finish(candidate_set *t)
 {
     free(t->members);
-    free(t->facts);
+    free(t->figures);
     free(t->speeds);
     free(t->rects);
     hri_partition_destroy(t->partition);
-    *t = (team){0};
+    *t = (candidate_set){0};
 }
 
 /* Room for `count` accelerators. */
-static hr_status team_init(team *t, uint32_t count)
+static hr_status candidate_set_init(candidate_set *t, uint32_t count)
 {
-    *t = (team){.count = count};
+    *t = (candidate_set){.count = count};
     t->members = calloc(count, sizeof *t->members);
-    t->facts = calloc(count, sizeof *t->facts);
+    t->figures = calloc(count, sizeof *t->figures);
     t->speeds = calloc(count, sizeof *t->speeds);
     t->rects = calloc(count, sizeof *t->rects);
-    if (t->members == NULL || t->facts == NULL || t->speeds == NULL ||
+    if (t->members == NULL || t->figures == NULL || t->speeds == NULL ||
         t->rects == NULL) {
-        team_finish(t);
+        candidate_set_finish(t);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "gemm: no memory to plan for %u accelerators", count);
     }
     return HR_OK;
 }
 
-static hr_status team_choose(team *t, const hri_plan_shape *shape,
-                             const hri_plan_accelerator *all)
+static hr_status candidate_set_choose(candidate_set *t,
+                                      const hri_plan_shape *shape,
+                                      const hri_plan_accelerator *all)
 {
     for (uint32_t i = 0; i < t->count; i++) {
-        t->facts[i] = all[t->members[i]];
-        t->facts[i].memory -= t->facts[i].in_place ? 0 : t->facts[i].own;
-        t->speeds[i] = t->facts[i].rate;
+        t->figures[i] = all[t->members[i]];
+        t->figures[i].memory -= t->figures[i].in_place ? 0 : t->figures[i].own;
+        t->speeds[i] = t->figures[i].rate;
     }
     hr_status status = hri_partition_create(
         t->speeds, t->count, (double)shape->m, (double)shape->n, &t->partition);
     if (status == HR_OK) {
-        status = hri_blocking_choose(shape, t->facts, t->count, t->partition,
+        status = hri_blocking_choose(shape, t->figures, t->count, t->partition,
                                      t->rects, &t->blockings);
     }
     return status;
@@ -114,7 +115,7 @@ static uint32_t list_candidates(const hri_plan_shape *shape,
                                 bool in_place, bool others,
                                 hri_ranked *candidates)
 {
-    uint64_t least = hri_plan_least_memory(shape);
+    uint64_t least = hri_plan_min_memory(shape);
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
         const hri_plan_accelerator *a = &all[i];
@@ -136,20 +137,20 @@ static int lowest_first(const void *x, const void *y)
 /* Whether a set is to take the place of an earlier one: to have more must pay,
  * also since the host's arithmetic is worth less beside accelerators whose data
  * it moves. */
-static bool is_better(const team *t, const team *best)
+static bool is_better(const candidate_set *t, const candidate_set *best)
 {
     return t->count > best->count
                ? hri_model_pays(seconds_of(t), seconds_of(best))
                : hri_model_prefers(seconds_of(t), seconds_of(best));
 }
 
-/* The fastest team of the candidates: all, or fewer when those with little
+/* The fastest set of the candidates: all, or fewer when those with little
  * memory, or with little to do, would hold the others up. *best is kept unless
  * another is better. */
 static hr_status improve(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
                          const hri_ranked *candidates, uint32_t count,
-                         team *best)
+                         candidate_set *best)
 {
     double flops =
         shape->flops * (double)shape->m * (double)shape->n * (double)shape->k;
@@ -162,20 +163,20 @@ static hr_status improve(const hri_plan_shape *shape,
         if (best->count > 0 && flops / rate > seconds_of(best)) {
             break; /* fewer cannot be faster any more */
         }
-        team t;
-        status = team_init(&t, n);
+        candidate_set t;
+        status = candidate_set_init(&t, n);
         for (uint32_t i = 0; status == HR_OK && i < n; i++) {
             t.members[i] = candidates[i].index;
         }
         if (status == HR_OK) {
             qsort(t.members, n, sizeof *t.members, lowest_first);
-            status = team_choose(&t, shape, all);
+            status = candidate_set_choose(&t, shape, all);
         }
         if (status == HR_OK && (best->count == 0 || is_better(&t, best))) {
-            team_finish(best);
+            candidate_set_finish(best);
             *best = t;
         } else {
-            team_finish(&t);
+            candidate_set_finish(&t);
         }
     }
     return status;
@@ -185,7 +186,7 @@ static hr_status too_little_memory(const hri_plan_shape *shape,
                                    const hri_plan_accelerator *all,
                                    uint32_t count)
 {
-    const uint64_t least = hri_plan_least_memory(shape);
+    const uint64_t least = hri_plan_min_memory(shape);
     uint64_t needed = UINT64_MAX, most = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t usable =
@@ -200,18 +201,18 @@ static hr_status too_little_memory(const hri_plan_shape *shape,
                     (unsigned long long)needed, (unsigned long long)most);
 }
 
-/* The fastest team: of accelerators with their own memory, of the host in
+/* The fastest set: of accelerators with their own memory, of the host in
  * place, or of all together. */
-static hr_status choose_team(const hri_plan_shape *shape,
-                             const hri_plan_accelerator *all, uint32_t count,
-                             team *best)
+static hr_status choose_candidate_set(const hri_plan_shape *shape,
+                                      const hri_plan_accelerator *all,
+                                      uint32_t count, candidate_set *best)
 {
     hri_ranked *list = calloc(count, sizeof *list);
     if (list == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "gemm: no memory to plan for %u accelerators", count);
     }
-    *best = (team){0};
+    *best = (candidate_set){0};
     uint32_t others = list_candidates(shape, all, count, false, true, list);
     hr_status status = improve(shape, all, list, others, best);
     uint32_t in_place = list_candidates(shape, all, count, true, false, list);
@@ -227,12 +228,12 @@ static hr_status choose_team(const hri_plan_shape *shape,
         status = too_little_memory(shape, all, count);
     }
     if (status != HR_OK) {
-        team_finish(best);
+        candidate_set_finish(best);
     }
     return status;
 }
 
-/* Turning a panel of A about takes as long as what it saves on some 3,000
+/* Packing a panel of A transposed takes as long as what it saves on some 3,000
  * columns of C (2 per cent of 51 TFLOP/s in float, at 3.5 TB/s). */
 static bool is_wide(const hri_plan *plan, hri_rect r)
 {
@@ -243,29 +244,30 @@ static bool is_wide(const hri_plan *plan, hri_rect r)
 /* Tiles on their way home, beyond those that the blocking counts on: products
  * then wait for no slot at the end, when many tiles are finished at once. Each
  * is complete after one product. */
-static void add_tiles(const hri_plan *plan, uint64_t memory, hri_part *part)
+static void add_tiles(const hri_plan *plan, uint64_t memory,
+                      hri_plan_part *part)
 {
-    enum { MOST_TILES = 16 };
+    enum { MAX_TILES = 16 };
     int64_t rows = part->rect.row1 - part->rect.row0;
     int64_t cols = part->rect.col1 - part->rect.col0;
     uint64_t one = plan->slot_bytes[HRI_C];
-    int64_t most = hri_min(rows * cols, MOST_TILES);
+    int64_t most = hri_min(rows * cols, MAX_TILES);
     while (part->slots[HRI_C] < most && part->memory + one <= memory) {
         part->slots[HRI_C]++;
         part->memory += one;
     }
 }
 
-static void fill_part(const hri_plan *plan, const team *t, uint32_t i,
-                      hri_part *part)
+static void fill_part(const hri_plan *plan, const candidate_set *t, uint32_t i,
+                      hri_plan_part *part)
 {
     hri_rect r = t->rects[i];
     int64_t slots[3];
     hri_blocking_slots(&plan->blocking, r.row1 - r.row0, r.col1 - r.col0,
                        slots);
-    *part = (hri_part){.accelerator = t->members[i],
-                       .rect = r,
-                       .in_place = t->facts[i].in_place};
+    *part = (hri_plan_part){.accelerator = t->members[i],
+                            .rect = r,
+                            .in_place = t->figures[i].in_place};
     for (int side = HRI_A; side <= HRI_C && !part->in_place; side++) {
         part->slots[side] = (int32_t)slots[side];
         part->memory += (uint64_t)slots[side] * plan->slot_bytes[side];
@@ -273,19 +275,20 @@ static void fill_part(const hri_plan *plan, const team *t, uint32_t i,
     uint64_t spare = plan->slot_bytes[HRI_A] + plan->slot_bytes[HRI_B];
     if (plan->blocking.chunks == 1 && t->count > 1) {
         part->spare =
-            part->in_place || part->memory + spare <= t->facts[i].memory;
+            part->in_place || part->memory + spare <= t->figures[i].memory;
         part->memory += part->spare && !part->in_place ? spare : 0;
     }
     uint64_t again = (uint64_t)part->slots[HRI_A] * plan->slot_bytes[HRI_A];
-    part->turned = t->facts[i].turned && !part->in_place && is_wide(plan, r) &&
-                   part->memory + again <= t->facts[i].memory;
-    part->memory += part->turned ? again : 0;
+    part->packed = t->figures[i].packed && !part->in_place &&
+                   is_wide(plan, r) &&
+                   part->memory + again <= t->figures[i].memory;
+    part->memory += part->packed ? again : 0;
     if (plan->blocking.chunks == 1 && !part->in_place) {
-        add_tiles(plan, t->facts[i].memory, part);
+        add_tiles(plan, t->figures[i].memory, part);
     }
 }
 
-static hr_status fill_parts(hri_plan *plan, const team *t)
+static hr_status fill_parts(hri_plan *plan, const candidate_set *t)
 {
     plan->parts = calloc(t->count, sizeof *plan->parts);
     if (plan->parts == NULL) {
@@ -307,7 +310,7 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
 {
     double compute = 0.0, link = 0.0;
     for (uint32_t i = 0; i < plan->part_count; i++) {
-        hri_part *part = &plan->parts[i];
+        hri_plan_part *part = &plan->parts[i];
         const hri_plan_accelerator *a = &all[part->accelerator];
         part->seconds = part->flops / a->rate;
         compute = fmax(compute, part->seconds);
@@ -322,10 +325,11 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
     plan->link_bound = link > compute;
 }
 
-/* The plan of a team with one of its blockings. */
+/* The plan of a set with one of its blockings. */
 static hr_status make_plan(const hri_plan_shape *shape,
-                           const hri_plan_accelerator *all, const team *t,
-                           const hri_blocking *blocking, hri_plan **out)
+                           const hri_plan_accelerator *all,
+                           const candidate_set *t, const hri_blocking *blocking,
+                           hri_plan **out)
 {
     hri_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) {
@@ -351,12 +355,12 @@ static hr_status make_plan(const hri_plan_shape *shape,
 
 /* Seconds to compare plans by. When k is in pieces nobody can take over the
  * last tiles of others. */
-static double risk(const team *t, const hri_plan *plan)
+static double risk(const candidate_set *t, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
     for (uint32_t i = 0; i < t->count; i++) {
-        least = fmin(least, t->facts[i].rate);
-        most = fmax(most, t->facts[i].rate);
+        least = fmin(least, t->figures[i].rate);
+        most = fmax(most, t->figures[i].rate);
     }
     bool alone = plan->blocking.chunks == 1 || t->count == 1;
     return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
@@ -365,16 +369,16 @@ static double risk(const team *t, const hri_plan *plan)
 /* The part of the time that a product takes that may go into choosing how. */
 static const double planning_share = 0.01;
 
-/* Walk through the plans of a team, and keep the quickest in *best, which is
+/* Walk through the plans of a set, and keep the quickest in *best, which is
  * the one of the first blocking. */
 static hr_status compare(const hri_plan_shape *shape,
-                         const hri_plan_accelerator *all, const team *t,
-                         hri_plan **best)
+                         const hri_plan_accelerator *all,
+                         const candidate_set *t, hri_plan **best)
 {
     const hri_blockings *list = &t->blockings;
     double left = planning_share * list->of[0].seconds -
                   hri_forecast_cost(&list->of[0], t->count);
-    bool in_place = t->count == 1 && t->facts[0].in_place;
+    bool in_place = t->count == 1 && t->figures[0].in_place;
     if (t->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
         return HR_OK; /* the estimate does */
     }
@@ -405,9 +409,9 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
     if (count == 0) {
         return hri_fail(HR_ERROR_INVALID, "gemm: no accelerators");
     }
-    team t;
+    candidate_set t;
     hri_plan *best = NULL;
-    hr_status status = choose_team(shape, accelerators, count, &t);
+    hr_status status = choose_candidate_set(shape, accelerators, count, &t);
     if (status != HR_OK) {
         return status;
     }
@@ -415,7 +419,7 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
     if (status == HR_OK) {
         status = compare(shape, accelerators, &t, &best);
     }
-    team_finish(&t);
+    candidate_set_finish(&t);
     if (status != HR_OK) {
         hri_plan_destroy(best);
         return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where every byte goes: a pure function from shapes and facts about
+/* Where every byte goes: a pure function from shapes and figures about
  * accelerators to a schedule.
  *
  * C is cut into tiles; tiles make blocks, all accelerators work on one block at
@@ -44,7 +44,7 @@ typedef struct hri_plan_accelerator {
     uint32_t peers;  /* equal for accelerators that copy from each other */
     uint32_t device; /* equal for virtual accelerators of one device */
     bool in_place;   /* works on host memory, needs no panels */
-    bool turned;     /* arithmetic is faster on panels of A that lie by columns
+    bool packed;     /* arithmetic is faster on panels of A that lie by columns
                         in a second set of slots */
 } hri_plan_accelerator;
 
@@ -82,7 +82,7 @@ typedef struct hri_blockings {
 enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
 
 /* The smallest edge of tiles, and depth of pieces of k, that is tried. */
-enum { HRI_LEAST_EDGE = 64 };
+enum { HRI_MIN_EDGE = 64 };
 
 /* Tasks that an accelerator has under way at most: enough to keep its queue
  * busy, few enough to cancel and steal promptly. */
@@ -114,29 +114,29 @@ typedef struct hri_task {
 } hri_task;
 
 /* One accelerator's part of the work. */
-typedef struct hri_part {
-    uint32_t accelerator; /* index in the facts */
+typedef struct hri_plan_part {
+    uint32_t accelerator; /* index in the figures */
     hri_rect rect;        /* its tiles, the same in every block */
     int32_t slots[3];     /* how many of HRI_A, HRI_B, HRI_C it holds */
     bool in_place;
     bool spare;  /* room for one more panel of A and of B: it can take
                     over tiles of others at the end */
-    bool turned; /* each panel of A is turned about before its first product,
-                    into as many slots again */
+    bool packed; /* each panel of A is packed transposed before its first
+                    product, into as many slots again */
     hri_delivery *deliveries;
     int64_t delivery_count;
     hri_task *tasks;
     int64_t task_count;
     uint64_t memory, up, down, peer; /* bytes */
     double flops, seconds;           /* seconds of arithmetic, predicted */
-} hri_part;
+} hri_plan_part;
 
 typedef struct hri_plan {
     hri_plan_shape shape;
     hri_blocking blocking;
     int64_t tile_rows, tile_cols; /* of all of C */
     uint64_t slot_bytes[3];       /* HRI_A, HRI_B, HRI_C */
-    hri_part *parts;              /* in the order of the facts */
+    hri_plan_part *parts;         /* in the order of the figures */
     uint32_t part_count;
     hri_forward *forwards;
     int64_t forward_count;
@@ -166,7 +166,7 @@ int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i);
 /* cut.c: where piece i of `pieces` of an extent starts, which differ little,
  * and the most that one of them has. */
 int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
-int64_t hri_cut_most(int64_t extent, int64_t pieces);
+int64_t hri_cut_max(int64_t extent, int64_t pieces);
 /* The same for a blocking's pieces of k. */
 int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
 int64_t hri_deepest(const hri_blocking *blocking, int64_t k);
@@ -178,7 +178,7 @@ void hri_blocking_slot_bytes(const hri_plan_shape *shape,
 int64_t hri_slot_pitch(int64_t width);
 
 /* The least memory in bytes that an accelerator needs for this product. */
-uint64_t hri_plan_least_memory(const hri_plan_shape *shape);
+uint64_t hri_plan_min_memory(const hri_plan_shape *shape);
 /* Whether it can take part in a product that needs so much. */
 bool hri_plan_fits(const hri_plan_accelerator *accelerator, uint64_t least);
 
@@ -234,7 +234,7 @@ hr_status hri_schedule(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);
 
 /* forecast.c: how long a plan will take: its schedule walked through with the
- * rates of the facts. What planning cannot see in sums shows here: arithmetic
+ * rates of the figures. What planning cannot see in sums shows here: arithmetic
  * that waits for the first panels, links that are busy one way while they could
  * be both ways, tiles that are still going home at the end. Copies between
  * peers take no time here, and nobody takes over tiles of others. */

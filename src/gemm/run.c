@@ -5,40 +5,41 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "gemm/lane.h"
+#include "gemm/executor.h"
 
-enum { THREADS_PER_LANE = 3, PROGRESS_MS = 100 };
+enum { THREADS_PER_EXECUTOR = 3, PROGRESS_MS = 100 };
 
 typedef struct threads {
     hri_thread **started;
     uint32_t count;
 } threads;
 
-static void start(threads *t, void *(*function)(void *), hri_lane *lane)
+static void start(threads *t, void *(*function)(void *), hri_executor *executor)
 {
-    hri_run_state *run = lane->run;
+    hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     run->threads_running++;
     pthread_mutex_unlock(&run->lock);
     hri_thread *thread =
-        hri_threads_start(&lane->accelerator->threads, function, lane);
+        hri_threads_start(&executor->accelerator->threads, function, executor);
     if (thread != NULL) {
         t->started[t->count++] = thread;
     } else {
-        hri_lane_thread_ends(
-            lane, hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                           "gemm: the system refused thread %u", t->count + 1));
+        hri_executor_thread_ends(executor,
+                                 hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                          "gemm: the system refused thread %u",
+                                          t->count + 1));
     }
 }
 
-static void start_lane(threads *t, hri_lane *lane)
+static void start_executor(threads *t, hri_executor *executor)
 {
-    start(t, hri_worker_main, lane);
-    if (!lane->part->in_place) {
-        start(t, hri_feeder_main, lane);
-        start(t, hri_forwarder_main, lane);
-        hri_run_fail(lane->run, hri_crew_start(&lane->up_crew));
-        hri_run_fail(lane->run, hri_crew_start(&lane->down_crew));
+    start(t, hri_compute_main, executor);
+    if (!executor->part->in_place) {
+        start(t, hri_feeder_main, executor);
+        start(t, hri_forwarder_main, executor);
+        hri_run_fail(executor->run, hri_copy_pool_start(&executor->up_pool));
+        hri_run_fail(executor->run, hri_copy_pool_start(&executor->down_pool));
     }
 }
 
@@ -102,7 +103,7 @@ static bool is_small(const hri_plan *plan)
 static void run_threads(hri_run_state *run, threads *t)
 {
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
-        start_lane(t, &run->lanes[i]);
+        start_executor(t, &run->executors[i]);
     }
     pthread_mutex_lock(&run->lock);
     run->go = true;
@@ -123,12 +124,13 @@ hr_status hri_run(const hri_product *product, const hri_plan *plan,
                          .plan = plan,
                          .progress = progress,
                          .progress_data = progress_data};
-    threads t = {.started = calloc((size_t)plan->part_count * THREADS_PER_LANE,
-                                   sizeof(hri_thread *))};
-    run.lanes = calloc(plan->part_count, sizeof *run.lanes);
-    if (t.started == NULL || run.lanes == NULL) {
+    threads t = {.started =
+                     calloc((size_t)plan->part_count * THREADS_PER_EXECUTOR,
+                            sizeof(hri_thread *))};
+    run.executors = calloc(plan->part_count, sizeof *run.executors);
+    if (t.started == NULL || run.executors == NULL) {
         free(t.started);
-        free(run.lanes);
+        free(run.executors);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
     pthread_mutex_init(&run.lock, NULL);
@@ -137,27 +139,27 @@ hr_status hri_run(const hri_product *product, const hri_plan *plan,
     hr_status status = HR_OK;
     while (ready < plan->part_count && status == HR_OK) {
         uint32_t i = ready++;
-        status =
-            hri_lane_init(&run.lanes[i], &run, i,
-                          accelerators[plan->parts[i].accelerator], &shares[i]);
+        status = hri_executor_init(&run.executors[i], &run, i,
+                                   accelerators[plan->parts[i].accelerator],
+                                   &shares[i]);
     }
     hri_run_fail(&run, status);
     if (status == HR_OK && progress == NULL && is_small(plan)) {
         run.threads_running = 1;
         run.go = true;
-        hri_worker_main(&run.lanes[0]);
+        hri_compute_main(&run.executors[0]);
     } else if (status == HR_OK) {
         run_threads(&run, &t);
     }
     for (uint32_t i = 0; i < ready; i++) {
-        hri_lane_settle(&run.lanes[i]);
+        hri_executor_settle(&run.executors[i]);
     }
     for (uint32_t i = 0; i < ready; i++) {
-        hri_lane_finish(&run.lanes[i]);
+        hri_executor_finish(&run.executors[i]);
     }
     pthread_cond_destroy(&run.changed);
     pthread_mutex_destroy(&run.lock);
-    free(run.lanes);
+    free(run.executors);
     free(t.started);
     return hri_error_raise(&run.error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a blocking to the sequence of deliveries and tasks.
  *
- * The work goes in stages: one block of C and one chunk of k. In each stage the
+ * The work goes in phases: one block of C and one chunk of k. In each phase the
  * panels are delivered in the order in which a square of finished tiles grows
  * (A0, B0, A1, B1, ...), and tasks follow as soon as both panels are there:
  * little data before the first product, then ever more work for each byte.
@@ -16,7 +16,7 @@ typedef struct slot {
     int32_t index, chunk; /* of the panel; index -1: empty */
     int64_t delivery;
     int64_t last_task; /* of the part, that reads it; -1: none */
-    int64_t stage;     /* the last that needs it */
+    int64_t phase;     /* the last that needs it */
 } slot;
 
 /* A panel of every block that some part needs: tile row of A or tile column of
@@ -34,8 +34,8 @@ typedef struct builder {
     int64_t panel_count;
     uint32_t *lacking; /* room for parts that lack a panel */
     int64_t forward_capacity;
-    /* the stage */
-    int64_t stage;
+    /* the phase */
+    int64_t phase;
     int32_t block_row, block_col, chunk;
 } builder;
 
@@ -69,7 +69,7 @@ static int first_to_grow(const void *x, const void *y)
 
 /* The place of a panel in a part's order; negative when the part does not need
  * it, or works in place. */
-static int32_t place_of(const hri_part *part, int side, int32_t index)
+static int32_t place_of(const hri_plan_part *part, int side, int32_t index)
 {
     int32_t from = side == HRI_A ? part->rect.row0 : part->rect.col0;
     int32_t to = side == HRI_A ? part->rect.row1 : part->rect.col1;
@@ -105,13 +105,13 @@ static hr_status list_panels(builder *b)
 static hr_status allocate_part(builder *b, uint32_t i)
 {
     const hri_blocking *k = &b->plan->blocking;
-    hri_part *part = &b->plan->parts[i];
+    hri_plan_part *part = &b->plan->parts[i];
     uint64_t rows = (uint64_t)(part->rect.row1 - part->rect.row0);
     uint64_t cols = (uint64_t)(part->rect.col1 - part->rect.col0);
-    uint64_t stages = (uint64_t)(k->block_rows * k->block_cols * k->chunks);
+    uint64_t phases = (uint64_t)(k->block_rows * k->block_cols * k->chunks);
     uint64_t tasks, deliveries;
-    if (!hri_mul(stages, rows * cols, &tasks) ||
-        !hri_mul(stages, rows + cols, &deliveries) ||
+    if (!hri_mul(phases, rows * cols, &tasks) ||
+        !hri_mul(phases, rows + cols, &deliveries) ||
         tasks > SIZE_MAX / sizeof *part->tasks ||
         deliveries > SIZE_MAX / sizeof *part->deliveries) {
         return no_memory();
@@ -134,7 +134,7 @@ static hr_status allocate_part(builder *b, uint32_t i)
         }
         b->slots[i][side] = s;
         for (int32_t j = 0; j < part->slots[side]; j++) {
-            s[j] = (slot){.index = -1, .last_task = -1, .stage = -1};
+            s[j] = (slot){.index = -1, .last_task = -1, .phase = -1};
         }
     }
     return HR_OK;
@@ -156,14 +156,14 @@ static slot *find(const builder *b, uint32_t part, int side, int32_t index,
 }
 
 /* The slot to overwrite: empty, else least recently needed. The blocking sees
- * to it that there is one that this stage does not need. */
+ * to it that there is one that this phase does not need. */
 static int32_t victim(const builder *b, uint32_t part, int side)
 {
     const slot *s = b->slots[part][side];
     int32_t best = 0;
     for (int32_t i = 1; i < b->plan->parts[part].slots[side]; i++) {
-        if (s[i].stage < s[best].stage ||
-            (s[i].stage == s[best].stage &&
+        if (s[i].phase < s[best].phase ||
+            (s[i].phase == s[best].phase &&
              s[i].last_task < s[best].last_task)) {
             best = i;
         }
@@ -174,7 +174,7 @@ static int32_t victim(const builder *b, uint32_t part, int side)
 static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
                        int32_t source)
 {
-    hri_part *part = &b->plan->parts[part_index];
+    hri_plan_part *part = &b->plan->parts[part_index];
     int32_t at = victim(b, part_index, side);
     slot *s = &b->slots[part_index][side][at];
     int64_t number = part->delivery_count++;
@@ -186,7 +186,7 @@ static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
         .source = source,
         .side = side,
     };
-    *s = (slot){index, b->chunk, number, -1, b->stage};
+    *s = (slot){index, b->chunk, number, -1, b->phase};
     uint64_t bytes = panel_size(b->plan, side, index, b->chunk);
     *(source < 0 ? &part->up : &part->peer) += bytes;
     return number;
@@ -217,7 +217,7 @@ static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
     uint32_t best = UINT32_MAX;
     double least = 0.0;
     for (uint32_t i = 0; i < count; i++) {
-        const hri_part *part = &b->plan->parts[lacking[i]];
+        const hri_plan_part *part = &b->plan->parts[lacking[i]];
         const hri_plan_accelerator *a = &b->accelerators[part->accelerator];
         double busy = (double)part->up / (a->up.rate > 0 ? a->up.rate : 1.0);
         if (a->peers == peers && (best == UINT32_MAX || busy < least)) {
@@ -268,7 +268,7 @@ static int32_t global_index(const builder *b, int side, int32_t index)
            index;
 }
 
-static hr_status deliver_stage(builder *b)
+static hr_status deliver_phase(builder *b)
 {
     const uint32_t parts = b->plan->part_count;
     /* what is still there must not be overwritten by what is not */
@@ -278,7 +278,7 @@ static hr_status deliver_stage(builder *b)
         for (uint32_t part = 0; part < parts; part++) {
             slot *s = find(b, part, p->side, index, b->chunk);
             if (s != NULL) {
-                s->stage = b->stage;
+                s->phase = b->phase;
             }
         }
     }
@@ -317,7 +317,7 @@ static int64_t use(builder *b, uint32_t part, int side, int32_t index,
 
 static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
 {
-    hri_part *part = &b->plan->parts[part_index];
+    hri_plan_part *part = &b->plan->parts[part_index];
     int32_t cols = part->rect.col1 - part->rect.col0;
     int32_t row = global_index(b, HRI_A, part->rect.row0 + i);
     int32_t col = global_index(b, HRI_B, part->rect.col0 + j);
@@ -349,7 +349,7 @@ static void add_tasks(builder *b, uint32_t part_index)
 
 /* ---- the whole */
 
-static hr_status run_stages(builder *b)
+static hr_status run_phases(builder *b)
 {
     const hri_blocking *k = &b->plan->blocking;
     int64_t outer = k->by_columns ? k->block_cols : k->block_rows;
@@ -361,21 +361,21 @@ static hr_status run_stages(builder *b)
             b->block_row = (int32_t)(k->by_columns ? i : o);
             b->block_col = (int32_t)(k->by_columns ? o : i);
             for (b->chunk = 0; b->chunk < k->chunks; b->chunk++) {
-                hr_status status = deliver_stage(b);
+                hr_status status = deliver_phase(b);
                 if (status != HR_OK) {
                     return status;
                 }
                 for (uint32_t part = 0; part < b->plan->part_count; part++) {
                     add_tasks(b, part);
                 }
-                b->stage++;
+                b->phase++;
             }
         }
     }
     return HR_OK;
 }
 
-static void count_products(hri_plan *p, hri_part *part)
+static void count_products(hri_plan *p, hri_plan_part *part)
 {
     const hri_plan_shape *s = &p->shape;
     int64_t last = p->blocking.chunks - 1;
@@ -428,7 +428,7 @@ static hr_status build(builder *b)
     if (status == HR_OK) {
         status = list_panels(b);
     }
-    return status == HR_OK ? run_stages(b) : status;
+    return status == HR_OK ? run_phases(b) : status;
 }
 
 hr_status hri_schedule(hri_plan *plan, const hri_plan_accelerator *accelerators)

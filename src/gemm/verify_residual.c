@@ -14,7 +14,7 @@ enum {
     ROWS = HRI_VERIFY_ROWS,
     COLS = HRI_VERIFY_COLS,
     DEPTH = 4096, /* of k at one time at least: 1.5 MiB of B X */
-    SLAB = 16384  /* rows at one time where k is not cut: 6 MiB of A (B X) */
+    STRIP = 16384 /* rows at one time where k is not cut: 6 MiB of A (B X) */
 };
 
 /* Where the noise of a right product should stay: see docs/verify.md. */
@@ -26,12 +26,12 @@ static const double noise_factor = 4.0;
 typedef struct pass {
     const hri_verify *v;
     int64_t chunk_start, chunk; /* of k */
-    int64_t slab_start, slab;   /* of rows */
+    int64_t strip_start, strip; /* of rows */
     hri_lanes *bx[2];           /* chunk x trials: B X, real and imaginary */
-    hri_lanes *abx[2];          /* slab x trials: A (B X) */
+    hri_lanes *abx[2];          /* strip x trials: A (B X) */
     double *b_sums;             /* chunk: sum_j |b_pj| */
-    double *a_sums;             /* slab: sum_p |a_ip| */
-    double *product_sums;       /* slab: sum_j (|A||B|)_ij */
+    double *a_sums;             /* strip: sum_p |a_ip| */
+    double *product_sums;       /* strip: sum_j (|A||B|)_ij */
     double b_sum;               /* sum of all |b_pj| */
     double *ratios;
 } pass;
@@ -152,9 +152,9 @@ static void a_task(void *data, int64_t index)
     const hri_verify *v = p->v;
     hri_verify_block block = {.re = {0}};
     int64_t first = index * ROWS, end = p->chunk_start + p->chunk;
-    hri_verify_window w = {.row = p->slab_start + first,
+    hri_verify_window w = {.row = p->strip_start + first,
                            .col = p->chunk_start,
-                           .rows = hri_min(ROWS, p->slab - first)};
+                           .rows = hri_min(ROWS, p->strip - first)};
     hri_lanes *out[2] = {p->abx[0] + first * GROUPS,
                          v->complex ? p->abx[1] + first * GROUPS : NULL};
     for (; w.col < end; w.col += COLS) {
@@ -270,8 +270,8 @@ static void judge_task(void *data, int64_t index)
     const hri_verify *v = p->v;
     signed_sums x;
     int64_t first = index * ROWS;
-    hri_verify_window w = {.row = p->slab_start + first,
-                           .rows = hri_min(ROWS, p->slab - first)};
+    hri_verify_window w = {.row = p->strip_start + first,
+                           .rows = hri_min(ROWS, p->strip - first)};
     memset(&x, 0, sizeof x);
     add_rows(v, &v->c, w, (hri_lanes *const[2]){x.c[0], x.c[1]}, x.c_sums,
              x.c_squares);
@@ -317,34 +317,34 @@ static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
     int64_t chunk = hri_round_up(hri_max(v->m, DEPTH), COLS);
     *p = (pass){.v = v, .ratios = ratios};
     p->chunk = hri_min(chunk, v->k);
-    p->slab = v->k <= chunk ? hri_min(v->m, SLAB) : v->m;
+    p->strip = v->k <= chunk ? hri_min(v->m, STRIP) : v->m;
     bool ok = allocate(v, p->chunk, p->bx, &p->b_sums) &&
-              allocate(v, p->slab, p->abx, &p->a_sums);
-    p->product_sums = calloc((size_t)p->slab, sizeof(double));
+              allocate(v, p->strip, p->abx, &p->a_sums);
+    p->product_sums = calloc((size_t)p->strip, sizeof(double));
     if (!ok || p->product_sums == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "verify: no memory for %d random products of %lld and "
                         "of %lld rows",
                         HRI_VERIFY_TRIALS, (long long)p->chunk,
-                        (long long)p->slab);
+                        (long long)p->strip);
     }
     return HR_OK;
 }
 
-static void clear_slab(pass *p)
+static void clear_strip(pass *p)
 {
-    size_t rows = (size_t)hri_round_up(p->slab, ROWS);
+    size_t rows = (size_t)hri_round_up(p->strip, ROWS);
     for (int i = 0; i < (p->v->complex ? 2 : 1); i++) {
         memset(p->abx[i], 0, rows * GROUPS * sizeof(hri_lanes));
     }
-    memset(p->a_sums, 0, (size_t)p->slab * sizeof(double));
-    memset(p->product_sums, 0, (size_t)p->slab * sizeof(double));
+    memset(p->a_sums, 0, (size_t)p->strip * sizeof(double));
+    memset(p->product_sums, 0, (size_t)p->strip * sizeof(double));
 }
 
 /* B X of the chunk, unless it is there already. */
 static void form_bx(pass *p)
 {
-    if (p->slab_start > 0) {
+    if (p->strip_start > 0) {
         return; /* k is one chunk then */
     }
     hri_pool_run(p->v->pool, hri_ceil_div(p->chunk, ROWS), b_task, p);
@@ -357,11 +357,11 @@ hr_status hri_verify_residuals(const hri_verify *v, double *ratios)
 {
     pass p;
     hr_status status = prepare(v, ratios, &p);
-    const int64_t chunk = p.chunk, slab = p.slab;
-    for (; status == HR_OK && p.slab_start < v->m; p.slab_start += slab) {
-        p.slab = hri_min(slab, v->m - p.slab_start);
-        int64_t tasks = hri_ceil_div(p.slab, ROWS);
-        clear_slab(&p);
+    const int64_t chunk = p.chunk, strip = p.strip;
+    for (; status == HR_OK && p.strip_start < v->m; p.strip_start += strip) {
+        p.strip = hri_min(strip, v->m - p.strip_start);
+        int64_t tasks = hri_ceil_div(p.strip, ROWS);
+        clear_strip(&p);
         for (p.chunk_start = 0; p.chunk_start < v->k; p.chunk_start += chunk) {
             p.chunk = hri_min(chunk, v->k - p.chunk_start);
             form_bx(&p);

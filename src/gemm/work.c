@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker: issues a lane's products in order, and at the end those of other
- * lanes that are behind. */
+/* The compute thread: issues an executor's products in order, and at the end
+ * those of other executors that are behind. */
 #include "base/size.h"
-#include "gemm/lane.h"
+#include "gemm/executor.h"
 
-/* Where a task's operands are, in the lane that runs it. NULL: in the caller's
- * memory. */
+/* Where a task's operands are, in the executor that runs it. NULL: in the
+ * caller's memory. */
 typedef struct source {
     const hri_place *place[2];
     hri_event *ready[2]; /* NULL: nothing to wait for */
-    bool turned;         /* A lies by columns */
+    bool packed;         /* A lies by columns */
 } source;
 
 /* ---- what has run */
 
 /* Wait until the next task has run, and count it. */
-static hr_status collect(hri_lane *lane)
+static hr_status collect(hri_executor *executor)
 {
-    hri_run_state *run = lane->run;
-    int at = (int)(lane->collected % HRI_WINDOW);
-    hri_event *begun = lane->begun[at], *done = lane->done[at];
+    hri_run_state *run = executor->run;
+    int at = (int)(executor->collected % HRI_WINDOW);
+    hri_event *begun = executor->begun[at], *done = executor->done[at];
     uint64_t ns = 0;
     hr_status status = done->ops->wait(done);
     if (status == HR_OK) {
@@ -29,30 +29,30 @@ static hr_status collect(hri_lane *lane)
         return status;
     }
     pthread_mutex_lock(&run->lock);
-    lane->share->seconds_busy += (double)ns * 1e-9;
-    lane->share->flops += lane->flops[at];
-    lane->collected++;
-    run->flops_done += lane->flops[at];
+    executor->share->seconds_busy += (double)ns * 1e-9;
+    executor->share->flops += executor->flops[at];
+    executor->collected++;
+    run->flops_done += executor->flops[at];
     pthread_mutex_unlock(&run->lock);
     return HR_OK;
 }
 
 /* Wait until no more than `most` tasks are under way. */
-static hr_status throttle(hri_lane *lane, int64_t most)
+static hr_status throttle(hri_executor *executor, int64_t most)
 {
     hr_status status = HR_OK;
-    while (status == HR_OK && lane->issued - lane->collected > most) {
-        status = collect(lane);
+    while (status == HR_OK && executor->issued - executor->collected > most) {
+        status = collect(executor);
     }
     return status;
 }
 
-/* Several threads count a lane's bytes. */
-static void count(hri_lane *lane, uint64_t *bytes, const hri_copy *copy)
+/* Several threads count an executor's bytes. */
+static void count(hri_executor *executor, uint64_t *bytes, const hri_copy *copy)
 {
-    pthread_mutex_lock(&lane->run->lock);
+    pthread_mutex_lock(&executor->run->lock);
     *bytes += hri_copy_bytes(copy);
-    pthread_mutex_unlock(&lane->run->lock);
+    pthread_mutex_unlock(&executor->run->lock);
 }
 
 static hr_status run_error(hri_run_state *run)
@@ -65,27 +65,27 @@ static hr_status run_error(hri_run_state *run)
 
 /* Copy host memory into a buffer on the fetch queue, before other panels, and
  * record event behind it. */
-static hr_status fetch_copy(hri_lane *lane, const hri_copy *copy, bool staged,
-                            hri_event *event)
+static hr_status fetch_copy(hri_executor *executor, const hri_copy *copy,
+                            bool staged, hri_event *event)
 {
-    hri_queue *q = lane->fetch;
+    hri_queue *q = executor->fetch;
     hr_status status = HR_OK;
     if (staged) {
         hri_job job = {.copy = *copy, .queue = q};
-        hri_crew_put(&lane->up_crew, &job, true);
-        if (!hri_crew_wait(&lane->up_crew, &job)) {
-            return run_error(lane->run);
+        hri_copy_pool_put(&executor->up_pool, &job, true);
+        if (!hri_copy_pool_wait(&executor->up_pool, &job)) {
+            return run_error(executor->run);
         }
     }
-    hri_lock_soon(&lane->queues);
+    hri_lock_soon(&executor->queues);
     if (!staged) {
         status = q->ops->copy(q, copy);
     }
     if (status == HR_OK) {
         status = q->ops->record(q, event);
     }
-    pthread_mutex_unlock(&lane->queues);
-    count(lane, &lane->share->up, copy);
+    pthread_mutex_unlock(&executor->queues);
+    count(executor, &executor->share->up, copy);
     return status;
 }
 
@@ -93,10 +93,11 @@ static hr_status fetch_copy(hri_lane *lane, const hri_copy *copy, bool staged,
 
 /* The slot for the task's tile, free to be written by the compute queue; old C
  * on its way into it where beta wants it. */
-static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
+static hr_status open_tile(hri_executor *executor, const hri_task *task,
+                           int32_t slot)
 {
-    hri_run_state *run = lane->run;
-    hri_tile_slot *tile = &lane->tiles[slot];
+    hri_run_state *run = executor->run;
+    hri_tile_slot *tile = &executor->tiles[slot];
     pthread_mutex_lock(&run->lock);
     while (tile->draining && run->error.status == HR_OK) {
         pthread_cond_wait(&run->changed, &run->lock);
@@ -104,24 +105,25 @@ static hr_status open_tile(hri_lane *lane, const hri_task *task, int32_t slot)
     hr_status status = hri_error_raise(&run->error);
     pthread_mutex_unlock(&run->lock);
     if (status != HR_OK) {
-        return status; /* the crew may have left the tile in use */
+        return status; /* the copy pool may have left the tile in use */
     }
     if (!run->plan->shape.read_c) {
         return HR_OK;
     }
     hri_copy copy =
-        hri_copy_of(run, HRI_C, task, lane->places[HRI_C][slot], false);
-    status = fetch_copy(lane, &copy, lane->staged[HRI_C], tile->fetched);
+        hri_copy_of(run, HRI_C, task, executor->places[HRI_C][slot], false);
+    status =
+        fetch_copy(executor, &copy, executor->staged[HRI_C], tile->fetched);
     return status == HR_OK
-               ? lane->compute->ops->wait(lane->compute, tile->fetched)
+               ? executor->compute->ops->wait(executor->compute, tile->fetched)
                : status;
 }
 
-/* The crew has brought a tile home. */
+/* The copy pool has brought a tile home. */
 static void tile_is_home(void *data)
 {
     hri_tile_slot *tile = data;
-    hri_run_state *run = tile->lane->run;
+    hri_run_state *run = tile->executor->run;
     pthread_mutex_lock(&run->lock);
     tile->draining = false;
     pthread_cond_broadcast(&run->changed);
@@ -129,32 +131,34 @@ static void tile_is_home(void *data)
 }
 
 /* Send the tile home when its last product, just issued, has run. */
-static hr_status store_tile(hri_lane *lane, const hri_task *task, int32_t slot)
+static hr_status store_tile(hri_executor *executor, const hri_task *task,
+                            int32_t slot)
 {
-    hri_tile_slot *tile = &lane->tiles[slot];
-    hri_copy copy =
-        hri_copy_of(lane->run, HRI_C, task, lane->places[HRI_C][slot], true);
-    hr_status status = lane->compute->ops->record(lane->compute, tile->ready);
+    hri_tile_slot *tile = &executor->tiles[slot];
+    hri_copy copy = hri_copy_of(executor->run, HRI_C, task,
+                                executor->places[HRI_C][slot], true);
+    hr_status status =
+        executor->compute->ops->record(executor->compute, tile->ready);
     if (status == HR_OK) {
-        count(lane, &lane->share->down, &copy);
+        count(executor, &executor->share->down, &copy);
         tile->draining = true;
         tile->home = (hri_job){.copy = copy,
-                               .queue = lane->down,
+                               .queue = executor->down,
                                .after = tile->ready,
                                .done = tile_is_home,
                                .data = tile};
-        hri_crew_put(&lane->down_crew, &tile->home, false);
+        hri_copy_pool_put(&executor->down_pool, &tile->home, false);
     }
     return status;
 }
 
 /* ---- one task */
 
-static hri_gemm product_of(const hri_lane *lane, const hri_task *task,
+static hri_gemm product_of(const hri_executor *executor, const hri_task *task,
                            const source *from, const hri_place *tile)
 {
-    const hri_product *p = lane->run->product;
-    const hri_plan *plan = lane->run->plan;
+    const hri_product *p = executor->run->product;
+    const hri_plan *plan = executor->run->plan;
     hri_gemm gemm = {
         .type = p->a.type,
         .c_type = p->c.type,
@@ -164,21 +168,22 @@ static hri_gemm product_of(const hri_lane *lane, const hri_task *task,
         .k = hri_plan_length(plan, hri_plan_chunk, task->chunk),
         .alpha = p->alpha,
         .beta = task->chunk == 0 ? p->beta : hr_real(1.0),
-        .a = hri_operand_of(lane->run, HRI_A, task, from->place[HRI_A],
-                            from->turned),
-        .b = hri_operand_of(lane->run, HRI_B, task, from->place[HRI_B], false),
-        .c = hri_operand_of(lane->run, HRI_C, task, tile, false),
+        .a = hri_operand_of(executor->run, HRI_A, task, from->place[HRI_A],
+                            from->packed),
+        .b = hri_operand_of(executor->run, HRI_B, task, from->place[HRI_B],
+                            false),
+        .c = hri_operand_of(executor->run, HRI_C, task, tile, false),
     };
     return gemm;
 }
 
 /* The product itself, between two events. */
-static hr_status issue_product(hri_lane *lane, const hri_gemm *gemm,
+static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
                                const source *from)
 {
-    hri_run_state *run = lane->run;
-    hri_queue *q = lane->compute;
-    int at = (int)(lane->issued % HRI_WINDOW);
+    hri_run_state *run = executor->run;
+    hri_queue *q = executor->compute;
+    int at = (int)(executor->issued % HRI_WINDOW);
     hr_status status = HR_OK;
     for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
         if (from->ready[side] != NULL) {
@@ -186,7 +191,7 @@ static hr_status issue_product(hri_lane *lane, const hri_gemm *gemm,
         }
     }
     if (status == HR_OK) {
-        status = q->ops->record(q, lane->begun[at]);
+        status = q->ops->record(q, executor->begun[at]);
     }
     if (status == HR_OK) {
         status = q->ops->gemm(q, gemm);
@@ -194,119 +199,124 @@ static hr_status issue_product(hri_lane *lane, const hri_gemm *gemm,
     if (status != HR_OK) {
         return status;
     }
-    lane->flops[at] = hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k);
+    executor->flops[at] =
+        hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k);
     pthread_mutex_lock(&run->lock);
-    status = q->ops->record(q, lane->done[at]);
-    lane->issued += status == HR_OK;
+    status = q->ops->record(q, executor->done[at]);
+    executor->issued += status == HR_OK;
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
     return status;
 }
 
-static hr_status run_task(hri_lane *lane, const hri_task *task,
+static hr_status run_task(hri_executor *executor, const hri_task *task,
                           const source *from)
 {
     /* alone in place, tasks are so long that none needs to wait in the queue */
-    bool alone = lane->part->in_place && lane->run->plan->part_count == 1;
-    hr_status status = throttle(lane, alone ? 0 : HRI_WINDOW - 1);
-    bool last = task->chunk == lane->run->plan->blocking.chunks - 1;
-    lane->share->tiles += last;
+    bool alone =
+        executor->part->in_place && executor->run->plan->part_count == 1;
+    hr_status status = throttle(executor, alone ? 0 : HRI_WINDOW - 1);
+    bool last = task->chunk == executor->run->plan->blocking.chunks - 1;
+    executor->share->tiles += last;
     if (status != HR_OK) {
         return status;
     }
     int32_t slot = task->slot;
     const hri_place *tile = NULL;
-    if (!lane->part->in_place) {
+    if (!executor->part->in_place) {
         if (slot < 0) {
-            slot = (int32_t)(lane->stores++ % lane->part->slots[HRI_C]);
+            slot = (int32_t)(executor->stores++ % executor->part->slots[HRI_C]);
         }
         if (task->chunk == 0) {
-            status = open_tile(lane, task, slot);
+            status = open_tile(executor, task, slot);
         }
-        tile = &lane->places[HRI_C][slot];
+        tile = &executor->places[HRI_C][slot];
     }
     if (status == HR_OK) {
-        hri_gemm gemm = product_of(lane, task, from, tile);
-        status = issue_product(lane, &gemm, from);
+        hri_gemm gemm = product_of(executor, task, from, tile);
+        status = issue_product(executor, &gemm, from);
     }
     return status == HR_OK && last && tile != NULL
-               ? store_tile(lane, task, slot)
+               ? store_tile(executor, task, slot)
                : status;
 }
 
-/* ---- the lane's own tasks */
+/* ---- the executor's own tasks */
 
-/* Wait until delivery `number` of lane has been issued, for its place and
+/* Wait until delivery `number` of executor has been issued, for its place and
  * event; they mean nothing when the run has failed. */
-static void await(hri_lane *lane, int side, int64_t number, source *from)
+static void await(hri_executor *executor, int side, int64_t number,
+                  source *from)
 {
-    hri_run_state *run = lane->run;
+    hri_run_state *run = executor->run;
     if (number < 0) {
         return; /* in place, or not there */
     }
-    const hri_arrival *a = &lane->arrivals[number];
+    const hri_arrival *a = &executor->arrivals[number];
     pthread_mutex_lock(&run->lock);
     while (run->error.status == HR_OK && !a->issued) {
         pthread_cond_wait(&run->changed, &run->lock);
     }
     from->place[side] =
-        &lane->places[side][lane->part->deliveries[number].slot];
+        &executor->places[side][executor->part->deliveries[number].slot];
     from->ready[side] = a->ready;
     pthread_mutex_unlock(&run->lock);
 }
 
 /* Let A come from where it lies by columns; the first task that needs a panel
- * has it turned about. The slot where it arrived is not given to another before
- * that task has run. */
-static hr_status turn_panel(hri_lane *lane, const hri_task *task, source *from)
+ * has it packed transposed. The slot where it arrived is not given to another
+ * before that task has run. */
+static hr_status pack_panel(hri_executor *executor, const hri_task *task,
+                            source *from)
 {
-    hri_queue *q = lane->compute;
-    int32_t slot = lane->part->deliveries[task->a].slot;
+    hri_queue *q = executor->compute;
+    int32_t slot = executor->part->deliveries[task->a].slot;
     hr_status status = HR_OK;
-    if (lane->turned_of[slot] != task->a) {
-        hri_turn turn = hri_panel_turn(lane->run, task, *from->place[HRI_A],
-                                       lane->turned[slot]);
+    if (executor->packed_of[slot] != task->a) {
+        hri_pack pack = hri_panel_pack(executor->run, task, *from->place[HRI_A],
+                                       executor->packed[slot]);
         status = q->ops->wait(q, from->ready[HRI_A]);
         if (status == HR_OK) {
-            status = q->ops->turn(q, &turn);
+            status = q->ops->pack(q, &pack);
         }
-        lane->turned_of[slot] = task->a;
+        executor->packed_of[slot] = task->a;
     }
-    from->place[HRI_A] = &lane->turned[slot];
+    from->place[HRI_A] = &executor->packed[slot];
     from->ready[HRI_A] = NULL; /* the queue is in order */
-    from->turned = true;
+    from->packed = true;
     return status;
 }
 
-/* The lane's next own task; NULL when there is none left or the run failed. */
-static const hri_task *next_own(hri_lane *lane)
+/* The executor's next own task; NULL when there is none left or the run failed.
+ */
+static const hri_task *next_own(hri_executor *executor)
 {
-    hri_run_state *run = lane->run;
+    hri_run_state *run = executor->run;
     const hri_task *task = NULL;
     pthread_mutex_lock(&run->lock);
-    if (run->error.status == HR_OK && lane->next < lane->end) {
-        task = &lane->part->tasks[lane->next++];
+    if (run->error.status == HR_OK && executor->next < executor->end) {
+        task = &executor->part->tasks[executor->next++];
     }
     pthread_mutex_unlock(&run->lock);
     return task;
 }
 
-static hr_status run_own(hri_lane *lane)
+static hr_status run_own(hri_executor *executor)
 {
     const hri_task *task;
     hr_status status = HR_OK;
-    while (status == HR_OK && (task = next_own(lane)) != NULL) {
+    while (status == HR_OK && (task = next_own(executor)) != NULL) {
         source from = {0};
-        await(lane, HRI_A, task->a, &from);
-        await(lane, HRI_B, task->b, &from);
-        if (hri_run_stopped(lane->run)) {
+        await(executor, HRI_A, task->a, &from);
+        await(executor, HRI_B, task->b, &from);
+        if (hri_run_stopped(executor->run)) {
             break;
         }
-        if (lane->turned != NULL) {
-            status = turn_panel(lane, task, &from);
+        if (executor->packed != NULL) {
+            status = pack_panel(executor, task, &from);
         }
         if (status == HR_OK) {
-            status = run_task(lane, task, &from);
+            status = run_task(executor, task, &from);
         }
     }
     return status;
@@ -314,47 +324,48 @@ static hr_status run_own(hri_lane *lane)
 
 /* ---- stealing */
 
-/* How long one of the lane's tasks takes: as seen so far, else as planned. */
-static double task_seconds(const hri_lane *lane)
+/* How long one of the executor's tasks takes: as seen so far, else as planned.
+ */
+static double task_seconds(const hri_executor *executor)
 {
-    if (lane->collected > 0) {
-        return lane->share->seconds_busy / (double)lane->collected;
+    if (executor->collected > 0) {
+        return executor->share->seconds_busy / (double)executor->collected;
     }
-    return lane->part->seconds / (double)lane->part->task_count;
+    return executor->part->seconds / (double)executor->part->task_count;
 }
 
-/* How long lane has still to do with what it has not issued yet. Only tasks of
- * the last block count: their panels stay to the end. */
-static double seconds_left(const hri_lane *lane)
+/* How long executor has still to do with what it has not issued yet. Only tasks
+ * of the last block count: their panels stay to the end. */
+static double seconds_left(const hri_executor *executor)
 {
-    const hri_blocking *b = &lane->run->plan->blocking;
+    const hri_blocking *b = &executor->run->plan->blocking;
     int64_t blocks = b->block_rows * b->block_cols;
-    int64_t first = lane->part->task_count / blocks * (blocks - 1);
-    return (double)(lane->end - hri_max(lane->next, first)) *
-           task_seconds(lane);
+    int64_t first = executor->part->task_count / blocks * (blocks - 1);
+    return (double)(executor->end - hri_max(executor->next, first)) *
+           task_seconds(executor);
 }
 
-/* Take the last task of the lane that is furthest behind, if that ends sooner
- * than leaving it there. NULL: nothing worth it. */
-static const hri_task *steal(hri_lane *lane, hri_lane **victim)
+/* Take the last task of the executor that is furthest behind, if that ends
+ * sooner than leaving it there. NULL: nothing worth it. */
+static const hri_task *steal(hri_executor *executor, hri_executor **victim)
 {
-    hri_run_state *run = lane->run;
+    hri_run_state *run = executor->run;
     const hri_task *task = NULL;
-    hri_lane *behind = NULL;
+    hri_executor *behind = NULL;
     pthread_mutex_lock(&run->lock);
     /* its forwarder may still be forwarding panels to those who are behind */
-    while (run->error.status == HR_OK && !lane->part->in_place &&
-           !lane->forwarded) {
+    while (run->error.status == HR_OK && !executor->part->in_place &&
+           !executor->forwarded) {
         pthread_cond_wait(&run->changed, &run->lock);
     }
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
-        hri_lane *other = &run->lanes[i];
-        if (other != lane &&
+        hri_executor *other = &run->executors[i];
+        if (other != executor &&
             (behind == NULL || seconds_left(other) > seconds_left(behind))) {
             behind = other;
         }
     }
-    double own = task_seconds(lane);
+    double own = task_seconds(executor);
     if (behind != NULL && run->error.status == HR_OK &&
         seconds_left(behind) > own && behind->next < behind->end) {
         task = &behind->part->tasks[--behind->end];
@@ -364,41 +375,44 @@ static const hri_task *steal(hri_lane *lane, hri_lane **victim)
     return task;
 }
 
-/* The lane's own copy of a panel, when it has one. */
-static bool find_own(hri_lane *lane, int side, int32_t index, source *from)
+/* The executor's own copy of a panel, when it has one. */
+static bool find_own(hri_executor *executor, int side, int32_t index,
+                     source *from)
 {
     int64_t found = -1;
-    pthread_mutex_lock(&lane->run->lock);
-    for (int32_t s = 0; s < lane->part->slots[side] && found < 0; s++) {
-        int64_t number = lane->held[side][s];
-        if (number >= 0 && lane->part->deliveries[number].index == index) {
+    pthread_mutex_lock(&executor->run->lock);
+    for (int32_t s = 0; s < executor->part->slots[side] && found < 0; s++) {
+        int64_t number = executor->held[side][s];
+        if (number >= 0 && executor->part->deliveries[number].index == index) {
             found = number;
         }
     }
-    pthread_mutex_unlock(&lane->run->lock);
-    await(lane, side, found, from);
+    pthread_mutex_unlock(&executor->run->lock);
+    await(executor, side, found, from);
     return found >= 0;
 }
 
-/* Bring a panel of a stolen task into the lane's spare slot: from the victim
- * when it is a peer, else from the host. */
-static hr_status bring_panel(hri_lane *lane, hri_lane *victim, int side,
-                             const hri_task *task, source *from)
+/* Bring a panel of a stolen task into the executor's spare slot: from the
+ * victim when it is a peer, else from the host. */
+static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
+                             int side, const hri_task *task, source *from)
 {
-    hri_run_state *run = lane->run;
+    hri_run_state *run = executor->run;
     int32_t index = side == HRI_A ? task->row : task->col;
     int64_t number = side == HRI_A ? task->a : task->b;
-    if (find_own(lane, side, index, from)) {
+    if (find_own(executor, side, index, from)) {
         return HR_OK;
     }
-    hri_queue *q = lane->fetch;
-    hri_copy copy = hri_copy_of(run, side, task, lane->spare[side], false);
-    hri_device *device = lane->accelerator->device;
+    hri_queue *q = executor->fetch;
+    hri_copy copy = hri_copy_of(run, side, task, executor->spare[side], false);
+    hri_device *device = executor->accelerator->device;
     bool peers = number >= 0 &&
                  device->ops->is_peer(device, victim->accelerator->device);
     hr_status status = HR_OK;
-    if (lane->issued > 0) { /* the last stolen task has read the spare slot */
-        status = q->ops->wait(q, lane->done[(lane->issued - 1) % HRI_WINDOW]);
+    if (executor->issued >
+        0) { /* the last stolen task has read the spare slot */
+        status = q->ops->wait(
+            q, executor->done[(executor->issued - 1) % HRI_WINDOW]);
     }
     if (status == HR_OK && peers) {
         source there = {0};
@@ -413,38 +427,38 @@ static hr_status bring_panel(hri_lane *lane, hri_lane *victim, int side,
             status = q->ops->copy(q, &copy);
         }
         if (status == HR_OK) {
-            status = q->ops->record(q, lane->spare_ready[side]);
+            status = q->ops->record(q, executor->spare_ready[side]);
         }
-        count(lane, &lane->share->peer, &copy);
+        count(executor, &executor->share->peer, &copy);
     } else if (status == HR_OK) {
-        status = fetch_copy(lane, &copy, lane->staged[side],
-                            lane->spare_ready[side]);
+        status = fetch_copy(executor, &copy, executor->staged[side],
+                            executor->spare_ready[side]);
     }
-    count(lane, &lane->share->stolen, &copy);
-    from->place[side] = &lane->spare[side];
-    from->ready[side] = lane->spare_ready[side];
+    count(executor, &executor->share->stolen, &copy);
+    from->place[side] = &executor->spare[side];
+    from->ready[side] = executor->spare_ready[side];
     return status;
 }
 
-static hr_status run_stolen(hri_lane *lane)
+static hr_status run_stolen(hri_executor *executor)
 {
     const hri_task *task;
-    hri_lane *victim;
+    hri_executor *victim;
     hr_status status = HR_OK;
-    while (status == HR_OK && lane->part->spare &&
-           (task = steal(lane, &victim)) != NULL) {
+    while (status == HR_OK && executor->part->spare &&
+           (task = steal(executor, &victim)) != NULL) {
         source from = {0};
         for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
-            if (!lane->part->in_place) {
-                status = bring_panel(lane, victim, side, task, &from);
+            if (!executor->part->in_place) {
+                status = bring_panel(executor, victim, side, task, &from);
             }
         }
-        if (status == HR_OK && !hri_run_stopped(lane->run)) {
-            lane->share->tiles_stolen++;
-            status = run_task(lane, task, &from);
+        if (status == HR_OK && !hri_run_stopped(executor->run)) {
+            executor->share->tiles_stolen++;
+            status = run_task(executor, task, &from);
         }
         if (status == HR_OK) {
-            status = throttle(lane, 1); /* look again only when it is due */
+            status = throttle(executor, 1); /* look again only when it is due */
         }
     }
     return status;
@@ -461,17 +475,17 @@ static void wait_for_all(hri_run_state *run)
     pthread_mutex_unlock(&run->lock);
 }
 
-void *hri_worker_main(void *argument)
+void *hri_compute_main(void *argument)
 {
-    hri_lane *lane = argument;
-    wait_for_all(lane->run);
-    hr_status status = run_own(lane);
+    hri_executor *executor = argument;
+    wait_for_all(executor->run);
+    hr_status status = run_own(executor);
     if (status == HR_OK) {
-        status = run_stolen(lane);
+        status = run_stolen(executor);
     }
     if (status == HR_OK) {
-        status = throttle(lane, 0);
+        status = throttle(executor, 0);
     }
-    hri_lane_thread_ends(lane, status);
+    hri_executor_thread_ends(executor, status);
     return NULL;
 }

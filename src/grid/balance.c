@@ -15,20 +15,21 @@
 enum {
     SOON = 8,    /* the first steps that are timed are 1 and 1 + SOON ... */
     PERIOD = 64, /* ... and then every so many */
-    MOST_STEPS_CHOSEN = 16 /* from one exchange, of our choice */
+    MAX_STEPS_CHOSEN = 16 /* from one exchange, of our choice */
 };
 
 /* What was timed beside what was known of it before. */
 static void learn(const hr_grid *grid, hri_timing *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
-        const double pace = hri_timing_row(b, i);
-        if (pace > 0) {
+        const double row_seconds = hri_timing_row(b, i);
+        if (row_seconds > 0) {
             const double rows =
                 (double)(grid->bands[i].end - grid->bands[i].first);
             hri_model_saw(grid->context->model, HR_ENGINE_GRID,
-                          rows * hri_timing_pace(b, i), rows * pace);
-            (void)hri_learn(&b->bands[i].row, pace);
+                          rows * hri_timing_row_seconds(b, i),
+                          rows * row_seconds);
+            (void)hri_learn(&b->bands[i].row, row_seconds);
         }
     }
     b->pending = false;
@@ -43,7 +44,7 @@ static bool is_known(const hr_grid *grid)
     bool known = true;
     for (uint32_t i = 0; i < grid->band_count; i++) {
         known = known && (hri_band_is_empty(&grid->bands[i]) ||
-                          hri_timing_pace(grid->timing, i) > 0);
+                          hri_timing_row_seconds(grid->timing, i) > 0);
     }
     return known;
 }
@@ -66,8 +67,8 @@ static double step_of(const hri_timing *b, const hri_band *bands,
     uint32_t busy = 0;
     double most = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        const double seconds =
-            (double)(bands[i].end - bands[i].first) * hri_timing_pace(b, i);
+        const double seconds = (double)(bands[i].end - bands[i].first) *
+                               hri_timing_row_seconds(b, i);
         most = seconds > most ? seconds : most;
         busy += !hri_band_is_empty(&bands[i]);
     }
@@ -101,7 +102,7 @@ static hr_status lay_out(const choice *c, const hri_candidate *set,
     const hri_timing *b = c->grid->timing;
     memset(c->weights, 0, b->count * sizeof *c->weights);
     for (uint32_t i = 0; i < count; i++) {
-        c->weights[set[i].index] = 1 / hri_timing_pace(b, set[i].index);
+        c->weights[set[i].index] = 1 / hri_timing_row_seconds(b, set[i].index);
     }
     pthread_mutex_lock(&c->grid->context->lock);
     hr_status status = hri_grid_lay_out(c->grid, c->weights, false, c->bands);
@@ -125,10 +126,10 @@ static uint32_t list(const hr_grid *grid, hri_candidate *all)
     const hri_timing *b = grid->timing;
     uint32_t count = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        const double pace = hri_timing_pace(b, i);
-        if (pace > 0) {
-            all[count++] =
-                (hri_candidate){.index = i, .device = i, .seconds = pace};
+        const double row_seconds = hri_timing_row_seconds(b, i);
+        if (row_seconds > 0) {
+            all[count++] = (hri_candidate){
+                .index = i, .device = i, .seconds = row_seconds};
         }
     }
     return count;
@@ -157,7 +158,7 @@ static hr_status move(hr_grid *grid, int64_t left)
 {
     const uint32_t bands = grid->band_count;
     choice c = {.grid = grid,
-                .steps = grid->wanted > 0 ? grid->wanted : MOST_STEPS_CHOSEN,
+                .steps = grid->wanted > 0 ? grid->wanted : MAX_STEPS_CHOSEN,
                 .weights = calloc(bands, sizeof *c.weights),
                 .bands = calloc(bands, sizeof *c.bands)};
     hri_candidate *all = calloc(bands, sizeof *all);
@@ -176,27 +177,27 @@ static hr_status move(hr_grid *grid, int64_t left)
 /* Steps from one exchange, so that a step takes least: what is exchanged, less
  * often, and cells that two bands work out. Where a step takes long, exchanges
  * are hidden behind it. */
-static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
+static uint32_t best_steps(const hr_grid *grid, const hr_phase *phases,
                            size_t count)
 {
     const hri_timing *b = grid->timing;
     const double exchange = b->overheads.launch + b->overheads.copy;
-    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
+    hri_rows need[HR_MAX_FIELDS], room[HR_MAX_FIELDS];
     uint32_t best = 1;
     int64_t reach = 0;
-    double pace = 0, least = INFINITY;
-    hri_stages_need(grid, stages, count, 0, 1, need, room);
+    double row_seconds = 0, least = INFINITY;
+    hri_phases_need(grid, phases, count, 0, 1, need, room);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         reach = hri_max(reach,
                         hri_max(need[f].of[HRI_BEFORE], need[f].of[HRI_AFTER]));
     }
     for (uint32_t i = 0; i < b->count; i++) {
-        pace = fmax(pace, hri_timing_pace(b, i));
+        row_seconds = fmax(row_seconds, hri_timing_row_seconds(b, i));
     }
-    for (uint32_t k = 1; k <= MOST_STEPS_CHOSEN; k *= 2) {
+    for (uint32_t k = 1; k <= MAX_STEPS_CHOSEN; k *= 2) {
         double cost = step_of(b, grid->bands, k);
         cost += cost < 4 * exchange ? exchange / k : 0;
-        cost += pace * (double)reach * (double)(k - 1);
+        cost += row_seconds * (double)reach * (double)(k - 1);
         if (hri_model_pays(cost, least)) {
             least = cost;
             best = k;
@@ -205,7 +206,7 @@ static uint32_t best_steps(const hr_grid *grid, const hr_stage *stages,
     return best;
 }
 
-hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
+hr_status hri_balance_settle(hr_grid *grid, const hr_phase *phases,
                              size_t count, int64_t left)
 {
     hri_timing *b = grid->timing;
@@ -223,8 +224,8 @@ hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
     hr_status status = move(grid, left);
     if (status == HR_OK) { /* a move has set them to one */
         const uint32_t steps =
-            grid->wanted > 0 ? grid->wanted : best_steps(grid, stages, count);
-        status = hri_grid_widen(grid, stages, count, steps);
+            grid->wanted > 0 ? grid->wanted : best_steps(grid, phases, count);
+        status = hri_grid_widen(grid, phases, count, steps);
     }
     /* where there is no room, all stays as it is */
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;

@@ -77,7 +77,7 @@ hr_status hri_grid_rebalance(hr_grid *grid, const double *weights);
 /* Give storage the room that so many steps from one exchange ask for, if it
  * has less; one step, when bands are not as wide, rows come from the other end
  * of the grid, or memory is short. */
-hr_status hri_grid_widen(hr_grid *grid, const hr_stage *stages, size_t count,
+hr_status hri_grid_widen(hr_grid *grid, const hr_phase *phases, size_t count,
                          uint32_t steps);
 
 #endif

@@ -13,10 +13,10 @@ extern const hr_kernel hri_halo_set1, hri_halo_set2, hri_halo_set4,
 
 /* As in kernels/dialect/halo.c: three dimensions, ours being the last ones. */
 typedef struct shell {
-    int64_t extent[HR_MOST_RANK];
-    int64_t lo[HR_MOST_RANK], in[HR_MOST_RANK];
-    int64_t out[HR_MOST_RANK], hi[HR_MOST_RANK];
-    int64_t below[HR_MOST_RANK], above[HR_MOST_RANK];
+    int64_t extent[HR_MAX_RANK];
+    int64_t lo[HR_MAX_RANK], in[HR_MAX_RANK];
+    int64_t out[HR_MAX_RANK], hi[HR_MAX_RANK];
+    int64_t below[HR_MAX_RANK], above[HR_MAX_RANK];
     int64_t units;
 } shell;
 
@@ -35,7 +35,7 @@ static int unit_of(size_t element_bytes)
 
 static uint32_t axis_of(const hr_grid *grid, uint32_t d)
 {
-    return HR_MOST_RANK - grid->extent.rank + d;
+    return HR_MAX_RANK - grid->extent.rank + d;
 }
 
 /* A view of cells in three dimensions, and its window. */
@@ -49,18 +49,18 @@ static hr_view view_units(const hr_grid *grid, const hri_storage *storage,
     u.extent = hr_extent3(1, 1, 1);
     u.element_bytes = (size_t)bytes;
     *window = (hri_window){{0, 0, 0}, {1, 1, 1}};
-    for (uint32_t a = 0; a < HR_MOST_RANK; a++) {
+    for (uint32_t a = 0; a < HR_MAX_RANK; a++) {
         u.stride_bytes[a] = v.stride_bytes[0] * v.extent.size[0];
     }
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         const uint32_t a = axis_of(grid, d);
-        const int64_t many = a + 1 == HR_MOST_RANK ? units : 1;
+        const int64_t many = a + 1 == HR_MAX_RANK ? units : 1;
         u.extent.size[a] = v.extent.size[d] * many;
         u.stride_bytes[a] = v.stride_bytes[d];
         window->first[a] = cells->lo[d] * many;
         window->extent[a] = grid->extent.size[d] * many;
     }
-    u.stride_bytes[HR_MOST_RANK - 1] = bytes;
+    u.stride_bytes[HR_MAX_RANK - 1] = bytes;
     return u;
 }
 
@@ -112,7 +112,7 @@ static shell shell_of(const hr_grid *grid, const hri_field *field)
 static int64_t count_of(const shell *s)
 {
     int64_t all = 1, inner = 1;
-    for (int a = 0; a < HR_MOST_RANK; a++) {
+    for (int a = 0; a < HR_MAX_RANK; a++) {
         all *= s->hi[a] - s->lo[a];
         inner *= s->out[a] - s->in[a];
     }
@@ -199,7 +199,7 @@ static hr_status set(const hr_grid *grid, const hri_field *field,
     if (status == HR_OK) {
         const hr_argument arguments[] = {hr_out(to), hr_in(hr_view_of(array))};
         hri_part part = hri_part_of(to.extent);
-        for (uint32_t a = 0; a < HR_MOST_RANK; a++) {
+        for (uint32_t a = 0; a < HR_MAX_RANK; a++) {
             part.domain.size[a] = windows[0].extent[a];
             part.first[a] = windows[0].first[a];
             part.end[a] = part.first[a] + to.extent.size[a];

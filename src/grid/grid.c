@@ -10,13 +10,13 @@
 #include "grid/bands.h"
 #include "grid/step.h"
 
-enum { MOST_STEPS_ASKED = 1024 }; /* from one exchange */
+enum { MAX_STEPS_ASKED = 1024 }; /* from one exchange */
 
 hr_field hr_field_of(size_t element_bytes, int64_t halo, hr_boundary boundary,
                      const void *value)
 {
     hr_field field = {.element_bytes = element_bytes};
-    for (int d = 0; d < HR_MOST_RANK; d++) {
+    for (int d = 0; d < HR_MAX_RANK; d++) {
         field.before[d] = field.after[d] = (hr_side){halo, boundary, value};
     }
     return field;
@@ -45,10 +45,10 @@ static hr_status refuse_extent(const hr_extent *extent)
 {
     char text[3 * 24] = "";
     size_t length = 0;
-    if (extent->rank < 1 || extent->rank > HR_MOST_RANK) {
+    if (extent->rank < 1 || extent->rank > HR_MAX_RANK) {
         return hri_fail(HR_ERROR_INVALID,
                         "grid: an extent of rank %u, not 1 to %d", extent->rank,
-                        HR_MOST_RANK);
+                        HR_MAX_RANK);
     }
     bool empty = false;
     for (uint32_t d = 0; d < extent->rank; d++) {
@@ -69,9 +69,9 @@ static hr_status check_fields(hr_extent extent, const hr_field *fields,
     if (fields == NULL) {
         return hri_fail(HR_ERROR_INVALID, "grid: the list of fields is NULL");
     }
-    if (count < 1 || count > HR_MOST_FIELDS) {
+    if (count < 1 || count > HR_MAX_FIELDS) {
         return hri_fail(HR_ERROR_INVALID, "grid: %u fields, not 1 to %d", count,
-                        HR_MOST_FIELDS);
+                        HR_MAX_FIELDS);
     }
     for (uint32_t f = 0; f < count && status == HR_OK; f++) {
         if (fields[f].element_bytes == 0 ||
@@ -105,10 +105,10 @@ static hr_status check(const hr_context *context, hr_extent extent,
     if (hr_extent_count(extent) == 0) {
         return refuse_extent(&extent);
     }
-    if (options->steps_per_exchange > MOST_STEPS_ASKED) {
+    if (options->steps_per_exchange > MAX_STEPS_ASKED) {
         return hri_fail(HR_ERROR_INVALID,
                         "grid: %u steps from one exchange, not 0 to %d",
-                        options->steps_per_exchange, MOST_STEPS_ASKED);
+                        options->steps_per_exchange, MAX_STEPS_ASKED);
     }
     hr_status status = hri_indices_read(context, "grid", options->accelerators,
                                         options->accelerator_count, indices);
@@ -122,7 +122,7 @@ static hr_status copy_sides(const hr_grid *grid, const hr_field *from,
                             hri_field *field)
 {
     const size_t bytes = field->element_bytes;
-    const size_t most = 1 + (size_t)HRI_SIDES * HR_MOST_RANK;
+    const size_t most = 1 + (size_t)HRI_SIDES * HR_MAX_RANK;
     unsigned char *at = field->values = calloc(most, bytes);
     if (at == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");

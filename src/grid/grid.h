@@ -20,12 +20,12 @@ enum { HRI_BLOCK = 64 };
 /* Of a cache, that rows should start with. */
 enum { HRI_LINE_BYTES = 128 };
 
-/* Of all arguments of stages that are kept as a graph, to be compared. */
-enum { HRI_MOST_KEY_BYTES = 4096 };
+/* Of all arguments of phases that are kept as a graph, to be compared. */
+enum { HRI_MAX_KEY_BYTES = 4096 };
 
 /* Cells in the indices of the grid; one in dimensions that it does not have. */
 typedef hri_box hri_cells;
-_Static_assert((int)HRI_DIMENSIONS == HR_MOST_RANK, "boxes hold cells");
+_Static_assert((int)HRI_DIMENSIONS == HR_MAX_RANK, "boxes hold cells");
 
 /* Rows on either side. */
 typedef struct hri_rows {
@@ -49,8 +49,8 @@ typedef struct hri_band {
 
 typedef struct hri_field {
     size_t element_bytes;
-    hr_side sides[HRI_SIDES][HR_MOST_RANK]; /* whose values are our own */
-    unsigned char *values;                  /* zeros, and those of the sides */
+    hr_side sides[HRI_SIDES][HR_MAX_RANK]; /* whose values are our own */
+    unsigned char *values;                 /* zeros, and those of the sides */
     bool valued; /* a side has a value other than zeros */
     bool filled; /* has cells beyond ends of dimensions from 1 on that follow
                     from cells inside */
@@ -62,13 +62,13 @@ typedef struct hri_field {
                         those inside */
 } hri_field;
 
-/* Steps that are kept as a graph (replay.c): that these stages would be kept
+/* Steps that are kept as a graph (replay.c): that these phases would be kept
  * again is the same graph, when the fields lie as they did. */
 typedef struct hri_replay {
-    hri_graph *graph; /* NULL: there is none for these stages */
+    hri_graph *graph; /* NULL: there is none for these phases */
     int64_t steps, period;
-    hri_field fields[HR_MOST_FIELDS];      /* as they were when it was made */
-    unsigned char key[HRI_MOST_KEY_BYTES]; /* the stages */
+    hri_field fields[HR_MAX_FIELDS];      /* as they were when it was made */
+    unsigned char key[HRI_MAX_KEY_BYTES]; /* the phases */
     size_t key_bytes;
 } hri_replay;
 
@@ -76,7 +76,7 @@ struct hr_grid {
     hr_context *context;
     hr_extent extent;
     uint32_t field_count, band_count;
-    hri_field fields[HR_MOST_FIELDS];
+    hri_field fields[HR_MAX_FIELDS];
     bool full;       /* wider halos had no room beside these */
     uint32_t wanted; /* steps from one exchange; 0: as measured */
     hr_grid_state state;
@@ -87,7 +87,7 @@ struct hr_grid {
     hri_band bands[];
 };
 
-/* The field that an argument of a stage is; NULL: it is none. */
+/* The field that an argument of a phase is; NULL: it is none. */
 static inline const hri_field *hri_argument_field(const hr_grid *grid,
                                                   const hr_argument *argument)
 {

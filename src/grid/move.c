@@ -131,7 +131,7 @@ static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
 static hr_status move(hr_grid *grid, const hri_band *bands,
                       const hri_rows *depth)
 {
-    hri_storage *storage[HR_MOST_FIELDS] = {NULL};
+    hri_storage *storage[HR_MAX_FIELDS] = {NULL};
     hr_status status = HR_OK;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         hri_field field = grid->fields[f]; /* with the new depth */
@@ -153,19 +153,19 @@ static hr_status move(hr_grid *grid, const hri_band *bands,
 
 /* ---- other rows */
 
-static bool are_alike(const hr_grid *grid, const hri_band *bands)
+static bool are_same_kind(const hr_grid *grid, const hri_band *bands)
 {
-    bool alike = true;
+    bool same = true;
     for (uint32_t b = 0; b < grid->band_count; b++) {
-        alike = alike && bands[b].first == grid->bands[b].first &&
-                bands[b].end == grid->bands[b].end;
+        same = same && bands[b].first == grid->bands[b].first &&
+               bands[b].end == grid->bands[b].end;
     }
-    return alike;
+    return same;
 }
 
 hr_status hri_grid_rebalance(hr_grid *grid, const double *weights)
 {
-    hri_rows depth[HR_MOST_FIELDS];
+    hri_rows depth[HR_MAX_FIELDS];
     hri_band *bands = calloc(grid->band_count, sizeof *bands);
     if (bands == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
@@ -173,14 +173,14 @@ hr_status hri_grid_rebalance(hr_grid *grid, const double *weights)
     memcpy(bands, grid->bands, grid->band_count * sizeof *bands);
     pthread_mutex_lock(&grid->context->lock);
     hr_status status = hri_grid_lay_out(grid, weights, true, bands);
-    if (status == HR_OK && !are_alike(grid, bands)) {
+    if (status == HR_OK && !are_same_kind(grid, bands)) {
         status = hri_grid_lay_out(grid, weights, false, bands);
     }
     pthread_mutex_unlock(&grid->context->lock);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         depth[f] = grid->fields[f].depth;
     }
-    if (status == HR_OK && !are_alike(grid, bands)) {
+    if (status == HR_OK && !are_same_kind(grid, bands)) {
         status = move(grid, bands, depth);
         grid->state.moves += status == HR_OK;
     }
@@ -193,15 +193,15 @@ hr_status hri_grid_rebalance(hr_grid *grid, const double *weights)
 
 /* ---- wider halos */
 
-hr_status hri_grid_widen(hr_grid *grid, const hr_stage *stages, size_t count,
+hr_status hri_grid_widen(hr_grid *grid, const hr_phase *phases, size_t count,
                          uint32_t steps)
 {
-    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
+    hri_rows need[HR_MAX_FIELDS], room[HR_MAX_FIELDS];
     bool more = false, fits = true;
     if (steps == grid->state.steps_per_exchange && steps == 1) {
         return HR_OK;
     }
-    hri_stages_need(grid, stages, count, 0, steps, need, room);
+    hri_phases_need(grid, phases, count, 0, steps, need, room);
     for (uint32_t f = 0; f < grid->field_count; f++) {
         for (int s = 0; s < HRI_SIDES; s++) {
             const hri_field *field = &grid->fields[f];

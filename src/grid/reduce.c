@@ -58,7 +58,7 @@ static hr_status check_accelerators(const hr_grid *grid)
 static hr_status check(const hr_grid *grid, hr_reduction reduction,
                        hr_type type, uint32_t a, uint32_t b)
 {
-    if ((int)reduction < HR_REDUCE_SUM || reduction > HR_REDUCE_MOST) {
+    if ((int)reduction < HR_REDUCE_SUM || reduction > HR_REDUCE_MAX_ABS_DIFF) {
         return hri_fail(HR_ERROR_INVALID, "reduce: reduction %d is none",
                         (int)reduction);
     }
@@ -194,7 +194,7 @@ static double join(hr_reduction reduction, const double *x, int64_t count)
     case HR_REDUCE_MIN:
         return b < a || isnan(b) ? b : a;
     case HR_REDUCE_MAX:
-    case HR_REDUCE_MOST:
+    case HR_REDUCE_MAX_ABS_DIFF:
         return b > a || isnan(b) ? b : a;
     default:
         return a + b;

@@ -10,16 +10,16 @@
 #include "runtime/stream.h"
 
 enum {
-    LEAST_STEPS = 16,     /* of a graph, so that running it is worth while */
-    MOST_PERIOD = 256,    /* graphs are not longer */
-    MOST_CELLS = 1 << 22, /* with more of them launches are in time */
+    MIN_STEPS = 16,      /* of a graph, so that running it is worth while */
+    MAX_PERIOD = 256,    /* graphs are not longer */
+    MAX_CELLS = 1 << 22, /* with more of them launches are in time */
 };
 
-/* ---- stages as bytes */
+/* ---- phases as bytes */
 
 static bool add_bytes(hri_replay *r, const void *bytes, size_t count)
 {
-    if (count > HRI_MOST_KEY_BYTES - r->key_bytes) {
+    if (count > HRI_MAX_KEY_BYTES - r->key_bytes) {
         return false;
     }
     if (count > 0) {
@@ -40,7 +40,7 @@ static bool add_argument(hri_replay *r, const hr_argument *a)
            (a->kind != HR_PARAMETER_VALUE || add_bytes(r, a->value, a->bytes));
 }
 
-static bool add_stage(hri_replay *r, const hr_stage *s)
+static bool add_phase(hri_replay *r, const hr_phase *s)
 {
     bool fits = add_bytes(r, &s->kernel, sizeof s->kernel) &&
                 add_bytes(r, s->swap, sizeof s->swap) &&
@@ -60,18 +60,18 @@ static bool add_stage(hri_replay *r, const hr_stage *s)
 /* ---- when it can be done */
 
 /* Steps until swaps have brought every field back. */
-static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
+static int64_t period_of(const hr_grid *grid, const hr_phase *phases,
                          size_t count)
 {
-    uint32_t at[HR_MOST_FIELDS];
+    uint32_t at[HR_MAX_FIELDS];
     for (uint32_t f = 0; f < grid->field_count; f++) {
         at[f] = f;
     }
-    for (int64_t steps = 1; steps <= MOST_PERIOD; steps++) {
+    for (int64_t steps = 1; steps <= MAX_PERIOD; steps++) {
         bool home = true;
         for (size_t i = 0; i < count; i++) {
-            const uint32_t *s = stages[i].swap;
-            if (stages[i].kernel == NULL) {
+            const uint32_t *s = phases[i].swap;
+            if (phases[i].kernel == NULL) {
                 const uint32_t old = at[s[0]];
                 at[s[0]] = at[s[1]];
                 at[s[1]] = old;
@@ -91,7 +91,7 @@ static int64_t period_of(const hr_grid *grid, const hr_stage *stages,
 static bool is_offered(const hr_grid *grid)
 {
     return grid->context->checker == NULL && hri_grid_busy(grid) == 1 &&
-           hr_extent_count(grid->extent) <= MOST_CELLS &&
+           hr_extent_count(grid->extent) <= MAX_CELLS &&
            !hri_grid_origin(grid)->accelerator->device->info.host;
 }
 
@@ -132,7 +132,7 @@ static bool is_as_before(const hr_grid *grid, const hri_field *before)
     return same;
 }
 
-static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
+static hr_status keep_steps(hr_grid *grid, const hr_phase *phases, size_t count,
                             hri_replay *r)
 {
     hri_stream *stream = hri_grid_origin(grid)->stream;
@@ -143,7 +143,7 @@ static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
     }
     grid->keeping = true;
     for (int64_t n = 0; n < r->steps && status == HR_OK; n++) {
-        status = hri_grid_run_step(grid, stages, count);
+        status = hri_grid_run_step(grid, phases, count);
     }
     grid->keeping = false;
     hr_status ended = hri_stream_end_graph(stream, &r->graph);
@@ -157,20 +157,20 @@ static hr_status keep_steps(hr_grid *grid, const hr_stage *stages, size_t count,
 }
 
 /* A graph of as many steps as suits, or a note that there is none. */
-static void make(hr_grid *grid, const hr_stage *stages, size_t count,
+static void make(hr_grid *grid, const hr_phase *phases, size_t count,
                  hri_replay *r)
 {
     hri_grid_drop_graph(grid, r);
-    r->period = period_of(grid, stages, count);
+    r->period = period_of(grid, phases, count);
     if (r->period == 0) {
         return;
     }
-    r->steps = hri_round_up(LEAST_STEPS, r->period);
+    r->steps = hri_round_up(MIN_STEPS, r->period);
     memcpy(r->fields, grid->fields, grid->field_count * sizeof *r->fields);
     pthread_mutex_lock(&grid->context->lock);
     hr_status status = hri_stream_record_pending(hri_grid_origin(grid)->stream);
     if (status == HR_OK) {
-        status = keep_steps(grid, stages, count, r);
+        status = keep_steps(grid, phases, count, r);
     }
     if (status != HR_OK) {
         hri_grid_drop_graph(grid, r);
@@ -178,14 +178,14 @@ static void make(hr_grid *grid, const hr_stage *stages, size_t count,
     pthread_mutex_unlock(&grid->context->lock);
 }
 
-/* What is kept for these stages; NULL: nothing can be. */
-static hri_replay *find(hr_grid *grid, const hr_stage *stages, size_t count)
+/* What is kept for these phases; NULL: nothing can be. */
+static hri_replay *find(hr_grid *grid, const hr_phase *phases, size_t count)
 {
     const hri_replay *old = grid->replay;
     hri_replay *r = calloc(1, sizeof *r);
     bool fits = r != NULL;
     for (size_t i = 0; i < count && fits; i++) {
-        fits = add_stage(r, &stages[i]);
+        fits = add_phase(r, &phases[i]);
     }
     if (!fits || (old != NULL && old->key_bytes == r->key_bytes &&
                   memcmp(old->key, r->key, r->key_bytes) == 0)) {
@@ -194,7 +194,7 @@ static hri_replay *find(hr_grid *grid, const hr_stage *stages, size_t count)
     }
     hri_grid_forget_graph(grid);
     grid->replay = r;
-    make(grid, stages, count, r);
+    make(grid, phases, count, r);
     return r;
 }
 
@@ -202,19 +202,19 @@ static hri_replay *find(hr_grid *grid, const hr_stage *stages, size_t count)
 
 /* Swaps may have left the fields otherwise than the graph wants them: steps
  * bring them back, or if they do not it is made anew. */
-static hr_status align(hr_grid *grid, const hr_stage *stages, size_t count,
+static hr_status align(hr_grid *grid, const hr_phase *phases, size_t count,
                        hri_replay *r, int64_t *done)
 {
     hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
     while (*done + 1 < r->period && status == HR_OK &&
            !is_as_before(grid, r->fields)) {
-        status = hri_grid_run_step(grid, stages, count);
+        status = hri_grid_run_step(grid, phases, count);
         ++*done;
     }
     pthread_mutex_unlock(&grid->context->lock);
     if (status == HR_OK && !is_as_before(grid, r->fields)) {
-        make(grid, stages, count, r);
+        make(grid, phases, count, r);
     }
     return status;
 }
@@ -243,18 +243,18 @@ static hr_status run(hr_grid *grid, const hri_replay *r)
     return status;
 }
 
-hr_status hri_replay_steps(hr_grid *grid, const hr_stage *stages, size_t count,
+hr_status hri_replay_steps(hr_grid *grid, const hr_phase *phases, size_t count,
                            int64_t steps, int64_t *done)
 {
     *done = 0;
-    if (steps < 2 * (int64_t)LEAST_STEPS || !is_offered(grid)) {
+    if (steps < 2 * (int64_t)MIN_STEPS || !is_offered(grid)) {
         return HR_OK;
     }
-    hri_replay *r = find(grid, stages, count);
+    hri_replay *r = find(grid, phases, count);
     if (r == NULL || r->graph == NULL) {
         return HR_OK; /* without */
     }
-    hr_status status = align(grid, stages, count, r, done);
+    hr_status status = align(grid, phases, count, r, done);
     for (; r->graph != NULL && steps - *done >= r->steps && status == HR_OK;
          *done += r->steps) {
         pthread_mutex_lock(&grid->context->lock);

@@ -6,28 +6,28 @@
 
 enum { FIRST_STEPS = 2 }; /* after which halos are as wide as in later ones */
 
-static hr_status check(const hr_grid *grid, const hr_stage *stages,
+static hr_status check(const hr_grid *grid, const hr_phase *phases,
                        size_t count, int64_t steps)
 {
-    if (grid == NULL || (stages == NULL && count > 0)) {
+    if (grid == NULL || (phases == NULL && count > 0)) {
         return hri_fail(HR_ERROR_INVALID, "grid: %s is NULL",
-                        grid == NULL ? "the grid" : "the list of stages");
+                        grid == NULL ? "the grid" : "the list of phases");
     }
     if (steps < 0) {
         return hri_fail(HR_ERROR_INVALID, "grid: %lld steps", (long long)steps);
     }
     hr_status status = hri_error_raise(&grid->error);
-    return status == HR_OK ? hri_stages_check(grid, stages, count) : status;
+    return status == HR_OK ? hri_phases_check(grid, phases, count) : status;
 }
 
 /* Of hr_grid_run as well: what the caller's function does between steps may be
  * refused here, too. */
-hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
+hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps)
 {
-    hr_status status = check(grid, stages, count, steps);
+    hr_status status = check(grid, phases, count, steps);
     if (status == HR_OK && grid->wanted > 0) {
-        status = hri_grid_widen(grid, stages, count, grid->wanted);
+        status = hri_grid_widen(grid, phases, count, grid->wanted);
     }
     if (status != HR_OK) {
         return status;
@@ -35,24 +35,24 @@ hr_status hr_grid_step(hr_grid *grid, const hr_stage *stages, size_t count,
     for (int64_t n = 0; n < steps && status == HR_OK;) {
         int64_t done = 0;
         if (n == FIRST_STEPS) {
-            status = hri_replay_steps(grid, stages, count, steps - n, &done);
+            status = hri_replay_steps(grid, phases, count, steps - n, &done);
         }
         if (done == 0 && status == HR_OK) {
             hri_timing_begin(grid);
             pthread_mutex_lock(&grid->context->lock);
-            status = hri_grid_run_step(grid, stages, count);
+            status = hri_grid_run_step(grid, phases, count);
             pthread_mutex_unlock(&grid->context->lock);
             done = 1;
         }
         n += done;
         if (status == HR_OK) {
-            status = hri_balance_settle(grid, stages, count, steps - n);
+            status = hri_balance_settle(grid, phases, count, steps - n);
         }
     }
     return hri_grid_keep(grid, status);
 }
 
-hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
+hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                       int64_t steps, int64_t every, hr_grid_function function,
                       void *data)
 {
@@ -63,10 +63,10 @@ hr_status hr_grid_run(hr_grid *grid, const hr_stage *stages, size_t count,
                             : "grid: a call after every %lld steps",
                         (long long)every);
     }
-    hr_status status = check(grid, stages, count, steps);
+    hr_status status = check(grid, phases, count, steps);
     for (int64_t done = 0; done < steps && status == HR_OK;) {
         const int64_t now = hri_min(every, steps - done);
-        status = hr_grid_step(grid, stages, count, now);
+        status = hr_grid_step(grid, phases, count, now);
         done += now;
         if (status == HR_OK && now == every && !function(data, grid, done)) {
             status = hri_error_raise(&grid->error); /* which may be why */

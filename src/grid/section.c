@@ -47,7 +47,7 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
                            const hr_view *view, bool write)
 {
     const hri_band *b = &grid->bands[band];
-    int64_t at[HR_MOST_RANK] = {0};
+    int64_t at[HR_MAX_RANK] = {0};
     hr_extent extent = view->extent;
     hri_cells cells = {{0}, {1, 1, 1}};
     hr_view outside;
@@ -91,7 +91,7 @@ static hr_status renew(hr_grid *grid, hri_field *f, int64_t first, int64_t end)
 static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *origin,
                       const hr_view *view, bool write)
 {
-    static const int64_t start[HR_MOST_RANK] = {0};
+    static const int64_t start[HR_MAX_RANK] = {0};
     hr_status status = check(grid, field);
     origin = origin != NULL ? origin : start;
     if (status == HR_OK) {

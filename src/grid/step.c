@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A step: what each band does at each stage, and in which queues. */
+/* A step: what each band does at each phase, and in which queues. */
 #include "grid/step.h"
 
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
 
-/* A stage that all bands are at. */
-typedef struct phase {
+/* A phase that all bands are at. */
+typedef struct running {
     hr_grid *grid;
-    const hr_stage *stages, *stage; /* the list, and which of it */
+    const hr_phase *phases, *phase; /* the list, and which of it */
     size_t count;
     size_t number;   /* of the kernels that run for all rows; SIZE_MAX: none */
     hri_cells cells; /* that it runs for */
@@ -17,11 +17,11 @@ typedef struct phase {
     int64_t edge[HRI_SIDES];  /* rows that wait for neighbours, or they for
                                  them; 0: nobody does */
     bool ring;                /* the first and the last band are neighbours */
-} phase;
+} running;
 
 /* ---- halos */
 
-/* Whether the stage reads more rows of neighbours than are valid. */
+/* Whether the phase reads more rows of neighbours than are valid. */
 static bool lacks_rows(const hr_grid *grid, const hr_argument *a)
 {
     const hri_field *f = hri_argument_field(grid, a);
@@ -35,13 +35,13 @@ static bool is_wide(const hr_grid *grid)
     return grid->state.steps_per_exchange > 1;
 }
 
-/* Fetch what several steps from this stage on read, of all fields. */
-static hr_status exchange_wide(phase *s)
+/* Fetch what several steps from this phase on read, of all fields. */
+static hr_status exchange_wide(running *s)
 {
     hr_grid *grid = s->grid;
-    hri_rows need[HR_MOST_FIELDS], room[HR_MOST_FIELDS];
+    hri_rows need[HR_MAX_FIELDS], room[HR_MAX_FIELDS];
     hr_status status = HR_OK;
-    hri_stages_need(grid, s->stages, s->count, (size_t)(s->stage - s->stages),
+    hri_phases_need(grid, s->phases, s->count, (size_t)(s->phase - s->phases),
                     grid->state.steps_per_exchange, need, room);
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
         for (int side = 0; side < HRI_SIDES; side++) {
@@ -53,9 +53,9 @@ static hr_status exchange_wide(phase *s)
     return status;
 }
 
-/* Whether the stage reads rows beyond the ends that do not follow from those
+/* Whether the phase reads rows beyond the ends that do not follow from those
  * inside. */
-static bool lacks_ends(const phase *s, const hr_argument *a)
+static bool lacks_ends(const running *s, const hr_argument *a)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
     const bool beyond =
@@ -64,13 +64,13 @@ static bool lacks_ends(const phase *s, const hr_argument *a)
            (a->near || (beyond && (a->access & HR_IN) != 0));
 }
 
-/* Fetch what the stage reads. */
-static hr_status fetch_needs(phase *s, bool *exchanged)
+/* Fetch what the phase reads. */
+static hr_status fetch_needs(running *s, bool *exchanged)
 {
     hr_grid *grid = s->grid;
     hr_status status = HR_OK;
-    for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
-        const hr_argument *a = &s->stage->arguments[i];
+    for (size_t i = 0; i < s->phase->argument_count && status == HR_OK; i++) {
+        const hr_argument *a = &s->phase->arguments[i];
         if (!lacks_rows(grid, a)) {
             continue;
         }
@@ -80,8 +80,8 @@ static hr_status fetch_needs(phase *s, bool *exchanged)
         *exchanged = true;
         status = is_wide(grid) ? exchange_wide(s) : hri_exchange(grid, f, halo);
     }
-    for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
-        const hr_argument *a = &s->stage->arguments[i];
+    for (size_t i = 0; i < s->phase->argument_count && status == HR_OK; i++) {
+        const hr_argument *a = &s->phase->arguments[i];
         if (lacks_ends(s, a)) {
             status = hri_exchange_ends(grid, &grid->fields[a->field - 1]);
         }
@@ -91,12 +91,12 @@ static hr_status fetch_needs(phase *s, bool *exchanged)
 
 /* How many rows of its neighbours each band can work out, so that these need
  * not be fetched. */
-static void find_extra(phase *s)
+static void find_extra(running *s)
 {
     for (int side = 0; side < HRI_SIDES && is_wide(s->grid); side++) {
         int64_t extra = INT64_MAX;
-        for (size_t i = 0; i < s->stage->argument_count; i++) {
-            const hr_argument *a = &s->stage->arguments[i];
+        for (size_t i = 0; i < s->phase->argument_count; i++) {
+            const hr_argument *a = &s->phase->arguments[i];
             const hri_field *f = hri_argument_field(s->grid, a);
             if (f != NULL) {
                 const int64_t reach = a->near ? f->sides[side][0].halo : 0;
@@ -111,12 +111,12 @@ static void find_extra(phase *s)
 
 /* Edges are rows that read what neighbours have, or are read by them; they go
  * first where halos have just been fetched or will be. */
-static void find_edges(phase *s, bool exchanged)
+static void find_edges(running *s, bool exchanged)
 {
     const bool soon = s->extra[HRI_BEFORE] == 0 && s->extra[HRI_AFTER] == 0;
     const bool alone = hri_grid_busy(s->grid) == 1;
-    for (size_t i = 0; !alone && i < s->stage->argument_count; i++) {
-        const hr_argument *a = &s->stage->arguments[i];
+    for (size_t i = 0; !alone && i < s->phase->argument_count; i++) {
+        const hr_argument *a = &s->phase->arguments[i];
         const hri_field *f = hri_argument_field(s->grid, a);
         for (int side = 0; side < HRI_SIDES && f != NULL; side++) {
             const int other = HRI_AFTER - side;
@@ -139,7 +139,7 @@ static void find_edges(phase *s, bool exchanged)
 /* ---- launches */
 
 /* The cells of a field that a launch for these cells reads or writes. */
-static hri_cells cells_for(const phase *s, const hr_argument *a,
+static hri_cells cells_for(const running *s, const hr_argument *a,
                            const hri_storage *storage, const hri_cells *cells)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
@@ -151,28 +151,28 @@ static hri_cells cells_for(const phase *s, const hr_argument *a,
     return a->near ? hri_box_meet(&c, &storage->cells) : c;
 }
 
-static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
+static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
                         const hri_cells *cells, hri_fence **start)
 {
     const hr_grid *grid = s->grid;
-    const hr_stage *stage = s->stage;
-    hr_argument arguments[HR_MOST_PARAMETERS];
-    hri_window windows[HR_MOST_PARAMETERS] = {{{0}, {0}}};
+    const hr_phase *phase = s->phase;
+    hr_argument arguments[HR_MAX_PARAMETERS];
+    hri_window windows[HR_MAX_PARAMETERS] = {{{0}, {0}}};
     hri_part part = hri_part_of(grid->extent);
     part.windows = windows;
     part.start = start;
     part.kept = grid->keeping;
-    part.tile = stage->tile.rank > 0 ? &stage->tile : NULL;
+    part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
         part.first[d] = cells->lo[d];
         part.end[d] = cells->hi[d];
-        part.step[d] = stage->step[d] > 0 ? stage->step[d] : 1;
+        part.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
     }
-    for (size_t i = 0; i < stage->argument_count; i++) {
-        const hr_argument *a = &stage->arguments[i];
+    for (size_t i = 0; i < phase->argument_count; i++) {
+        const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         arguments[i] = *a;
-        for (uint32_t d = 0; d < HR_MOST_RANK; d++) {
+        for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
             windows[i].extent[d] = a->view.extent.size[d];
         }
         if (f != NULL) {
@@ -185,14 +185,14 @@ static hr_status launch(const phase *s, uint32_t band, hr_queue *queue,
             }
         }
     }
-    return hri_launch_part(queue->context, queue, stage->kernel, &part,
-                           arguments, stage->argument_count);
+    return hri_launch_part(queue->context, queue, phase->kernel, &part,
+                           arguments, phase->argument_count);
 }
 
-/* Run rows lo to before hi of the stage on a band, and what follows from them
+/* Run rows lo to before hi of the phase on a band, and what follows from them
  * beyond the ends of other dimensions; inner ones may be timed. */
-static hr_status run_rows(const phase *s, uint32_t band, bool inner, int64_t lo,
-                          int64_t hi)
+static hr_status run_rows(const running *s, uint32_t band, bool inner,
+                          int64_t lo, int64_t hi)
 {
     hr_grid *grid = s->grid;
     hr_queue *queue = inner ? grid->bands[band].inner : grid->bands[band].edge;
@@ -209,8 +209,8 @@ static hr_status run_rows(const phase *s, uint32_t band, bool inner, int64_t lo,
     if (status == HR_OK && start != NULL) {
         status = hri_timing_end(grid, s->number, band);
     }
-    for (size_t i = 0; i < s->stage->argument_count && status == HR_OK; i++) {
-        const hr_argument *a = &s->stage->arguments[i];
+    for (size_t i = 0; i < s->phase->argument_count && status == HR_OK; i++) {
+        const hr_argument *a = &s->phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         if (f != NULL && hri_argument_writes(a)) {
             status = hri_boundary_fill(grid, f, band, queue, cells.lo[0],
@@ -221,9 +221,9 @@ static hr_status run_rows(const phase *s, uint32_t band, bool inner, int64_t lo,
 }
 
 /* The edges of a band, or its inner part: of its own rows, of extra ones of its
- * neighbours, and beyond the ends of all that the stage has. The inner part is
+ * neighbours, and beyond the ends of all that the phase has. The inner part is
  * everything where there are no edges, or nothing between them. */
-static hr_status run_part(const phase *s, uint32_t band, bool inner)
+static hr_status run_part(const running *s, uint32_t band, bool inner)
 {
     const hri_band *b = &s->grid->bands[band];
     const int64_t n = s->grid->extent.size[0];
@@ -246,7 +246,7 @@ static hr_status run_part(const phase *s, uint32_t band, bool inner)
 }
 
 /* The edges of all bands come first. */
-static hr_status run_bands(const phase *s)
+static hr_status run_bands(const running *s)
 {
     const hr_grid *grid = s->grid;
     hr_status status = HR_OK;
@@ -260,16 +260,16 @@ static hr_status run_bands(const phase *s)
     return status;
 }
 
-/* What is known of the fields once the stage has run. */
-static void settle(const phase *s)
+/* What is known of the fields once the phase has run. */
+static void settle(const running *s)
 {
-    for (size_t i = 0; i < s->stage->argument_count; i++) {
-        const hr_argument *a = &s->stage->arguments[i];
+    for (size_t i = 0; i < s->phase->argument_count; i++) {
+        const hr_argument *a = &s->phase->arguments[i];
         if (hri_argument_field(s->grid, a) == NULL || !hri_argument_writes(a)) {
             continue;
         }
         hri_field *f = &s->grid->fields[a->field - 1];
-        const bool all = s->stage->extent.rank == 0;
+        const bool all = s->phase->extent.rank == 0;
         for (int side = 0; side < HRI_SIDES; side++) {
             f->valid.of[side] =
                 all ? s->extra[side]
@@ -287,31 +287,32 @@ static void swap(hr_grid *grid, const uint32_t *pair)
     *b = old;
 }
 
-/* The cells that a stage runs for. */
-static hri_cells cells_of(const hr_grid *grid, const hr_stage *stage)
+/* The cells that a phase runs for. */
+static hri_cells cells_of(const hr_grid *grid, const hr_phase *phase)
 {
     hri_cells cells = {{0, 0, 0}, {1, 1, 1}};
     for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        const bool all = stage->extent.rank == 0;
-        cells.lo[d] = all ? 0 : stage->origin[d];
+        const bool all = phase->extent.rank == 0;
+        cells.lo[d] = all ? 0 : phase->origin[d];
         cells.hi[d] =
-            cells.lo[d] + (all ? grid->extent : stage->extent).size[d];
+            cells.lo[d] + (all ? grid->extent : phase->extent).size[d];
     }
     return cells;
 }
 
 /* *kernels: how many before it have run for all rows. */
-static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
+static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
                            size_t index, size_t *kernels)
 {
-    const hr_stage *stage = &stages[index];
-    phase s = {.grid = grid, .stages = stages, .stage = stage, .count = count};
+    const hr_phase *phase = &phases[index];
+    running s = {
+        .grid = grid, .phases = phases, .phase = phase, .count = count};
     bool exchanged = false;
-    if (stage->kernel == NULL) {
-        swap(grid, stage->swap);
+    if (phase->kernel == NULL) {
+        swap(grid, phase->swap);
         return HR_OK;
     }
-    s.cells = cells_of(grid, stage);
+    s.cells = cells_of(grid, phase);
     const bool all =
         s.cells.lo[0] <= 0 && s.cells.hi[0] >= grid->extent.size[0];
     s.number = all ? (*kernels)++ : SIZE_MAX;
@@ -327,12 +328,12 @@ static hr_status run_stage(hr_grid *grid, const hr_stage *stages, size_t count,
     return status;
 }
 
-hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages, size_t count)
+hr_status hri_grid_run_step(hr_grid *grid, const hr_phase *phases, size_t count)
 {
     size_t kernels = 0;
     hr_status status = HR_OK;
     for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = run_stage(grid, stages, count, i, &kernels);
+        status = run_phase(grid, phases, count, i, &kernels);
     }
     grid->state.steps += status == HR_OK;
     return status;

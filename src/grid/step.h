@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps: what stages ask for, a step, how long it takes, and what is made of
+/* Steps: what phases ask for, a step, how long it takes, and what is made of
  * many. */
 #ifndef HRI_GRID_STEP_H
 #define HRI_GRID_STEP_H
@@ -8,22 +8,22 @@
 #include "model/learn.h"
 #include "model/model.h"
 
-/* ---- stage.c */
+/* ---- phase.c */
 
-hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,
+hr_status hri_phases_check(const hr_grid *grid, const hr_phase *phases,
                            size_t count);
 
-/* Rows of other bands that so many steps, from stage `first` on, ask for of
+/* Rows of other bands that so many steps, from phase `first` on, ask for of
  * each field when they are made from one exchange, and those that they work out
  * as well, for which there must be room. */
-void hri_stages_need(const hr_grid *grid, const hr_stage *stages, size_t count,
+void hri_phases_need(const hr_grid *grid, const hr_phase *phases, size_t count,
                      size_t first, uint32_t steps, hri_rows *need,
                      hri_rows *room);
 
 /* ---- step.c */
 
 /* Enqueue a step. The context's lock is held. */
-hr_status hri_grid_run_step(hr_grid *grid, const hr_stage *stages,
+hr_status hri_grid_run_step(hr_grid *grid, const hr_phase *phases,
                             size_t count);
 
 /* ---- timing.c: how fast bands are, as measured by fences while they step */
@@ -55,7 +55,8 @@ hr_status hri_timing_create(hr_grid *grid);
 void hri_timing_destroy(hri_timing *timing); /* NULL is accepted */
 
 /* Seconds for a row of a band, as known by now; 0: not known. */
-static inline double hri_timing_pace(const hri_timing *timing, uint32_t band)
+static inline double hri_timing_row_seconds(const hri_timing *timing,
+                                            uint32_t band)
 {
     return hri_learned_by_now(&timing->bands[band].row);
 }
@@ -82,9 +83,9 @@ double hri_timing_row(const hri_timing *timing, uint32_t band);
 
 /* Enqueue as many of `steps` steps as graphs do, *done of them, and those that
  * bring the fields to where a graph wants them: none where there are no graphs,
- * or where launches are in time. The grid has stepped before with these stages,
+ * or where launches are in time. The grid has stepped before with these phases,
  * so that all it needs is compiled. */
-hr_status hri_replay_steps(hr_grid *grid, const hr_stage *stages, size_t count,
+hr_status hri_replay_steps(hr_grid *grid, const hr_phase *phases, size_t count,
                            int64_t steps, int64_t *done);
 
 /* ---- balance.c */
@@ -92,7 +93,7 @@ hr_status hri_replay_steps(hr_grid *grid, const hr_stage *stages, size_t count,
 /* After a step, of which so many follow: move the bands and change the steps
  * of an exchange if that pays, by what is known by now. The context's lock is
  * not held. */
-hr_status hri_balance_settle(hr_grid *grid, const hr_stage *stages,
+hr_status hri_balance_settle(hr_grid *grid, const hr_phase *phases,
                              size_t count, int64_t left);
 
 #endif

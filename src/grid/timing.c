@@ -121,13 +121,13 @@ bool hri_timing_is_done(const hri_timing *b)
 
 double hri_timing_row(const hri_timing *b, uint32_t band)
 {
-    double pace = 0;
+    double row_seconds = 0;
     for (size_t k = 0; k < HRI_TIMED_KERNELS; k++) {
         const hri_timed *t = &b->bands[band].kernels[k];
         uint64_t ns = 0;
         if (t->rows > 0 && hri_fence_elapsed(t->start, t->end, &ns) == HR_OK) {
-            pace += (double)ns * 1e-9 / t->rows;
+            row_seconds += (double)ns * 1e-9 / t->rows;
         }
     }
-    return pace;
+    return row_seconds;
 }

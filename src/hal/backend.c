@@ -27,10 +27,10 @@ void hri_no_destroy_graph(hri_graph *graph)
     (void)graph;
 }
 
-hr_status hri_no_turn(hri_queue *queue, const hri_turn *turn)
+hr_status hri_no_pack(hri_queue *queue, const hri_pack *pack)
 {
     return hri_fail(HR_ERROR_UNSUPPORTED, "%s: turning %s about is not offered",
-                    queue->device->info.path, hr_type_name(turn->type));
+                    queue->device->info.path, hr_type_name(pack->type));
 }
 
 hr_status hri_check_index(const hri_backend *backend, uint32_t index)

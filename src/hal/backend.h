@@ -11,7 +11,7 @@
 void hri_no_unload(hri_module *module);
 hr_status hri_no_begin_graph(hri_queue *queue);
 void hri_no_destroy_graph(hri_graph *graph);
-hr_status hri_no_turn(hri_queue *queue, const hri_turn *turn);
+hr_status hri_no_pack(hri_queue *queue, const hri_pack *pack);
 
 /* HR_ERROR_INVALID when a backend has no device of that index; what probe says
  * when it has none at all. */

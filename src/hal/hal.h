@@ -58,7 +58,7 @@ typedef struct hri_device_info {
     bool emulated;   /* a CPU behind a GPU's interface */
     bool host;       /* its buffers are host memory, and gemm takes host memory
                         as operands: it can work in place */
-    uint32_t turned; /* bit 1 << type: products of this type (HR_COMPUTE_NATIVE)
+    uint32_t packed; /* bit 1 << type: products of this type (HR_COMPUTE_NATIVE)
                         are faster when A lies by columns and B by rows, and
                         turn is there to bring A about */
     bool staged;     /* copies between ordinary memory and buffers are slow:
@@ -105,11 +105,11 @@ typedef struct hri_gemm {
 /* A matrix by rows becomes one by columns: element (r, c) of type, rows x cols,
  * goes from `from` + (r * from_stride + c) elements to `to` + (c * to_stride +
  * r). The two do not overlap; rows, cols >= 1. */
-typedef struct hri_turn {
+typedef struct hri_pack {
     hr_type type;
     hri_place to, from;
     int64_t rows, cols, to_stride, from_stride;
-} hri_turn;
+} hri_pack;
 
 /* An argument of a kernel, for the parameter of its place. */
 typedef struct hri_kernel_argument {
@@ -119,7 +119,7 @@ typedef struct hri_kernel_argument {
     /* of a view: those of its elements that are there, whatever extent the
      * kernel is told; start is that of the first of them, held_first, so that
      * indices are those of the whole */
-    int64_t held_first[HR_MOST_RANK], held[HR_MOST_RANK];
+    int64_t held_first[HR_MAX_RANK], held[HR_MAX_RANK];
     const void *value; /* of a value; copied when the launch is enqueued */
     size_t bytes;      /* of a value, or of memory of the tile */
 } hri_kernel_argument;
@@ -168,9 +168,9 @@ typedef struct hri_queue_ops {
      * memory when info.host. Only what gemm_offered says yes to. */
     hr_status (*gemm)(hri_queue *queue, const hri_gemm *gemm);
     /* Enqueue turning a matrix about, between buffers of the queue's device.
-     * Required where info.turned has the type's bit, else
+     * Required where info.packed has the type's bit, else
      * HR_ERROR_UNSUPPORTED. */
-    hr_status (*turn)(hri_queue *queue, const hri_turn *turn);
+    hr_status (*pack)(hri_queue *queue, const hri_pack *pack);
     /* Enqueue a kernel, whose module takes its tiles, of which there are at
      * most INT32_MAX, and start it. Views lie in buffers of the queue's device,
      * or in host memory where info.host. Launches of one module come one at a
@@ -264,8 +264,8 @@ struct hri_buffer {
 
 struct hri_module {
     hri_device *device;
-    int64_t most_items;              /* of a tile; at least 1 */
-    int64_t most_tile[HR_MOST_RANK]; /* of them in each dimension, from the last
+    int64_t most_items;             /* of a tile; at least 1 */
+    int64_t most_tile[HR_MAX_RANK]; /* of them in each dimension, from the last
                                         dimension to the first */
     uint64_t most_bytes; /* memory of a tile that may be asked for at launch */
 };

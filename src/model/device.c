@@ -10,7 +10,8 @@ bool hri_in_host_memory(const hri_accelerator *accelerator)
     return accelerator->device->info.host || accelerator->device->info.emulated;
 }
 
-bool hri_accelerators_alike(const hri_accelerator *a, const hri_accelerator *b)
+bool hri_accelerators_same_kind(const hri_accelerator *a,
+                                const hri_accelerator *b)
 {
     return hri_in_host_memory(a) ? hri_in_host_memory(b)
                                  : a->physical == b->physical;
@@ -21,7 +22,7 @@ uint32_t hri_accelerators_sharing(hri_accelerator *const *accelerators,
 {
     uint32_t sharing = 0;
     for (uint32_t i = 0; i < count; i++) {
-        sharing += hri_accelerators_alike(accelerators[i], a);
+        sharing += hri_accelerators_same_kind(accelerators[i], a);
     }
     return sharing;
 }

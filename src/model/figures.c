@@ -174,7 +174,7 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
     return status;
 }
 
-/* ---- rows of kernels, as launches on the accelerators' workers show */
+/* ---- rows of kernels, as launches on the accelerators' default queues show */
 
 static hri_kind row_of(const hr_kernel *kernel, int64_t points)
 {
@@ -184,7 +184,7 @@ static hri_kind row_of(const hr_kernel *kernel, int64_t points)
 /* Take note of the launch that is timed, if it is done. */
 static void learn_launch(hri_accelerator *a)
 {
-    hri_worker *w = &a->worker;
+    hri_default_queue *w = &a->default_queue;
     uint64_t ns = 0;
     bool done = false;
     const hri_fence *last = w->kernel != NULL ? w->stream->last : NULL;
@@ -216,7 +216,7 @@ hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
                                   const hr_kernel *kernel, int64_t points,
                                   double rows)
 {
-    hri_worker *w = &accelerator->worker;
+    hri_default_queue *w = &accelerator->default_queue;
     learn_launch(accelerator);
     w->kernel = kernel;
     w->points = points;

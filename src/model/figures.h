@@ -74,13 +74,13 @@ hr_status hri_links_learn(hr_context *context);
 bool hri_links_lead(const hr_context *context, const hri_accelerator *a);
 
 /* What is known of one that stages alone, and of all of them together, from
- * pinned memory or through crews (HRI_PINNED, HRI_STAGED); 0: nothing. */
+ * pinned memory or through copy pools (HRI_PINNED, HRI_STAGED); 0: nothing. */
 hri_link hri_links_of(const hri_accelerator *accelerator, int kind);
 hri_link hri_links_together(const hr_context *context, int kind);
 
 /* Measure, in bytes/s summed over the accelerators, copies from and to pinned
- * memory, or through crews from and to ordinary memory when staged. 0 where
- * there is no room. They hold nothing afterwards. */
+ * memory, or through copy pools from and to ordinary memory when staged. 0
+ * where there is no room. They hold nothing afterwards. */
 hr_status hri_links_measure(hri_accelerator *const *accelerators,
                             uint32_t count, bool staged, hri_link *link);
 

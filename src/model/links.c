@@ -7,17 +7,17 @@
 
 #include "base/size.h"
 #include "model/figures.h"
-#include "runtime/stage.h"
+#include "runtime/staging.h"
 
 enum {
     UP,
     DOWN,
     WAYS,
     /* One copy each way: more than caches hold, and long enough for links; of
-     * ordinary memory much more than crews have under way. */
-    MOST_BYTES = 64 << 20,
-    MOST_STAGED_BYTES = 256 << 20,
-    LEAST_BYTES = 1 << 20,
+     * ordinary memory much more than copy pools have under way. */
+    MAX_BYTES = 64 << 20,
+    MAX_STAGED_BYTES = 256 << 20,
+    MIN_BYTES = 1 << 20,
     SHARE = 4 /* a copy of a SHARE-th tells what starting takes */
 };
 
@@ -27,11 +27,11 @@ typedef struct probe {
     hri_buffer *buffers[WAYS];
     void *host[WAYS];
     hri_queue *queues[WAYS];
-    hri_crew crews[WAYS];
+    hri_copy_pool copy_pools[WAYS];
     hri_job jobs[WAYS];
     pthread_mutex_t locks[WAYS]; /* around calls on the queues */
     pthread_mutex_t lock;
-    hri_error error; /* of a crew; under lock */
+    hri_error error; /* of a copy pool; under lock */
 } probe;
 
 typedef struct probes {
@@ -48,8 +48,8 @@ static void fail(void *data, hr_status status)
     pthread_mutex_lock(&p->lock);
     hri_error_keep(&p->error, status);
     pthread_mutex_unlock(&p->lock);
-    hri_crew_stop(&p->crews[UP]);
-    hri_crew_stop(&p->crews[DOWN]);
+    hri_copy_pool_stop(&p->copy_pools[UP]);
+    hri_copy_pool_stop(&p->copy_pools[DOWN]);
 }
 
 /* Host memory whose pages exist. */
@@ -81,14 +81,14 @@ static hr_status open_way(const probes *x, probe *p, int way)
         status = hri_accelerator_take_queue(a, &p->queues[way]);
     }
     if (status == HR_OK && x->staged) {
-        p->crews[way] = (hri_crew){.accelerator = a,
-                                   .up = way == UP,
-                                   .queues = &p->locks[way],
-                                   .fail = fail,
-                                   .fail_data = p};
-        status = hri_crew_init(&p->crews[way]);
+        p->copy_pools[way] = (hri_copy_pool){.accelerator = a,
+                                             .up = way == UP,
+                                             .queues = &p->locks[way],
+                                             .fail = fail,
+                                             .fail_data = p};
+        status = hri_copy_pool_init(&p->copy_pools[way]);
         if (status == HR_OK) {
-            status = hri_crew_start(&p->crews[way]);
+            status = hri_copy_pool_start(&p->copy_pools[way]);
         }
     }
     return status;
@@ -98,12 +98,12 @@ static void close_probe(const probes *x, probe *p)
 {
     hri_accelerator *a = p->accelerator;
     for (int way = 0; way < WAYS; way++) {
-        hri_crew_stop(&p->crews[way]);
-        hri_crew_join(&p->crews[way]);
+        hri_copy_pool_stop(&p->copy_pools[way]);
+        hri_copy_pool_join(&p->copy_pools[way]);
     }
     hri_accelerator_forget(a); /* waits for the queues */
     for (int way = 0; way < WAYS; way++) {
-        hri_crew_finish(&p->crews[way]);
+        hri_copy_pool_finish(&p->copy_pools[way]);
         hri_accelerator_release(a, p->buffers[way]);
         if (x->staged) {
             free(p->host[way]);
@@ -127,13 +127,13 @@ static hr_status begin(const probes *x, probe *p, int way)
         return p->queues[way]->ops->copy(p->queues[way], &copy);
     }
     p->jobs[way] = (hri_job){.copy = copy, .queue = p->queues[way]};
-    hri_crew_put(&p->crews[way], &p->jobs[way], false);
+    hri_copy_pool_put(&p->copy_pools[way], &p->jobs[way], false);
     return HR_OK;
 }
 
 static hr_status end(const probes *x, probe *p, int way)
 {
-    if (x->staged && !hri_crew_wait(&p->crews[way], &p->jobs[way])) {
+    if (x->staged && !hri_copy_pool_wait(&p->copy_pools[way], &p->jobs[way])) {
         pthread_mutex_lock(&p->lock);
         hr_status status = hri_error_raise(&p->error);
         pthread_mutex_unlock(&p->lock);
@@ -199,7 +199,7 @@ static hr_status find_rate(probes *x, int first, int last, double *rate)
 
 static uint64_t most_bytes(bool staged)
 {
-    return staged ? MOST_STAGED_BYTES : MOST_BYTES;
+    return staged ? MAX_STAGED_BYTES : MAX_BYTES;
 }
 
 static uint64_t choose_bytes(hri_accelerator *const *accelerators,
@@ -228,7 +228,7 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
     if (x.all == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
     }
-    if (x.bytes < LEAST_BYTES) {
+    if (x.bytes < MIN_BYTES) {
         free(x.all);
         return HR_OK;
     }
@@ -303,7 +303,7 @@ static hr_status finish_single(void *data)
 static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
                             int64_t most, hri_probed *found)
 {
-    enum { LEAST = 64 << 10 }; /* below, latency is all that would be seen */
+    enum { MIN = 64 << 10 }; /* below, latency is all that would be seen */
     const uint64_t room = hri_accelerator_room(a) / (way == WITHIN ? 2 : 1);
     const uint64_t largest = a->device->info.allocation_bytes;
     first = room < first ? room : first;
@@ -312,7 +312,7 @@ static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
                              run_single,
                              finish_single,
                              (int64_t)first,
-                             first >= LEAST ? most : -1, /* none is tried */
+                             first >= MIN ? most : -1, /* none is tried */
                              4,
                              hri_long_enough};
     single s = {.way = way};
@@ -328,11 +328,11 @@ static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
 
 hr_status hri_link_measure(hri_accelerator *a)
 {
-    enum { FIRST = 4 << 20, MOST = 64 << 20 };
+    enum { FIRST = 4 << 20, MAX = 64 << 20 };
     hr_status status = HR_OK;
     for (int way = UP; way < WAYS && status == HR_OK; way++) {
         hri_probed found;
-        status = try_copies(a, way, FIRST, MOST, &found);
+        status = try_copies(a, way, FIRST, MAX, &found);
         if (status == HR_OK) {
             hri_figure_note(hri_subject_of(a), kinds[way], found.settled,
                             found.size > 0 ? (double)found.size / found.seconds
@@ -515,10 +515,10 @@ hr_status hri_model_know_link(hr_context *context, hri_accelerator *a)
 /* What a flow's memory gets of links that carry so much of either kind. */
 static hri_link link_for(const hri_flow *f, hri_link pinned, hri_link staged)
 {
-    const bool crews = f->staged_up || f->staged_down;
+    const bool copy_pools = f->staged_up || f->staged_down;
     return (hri_link){.up = (f->staged_up ? staged : pinned).up,
                       .down = (f->staged_down ? staged : pinned).down,
-                      .both = (crews ? staged : pinned).both};
+                      .both = (copy_pools ? staged : pinned).both};
 }
 
 hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
@@ -553,7 +553,7 @@ static double sharing_of(const hri_flow *flows, uint32_t count,
 {
     uint32_t sharing = 0;
     for (uint32_t i = 0; i < count; i++) {
-        sharing += hri_accelerators_alike(flows[i].accelerator, a);
+        sharing += hri_accelerators_same_kind(flows[i].accelerator, a);
     }
     return sharing;
 }

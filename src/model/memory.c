@@ -8,8 +8,8 @@
 #include "model/model.h"
 
 enum {
-    MOST_BYTES = 32 << 20, /* more than caches hold, on most */
-    PIECE_BYTES = 1 << 20  /* of the host's copy, for a thread of the pool */
+    MAX_BYTES = 32 << 20, /* more than caches hold, on most */
+    PIECE_BYTES = 1 << 20 /* of the host's copy, for a thread of the pool */
 };
 
 /* ---- copies within the host's memory */
@@ -30,7 +30,7 @@ static hr_status run_host(void *data, double *seconds)
 {
     const copies *c = data;
     (void)seconds;
-    hri_pool_run(c->pool, MOST_BYTES / PIECE_BYTES, copy_piece, data);
+    hri_pool_run(c->pool, MAX_BYTES / PIECE_BYTES, copy_piece, data);
     return HR_OK;
 }
 
@@ -38,11 +38,11 @@ static hr_status run_host(void *data, double *seconds)
 static hr_status measure_host(hri_pool *pool, hri_probed *found)
 {
     static const hri_trial trial = {
-        .run = run_host, .first = MOST_BYTES, .most = MOST_BYTES, .growth = 2};
-    copies c = {pool, {malloc(MOST_BYTES), malloc(MOST_BYTES)}};
+        .run = run_host, .first = MAX_BYTES, .most = MAX_BYTES, .growth = 2};
+    copies c = {pool, {malloc(MAX_BYTES), malloc(MAX_BYTES)}};
     hr_status status = HR_OK;
     if (c.host[0] != NULL && c.host[1] != NULL) {
-        memset(c.host[1], 1, MOST_BYTES);
+        memset(c.host[1], 1, MAX_BYTES);
         status = hri_probe(&trial, &c, found);
     }
     free(c.host[0]);
@@ -62,21 +62,22 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
     }
     hr_status status = a->device->info.host
                            ? measure_host(context->pool, &found)
-                           : hri_memory_measure(a, MOST_BYTES, &found);
+                           : hri_memory_measure(a, MAX_BYTES, &found);
     if (status != HR_OK) {
         return status;
     }
     *rate = found.size > 0 ? 2.0 * (double)found.size / found.seconds
                            : hri_guess(HRI_GUESS_MEMORY);
-    hri_figure_note(of, kind, found.settled && found.size == MOST_BYTES, *rate);
+    hri_figure_note(of, kind, found.settled && found.size == MAX_BYTES, *rate);
     return HR_OK;
 }
 
 double hri_host_memory_seconds(const hri_host_load *load)
 {
-    const double crews = 3.0; /* read, write, and the device's own access */
-    return hri_cost_bytes(load->in_place + load->copied + crews * load->staged,
-                          load->rate);
+    const double copy_pools =
+        3.0; /* read, write, and the device's own access */
+    return hri_cost_bytes(
+        load->in_place + load->copied + copy_pools * load->staged, load->rate);
 }
 
 /* ---- launches and copies */
@@ -169,11 +170,11 @@ static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
 /* Want of memory is no error: they stay guessed. */
 static hr_status measure_overheads(hri_accelerator *a)
 {
-    enum { FIRST = 64, MOST = 4096 };
+    enum { FIRST = 64, MAX = 4096 };
     tiny t;
     hr_status status = open_tiny(a, &t);
     if (status == HR_OK) {
-        status = count_tiny(&t, launches, FIRST, MOST);
+        status = count_tiny(&t, launches, FIRST, MAX);
     }
     if (status == HR_OK) {
         status = count_tiny(&t, waits, 1, 1);
@@ -183,7 +184,7 @@ static hr_status measure_overheads(hri_accelerator *a)
     }
     if (status == HR_OK) {
         memset(t.host, 1, TINY_BYTES);
-        status = count_tiny(&t, small_copies, FIRST, MOST);
+        status = count_tiny(&t, small_copies, FIRST, MAX);
     }
     hri_accelerator_release_pinned(a, t.host);
     close_tiny(&t);

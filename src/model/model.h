@@ -28,7 +28,8 @@ bool hri_in_host_memory(const hri_accelerator *accelerator);
 /* Whether two accelerators take their memory from one place and are no faster
  * than one: virtual ones of a device, and those on the host's processors. What
  * is alike shares arithmetic, memory and link. */
-bool hri_accelerators_alike(const hri_accelerator *a, const hri_accelerator *b);
+bool hri_accelerators_same_kind(const hri_accelerator *a,
+                                const hri_accelerator *b);
 
 /* How many of these are alike with `a`. */
 uint32_t hri_accelerators_sharing(hri_accelerator *const *accelerators,
@@ -136,13 +137,14 @@ hr_status hri_accelerator_top_rate(hri_accelerator *accelerator,
 /* What links carry, bytes/s; 0: not known. */
 typedef hr_link_rates hri_link;
 
-/* Links from pinned memory, and from ordinary memory through crews. */
+/* Links from pinned memory, and from ordinary memory through copy pools. */
 enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
 
 /* One accelerator's link while others use theirs. */
 typedef struct hri_flow {
     const hri_accelerator *accelerator;
-    bool staged_up, staged_down; /* ordinary memory that goes through crews */
+    bool staged_up,
+        staged_down; /* ordinary memory that goes through copy pools */
     hri_link own;    /* what the whole link carries when others do nothing */
     hri_link alone;  /* the accelerator's share of that; and */
     hri_link beside; /* its share when all flows are under way */
@@ -175,7 +177,7 @@ typedef struct hri_host_load {
     double rate;     /* bytes/s of the host's memory; 0: it is no limit */
     double in_place; /* bytes that the host reads and writes there, */
     double copied;   /* that copies of others read or write, */
-    double staged;   /* and those that go through crews */
+    double staged;   /* and those that go through copy pools */
 } hri_host_load;
 
 double hri_host_memory_seconds(const hri_host_load *load);
@@ -196,11 +198,11 @@ typedef struct hri_overheads {
 hr_status hri_model_overheads(hri_accelerator *accelerator, bool measure,
                               hri_overheads *overheads);
 
-/* Seconds that a copy of ordinary memory takes longer than its bytes: crews
- * have pieces to share out, and the last one to wait for. Boxes of 2 to 16 MiB
- * took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes were
- * under way, before crews spun for their locks; a part of that is taken for the
- * box's own (November 2026). */
+/* Seconds that a copy of ordinary memory takes longer than its bytes: copy
+ * pools have pieces to share out, and the last one to wait for. Boxes of 2 to
+ * 16 MiB took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes
+ * were under way, before copy pools spun for their locks; a part of that is
+ * taken for the box's own (November 2026). */
 static const double hri_model_staged_copy = 1e-4;
 
 /* Seconds that moving work and its data to others takes beside the bytes, for
@@ -222,9 +224,9 @@ static inline double hri_model_executor(bool host)
 double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
                         int64_t points);
 
-/* Its worker is given so many rows of a kernel: returns where the fence right
- * before goes. Rows count as often as there are accelerators that
- * share the device. What went before and is not done by now is timed no more.
+/* Its default queue is given so many rows of a kernel: returns where the fence
+ * right before goes. Rows count as often as there are accelerators that share
+ * the device. What went before and is not done by now is timed no more.
  */
 hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
                                   const hr_kernel *kernel, int64_t points,

@@ -96,10 +96,10 @@ static hr_status try_once(const hri_trial *trial, void *data, double *seconds)
 /* The shortest of a few tries; short jobs are tried more often. */
 static hr_status try_size(const hri_trial *trial, void *data, double *best)
 {
-    enum { LEAST_TRIES = 3, MOST_TRIES = 10 };
+    enum { MIN_TRIES = 3, MAX_TRIES = 10 };
     const double enough = 10e-3;
     double sum = 0.0;
-    for (int i = 0; i < MOST_TRIES && (i < LEAST_TRIES || sum < enough); i++) {
+    for (int i = 0; i < MAX_TRIES && (i < MIN_TRIES || sum < enough); i++) {
         double seconds;
         hr_status status = try_once(trial, data, &seconds);
         if (status != HR_OK) {

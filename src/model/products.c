@@ -13,9 +13,9 @@
 #include "model/probe.h"
 
 enum {
-    LEAST_EXTENT = 128, /* of a product, doubled until it takes long enough */
-    MOST_EXTENT = 8192,
-    MOST_TOP_EXTENT = 16384,
+    MIN_EXTENT = 128, /* of a product, doubled until it takes long enough */
+    MAX_EXTENT = 8192,
+    MAX_TOP_EXTENT = 16384,
     TILE_DEPTH = 8192,       /* of the products of tiles */
     PATTERN_BYTES = 64 << 10 /* random numbers, repeated over operands */
 };
@@ -88,7 +88,7 @@ typedef struct products {
     hri_stopwatch watch;
     hri_product_kind kind;
     int64_t depth; /* of all; 0: as large as the other extents */
-    bool by_rows;  /* A is not turned about even where that is faster */
+    bool by_rows;  /* A is not packed transposed even where that is faster */
     void *pattern; /* what operands repeat; NULL: they hold anything */
     hri_gemm gemm;
 } products;
@@ -98,9 +98,9 @@ static int64_t depth_of(const products *x, int64_t extent)
     return x->depth > 0 ? x->depth : extent;
 }
 
-static bool is_turned(const hri_accelerator *a, hri_product_kind kind)
+static bool wants_packing(const hri_accelerator *a, hri_product_kind kind)
 {
-    return (a->device->info.turned >> kind.type & 1) != 0 &&
+    return (a->device->info.packed >> kind.type & 1) != 0 &&
            kind.compute == HR_COMPUTE_NATIVE;
 }
 
@@ -114,7 +114,7 @@ static hri_gemm make_product(const products *x, int64_t n, int64_t k)
                                     .row_stride = i == 0 ? k : n,
                                     .col_stride = 1};
     }
-    if (!x->by_rows && is_turned(x->watch.accelerator, x->kind)) {
+    if (!x->by_rows && wants_packing(x->watch.accelerator, x->kind)) {
         operands[0].row_stride = 1;
         operands[0].col_stride = n;
     }
@@ -262,7 +262,7 @@ static void wait_for_processors(void)
 
 static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
 {
-    const row all = {LEAST_EXTENT, MOST_EXTENT, 0, hri_long_enough};
+    const row all = {MIN_EXTENT, MAX_EXTENT, 0, hri_long_enough};
     double rate = 0.0;
     bool settled;
     if (a->device->info.host) {
@@ -300,7 +300,7 @@ static hr_status measure_tiles(hri_accelerator *a, hri_product_kind kind)
 hr_status hri_accelerator_top_rate(hri_accelerator *a, hri_product_kind kind,
                                    double *rate)
 {
-    const row all = {LEAST_EXTENT, MOST_TOP_EXTENT, 0, long_for_top};
+    const row all = {MIN_EXTENT, MAX_TOP_EXTENT, 0, long_for_top};
     bool settled;
     *rate = 0.0;
     hr_status status = find_rates(a, kind, &all, 1, rate, &settled);
@@ -397,9 +397,9 @@ static hr_status warm_turning(hri_stopwatch *w, hri_product_kind kind)
         status = take(w, 1, bytes);
     }
     if (status == HR_OK) {
-        const hri_turn turn = {kind.type, w->places[0], w->places[1], EDGE,
+        const hri_pack pack = {kind.type, w->places[0], w->places[1], EDGE,
                                EDGE,      EDGE,         EDGE};
-        status = w->queue->ops->turn(w->queue, &turn);
+        status = w->queue->ops->pack(w->queue, &pack);
     }
     const hr_status finished = hri_stopwatch_clear(w);
     status = status == HR_OK ? finished : status;
@@ -420,7 +420,7 @@ void hri_accelerator_warm(hri_accelerator *a)
             continue;
         }
         status = warm_kind(&w, kinds[i], false);
-        if (status == HR_OK && is_turned(a, kinds[i])) {
+        if (status == HR_OK && wants_packing(a, kinds[i])) {
             status = warm_turning(&w, kinds[i]);
         }
         if (status == HR_ERROR_OUT_OF_MEMORY) {

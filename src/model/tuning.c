@@ -6,7 +6,7 @@
 
 #include "runtime/cache.h"
 
-enum { LINE = 512, MOST_LINES = 1000 };
+enum { LINE = 512, MAX_LINES = 1000 };
 
 /* Whether a line is of this kind and key, or of any when kind is NULL. */
 static bool parse(const char *line, const char *kind, const char *key,
@@ -40,7 +40,7 @@ bool hri_tuning_find(const char *kind, const char *key, double *value)
     double read;
     bool found = false;
     for (int i = 0;
-         i < MOST_LINES && !found && fgets(line, sizeof line, file) != NULL;
+         i < MAX_LINES && !found && fgets(line, sizeof line, file) != NULL;
          i++) {
         found = parse(line, kind, key, &read);
     }
@@ -68,7 +68,7 @@ static void copy_others(const char *path, FILE *to,
     char line[LINE];
     double value;
     FILE *from = hri_cache_open(path);
-    for (size_t i = count; from != NULL && i < MOST_LINES &&
+    for (size_t i = count; from != NULL && i < MAX_LINES &&
                            fgets(line, sizeof line, from) != NULL;
          i++) {
         if (parse(line, NULL, NULL, &value) && !is_any(line, lines, count)) {

@@ -54,12 +54,12 @@ bool hri_draft_begin(const char *path, hri_draft *draft)
 {
     make_folders(path);
     draft->path = path;
-    snprintf(draft->fresh, sizeof draft->fresh, "%s.XXXXXX", path);
-    int descriptor = mkstemp(draft->fresh);
+    snprintf(draft->temporary, sizeof draft->temporary, "%s.XXXXXX", path);
+    int descriptor = mkstemp(draft->temporary);
     draft->file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
     if (draft->file == NULL && descriptor >= 0) {
         close(descriptor);
-        unlink(draft->fresh);
+        unlink(draft->temporary);
     }
     return draft->file != NULL;
 }
@@ -69,9 +69,9 @@ void hri_draft_end(hri_draft *draft)
     bool written = ferror(draft->file) == 0;
     written = fclose(draft->file) == 0 && written;
     /* A file takes the place of a folder only when that is empty and gone. */
-    if (!written ||
-        (rename(draft->fresh, draft->path) != 0 &&
-         (rmdir(draft->path) != 0 || rename(draft->fresh, draft->path) != 0))) {
-        unlink(draft->fresh);
+    if (!written || (rename(draft->temporary, draft->path) != 0 &&
+                     (rmdir(draft->path) != 0 ||
+                      rename(draft->temporary, draft->path) != 0))) {
+        unlink(draft->temporary);
     }
 }

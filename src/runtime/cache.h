@@ -21,7 +21,7 @@ FILE *hri_cache_open(const char *path);
 typedef struct hri_draft {
     FILE *file;
     const char *path; /* the caller's */
-    char fresh[PATH_MAX + 8];
+    char temporary[PATH_MAX + 8];
 } hri_draft;
 
 /* Begin one, making the folders above it; false when it cannot be. Whoever has

@@ -66,7 +66,7 @@ static bool load_kept(hri_device *device, const hr_kernel *kernel,
 {
     hri_image image;
     hri_error before = {0};
-    if (!hri_kept_find(device->info.target, source, &image)) {
+    if (!hri_module_cache_find(device->info.target, source, &image)) {
         return false;
     }
     hri_error_keep(&before, HR_ERROR_BUILD);
@@ -83,7 +83,7 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
 {
     hri_device *device = a->device;
     const char *target = device->info.target;
-    const bool keeps = target[0] != '\0' && hri_kept_wanted();
+    const bool keeps = target[0] != '\0' && hri_module_cache_wanted();
     hri_image image = {0};
     hr_status status = HR_OK;
     if (kernel->text == NULL) {
@@ -102,7 +102,7 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
                                     keeps ? &image : NULL, module);
     }
     if (status == HR_OK && image.bytes != NULL) {
-        hri_kept_keep(target, source, &image);
+        hri_module_cache_keep(target, source, &image);
     }
     free(image.bytes);
     free(source);

@@ -32,23 +32,24 @@ bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 /* Free those of a context whose accelerators are closed. */
 void hri_texts_free(hr_context *context);
 
-/* ---- kept.c: machine code of kernels, kept in files between processes:
- * `modules` in the folder of cache.h, a file for each source and what it was
- * compiled for. A file is believed when it is this user's and nobody else may
- * write to it, all that it was kept under is as asked, and its sums are right;
- * any other is as good as none, and goes when its place is wanted. Of many
- * files those that were not used for longest go. Any thread; processes may do
- * all of this at once. */
+/* ---- module_cache.c: machine code of kernels, kept in files between
+ * processes: `modules` in the folder of cache.h, a file for each source and
+ * what it was compiled for. A file is believed when it is this user's and
+ * nobody else may write to it, all that it was kept under is as asked, and its
+ * sums are right; any other is as good as none, and goes when its place is
+ * wanted. Of many files those that were not used for longest go. Any thread;
+ * processes may do all of this at once. */
 
 /* Whether there is a folder, and so a reason to ask a device for images. */
-bool hri_kept_wanted(void);
+bool hri_module_cache_wanted(void);
 
 /* What was kept of a source for a target (hri_device_info), its bytes to be
  * freed; false: nothing. */
-bool hri_kept_find(const char *target, const char *source, hri_image *image);
+bool hri_module_cache_find(const char *target, const char *source,
+                           hri_image *image);
 
 /* Keep an image, in the place of an earlier one. */
-void hri_kept_keep(const char *target, const char *source,
-                   const hri_image *image);
+void hri_module_cache_keep(const char *target, const char *source,
+                           const hri_image *image);
 
 #endif

@@ -11,9 +11,9 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue)
 {
     hri_device *device = accelerator->device;
-    if (accelerator->queues_taken == HRI_MOST_QUEUES) {
+    if (accelerator->queues_taken == HRI_MAX_QUEUES) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s: more than %d queues",
-                        accelerator->path, HRI_MOST_QUEUES);
+                        accelerator->path, HRI_MAX_QUEUES);
     }
     hri_queue **place = &accelerator->queues[accelerator->queues_taken];
     if (*place == NULL) {
@@ -64,7 +64,7 @@ static hr_status grow(hri_accelerator *a)
 /* An idle one, else a new one. The pool's lock is held. */
 static hr_status take(hri_accelerator *a, hri_event **event)
 {
-    hri_event *idle = pop(&a->events, HRI_EVENTS_IDLE);
+    hri_event *idle = pop(&a->events, HRI_EVENTS_FREE);
     hr_status status = idle == NULL ? grow(a) : HR_OK;
     if (status == HR_OK && idle == NULL) {
         status = a->device->ops->create_event(a->device, &idle);
@@ -95,7 +95,7 @@ static void give(hri_accelerator *a, hri_event_list list, hri_event *event)
 
 void hri_events_give(hri_accelerator *a, hri_event *event)
 {
-    give(a, HRI_EVENTS_IDLE, event);
+    give(a, HRI_EVENTS_FREE, event);
 }
 
 hr_status hri_accelerator_take_event(hri_accelerator *a, hri_event **event)
@@ -142,14 +142,14 @@ void hri_accelerator_recall(hri_accelerator *a)
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;
     while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
-        push(pool, HRI_EVENTS_IDLE, event);
+        push(pool, HRI_EVENTS_FREE, event);
     }
     pthread_mutex_unlock(&pool->lock);
 }
 
 void hri_accelerator_forget(hri_accelerator *a)
 {
-    for (int i = 0; i < HRI_MOST_QUEUES; i++) {
+    for (int i = 0; i < HRI_MAX_QUEUES; i++) {
         if (a->queues[i] != NULL) {
             a->queues[i]->ops->destroy(a->queues[i]);
             a->queues[i] = NULL;
@@ -170,7 +170,7 @@ void hri_pools_init(hri_accelerator *a)
 void hri_pools_close(hri_accelerator *a)
 {
     hri_accelerator_forget(a);
-    destroy_all(&a->events, HRI_EVENTS_IDLE);
+    destroy_all(&a->events, HRI_EVENTS_FREE);
     for (int i = 0; i < HRI_EVENT_LISTS; i++) {
         free(a->events.of[i]);
     }

@@ -21,7 +21,7 @@ typedef struct hri_model hri_model;   /* src/model */
 /* From the host, and to it. */
 enum { HRI_UP, HRI_DOWN, HRI_WAYS };
 
-enum { HRI_MOST_QUEUES = 8 }; /* that engines may take */
+enum { HRI_MAX_QUEUES = 8 }; /* that engines may take */
 
 /* What the streams of an accelerator share for deferred commands. */
 typedef struct hri_deferral {
@@ -32,24 +32,25 @@ typedef struct hri_deferral {
 } hri_deferral;
 
 typedef enum hri_event_list {
-    HRI_EVENTS_IDLE,
+    HRI_EVENTS_FREE,
     HRI_EVENTS_LENT,     /* all that an engine's call has taken */
     HRI_EVENTS_RETURNED, /* those of them that it does not need any more */
     HRI_EVENT_LISTS
 } hri_event_list;
 
 enum {
-    HRI_HAND_PIECES = 2, /* of a thread: one travels while it copies another */
-    HRI_COPIES = 4,      /* of pinned memory under way in one direction */
-    HRI_MOST_HANDS = 8
+    HRI_THREAD_PIECES =
+        2,          /* of a thread: one travels while it copies another */
+    HRI_COPIES = 4, /* of pinned memory under way in one direction */
+    HRI_MAX_COPY_THREADS = 8
 };
 
-/* The pinned memory of crews (stage.h) of one direction, whose copies leave an
- * event behind each piece. One crew has it at a time. */
+/* The pinned memory of copy pools (staging.h) of one direction, whose copies
+ * leave an event behind each piece. One copy pool has it at a time. */
 typedef struct hri_staging {
     pthread_mutex_t lock; /* held by whose it is */
     void *pinned;
-    hri_event *events[HRI_MOST_HANDS * HRI_HAND_PIECES];
+    hri_event *events[HRI_MAX_COPY_THREADS * HRI_THREAD_PIECES];
 } hri_staging;
 
 /* The events of an accelerator that no fence has (pools.c). */
@@ -63,7 +64,7 @@ typedef struct hri_event_pool {
 /* The queue of an accelerator for kernels that the library spreads over several
  * accelerators, so that such work of successive calls is in order; and which of
  * it is being timed. */
-typedef struct hri_worker {
+typedef struct hri_default_queue {
     hri_stream *stream; /* NULL until it is needed; a recorded fence is behind
                            all that it was given */
     hri_fence *start;   /* right before the kernel that is timed, up to that
@@ -71,7 +72,7 @@ typedef struct hri_worker {
     const hr_kernel *kernel; /* that is timed (src/model); NULL: none is */
     int64_t points;          /* of its rows, */
     double rows;             /* and how many */
-} hri_worker;
+} hri_default_queue;
 
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
@@ -86,20 +87,21 @@ typedef struct hri_accelerator {
     uint64_t memory_peak;  /* the most memory_used has been */
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
     hri_threads threads;   /* that work for it, near it */
-    uint32_t hands;        /* threads of a crew (stage.h); 0: none are staged */
-    hri_staging staging[HRI_WAYS]; /* of its crews */
+    uint32_t copy_threads; /* threads of a copy pool (staging.h); 0: none are
+                              staged */
+    hri_staging staging[HRI_WAYS]; /* of its copy pools */
     uint64_t allocations; /* of memory, and of queues and events for engines,
                              made so far */
     char key[384];        /* names the device in the tuning cache; "": what is
                              known of it is not kept */
     hri_block *blocks;    /* buffers and pinned areas, in use or cached */
-    hri_queue *queues[HRI_MOST_QUEUES]; /* the first queues_taken are in use */
+    hri_queue *queues[HRI_MAX_QUEUES]; /* the first queues_taken are in use */
     uint32_t queues_taken;
     hri_event_pool events;
     hri_deferral deferral;
-    hri_stream *copy_queue; /* stream.h; NULL until it is needed */
-    hri_worker worker;      /* stream.h */
-    hri_loaded *loaded;     /* kernels of the caller's */
+    hri_stream *copy_queue;          /* stream.h; NULL until it is needed */
+    hri_default_queue default_queue; /* stream.h */
+    hri_loaded *loaded;              /* kernels of the caller's */
 } hri_accelerator;
 
 struct hr_context {

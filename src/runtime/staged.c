@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* One copy by a crew. */
+/* One copy by a copy pool. */
 #include <stdlib.h>
 
 #include "hal/backend.h"
-#include "runtime/stage.h"
+#include "runtime/staging.h"
 
 typedef struct staged {
-    hri_crew crew;
+    hri_copy_pool copy_pool;
     pthread_mutex_t lock; /* around calls on the queue; guards error */
     hri_error error;
     hri_job *jobs; /* one for each slice */
@@ -18,7 +18,7 @@ static void fail(void *data, hr_status status)
     pthread_mutex_lock(&s->lock);
     hri_error_keep(&s->error, status);
     pthread_mutex_unlock(&s->lock);
-    hri_crew_stop(&s->crew);
+    hri_copy_pool_stop(&s->copy_pool);
 }
 
 static void put_slices(staged *s, hri_queue *queue, hri_copy slice)
@@ -27,49 +27,50 @@ static void put_slices(staged *s, hri_queue *queue, hri_copy slice)
     slice.depth = 1;
     for (size_t i = 0; i < count; i++) {
         s->jobs[i] = (hri_job){.copy = slice, .queue = queue};
-        hri_crew_put(&s->crew, &s->jobs[i], false);
+        hri_copy_pool_put(&s->copy_pool, &s->jobs[i], false);
         slice.to.offset += slice.to_slice;
         slice.from.offset += slice.from_slice;
     }
 }
 
-static void run_crew(staged *s, hri_queue *queue, const hri_copy *box)
+static void run_copy_pool(staged *s, hri_queue *queue, const hri_copy *box)
 {
-    hr_status status = hri_crew_init(&s->crew);
+    hr_status status = hri_copy_pool_init(&s->copy_pool);
     if (status == HR_OK) {
-        status = hri_crew_start(&s->crew);
+        status = hri_copy_pool_start(&s->copy_pool);
     }
     if (status == HR_OK) {
         put_slices(s, queue, *box);
     } else {
         fail(s, status);
     }
-    hri_crew_join(&s->crew);
+    hri_copy_pool_join(&s->copy_pool);
     /* the pinned memory is another's next */
     hri_error_keep(&s->error, queue->ops->finish(queue));
-    hri_crew_finish(&s->crew);
+    hri_copy_pool_finish(&s->copy_pool);
 }
 
-hr_status hri_stage_copy(hri_accelerator *accelerator, hri_queue *queue,
-                         const hri_copy *copy)
+hr_status hri_staging_copy(hri_accelerator *accelerator, hri_queue *queue,
+                           const hri_copy *copy)
 {
-    const hri_copy box = hri_copy_flatten(copy); /* crews like few boxes */
-    staged s = {.crew = {.accelerator = accelerator,
-                         .up = copy->from.buffer == NULL,
-                         .queues = &s.lock,
-                         .fail = fail,
-                         .fail_data = &s},
+    const hri_copy box = hri_copy_flatten(copy); /* copy pools like few boxes */
+    staged s = {.copy_pool = {.accelerator = accelerator,
+                              .up = copy->from.buffer == NULL,
+                              .queues = &s.lock,
+                              .fail = fail,
+                              .fail_data = &s},
                 .jobs = calloc(box.depth, sizeof *s.jobs)};
     if (s.jobs == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "%s: no memory for a copy of %zu slices",
                         accelerator->path, box.depth);
     }
-    /* the crew is for other queues, too: what comes before may take long */
+    /* the copy pool is for other queues, too: what comes before may take long
+     */
     hr_status status = queue->ops->finish(queue);
     if (status == HR_OK) {
         pthread_mutex_init(&s.lock, NULL);
-        run_crew(&s, queue, &box);
+        run_copy_pool(&s, queue, &box);
         pthread_mutex_destroy(&s.lock);
         status = hri_error_raise(&s.error);
     }

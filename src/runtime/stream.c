@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "runtime/stage.h"
+#include "runtime/staging.h"
 
 enum {
     MIN_STAGED_BYTES = 1 << 20, /* fewer are not worth waking threads */
@@ -46,7 +46,7 @@ hr_status hri_command_run(hri_stream *s, const hri_command *c)
     case HRI_COMMAND_COPY:
         return s->queue->ops->copy(s->queue, c->copy);
     case HRI_COMMAND_STAGED_COPY:
-        return hri_stage_copy(s->accelerator, s->queue, c->copy);
+        return hri_staging_copy(s->accelerator, s->queue, c->copy);
     case HRI_COMMAND_LAUNCH:
         return run_launch(s, c->launch);
     case HRI_COMMAND_RECORD:
@@ -95,7 +95,8 @@ hr_status hri_stream_copy(hri_stream *s, const hri_copy *copy)
     if (!may_hold(s, copy)) {
         return enqueue(s, &c);
     }
-    if (bytes_of(copy) >= MIN_STAGED_BYTES && s->accelerator->hands > 0) {
+    if (bytes_of(copy) >= MIN_STAGED_BYTES &&
+        s->accelerator->copy_threads > 0) {
         c.kind = HRI_COMMAND_STAGED_COPY;
     }
     return hri_deferred_add(s, &c);
@@ -282,25 +283,25 @@ void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator)
     accelerator->copy_queue = NULL;
 }
 
-/* ---- workers */
+/* ---- default queues */
 
-hr_status hri_accelerator_worker(hri_accelerator *accelerator)
+hr_status hri_accelerator_default_queue(hri_accelerator *accelerator)
 {
-    hri_worker *w = &accelerator->worker;
+    hri_default_queue *w = &accelerator->default_queue;
     if (w->stream != NULL && hri_stream_has_failed(w->stream)) {
-        hri_accelerator_drop_worker(accelerator);
+        hri_accelerator_drop_default_queue(accelerator);
     }
     return w->stream == NULL ? hri_stream_create(accelerator, false, &w->stream)
                              : HR_OK;
 }
 
-void hri_accelerator_drop_worker(hri_accelerator *accelerator)
+void hri_accelerator_drop_default_queue(hri_accelerator *accelerator)
 {
-    hri_worker *w = &accelerator->worker;
+    hri_default_queue *w = &accelerator->default_queue;
     hri_fence_drop(w->start);
     if (w->stream != NULL) {
         hri_stream_forget(w->stream);
         hri_stream_destroy(w->stream);
     }
-    *w = (hri_worker){0};
+    *w = (hri_default_queue){0};
 }

@@ -78,9 +78,9 @@ void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator);
 /* Workers. With the context's lock; the last with the whole context.
  * Let the accelerator have one. One whose work is known to have failed is
  * replaced. */
-hr_status hri_accelerator_worker(hri_accelerator *accelerator);
+hr_status hri_accelerator_default_queue(hri_accelerator *accelerator);
 /* Wait for it. */
-void hri_accelerator_drop_worker(hri_accelerator *accelerator);
+void hri_accelerator_drop_default_queue(hri_accelerator *accelerator);
 
 /* ---- fences: everything that was enqueued on a stream before now
  *
@@ -146,7 +146,7 @@ static inline bool hri_fence_is_deferred(const hri_fence *fence)
 
 typedef enum hri_command_kind {
     HRI_COMMAND_COPY,
-    HRI_COMMAND_STAGED_COPY, /* by threads, through pinned memory (stage.h) */
+    HRI_COMMAND_STAGED_COPY, /* by threads, through pinned memory (staging.h) */
     HRI_COMMAND_LAUNCH,
     HRI_COMMAND_RECORD, /* from here on: also behind an error */
     HRI_COMMAND_WAIT

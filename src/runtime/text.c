@@ -13,8 +13,8 @@ typedef struct hri_text {
     hr_kernel kernel; /* first, so that one is the other */
     struct hri_text *next;
     hr_context *context;
-    hr_parameter parameters[HR_MOST_PARAMETERS];
-    bool learned[HR_MOST_PARAMETERS];
+    hr_parameter parameters[HR_MAX_PARAMETERS];
+    bool learned[HR_MAX_PARAMETERS];
     char *free_words; /* where the next goes */
     char words[];     /* all that is kept of the text, and itself */
 } hri_text;
@@ -222,7 +222,7 @@ static hr_status take_parameter(reader *r, hr_parameter *p)
     char *end;
     long rank = strtol(words[2], &end, 10);
     if (*end != '\0' || end == words[2] || rank < (view ? 1 : 0) ||
-        rank > (view ? HR_MOST_RANK : 0)) {
+        rank > (view ? HR_MAX_RANK : 0)) {
         return wrong(r, "%s has rank %s, but %s", words[3], words[2],
                      view ? "views have 1 to 3" : "what is no view has 0");
     }
@@ -243,7 +243,7 @@ static hr_status take_parameters(reader *r, uint32_t count)
     hri_text *to = r->to;
     uint32_t found = 0;
     for (; take(r, ','); found++) {
-        if (found == count || found == HR_MOST_PARAMETERS) {
+        if (found == count || found == HR_MAX_PARAMETERS) {
             return wrong(r, "HR_KERNEL%u has more than %u parameters", count,
                          count);
         }
@@ -304,9 +304,9 @@ static hr_status read_text(hri_text *to, const char *blanked)
         return hri_fail(HR_ERROR_BUILD, "%s: there is no kernel %s",
                         to->kernel.file, to->kernel.name);
     }
-    if (count < 1 || count > HR_MOST_PARAMETERS) {
+    if (count < 1 || count > HR_MAX_PARAMETERS) {
         return wrong(&r, "there are HR_KERNEL1 to HR_KERNEL%d, and no %u",
-                     HR_MOST_PARAMETERS, count);
+                     HR_MAX_PARAMETERS, count);
     }
     return take_parameters(&r, count);
 }

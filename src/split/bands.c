@@ -88,7 +88,7 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view, int64_t *first)
 {
     const hr_argument *a = &s->arguments[i];
-    int64_t origin[HR_MOST_RANK] = {0};
+    int64_t origin[HR_MAX_RANK] = {0};
     hr_extent extent = a->view.extent;
     if (!a->whole) {
         hr_band own = *band;
@@ -191,7 +191,7 @@ uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
     uint32_t count = 0;
     for (uint32_t j = 0; j < s->count; j++) {
         count += s->bands[j].count > 0 &&
-                 hri_accelerators_alike(p[j].accelerator, p[i].accelerator);
+                 hri_accelerators_same_kind(p[j].accelerator, p[i].accelerator);
     }
     return count;
 }

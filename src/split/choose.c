@@ -7,15 +7,15 @@
 #include "split/split.h"
 
 /* Seconds that an accelerator takes. */
-typedef struct pace {
+typedef struct row_cost {
     double whole;  /* for views that it gets all of, whatever its rows */
     double row[2]; /* for a row that has to come, and one that is there */
-} pace;
+} row_cost;
 
 typedef struct choice {
     hri_splitting *split;
     hri_candidate *candidates;
-    pace *paces; /* of each participant */
+    row_cost *row_costs; /* of each participant */
     double *weights;
     bool *in_place; /* of a set of so many: whether its bands are better when
                        they are as if all rows were there already */
@@ -26,8 +26,8 @@ typedef struct choice {
 static uint32_t device_of(const hri_splitting *s, uint32_t i)
 {
     uint32_t first = 0;
-    while (!hri_accelerators_alike(s->participants[first].accelerator,
-                                   s->participants[i].accelerator)) {
+    while (!hri_accelerators_same_kind(s->participants[first].accelerator,
+                                       s->participants[i].accelerator)) {
         first++;
     }
     return first;
@@ -46,9 +46,9 @@ static hr_status list(const choice *c)
         }
         const double sum =
             cost.link[HRI_PINNED] + cost.link[HRI_STAGED] + cost.run;
-        c->paces[i] =
-            (pace){.whole = cost.whole,
-                   .row = {(sum - cost.whole) / rows, cost.run / rows}};
+        c->row_costs[i] =
+            (row_cost){.whole = cost.whole,
+                       .row = {(sum - cost.whole) / rows, cost.run / rows}};
         c->candidates[i] = (hri_candidate){
             .index = i, .device = device_of(s, i), .seconds = sum};
     }
@@ -64,7 +64,7 @@ static double level(const choice *c, const hri_candidate *set, uint32_t count,
     for (uint32_t round = 0; round <= count; round++) {
         double rows = (double)c->split->domain.size[0], rate = 0;
         for (uint32_t i = 0; i < count; i++) {
-            const pace *p = &c->paces[set[i].index];
+            const row_cost *p = &c->row_costs[set[i].index];
             if (p->whole < time) {
                 rows += p->whole / p->row[in_place];
                 rate += 1 / p->row[in_place];
@@ -85,7 +85,7 @@ static void weigh(const choice *c, const hri_candidate *set, uint32_t count,
         c->weights[i] = 0;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const pace *p = &c->paces[set[i].index];
+        const row_cost *p = &c->row_costs[set[i].index];
         c->weights[set[i].index] =
             fmax(0, (time - p->whole) / p->row[in_place]);
     }
@@ -143,11 +143,11 @@ hr_status hri_split_choose(hri_splitting *s)
 {
     choice c = {.split = s,
                 .candidates = calloc(s->count, sizeof *c.candidates),
-                .paces = calloc(s->count, sizeof *c.paces),
+                .row_costs = calloc(s->count, sizeof *c.row_costs),
                 .weights = calloc(s->count, sizeof *c.weights),
                 .in_place = calloc(s->count, sizeof *c.in_place)};
     hr_status status = HR_OK;
-    if (c.candidates == NULL || c.paces == NULL || c.weights == NULL ||
+    if (c.candidates == NULL || c.row_costs == NULL || c.weights == NULL ||
         c.in_place == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
                           "%s: no memory to choose from %u accelerators",
@@ -160,7 +160,7 @@ hr_status hri_split_choose(hri_splitting *s)
         status = choose(&c);
     }
     free(c.candidates);
-    free(c.paces);
+    free(c.row_costs);
     free(c.weights);
     free(c.in_place);
     return status;

@@ -112,9 +112,9 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
 {
     const hr_band *band = &s->bands[index];
     hri_accelerator *a = s->participants[index].accelerator;
-    hr_queue queue = {s->context, a, a->worker.stream};
-    hr_argument arguments[HR_MOST_PARAMETERS];
-    hri_window windows[HR_MOST_PARAMETERS] = {0};
+    hr_queue queue = {s->context, a, a->default_queue.stream};
+    hr_argument arguments[HR_MAX_PARAMETERS];
+    hri_window windows[HR_MAX_PARAMETERS] = {0};
     hri_part part = hri_part_of(s->domain);
     part.first[0] = band->first;
     part.end[0] = band->first + band->count;
@@ -129,7 +129,7 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
                                  arguments, s->kernel->parameter_count);
     }
     if (status != HR_OK) {
-        a->worker.kernel = NULL;
+        a->default_queue.kernel = NULL;
     }
     return status;
 }
@@ -144,12 +144,12 @@ static hr_status give(void *argument)
         return HR_OK;
     }
     pthread_mutex_lock(&s->context->lock);
-    hr_status status = hri_accelerator_worker(p->accelerator);
+    hr_status status = hri_accelerator_default_queue(p->accelerator);
     if (status == HR_OK) {
         hri_error_keep(&p->call.error, launch_band(s, index));
         /* copies may go on all the same */
-        status =
-            hri_fence_create_recorded(p->accelerator->worker.stream, &fence);
+        status = hri_fence_create_recorded(p->accelerator->default_queue.stream,
+                                           &fence);
         if (status == HR_OK && p->call.error.status != HR_OK) {
             /* so that the next launch knows of a queue that failed */
             (void)hri_fence_wait(fence);

@@ -52,15 +52,16 @@ hr_status hri_split_learn(const hri_splitting *s)
         hri_participant *r = &s->participants[i];
         status = know(s->context, r);
         r->memory = row_bytes(s) / r->bandwidth;
-        r->pace =
+        r->row_seconds =
             hri_model_kernel(r->accelerator, s->kernel, hri_split_points(s));
-        known = known == NULL && r->pace > 0 ? r : known;
+        known = known == NULL && r->row_seconds > 0 ? r : known;
     }
     for (uint32_t i = 0; i < s->count && status == HR_OK; i++) {
         hri_participant *r = &s->participants[i];
-        if (r->pace == 0) {
-            r->pace = known != NULL ? known->pace / known->memory * r->memory
-                                    : r->memory;
+        if (r->row_seconds == 0) {
+            r->row_seconds =
+                known != NULL ? known->row_seconds / known->memory * r->memory
+                              : r->memory;
         }
     }
     return status;
@@ -106,13 +107,13 @@ static void add(hri_cost *c, const route *r, const hr_traffic *t, bool whole)
 }
 
 static hr_status add_view(const hri_splitting *s, uint32_t i,
-                          const hri_participant *runner, const hr_band *band,
-                          hri_cost *cost)
+                          const hri_participant *participant,
+                          const hr_band *band, hri_cost *cost)
 {
     const hr_argument *argument = &s->arguments[i];
     hr_array *array = argument->view.array;
-    const int place = hri_place_of(s->context, runner->accelerator);
-    const route r = route_of(runner, array);
+    const int place = hri_place_of(s->context, participant->accelerator);
+    const route r = route_of(participant, array);
     hri_boxes region = {0};
     hr_traffic t = {0};
     hr_view view = argument->view;
@@ -122,7 +123,7 @@ static hr_status add_view(const hri_splitting *s, uint32_t i,
         status = hri_view_region(&view, &region);
     }
     if (status == HR_OK && (argument->access & HR_IN) != 0) {
-        status = hri_array_foresee(array, place, &region, &t);
+        status = hri_array_predict(array, place, &region, &t);
     }
     if ((argument->access & HR_OUT) != 0 && array->home == HRI_HOST &&
         place != HRI_HOST) {
@@ -140,7 +141,7 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
 {
     const hri_participant *r = &s->participants[i];
     hr_status status = HR_OK;
-    *cost = (hri_cost){.run = r->pace * (double)band->count};
+    *cost = (hri_cost){.run = r->row_seconds * (double)band->count};
     for (uint32_t k = 0; k < s->kernel->parameter_count && status == HR_OK;
          k++) {
         if (hri_split_is_view(s, k) && band->count > 0) {
@@ -179,7 +180,8 @@ static hr_bound bound_of(const hri_participant *slowest, double run,
     if (run < moving) {
         return HR_BOUND_LINK;
     }
-    return slowest->accelerator->in_place && slowest->pace < 2 * slowest->memory
+    return slowest->accelerator->in_place &&
+                   slowest->row_seconds < 2 * slowest->memory
                ? HR_BOUND_HOST_MEMORY
                : HR_BOUND_COMPUTE;
 }

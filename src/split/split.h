@@ -22,9 +22,9 @@ typedef struct hri_participant {
     hri_call call; /* that gives it its band; first (base/threads.h) */
     const struct hri_splitting *split;
     hri_accelerator *accelerator;
-    double pace;      /* seconds for a row of this kernel */
-    double memory;    /* and for what a row moves in its memory */
-    double bandwidth; /* of that, bytes/s */
+    double row_seconds; /* seconds for a row of this kernel */
+    double memory;      /* and for what a row moves in its memory */
+    double bandwidth;   /* of that, bytes/s */
     hri_overheads overheads;
     hri_flow flows[HRI_LINKS]; /* its own link, */
     double slower[HRI_LINKS];  /* and how much slower it is beside others */
@@ -77,7 +77,8 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view,
                              int64_t *first);
 
-/* predict.c: fill pace and memory of the participants, from what was measured.
+/* predict.c: fill row_seconds and memory of the participants, from what was
+ * measured.
  */
 hr_status hri_split_learn(const hri_splitting *s);
 /* The costs of s->bands, and when the last is done and home; what of it took

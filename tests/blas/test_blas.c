@@ -10,7 +10,7 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { MOST = 96, ROOM = (MOST + 7) * (MOST + 7) };
+enum { MAX = 96, ROOM = (MAX + 7) * (MAX + 7) };
 enum { BY_ROWS = 101, BY_COLUMNS = 102, UPPER = 121, LOWER = 122 };
 
 /* How a call is made. */
@@ -188,9 +188,10 @@ static size_t at(const job *j, int row, int col, int ld)
 static double complex operand(const job *j, const char *data, char op, int row,
                               int col, int ld)
 {
-    const bool turned = op != 'N';
+    const bool transposed = op != 'N';
     const double complex x =
-        get(j->type, data, at(j, turned ? col : row, turned ? row : col, ld));
+        get(j->type, data,
+            at(j, transposed ? col : row, transposed ? row : col, ld));
     return op == 'C' ? conj(x) : x;
 }
 
@@ -253,7 +254,7 @@ static job random_job(random_source *source)
 {
     static const char ops[] = "NTC", parts[] = "AAUL";
     static const double complex factors[] = {0, 1, -0.5, 0.75 - 0.25 * I};
-    static const int sizes[] = {0, 1, 2, 7, 31, 64, MOST};
+    static const int sizes[] = {0, 1, 2, 7, 31, 64, MAX};
     job j = {.type = (hr_type)random_between(source, HR_F32, HR_C64),
              .way = (way)random_between(source, 0, WAYS - 1),
              .part = parts[random_between(source, 0, 3)],

@@ -11,7 +11,7 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { THREADS = 8, MANY = 64, MOST = 160 };
+enum { THREADS = 8, MANY = 64, MAX = 160 };
 
 /* C = A B of integers, which any order of sums makes the same. */
 static int multiply(random_source *source, plain_int n)
@@ -37,20 +37,20 @@ static int multiply(random_source *source, plain_int n)
     return wrong;
 }
 
-typedef struct worker {
+typedef struct user {
     pthread_t thread;
     uint64_t seed;
     time_t until;
     int wrong, calls;
-} worker;
+} user;
 
 static void *work(void *data)
 {
-    worker *w = data;
+    user *w = data;
     random_source source = {w->seed};
     do {
         w->wrong +=
-            multiply(&source, (plain_int)random_between(&source, 1, MOST));
+            multiply(&source, (plain_int)random_between(&source, 1, MAX));
         w->calls++;
     } while (w->calls < 20 || time(NULL) < w->until);
     return NULL;
@@ -59,15 +59,15 @@ static void *work(void *data)
 static void at_once(int threads, int seconds)
 {
     TEST_CASE("threads that call at once");
-    worker workers[MANY];
+    user users[MANY];
     for (int i = 0; i < threads; i++) {
-        workers[i] =
-            (worker){.seed = (uint64_t)i + 1, .until = time(NULL) + seconds};
-        CHECK(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
+        users[i] =
+            (user){.seed = (uint64_t)i + 1, .until = time(NULL) + seconds};
+        CHECK(pthread_create(&users[i].thread, NULL, work, &users[i]) == 0);
     }
     for (int i = 0; i < threads; i++) {
-        pthread_join(workers[i].thread, NULL);
-        CHECK(workers[i].wrong == 0 && workers[i].calls >= 20);
+        pthread_join(users[i].thread, NULL);
+        CHECK(users[i].wrong == 0 && users[i].calls >= 20);
     }
 }
 
@@ -78,8 +78,8 @@ static int in_child(uint64_t seed)
     const pid_t child = fork();
     if (child == 0) {
         random_source source = {seed};
-        const int wrong = multiply(&source, MOST) + multiply(&source, 3) +
-                          multiply(&source, MOST);
+        const int wrong = multiply(&source, MAX) + multiply(&source, 3) +
+                          multiply(&source, MAX);
         _exit(wrong == 0 ? 0 : 1);
     }
     waitpid(child, &status, 0);
@@ -92,9 +92,9 @@ static void forks(void)
     TEST_CASE("a fork before the first call");
     CHECK(in_child(1) == 0);
     TEST_CASE("a fork after calls");
-    CHECK(multiply(&source, MOST) == 0);
+    CHECK(multiply(&source, MAX) == 0);
     CHECK(in_child(2) == 0);
-    CHECK(multiply(&source, MOST) == 0);
+    CHECK(multiply(&source, MAX) == 0);
 }
 
 int main(int argc, char **argv)

@@ -167,7 +167,7 @@ static void another_queue_may_record(setting *s)
 }
 
 /* Done when everything before has run. */
-static void mark(setting *s, int number, hri_event *event)
+static void record(setting *s, int number, hri_event *event)
 {
     hri_queue *queue = number % 3 == 0 ? s->queue : s->other;
     fill(queue, s->buffer, number);
@@ -180,16 +180,16 @@ static void time_does_not_go_back(setting *s)
     uint64_t ns = 1, last = 0;
     hri_event *first = conformance_event(s->device);
     TEST_CASE("an event that was never recorded has no time");
-    mark(s, 0, s->event);
+    record(s, 0, s->event);
     CHECK_FAILS(first->ops->elapsed(first, s->event, &ns), HR_ERROR_INVALID,
                 "never recorded");
     CHECK_FAILS(first->ops->elapsed(s->event, first, &ns), HR_ERROR_INVALID,
                 "never recorded");
     CHECK(ns == 1);
-    mark(s, 0, first);
+    record(s, 0, first);
     TEST_CASE("later events have later times");
     for (int i = 1; i < ROUNDS; i++) {
-        mark(s, i, s->event);
+        record(s, i, s->event);
         CHECK(first->ops->elapsed(first, s->event, &ns) == HR_OK);
         CHECK(ns >= last);
         last = ns;

@@ -7,7 +7,7 @@
 #include "support/random.h"
 #include "support/reference.h"
 
-enum { RANDOM_CASES = 40, MOST_PADDING = 5 };
+enum { RANDOM_CASES = 40, MAX_PADDING = 5 };
 
 typedef struct pair {
     const char *name;
@@ -68,7 +68,7 @@ static void image_init(image *im, hri_device *device, random_source *source,
     size_t element = hr_type_size(shape.type);
     int64_t lines = columns ? shape.cols : shape.rows;
     int64_t length = columns ? shape.rows : shape.cols;
-    int64_t stride = length + random_between(source, 0, MOST_PADDING);
+    int64_t stride = length + random_between(source, 0, MAX_PADDING);
     stride += stride == 0; /* a stride is at least 1 */
     im->offset = (size_t)random_between(source, 0, 40) * element;
     im->size = im->offset + (size_t)(lines * stride + 1) * element;

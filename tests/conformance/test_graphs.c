@@ -276,10 +276,10 @@ static hr_status multiply_inside(setting *s)
     return s->queue->ops->gemm(s->queue, &nothing);
 }
 
-static hr_status turn_inside(setting *s)
+static hr_status pack_inside(setting *s)
 {
-    const hri_turn one = {HR_F32, hri_at(s->y, 0), hri_at(s->z, 0), 1, 1, 1, 1};
-    return s->queue->ops->turn(s->queue, &one);
+    const hri_pack one = {HR_F32, hri_at(s->y, 0), hri_at(s->z, 0), 1, 1, 1, 1};
+    return s->queue->ops->pack(s->queue, &one);
 }
 
 /* The graph of before still runs, as does what is enqueued now; and there can
@@ -313,7 +313,7 @@ static void errors_end_with_the_graph(setting *s)
                  {"a graph is run", run_inside},
                  {"a copy from or to memory", upload_inside},
                  {"a product", multiply_inside},
-                 {"a matrix is turned", turn_inside}};
+                 {"a matrix is packed", pack_inside}};
     restart(s);
     s->graph = make_steps(s);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

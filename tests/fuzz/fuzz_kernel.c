@@ -38,14 +38,14 @@ static void check_accepted(const hr_kernel *kernel, const char *text)
     const hr_parameter *parameters = kernel->parameters(kernel);
     fuzz_promise(strcmp(kernel->text, text) == 0, "the text is kept");
     fuzz_promise(kernel->parameter_count >= 1 &&
-                     kernel->parameter_count <= HR_MOST_PARAMETERS,
+                     kernel->parameter_count <= HR_MAX_PARAMETERS,
                  "there are 1 to 8 parameters");
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         const hr_parameter *p = &parameters[i];
         const bool view = p->kind == HR_PARAMETER_VIEW;
         check_name(p->name);
         fuzz_promise(p->type[0] != '\0' && p->bytes <= 16, "it has a type");
-        fuzz_promise(view ? p->rank >= 1 && p->rank <= HR_MOST_RANK
+        fuzz_promise(view ? p->rank >= 1 && p->rank <= HR_MAX_RANK
                           : p->rank == 0,
                      "only views have a rank");
         for (uint32_t k = 0; k < i; k++) {

@@ -30,13 +30,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     hri_image image = {0};
     char folder[128];
     fuzz_cache_file(name, bytes, size);
-    if (hri_kept_find(target, source, &image)) {
+    if (hri_module_cache_find(target, source, &image)) {
         check_found(&image, bytes, size);
     } else {
         fuzz_promise(image.bytes == NULL, "what is not found has no bytes");
     }
-    hri_kept_keep(target, source, &kept);
-    fuzz_promise(hri_kept_find(target, source, &image) &&
+    hri_module_cache_keep(target, source, &kept);
+    fuzz_promise(hri_module_cache_find(target, source, &image) &&
                      image.count == sizeof next &&
                      memcmp(image.bytes, next, sizeof next) == 0,
                  "what is kept is found");

@@ -9,7 +9,7 @@
 
 #include "support/random.h"
 
-enum { FILES = 256, MOST_MUTATED_BYTES = 4096, MOST_GROWTH = 64 };
+enum { FILES = 256, MAX_MUTATED_BYTES = 4096, MAX_GROWTH = 64 };
 
 typedef struct input {
     uint8_t *bytes;
@@ -131,9 +131,9 @@ static void run_mutation(random_source *random, size_t count)
 {
     static size_t (*const mutations[])(random_source *, uint8_t *, size_t) = {
         change_byte, change_byte, copy_part, insert_part, recopy_part};
-    uint8_t bytes[MOST_MUTATED_BYTES + MOST_GROWTH];
+    uint8_t bytes[MAX_MUTATED_BYTES + MAX_GROWTH];
     const input *in = &inputs[below(random, count)];
-    size_t size = in->size < MOST_MUTATED_BYTES ? in->size : MOST_MUTATED_BYTES;
+    size_t size = in->size < MAX_MUTATED_BYTES ? in->size : MAX_MUTATED_BYTES;
     memcpy(bytes, in->bytes, size);
     size_t changes = 1 + below(random, 4);
     for (size_t i = 0; i < changes; i++) {

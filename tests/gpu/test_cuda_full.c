@@ -7,12 +7,12 @@
 #include "support/conformance.h"
 #include "support/random.h"
 
-enum { SIZE = 700, DEPTH = 30, MOST_PIECES = 4096 };
+enum { SIZE = 700, DEPTH = 30, MAX_PIECES = 4096 };
 
 /* What takes the memory: another user of the same GPU. */
 typedef struct filling {
     hri_device *device;
-    hri_buffer *pieces[MOST_PIECES];
+    hri_buffer *pieces[MAX_PIECES];
     int count;
 } filling;
 
@@ -20,7 +20,7 @@ typedef struct filling {
 static void fill(filling *f)
 {
     size_t bytes = (size_t)16 << 30;
-    while (bytes >= 1 << 16 && f->count < MOST_PIECES) {
+    while (bytes >= 1 << 16 && f->count < MAX_PIECES) {
         hri_buffer **piece = &f->pieces[f->count];
         if (f->device->ops->allocate(f->device, bytes, piece) == HR_OK) {
             f->count++;
@@ -28,7 +28,7 @@ static void fill(filling *f)
             bytes /= 2;
         }
     }
-    CHECK(f->count > 0 && f->count < MOST_PIECES);
+    CHECK(f->count > 0 && f->count < MAX_PIECES);
 }
 
 static void empty(filling *f)

@@ -15,7 +15,7 @@
 extern const hri_backend hri_backend_cuda;
 extern const hr_kernel stir2_4;
 
-enum { ROWS = 20, COLS = 13, CELLS = ROWS * COLS, FIELDS = 3, MOST_STAGES = 3 };
+enum { ROWS = 20, COLS = 13, CELLS = ROWS * COLS, FIELDS = 3, MAX_PHASES = 3 };
 
 /* Field 0 is stirred into the last of them, which then all move up. */
 typedef struct bed {
@@ -25,7 +25,7 @@ typedef struct bed {
     grid_model models[FIELDS];
     reach reach;
     hr_argument arguments[3];
-    hr_stage stages[MOST_STAGES];
+    hr_phase phases[MAX_PHASES];
 } bed;
 
 static void create(bed *b, uint32_t count)
@@ -47,9 +47,9 @@ static void create(bed *b, uint32_t count)
     b->arguments[0] = hr_field_in(0);
     b->arguments[1] = hr_field_out(count - 1);
     b->arguments[2] = hr_value(&b->reach, sizeof b->reach);
-    b->stages[0] = hr_stage_of(&stir2_4, b->arguments, 3);
+    b->phases[0] = hr_phase_of(&stir2_4, b->arguments, 3);
     for (uint32_t f = 1; f < count; f++) {
-        b->stages[f] = hr_stage_swap(f - 1, f);
+        b->phases[f] = hr_phase_swap(f - 1, f);
     }
 }
 
@@ -80,7 +80,7 @@ static void follow(bed *b, int64_t steps)
 
 static void step(bed *b, int64_t steps)
 {
-    CHECK(hr_grid_step(b->grid, b->stages, b->count, steps) == HR_OK);
+    CHECK(hr_grid_step(b->grid, b->phases, b->count, steps) == HR_OK);
     follow(b, steps);
 }
 
@@ -126,8 +126,8 @@ static void lie_otherwise(bed *b)
     create(b, 3);
     fault_backend_reset();
     step(b, 40);
-    const hr_stage stage = hr_stage_swap(0, 1);
-    CHECK(hr_grid_step(b->grid, &stage, 1, 1) == HR_OK);
+    const hr_phase phase = hr_phase_swap(0, 1);
+    CHECK(hr_grid_step(b->grid, &phase, 1, 1) == HR_OK);
     swap_models(b, 0, 1);
     step(b, 40);
     compare(b);
@@ -155,7 +155,7 @@ static void run(bed *b)
     TEST_CASE("a call after every 35 steps");
     watch w = {b, 0};
     create(b, 2);
-    CHECK(hr_grid_run(b->grid, b->stages, 2, 140, 35, look, &w) == HR_OK);
+    CHECK(hr_grid_run(b->grid, b->phases, 2, 140, 35, look, &w) == HR_OK);
     CHECK(w.seen == 140);
     destroy(b);
 }

@@ -46,7 +46,7 @@ line ~ /hri_tuning_|model\/tuning\.h/ {
 line ~ /hri_figure_|hri_subject_of|model\/figures\.h/ {
     complain("figures", "has a figure of its own: ask model.h")
 }
-line ~ /hri_probe\(|hri_stopwatch_|(LEAST|MOST)_TRIES|[^A-Z_]TRIES[^A-Z_]/ {
+line ~ /hri_probe\(|hri_stopwatch_|(MIN|MAX)_TRIES|[^A-Z_]TRIES[^A-Z_]/ {
     complain("probe", "measures: hand a trial to hri_model_ask")
 }
 line ~ /(->|\.|_)elapsed\(/ {
@@ -56,7 +56,7 @@ engine && line ~ /[a-z_]*(blend|smooth|moving_average)[a-z_]*/ {
     complain("learning", "learns by a rule of its own: see model/learn.h")
 }
 engine && line ~ /(->|\.)physical[^_a-z]/ {
-    complain("sharing", "says who shares a device: hri_accelerators_alike")
+    complain("sharing", "says who shares a device: hri_accelerators_same_kind")
 }
 # What is a little less or more than 1, but for rounding.
 engine && !exact && (" " line " ") ~ \

@@ -11,7 +11,7 @@ fake_world fake;
 
 typedef struct fake_device {
     hri_device base; /* first, as in all of these */
-    fake_device_facts *facts;
+    fake_device_state *figures;
     uint64_t clock_ns;
 } fake_device;
 
@@ -20,9 +20,9 @@ typedef struct fake_event {
     uint64_t time_ns;
 } fake_event;
 
-static fake_device_facts *facts_of(const hri_device *device)
+static fake_device_state *figures_of(const hri_device *device)
 {
-    return ((const fake_device *)device)->facts;
+    return ((const fake_device *)device)->figures;
 }
 
 /* Count a call that may fail, and fail when it is its turn. */
@@ -97,7 +97,7 @@ static void queue_destroy(hri_queue *queue)
 static hr_status queue_copy(hri_queue *queue, const hri_copy *copy)
 {
     double bytes = (double)copy->width * (double)copy->height;
-    advance(queue, bytes / facts_of(queue->device)->link);
+    advance(queue, bytes / figures_of(queue->device)->link);
     return count_call();
 }
 
@@ -111,8 +111,8 @@ static hr_status queue_fill(hri_queue *queue, hri_buffer *buffer, size_t offset,
 static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
 {
     double flops = 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
-    facts_of(queue->device)->gemms++;
-    advance(queue, flops / facts_of(queue->device)->flops);
+    figures_of(queue->device)->gemms++;
+    advance(queue, flops / figures_of(queue->device)->flops);
     return count_call();
 }
 
@@ -153,12 +153,12 @@ static void device_close(hri_device *device)
 static hr_status device_allocate(hri_device *device, size_t bytes,
                                  hri_buffer **out)
 {
-    fake_device_facts *facts = facts_of(device);
+    fake_device_state *figures = figures_of(device);
     hr_status status = count_call();
     if (status != HR_OK) {
         return status;
     }
-    if (facts->held_bytes + bytes > facts->info.memory_bytes) {
+    if (figures->held_bytes + bytes > figures->info.memory_bytes) {
         return no_memory();
     }
     hri_buffer *buffer = make(sizeof *buffer);
@@ -166,9 +166,9 @@ static hr_status device_allocate(hri_device *device, size_t bytes,
         return no_memory();
     }
     *buffer = (hri_buffer){.device = device, .bytes = bytes};
-    facts->held_bytes += bytes;
-    if (facts->held_bytes > facts->most_bytes) {
-        facts->most_bytes = facts->held_bytes;
+    figures->held_bytes += bytes;
+    if (figures->held_bytes > figures->most_bytes) {
+        figures->most_bytes = figures->held_bytes;
     }
     *out = buffer;
     return HR_OK;
@@ -177,7 +177,7 @@ static hr_status device_allocate(hri_device *device, size_t bytes,
 static void device_release(hri_buffer *buffer)
 {
     if (buffer != NULL) {
-        facts_of(buffer->device)->held_bytes -= buffer->bytes;
+        figures_of(buffer->device)->held_bytes -= buffer->bytes;
         discard(buffer);
     }
 }
@@ -241,14 +241,14 @@ static hr_status device_create_event(hri_device *device, hri_event **out)
 
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
-    return facts_of(device) == facts_of(other);
+    return figures_of(device) == figures_of(other);
 }
 
 static bool device_gemm_offered(hri_device *device, hr_type type,
                                 hr_type c_type, hr_compute compute)
 {
     return type == c_type && compute == HR_COMPUTE_NATIVE &&
-           (type == HR_F32 || (type == HR_F64 && !facts_of(device)->no_f64));
+           (type == HR_F32 || (type == HR_F64 && !figures_of(device)->no_f64));
 }
 
 static const hri_device_ops device_ops = {
@@ -266,40 +266,40 @@ static const hri_device_ops device_ops = {
     .gemm_offered = device_gemm_offered,
 };
 
-static hr_status probe(fake_backend_facts *facts, uint32_t *count)
+static hr_status probe(fake_backend_state *figures, uint32_t *count)
 {
-    facts->probes++;
+    figures->probes++;
     hr_status status = count_call();
-    if (status == HR_OK && facts->probe_fails != HR_OK) {
-        status = hri_fail(facts->probe_fails, "fake: no driver");
+    if (status == HR_OK && figures->probe_fails != HR_OK) {
+        status = hri_fail(figures->probe_fails, "fake: no driver");
     }
     if (status == HR_OK) {
-        *count = facts->count;
+        *count = figures->count;
     }
     return status;
 }
 
-static hr_status describe(fake_backend_facts *facts, uint32_t index,
+static hr_status describe(fake_backend_state *figures, uint32_t index,
                           hri_device_info *info)
 {
-    facts->describes++;
+    figures->describes++;
     hr_status status = count_call();
-    if (status == HR_OK && (int)index == facts->describe_fails) {
+    if (status == HR_OK && (int)index == figures->describe_fails) {
         status = hri_fail(HR_ERROR_BACKEND, "fake: device %u is mute", index);
     }
     if (status == HR_OK) {
-        *info = facts->devices[index].info;
+        *info = figures->devices[index].info;
     }
     return status;
 }
 
 static hr_status open_device(uint32_t backend, uint32_t index, hri_device **out)
 {
-    fake_device_facts *facts = &fake.backends[backend].devices[index];
+    fake_device_state *figures = &fake.backends[backend].devices[index];
     hr_status status = count_call();
-    if (status == HR_OK && facts->open_fails != HR_OK) {
-        status =
-            hri_fail(facts->open_fails, "fake: %s is busy", facts->info.path);
+    if (status == HR_OK && figures->open_fails != HR_OK) {
+        status = hri_fail(figures->open_fails, "fake: %s is busy",
+                          figures->info.path);
     }
     if (status != HR_OK) {
         return status;
@@ -310,8 +310,8 @@ static hr_status open_device(uint32_t backend, uint32_t index, hri_device **out)
     }
     device->base = (hri_device){.ops = &device_ops,
                                 .backend = &fake_backends[backend],
-                                .info = facts->info};
-    device->facts = facts;
+                                .info = figures->info};
+    device->figures = figures;
     *out = &device->base;
     return HR_OK;
 }
@@ -370,8 +370,8 @@ const hri_backend *const fake_list[] = {
 static void add(uint32_t backend, const char *path, const char *physical,
                 uint64_t memory_bytes, uint64_t free_bytes)
 {
-    fake_backend_facts *facts = &fake.backends[backend];
-    fake_device_facts *device = &facts->devices[facts->count++];
+    fake_backend_state *figures = &fake.backends[backend];
+    fake_device_state *device = &figures->devices[figures->count++];
     hri_device_info *info = &device->info;
     snprintf(info->path, sizeof info->path, "%s", path);
     snprintf(info->name, sizeof info->name, "device of %s", path);

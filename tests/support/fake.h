@@ -9,7 +9,7 @@
 
 enum { FAKE_BACKENDS = 3, FAKE_DEVICES = 3 };
 
-typedef struct fake_device_facts {
+typedef struct fake_device_state {
     hri_device_info info;
     double flops, link;   /* per second */
     bool no_f64;          /* gemm_offered says no */
@@ -17,18 +17,18 @@ typedef struct fake_device_facts {
     uint64_t most_bytes;  /* the most of that */
     uint64_t gemms;       /* products run */
     hr_status open_fails; /* what open returns; 0: it works */
-} fake_device_facts;
+} fake_device_state;
 
-typedef struct fake_backend_facts {
+typedef struct fake_backend_state {
     uint32_t count;
     int probes, describes; /* calls of these */
     hr_status probe_fails; /* what probe returns; 0: it works */
     int describe_fails;    /* this device cannot be described; -1: none */
-    fake_device_facts devices[FAKE_DEVICES];
-} fake_backend_facts;
+    fake_device_state devices[FAKE_DEVICES];
+} fake_backend_state;
 
 typedef struct fake_world {
-    fake_backend_facts backends[FAKE_BACKENDS];
+    fake_backend_state backends[FAKE_BACKENDS];
     long live;           /* devices, buffers, pinned areas, queues, events */
     long calls;          /* of slots that may fail */
     long fail_call;      /* this one of them fails (from 1); 0: none */

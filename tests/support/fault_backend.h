@@ -29,7 +29,7 @@ typedef enum fault_slot {
     FAULT_COPY,
     FAULT_FILL,
     FAULT_GEMM,
-    FAULT_TURN,
+    FAULT_PACK,
     FAULT_LAUNCH,
     FAULT_BUILD,
     FAULT_LOAD,
@@ -103,7 +103,7 @@ void fault_backend_pretend_staged(bool staged);
 
 /* And that products of these types, bits as in hri_device_info, want A turned
  * about. */
-void fault_backend_pretend_turned(uint32_t types);
+void fault_backend_pretend_packed(uint32_t types);
 
 /* And that they have no double: f64 is not multiplied. */
 void fault_backend_pretend_no_double(bool none);

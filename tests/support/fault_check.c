@@ -106,7 +106,7 @@ static hr_status check_operand(hri_device *device, const hri_operand *operand,
     return HR_OK;
 }
 
-hr_status fault_check_turn(hri_device *device, const hri_turn *t)
+hr_status fault_check_pack(hri_device *device, const hri_pack *t)
 {
     const uint64_t size = hr_type_size(t->type);
     if (t->to.buffer == NULL || t->from.buffer == NULL ||

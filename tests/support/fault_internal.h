@@ -71,7 +71,7 @@ void fault_pretend(hri_device_info *info, uint64_t *free_bytes);
 hr_status fault_check_copy(hri_device *device, const hri_copy *copy);
 hr_status fault_check_fill(hri_device *device, const hri_place *place,
                            size_t bytes);
-hr_status fault_check_turn(hri_device *device, const hri_turn *turn);
+hr_status fault_check_pack(hri_device *device, const hri_pack *pack);
 hr_status fault_check_gemm(hri_device *device, const hri_gemm *gemm);
 /* Whether device may use buffers and events of other. */
 bool fault_may_use(hri_device *device, hri_device *other);

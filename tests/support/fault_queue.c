@@ -120,13 +120,13 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
                : HR_OK;
 }
 
-static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
+static hr_status queue_pack(hri_queue *base, const hri_pack *pack)
 {
     fault_queue *queue = (fault_queue *)base;
-    hri_turn inner = *turn;
-    hr_status status = fault_enter(FAULT_TURN);
+    hri_pack inner = *pack;
+    hr_status status = fault_enter(FAULT_PACK);
     if (status == HR_OK) {
-        status = fault_check_turn(base->device, turn);
+        status = fault_check_pack(base->device, pack);
     }
     if (status != HR_OK) {
         return status;
@@ -134,7 +134,7 @@ static hr_status queue_turn(hri_queue *base, const hri_turn *turn)
     unwrap(&inner.to);
     unwrap(&inner.from);
     return fault_begin_operation(queue)
-               ? queue->inner->ops->turn(queue->inner, &inner)
+               ? queue->inner->ops->pack(queue->inner, &inner)
                : HR_OK;
 }
 
@@ -142,7 +142,7 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     fault_queue *queue = (fault_queue *)base;
     hri_launch inner = *launch;
-    hri_kernel_argument arguments[HR_MOST_PARAMETERS];
+    hri_kernel_argument arguments[HR_MAX_PARAMETERS];
     const hr_parameter *p = launch->kernel->parameters(launch->kernel);
     hr_status status = fault_enter(FAULT_LAUNCH);
     if (status != HR_OK) {
@@ -231,7 +231,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
-    .turn = queue_turn,
+    .pack = queue_pack,
     .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,

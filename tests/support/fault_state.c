@@ -21,7 +21,7 @@ static struct {
     uint32_t hold_device, devices;
     uint64_t products;
     bool staged, no_double;
-    uint32_t turned;
+    uint32_t packed;
     uint64_t free_bytes, allocation_bytes; /* 0: as it is */
     uint64_t times[TIMED];                 /* 0: as it is */
     uint64_t calls, operations, breaches;
@@ -46,7 +46,7 @@ static const char *const slot_names[FAULT_SLOTS] = {
     [FAULT_COPY] = "copy",
     [FAULT_FILL] = "fill",
     [FAULT_GEMM] = "gemm",
-    [FAULT_TURN] = "turn",
+    [FAULT_PACK] = "turn",
     [FAULT_LAUNCH] = "launch",
     [FAULT_BUILD] = "build",
     [FAULT_LOAD] = "load",
@@ -179,10 +179,10 @@ void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data)
     pthread_mutex_unlock(&fault_lock);
 }
 
-void fault_backend_pretend_turned(uint32_t types)
+void fault_backend_pretend_packed(uint32_t types)
 {
     pthread_mutex_lock(&fault_lock);
-    state.turned = types;
+    state.packed = types;
     pthread_mutex_unlock(&fault_lock);
 }
 
@@ -236,7 +236,7 @@ void fault_pretend(hri_device_info *info, uint64_t *free_bytes)
 {
     pthread_mutex_lock(&fault_lock);
     info->staged = info->staged || state.staged;
-    info->turned |= state.turned;
+    info->packed |= state.packed;
     if (state.free_bytes > 0 && state.free_bytes < info->free_bytes) {
         info->free_bytes = state.free_bytes;
     }

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_CHILDREN = 32 };
+enum { MAX_CHILDREN = 32 };
 
 void files_make_folder(char *path, size_t bytes)
 {
@@ -78,16 +78,16 @@ bool files_write(const char *path, const void *bytes, size_t count)
 
 int files_in_children(int count, int (*function)(int number))
 {
-    pid_t children[MOST_CHILDREN];
+    pid_t children[MAX_CHILDREN];
     int sum = 0;
     fflush(NULL);
-    for (int i = 0; i < count && i < MOST_CHILDREN; i++) {
+    for (int i = 0; i < count && i < MAX_CHILDREN; i++) {
         children[i] = fork();
         if (children[i] == 0) {
             exit(function(i));
         }
     }
-    for (int i = 0; i < count && i < MOST_CHILDREN; i++) {
+    for (int i = 0; i < count && i < MAX_CHILDREN; i++) {
         int status = 0;
         bool ended = children[i] > 0 && waitpid(children[i], &status, 0) > 0 &&
                      WIFEXITED(status);

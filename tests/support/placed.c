@@ -19,12 +19,12 @@ const char *placed_layout_name(placed_layout layout)
 bool placed_init(placed *p, random_source *source, placed_layout layout,
                  const hr_matrix *shape)
 {
-    bool turned =
+    bool packed =
         layout == PLACED_TRANSPOSED || layout == PLACED_TRANSPOSED_SECTION;
     bool section =
         layout == PLACED_SECTION || layout == PLACED_TRANSPOSED_SECTION;
-    int64_t lines = turned ? shape->cols : shape->rows;
-    int64_t width = turned ? shape->rows : shape->cols;
+    int64_t lines = packed ? shape->cols : shape->rows;
+    int64_t width = packed ? shape->rows : shape->cols;
     int64_t above = section ? random_between(source, 1, 3) : 0;
     int64_t left = section ? random_between(source, 1, 9) : 0;
     int64_t right =
@@ -47,7 +47,7 @@ bool placed_init(placed *p, random_source *source, placed_layout layout,
     random_fill_bytes(source, p->memory, p->bytes);
     p->matrix = hr_matrix_row_major(p->memory + (above * stride + left) * size,
                                     shape->type, lines, width, stride);
-    p->matrix = turned ? hr_matrix_transpose(p->matrix) : p->matrix;
+    p->matrix = packed ? hr_matrix_transpose(p->matrix) : p->matrix;
     p->matrix = shape->conjugate ? hr_matrix_conjugate(p->matrix) : p->matrix;
     random_fill_matrix(source, &p->matrix);
     placed_remember(p);

@@ -9,8 +9,8 @@ typedef struct tile {
 } tile;
 
 /* A part under way. */
-typedef struct lane {
-    const hri_part *part;
+typedef struct executor {
+    const hri_plan_part *part;
     int64_t *held[2];   /* [slot] delivery; -1: none */
     bool *arrived;      /* [delivery] */
     bool *forwarded;    /* [delivery] */
@@ -18,11 +18,11 @@ typedef struct lane {
     int64_t issued;     /* tasks */
     int64_t fed;        /* deliveries that the feeder is done with */
     int32_t forwarding; /* forwards of delivery `fed` done; -1: not loaded */
-} lane;
+} executor;
 
 typedef struct model {
     const hri_plan *plan;
-    lane *lanes;
+    executor *executors;
     const char *fault; /* the first thing that went wrong */
 } model;
 
@@ -40,10 +40,10 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-static void lane_init(lane *l, const hri_part *part)
+static void executor_init(executor *l, const hri_plan_part *part)
 {
     size_t deliveries = (size_t)part->delivery_count;
-    *l = (lane){.part = part, .forwarding = -1};
+    *l = (executor){.part = part, .forwarding = -1};
     for (int side = HRI_A; side <= HRI_B; side++) {
         size_t slots = (size_t)part->slots[side];
         l->held[side] = allocate(slots, sizeof(int64_t));
@@ -57,7 +57,7 @@ static void lane_init(lane *l, const hri_part *part)
     }
 }
 
-static void lane_finish(lane *l)
+static void executor_finish(executor *l)
 {
     free(l->held[HRI_A]);
     free(l->held[HRI_B]);
@@ -68,9 +68,9 @@ static void lane_finish(lane *l)
 
 /* ---- the feeder */
 
-/* Put delivery `number` into its slot of lane l, unless what is there is still
- * needed. */
-static bool put(model *m, lane *l, int64_t number)
+/* Put delivery `number` into its slot of executor l, unless what is there is
+ * still needed. */
+static bool put(model *m, executor *l, int64_t number)
 {
     const hri_delivery *d = &l->part->deliveries[number];
     int64_t *held = &l->held[d->side][d->slot];
@@ -86,12 +86,12 @@ static bool put(model *m, lane *l, int64_t number)
     return true;
 }
 
-static bool step_feeder(model *m, lane *l)
+static bool step_feeder(model *m, executor *l)
 {
-    const hri_part *part = l->part;
+    const hri_plan_part *part = l->part;
     while (l->fed < part->delivery_count &&
            part->deliveries[l->fed].source >= 0) {
-        l->fed++; /* another lane's feeder brings it */
+        l->fed++; /* another executor's feeder brings it */
     }
     if (l->fed == part->delivery_count) {
         return false;
@@ -107,7 +107,7 @@ static bool step_feeder(model *m, lane *l)
         if (l->held[d->side][d->slot] != l->fed) {
             blame(m, "a panel is gone before it has been forwarded");
         }
-        if (!put(m, &m->lanes[f->part], f->delivery)) {
+        if (!put(m, &m->executors[f->part], f->delivery)) {
             return false;
         }
         l->forwarding++;
@@ -119,11 +119,11 @@ static bool step_feeder(model *m, lane *l)
     return true;
 }
 
-/* ---- the worker */
+/* ---- the default queue */
 
-/* Whether lane l has delivery `number` (-1: in place), panel `index` of a side,
- * where task looks for it. */
-static bool has(const lane *l, const hri_task *task, int side)
+/* Whether executor l has delivery `number` (-1: in place), panel `index` of a
+ * side, where task looks for it. */
+static bool has(const executor *l, const hri_task *task, int side)
 {
     int64_t number = side == HRI_A ? task->a : task->b;
     if (l->part->in_place) {
@@ -135,7 +135,7 @@ static bool has(const lane *l, const hri_task *task, int side)
            d->chunk == task->chunk;
 }
 
-static void use_tile(model *m, lane *l, const hri_task *task)
+static void use_tile(model *m, executor *l, const hri_task *task)
 {
     if (l->part->in_place || m->plan->blocking.chunks == 1) {
         if (!l->part->in_place && task->slot != -1) {
@@ -158,7 +158,7 @@ static void use_tile(model *m, lane *l, const hri_task *task)
     *t = (tile){last ? -1 : task->row, task->col};
 }
 
-static bool step_worker(model *m, lane *l)
+static bool step_default_queue(model *m, executor *l)
 {
     if (l->issued == l->part->task_count) {
         return false;
@@ -178,14 +178,14 @@ static bool step_worker(model *m, lane *l)
 
 /* ---- the whole */
 
-/* Thread 2 i is the feeder of part i, 2 i + 1 its worker. */
+/* Thread 2 i is the feeder of part i, 2 i + 1 its default queue. */
 static bool step(model *m, uint32_t thread)
 {
-    lane *l = &m->lanes[thread / 2];
-    return thread % 2 == 0 ? step_feeder(m, l) : step_worker(m, l);
+    executor *l = &m->executors[thread / 2];
+    return thread % 2 == 0 ? step_feeder(m, l) : step_default_queue(m, l);
 }
 
-static void run_in_turn(model *m)
+static void run_one_at_a_time(model *m)
 {
     bool any = true;
     while (any && m->fault == NULL) {
@@ -218,7 +218,7 @@ static void check_ends(model *m)
     const hri_blocking *b = &m->plan->blocking;
     int64_t blocks = b->block_rows * b->block_cols;
     for (uint32_t i = 0; i < m->plan->part_count; i++) {
-        const lane *l = &m->lanes[i];
+        const executor *l = &m->executors[i];
         int64_t count = l->part->task_count;
         if (l->issued < count || l->fed < l->part->delivery_count) {
             blame(m, "nobody can go on");
@@ -236,19 +236,19 @@ static void check_ends(model *m)
 const char *replay_plan(const hri_plan *plan, random_source *order)
 {
     model m = {.plan = plan};
-    m.lanes = allocate(plan->part_count, sizeof *m.lanes);
+    m.executors = allocate(plan->part_count, sizeof *m.executors);
     for (uint32_t i = 0; i < plan->part_count; i++) {
-        lane_init(&m.lanes[i], &plan->parts[i]);
+        executor_init(&m.executors[i], &plan->parts[i]);
     }
     if (order == NULL) {
-        run_in_turn(&m);
+        run_one_at_a_time(&m);
     } else {
         run_at_random(&m, order);
     }
     check_ends(&m);
     for (uint32_t i = 0; i < plan->part_count; i++) {
-        lane_finish(&m.lanes[i]);
+        executor_finish(&m.executors[i]);
     }
-    free(m.lanes);
+    free(m.executors);
     return m.fault;
 }

@@ -101,8 +101,8 @@ tolerance verify_case_tolerance(const verify_case *x)
 static double tolerance_at(const verify_case *x, const tolerance *t,
                            int64_t row, int64_t col)
 {
-    bool turned = x->problem.c.rows < x->problem.c.cols;
-    return turned ? tolerance_of(t, col, row) : tolerance_of(t, row, col);
+    bool packed = x->problem.c.rows < x->problem.c.cols;
+    return packed ? tolerance_of(t, col, row) : tolerance_of(t, row, col);
 }
 
 static double rounded(double x, hr_type c_type)

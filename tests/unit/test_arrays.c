@@ -117,7 +117,7 @@ static void staging(const bed *b)
     for (int i = 0; i < 105; i++) {
         data[i] = sqrt(i);
     }
-    CHECK(hr_refresh(hr_view_of(in)) == HR_OK);
+    CHECK(hr_invalidate(hr_view_of(in)) == HR_OK);
     CHECK(hr_copy(hr_view_of(in), hr_view_of(there)) == HR_OK);
     CHECK(hr_copy(hr_view_of(there), hr_view_of(out)) == HR_OK);
     CHECK(memcmp(hr_array_data(out), data, 105 * sizeof *data) == 0);
@@ -186,7 +186,7 @@ static void traffic(const bed *b)
     CHECK(hr_synchronize(whole) == HR_OK); /* the host has it all along */
     after = hr_context_traffic(b->context);
     CHECK(after.down == before.down && after.peer == before.peer);
-    CHECK(hr_refresh(section2(whole, 1, 1, 2, 2)) == HR_OK);
+    CHECK(hr_invalidate(section2(whole, 1, 1, 2, 2)) == HR_OK);
     CHECK(hr_prefetch(whole, b->last) == HR_OK);
     after = hr_context_traffic(b->context);
     CHECK(after.up - before.up == all * (COUNT * 4 + 16));
@@ -211,11 +211,11 @@ static void events(const bed *b)
     hr_event *first, *second;
     atomic_int calls = 0;
     double seconds = -1.0;
-    CHECK(hr_queue_mark(b->queue, &first) == HR_OK);
+    CHECK(hr_queue_record(b->queue, &first) == HR_OK);
     CHECK(hr_event_then(first, count_calls, &calls) == HR_OK);
     CHECK(hr_event_then(first, count_calls, &calls) == HR_OK);
     CHECK(hr_queue_wait(b->last, first) == HR_OK);
-    CHECK(hr_queue_mark(b->queue, &second) == HR_OK);
+    CHECK(hr_queue_record(b->queue, &second) == HR_OK);
     CHECK(hr_queue_flush(b->queue) == HR_OK);
     CHECK(hr_queue_finish(b->queue) == HR_OK);
     CHECK(hr_queue_finish(b->last) == HR_OK);
@@ -240,7 +240,7 @@ static void refused_queues(const bed *b)
                 "accelerator 99, but there are");
     CHECK_FAILS(hr_queue_finish(NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_queue_flush(NULL), HR_ERROR_INVALID, "NULL");
-    CHECK_FAILS(hr_queue_mark(NULL, &e), HR_ERROR_INVALID, "NULL");
+    CHECK_FAILS(hr_queue_record(NULL, &e), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_queue_wait(b->queue, NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_event_wait(NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_event_query(NULL, NULL), HR_ERROR_INVALID, "NULL");
@@ -313,7 +313,7 @@ static void refused_views(const bed *b)
                 HR_ERROR_INVALID, "overlap");
     CHECK_FAILS(hr_copy(v, w), HR_ERROR_INVALID, "rank");
     CHECK_FAILS(hr_synchronize(hr_view_of(NULL)), HR_ERROR_INVALID, "no array");
-    CHECK_FAILS(hr_refresh(v), HR_ERROR_INVALID, "no host memory");
+    CHECK_FAILS(hr_invalidate(v), HR_ERROR_INVALID, "no host memory");
     CHECK_FAILS(hr_prefetch(v, NULL), HR_ERROR_INVALID, "queue is NULL");
     CHECK_FAILS(hr_map(v, (hr_access)4, &m), HR_ERROR_INVALID, "access 4");
     CHECK_FAILS(hr_map(v, HR_IN, NULL), HR_ERROR_INVALID, "NULL");
@@ -354,7 +354,7 @@ static void after_synchronize(const bed *b)
     CHECK(hr_copy_async(hr_view_of(source), hr_view_of(there), NULL) == HR_OK);
     CHECK(hr_synchronize(hr_view_of(source)) == HR_OK);
     memset(from, 0, LARGE * sizeof *from);
-    CHECK(hr_refresh(hr_view_of(source)) == HR_OK);
+    CHECK(hr_invalidate(hr_view_of(source)) == HR_OK);
     CHECK(hr_map(hr_view_of(there), HR_IN, &m) == HR_OK);
     int ok = 1;
     for (int i = 0; i < LARGE; i++) {

@@ -12,7 +12,7 @@
 
 extern const hri_backend hri_backend_host;
 
-/* Of the large ones a crew copies ordinary memory, where accelerators are
+/* Of the large ones a copy pool copies ordinary memory, where accelerators are
  * staged. */
 static const struct {
     const char *name;
@@ -23,14 +23,14 @@ static const struct {
     {"staged", true, 600, 500},
     {"staged, small", true, 12, 20},
 };
-enum { MOST = 600 * 500 };
+enum { MAX = 600 * 500 };
 
 typedef struct things {
     hr_context *context;
     hr_queue *queues[2];
     hr_array *source, *first, *second;
     size_t kind, count;
-    int *from, *to; /* MOST each */
+    int *from, *to; /* MAX each */
 } things;
 
 static hr_status create(things *t)
@@ -105,7 +105,7 @@ static void destroy(things *t)
 
 static things things_of(size_t kind)
 {
-    static int from[MOST], to[MOST];
+    static int from[MAX], to[MAX];
     memset(to, 0, sizeof to);
     return (things){.kind = kind,
                     .count = (size_t)(kinds[kind].rows * kinds[kind].cols),
@@ -140,7 +140,7 @@ static void fail_each(size_t kind, way how, const char *name)
     TEST_CASE(text);
     for (uint64_t n = 1; more && test_state.failures == 0; n++) {
         things t = things_of(kind);
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < MAX; i++) {
             t.from[i] = i * 7 + 1;
         }
         fault_backend_reset();
@@ -177,7 +177,7 @@ static void rest_goes_on(size_t kind)
         fault_backend_fail_operation(n, HR_ERROR_BACKEND);
         CHECK(travel(&t) == HR_ERROR_BACKEND);
         fault_backend_fail_operation(0, HR_OK);
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < MAX; i++) {
             t.from[i] = i * 3;
         }
         for (int i = 0; i < 2; i++) { /* a queue that failed stays so */
@@ -185,7 +185,7 @@ static void rest_goes_on(size_t kind)
             CHECK(hr_queue_create(t.context, (uint32_t)i, &t.queues[i]) ==
                   HR_OK);
         }
-        CHECK(hr_refresh(hr_view_of(t.source)) == HR_OK);
+        CHECK(hr_invalidate(hr_view_of(t.source)) == HR_OK);
         CHECK(travel(&t) == HR_OK);
         CHECK(arrived(&t));
         destroy(&t);

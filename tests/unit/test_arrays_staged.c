@@ -8,7 +8,7 @@
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
-#include "runtime/stage.h"
+#include "runtime/staging.h"
 #include "support/fault_backend.h"
 #include "support/random.h"
 #include "test.h"
@@ -275,7 +275,7 @@ static void launches_travel_together(void)
 
 /* ---- products use the same pinned memory */
 
-static void products_take_turns(void)
+static void products_run_one_at_a_time(void)
 {
     enum { N = 600 };
     machine m = open_machine();
@@ -306,7 +306,7 @@ static void products_take_turns(void)
         CHECK(memcmp(a, home, bytes) == 0);
         CHECK(c[N + 1] > 0.0F);
         memset(home, 0, bytes);
-        CHECK(hr_refresh(hr_view_of(back)) == HR_OK);
+        CHECK(hr_invalidate(hr_view_of(back)) == HR_OK);
     }
     hr_array_destroy(source);
     hr_array_destroy(there);
@@ -369,29 +369,30 @@ static void much_at_once(void)
     close_machine(&m);
 }
 
-/* Who puts a job and hears that the crew has stopped may free it at once. */
-static void stopped_crews_take_no_jobs(void)
+/* Who puts a job and hears that the copy pool has stopped may free it at once.
+ */
+static void stopped_copy_pools_take_no_jobs(void)
 {
-    TEST_CASE("a crew that has stopped keeps no job");
+    TEST_CASE("a copy pool that has stopped keeps no job");
     machine m = open_machine();
     pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
     char memory[64] = {0};
-    hri_crew crew = {.accelerator = &m.context->accelerators[0],
-                     .up = true,
-                     .queues = &queues};
-    CHECK(hri_crew_init(&crew) == HR_OK);
-    hri_crew_stop(&crew);
+    hri_copy_pool copy_pool = {.accelerator = &m.context->accelerators[0],
+                               .up = true,
+                               .queues = &queues};
+    CHECK(hri_copy_pool_init(&copy_pool) == HR_OK);
+    hri_copy_pool_stop(&copy_pool);
     for (int urgent = 0; urgent < 2; urgent++) {
         hri_job job = {.copy = {.from = hri_at_host(memory, 0),
                                 .width = sizeof memory,
                                 .height = 1,
                                 .depth = 1}};
-        hri_crew_put(&crew, &job, urgent != 0);
-        CHECK(!hri_crew_wait(&crew, &job));
-        CHECK(crew.first == NULL);
+        hri_copy_pool_put(&copy_pool, &job, urgent != 0);
+        CHECK(!hri_copy_pool_wait(&copy_pool, &job));
+        CHECK(copy_pool.first == NULL);
     }
-    hri_crew_join(&crew);
-    hri_crew_finish(&crew);
+    hri_copy_pool_join(&copy_pool);
+    hri_copy_pool_finish(&copy_pool);
     close_machine(&m);
 }
 
@@ -404,8 +405,8 @@ int main(void)
     TEST(nobody_is_held(5 * MIB + 3));
     nobody_is_held(100 << 10); /* not staged, but held up by drivers */
     TEST(launches_travel_together());
-    TEST(products_take_turns());
+    TEST(products_run_one_at_a_time());
     TEST(much_at_once());
-    TEST(stopped_crews_take_no_jobs());
+    TEST(stopped_copy_pools_take_no_jobs());
     return test_end();
 }

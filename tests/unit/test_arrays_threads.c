@@ -16,13 +16,13 @@ extern const hri_backend hri_backend_host;
 
 enum { THREADS = 4, ROWS = 16, COLS = 24, STEPS = 150 };
 
-typedef struct worker {
+typedef struct user {
     pthread_t thread;
     hr_context *context;
     hr_array *shared;
     int number;
     int wrong;
-} worker;
+} user;
 
 /* Write numbers through the host, let them wander, and read them again. */
 static int wander(hr_view v, hr_queue *const *queues, uint32_t count,
@@ -44,7 +44,7 @@ static int wander(hr_view v, hr_queue *const *queues, uint32_t count,
         int64_t to = random_between(random, 0, (int64_t)count - 1);
         hr_event *event = NULL;
         ok = hr_prefetch(v, queues[to]) == HR_OK &&
-             hr_queue_mark(queues[to], &event) == HR_OK &&
+             hr_queue_record(queues[to], &event) == HR_OK &&
              hr_event_wait(event) == HR_OK;
         hr_event_destroy(event);
     }
@@ -62,9 +62,9 @@ static int wander(hr_view v, hr_queue *const *queues, uint32_t count,
     return ok && hr_unmap(&m) == HR_OK;
 }
 
-static void *worker_main(void *argument)
+static void *user_main(void *argument)
 {
-    worker *w = argument;
+    user *w = argument;
     random_source random = {(uint64_t)w->number};
     uint32_t count = hr_accelerator_count(w->context);
     hr_queue *queues[8] = {NULL};
@@ -106,7 +106,7 @@ static void run(bool staged)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
     hr_array *shared = NULL;
-    worker workers[THREADS];
+    user users[THREADS];
     options.accelerators = "3xhost";
     options.memory_limit = 1 << 20;
     list[0] = fault_backend_wrap(&hri_backend_host);
@@ -117,14 +117,14 @@ static void run(bool staged)
     CHECK(hr_array_create_anywhere(context, 4, hr_extent2(ROWS, COLS),
                                    &shared) == HR_OK);
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){
+        users[i] = (user){
             .context = context, .shared = shared, .number = i, .wrong = 1};
-        CHECK(pthread_create(&workers[i].thread, NULL, worker_main,
-                             &workers[i]) == 0);
+        CHECK(pthread_create(&users[i].thread, NULL, user_main, &users[i]) ==
+              0);
     }
     for (int i = 0; i < THREADS; i++) {
-        pthread_join(workers[i].thread, NULL);
-        CHECK(!workers[i].wrong);
+        pthread_join(users[i].thread, NULL);
+        CHECK(!users[i].wrong);
     }
     hr_array_destroy(shared);
     hr_context_destroy(context);

@@ -10,7 +10,7 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { PLACES = 1 + INSTANT_DEVICES, ARRAYS = 2, MOST_BYTES = 1024 };
+enum { PLACES = 1 + INSTANT_DEVICES, ARRAYS = 2, MAX_BYTES = 1024 };
 
 /* One array and what must be true of it. */
 typedef struct model {
@@ -20,9 +20,9 @@ typedef struct model {
     int home;
     char *memory; /* of the caller's, or NULL */
     size_t row_bytes;
-    bool valid[PLACES][MOST_BYTES];
-    uint8_t value[MOST_BYTES]; /* where any place has it */
-    bool vague[MOST_BYTES];    /* copied from where nothing had been written */
+    bool valid[PLACES][MAX_BYTES];
+    uint8_t value[MAX_BYTES]; /* where any place has it */
+    bool vague[MAX_BYTES];    /* copied from where nothing had been written */
 } model;
 
 typedef struct world {
@@ -140,7 +140,7 @@ static int64_t bytes_of(const hr_view *v)
 
 static hr_view random_section(world *w, hr_view v)
 {
-    int64_t origin[HR_MOST_RANK];
+    int64_t origin[HR_MAX_RANK];
     hr_extent extent = v.extent;
     for (uint32_t i = 0; i < v.extent.rank; i++) {
         origin[i] = between(w, 0, v.extent.size[i] - 1);
@@ -191,7 +191,7 @@ static hr_view random_view(world *w, const model *m)
 static void touch(world *w, const hr_view *v, bool linear, int place,
                   uint8_t *bytes, bool write)
 {
-    int64_t stride[HR_MOST_RANK];
+    int64_t stride[HR_MAX_RANK];
     const uint32_t rank = v->extent.rank;
     hri_queue *queue = w->queues[place - 1]->stream->queue;
     hri_copy copy = {
@@ -250,7 +250,7 @@ static void expect_writing(model *m, const hr_view *v, int place,
 /* Work on a device. */
 static void work(world *w, model *m, hr_view v, hr_access access)
 {
-    uint8_t bytes[MOST_BYTES];
+    uint8_t bytes[MAX_BYTES];
     int place = (int)between(w, 1, INSTANT_DEVICES);
     hr_queue *queue = w->queues[place - 1];
     hri_boxes region = {0};
@@ -276,7 +276,7 @@ static void work(world *w, model *m, hr_view v, hr_access access)
 /* The caller works on host memory. */
 static void map(world *w, model *m, hr_view v, hr_access access)
 {
-    uint8_t bytes[MOST_BYTES];
+    uint8_t bytes[MAX_BYTES];
     hr_mapping mapping;
     CHECK(hr_map(v, access, &mapping) == HR_OK);
     expect_reading(w, m, &v, HRI_HOST, access);
@@ -303,11 +303,11 @@ static void map(world *w, model *m, hr_view v, hr_access access)
 }
 
 /* The caller writes to his own memory and says so. */
-static void refresh(world *w, model *m, hr_view v)
+static void invalidate(world *w, model *m, hr_view v)
 {
     char *host = hr_array_data(m->array);
     if (host == NULL) {
-        CHECK_FAILS(hr_refresh(v), HR_ERROR_INVALID, "no host memory");
+        CHECK_FAILS(hr_invalidate(v), HR_ERROR_INVALID, "no host memory");
         return;
     }
     for (int64_t i = 0; i < bytes_of(&v); i++) {
@@ -317,7 +317,7 @@ static void refresh(world *w, model *m, hr_view v)
             (char)value;
         write_byte(m, HRI_HOST, byte, value);
     }
-    CHECK(hr_refresh(v) == HR_OK);
+    CHECK(hr_invalidate(v) == HR_OK);
 }
 
 static void discard(model *m, hr_view v)
@@ -332,26 +332,26 @@ static void discard(model *m, hr_view v)
 
 /* Whether both views are boxes of the same size: then bytes go straight from
  * where they are to where they belong. */
-static bool are_alike(const hr_view *a, const hr_view *b)
+static bool are_same_kind(const hr_view *a, const hr_view *b)
 {
     hri_boxes regions[2] = {{0}};
-    bool alike;
+    bool equal;
     CHECK(hri_view_region(a, &regions[0]) == HR_OK);
     CHECK(hri_view_region(b, &regions[1]) == HR_OK);
-    alike = !regions[0].linear && !regions[1].linear;
-    for (int i = 0; i < HRI_DIMENSIONS && alike; i++) {
-        alike = regions[0].of[0].hi[i] - regions[0].of[0].lo[i] ==
+    equal = !regions[0].linear && !regions[1].linear;
+    for (int i = 0; i < HRI_DIMENSIONS && equal; i++) {
+        equal = regions[0].of[0].hi[i] - regions[0].of[0].lo[i] ==
                 regions[1].of[0].hi[i] - regions[1].of[0].lo[i];
     }
     hri_boxes_finish(&regions[0]);
     hri_boxes_finish(&regions[1]);
-    return alike;
+    return equal;
 }
 
 static bool overlap(const model *a, const hr_view *v, const model *b,
                     const hr_view *u)
 {
-    bool in[MOST_BYTES] = {false}, any = false;
+    bool in[MAX_BYTES] = {false}, any = false;
     for (int64_t i = 0; i < bytes_of(v); i++) {
         in[byte_of(v, i)] = true;
     }
@@ -394,16 +394,16 @@ static void copy(world *w, model *from, hr_view v, model *to, hr_view u)
     }
     CHECK(hr_copy(v, u) == HR_OK);
     int place = to->home == HRI_NOWHERE ? busiest(from, &v) : to->home;
-    bool alike = are_alike(&v, &u);
+    bool equal = are_same_kind(&v, &u);
     for (int64_t i = 0; i < bytes_of(&v); i++) {
         int64_t byte = byte_of(&v, i);
         bool known = is_known(from, byte);
-        if (alike) {
+        if (equal) {
             travel(w, from, place, byte);
         } else {
             fetch(w, from, place, byte);
         }
-        if (known || !alike) {
+        if (known || !equal) {
             write_byte(to, place, byte_of(&u, i), from->value[byte]);
             to->vague[byte_of(&u, i)] = !known || from->vague[byte];
         }
@@ -414,7 +414,7 @@ static void copy(world *w, model *from, hr_view v, model *to, hr_view u)
 static hr_view partner(world *w, const model *m, hr_view v)
 {
     hr_view u = hr_view_of(m->array);
-    int64_t origin[HR_MOST_RANK];
+    int64_t origin[HR_MAX_RANK];
     (void)!hr_view_reinterpret(u, v.element_bytes, &u);
     while (u.extent.rank > v.extent.rank) {
         (void)!hr_view_project(u, between(w, 0, u.extent.size[0] - 1), &u);
@@ -439,7 +439,7 @@ static void step(world *w)
         map(w, m, v, access);
         break;
     case 2:
-        refresh(w, m, v);
+        invalidate(w, m, v);
         break;
     case 3:
         if (between(w, 0, 3) == 0) {

@@ -139,12 +139,12 @@ static void nearly_symmetric(hr_context *context)
 static void much_scratch(hr_context *context)
 {
     TEST_CASE("more filters than strips have memory for");
-    enum { N = 2 * HR_MOST_REACH + 1 };
+    enum { N = 2 * HR_MAX_REACH + 1 };
     hr_window *window = NULL;
     hri_share share;
     hri_filter_plan plan = {.shares = &share};
     hri_accelerator *accelerator = &context->accelerators[0];
-    CHECK(hr_window_box(HR_MOST_REACH, &window) == HR_OK);
+    CHECK(hr_window_box(HR_MAX_REACH, &window) == HR_OK);
     hri_filter_job job = {.context = context,
                           .scale = 1.0,
                           .in = hr_matrix_row_major(NULL, HR_F64, 8, 8, 0),
@@ -167,7 +167,7 @@ static void largest_transforms(hr_context *context)
     double in[SMALL * SMALL] = {0}, out[SMALL * SMALL];
     hr_window *window = NULL;
     hr_filter_options options = clamped(HR_FILTER_FFT);
-    CHECK(hr_window_box(HR_MOST_REACH, &window) == HR_OK);
+    CHECK(hr_window_box(HR_MAX_REACH, &window) == HR_OK);
     in[0] = 1.0; /* windows hold its clamped neighbours many times */
     const hr_status status = hr_filter(
         context, window, 1.0, hr_matrix_row_major(in, HR_F64, SMALL, SMALL, 0),
@@ -175,7 +175,7 @@ static void largest_transforms(hr_context *context)
     if (status == HR_ERROR_UNSUPPORTED) {
         printf("not tested here: %s\n", hr_last_error());
     } else if (CHECK(status == HR_OK)) {
-        const double rows = HR_MOST_REACH + 1.0;
+        const double rows = HR_MAX_REACH + 1.0;
         CHECK(fabs(out[0] - rows * rows) < 1e-9 * rows * rows);
     }
     hr_window_destroy(window);

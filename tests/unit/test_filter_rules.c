@@ -34,7 +34,7 @@ static void windows(void)
     CHECK_FAILS(hr_window_create(0, NULL, &w), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_window_create(0, &one, NULL), HR_ERROR_INVALID, "nowhere");
     CHECK_FAILS(hr_window_create(-1, &one, &w), HR_ERROR_INVALID, "-1");
-    CHECK_FAILS(hr_window_box(HR_MOST_REACH + 1, &w), HR_ERROR_INVALID, "1025");
+    CHECK_FAILS(hr_window_box(HR_MAX_REACH + 1, &w), HR_ERROR_INVALID, "1025");
     CHECK_FAILS(hr_window_create(0, &bad, &w), HR_ERROR_INVALID, "w(0, 0)");
     CHECK_FAILS(hr_window_gaussian(1, 0.0, &w), HR_ERROR_INVALID, "sigma");
     CHECK(w == NULL && hr_window_reach(NULL) == -1 &&

@@ -103,7 +103,7 @@ static const struct {
     int64_t m, n, k;
     uint64_t limit;
     double beta;
-    int staged, fits, growing, turned;
+    int staged, fits, growing, packed;
 } runs[] = {
     {"one, all fits", "1xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0, 0},
     {"two, all fits", "2xhost", 300, 400, 500, 64 << 20, 0, 0, 1, 0, 0},
@@ -127,10 +127,10 @@ static const struct {
     {"one, growing", "1xhost", 400, 400, 900, 64 << 20, 0, 0, 1, 1, 0},
     {"one, growing, old C", "1xhost", 400, 400, 900, 64 << 20, 2, 0, 1, 1, 0},
     {"four, growing, staged", "4xhost", 600, 500, 901, 64 << 20, 1, 1, 1, 1, 0},
-    {"turned", "1xhost", 130, 4200, 70, 64 << 20, 0, 0, 1, 0, 2},
-    {"turned, staged, old C", "1xhost", 130, 4200, 70, 64 << 20, 2, 1, 1, 0, 2},
-    {"turned, two", "2xhost", 131, 8400, 71, 64 << 20, 1, 0, 1, 0, 2},
-    {"turned, growing", "1xhost", 400, 4400, 900, 64 << 20, 1, 0, 1, 1, 2},
+    {"packed", "1xhost", 130, 4200, 70, 64 << 20, 0, 0, 1, 0, 2},
+    {"packed, staged, old C", "1xhost", 130, 4200, 70, 64 << 20, 2, 1, 1, 0, 2},
+    {"packed, two", "2xhost", 131, 8400, 71, 64 << 20, 1, 0, 1, 0, 2},
+    {"packed, growing", "1xhost", 400, 4400, 900, 64 << 20, 1, 0, 1, 1, 2},
     {"no room to turn", "1xhost", 200, 4111, 640, 5 << 20, 1, 0, 0, 0, 1},
     {"too narrow to turn", "1xhost", 130, 4000, 70, 64 << 20, 0, 0, 1, 0, 1},
 };
@@ -164,7 +164,7 @@ static void bytes_as_planned(size_t i)
     TEST_CASE(runs[i].name);
     fault_backend_reset();
     fault_backend_pretend_staged(runs[i].staged);
-    fault_backend_pretend_turned(runs[i].turned ? 1u << HR_F32 : 0);
+    fault_backend_pretend_packed(runs[i].packed ? 1u << HR_F32 : 0);
     hr_context *context = open_context(runs[i].accelerators, runs[i].limit);
     operands o = make(runs[i].m, runs[i].n, runs[i].k);
     if (runs[i].growing) {
@@ -200,8 +200,8 @@ static void bytes_as_planned(size_t i)
         CHECK(products == 3 * tiles_of(&run));
         CHECK(run.tile_depth >= runs[i].k / 2);
     }
-    if (runs[i].turned) { /* 2: it is, 1: it is not */
-        CHECK((fault_backend_count(FAULT_TURN) > 0) == (runs[i].turned == 2));
+    if (runs[i].packed) { /* 2: it is, 1: it is not */
+        CHECK((fault_backend_count(FAULT_PACK) > 0) == (runs[i].packed == 2));
         CHECK(fault_backend_bytes(FAULT_LOCAL) == 0);
     }
     CHECK(!runs[i].fits || run.ratio == 1.0);

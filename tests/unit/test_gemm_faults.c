@@ -24,7 +24,7 @@ enum { STEP = 2 };
 enum { STEP = 1 };
 #endif
 
-enum { MOST = 70 * 8200 };
+enum { MAX = 70 * 8200 };
 
 typedef struct setup {
     const char *name, *list;
@@ -33,7 +33,7 @@ typedef struct setup {
     bool staged;
     bool steal; /* whole k; accelerator `slow` is held up */
     uint32_t slow;
-    bool turned; /* panels of A are turned about */
+    bool packed; /* panels of A are packed transposed */
 } setup;
 
 static const setup setups[] = {
@@ -48,14 +48,14 @@ static const setup setups[] = {
      false},
     {"theft from host", "host,1xhost", 130, 250, 20, 1 << 20, true, true, 0,
      false},
-    {"turned about", "2xhost", 70, 8200, 20, 16 << 20, false, false, 0, true},
+    {"packed", "2xhost", 70, 8200, 20, 16 << 20, false, false, 0, true},
 };
 
 /* How many products of the others `slow` waits for: all of their own, and one
  * that they have taken over. 0: it does not. */
 static uint64_t hold;
 
-static float a[MOST], b[MOST], c[MOST], wanted[MOST];
+static float a[MAX], b[MAX], c[MAX], wanted[MAX];
 
 static void make(const setup *s)
 {
@@ -219,7 +219,7 @@ static bool one_fault(const setup *s, way how, uint64_t n, hr_status *status)
 {
     fault_backend_reset();
     fault_backend_pretend_staged(s->staged);
-    fault_backend_pretend_turned(s->turned ? 1u << HR_F32 : 0);
+    fault_backend_pretend_packed(s->packed ? 1u << HR_F32 : 0);
     fault_backend_hold(s->slow, hold);
     inject(how, n);
     hr_context *context = NULL;
@@ -292,7 +292,7 @@ static void no_fault(const setup *s)
     TEST_CASE(s->name);
     fault_backend_reset();
     fault_backend_pretend_staged(s->staged);
-    fault_backend_pretend_turned(s->turned ? 1u << HR_F32 : 0);
+    fault_backend_pretend_packed(s->packed ? 1u << HR_F32 : 0);
     hr_context *context = NULL;
     CHECK(create(s, &context) == HR_OK);
     int64_t blocks = set_hold(s, context);
@@ -301,7 +301,7 @@ static void no_fault(const setup *s)
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.report = &run.report;
     CHECK(multiply(s, context, &options) == HR_OK && is_right(s));
-    CHECK((fault_backend_count(FAULT_TURN) > 0) == s->turned);
+    CHECK((fault_backend_count(FAULT_PACK) > 0) == s->packed);
     uint64_t tiles = 0, stolen = 0;
     for (uint32_t i = 0; i < run.report.share_count; i++) {
         tiles += run.shares[i].tiles;

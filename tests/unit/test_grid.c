@@ -12,7 +12,7 @@
 
 extern const hr_kernel mix1, mix2, mix3, follow1, follow2, follow3;
 
-enum { FIELDS = 3, MOST_CELLS = 30000, MOST_BANDS = 8 };
+enum { FIELDS = 3, MAX_CELLS = 30000, MAX_BANDS = 8 };
 
 typedef struct reach {
     int before[3], after[3];
@@ -32,7 +32,7 @@ typedef struct bed {
     reach reach[FIELDS];
     uint32_t *model[FIELDS], *seen;
     int64_t cells;
-    /* the box of a stage */
+    /* the box of a phase */
     hr_extent box;
     int64_t origin[3];
     hr_grid *grid;
@@ -158,13 +158,13 @@ static hr_status step(bed *b, int64_t steps)
     const hr_argument second[] = {hr_field_here(0), hr_field_inout(2)};
     const hr_argument third[] = {hr_field_in(2), hr_field_out(0),
                                  hr_value(&b->reach[2], sizeof(reach))};
-    hr_stage stages[] = {hr_stage_of(mixes[r], first, 3), hr_stage_swap(0, 1),
-                         hr_stage_of(follows[r], second, 2),
-                         hr_stage_of(mixes[r], third, 3)};
-    stages[0].step[0] = r == 1 ? 3 : 1;
-    stages[3].extent = b->box;
-    memcpy(stages[3].origin, b->origin, sizeof b->origin);
-    return hr_grid_step(b->grid, stages, 4, steps);
+    hr_phase phases[] = {hr_phase_of(mixes[r], first, 3), hr_phase_swap(0, 1),
+                         hr_phase_of(follows[r], second, 2),
+                         hr_phase_of(mixes[r], third, 3)};
+    phases[0].step[0] = r == 1 ? 3 : 1;
+    phases[3].extent = b->box;
+    memcpy(phases[3].origin, b->origin, sizeof b->origin);
+    return hr_grid_step(b->grid, phases, 4, steps);
 }
 
 static void make_extent(bed *b)
@@ -275,8 +275,8 @@ static void sections(bed *b)
 static void run(bed *b, uint64_t seed)
 {
     const uint32_t accelerators = hr_accelerator_count(b->context);
-    uint32_t list[MOST_BANDS];
-    double weights[MOST_BANDS];
+    uint32_t list[MAX_BANDS];
+    double weights[MAX_BANDS];
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
     b->seed = seed;
     b->random.state = seed;
@@ -333,9 +333,9 @@ int main(int argc, char **argv)
     const long long grids = argc > 2 ? atoll(argv[2]) : 200;
     const char *only = getenv("TEST_SEED");
     for (int f = 0; f < FIELDS; f++) {
-        b->model[f] = calloc(MOST_CELLS, sizeof *b->model[f]);
+        b->model[f] = calloc(MAX_CELLS, sizeof *b->model[f]);
     }
-    b->seen = calloc(MOST_CELLS, sizeof *b->seen);
+    b->seen = calloc(MAX_CELLS, sizeof *b->seen);
     TEST_CASE("random grids");
     for (long long seed = 1; only == NULL && seed <= grids; seed++) {
         TEST(run(b, (uint64_t)seed));

@@ -11,7 +11,7 @@
 extern const hri_backend hri_backend_host;
 extern const hr_kernel stir2_4;
 
-enum { ROWS = 400, COLS = 8, CELLS = ROWS * COLS, MOST_STAGES = 8 };
+enum { ROWS = 400, COLS = 8, CELLS = ROWS * COLS, MAX_PHASES = 8 };
 
 /* Field 0 is stirred into field 1, and both change places. */
 typedef struct bed {
@@ -19,7 +19,7 @@ typedef struct bed {
     hr_grid *grid;
     reach reach;
     hr_argument arguments[3], cell[3];
-    hr_stage stages[MOST_STAGES];
+    hr_phase phases[MAX_PHASES];
     size_t count;
 } bed;
 
@@ -50,29 +50,29 @@ static void create(bed *b, uint32_t together, uint64_t first_ns,
     b->arguments[2] = b->cell[2] = value;
 }
 
-static void add(bed *b, hr_stage stage)
+static void add(bed *b, hr_phase phase)
 {
-    b->stages[b->count++] = stage;
+    b->phases[b->count++] = phase;
 }
 
 static void add_main(bed *b)
 {
-    add(b, hr_stage_of(&stir2_4, b->arguments, 3));
-    add(b, hr_stage_swap(0, 1));
+    add(b, hr_phase_of(&stir2_4, b->arguments, 3));
+    add(b, hr_phase_swap(0, 1));
 }
 
-/* A stage of one cell, in a row. */
+/* A phase of one cell, in a row. */
 static void add_cell(bed *b, int64_t row)
 {
-    hr_stage stage = hr_stage_of(&stir2_4, b->cell, 3);
-    stage.extent = hr_extent2(1, 1);
-    stage.origin[0] = row;
-    add(b, stage);
+    hr_phase phase = hr_phase_of(&stir2_4, b->cell, 3);
+    phase.extent = hr_extent2(1, 1);
+    phase.origin[0] = row;
+    add(b, phase);
 }
 
 static void step(bed *b, int64_t steps)
 {
-    CHECK(hr_grid_step(b->grid, b->stages, b->count, steps) == HR_OK);
+    CHECK(hr_grid_step(b->grid, b->phases, b->count, steps) == HR_OK);
 }
 
 /* The bands, and how often they moved. */
@@ -99,7 +99,7 @@ static void destroy(bed *b)
 static const uint64_t ms = 1000000;
 
 /* A band whose rows take nine times as long has a ninth as many. */
-static void by_pace(void)
+static void by_row_seconds(void)
 {
     bed b;
     TEST_CASE("one kernel");
@@ -120,7 +120,7 @@ static void by_pace(void)
 static void by_kernels_of_all_rows(void)
 {
     bed b;
-    TEST_CASE("stages of few rows in front, on one band");
+    TEST_CASE("phases of few rows in front, on one band");
     create(&b, 0, ms, 9 * ms);
     for (int64_t row = 0; row < 5; row++) {
         add_cell(&b, row);
@@ -132,7 +132,7 @@ static void by_kernels_of_all_rows(void)
     TEST_CASE("swaps in front");
     create(&b, 0, ms, 9 * ms);
     for (int i = 0; i < 6; i++) {
-        add(&b, hr_stage_swap(0, 1));
+        add(&b, hr_phase_swap(0, 1));
     }
     add_main(&b);
     step(&b, 8);
@@ -172,7 +172,7 @@ static void after_faults(void)
         CHECK(hr_grid_finish(b.grid) == HR_OK);
         const uint64_t fail = fault_backend_operations() + n;
         fault_backend_fail_operation(fail, HR_ERROR_BACKEND);
-        hr_status status = hr_grid_step(b.grid, b.stages, b.count, 1);
+        hr_status status = hr_grid_step(b.grid, b.phases, b.count, 1);
         status = status == HR_OK ? hr_grid_finish(b.grid) : status;
         more = fault_backend_operations() >= fail;
         CHECK(!more || status == HR_ERROR_BACKEND);
@@ -187,7 +187,7 @@ static void after_faults(void)
 
 int main(void)
 {
-    TEST(by_pace());
+    TEST(by_row_seconds());
     TEST(by_kernels_of_all_rows());
     TEST(keep_steps());
     TEST(after_faults());

@@ -75,16 +75,16 @@ static void step_as(bed *b, bool near, int64_t steps)
     const reach r = near ? grid_model_reach(&b->field, b->extent.rank) : alone;
     const hr_argument arguments[] = {near ? hr_field_in(0) : hr_field_here(0),
                                      hr_field_out(1), hr_value(&r, sizeof r)};
-    const hr_stage stages[] = {
-        hr_stage_of(kernels[b->extent.rank - 1], arguments, 3),
-        hr_stage_swap(0, 1)};
+    const hr_phase phases[] = {
+        hr_phase_of(kernels[b->extent.rank - 1], arguments, 3),
+        hr_phase_swap(0, 1)};
     for (int64_t i = 0; i < steps; i++) {
         grid_model_stir_all(&b->models[0], &b->models[1], &r);
         const grid_model old = b->models[0];
         b->models[0] = b->models[1];
         b->models[1] = old;
     }
-    CHECK(hr_grid_step(b->grid, stages, 2, steps) == HR_OK);
+    CHECK(hr_grid_step(b->grid, phases, 2, steps) == HR_OK);
 }
 
 static void step(bed *b, int64_t steps)
@@ -364,7 +364,7 @@ static void allocate_nothing(void)
 /* What needs less room leaves it to what needs more. */
 static void take_turns(void)
 {
-    TEST_CASE("lists of stages in turn");
+    TEST_CASE("lists of phases in turn");
     static const double weights[] = {3, 2, 3};
     bed b = {.extent = hr_extent2(40, 9),
              .field = hr_field_of(4, 1, HR_BOUNDARY_MIRROR, NULL)};

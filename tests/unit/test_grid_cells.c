@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Grids on the accelerators of argv[1] whose cells have any size and whose
- * boundaries are any, those of the user too, which stages write in boxes that
+ * boundaries are any, those of the user too, which phases write in boxes that
  * lie beyond the ends: random ones in random bands, that move, beside a model.
  * argv[2]: how many. */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { SIZES = 8, MOST_BANDS = 8, BOXES = 2, MOST_BYTES = 40 };
+enum { SIZES = 8, MAX_BANDS = 8, BOXES = 2, MAX_BYTES = 40 };
 
 #define STIRRED(rank)                                                          \
     stir##rank##_1, stir##rank##_2, stir##rank##_4, stir##rank##_8,            \
@@ -39,7 +39,7 @@ typedef struct bed {
     int size;
     bool here;
     hr_field fields[2];
-    unsigned char values[2][2][3][MOST_BYTES];
+    unsigned char values[2][2][3][MAX_BYTES];
     reach wide, near;
     grid_model models[2];
     hr_extent box[BOXES];
@@ -68,7 +68,7 @@ static hr_side make_side(bed *b, unsigned char *value, int64_t least)
         HR_BOUNDARY_PERIODIC, HR_BOUNDARY_USER,  HR_BOUNDARY_USER};
     hr_side side = {.halo = least + any(b, 0, 2),
                     .boundary = rules[any(b, 0, 5)]};
-    random_fill_bytes(&b->random, value, MOST_BYTES);
+    random_fill_bytes(&b->random, value, MAX_BYTES);
     side.value = any(b, 0, 2) != 0 ? value : NULL;
     return side;
 }
@@ -129,12 +129,12 @@ static hr_status step(bed *b, int64_t steps)
     const hr_argument near[] = {b->here ? hr_field_here(1) : hr_field_in(1),
                                 hr_field_out(0),
                                 hr_value(&b->near, sizeof b->near)};
-    hr_stage stages[1 + BOXES];
-    stages[0] = hr_stage_of(kernel, wide, 3);
+    hr_phase phases[1 + BOXES];
+    phases[0] = hr_phase_of(kernel, wide, 3);
     for (int i = 0; i < BOXES; i++) {
-        stages[1 + i] = hr_stage_of(kernel, near, 3);
-        stages[1 + i].extent = b->box[i];
-        memcpy(stages[1 + i].origin, b->origin[i], sizeof b->origin[i]);
+        phases[1 + i] = hr_phase_of(kernel, near, 3);
+        phases[1 + i].extent = b->box[i];
+        memcpy(phases[1 + i].origin, b->origin[i], sizeof b->origin[i]);
     }
     for (int64_t n = 0; n < steps; n++) {
         grid_model_stir_all(&b->models[0], &b->models[1], &b->wide);
@@ -147,7 +147,7 @@ static hr_status step(bed *b, int64_t steps)
                             &b->near);
         }
     }
-    return hr_grid_step(b->grid, stages, 1 + BOXES, steps);
+    return hr_grid_step(b->grid, phases, 1 + BOXES, steps);
 }
 
 static void make_weights(bed *b, double *weights, uint32_t count)
@@ -171,8 +171,8 @@ static void compare(const bed *b, uint64_t seed, const char *when)
 static bool create(bed *b)
 {
     const uint32_t count = hr_accelerator_count(b->context);
-    uint32_t list[MOST_BANDS];
-    double weights[MOST_BANDS];
+    uint32_t list[MAX_BANDS];
+    double weights[MAX_BANDS];
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
     options.accelerators = list;
     options.accelerator_count = count;
@@ -202,7 +202,7 @@ static void scatter(bed *b)
 
 static void run(bed *b, uint64_t seed)
 {
-    double weights[MOST_BANDS];
+    double weights[MAX_BANDS];
     b->random.state = seed;
     b->grid = NULL;
     make_extent(b);

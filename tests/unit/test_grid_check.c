@@ -27,14 +27,14 @@ static void right(hr_context *context)
     TEST_CASE("a kernel that reads as far as the halo");
     static int data[CELLS], seen[CELLS];
     const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1)};
-    const hr_stage stage = hr_stage_of(&reads_beyond, arguments, 2);
+    const hr_phase phase = hr_phase_of(&reads_beyond, arguments, 2);
     hr_grid *grid = create(context, hr_extent1(CELLS), 1);
     bool ok = true;
     for (int i = 0; i < CELLS; i++) {
         data[i] = i;
     }
     CHECK(hr_grid_scatter(grid, 0, data) == HR_OK);
-    CHECK(hr_grid_step(grid, &stage, 1, 2) == HR_OK);
+    CHECK(hr_grid_step(grid, &phase, 1, 2) == HR_OK);
     CHECK(hr_grid_gather(grid, 1, seen) == HR_OK);
     for (int i = 0; i < CELLS; i++) {
         ok = ok && seen[i] == (i + 1 < CELLS ? i + 1 : i);
@@ -51,17 +51,17 @@ static void find(hr_context *context, hr_extent extent, int64_t halo,
 {
     TEST_CASE(kernel->name);
     const size_t before = hr_check_count(context);
-    const hr_stage stage = hr_stage_of(kernel, arguments, count);
+    const hr_phase phase = hr_phase_of(kernel, arguments, count);
     static int data[CELLS];
     hr_grid *grid = create(context, extent, halo);
     CHECK(hr_grid_scatter(grid, 0, data) == HR_OK);
-    CHECK_FAILS(hr_grid_step(grid, &stage, 1, 1), HR_ERROR_INVALID, word);
+    CHECK_FAILS(hr_grid_step(grid, &phase, 1, 1), HR_ERROR_INVALID, word);
     CHECK_FAILS(hr_grid_finish(grid), HR_ERROR_INVALID, word);
     CHECK(hr_check_count(context) > before);
     const char *finding = hr_check_finding(context, before);
     CHECK(finding != NULL && strstr(finding, word) != NULL);
     CHECK(hr_grid_scatter(grid, 0, data) == HR_OK);
-    CHECK(hr_grid_step(grid, &stage, 1, 1) == HR_OK);
+    CHECK(hr_grid_step(grid, &phase, 1, 1) == HR_OK);
     CHECK(hr_grid_finish(grid) == HR_OK);
     hr_grid_destroy(grid);
 }

@@ -93,19 +93,19 @@ static hr_status step(bed *b, int64_t steps)
 {
     reach r[FIELDS];
     hr_argument arguments[FIELDS][3];
-    hr_stage stages[FIELDS];
+    hr_phase phases[FIELDS];
     for (uint32_t f = 0; f < FIELDS; f++) {
         r[f] = grid_model_reach(&b->models[f].field, 2);
         arguments[f][0] = hr_field_in(f);
         arguments[f][1] = hr_field_out(1 - f);
         arguments[f][2] = hr_value(&r[f], sizeof r[f]);
-        stages[f] = hr_stage_of(&stir2_4, arguments[f], 3);
+        phases[f] = hr_phase_of(&stir2_4, arguments[f], 3);
     }
     for (int64_t i = 0; i < steps; i++) {
         grid_model_stir_all(&b->models[0], &b->models[1], &r[0]);
         grid_model_stir_all(&b->models[1], &b->models[0], &r[1]);
     }
-    return hr_grid_step(b->grid, stages, FIELDS, steps);
+    return hr_grid_step(b->grid, phases, FIELDS, steps);
 }
 
 /* What is told of a sum is so. */

@@ -15,7 +15,7 @@
 
 extern const hr_kernel stir1_4, stir2_4, stir3_4, stir1_8, stir2_8, stir3_8;
 
-enum { LANES = 64, MOST_CELLS = 8000, MOST_BANDS = 8, CASES = 60 };
+enum { LANES = 64, MAX_CELLS = 8000, MAX_BANDS = 8, CASES = 60 };
 
 typedef struct bed {
     hr_context *context;
@@ -25,7 +25,7 @@ typedef struct bed {
     hr_extent extent;
     int64_t cells;
     hr_type type;
-    double a[MOST_CELLS], b[MOST_CELLS]; /* as the fields have them */
+    double a[MAX_CELLS], b[MAX_CELLS]; /* as the fields have them */
     hr_grid *grid;
 } bed;
 
@@ -42,7 +42,7 @@ static double joined(hr_reduction kind, double x, double y)
     case HR_REDUCE_MIN:
         return y < x || isnan(y) ? y : x;
     case HR_REDUCE_MAX:
-    case HR_REDUCE_MOST:
+    case HR_REDUCE_MAX_ABS_DIFF:
         return y > x || isnan(y) ? y : x;
     default:
         return x + y;
@@ -51,18 +51,18 @@ static double joined(hr_reduction kind, double x, double y)
 
 static double nothing(hr_reduction kind)
 {
-    return kind == HR_REDUCE_MIN                             ? INFINITY
-           : kind == HR_REDUCE_MAX || kind == HR_REDUCE_MOST ? -INFINITY
-                                                             : 0.0;
+    return kind == HR_REDUCE_MIN                                     ? INFINITY
+           : kind == HR_REDUCE_MAX || kind == HR_REDUCE_MAX_ABS_DIFF ? -INFINITY
+                                                                     : 0.0;
 }
 
 static double term(hr_reduction kind, double a, double b)
 {
     const double difference = a - b;
-    return kind == HR_REDUCE_DOT        ? a * b
-           : kind == HR_REDUCE_DISTANCE ? difference * difference
-           : kind == HR_REDUCE_MOST     ? fabs(difference)
-                                        : a;
+    return kind == HR_REDUCE_DOT            ? a * b
+           : kind == HR_REDUCE_DISTANCE     ? difference * difference
+           : kind == HR_REDUCE_MAX_ABS_DIFF ? fabs(difference)
+                                            : a;
 }
 
 /* A row of `lines` lines, which are dealt to lanes. */
@@ -107,7 +107,7 @@ static int64_t line_of(const bed *b)
 
 static double in_order(const bed *b, hr_reduction kind)
 {
-    static double rows[MOST_CELLS];
+    static double rows[MAX_CELLS];
     int64_t count = 0;
     const int64_t cells = lines_of(b) * line_of(b);
     for (int64_t first = 0; first < b->cells; first += cells) {
@@ -166,7 +166,7 @@ static double rounded(hr_type type, double x)
 
 static void scatter(const bed *b, uint32_t field, const double *values)
 {
-    static double packed[MOST_CELLS];
+    static double packed[MAX_CELLS];
     for (int64_t i = 0; i < b->cells; i++) {
         if (b->type == HR_F32) {
             ((float *)packed)[i] = (float)values[i];
@@ -198,7 +198,7 @@ static void create(bed *b)
     const hr_field fields[] = {
         hr_field_of(bytes, 1, HR_BOUNDARY_CONSTANT, value),
         hr_field_of(bytes, any(b, 0, 3), HR_BOUNDARY_CONSTANT, value)};
-    double weights[MOST_BANDS];
+    double weights[MAX_BANDS];
     hr_grid_options options = HR_GRID_OPTIONS_INIT;
     make_weights(b, weights);
     options.weights = weights;
@@ -230,23 +230,23 @@ static hr_status disturb(const bed *b)
     const hr_argument back[] = {hr_field_in(1), hr_field_out(0),
                                 hr_value(&r, sizeof r)};
     const hr_kernel *kernel = kernels[b->type == HR_F64][b->extent.rank - 1];
-    const hr_stage stages[] = {hr_stage_of(kernel, there, 3),
-                               hr_stage_of(kernel, back, 3)};
-    return hr_grid_step(b->grid, stages, 2, 2);
+    const hr_phase phases[] = {hr_phase_of(kernel, there, 3),
+                               hr_phase_of(kernel, back, 3)};
+    return hr_grid_step(b->grid, phases, 2, 2);
 }
 
 /* All kinds at once, the last one first; while they are under way the fields
  * get other values, if so wanted. */
 static void reduce_all(const bed *b, double *values, bool disturbed)
 {
-    hr_reducing *under_way[HR_REDUCE_MOST + 1] = {NULL};
-    for (int kind = HR_REDUCE_SUM; kind <= HR_REDUCE_MOST; kind++) {
+    hr_reducing *under_way[HR_REDUCE_MAX_ABS_DIFF + 1] = {NULL};
+    for (int kind = HR_REDUCE_SUM; kind <= HR_REDUCE_MAX_ABS_DIFF; kind++) {
         CHECK(hr_grid_reduce(b->grid, (hr_reduction)kind, b->type, 0,
                              kind < HR_REDUCE_DOT ? 77 : 1,
                              &under_way[kind]) == HR_OK);
     }
     CHECK(!disturbed || disturb(b) == HR_OK);
-    for (int kind = HR_REDUCE_MOST; kind >= HR_REDUCE_SUM; kind--) {
+    for (int kind = HR_REDUCE_MAX_ABS_DIFF; kind >= HR_REDUCE_SUM; kind--) {
         values[kind] = 77;
         CHECK(hr_grid_reduced(under_way[kind], &values[kind]) == HR_OK);
     }
@@ -254,7 +254,7 @@ static void reduce_all(const bed *b, double *values, bool disturbed)
 
 static void compare(const bed *b, const double *values, const char *when)
 {
-    for (int kind = HR_REDUCE_SUM; kind <= HR_REDUCE_MOST; kind++) {
+    for (int kind = HR_REDUCE_SUM; kind <= HR_REDUCE_MAX_ABS_DIFF; kind++) {
         if (!CHECK(is_right(b, (hr_reduction)kind, values[kind]))) {
             fprintf(stderr,
                     "  kind %d, type %d, %lld x %lld x %lld of rank %u, %s: "
@@ -277,7 +277,7 @@ static void make_extent(bed *b)
 {
     switch (any(b, 1, 3)) {
     case 1:
-        set_extent(b, 1, any(b, 1, MOST_CELLS), 0, 0);
+        set_extent(b, 1, any(b, 1, MAX_CELLS), 0, 0);
         break;
     case 2:
         set_extent(b, 2, any(b, 1, 30), any(b, 1, 200), 0);
@@ -290,8 +290,9 @@ static void make_extent(bed *b)
 static void run(bed *b)
 {
     static const hr_type types[] = {HR_F32, HR_F64, HR_I32};
-    double values[HR_REDUCE_MOST + 1], again[HR_REDUCE_MOST + 1];
-    double weights[MOST_BANDS];
+    double values[HR_REDUCE_MAX_ABS_DIFF + 1],
+        again[HR_REDUCE_MAX_ABS_DIFF + 1];
+    double weights[MAX_BANDS];
     make_extent(b);
     b->type = types[any(b, 0, 2)];
     create(b);
@@ -311,7 +312,7 @@ static void run(bed *b)
 
 static void run_nan(bed *b, hr_type type)
 {
-    double values[HR_REDUCE_MOST + 1];
+    double values[HR_REDUCE_MAX_ABS_DIFF + 1];
     b->type = type;
     create(b);
     make_values(b, false);
@@ -321,7 +322,8 @@ static void run_nan(bed *b, hr_type type)
         scatter(b, 0, b->a);
         reduce_all(b, values, false);
         compare(b, values, "with a NaN in a");
-        CHECK(isnan(values[HR_REDUCE_MIN]) && isnan(values[HR_REDUCE_MOST]));
+        CHECK(isnan(values[HR_REDUCE_MIN]) &&
+              isnan(values[HR_REDUCE_MAX_ABS_DIFF]));
         b->a[i] = old;
     }
     scatter(b, 0, b->a);
@@ -336,7 +338,8 @@ static void run_nan(bed *b, hr_type type)
     scatter(b, 1, b->b);
     reduce_all(b, values, false);
     CHECK(values[HR_REDUCE_SUM] == INFINITY &&
-          values[HR_REDUCE_MAX] == INFINITY && isnan(values[HR_REDUCE_MOST]) &&
+          values[HR_REDUCE_MAX] == INFINITY &&
+          isnan(values[HR_REDUCE_MAX_ABS_DIFF]) &&
           isnan(values[HR_REDUCE_DISTANCE]));
     hr_grid_destroy(b->grid);
 }

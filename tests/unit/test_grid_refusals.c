@@ -66,7 +66,7 @@ static void count_0(making *m)
 }
 static void count_65(making *m)
 {
-    m->count = HR_MOST_FIELDS + 1;
+    m->count = HR_MAX_FIELDS + 1;
 }
 static void no_bytes(making *m)
 {
@@ -200,7 +200,7 @@ static void refuse_making(hr_context *context)
     hr_grid_destroy(NULL);
 }
 
-/* ---- stages */
+/* ---- phases */
 
 enum { NEAR, HERE, WALLED, WIDE, LARGE, FIELDS };
 
@@ -229,7 +229,7 @@ static const struct {
     hr_extent extent;
     int64_t origin[2], step[2];
     const char *word; /* NULL: it runs */
-} stages[] = {
+} phases[] = {
     {"all", NEAR, HERE, {0}, {0}, {0}, NULL},
     {"a box", NEAR, HERE, {2, {2, 2}}, {4, 3}, {0}, NULL},
     {"beyond the end", WIDE, WALLED, {2, {1, 5}}, {-2, 0}, {0}, NULL},
@@ -303,22 +303,22 @@ typedef struct reach {
 
 static const reach none;
 
-static void refuse_stages(hr_grid *grid)
+static void refuse_phases(hr_grid *grid)
 {
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
-        const hr_argument arguments[] = {hr_field_in(stages[i].from),
-                                         hr_field_out(stages[i].to),
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+        const hr_argument arguments[] = {hr_field_in(phases[i].from),
+                                         hr_field_out(phases[i].to),
                                          hr_value(&none, sizeof none)};
-        hr_stage stage = hr_stage_of(&stir2_4, arguments, 3);
-        TEST_CASE(stages[i].name);
-        stage.extent = stages[i].extent;
-        memcpy(stage.origin, stages[i].origin, sizeof stages[i].origin);
-        memcpy(stage.step, stages[i].step, sizeof stages[i].step);
-        if (stages[i].word == NULL) {
-            CHECK(hr_grid_step(grid, &stage, 1, 2) == HR_OK);
+        hr_phase phase = hr_phase_of(&stir2_4, arguments, 3);
+        TEST_CASE(phases[i].name);
+        phase.extent = phases[i].extent;
+        memcpy(phase.origin, phases[i].origin, sizeof phases[i].origin);
+        memcpy(phase.step, phases[i].step, sizeof phases[i].step);
+        if (phases[i].word == NULL) {
+            CHECK(hr_grid_step(grid, &phase, 1, 2) == HR_OK);
         } else {
-            CHECK_FAILS(hr_grid_step(grid, &stage, 1, 2), HR_ERROR_INVALID,
-                        stages[i].word);
+            CHECK_FAILS(hr_grid_step(grid, &phase, 1, 2), HR_ERROR_INVALID,
+                        phases[i].word);
         }
         CHECK(hr_grid_finish(grid) == HR_OK); /* it is as it was */
     }
@@ -326,7 +326,7 @@ static void refuse_stages(hr_grid *grid)
 
 static void refuse_lists(hr_context *context, hr_grid *grid)
 {
-    TEST_CASE("lists of stages");
+    TEST_CASE("lists of phases");
     int data[CELLS] = {0};
     hr_array *array = NULL;
     CHECK(hr_array_wrap(context, data, sizeof data[0], hr_extent2(ROWS, COLS),
@@ -334,17 +334,17 @@ static void refuse_lists(hr_context *context, hr_grid *grid)
     const hr_argument good[] = {hr_field_in(NEAR), hr_field_out(HERE),
                                 hr_value(&none, sizeof none)};
     hr_argument written[] = {good[0], hr_out(hr_view_of(array)), good[2]};
-    const hr_stage stage = hr_stage_of(&stir2_4, good, 3);
-    const hr_stage unlike = hr_stage_swap(NEAR, WIDE);
-    const hr_stage strange = hr_stage_swap(NEAR, 5);
-    const hr_stage few = hr_stage_of(&stir2_4, good, 2);
-    const hr_stage no_arguments = hr_stage_of(&stir2_4, NULL, 3);
-    const hr_stage view = hr_stage_of(&stir2_4, written, 3);
-    CHECK_FAILS(hr_grid_step(NULL, &stage, 1, 1), HR_ERROR_INVALID,
+    const hr_phase phase = hr_phase_of(&stir2_4, good, 3);
+    const hr_phase unlike = hr_phase_swap(NEAR, WIDE);
+    const hr_phase strange = hr_phase_swap(NEAR, 5);
+    const hr_phase few = hr_phase_of(&stir2_4, good, 2);
+    const hr_phase no_arguments = hr_phase_of(&stir2_4, NULL, 3);
+    const hr_phase view = hr_phase_of(&stir2_4, written, 3);
+    CHECK_FAILS(hr_grid_step(NULL, &phase, 1, 1), HR_ERROR_INVALID,
                 "the grid is NULL");
     CHECK_FAILS(hr_grid_step(grid, NULL, 1, 1), HR_ERROR_INVALID,
-                "list of stages is NULL");
-    CHECK_FAILS(hr_grid_step(grid, &stage, 1, -1), HR_ERROR_INVALID,
+                "list of phases is NULL");
+    CHECK_FAILS(hr_grid_step(grid, &phase, 1, -1), HR_ERROR_INVALID,
                 "-1 steps");
     CHECK_FAILS(hr_grid_step(grid, &unlike, 1, 1), HR_ERROR_INVALID,
                 "fields 0 and 3 are swapped, but have not the same");
@@ -357,7 +357,7 @@ static void refuse_lists(hr_context *context, hr_grid *grid)
     CHECK_FAILS(hr_grid_step(grid, &view, 1, 1), HR_ERROR_INVALID,
                 "argument 1 is a view that is written");
     CHECK(hr_grid_step(grid, NULL, 0, 3) == HR_OK);
-    CHECK(hr_grid_step(grid, &stage, 1, 0) == HR_OK);
+    CHECK(hr_grid_step(grid, &phase, 1, 0) == HR_OK);
     hr_array_destroy(array);
 }
 
@@ -379,11 +379,11 @@ static void refuse_swaps(hr_context *context)
     CHECK(hr_grid_create(context, hr_extent2(ROWS, COLS), fields, 6, NULL,
                          &grid) == HR_OK);
     for (uint32_t f = 1; f < 6; f++) {
-        const hr_stage stage = hr_stage_swap(f, 0);
+        const hr_phase phase = hr_phase_swap(f, 0);
         if (f == 1) {
-            CHECK(hr_grid_step(grid, &stage, 1, 1) == HR_OK);
+            CHECK(hr_grid_step(grid, &phase, 1, 1) == HR_OK);
         } else {
-            CHECK_FAILS(hr_grid_step(grid, &stage, 1, 1), HR_ERROR_INVALID,
+            CHECK_FAILS(hr_grid_step(grid, &phase, 1, 1), HR_ERROR_INVALID,
                         "are swapped, but have not the same");
         }
     }
@@ -401,15 +401,15 @@ static bool never(void *data, hr_grid *grid, int64_t steps)
 static void refuse_runs(hr_grid *grid)
 {
     TEST_CASE("runs");
-    const hr_stage stage = hr_stage_swap(NEAR, NEAR);
+    const hr_phase phase = hr_phase_swap(NEAR, NEAR);
     int calls = 0;
-    CHECK_FAILS(hr_grid_run(grid, &stage, 1, 4, 0, never, &calls),
+    CHECK_FAILS(hr_grid_run(grid, &phase, 1, 4, 0, never, &calls),
                 HR_ERROR_INVALID, "a call after every 0 steps");
-    CHECK_FAILS(hr_grid_run(grid, &stage, 1, 4, 1, NULL, &calls),
+    CHECK_FAILS(hr_grid_run(grid, &phase, 1, 4, 1, NULL, &calls),
                 HR_ERROR_INVALID, "the function is NULL");
-    CHECK_FAILS(hr_grid_run(NULL, &stage, 1, 4, 1, never, &calls),
+    CHECK_FAILS(hr_grid_run(NULL, &phase, 1, 4, 1, never, &calls),
                 HR_ERROR_INVALID, "the grid is NULL");
-    CHECK_FAILS(hr_grid_run(grid, &stage, 1, -4, 1, never, &calls),
+    CHECK_FAILS(hr_grid_run(grid, &phase, 1, -4, 1, never, &calls),
                 HR_ERROR_INVALID, "-4 steps");
     CHECK(calls == 0);
 }
@@ -420,8 +420,8 @@ static void refuse_second(hr_grid *grid, const hr_kernel *kernel,
 {
     const hr_argument good[] = {hr_field_in(NEAR), hr_field_out(HERE),
                                 hr_value(&none, sizeof none)};
-    const hr_stage list[] = {hr_stage_of(&stir2_4, good, 3),
-                             hr_stage_of(kernel, arguments, 3)};
+    const hr_phase list[] = {hr_phase_of(&stir2_4, good, 3),
+                             hr_phase_of(kernel, arguments, 3)};
     uint32_t data[CELLS], seen[CELLS] = {0};
     for (uint32_t i = 0; i < CELLS; i++) {
         data[i] = i;
@@ -586,7 +586,7 @@ static void refuse_reductions(hr_grid *grid)
         {HR_REDUCE_DOT, HR_F32, 0, 5, HR_ERROR_INVALID, "field 5"},
         {HR_REDUCE_SUM, HR_F64, 0, 0, HR_ERROR_INVALID,
          "field 0 has elements of 4 bytes, not 8"},
-        {HR_REDUCE_MOST, HR_F32, 0, LARGE, HR_ERROR_INVALID,
+        {HR_REDUCE_MAX_ABS_DIFF, HR_F32, 0, LARGE, HR_ERROR_INVALID,
          "field 4 has elements of 8 bytes, not 4"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -615,7 +615,7 @@ int main(void)
     CHECK(hr_context_create(&options, &other) == HR_OK);
     TEST(refuse_making(context));
     hr_grid *grid = make_grid(context);
-    TEST(refuse_stages(grid));
+    TEST(refuse_phases(grid));
     TEST(refuse_lists(context, grid));
     TEST(refuse_swaps(context));
     TEST(refuse_runs(grid));

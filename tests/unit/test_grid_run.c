@@ -11,7 +11,7 @@
 
 extern const hr_kernel stir2_4;
 
-enum { ROWS = 40, COLS = 13, CELLS = ROWS * COLS, MOST_CALLS = 9 };
+enum { ROWS = 40, COLS = 13, CELLS = ROWS * COLS, MAX_CALLS = 9 };
 
 typedef struct bed {
     hr_context *context;
@@ -19,12 +19,12 @@ typedef struct bed {
     grid_model models[2];
     reach reach;
     hr_argument arguments[3];
-    hr_stage stages[2];
+    hr_phase phases[2];
     /* what the function does, and has seen */
     int calls, end_at;
-    int64_t steps[MOST_CALLS];
-    uint32_t snapshots[MOST_CALLS][CELLS], copies[MOST_CALLS][CELLS];
-    hr_array *arrays[MOST_CALLS];
+    int64_t steps[MAX_CALLS];
+    uint32_t snapshots[MAX_CALLS][CELLS], copies[MAX_CALLS][CELLS];
+    hr_array *arrays[MAX_CALLS];
     bool gathers;
 } bed;
 
@@ -49,11 +49,11 @@ static void create(bed *b, uint32_t together)
     b->arguments[0] = hr_field_in(0);
     b->arguments[1] = hr_field_out(1);
     b->arguments[2] = hr_value(&b->reach, sizeof b->reach);
-    b->stages[0] = hr_stage_of(&stir2_4, b->arguments, 3);
-    b->stages[1] = hr_stage_swap(0, 1);
+    b->phases[0] = hr_phase_of(&stir2_4, b->arguments, 3);
+    b->phases[1] = hr_phase_swap(0, 1);
     b->calls = 0;
-    b->end_at = MOST_CALLS;
-    for (int i = 0; i < MOST_CALLS; i++) {
+    b->end_at = MAX_CALLS;
+    for (int i = 0; i < MAX_CALLS; i++) {
         memset(b->snapshots[i], 0, sizeof b->snapshots[i]);
         CHECK(hr_array_wrap(b->context, b->snapshots[i], 4,
                             hr_extent2(ROWS, COLS), 0, &b->arrays[i]) == HR_OK);
@@ -62,7 +62,7 @@ static void create(bed *b, uint32_t together)
 
 static void destroy(bed *b)
 {
-    for (int i = 0; i < MOST_CALLS; i++) {
+    for (int i = 0; i < MAX_CALLS; i++) {
         hr_array_destroy(b->arrays[i]);
     }
     grid_model_destroy(&b->models[0]);
@@ -84,7 +84,7 @@ static bool look(void *data, hr_grid *grid, int64_t steps)
 {
     bed *b = data;
     const int call = b->calls++;
-    CHECK(grid == b->grid && call < MOST_CALLS);
+    CHECK(grid == b->grid && call < MAX_CALLS);
     b->steps[call] = steps;
     if (b->gathers) {
         CHECK(hr_grid_gather(grid, 0, b->copies[call]) == HR_OK);
@@ -116,18 +116,18 @@ static const struct {
     bool gathers;
     int calls, end_at;
 } runs[] = {
-    {12, 3, 1, false, 4, MOST_CALLS}, {13, 3, 1, true, 4, MOST_CALLS},
-    {8, 1, 1, false, 8, MOST_CALLS},  {3, 5, 1, false, 0, MOST_CALLS},
-    {0, 1, 1, false, 0, MOST_CALLS},  {5, 5, 1, true, 1, MOST_CALLS},
-    {12, 3, 2, false, 4, MOST_CALLS}, {13, 2, 3, true, 6, MOST_CALLS},
-    {12, 3, 1, false, 2, 2},          {12, 1, 2, true, 1, 1},
+    {12, 3, 1, false, 4, MAX_CALLS}, {13, 3, 1, true, 4, MAX_CALLS},
+    {8, 1, 1, false, 8, MAX_CALLS},  {3, 5, 1, false, 0, MAX_CALLS},
+    {0, 1, 1, false, 0, MAX_CALLS},  {5, 5, 1, true, 1, MAX_CALLS},
+    {12, 3, 2, false, 4, MAX_CALLS}, {13, 2, 3, true, 6, MAX_CALLS},
+    {12, 3, 1, false, 2, 2},         {12, 1, 2, true, 1, 1},
     {12, 4, 1, false, 3, 3},
 };
 
 static void run(bed *b)
 {
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        const bool ended = runs[i].end_at < MOST_CALLS;
+        const bool ended = runs[i].end_at < MAX_CALLS;
         const int64_t done =
             ended ? runs[i].calls * runs[i].every : runs[i].steps;
         hr_grid_state state = HR_GRID_STATE_INIT;
@@ -135,7 +135,7 @@ static void run(bed *b)
         b->gathers = runs[i].gathers;
         b->end_at = runs[i].end_at;
         const hr_status status = hr_grid_run(
-            b->grid, b->stages, 2, runs[i].steps, runs[i].every, look, b);
+            b->grid, b->phases, 2, runs[i].steps, runs[i].every, look, b);
         if (ended) {
             CHECK_FAILS(status, HR_ERROR_CANCELLED, "ended by the caller");
         } else {
@@ -148,7 +148,7 @@ static void run(bed *b)
     }
 }
 
-static bool change_stages(void *data, hr_grid *grid, int64_t steps)
+static bool change_phases(void *data, hr_grid *grid, int64_t steps)
 {
     bed *b = data;
     (void)grid;
@@ -157,13 +157,13 @@ static bool change_stages(void *data, hr_grid *grid, int64_t steps)
     return true;
 }
 
-/* Stages are looked at before each run of steps, since the function may change
+/* Phases are looked at before each run of steps, since the function may change
  * what they point to. */
 static void changed(bed *b)
 {
     hr_grid_state state = HR_GRID_STATE_INIT;
     create(b, 1);
-    CHECK_FAILS(hr_grid_run(b->grid, b->stages, 2, 6, 2, change_stages, b),
+    CHECK_FAILS(hr_grid_run(b->grid, b->phases, 2, 6, 2, change_phases, b),
                 HR_ERROR_INVALID, "field 8, but there are 2");
     CHECK(hr_grid_describe(b->grid, &state, NULL, 0) == HR_OK);
     CHECK(state.steps == 2);
@@ -189,7 +189,7 @@ static void order(bed *b)
                             &to[i]) == HR_OK);
         CHECK(hr_grid_write(b->grid, 0, origin, hr_view_of(from[i])) == HR_OK);
         CHECK(hr_grid_read(b->grid, 0, origin, hr_view_of(to[i])) == HR_OK);
-        CHECK(hr_grid_step(b->grid, b->stages, 2, 1) == HR_OK);
+        CHECK(hr_grid_step(b->grid, b->phases, 2, 1) == HR_OK);
         for (int64_t c = 0; c < 6; c++) {
             const int64_t at[] = {origin[0] + c / 3, origin[1] + c % 3};
             memcpy(grid_model_own(&b->models[0], at), &values[i][c / 3][c % 3],
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
     }
     TEST_CASE("runs");
     TEST(run(&b));
-    TEST_CASE("stages that change between calls");
+    TEST_CASE("phases that change between calls");
     TEST(changed(&b));
     TEST_CASE("sections between steps");
     TEST(order(&b));

@@ -12,11 +12,11 @@ extern const hr_kernel stir2_4;
 
 enum { GRIDS = 4, ROUNDS = 6, ROWS = 24, COLS = 10, CELLS = ROWS * COLS };
 
-typedef struct worker {
+typedef struct user {
     hr_context *context;
     uint64_t seed;
     bool right;
-} worker;
+} user;
 
 static void swap(grid_model *models)
 {
@@ -51,9 +51,9 @@ static hr_status go_round(hr_grid *grid, grid_model *models,
     const reach r = grid_model_reach(&models[0].field, 2);
     const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1),
                                      hr_value(&r, sizeof r)};
-    const hr_stage stages[] = {hr_stage_of(&stir2_4, arguments, 3),
-                               hr_stage_swap(0, 1)};
-    hr_status status = hr_grid_step(grid, stages, 2, 3);
+    const hr_phase phases[] = {hr_phase_of(&stir2_4, arguments, 3),
+                               hr_phase_swap(0, 1)};
+    hr_status status = hr_grid_step(grid, phases, 2, 3);
     for (int i = 0; i < 3; i++) {
         grid_model_stir_all(&models[0], &models[1], &r);
         swap(models);
@@ -66,7 +66,7 @@ static hr_status go_round(hr_grid *grid, grid_model *models,
 
 static void *work(void *data)
 {
-    worker *w = data;
+    user *w = data;
     random_source random = {w->seed};
     const hr_field field =
         hr_field_of(4, (int64_t)w->seed, HR_BOUNDARY_PERIODIC, NULL);
@@ -101,17 +101,17 @@ static void a_thread_for_each(void)
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
     pthread_t threads[GRIDS];
-    worker workers[GRIDS];
+    user users[GRIDS];
     options.accelerators = "3xhost";
     CHECK(hr_context_create(&options, &context) == HR_OK);
     TEST_CASE("a thread for each grid");
     for (int i = 0; i < GRIDS; i++) {
-        workers[i] = (worker){.context = context, .seed = (uint64_t)i + 1};
-        CHECK(pthread_create(&threads[i], NULL, work, &workers[i]) == 0);
+        users[i] = (user){.context = context, .seed = (uint64_t)i + 1};
+        CHECK(pthread_create(&threads[i], NULL, work, &users[i]) == 0);
     }
     for (int i = 0; i < GRIDS; i++) {
         CHECK(pthread_join(threads[i], NULL) == 0);
-        CHECK(workers[i].right);
+        CHECK(users[i].right);
     }
     hr_context_destroy(context);
 }

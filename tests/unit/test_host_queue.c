@@ -228,7 +228,7 @@ static void operands_are_addresses(setting *s)
     CHECK(fake.threads == hri_cpu_count());
 }
 
-static void products_take_turns(void)
+static void products_run_one_at_a_time(void)
 {
     setting s[DEVICES];
     TEST_CASE("products of all devices come one at a time");
@@ -260,6 +260,6 @@ int main(void)
     TEST(with_setting(records_are_kept_apart));
     TEST(with_setting(errors_stick));
     TEST(with_setting(operands_are_addresses));
-    TEST(products_take_turns());
+    TEST(products_run_one_at_a_time());
     return test_end();
 }

@@ -109,9 +109,9 @@ static int count_threads(void)
 /* Threads that have been joined are told for a moment longer. */
 static bool threads_become(int count)
 {
-    enum { MOST_MS = 10000 };
+    enum { MAX_MS = 10000 };
     const struct timespec pause = {.tv_nsec = 1000000};
-    for (int i = 0; i < MOST_MS && count_threads() != count; i++) {
+    for (int i = 0; i < MAX_MS && count_threads() != count; i++) {
         nanosleep(&pause, NULL);
     }
     return count_threads() == count;

@@ -113,7 +113,7 @@ static void multiply(hr_context *context, hr_queue *queue, size_t v,
 
 /* The m x n elements of `from` behind (row, col), of a matrix with 3 rows and 5
  * columns more: what lies around it must not come along. */
-static void turn(hr_context *context, hr_queue *queue, int64_t m, int64_t n,
+static void pack(hr_context *context, hr_queue *queue, int64_t m, int64_t n,
                  random_source *random)
 {
     const int64_t row = 1, col = 2, wide = n + 5;
@@ -170,8 +170,8 @@ int main(int count, char **arguments)
         }
         TEST_CASE("transposition");
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-            TEST(turn(context, queue, shapes[s][0], shapes[s][1], &random));
-            TEST(turn(context, queue, shapes[s][2] + 1, shapes[s][1] * 3,
+            TEST(pack(context, queue, shapes[s][0], shapes[s][1], &random));
+            TEST(pack(context, queue, shapes[s][2] + 1, shapes[s][1] * 3,
                       &random));
         }
         hr_queue_destroy(queue);

@@ -95,7 +95,7 @@ static void sums(bed *b, int64_t n, int64_t tile)
                                      hr_tile_bytes((size_t)tile * sizeof(int))};
     for (uint32_t i = 0; i < b->count; i++) {
         memset(out, 0, (size_t)tiles * sizeof *out);
-        CHECK(hr_refresh(hr_view_of(to)) == HR_OK);
+        CHECK(hr_invalidate(hr_view_of(to)) == HR_OK);
         CHECK(hr_launch(b->queues[i], &tile_sums, hr_extent1(n), &size,
                         arguments, 3) == HR_OK);
         CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
@@ -146,7 +146,7 @@ static void functions(bed *b)
 
 /* ---- rank 2 */
 
-static void turn(bed *b, const hr_kernel *kernel, int64_t rows, int64_t cols,
+static void pack(bed *b, const hr_kernel *kernel, int64_t rows, int64_t cols,
                  const hr_extent *tile)
 {
     size_t count = (size_t)(rows * cols);
@@ -158,7 +158,7 @@ static void turn(bed *b, const hr_kernel *kernel, int64_t rows, int64_t cols,
                                      hr_out(hr_view_of(to))};
     for (uint32_t i = 0; i < b->count; i++) {
         memset(out, 0, count * sizeof *out);
-        CHECK(hr_refresh(hr_view_of(to)) == HR_OK);
+        CHECK(hr_invalidate(hr_view_of(to)) == HR_OK);
         CHECK(hr_launch(b->queues[i], kernel, hr_extent2(cols, rows), tile,
                         arguments, 2) == HR_OK);
         CHECK(hr_synchronize(hr_view_of(to)) == HR_OK);
@@ -180,13 +180,13 @@ static void matrices(bed *b)
 {
     const hr_extent eight = hr_extent2(8, 8), odd = hr_extent2(3, 7);
     TEST_CASE("transposes, also of extents that no tile divides");
-    turn(b, &transpose, 1, 1, NULL);
-    turn(b, &transpose, 37, 53, NULL);
-    turn(b, &transpose, 64, 2000, NULL);
-    turn(b, &transpose, 40, 41, &odd);
-    turn(b, &transpose_tiled, 8, 8, &eight);
-    turn(b, &transpose_tiled, 1, 17, &eight);
-    turn(b, &transpose_tiled, 100, 203, &eight);
+    pack(b, &transpose, 1, 1, NULL);
+    pack(b, &transpose, 37, 53, NULL);
+    pack(b, &transpose, 64, 2000, NULL);
+    pack(b, &transpose, 40, 41, &odd);
+    pack(b, &transpose_tiled, 8, 8, &eight);
+    pack(b, &transpose_tiled, 1, 17, &eight);
+    pack(b, &transpose_tiled, 100, 203, &eight);
 }
 
 static void sections(bed *b)

@@ -19,7 +19,7 @@ enum { LAUNCHES = 40 };
 enum { LAUNCHES = 150 };
 #endif
 
-enum { ARRAYS = 3, MOST_ACCELERATORS = 8, STEPS = 4 };
+enum { ARRAYS = 3, MAX_ACCELERATORS = 8, STEPS = 4 };
 
 typedef struct reach {
     int before, after;
@@ -36,7 +36,7 @@ typedef struct bed {
 typedef struct side {
     hr_array *array;
     hr_view view;
-    int64_t outer[HR_MOST_RANK], margin[HR_MOST_RANK];
+    int64_t outer[HR_MAX_RANK], margin[HR_MAX_RANK];
     int *own, *want; /* memory to wrap; NULL: none */
     size_t bytes;
 } side;
@@ -159,7 +159,7 @@ static void point_wanted(const problem *p, const reach *r, side *const role[3],
                          const int64_t *point)
 {
     const uint32_t rank = p->domain.rank;
-    int64_t other[HR_MOST_RANK];
+    int64_t other[HR_MAX_RANK];
     int sum = 0;
     memcpy(other, point, sizeof other);
     for (int64_t j = point[0] - r->before; j <= point[0] + r->after; j++) {
@@ -177,7 +177,7 @@ static void point_wanted(const problem *p, const reach *r, side *const role[3],
 
 static void all_wanted(const problem *p, const reach *r, side *const role[3])
 {
-    int64_t size[HR_MOST_RANK] = {1, 1, 1}, i[HR_MOST_RANK];
+    int64_t size[HR_MAX_RANK] = {1, 1, 1}, i[HR_MAX_RANK];
     for (uint32_t d = 0; d < p->domain.rank; d++) {
         size[d] = p->domain.size[d];
     }
@@ -202,8 +202,8 @@ static int is_right(const side *s)
 /* ---- launches */
 
 typedef struct choice {
-    uint32_t list[MOST_ACCELERATORS];
-    double weights[MOST_ACCELERATORS];
+    uint32_t list[MAX_ACCELERATORS];
+    double weights[MAX_ACCELERATORS];
     hr_extent tile;
     hr_split_options options;
 } choice;
@@ -306,12 +306,12 @@ static void exact_bytes(bed *b, int count)
         const reach r = {(int)random_between(&b->random, 0, 3),
                          (int)random_between(&b->random, 0, 9)};
         side *const role[] = {&p.sides[0], &p.sides[1], &p.sides[2]};
-        hr_band bands[MOST_ACCELERATORS];
+        hr_band bands[MAX_ACCELERATORS];
         hr_split_report report = HR_SPLIT_REPORT_INIT;
         choice c;
         choose(b, p.domain.rank, &c);
         report.bands = bands;
-        report.band_capacity = MOST_ACCELERATORS;
+        report.band_capacity = MAX_ACCELERATORS;
         c.options.report = &report;
         c.options.threads = false;
         const hr_traffic before = hr_context_traffic(b->context);
@@ -363,8 +363,8 @@ static void tiles(bed *b, int64_t rows, int64_t cols)
     int *from = malloc(count * sizeof *from), *to = calloc(count, sizeof *to);
     hr_array *arrays[2] = {NULL};
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
-    double weights[MOST_ACCELERATORS];
-    for (uint32_t i = 0; i < MOST_ACCELERATORS; i++) {
+    double weights[MAX_ACCELERATORS];
+    for (uint32_t i = 0; i < MAX_ACCELERATORS; i++) {
         weights[i] = 1 + i % 2;
     }
     for (size_t i = 0; i < count; i++) {
@@ -410,7 +410,7 @@ static void dry_run(bed *b)
     hr_split_report report = HR_SPLIT_REPORT_INIT;
     hr_band bands[2] = {{0}};
     hr_split_options options = HR_SPLIT_OPTIONS_INIT;
-    const double weights[MOST_ACCELERATORS] = {1};
+    const double weights[MAX_ACCELERATORS] = {1};
     report.bands = bands;
     report.band_capacity = 1;
     options.report = &report;
@@ -483,7 +483,7 @@ static void refuse_views(const sample *good, hr_array *longer)
 static void refuse_options(const sample *good)
 {
     static const uint32_t far[] = {99}, twice[] = {0, 0};
-    static const double negative[MOST_ACCELERATORS] = {-1};
+    static const double negative[MAX_ACCELERATORS] = {-1};
     const hr_extent tile = hr_extent2(2, 2);
     hr_split_report report = {.size = 3};
     sample s = *good;
@@ -574,7 +574,7 @@ int main(int count, char **arguments)
     if (status == HR_OK) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
         b.count = hr_accelerator_count(b.context);
-        CHECK(b.count <= MOST_ACCELERATORS);
+        CHECK(b.count <= MAX_ACCELERATORS);
         CHECK(hr_accelerator_describe(b.context, 0, &info) == HR_OK);
         b.in_place = info.in_place;
         TEST(random_launches(&b, LAUNCHES));

@@ -102,20 +102,20 @@ static void check_not_offered(void)
 }
 
 /* Bytes of three operands of extent 128 in f32. */
-enum { LEAST_BYTES = 3 * 4 * 128 * 128 };
+enum { MIN_BYTES = 3 * 4 * 128 * 128 };
 
 static void check_limits(void)
 {
     TEST_CASE("the smallest product just fits");
-    hr_context *context = create("cuda:0", LEAST_BYTES);
+    hr_context *context = create("cuda:0", MIN_BYTES);
     CHECK(near(rate(context, 0, HR_F32), 1e12));
-    CHECK(context->accelerators[0].memory_peak == LEAST_BYTES);
+    CHECK(context->accelerators[0].memory_peak == MIN_BYTES);
     CHECK(hri_accelerator_link(&context->accelerators[0]) == HR_OK);
     CHECK(near(told_of(&context->accelerators[0], "up"), 1e9));
     destroy(context);
 
     TEST_CASE("it just does not: the default, and nothing runs");
-    context = create("cuda:0", LEAST_BYTES - 1);
+    context = create("cuda:0", MIN_BYTES - 1);
     CHECK(rate(context, 0, HR_F32) == 1e10);
     CHECK(fake.backends[0].devices[0].gemms == 0);
     destroy(context);
@@ -134,7 +134,7 @@ static void check_limits(void)
     CHECK(hri_accelerator_allocate(a, 400000, &buffer) == HR_OK);
     CHECK(near(rate(context, 0, HR_F32), 1e12));
     CHECK(a->memory_used == 400000);
-    CHECK(a->memory_peak == 400000 + LEAST_BYTES);
+    CHECK(a->memory_peak == 400000 + MIN_BYTES);
     hri_accelerator_release(a, buffer);
     hri_accelerator_trim(a);
     destroy(context);

@@ -212,11 +212,11 @@ static int refused(int number)
     char *source = hri_kernel_source(&transpose);
     bed b = begin();
     const char *target = b.context->accelerators[0].device->info.target;
-    hri_kept_keep(target, source, &image);
+    hri_module_cache_keep(target, source, &image);
     (void)hri_fail(HR_ERROR_INVALID, "an earlier sentence");
     run(&b, &transpose);
     CHECK(strcmp(hr_last_error(), "an earlier sentence") == 0);
-    CHECK(hri_kept_find(target, source, &kept));
+    CHECK(hri_module_cache_find(target, source, &kept));
     CHECK(kept.count != image.count);
     free(kept.bytes);
     end(&b, 1, 1);

@@ -47,7 +47,7 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
     };
     p.accelerators = calloc(count, sizeof *p.accelerators);
     int kind = (int)below(state, 3); /* all alike, uneven, very uneven */
-    uint64_t least = hri_plan_least_memory(&p.shape);
+    uint64_t least = hri_plan_min_memory(&p.shape);
     uint64_t memory = least + below(state, 1ull << memory_bits);
     for (uint32_t i = 0; i < count; i++) {
         hri_plan_accelerator *a = &p.accelerators[i];
@@ -80,7 +80,7 @@ typedef struct content {
 
 /* Replay one part: every task finds its panels in the slots that its deliveries
  * filled, no delivery overwrites what a later task still reads. */
-static int replay(const hri_plan *p, const hri_part *part, uint8_t *seen)
+static int replay(const hri_plan *p, const hri_plan_part *part, uint8_t *seen)
 {
     content *held[2];
     int64_t *last_read[2];
@@ -127,7 +127,7 @@ static int replay(const hri_plan *p, const hri_part *part, uint8_t *seen)
     return ok;
 }
 
-static uint64_t part_memory(const hri_plan *p, const hri_part *part)
+static uint64_t part_memory(const hri_plan *p, const hri_plan_part *part)
 {
     uint64_t bytes = 0;
     for (int side = HRI_A; side <= HRI_C; side++) {
@@ -157,7 +157,7 @@ static int forwards_agree(const hri_plan *p)
     int64_t from_parts = 0;
     int ok = 1;
     for (uint32_t i = 0; i < p->part_count; i++) {
-        const hri_part *part = &p->parts[i];
+        const hri_plan_part *part = &p->parts[i];
         for (int64_t n = 0; n < part->delivery_count; n++) {
             const hri_delivery *d = &part->deliveries[n];
             from_parts += d->source >= 0;
@@ -180,7 +180,7 @@ static void check_plan(const problem *q, const hri_plan *p)
     uint64_t up = 0, down = 0, peer = 0;
     int replayed = 1, inside = 1, counted = 1;
     for (uint32_t i = 0; i < p->part_count; i++) {
-        const hri_part *part = &p->parts[i];
+        const hri_plan_part *part = &p->parts[i];
         const hri_plan_accelerator *a = &q->accelerators[part->accelerator];
         replayed = replayed && replay(p, part, seen);
         inside = inside && part->memory == part_memory(p, part) &&
@@ -280,7 +280,7 @@ static void random_problems(long count)
             }
         } else {
             /* only when nobody has the least working set */
-            uint64_t least = hri_plan_least_memory(&q.shape);
+            uint64_t least = hri_plan_min_memory(&q.shape);
             int nobody = status == HR_ERROR_OUT_OF_MEMORY;
             for (uint32_t j = 0; j < q.count; j++) {
                 nobody =

@@ -5,12 +5,12 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { MOST_BANDS = 64 };
+enum { MAX_BANDS = 64 };
 
 typedef struct split_case {
     int64_t size, before, after;
     uint32_t count;
-    double weights[MOST_BANDS];
+    double weights[MAX_BANDS];
 } split_case;
 
 static int64_t random_size(random_source *r, int64_t most_bits)
@@ -21,7 +21,7 @@ static int64_t random_size(random_source *r, int64_t most_bits)
 static split_case random_case(random_source *r)
 {
     split_case c = {.size = random_size(r, 62),
-                    .count = (uint32_t)random_between(r, 1, MOST_BANDS)};
+                    .count = (uint32_t)random_between(r, 1, MAX_BANDS)};
     const int kind = (int)random_between(r, 0, 3);
     c.before = random_between(r, 0, 2) == 0 ? 0 : random_size(r, 62);
     c.after = random_between(r, 0, 2) == 0 ? 0 : random_size(r, 62);
@@ -68,7 +68,7 @@ static int is_fair(const split_case *c, const hr_band *bands)
     for (uint32_t i = 0; i < c->count; i++) {
         const double ideal = c->weights[i] / whole * size;
         good = good && fabs((double)bands[i].count - ideal) <
-                           1 + size * MOST_BANDS * 0x1p-52;
+                           1 + size * MAX_BANDS * 0x1p-52;
         good = good && (c->weights[i] > 0 || bands[i].count == 0);
     }
     return good;
@@ -80,7 +80,7 @@ static void random_splits(int count)
     TEST_CASE("random splits");
     for (int i = 0; i < count && test_state.failures == 0; i++) {
         const split_case c = random_case(&r);
-        hr_band bands[MOST_BANDS], again[MOST_BANDS];
+        hr_band bands[MAX_BANDS], again[MAX_BANDS];
         memset(bands, 0, sizeof bands);
         memset(again, 0, sizeof again);
         CHECK(hr_split(c.size, c.weights, c.count, c.before, c.after, bands) ==

@@ -13,11 +13,11 @@
 
 extern const hr_kernel split2;
 
-enum { MOST = 4, ROWS = 1000, COLS = 100 };
+enum { MAX = 4, ROWS = 1000, COLS = 100 };
 
 /* What an accelerator is told of itself; 0: the kernel was never launched. */
 typedef struct machine {
-    double memory, link, pace; /* bytes/s, bytes/s, s for a row */
+    double memory, link, row_seconds; /* bytes/s, bytes/s, s for a row */
 } machine;
 
 typedef struct reach {
@@ -36,8 +36,8 @@ static void tell(hri_accelerator *a, uint32_t physical, const machine *m)
     a->device->info.host = false; /* as far as plans are concerned */
     told_link(a, m->link);
     told(a, "memory", m->memory);
-    if (m->pace > 0) {
-        told_kernel(a, &split2, COLS, m->pace);
+    if (m->row_seconds > 0) {
+        told_kernel(a, &split2, COLS, m->row_seconds);
     }
 }
 
@@ -82,7 +82,7 @@ static void plan(const bed *b, const double *weights, hr_band *bands,
         hr_value(&r, sizeof r)};
     *report = (hr_split_report)HR_SPLIT_REPORT_INIT;
     report->bands = bands;
-    report->band_capacity = MOST;
+    report->band_capacity = MAX;
     options.report = report;
     options.weights = weights;
     options.dry_run = true;
@@ -92,11 +92,11 @@ static void plan(const bed *b, const double *weights, hr_band *bands,
 
 static const struct {
     const char *name;
-    machine machines[MOST];
+    machine machines[MAX];
     uint32_t count;
     bool one_device;
     uint32_t used;
-    int64_t rows[MOST]; /* within a few; those of accelerators not used: 0 */
+    int64_t rows[MAX]; /* within a few; those of accelerators not used: 0 */
     hr_bound bound;
 } cases[] = {
     {"equal ones share arithmetic",
@@ -153,7 +153,7 @@ static const struct {
 static void known_choices(bed *b)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hr_band bands[MOST];
+        hr_band bands[MAX];
         hr_split_report report;
         TEST_CASE(cases[i].name);
         open_bed(b, cases[i].machines, cases[i].count, cases[i].one_device);
@@ -168,27 +168,28 @@ static void known_choices(bed *b)
     }
 }
 
-/* Whatever the machine, what is chosen is foreseen to take no longer than the
+/* Whatever the machine, what is chosen is predicted to take no longer than the
  * best accelerator alone. */
 static void random_choices(bed *b, int count)
 {
     random_source random = {3};
     TEST_CASE("never slower than the best alone");
     for (int i = 0; i < count; i++) {
-        machine machines[MOST];
-        hr_band bands[MOST];
+        machine machines[MAX];
+        hr_band bands[MAX];
         hr_split_report report;
         double best = INFINITY;
-        for (int k = 0; k < MOST; k++) {
-            const double pace = pow(10, -2 - 3 * fabs(random_unit(&random)));
+        for (int k = 0; k < MAX; k++) {
+            const double row_seconds =
+                pow(10, -2 - 3 * fabs(random_unit(&random)));
             machines[k] =
                 (machine){pow(10, 9 + 2 * random_unit(&random)),
                           pow(10, 7 + 2 * random_unit(&random)),
-                          random_between(&random, 0, 1) == 0 ? 0 : pace};
+                          random_between(&random, 0, 1) == 0 ? 0 : row_seconds};
         }
-        open_bed(b, machines, MOST, random_between(&random, 0, 3) == 0);
-        for (int k = 0; k < MOST; k++) {
-            double alone[MOST] = {0};
+        open_bed(b, machines, MAX, random_between(&random, 0, 3) == 0);
+        for (int k = 0; k < MAX; k++) {
+            double alone[MAX] = {0};
             alone[k] = 1;
             plan(b, alone, bands, &report);
             best = fmin(best, report.seconds);
@@ -229,7 +230,7 @@ static void launch(bed *b)
 static void stays(bed *b)
 {
     static const machine equal[2] = {{1e12, 1e6, 1e-3}, {1e12, 1e6, 1e-3}};
-    hr_band bands[MOST];
+    hr_band bands[MAX];
     hr_split_report report;
     TEST_CASE("bands stay where they are");
     open_bed(b, equal, 2, false);
@@ -271,7 +272,7 @@ static void limited_choices(bed *b)
         {1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         int64_t all = 0;
-        hr_band bands[MOST];
+        hr_band bands[MAX];
         hr_split_report report;
         TEST_CASE(limits[i].name);
         open_bed(b, equal, 3, true);
@@ -298,7 +299,7 @@ static void limited_choices(bed *b)
     }
 }
 
-static void paces(bed *b)
+static void row_costs(bed *b)
 {
     static const machine equal[2] = {{1e12, 1e6, 0}, {1e12, 1e6, 0}};
     TEST_CASE("a pace is known when two launches have been timed");
@@ -322,7 +323,7 @@ int main(void)
         TEST(random_choices(b, 100));
         TEST(limited_choices(b));
         TEST(stays(b));
-        TEST(paces(b));
+        TEST(row_costs(b));
     }
     free(b);
     return test_end();

@@ -164,7 +164,7 @@ static void goes_on(void)
             (void)!hr_synchronize(hr_view_of(b.arrays[i]));
         }
         for (int i = 0; i < ARRAYS; i++) {
-            CHECK(hr_refresh(hr_view_of(b.arrays[i])) == HR_OK);
+            CHECK(hr_invalidate(hr_view_of(b.arrays[i])) == HR_OK);
             memcpy(b.want[i], b.data[i], sizeof b.want[i]);
         }
         CHECK(launch_all(&b) == HR_OK);

@@ -13,11 +13,11 @@
 
 extern const hr_kernel jacobi, jacobi2, jacobi4, jacobi8, heat7, fdtd_h, fdtd_e;
 
-enum { TIMES = 16, MOST_CELLS = 40000, MOST_FIELDS = 3 };
+enum { TIMES = 16, MAX_CELLS = 40000, MAX_FIELDS = 3 };
 
 static const float edge = 0.25f, rate = 0.1f, courant = 0.5f;
 
-/* Some stages of kernels of ours, and how they run. */
+/* Some phases of kernels of ours, and how they run. */
 typedef struct form {
     const char *name;
     const hr_kernel *kernel;
@@ -103,14 +103,14 @@ static void step_plainly(bed *b)
 
 /* ---- grids */
 
-static hr_stage stage_of(const form *f, uint32_t rank,
+static hr_phase phase_of(const form *f, uint32_t rank,
                          const hr_argument *arguments, size_t count)
 {
-    hr_stage stage = hr_stage_of(f->kernel, arguments, count);
-    stage.tile.rank = f->tile[0] > 0 ? rank : 0;
-    memcpy(stage.tile.size, f->tile, sizeof f->tile);
-    memcpy(stage.step, f->step, sizeof f->step);
-    return stage;
+    hr_phase phase = hr_phase_of(f->kernel, arguments, count);
+    phase.tile.rank = f->tile[0] > 0 ? rank : 0;
+    memcpy(phase.tile.size, f->tile, sizeof f->tile);
+    memcpy(phase.step, f->step, sizeof f->step);
+    return phase;
 }
 
 /* TIMES steps of one form, to b->seen. */
@@ -121,9 +121,9 @@ static hr_status step(const bed *b, const form *f)
     const hr_field fields[] = {field, field};
     const hr_argument arguments[] = {hr_field_in(0), hr_field_out(1),
                                      hr_value(&rate, sizeof rate)};
-    const hr_stage stages[] = {
-        stage_of(f, b->extent.rank, arguments, f->kernel->parameter_count),
-        hr_stage_swap(0, 1)};
+    const hr_phase phases[] = {
+        phase_of(f, b->extent.rank, arguments, f->kernel->parameter_count),
+        hr_phase_swap(0, 1)};
     hr_grid *grid = NULL;
     hr_status status =
         hr_grid_create(b->context, b->extent, fields, 2, NULL, &grid);
@@ -131,7 +131,7 @@ static hr_status step(const bed *b, const form *f)
         status = hr_grid_scatter(grid, 0, b->start);
     }
     if (status == HR_OK) {
-        status = hr_grid_step(grid, stages, 2, TIMES / f->times);
+        status = hr_grid_step(grid, phases, 2, TIMES / f->times);
     }
     if (status == HR_OK) {
         status = hr_grid_gather(grid, 0, b->seen);
@@ -217,16 +217,16 @@ static hr_status wave(const bed *b)
     const hr_argument electric[] = {hr_field_in(1), hr_field_in(2),
                                     hr_field_inout(0),
                                     hr_value(&courant, sizeof courant)};
-    const hr_stage stages[] = {hr_stage_of(&fdtd_h, magnetic, 4),
-                               hr_stage_of(&fdtd_e, electric, 4)};
+    const hr_phase phases[] = {hr_phase_of(&fdtd_h, magnetic, 4),
+                               hr_phase_of(&fdtd_e, electric, 4)};
     hr_grid *grid = NULL;
     hr_status status =
-        hr_grid_create(b->context, b->extent, fields, MOST_FIELDS, NULL, &grid);
+        hr_grid_create(b->context, b->extent, fields, MAX_FIELDS, NULL, &grid);
     if (status == HR_OK) {
         status = hr_grid_scatter(grid, 0, b->start);
     }
     if (status == HR_OK) {
-        status = hr_grid_step(grid, stages, 2, TIMES);
+        status = hr_grid_step(grid, phases, 2, TIMES);
     }
     if (status == HR_OK) {
         status = hr_grid_gather(grid, 0, b->seen);
@@ -240,8 +240,8 @@ static hr_status wave(const bed *b)
 static void waves(bed *b)
 {
     const float most = TIMES * 8 * 4 * FLT_EPSILON;
-    float *hx = calloc(MOST_CELLS, sizeof *hx);
-    float *hy = calloc(MOST_CELLS, sizeof *hy);
+    float *hx = calloc(MAX_CELLS, sizeof *hx);
+    float *hy = calloc(MAX_CELLS, sizeof *hy);
     if (hx != NULL && hy != NULL) {
         memcpy(b->want, b->start, (size_t)b->cells * sizeof *b->want);
         for (int n = 0; n < TIMES; n++) {
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
     float **fields[] = {&b.start, &b.want, &b.next, &b.first, &b.seen};
     bool all = true;
     for (int i = 0; i < 5; i++) {
-        *fields[i] = calloc(MOST_CELLS, sizeof(float));
+        *fields[i] = calloc(MAX_CELLS, sizeof(float));
         all = all && *fields[i] != NULL;
     }
     if (CHECK(all)) {

@@ -63,8 +63,8 @@ static void runs(bed *b)
         b->data[0][i] = (float)i;
         b->data[1][i] = (float)(1000 - i);
     }
-    CHECK(hr_refresh(hr_view_of(b->x)) == HR_OK);
-    CHECK(hr_refresh(hr_view_of(b->y)) == HR_OK);
+    CHECK(hr_invalidate(hr_view_of(b->x)) == HR_OK);
+    CHECK(hr_invalidate(hr_view_of(b->y)) == HR_OK);
     const hr_kernel *axpy = make(b, axpy_text, "axpy");
     if (b->host) {
         CHECK_FAILS(launch(b, axpy, &p, sizeof p), HR_ERROR_UNSUPPORTED,

@@ -77,7 +77,7 @@ HR_REDUCTION_(hr_warp_max, y > x ? y : x)
 
 #define HR_SUBGROUP_LANE  (hr_item_of_tile() & 31)
 #define HR_SUBGROUP_WIDTH hr_warp_width()
-#define HR_SUBGROUP_MOST  32
+#define HR_MAX_SUBGROUP   32
 #define HR_SUBGROUP_BROADCAST(name, lane)                                      \
     __shfl_sync(~0u, name##_private, (int)(lane))
 #define HR_SUBGROUP_SHUFFLE(name, lane) HR_SUBGROUP_BROADCAST(name, lane)

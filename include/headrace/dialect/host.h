@@ -47,7 +47,7 @@ extern const char HR_KERNEL_TEXT[];
 
 /* ---- items */
 
-#define HR_PRIVATE(type, name) type name##_private[HR_MOST_ITEMS]
+#define HR_PRIVATE(type, name) type name##_private[HR_MAX_ITEMS]
 #define HR_P(name)             name##_private[hr_item]
 
 /* The items of the tile, and how many of them are inside. All but the last
@@ -107,7 +107,7 @@ extern const char HR_KERNEL_TEXT[];
 
 enum { HR_HOST_WIDTH = 16 };
 
-#define HR_SUBGROUP_MOST HR_HOST_WIDTH
+#define HR_MAX_SUBGROUP  HR_HOST_WIDTH
 #define HR_SUBGROUP_LANE ((int)(hr_item % HR_HOST_WIDTH))
 #define HR_SUBGROUP_WIDTH                                                      \
     hr_subgroup_width(&hr_d, hr_item - hr_item % HR_HOST_WIDTH)

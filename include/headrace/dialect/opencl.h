@@ -32,7 +32,7 @@ typedef long hr_index;
 #pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
 #define HR_SUBGROUP_LANE  ((int)get_sub_group_local_id())
 #define HR_SUBGROUP_WIDTH ((int)get_sub_group_size())
-#define HR_SUBGROUP_MOST  ((int)get_max_sub_group_size())
+#define HR_MAX_SUBGROUP   ((int)get_max_sub_group_size())
 #define HR_SUBGROUP_BROADCAST(name, lane)                                      \
     sub_group_broadcast(name##_private, (uint)(lane))
 #define HR_SUBGROUP_SHUFFLE(name, lane)                                        \
@@ -43,7 +43,7 @@ typedef long hr_index;
 #else
 #define HR_SUBGROUP_LANE                  0
 #define HR_SUBGROUP_WIDTH                 1
-#define HR_SUBGROUP_MOST                  1
+#define HR_MAX_SUBGROUP                   1
 #define HR_SUBGROUP_BROADCAST(name, lane) ((void)(lane), name##_private)
 #define HR_SUBGROUP_SHUFFLE(name, lane)   ((void)(lane), name##_private)
 #define HR_SUBGROUP_SUM(name)             (name##_private)

@@ -376,7 +376,7 @@ hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
  * 4096 x 8192, 52.4 and 51.5 for 2048 x 2048), f64 53.2 and 55.9, tf32 239 and
  * 355 (cuBLAS 13.1, 2026-11); turning a panel about goes at 3.5 TB/s. Other
  * kinds of GPUs have not been measured. */
-uint32_t hri_cublas_turned(int capability)
+uint32_t hri_cublas_packed(int capability)
 {
     return hri_cublas_load() == HR_OK && api.cublasSgeam != NULL &&
                    capability == 90
@@ -384,9 +384,9 @@ uint32_t hri_cublas_turned(int capability)
                : 0;
 }
 
-hr_status hri_cublas_turn(hri_cuda_queue *queue, const void *data)
+hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *data)
 {
-    const hri_turn *t = data;
+    const hri_pack *t = data;
     const float one = 1.0f, zero = 0.0f;
     const float *from = (const float *)(uintptr_t)hri_cuda_address(&t->from);
     float *to = (float *)(uintptr_t)hri_cuda_address(&t->to);

@@ -151,10 +151,10 @@ uint64_t hri_cublas_bytes(int capability);
  * unit's context is current. */
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
                           bool *done);
-/* The types whose products hri_device_info.turned means, as bits. */
-uint32_t hri_cublas_turned(int capability);
-/* Enqueue hri_queue_ops.turn in the same way. */
-hr_status hri_cublas_turn(hri_cuda_queue *queue, const void *turn);
+/* The types whose products hri_device_info.packed means, as bits. */
+uint32_t hri_cublas_packed(int capability);
+/* Enqueue hri_queue_ops.pack in the same way. */
+hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *pack);
 /* Give a queue's handle, which has nothing to do any more, back to its device.
  */
 void hri_cublas_give_back(hri_cuda_queue *queue);

@@ -39,7 +39,7 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
     hri_cuda_arithmetic_name(d.arithmetic, sizeof d.arithmetic);
     d.memory_bytes = d.free_bytes = d.allocation_bytes = bytes;
     d.gemm_bytes = hri_cublas_bytes(unit->capability);
-    d.turned = hri_cublas_turned(unit->capability);
+    d.packed = hri_cublas_packed(unit->capability);
     d.compute_units =
         (uint32_t)hri_cuda_unit_number(unit, CU_ATTRIBUTE_MULTIPROCESSORS);
     *info = d;

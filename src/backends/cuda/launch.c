@@ -48,7 +48,7 @@ static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
     }
     module->base.most_items = items;
     module->base.most_bytes = (uint64_t)bytes;
-    for (int i = 0; i < HR_MOST_RANK; i++) {
+    for (int i = 0; i < HR_MAX_RANK; i++) {
         module->base.most_tile[i] =
             hri_cuda_unit_number(unit, CU_ATTRIBUTE_MAX_BLOCK_X + i);
     }
@@ -139,9 +139,9 @@ void hri_cuda_module_unload(hri_module *base)
 
 /* What cuLaunchKernel gets of each argument. */
 typedef struct passed {
-    cu_address views[HR_MOST_PARAMETERS];
-    unsigned tiles[HR_MOST_PARAMETERS]; /* offsets of memory of the tile */
-    void *pointers[1 + 2 * HR_MOST_PARAMETERS];
+    cu_address views[HR_MAX_PARAMETERS];
+    unsigned tiles[HR_MAX_PARAMETERS]; /* offsets of memory of the tile */
+    void *pointers[1 + 2 * HR_MAX_PARAMETERS];
     unsigned tile_bytes;
 } passed;
 
@@ -171,7 +171,7 @@ hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
 {
     const hri_cuda_module *module = (const hri_cuda_module *)l->module;
     passed x = {.tile_bytes = 0};
-    unsigned block[HR_MOST_RANK] = {1, 1, 1};
+    unsigned block[HR_MAX_RANK] = {1, 1, 1};
     const unsigned tiles = (unsigned)(l->domain.tiles[0] * l->domain.tiles[1] *
                                       l->domain.tiles[2]);
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */

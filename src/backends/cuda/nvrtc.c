@@ -8,7 +8,7 @@
 
 typedef struct nvrtc_program_object *nvrtc_program;
 
-enum { MOST_OPTIONS = 32, MOST_TARGETS = 128 };
+enum { MAX_OPTIONS = 32, MAX_TARGETS = 128 };
 
 typedef struct nvrtc_api {
 #define SYM(kind, result, name, args) result(*name) args;
@@ -73,8 +73,8 @@ const char *hri_nvrtc_name(void)
  * the largest below it; 0 for a device that is too old. */
 static int target_for(int capability)
 {
-    int targets[MOST_TARGETS], count = 0, best = 0;
-    if (api.nvrtcGetNumSupportedArchs(&count) != 0 || count > MOST_TARGETS ||
+    int targets[MAX_TARGETS], count = 0, best = 0;
+    if (api.nvrtcGetNumSupportedArchs(&count) != 0 || count > MAX_TARGETS ||
         api.nvrtcGetSupportedArchs(targets) != 0) {
         return capability;
     }
@@ -134,7 +134,7 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
                             int capability, const char *const *options,
                             char **image, size_t *bytes)
 {
-    const char *all[MOST_OPTIONS];
+    const char *all[MAX_OPTIONS];
     char target_option[48];
     size_t size = 0;
     nvrtc_program program = NULL;
@@ -152,7 +152,7 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
     snprintf(target_option, sizeof target_option, "--gpu-architecture=%s_%d",
              target == capability ? "sm" : "compute", target);
     all[count++] = target_option;
-    while (*options != NULL && count < MOST_OPTIONS) {
+    while (*options != NULL && count < MAX_OPTIONS) {
         all[count++] = *options++;
     }
     int error =

@@ -211,9 +211,9 @@ static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
     return enqueue(queue, "a product", hri_cuda_gemm, gemm);
 }
 
-static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
+static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
 {
-    return enqueue(queue, "a matrix is turned about", hri_cublas_turn, turn);
+    return enqueue(queue, "a matrix is packed", hri_cublas_pack, pack);
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
@@ -381,7 +381,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
-    .turn = queue_turn,
+    .pack = queue_pack,
     .launch = queue_launch,
     .record = hri_cuda_event_record,
     .wait = hri_cuda_event_await,

@@ -16,7 +16,7 @@ enum {
     DEPTH_BYTES = 2048,       /* of a row of a packed slice: 512 of f32 */
     STRIP_BYTES = 256 * 1024, /* packed B that one task runs over: in L2 */
     BLOCK_SIDE = 2048,        /* of C, in elements, when it is square */
-    BLOCK_SIDE_MOST = 16384,  /* when it is not */
+    BLOCK_SIDE_MAX = 16384,   /* when it is not */
     TASKS_PER_THREAD = 4,     /* so that unequal threads still balance */
     SERIAL_FLOPS = 1 << 20    /* below: waking threads takes longer */
 };
@@ -199,7 +199,7 @@ static int64_t even_piece(int64_t extent, int64_t most, int64_t unit)
 static int64_t block_side(int64_t other)
 {
     int64_t length = (int64_t)BLOCK_SIDE * BLOCK_SIDE / hri_max(other, 1);
-    return hri_min(hri_max(length, BLOCK_SIDE), BLOCK_SIDE_MOST);
+    return hri_min(hri_max(length, BLOCK_SIDE), BLOCK_SIDE_MAX);
 }
 
 /* The strides of an operand along its side and along k. With k = 1 nothing

@@ -21,15 +21,16 @@ extern const hri_backend hri_backend_host;
  * one queue multiply again and again while the others wait. */
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t turn;
+    pthread_cond_t next_one;
     uint64_t next, serving;
-} line = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER};
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .next_one = PTHREAD_COND_INITIALIZER};
 
 /* In a child of fork() nobody multiplies yet: threads do not come along. */
 static void clear_line(void)
 {
     pthread_mutex_init(&line.lock, NULL);
-    pthread_cond_init(&line.turn, NULL);
+    pthread_cond_init(&line.next_one, NULL);
     line.next = line.serving = 0;
 }
 
@@ -43,13 +44,13 @@ hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
     pthread_mutex_lock(&line.lock);
     uint64_t number = line.next++;
     while (number != line.serving) {
-        pthread_cond_wait(&line.turn, &line.lock);
+        pthread_cond_wait(&line.next_one, &line.lock);
     }
     pthread_mutex_unlock(&line.lock);
     hr_status status = hri_host_gemm(hri_host_pool(device), gemm);
     pthread_mutex_lock(&line.lock);
     line.serving++;
-    pthread_cond_broadcast(&line.turn);
+    pthread_cond_broadcast(&line.next_one);
     pthread_mutex_unlock(&line.lock);
     return status;
 }
@@ -65,7 +66,7 @@ void hri_host_copy(const hri_copy *copy)
 }
 
 /* In squares that stay in the first cache while they are turned. */
-void hri_host_turn(const hri_turn *t)
+void hri_host_pack(const hri_pack *t)
 {
     enum { EDGE = 32 };
     const size_t size = hr_type_size(t->type);

@@ -40,7 +40,7 @@ static inline unsigned char *hri_host_address(const hri_place *place)
 /* host.c: do it now; one product at a time in the whole process. */
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm);
 void hri_host_copy(const hri_copy *copy);
-void hri_host_turn(const hri_turn *turn);
+void hri_host_pack(const hri_pack *pack);
 
 /* launch.c: a kernel with its arguments, ready to run once by a pool. */
 hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *launch,

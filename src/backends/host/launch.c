@@ -34,7 +34,7 @@ static bool has_tile_memory(const hr_kernel *kernel)
 static void fill(const hri_launch *l, unsigned char *arguments)
 {
     const hr_parameter *p = l->kernel->parameters(l->kernel);
-    void *views[HR_MOST_PARAMETERS] = {NULL};
+    void *views[HR_MAX_PARAMETERS] = {NULL};
     for (uint32_t i = 0; i < l->kernel->parameter_count; i++) {
         if (p[i].kind == HR_PARAMETER_VIEW) {
             views[i] = hri_host_address(&l->arguments[i].place);

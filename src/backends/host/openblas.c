@@ -184,7 +184,7 @@ void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
     memcpy(&function, &own->core, sizeof function);
     const char *core = own->core();
     const char *others = wish(own, HR_F32), *doubles = wish(own, HR_F64);
-    const bool alike =
+    const bool same =
         others != NULL && doubles != NULL && strcmp(others, doubles) == 0;
     if (dladdr(function, &info) == 0) {
         others = doubles = NULL;
@@ -198,7 +198,7 @@ void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
         cblas->copies[0].set_threads = NULL;
         others = core;
     }
-    if (!alike) {
+    if (!same) {
         copy = doubles != NULL
                    ? open_copy(info.dli_fname, doubles, &cblas->copies[1])
                    : NULL;

@@ -13,7 +13,7 @@ typedef enum command_kind {
     COMMAND_COPY,
     COMMAND_FILL,
     COMMAND_GEMM,
-    COMMAND_TURN,
+    COMMAND_PACK,
     COMMAND_LAUNCH,
     COMMAND_RECORD,
     COMMAND_WAIT
@@ -45,7 +45,7 @@ typedef struct host_command {
             uint8_t value;
         } fill;
         hri_gemm gemm;
-        hri_turn turn;
+        hri_pack pack;
         host_launch *launch;
         host_record wait; /* held */
         struct {
@@ -260,8 +260,8 @@ static hr_status run_command(host_queue *queue, const host_command *command)
     case COMMAND_GEMM:
         status = hri_host_multiply(queue->base.device, &command->as.gemm);
         break;
-    case COMMAND_TURN:
-        hri_host_turn(&command->as.turn);
+    case COMMAND_PACK:
+        hri_host_pack(&command->as.pack);
         break;
     case COMMAND_LAUNCH:
         hri_host_launch_run(command->as.launch);
@@ -376,9 +376,9 @@ static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
     return enqueue(queue, &next);
 }
 
-static hr_status queue_turn(hri_queue *queue, const hri_turn *turn)
+static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
 {
-    host_command next = {.kind = COMMAND_TURN, .as.turn = *turn};
+    host_command next = {.kind = COMMAND_PACK, .as.pack = *pack};
     return enqueue(queue, &next);
 }
 
@@ -452,7 +452,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
-    .turn = queue_turn,
+    .pack = queue_pack,
     .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,

@@ -93,7 +93,7 @@ static cl_int find_limits(const hri_cl_unit *unit, hri_cl_module *module)
     const uint64_t all = hri_cl_unit_number(unit, CL_DEVICE_LOCAL_MEM_SIZE);
     module->base.most_items = (int64_t)items;
     module->base.most_bytes = all > own ? all - own : 0;
-    for (int i = 0; i < HR_MOST_RANK; i++) {
+    for (int i = 0; i < HR_MAX_RANK; i++) {
         module->base.most_tile[i] = (int64_t)sizes[i];
     }
     return error;
@@ -231,7 +231,7 @@ static cl_int set_arguments(cl_kernel kernel, const hri_launch *l)
 hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
 {
     const hri_cl_module *module = (const hri_cl_module *)l->module;
-    size_t items[HR_MOST_RANK], tile[HR_MOST_RANK];
+    size_t items[HR_MAX_RANK], tile[HR_MAX_RANK];
     for (uint32_t i = 0; i < l->rank; i++) { /* the last dimension is x */
         uint32_t d = l->rank - 1 - i;
         tile[i] = (size_t)l->domain.tile[d];

@@ -146,7 +146,7 @@ hr_status hri_cl_event_create(hri_device *device, hri_event **out)
 
 /* A record of this point of the queue. After an error it is complete at once,
  * with that as the queue's. */
-static hr_status mark(hri_cl_queue *queue, snapshot *s)
+static hr_status put_marker(hri_cl_queue *queue, snapshot *s)
 {
     *s = (snapshot){.sticky = queue->sticky};
     hri_sticky_hold(s->sticky);
@@ -165,7 +165,7 @@ static hr_status queue_record(hri_queue *queue, hri_event *base)
 {
     hri_cl_event *event = (hri_cl_event *)base;
     snapshot s;
-    hr_status status = mark((hri_cl_queue *)queue, &s);
+    hr_status status = put_marker((hri_cl_queue *)queue, &s);
     pthread_mutex_lock(&event->lock);
     snapshot old = event->last;
     event->last = s;
@@ -360,7 +360,7 @@ static hr_status queue_finish(hri_queue *base)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
     snapshot last;
-    (void)mark(queue, &last);
+    (void)put_marker(queue, &last);
     (void)wait_for(last);
     cl_int error = hri_cl.clFinish(queue->queue);
     hri_sticky_keep(queue->sticky, hri_cl_check(error, "clFinish"));
@@ -372,7 +372,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
-    .turn = hri_no_turn,
+    .pack = hri_no_pack,
     .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,

@@ -10,7 +10,7 @@
 #include "driver.h"
 
 enum { INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
-enum { MOST_CONTEXTS = 16 };
+enum { MAX_CONTEXTS = 16 };
 enum { STREAM_BYTES = 1 << 17 }; /* of free memory, to create one */
 enum { URGENT = -5 };            /* the greatest priority of a stream */
 
@@ -19,8 +19,8 @@ struct cu_module_object {
     const void *kernel; /* of the program under test; NULL: our gemm */
 };
 
-static struct cu_context_object contexts[FAKE_CUDA_MOST_DEVICES];
-static _Thread_local cu_context stack[MOST_CONTEXTS];
+static struct cu_context_object contexts[FAKE_CUDA_MAX_DEVICES];
+static _Thread_local cu_context stack[MAX_CONTEXTS];
 static _Thread_local int depth;
 static fake_cuda_state state;
 
@@ -38,7 +38,7 @@ __attribute__((constructor)) static void begin(void)
     state.peers = number("FAKE_CUDA_PEERS", 1);
     state.capability = 90;
     state.memory_bytes = (uint64_t)1 << 30;
-    for (int i = 0; i < FAKE_CUDA_MOST_DEVICES; i++) {
+    for (int i = 0; i < FAKE_CUDA_MAX_DEVICES; i++) {
         contexts[i].device = i;
     }
 }
@@ -217,7 +217,7 @@ cu_result cuDevicePrimaryCtxRelease_v2(cu_device device)
 cu_result cuCtxPushCurrent_v2(cu_context context)
 {
     cu_result error = enter("cuCtxPushCurrent");
-    if (error == CU_SUCCESS && depth < MOST_CONTEXTS) {
+    if (error == CU_SUCCESS && depth < MAX_CONTEXTS) {
         stack[depth++] = context;
     }
     return error;

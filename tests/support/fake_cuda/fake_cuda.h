@@ -16,7 +16,7 @@
 
 #include "headrace/matrix.h"
 
-enum { FAKE_CUDA_MOST_DEVICES = 8 };
+enum { FAKE_CUDA_MAX_DEVICES = 8 };
 
 typedef struct fake_cuda_state {
     int devices, version, init_result, capability;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/stage.h"
+#include "runtime/staging.h"
 
 #include <string.h>
 #if defined(__SSE2__)
@@ -103,15 +103,15 @@ static void copy_down(const hri_job *job, const hri_piece *p,
 }
 
 /* Enqueue it, or the whole box when there is no need for pieces. */
-static hr_status travel(const hri_crew *crew, const hri_job *job,
+static hr_status travel(const hri_copy_pool *pool, const hri_job *job,
                         const hri_piece *p, void *pinned, hri_event *event)
 {
     hri_queue *queue = job->queue;
-    const hri_copy copy = crew->direct
+    const hri_copy copy = pool->direct
                               ? job->copy
-                              : pinned_piece(&job->copy, p, pinned, crew->up);
+                              : pinned_piece(&job->copy, p, pinned, pool->up);
     hr_status status = HR_OK;
-    hri_lock_soon(crew->queues);
+    hri_lock_soon(pool->queues);
     if (job->after != NULL) {
         status = queue->ops->wait(queue, job->after);
     }
@@ -121,7 +121,7 @@ static hr_status travel(const hri_crew *crew, const hri_job *job,
     if (status == HR_OK) {
         status = queue->ops->record(queue, event);
     }
-    pthread_mutex_unlock(crew->queues);
+    pthread_mutex_unlock(pool->queues);
     return status;
 }
 
@@ -135,62 +135,62 @@ typedef struct work {
 
 /* The next piece to be done. When there is none: wait for one if `patient`, and
  * give up when there will be none any more. */
-static work take(hri_crew *crew, bool patient)
+static work take(hri_copy_pool *pool, bool patient)
 {
     work w = {0};
-    hri_lock_soon(&crew->lock);
-    while (patient && !crew->stopped && !crew->closed && crew->first == NULL) {
-        pthread_cond_wait(&crew->changed, &crew->lock);
+    hri_lock_soon(&pool->lock);
+    while (patient && !pool->stopped && !pool->closed && pool->first == NULL) {
+        pthread_cond_wait(&pool->changed, &pool->lock);
     }
-    hri_job *job = crew->stopped ? NULL : crew->first;
+    hri_job *job = pool->stopped ? NULL : pool->first;
     if (job != NULL) {
         next_piece(&job->copy, job->piece_bytes, &job->cursor);
         job->out++;
         w = (work){job, job->cursor};
         if (is_last(&job->copy, &job->cursor)) {
-            crew->first = job->next;
+            pool->first = job->next;
         }
     }
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&pool->lock);
     return w;
 }
 
 /* A piece is done, or has failed. The job may be gone when this returns. */
-static void finish(hri_crew *crew, hri_job *job, bool well)
+static void finish(hri_copy_pool *pool, hri_job *job, bool well)
 {
     void (*done)(void *) = job->done;
     void *data = job->data;
-    hri_lock_soon(&crew->lock);
+    hri_lock_soon(&pool->lock);
     job->failed = job->failed || !well;
     const bool finished =
         --job->out == 0 && !job->failed && is_last(&job->copy, &job->cursor);
     job->finished = finished;
     if (job->out == 0) {
-        pthread_cond_broadcast(&crew->changed);
+        pthread_cond_broadcast(&pool->changed);
     }
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&pool->lock);
     if (finished && done != NULL) {
         done(data);
     }
 }
 
-/* Pieces for half of the crew's threads; the others are at the boxes before and
- * after. */
-static size_t choose_piece(const hri_crew *crew, const hri_copy *box)
+/* Pieces for half of the copy pool's threads; the others are at the boxes
+ * before and after. */
+static size_t choose_piece(const hri_copy_pool *pool, const hri_copy *box)
 {
-    size_t even = 2 * box->width * box->height / crew->hand_count;
-    if (crew->direct) {
+    size_t even = 2 * box->width * box->height / pool->thread_count;
+    if (pool->direct) {
         return SIZE_MAX;
     }
-    return even < HRI_LEAST_PIECE_BYTES ? HRI_LEAST_PIECE_BYTES
-           : even < HRI_PIECE_BYTES     ? even - even % HRI_PAGE_BYTES
-                                        : HRI_PIECE_BYTES;
+    return even < HRI_MIN_PIECE_BYTES ? HRI_MIN_PIECE_BYTES
+           : even < HRI_PIECE_BYTES   ? even - even % HRI_PAGE_BYTES
+                                      : HRI_PIECE_BYTES;
 }
 
-void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent)
+void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent)
 {
     job->next = NULL;
-    job->piece_bytes = choose_piece(crew, &job->copy);
+    job->piece_bytes = choose_piece(pool, &job->copy);
     job->cursor = (hri_piece){0};
     job->out = 0;
     job->failed = false;
@@ -201,111 +201,115 @@ void hri_crew_put(hri_crew *crew, hri_job *job, bool urgent)
         }
         return;
     }
-    pthread_mutex_lock(&crew->lock);
-    if (crew->stopped) { /* jobs that are left may be gone by now */
-        pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_lock(&pool->lock);
+    if (pool->stopped) { /* jobs that are left may be gone by now */
+        pthread_mutex_unlock(&pool->lock);
         return;
     }
     if (urgent) {
-        job->next = crew->first;
-        crew->first = job;
-    } else if (crew->first == NULL) {
-        crew->first = job;
+        job->next = pool->first;
+        pool->first = job;
+    } else if (pool->first == NULL) {
+        pool->first = job;
     } else {
-        crew->last->next = job;
+        pool->last->next = job;
     }
     if (job->next == NULL) {
-        crew->last = job;
+        pool->last = job;
     }
-    pthread_cond_broadcast(&crew->changed);
-    pthread_mutex_unlock(&crew->lock);
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
 }
 
-bool hri_crew_wait(hri_crew *crew, hri_job *job)
+bool hri_copy_pool_wait(hri_copy_pool *pool, hri_job *job)
 {
-    pthread_mutex_lock(&crew->lock);
-    while (!job->finished && (!crew->stopped || job->out > 0)) {
-        pthread_cond_wait(&crew->changed, &crew->lock);
+    pthread_mutex_lock(&pool->lock);
+    while (!job->finished && (!pool->stopped || job->out > 0)) {
+        pthread_cond_wait(&pool->changed, &pool->lock);
     }
     bool finished = job->finished;
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&pool->lock);
     return finished;
 }
 
 /* ---- threads */
 
-static hr_status carry_up(hri_hand *hand)
+static hr_status carry_up(hri_copy_thread *copy_thread)
 {
     hr_status status = HR_OK;
     work w;
-    for (uint32_t turn = 0;
-         status == HR_OK && (w = take(hand->crew, true)).job != NULL; turn++) {
-        uint32_t at = turn % hand->crew->depth;
-        hri_event *event = hand->events[at];
-        if (turn >= hand->crew->depth) { /* the piece has been used before */
+    for (uint32_t round = 0;
+         status == HR_OK && (w = take(copy_thread->pool, true)).job != NULL;
+         round++) {
+        uint32_t at = round % copy_thread->pool->depth;
+        hri_event *event = copy_thread->events[at];
+        if (round >=
+            copy_thread->pool->depth) { /* the piece has been used before */
             status = event->ops->wait(event);
         }
         if (status == HR_OK) {
-            copy_up(w.job, &w.piece, hand->pinned[at]);
-            status =
-                travel(hand->crew, w.job, &w.piece, hand->pinned[at], event);
+            copy_up(w.job, &w.piece, copy_thread->pinned[at]);
+            status = travel(copy_thread->pool, w.job, &w.piece,
+                            copy_thread->pinned[at], event);
         }
-        finish(hand->crew, w.job, status == HR_OK);
+        finish(copy_thread->pool, w.job, status == HR_OK);
     }
     return status;
 }
 
-static hr_status carry_down(hri_hand *hand)
+static hr_status carry_down(hri_copy_thread *copy_thread)
 {
-    const hri_crew *crew = hand->crew;
-    const uint32_t depth = crew->depth;
+    const hri_copy_pool *pool = copy_thread->pool;
+    const uint32_t depth = pool->depth;
     hr_status status = HR_OK;
     work under_way[HRI_COPIES];
     uint32_t sent = 0, arrived = 0;
     while (status == HR_OK) {
         work w = {0};
         if (sent - arrived < depth) {
-            w = take(hand->crew, sent == arrived);
+            w = take(copy_thread->pool, sent == arrived);
         }
         if (w.job != NULL) {
             uint32_t at = sent++ % depth;
             under_way[at] = w;
-            status =
-                travel(crew, w.job, &w.piece,
-                       hand->pinned[at % HRI_HAND_PIECES], hand->events[at]);
+            status = travel(pool, w.job, &w.piece,
+                            copy_thread->pinned[at % HRI_THREAD_PIECES],
+                            copy_thread->events[at]);
         } else if (arrived < sent) {
             uint32_t at = arrived++ % depth;
             w = under_way[at];
-            status = hand->events[at]->ops->wait(hand->events[at]);
-            if (status == HR_OK && !crew->direct) {
-                copy_down(w.job, &w.piece, hand->pinned[at]);
+            status =
+                copy_thread->events[at]->ops->wait(copy_thread->events[at]);
+            if (status == HR_OK && !pool->direct) {
+                copy_down(w.job, &w.piece, copy_thread->pinned[at]);
             }
-            finish(hand->crew, w.job, status == HR_OK);
+            finish(copy_thread->pool, w.job, status == HR_OK);
         } else {
             break;
         }
     }
     while (arrived < sent) {
-        finish(hand->crew, under_way[arrived++ % depth].job, false);
+        finish(copy_thread->pool, under_way[arrived++ % depth].job, false);
     }
     return status;
 }
 
-static void *hand_main(void *argument)
+static void *copy_thread_main(void *argument)
 {
-    hri_hand *hand = argument;
-    hri_crew *crew = hand->crew;
-    hr_status status = crew->up ? carry_up(hand) : carry_down(hand);
+    hri_copy_thread *copy_thread = argument;
+    hri_copy_pool *pool = copy_thread->pool;
+    hr_status status =
+        pool->up ? carry_up(copy_thread) : carry_down(copy_thread);
     if (status != HR_OK) {
-        crew->fail(crew->fail_data, status);
+        pool->fail(pool->fail_data, status);
     }
     return NULL;
 }
 
-/* ---- the crew */
+/* ---- the copy pool */
 
 /* Let the threads of an accelerator run on the processors near it, when that is
- * known and there are enough for its crews. */
+ * known and there are enough for its copy pools. */
 static void stay_near(hri_accelerator *a)
 {
     static const char prefix[] = "pci:";
@@ -313,7 +317,7 @@ static void stay_near(hri_accelerator *a)
     if (strncmp(id, prefix, sizeof prefix - 1) == 0) {
         hri_cpus near =
             hri_cpus_near("/sys/bus/pci/devices", id + sizeof prefix - 1);
-        if (hri_cpus_count(&near) >= 2 * a->hands) {
+        if (hri_cpus_count(&near) >= 2 * a->copy_threads) {
             a->threads.cpus = near;
         }
     }
@@ -322,8 +326,9 @@ static void stay_near(hri_accelerator *a)
 void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
 {
     /* half of the machine's threads each way: many wait for memory or copies */
-    int64_t hands = hri_cpu_count() / (2 * accelerators);
-    accelerator->hands = (uint32_t)hri_min(hri_max(hands, 1), HRI_MOST_HANDS);
+    int64_t count = hri_cpu_count() / (2 * accelerators);
+    accelerator->copy_threads =
+        (uint32_t)hri_min(hri_max(count, 1), HRI_MAX_COPY_THREADS);
     pthread_mutex_init(&accelerator->staging[HRI_UP].lock, NULL);
     pthread_mutex_init(&accelerator->staging[HRI_DOWN].lock, NULL);
     stay_near(accelerator);
@@ -331,7 +336,8 @@ void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
 
 static size_t staging_bytes(const hri_accelerator *accelerator)
 {
-    return (size_t)accelerator->hands * HRI_HAND_PIECES * HRI_PIECE_BYTES;
+    return (size_t)accelerator->copy_threads * HRI_THREAD_PIECES *
+           HRI_PIECE_BYTES;
 }
 
 hr_status hri_staging_open(hri_accelerator *a)
@@ -343,8 +349,8 @@ hr_status hri_staging_open(hri_accelerator *a)
         hri_staging *staging = &a->staging[way];
         status = device->ops->allocate_pinned(device, bytes, &staging->pinned);
         a->pinned_used += status == HR_OK ? bytes : 0;
-        for (uint32_t i = 0; i < a->hands * HRI_HAND_PIECES && status == HR_OK;
-             i++) {
+        for (uint32_t i = 0;
+             i < a->copy_threads * HRI_THREAD_PIECES && status == HR_OK; i++) {
             status = device->ops->create_event(device, &staging->events[i]);
         }
     }
@@ -353,9 +359,9 @@ hr_status hri_staging_open(hri_accelerator *a)
 
 void hri_staging_close(hri_accelerator *a)
 {
-    for (int way = 0; way < HRI_WAYS && a->hands > 0; way++) {
+    for (int way = 0; way < HRI_WAYS && a->copy_threads > 0; way++) {
         hri_staging *staging = &a->staging[way];
-        for (uint32_t i = 0; i < a->hands * HRI_HAND_PIECES; i++) {
+        for (uint32_t i = 0; i < a->copy_threads * HRI_THREAD_PIECES; i++) {
             if (staging->events[i] != NULL) {
                 staging->events[i]->ops->destroy(staging->events[i]);
             }
@@ -368,97 +374,97 @@ void hri_staging_close(hri_accelerator *a)
     }
 }
 
-static hri_staging *staging_of(const hri_crew *crew)
+static hri_staging *staging_of(const hri_copy_pool *pool)
 {
-    return &crew->accelerator->staging[crew->up ? HRI_UP : HRI_DOWN];
+    return &pool->accelerator->staging[pool->up ? HRI_UP : HRI_DOWN];
 }
 
-static void take_staging(hri_crew *crew)
+static void take_staging(hri_copy_pool *pool)
 {
-    hri_staging *staging = staging_of(crew);
+    hri_staging *staging = staging_of(pool);
     pthread_mutex_lock(&staging->lock);
-    for (uint32_t i = 0; i < crew->hand_count * HRI_HAND_PIECES; i++) {
-        hri_hand *hand = &crew->hands[i / HRI_HAND_PIECES];
-        hand->pinned[i % HRI_HAND_PIECES] =
+    for (uint32_t i = 0; i < pool->thread_count * HRI_THREAD_PIECES; i++) {
+        hri_copy_thread *copy_thread = &pool->threads[i / HRI_THREAD_PIECES];
+        copy_thread->pinned[i % HRI_THREAD_PIECES] =
             (char *)staging->pinned + (size_t)i * HRI_PIECE_BYTES;
-        hand->events[i % HRI_HAND_PIECES] = staging->events[i];
+        copy_thread->events[i % HRI_THREAD_PIECES] = staging->events[i];
     }
 }
 
-hr_status hri_crew_init(hri_crew *crew)
+hr_status hri_copy_pool_init(hri_copy_pool *pool)
 {
-    hri_accelerator *a = crew->accelerator;
+    hri_accelerator *a = pool->accelerator;
     hr_status status = HR_OK;
-    crew->hand_count = crew->direct ? 1 : a->hands;
-    crew->depth = crew->direct ? HRI_COPIES : HRI_HAND_PIECES;
-    pthread_mutex_init(&crew->lock, NULL);
-    pthread_cond_init(&crew->changed, NULL);
-    for (uint32_t i = 0; i < crew->hand_count; i++) {
-        crew->hands[i].crew = crew;
+    pool->thread_count = pool->direct ? 1 : a->copy_threads;
+    pool->depth = pool->direct ? HRI_COPIES : HRI_THREAD_PIECES;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->changed, NULL);
+    for (uint32_t i = 0; i < pool->thread_count; i++) {
+        pool->threads[i].pool = pool;
     }
-    if (!crew->direct) {
-        take_staging(crew);
+    if (!pool->direct) {
+        take_staging(pool);
     }
-    for (uint32_t i = 0; i < HRI_COPIES && crew->direct && status == HR_OK;
+    for (uint32_t i = 0; i < HRI_COPIES && pool->direct && status == HR_OK;
          i++) {
-        status = hri_accelerator_take_event(a, &crew->hands[0].events[i]);
+        status = hri_accelerator_take_event(a, &pool->threads[0].events[i]);
     }
     return status;
 }
 
-void hri_crew_finish(hri_crew *crew)
+void hri_copy_pool_finish(hri_copy_pool *pool)
 {
-    if (crew->accelerator != NULL) {
-        if (!crew->direct) {
-            pthread_mutex_unlock(&staging_of(crew)->lock);
+    if (pool->accelerator != NULL) {
+        if (!pool->direct) {
+            pthread_mutex_unlock(&staging_of(pool)->lock);
         }
-        pthread_cond_destroy(&crew->changed);
-        pthread_mutex_destroy(&crew->lock);
-        crew->accelerator = NULL;
+        pthread_cond_destroy(&pool->changed);
+        pthread_mutex_destroy(&pool->lock);
+        pool->accelerator = NULL;
     }
 }
 
-hr_status hri_crew_start(hri_crew *crew)
+hr_status hri_copy_pool_start(hri_copy_pool *pool)
 {
-    for (; crew->started < crew->hand_count; crew->started++) {
-        hri_hand *hand = &crew->hands[crew->started];
-        hand->thread =
-            hri_threads_start(&crew->accelerator->threads, hand_main, hand);
-        if (hand->thread == NULL) {
-            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "crew: the system refused thread %u of %u that "
-                            "copy for %s",
-                            crew->started + 1, crew->hand_count,
-                            crew->accelerator->path);
+    for (; pool->started < pool->thread_count; pool->started++) {
+        hri_copy_thread *copy_thread = &pool->threads[pool->started];
+        copy_thread->thread = hri_threads_start(&pool->accelerator->threads,
+                                                copy_thread_main, copy_thread);
+        if (copy_thread->thread == NULL) {
+            return hri_fail(
+                HR_ERROR_OUT_OF_MEMORY,
+                "copy pool: the system refused thread %u of %u that "
+                "copy for %s",
+                pool->started + 1, pool->thread_count, pool->accelerator->path);
         }
     }
     return HR_OK;
 }
 
-/* Tell the threads of the end, which is crew->closed or stopped. */
-static void tell(hri_crew *crew, bool *end)
+/* Tell the threads of the end, which is copy pool->closed or stopped. */
+static void tell(hri_copy_pool *pool, bool *end)
 {
-    pthread_mutex_lock(&crew->lock);
+    pthread_mutex_lock(&pool->lock);
     *end = true;
-    pthread_cond_broadcast(&crew->changed);
-    pthread_mutex_unlock(&crew->lock);
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
 }
 
-void hri_crew_stop(hri_crew *crew)
+void hri_copy_pool_stop(hri_copy_pool *pool)
 {
-    if (crew->accelerator != NULL) {
-        tell(crew, &crew->stopped);
+    if (pool->accelerator != NULL) {
+        tell(pool, &pool->stopped);
     }
 }
 
-void hri_crew_join(hri_crew *crew)
+void hri_copy_pool_join(hri_copy_pool *pool)
 {
-    if (crew->accelerator == NULL) {
+    if (pool->accelerator == NULL) {
         return;
     }
-    tell(crew, &crew->closed);
-    for (uint32_t i = 0; i < crew->started; i++) {
-        hri_thread_join(crew->hands[i].thread);
+    tell(pool, &pool->closed);
+    for (uint32_t i = 0; i < pool->started; i++) {
+        hri_thread_join(pool->threads[i].thread);
     }
-    crew->started = 0;
+    pool->started = 0;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a running plan: one lane for each of its parts.
+/* The state of a running plan: one executor for each of its parts.
  *
- * A lane's threads: the feeder brings panels and the forwarder sends them on
- * (feed.c), the worker multiplies and takes old tiles of C up (work.c); one
- * crew brings finished tiles home, and another copies panels that lie in
- * ordinary memory where that travels slowly (stage.c). They only issue work to
- * queues; order between queues comes from events. An event is recorded before
- * anybody waits for it, so threads wait on run->changed until the other side
- * has issued what they build on. */
-#ifndef HRI_GEMM_LANE_H
-#define HRI_GEMM_LANE_H
+ * An executor's threads: the feeder brings panels and the forwarder sends them
+ * on (feed.c), the compute thread multiplies and takes old tiles of C up
+ * (work.c); one copy pool brings finished tiles home, and another copies panels
+ * that lie in ordinary memory where that travels slowly (staging.c). They only
+ * issue work to queues; order between queues comes from events. An event is
+ * recorded before anybody waits for it, so threads wait on run->changed until
+ * the other side has issued what they build on. */
+#ifndef HRI_GEMM_EXECUTOR_H
+#define HRI_GEMM_EXECUTOR_H
 
 #include "gemm/run.h"
-#include "runtime/stage.h"
+#include "runtime/staging.h"
 
-typedef struct hri_lane hri_lane;
+typedef struct hri_executor hri_executor;
 
 /* A delivery at run time. Its events are recycled when its slot is given to the
  * next one: by then everything that waits for them has been issued. */
@@ -28,16 +28,16 @@ typedef struct hri_arrival {
 typedef struct hri_tile_slot {
     hri_event *fetched; /* old C is in it */
     hri_event *ready;   /* the tile is complete */
-    bool draining;      /* the crew still brings it home */
-    hri_job home;       /* of the crew */
-    hri_lane *lane;
+    bool draining;      /* the copy pool still brings it home */
+    hri_job home;       /* of the copy pool */
+    hri_executor *executor;
 } hri_tile_slot;
 
-/* A panel that the up crew brings. A slot has one: it is filled again only when
- * products have read what it brought. */
+/* A panel that the up copy pool brings. A slot has one: it is filled again only
+ * when products have read what it brought. */
 typedef struct hri_load {
     hri_job job;
-    hri_lane *lane;
+    hri_executor *executor;
     int64_t number; /* of the delivery */
 } hri_load;
 
@@ -50,28 +50,28 @@ typedef struct hri_run_state {
     uint32_t threads_running;
     bool go; /* all threads are there: nothing is written before */
     double flops_done;
-    hri_lane *lanes;
+    hri_executor *executors;
     hr_progress_function progress; /* NULL: nobody is told */
     void *progress_data;
 } hri_run_state;
 
-struct hri_lane {
+struct hri_executor {
     hri_run_state *run;
-    const hri_part *part;
+    const hri_plan_part *part;
     hri_accelerator *accelerator;
     hri_run_share *share;
 
-    hri_queue *up;              /* panels from the host: the feeder's */
-    hri_queue *peer;            /* panels to other lanes: the forwarder's */
-    hri_queue *fetch;           /* old C and stolen panels: the worker's */
-    hri_queue *compute;         /* products: the worker's */
-    hri_queue *down;            /* finished tiles: the down crew's */
-    pthread_mutex_t queues;     /* around calls on up and fetch; before
-                                   run->lock where both are held */
+    hri_queue *up;          /* panels from the host: the feeder's */
+    hri_queue *peer;        /* panels to other executors: the forwarder's */
+    hri_queue *fetch;       /* old C and stolen panels: the compute thread's */
+    hri_queue *compute;     /* products: the compute thread's */
+    hri_queue *down;        /* finished tiles: the down copy pool's */
+    pthread_mutex_t queues; /* around calls on up and fetch; before
+                               run->lock where both are held */
     pthread_mutex_t down_queue; /* and on down */
-    bool staged[3];             /* HRI_A, HRI_B, HRI_C go through the crews */
-    hri_crew up_crew, down_crew;
-    hri_load *loads[2];               /* of up_crew: [slot] of A and B */
+    bool staged[3]; /* HRI_A, HRI_B, HRI_C go through the copy pools */
+    hri_copy_pool up_pool, down_pool;
+    hri_load *loads[2];               /* of up_pool: [slot] of A and B */
     hri_event *under_way[HRI_COPIES]; /* the last loads of pinned memory */
     int64_t loaded;                   /* how many the feeder has enqueued */
 
@@ -79,8 +79,8 @@ struct hri_lane {
     uint32_t buffer_count;
     hri_place *places[3]; /* [slot] of HRI_A, HRI_B and HRI_C */
     hri_place spare[2];   /* for stolen tiles */
-    hri_place *turned;    /* [slot] of HRI_A, where part->turned */
-    int64_t *turned_of;   /* [slot] the delivery in there; -1: none */
+    hri_place *packed;    /* [slot] of HRI_A, where part->packed */
+    int64_t *packed_of;   /* [slot] the delivery in there; -1: none */
     hri_event *spare_ready[2];
     hri_tile_slot *tiles; /* [slots[HRI_C]] */
     int64_t *held[3]; /* [slot] the delivery it holds; -1: none, as of HRI_C */
@@ -96,18 +96,21 @@ struct hri_lane {
     bool forwarded; /* the forwarder has ended */
 };
 
-/* ---- lane.c */
+/* ---- executor.c */
 
-/* Everything a lane needs; *lane is zero before. hri_lane_finish takes what a
- * failed init left. The caller holds the context's lock for both. */
-hr_status hri_lane_init(hri_lane *lane, hri_run_state *run, uint32_t part,
-                        hri_accelerator *accelerator, hri_run_share *share);
-/* Waits for the lane's crews and queues; its first error goes to run->error. */
-void hri_lane_settle(hri_lane *lane);
-void hri_lane_finish(hri_lane *lane);
+/* Everything an executor needs; *executor is zero before. hri_executor_finish
+ * takes what a failed init left. The caller holds the context's lock for both.
+ */
+hr_status hri_executor_init(hri_executor *executor, hri_run_state *run,
+                            uint32_t part, hri_accelerator *accelerator,
+                            hri_run_share *share);
+/* Waits for the executor's copy pools and queues; its first error goes to
+ * run->error. */
+void hri_executor_settle(hri_executor *executor);
+void hri_executor_finish(hri_executor *executor);
 
-/* A thread of the lane ends, with an error or HR_OK. */
-void hri_lane_thread_ends(hri_lane *lane, hr_status status);
+/* A thread of the executor ends, with an error or HR_OK. */
+void hri_executor_thread_ends(hri_executor *executor, hr_status status);
 
 /* Keep the error, if it is one, for the caller of hr_gemm and stop everybody.
  */
@@ -126,17 +129,17 @@ static inline uint64_t hri_copy_bytes(const hri_copy *copy)
 }
 
 /* The operand of the product: in a slot, or in the caller's memory when slot is
- * NULL. turned: a panel of A that lies by columns. */
+ * NULL. packed: a panel of A that lies by columns. */
 hri_operand hri_operand_of(const hri_run_state *run, int side,
                            const hri_task *task, const hri_place *slot,
-                           bool turned);
-/* Turning a panel of A about from the slot where it arrived. */
-hri_turn hri_panel_turn(const hri_run_state *run, const hri_task *task,
+                           bool packed);
+/* Packing a panel of A transposed from the slot where it arrived. */
+hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
                         hri_place from, hri_place to);
 
-/* ---- the threads; each takes a hri_lane * and returns NULL */
-void *hri_feeder_main(void *lane);
-void *hri_forwarder_main(void *lane);
-void *hri_worker_main(void *lane);
+/* ---- the threads; each takes a hri_executor * and returns NULL */
+void *hri_feeder_main(void *executor);
+void *hri_forwarder_main(void *executor);
+void *hri_compute_main(void *executor);
 
 #endif

@@ -12,8 +12,8 @@
 
 #include "runtime/cache.h"
 
-enum { VERSION = 1, MOST_FILES = 256, MOST_REMOVED = 16, MOST_NAME = 48 };
-enum { MOST_IMAGE_BYTES = 1 << 26 };
+enum { VERSION = 1, MAX_FILES = 256, MAX_REMOVED = 16, MAX_NAME = 48 };
+enum { MAX_IMAGE_BYTES = 1 << 26 };
 
 /* A file: this, the target, the source, the image, and nothing more. */
 typedef struct header {
@@ -37,7 +37,7 @@ static uint64_t sum_of(const void *bytes, size_t count)
 /* The name only finds the file: what it is for stands in it in full. */
 static bool path_of(const char *target, const char *source, char path[PATH_MAX])
 {
-    char name[MOST_NAME];
+    char name[MAX_NAME];
     snprintf(name, sizeof name, "modules/%016" PRIx64 "-%016" PRIx64,
              sum_of(target, strlen(target)), sum_of(source, strlen(source)));
     return hri_cache_path(name, path);
@@ -52,7 +52,7 @@ static bool fits(const header *h, const struct stat *s, const char *target,
     return memcmp(h->magic, magic, sizeof magic) == 0 &&
            h->version == VERSION && h->target_bytes == strlen(target) &&
            h->source_bytes == strlen(source) && h->image_bytes > 0 &&
-           h->image_bytes <= MOST_IMAGE_BYTES && s->st_uid == geteuid() &&
+           h->image_bytes <= MAX_IMAGE_BYTES && s->st_uid == geteuid() &&
            (s->st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
            (uint64_t)s->st_size ==
                sizeof *h + h->target_bytes + h->source_bytes + h->image_bytes;
@@ -86,13 +86,14 @@ static bool read_image(FILE *file, const header *h, hri_image *image)
     return true;
 }
 
-bool hri_kept_wanted(void)
+bool hri_module_cache_wanted(void)
 {
     char path[PATH_MAX];
     return hri_cache_path("modules", path);
 }
 
-bool hri_kept_find(const char *target, const char *source, hri_image *image)
+bool hri_module_cache_find(const char *target, const char *source,
+                           hri_image *image)
 {
     char path[PATH_MAX];
     header h;
@@ -118,7 +119,7 @@ static bool is_ours(const char *name)
     static const char digits[] = "0123456789abcdef";
     return strspn(name, digits) == 16 && name[16] == '-' &&
            strspn(name + 17, digits) == 16 &&
-           (name[33] == '\0' || name[33] == '.') && strlen(name) < MOST_NAME;
+           (name[33] == '\0' || name[33] == '.') && strlen(name) < MAX_NAME;
 }
 
 static bool is_older(const struct timespec *a, const struct timespec *b)
@@ -130,7 +131,7 @@ static bool is_older(const struct timespec *a, const struct timespec *b)
 /* Remove the file that was not used for longest, when there are too many. */
 static bool remove_one(DIR *folder)
 {
-    char oldest[MOST_NAME] = "";
+    char oldest[MAX_NAME] = "";
     struct timespec since = {0};
     const struct dirent *entry;
     int count = 0;
@@ -148,8 +149,8 @@ static bool remove_one(DIR *folder)
             snprintf(oldest, sizeof oldest, "%s", entry->d_name);
         }
     }
-    return count > MOST_FILES && (unlinkat(dirfd(folder), oldest, 0) == 0 ||
-                                  errno == ENOENT); /* another was first */
+    return count > MAX_FILES && (unlinkat(dirfd(folder), oldest, 0) == 0 ||
+                                 errno == ENOENT); /* another was first */
 }
 
 static void remove_old(void)
@@ -157,18 +158,18 @@ static void remove_old(void)
     char path[PATH_MAX];
     DIR *folder = hri_cache_path("modules", path) ? opendir(path) : NULL;
     if (folder != NULL) {
-        for (int i = 0; i < MOST_REMOVED && remove_one(folder); i++) {
+        for (int i = 0; i < MAX_REMOVED && remove_one(folder); i++) {
         }
         closedir(folder);
     }
 }
 
-void hri_kept_keep(const char *target, const char *source,
-                   const hri_image *image)
+void hri_module_cache_keep(const char *target, const char *source,
+                           const hri_image *image)
 {
     char path[PATH_MAX];
     hri_draft draft;
-    if (image->count == 0 || image->count > MOST_IMAGE_BYTES ||
+    if (image->count == 0 || image->count > MAX_IMAGE_BYTES ||
         !path_of(target, source, path) || !hri_draft_begin(path, &draft)) {
         return;
     }

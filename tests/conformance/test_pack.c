@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrices turned about: every element, and nothing beside them. */
+/* Matrices packed transposed: every element, and nothing beside them. */
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 enum {
     CASES = 40,
-    MOST = 300,
+    MAX = 300,
     SPARE = 20,
-    BYTES = 16 * (MOST + 20) * (MOST + 20)
+    BYTES = 16 * (MAX + 20) * (MAX + 20)
 };
 
 /* Random numbers, not bits: libraries may turn one NaN into another. Of f32
@@ -30,7 +30,7 @@ static void fill_area(unsigned char *area, hr_type type, random_source *random)
 }
 
 /* One matrix of a type, with strides that leave something between its lines. */
-static void turn_once(hri_device *device, hri_queue *queue, hr_type type,
+static void pack_once(hri_device *device, hri_queue *queue, hr_type type,
                       random_source *random, int index)
 {
     const size_t size = hr_type_size(type);
@@ -39,9 +39,9 @@ static void turn_once(hri_device *device, hri_queue *queue, hr_type type,
     unsigned char *got = conformance_memory(BYTES);
     hri_buffer *from = conformance_buffer(device, BYTES);
     hri_buffer *to = conformance_buffer(device, BYTES);
-    hri_turn t = {.type = type, .to = hri_at(to, 0), .from = hri_at(from, 0)};
-    t.rows = index == 0 ? 1 : random_between(random, 1, MOST);
-    t.cols = index == 1 ? 1 : random_between(random, 1, MOST);
+    hri_pack t = {.type = type, .to = hri_at(to, 0), .from = hri_at(from, 0)};
+    t.rows = index == 0 ? 1 : random_between(random, 1, MAX);
+    t.cols = index == 1 ? 1 : random_between(random, 1, MAX);
     t.to_stride = t.rows + random_between(random, 0, SPARE);
     t.from_stride = t.cols + random_between(random, 0, SPARE);
     fill_area(source, type, random);
@@ -55,7 +55,7 @@ static void turn_once(hri_device *device, hri_queue *queue, hr_type type,
                    source + (size_t)(r * t.from_stride + c) * size, size);
         }
     }
-    CHECK(queue->ops->turn(queue, &t) == HR_OK);
+    CHECK(queue->ops->pack(queue, &t) == HR_OK);
     conformance_download(queue, got, to);
     CHECK(queue->ops->finish(queue) == HR_OK);
     CHECK(memcmp(got, want, BYTES) == 0);
@@ -66,27 +66,27 @@ static void turn_once(hri_device *device, hri_queue *queue, hr_type type,
     free(got);
 }
 
-static void turns_conform(hri_device *device)
+static void packs_conform(hri_device *device)
 {
     random_source random = {20261122};
     hri_queue *queue = conformance_queue(device);
-    hri_turn t = {.type = HR_I8};
-    TEST_CASE("matrices are turned about, or that is not offered");
+    hri_pack t = {.type = HR_I8};
+    TEST_CASE("matrices are packed, or that is not offered");
     for (hr_type type = HR_F32; type <= HR_I32; type++) {
-        for (int i = 0; i < CASES && (device->info.turned >> type & 1); i++) {
-            TEST(turn_once(device, queue, type, &random, i));
+        for (int i = 0; i < CASES && (device->info.packed >> type & 1); i++) {
+            TEST(pack_once(device, queue, type, &random, i));
         }
     }
     for (int i = 0; i < CASES && device->info.host; i++) {
-        TEST(turn_once(device, queue, i % 2 ? HR_C64 : HR_I8, &random, i));
+        TEST(pack_once(device, queue, i % 2 ? HR_C64 : HR_I8, &random, i));
     }
-    if (device->info.turned == 0 && !device->info.host) {
-        CHECK(queue->ops->turn(queue, &t) == HR_ERROR_UNSUPPORTED);
+    if (device->info.packed == 0 && !device->info.host) {
+        CHECK(queue->ops->pack(queue, &t) == HR_ERROR_UNSUPPORTED);
     }
     queue->ops->destroy(queue);
 }
 
 int main(void)
 {
-    return conformance_main(turns_conform);
+    return conformance_main(packs_conform);
 }

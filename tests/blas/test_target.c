@@ -10,7 +10,7 @@
 enum { CALLS = 100000 };
 
 /* A call takes 1 in the caller's own BLAS and `ratio` on accelerators. */
-static void check_ratio(double ratio, bool accelerators, bool turns)
+static void check_ratio(double ratio, bool accelerators, bool retries)
 {
     char name[64];
     double seconds = 0.0;
@@ -19,24 +19,24 @@ static void check_ratio(double ratio, bool accelerators, bool turns)
     snprintf(name, sizeof name, "ratio %g", ratio);
     TEST_CASE(name);
     for (unsigned i = 0; i < CALLS; i++) {
-        const blas_side side = blas_side_of(ratio, i);
-        const bool before = i > 0 && blas_side_of(ratio, i - 1).turn;
-        held = held && side.accelerators == (accelerators != side.turn);
-        seen += side.turn;
-        alone += side.turn && !before && !blas_side_of(ratio, i + 1).turn;
-        seconds += side.accelerators ? ratio : 1.0;
+        const blas_target target = blas_target_of(ratio, i);
+        const bool before = i > 0 && blas_target_of(ratio, i - 1).retry;
+        held = held && target.accelerators == (accelerators != target.retry);
+        seen += target.retry;
+        alone += target.retry && !before && !blas_target_of(ratio, i + 1).retry;
+        seconds += target.accelerators ? ratio : 1.0;
     }
     CHECK(held);
     CHECK(alone == 0);
-    CHECK(turns ? seen >= CALLS / 64 : seen == 0);
-    CHECK(!turns || seconds <= 1.017 * CALLS * (accelerators ? ratio : 1.0));
+    CHECK(retries ? seen >= CALLS / 64 : seen == 0);
+    CHECK(!retries || seconds <= 1.017 * CALLS * (accelerators ? ratio : 1.0));
 }
 
 int main(void)
 {
     static const struct {
         double ratio;
-        bool accelerators, turns;
+        bool accelerators, retries;
     } rows[] = {
         {0.0, true, false},   {0.1, true, false},     {0.499, true, false},
         {0.51, true, true},   {0.8, true, true},      {0.9, true, true},
@@ -46,10 +46,10 @@ int main(void)
         {NAN, false, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        TEST(check_ratio(rows[i].ratio, rows[i].accelerators, rows[i].turns));
+        TEST(check_ratio(rows[i].ratio, rows[i].accelerators, rows[i].retries));
     }
     TEST_CASE("not at once");
-    CHECK(!blas_side_of(1.0, 0).turn && !blas_side_of(1.0, 29).turn &&
-          blas_side_of(1.0, 30).turn && blas_side_of(1.0, 31).turn);
+    CHECK(!blas_target_of(1.0, 0).retry && !blas_target_of(1.0, 29).retry &&
+          blas_target_of(1.0, 30).retry && blas_target_of(1.0, 31).retry);
     return test_end();
 }

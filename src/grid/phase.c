@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stages: their rules, and what they ask for of other bands. */
+/* Phases: their rules, and what they ask for of other bands. */
 #include "grid/step.h"
 
 #include <string.h>
@@ -34,53 +34,53 @@ hr_argument hr_field_inout(uint32_t field)
         .kind = HR_PARAMETER_VIEW, .access = HR_INOUT, .field = field + 1};
 }
 
-hr_stage hr_stage_of(const hr_kernel *kernel, const hr_argument *arguments,
+hr_phase hr_phase_of(const hr_kernel *kernel, const hr_argument *arguments,
                      size_t count)
 {
-    return (hr_stage){
+    return (hr_phase){
         .kernel = kernel, .arguments = arguments, .argument_count = count};
 }
 
-hr_stage hr_stage_swap(uint32_t a, uint32_t b)
+hr_phase hr_phase_swap(uint32_t a, uint32_t b)
 {
-    return (hr_stage){.swap = {a, b}};
+    return (hr_phase){.swap = {a, b}};
 }
 
 /* ---- rules */
 
-static hr_status check_swap(const hr_grid *grid, const hr_stage *stage)
+static hr_status check_swap(const hr_grid *grid, const hr_phase *phase)
 {
-    const uint32_t a = stage->swap[0], b = stage->swap[1];
+    const uint32_t a = phase->swap[0], b = phase->swap[1];
     if (a >= grid->field_count || b >= grid->field_count) {
         return hri_fail(HR_ERROR_INVALID,
                         "grid: fields %u and %u are swapped, but there are %u",
                         a, b, grid->field_count);
     }
     const hri_field *x = &grid->fields[a], *y = &grid->fields[b];
-    bool alike = x->element_bytes == y->element_bytes;
-    for (int s = 0; s < HRI_SIDES && alike; s++) {
-        for (uint32_t d = 0; d < grid->extent.rank && alike; d++) {
+    bool same = x->element_bytes == y->element_bytes;
+    for (int s = 0; s < HRI_SIDES && same; s++) {
+        for (uint32_t d = 0; d < grid->extent.rank && same; d++) {
             const hr_side *p = &x->sides[s][d], *q = &y->sides[s][d];
-            alike = p->halo == q->halo && p->boundary == q->boundary &&
-                    memcmp(p->value, q->value, x->element_bytes) == 0;
+            same = p->halo == q->halo && p->boundary == q->boundary &&
+                   memcmp(p->value, q->value, x->element_bytes) == 0;
         }
     }
-    return alike ? HR_OK
-                 : hri_fail(HR_ERROR_INVALID,
-                            "grid: fields %u and %u are swapped, but have not "
-                            "the same elements, halos and boundaries",
-                            a, b);
+    return same ? HR_OK
+                : hri_fail(HR_ERROR_INVALID,
+                           "grid: fields %u and %u are swapped, but have not "
+                           "the same elements, halos and boundaries",
+                           a, b);
 }
 
-/* How far beyond the extent the cells of a stage may lie: what it writes there
+/* How far beyond the extent the cells of a phase may lie: what it writes there
  * is the caller's, and what it reads of the cell itself is there. Of neighbours
  * those that the halo has are; kernels read no others. */
-static int64_t room_of(const hr_grid *grid, const hr_stage *stage, int side,
+static int64_t room_of(const hr_grid *grid, const hr_phase *phase, int side,
                        uint32_t d)
 {
     int64_t room = INT64_MAX;
-    for (size_t i = 0; i < stage->argument_count; i++) {
-        const hr_argument *a = &stage->arguments[i];
+    for (size_t i = 0; i < phase->argument_count; i++) {
+        const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         if (f != NULL) {
             const hr_side *s = &f->sides[side][d];
@@ -92,20 +92,20 @@ static int64_t room_of(const hr_grid *grid, const hr_stage *stage, int side,
     return room == INT64_MAX ? 0 : room;
 }
 
-static hr_status check_cells(const hr_grid *grid, const hr_stage *stage)
+static hr_status check_cells(const hr_grid *grid, const hr_phase *phase)
 {
-    const char *name = stage->kernel->name;
+    const char *name = phase->kernel->name;
     const uint32_t rank = grid->extent.rank;
-    if (stage->extent.rank != 0 && stage->extent.rank != rank) {
+    if (phase->extent.rank != 0 && phase->extent.rank != rank) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: cells of rank %u in a grid of rank %u", name,
-                        stage->extent.rank, rank);
+                        phase->extent.rank, rank);
     }
-    for (uint32_t d = 0; d < rank && stage->extent.rank != 0; d++) {
-        const int64_t n = grid->extent.size[d], lo = stage->origin[d];
-        const int64_t size = stage->extent.size[d];
-        if (size < 1 || lo < -room_of(grid, stage, HRI_BEFORE, d) ||
-            size > n + room_of(grid, stage, HRI_AFTER, d) - lo) {
+    for (uint32_t d = 0; d < rank && phase->extent.rank != 0; d++) {
+        const int64_t n = grid->extent.size[d], lo = phase->origin[d];
+        const int64_t size = phase->extent.size[d];
+        if (size < 1 || lo < -room_of(grid, phase, HRI_BEFORE, d) ||
+            size > n + room_of(grid, phase, HRI_AFTER, d) - lo) {
             return hri_fail(HR_ERROR_INVALID,
                             "%s: %lld cells from %lld on in dimension %u, "
                             "which has %lld, are not inside",
@@ -114,21 +114,21 @@ static hr_status check_cells(const hr_grid *grid, const hr_stage *stage)
         }
     }
     for (uint32_t d = 0; d < rank; d++) {
-        if (stage->step[d] < 0 || (d + 1 == rank && stage->step[d] > 1)) {
+        if (phase->step[d] < 0 || (d + 1 == rank && phase->step[d] > 1)) {
             return hri_fail(HR_ERROR_INVALID,
                             "%s: items of %lld cells in dimension %u of %u",
-                            name, (long long)stage->step[d], d, rank);
+                            name, (long long)phase->step[d], d, rank);
         }
     }
     return HR_OK;
 }
 
 /* Argument i alone, and beside those before it. */
-static hr_status check_argument(const hr_grid *grid, const hr_stage *stage,
+static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
                                 size_t i)
 {
-    const hr_argument *a = &stage->arguments[i];
-    const char *name = stage->kernel->name;
+    const hr_argument *a = &phase->arguments[i];
+    const char *name = phase->kernel->name;
     if (a->kind != HR_PARAMETER_VIEW) {
         return HR_OK;
     }
@@ -137,7 +137,7 @@ static hr_status check_argument(const hr_grid *grid, const hr_stage *stage,
                    ? HR_OK
                    : hri_fail(HR_ERROR_INVALID,
                               "%s: argument %zu is a view that is written; "
-                              "stages write fields",
+                              "phases write fields",
                               name, i);
     }
     if (a->field > grid->field_count) {
@@ -146,7 +146,7 @@ static hr_status check_argument(const hr_grid *grid, const hr_stage *stage,
                         i, a->field - 1, grid->field_count);
     }
     for (size_t j = 0; j < i; j++) {
-        const hr_argument *b = &stage->arguments[j];
+        const hr_argument *b = &phase->arguments[j];
         if (hri_argument_field(grid, b) == hri_argument_field(grid, a) &&
             (hri_argument_writes(a) || hri_argument_writes(b))) {
             return hri_fail(HR_ERROR_INVALID,
@@ -159,14 +159,14 @@ static hr_status check_argument(const hr_grid *grid, const hr_stage *stage,
 
 /* What a launch would refuse, so that none does in the middle of a step: the
  * bands' launches differ in their boxes alone. */
-static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
+static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
 {
     const uint32_t band = hri_grid_owner(grid, 0);
-    hr_argument arguments[HR_MOST_PARAMETERS];
+    hr_argument arguments[HR_MAX_PARAMETERS];
     hri_part part = hri_part_of(grid->extent);
-    part.tile = stage->tile.rank > 0 ? &stage->tile : NULL;
-    for (size_t i = 0; i < stage->argument_count; i++) {
-        const hr_argument *a = &stage->arguments[i];
+    part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
+    for (size_t i = 0; i < phase->argument_count; i++) {
+        const hr_argument *a = &phase->arguments[i];
         arguments[i] = *a;
         const hri_field *f = hri_argument_field(grid, a);
         if (f != NULL) {
@@ -174,55 +174,55 @@ static hr_status check_launch(const hr_grid *grid, const hr_stage *stage)
             arguments[i].view = hri_storage_view(storage, &storage->cells);
         }
     }
-    return hri_launch_part(grid->context, NULL, stage->kernel, &part, arguments,
-                           stage->argument_count);
+    return hri_launch_part(grid->context, NULL, phase->kernel, &part, arguments,
+                           phase->argument_count);
 }
 
-static hr_status check_stage(const hr_grid *grid, const hr_stage *stage)
+static hr_status check_phase(const hr_grid *grid, const hr_phase *phase)
 {
-    if (stage->kernel == NULL) {
-        return check_swap(grid, stage);
+    if (phase->kernel == NULL) {
+        return check_swap(grid, phase);
     }
-    const char *name = stage->kernel->name;
-    if (stage->arguments == NULL) {
+    const char *name = phase->kernel->name;
+    if (phase->arguments == NULL) {
         return hri_fail(HR_ERROR_INVALID, "%s: the list of arguments is NULL",
                         name);
     }
-    if (stage->argument_count != stage->kernel->parameter_count) {
+    if (phase->argument_count != phase->kernel->parameter_count) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %u parameters, but %zu arguments", name,
-                        stage->kernel->parameter_count, stage->argument_count);
+                        phase->kernel->parameter_count, phase->argument_count);
     }
     hr_status status = HR_OK;
-    for (size_t i = 0; i < stage->argument_count && status == HR_OK; i++) {
-        status = check_argument(grid, stage, i);
+    for (size_t i = 0; i < phase->argument_count && status == HR_OK; i++) {
+        status = check_argument(grid, phase, i);
     }
     if (status == HR_OK) {
-        status = check_cells(grid, stage);
+        status = check_cells(grid, phase);
     }
-    return status == HR_OK ? check_launch(grid, stage) : status;
+    return status == HR_OK ? check_launch(grid, phase) : status;
 }
 
-hr_status hri_stages_check(const hr_grid *grid, const hr_stage *stages,
+hr_status hri_phases_check(const hr_grid *grid, const hr_phase *phases,
                            size_t count)
 {
     hr_status status = HR_OK;
     pthread_mutex_lock(&grid->context->lock);
     for (size_t i = 0; i < count && status == HR_OK; i++) {
-        status = check_stage(grid, &stages[i]);
+        status = check_phase(grid, &phases[i]);
     }
     pthread_mutex_unlock(&grid->context->lock);
     return status;
 }
 
 /* ---- needs: how many rows of other bands several steps from one exchange ask
- * for, found backwards from the last stage, after which nobody needs any */
+ * for, found backwards from the last phase, after which nobody needs any */
 
-static void go_back(const hr_grid *grid, const hr_stage *stage, hri_rows *need)
+static void go_back(const hr_grid *grid, const hr_phase *phase, hri_rows *need)
 {
-    int64_t made[HRI_SIDES] = {0, 0}; /* rows that the stage works out */
-    for (size_t i = 0; i < stage->argument_count; i++) {
-        const hr_argument *a = &stage->arguments[i];
+    int64_t made[HRI_SIDES] = {0, 0}; /* rows that the phase works out */
+    for (size_t i = 0; i < phase->argument_count; i++) {
+        const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         for (int s = 0; s < HRI_SIDES && f != NULL; s++) {
             if (hri_argument_writes(a)) {
@@ -230,12 +230,12 @@ static void go_back(const hr_grid *grid, const hr_stage *stage, hri_rows *need)
             }
         }
     }
-    for (size_t i = 0; i < stage->argument_count; i++) {
-        const hr_argument *a = &stage->arguments[i];
+    for (size_t i = 0; i < phase->argument_count; i++) {
+        const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
         for (int s = 0; s < HRI_SIDES && f != NULL; s++) {
             int64_t *n = &need[a->field - 1].of[s];
-            if (a->access == HR_OUT && stage->extent.rank == 0) {
+            if (a->access == HR_OUT && phase->extent.rank == 0) {
                 *n = 0;
             } else {
                 *n = hri_max(*n, made[s] + (a->near ? f->sides[s][0].halo : 0));
@@ -261,26 +261,26 @@ static void find_room(const hr_grid *grid, const hri_rows *need, hri_rows *room)
 }
 
 /* Fields that change places have the same room. */
-static void share_room(const hr_stage *stages, size_t count, hri_rows *room)
+static void share_room(const hr_phase *phases, size_t count, hri_rows *room)
 {
     for (size_t i = 0; i < count * count; i++) { /* over chains of swaps, too */
-        const hr_stage *stage = &stages[i % count];
-        for (int s = 0; s < HRI_SIDES && stage->kernel == NULL; s++) {
-            int64_t *a = &room[stage->swap[0]].of[s];
-            int64_t *b = &room[stage->swap[1]].of[s];
+        const hr_phase *phase = &phases[i % count];
+        for (int s = 0; s < HRI_SIDES && phase->kernel == NULL; s++) {
+            int64_t *a = &room[phase->swap[0]].of[s];
+            int64_t *b = &room[phase->swap[1]].of[s];
             *a = *b = hri_max(*a, *b);
         }
     }
 }
 
-void hri_stages_need(const hr_grid *grid, const hr_stage *stages, size_t count,
+void hri_phases_need(const hr_grid *grid, const hr_phase *phases, size_t count,
                      size_t first, uint32_t steps, hri_rows *need,
                      hri_rows *room)
 {
     memset(need, 0, grid->field_count * sizeof *need);
     memset(room, 0, grid->field_count * sizeof *room);
     for (size_t n = steps * count; n-- > 0;) {
-        const hr_stage *s = &stages[(first + n) % count];
+        const hr_phase *s = &phases[(first + n) % count];
         find_room(grid, need, room);
         if (s->kernel != NULL) {
             go_back(grid, s, need);
@@ -289,5 +289,5 @@ void hri_stages_need(const hr_grid *grid, const hr_stage *stages, size_t count,
         }
     }
     find_room(grid, need, room);
-    share_room(stages, count, room);
+    share_room(phases, count, room);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes: accelerators at work on their shares. */
+/* Executors: accelerators at work on their shares. */
 #include "filter/piece.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 /* An accelerator at work on its share of out, from row `next` on, in two
  * queues: one piece moves while the other is worked on. */
-typedef struct lane {
+typedef struct executor {
     hri_call call;
     const hri_filter_job *job;
     const hri_filter_tables *tables;
@@ -17,9 +17,9 @@ typedef struct lane {
     hri_filter_piece pieces[2];
     int64_t next;
     uint64_t count; /* pieces begun */
-} lane;
+} executor;
 
-static hr_status open_queues(lane *l)
+static hr_status open_queues(executor *l)
 {
     hr_context *context = l->job->context;
     const uint32_t index =
@@ -31,7 +31,7 @@ static hr_status open_queues(lane *l)
     return status;
 }
 
-static hr_status begin(lane *l, hri_filter_piece *piece, hr_queue *queue)
+static hr_status begin(executor *l, hri_filter_piece *piece, hr_queue *queue)
 {
     const int64_t last = hri_share_piece(l->job, l->share, l->next);
     hr_status status = hri_filter_piece_finish(piece);
@@ -52,19 +52,19 @@ static hr_status begin(lane *l, hri_filter_piece *piece, hr_queue *queue)
 
 /* Begin one more piece, when the one before the last is done; false when there
  * was nothing left, or something failed. */
-static bool step(lane *l)
+static bool step(executor *l)
 {
     if (l->next >= l->share->last || l->call.error.status != HR_OK) {
         return false;
     }
-    const int turn = (int)(l->count % 2);
+    const int half = (int)(l->count % 2);
     l->count++;
-    hri_error_keep(&l->call.error, begin(l, &l->pieces[turn], l->queues[turn]));
+    hri_error_keep(&l->call.error, begin(l, &l->pieces[half], l->queues[half]));
     return true;
 }
 
-/* Wait for all, and free what the lane has. */
-static void finish(lane *l)
+/* Wait for all, and free what the executor has. */
+static void finish(executor *l)
 {
     for (uint64_t i = 0; i < 2; i++) { /* the older one first */
         hri_error_keep(&l->call.error,
@@ -82,42 +82,42 @@ static hr_status run(void *l)
     return HR_OK;
 }
 
-static void run_in_turn(lane *lanes, uint32_t count)
+static void run_one_at_a_time(executor *executors, uint32_t count)
 {
     bool more = true;
     while (more) {
         more = false;
         for (uint32_t i = 0; i < count; i++) {
-            more = step(&lanes[i]) || more;
+            more = step(&executors[i]) || more;
         }
     }
 }
 
-static hr_status run_lanes(const hri_filter_job *job,
-                           const hri_filter_tables *tables,
-                           const hri_filter_plan *plan, lane *lanes)
+static hr_status run_executors(const hri_filter_job *job,
+                               const hri_filter_tables *tables,
+                               const hri_filter_plan *plan, executor *executors)
 {
     const uint32_t count = plan->count;
     hr_status status = HR_OK;
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         const hri_share *s = &plan->shares[i];
-        lanes[i] =
-            (lane){.job = job, .tables = tables, .share = s, .next = s->first};
+        executors[i] = (executor){
+            .job = job, .tables = tables, .share = s, .next = s->first};
         /* the first one has the caller's thread */
-        lanes[i].call.threads = i > 0 ? &s->accelerator->threads : NULL;
-        status = open_queues(&lanes[i]);
+        executors[i].call.threads = i > 0 ? &s->accelerator->threads : NULL;
+        status = open_queues(&executors[i]);
     }
     if (status == HR_OK && job->options.one_thread) {
-        run_in_turn(lanes, count);
+        run_one_at_a_time(executors, count);
     } else if (status == HR_OK) {
-        (void)hri_threads_call(run, lanes, count, sizeof *lanes);
+        (void)hri_threads_call(run, executors, count, sizeof *executors);
     }
     for (uint32_t i = 0; i < count; i++) {
-        finish(&lanes[i]);
+        finish(&executors[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
-        status =
-            status == HR_OK ? hri_error_raise(&lanes[i].call.error) : status;
+        status = status == HR_OK ? hri_error_raise(&executors[i].call.error)
+                                 : status;
     }
     return status;
 }
@@ -125,17 +125,17 @@ static hr_status run_lanes(const hri_filter_job *job,
 hr_status hri_filter_run(hri_filter_job *job, const hri_filter_plan *plan)
 {
     hri_filter_tables tables = {0};
-    lane *lanes = calloc(plan->count, sizeof *lanes);
-    hr_status status = lanes != NULL ? hri_filter_job_turn(job)
-                                     : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                                "filter: out of memory");
+    executor *executors = calloc(plan->count, sizeof *executors);
+    hr_status status = executors != NULL ? hri_filter_job_transpose(job)
+                                         : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                                    "filter: out of memory");
     if (status == HR_OK) {
         status = hri_filter_tables_init(&tables, job);
     }
     if (status == HR_OK) {
-        status = run_lanes(job, &tables, plan, lanes);
+        status = run_executors(job, &tables, plan, executors);
     }
     hri_filter_tables_finish(&tables);
-    free(lanes);
+    free(executors);
     return status;
 }

@@ -13,7 +13,7 @@
 #include "support/files.h"
 #include "test.h"
 
-enum { IMAGE = 37, MOST_FILES = 256, WRITERS = 8, ROUNDS = 100 };
+enum { IMAGE = 37, MAX_FILES = 256, WRITERS = 8, ROUNDS = 100 };
 enum { HEADER = 48 }; /* bytes: a name and five numbers */
 
 static const char target[] = "a device, its driver", source[] = "a kernel";
@@ -31,7 +31,7 @@ static void keep(const char *t, const char *s, int number)
     unsigned char bytes[IMAGE];
     const hri_image image = {.bytes = bytes, .count = sizeof bytes};
     image_of(bytes, number);
-    hri_kept_keep(t, s, &image);
+    hri_module_cache_keep(t, s, &image);
 }
 
 /* -1: nothing; -2: wrong bytes; else the number that was kept. */
@@ -39,7 +39,7 @@ static int find(const char *t, const char *s)
 {
     unsigned char want[IMAGE];
     hri_image image = {0};
-    if (!hri_kept_find(t, s, &image)) {
+    if (!hri_module_cache_find(t, s, &image)) {
         return image.bytes == NULL ? -1 : -2;
     }
     int number = ((unsigned char *)image.bytes)[0];
@@ -82,7 +82,7 @@ static void whole(void)
 
     TEST_CASE("an image of nothing is not kept");
     const hri_image none = {.bytes = file, .count = 0};
-    hri_kept_keep("none", source, &none);
+    hri_module_cache_keep("none", source, &none);
     CHECK(files_count(modules, NULL, 0) == 3);
 }
 
@@ -180,14 +180,14 @@ static void no_folder(void)
     TEST_CASE("set to nothing: nothing is kept");
     empty_folder();
     CHECK(setenv("HEADRACE_CACHE", "", 1) == 0);
-    CHECK(!hri_kept_wanted());
+    CHECK(!hri_module_cache_wanted());
     keep(target, source, 30);
     CHECK(find(target, source) == -1);
     TEST_CASE("folders that cannot be");
     static const char *const names[] = {"/dev/null/x", "/proc/x"};
     for (int i = 0; i < 2; i++) {
         CHECK(setenv("HEADRACE_CACHE", names[i], 1) == 0);
-        CHECK(hri_kept_wanted());
+        CHECK(hri_module_cache_wanted());
         keep(target, source, 30);
         CHECK(find(target, source) == -1);
     }
@@ -201,7 +201,7 @@ static void no_folder(void)
     memset(length, 'x', sizeof length - 1);
     length[0] = '/';
     CHECK(setenv("HEADRACE_CACHE", length, 1) == 0);
-    CHECK(!hri_kept_wanted());
+    CHECK(!hri_module_cache_wanted());
     length[PATH_MAX - 20] = '\0'; /* too long for the file alone */
     CHECK(setenv("HEADRACE_CACHE", length, 1) == 0);
     keep(target, source, 30);
@@ -285,17 +285,17 @@ static void limits(void)
     char path[192];
     TEST_CASE("of too many files that goes which was not used for longest");
     empty_folder();
-    for (int i = 0; i < MOST_FILES; i++) {
+    for (int i = 0; i < MAX_FILES; i++) {
         keep_number(i);
     }
-    CHECK(files_count(modules, NULL, 0) == MOST_FILES);
+    CHECK(files_count(modules, NULL, 0) == MAX_FILES);
     make_old();
-    for (int i = 0; i < MOST_FILES; i++) {
+    for (int i = 0; i < MAX_FILES; i++) {
         CHECK(i == UNUSED || find_number(i) == i % 100);
     }
-    keep_number(MOST_FILES);
-    CHECK(files_count(modules, NULL, 0) == MOST_FILES);
-    for (int i = 0; i <= MOST_FILES; i++) {
+    keep_number(MAX_FILES);
+    CHECK(files_count(modules, NULL, 0) == MAX_FILES);
+    for (int i = 0; i <= MAX_FILES; i++) {
         CHECK(find_number(i) == (i == UNUSED ? -1 : i % 100));
     }
     TEST_CASE("what a process left that ended while it wrote goes too");
@@ -304,11 +304,11 @@ static void limits(void)
              modules);
     CHECK(files_write(path, "x", 1));
     make_old();
-    for (int i = 0; i <= MOST_FILES; i++) {
+    for (int i = 0; i <= MAX_FILES; i++) {
         CHECK(find_number(i) == (i == UNUSED ? -1 : i % 100));
     }
     keep_number(0);
-    CHECK(files_count(modules, NULL, 0) == MOST_FILES);
+    CHECK(files_count(modules, NULL, 0) == MAX_FILES);
     CHECK(access(path, F_OK) != 0);
     TEST_CASE("a folder of such a name does not keep others from going");
     snprintf(path, sizeof path, "%s/0123456789abcdef-0123456789abcdef",
@@ -316,16 +316,16 @@ static void limits(void)
     CHECK(mkdir(path, 0700) == 0);
     make_old();
     keep_number(0);
-    keep_number(MOST_FILES + 2);
-    CHECK(files_count(modules, NULL, 0) == MOST_FILES + 1);
+    keep_number(MAX_FILES + 2);
+    CHECK(files_count(modules, NULL, 0) == MAX_FILES + 1);
     CHECK(rmdir(path) == 0);
     TEST_CASE("files of others stay, however old");
     snprintf(path, sizeof path, "%s/notes", modules);
     CHECK(files_write(path, "x", 1));
     make_old();
-    keep_number(MOST_FILES + 1);
-    CHECK(files_count(modules, NULL, 0) == MOST_FILES + 1);
-    CHECK(access(path, F_OK) == 0 && find_number(MOST_FILES + 1) == 57);
+    keep_number(MAX_FILES + 1);
+    CHECK(files_count(modules, NULL, 0) == MAX_FILES + 1);
+    CHECK(access(path, F_OK) == 0 && find_number(MAX_FILES + 1) == 57);
 }
 
 /* Finds either what it kept or what another did, and never less. */
@@ -344,7 +344,7 @@ static int write_and_read(int number)
 static int write_many(int number)
 {
     int wrong = 0;
-    for (int i = 0; i < MOST_FILES / 4; i++) {
+    for (int i = 0; i < MAX_FILES / 4; i++) {
         int mine = number * 1000 + i;
         keep_number(mine);
         int found = find_number(mine);
@@ -363,7 +363,7 @@ static void at_once(void)
     TEST_CASE("and more files than are kept");
     CHECK(files_in_children(WRITERS, write_many) == 0);
     int count = files_count(modules, NULL, 0);
-    CHECK(count > 0 && count <= MOST_FILES);
+    CHECK(count > 0 && count <= MAX_FILES);
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 #include "blas/blas.h"
 #include "model/pays.h"
 
-static bool is_turn(double ratio, unsigned number)
+static bool is_retry(double ratio, unsigned number)
 {
     const double loss = (ratio > 1.0 ? ratio : 1.0 / ratio) - 1.0;
     if (!(loss < 1.0)) {
@@ -12,9 +12,9 @@ static bool is_turn(double ratio, unsigned number)
     return number % some >= some - 2;
 }
 
-blas_side blas_side_of(double ratio, unsigned number)
+blas_target blas_target_of(double ratio, unsigned number)
 {
-    const bool turn = is_turn(ratio, number);
-    return (blas_side){.accelerators = hri_model_prefers(ratio, 1.0) != turn,
-                       .turn = turn};
+    const bool retry = is_retry(ratio, number);
+    return (blas_target){.accelerators = hri_model_prefers(ratio, 1.0) != retry,
+                         .retry = retry};
 }

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+#include "gemm/executor.h"
+
+#include <stdlib.h>
+
+#include "base/size.h"
+
+static hr_status no_memory(void)
+{
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run the plan");
+}
+
+void hri_run_fail(hri_run_state *run, hr_status status)
+{
+    pthread_mutex_lock(&run->lock);
+    hri_error_keep(&run->error, status);
+    bool failed = run->error.status != HR_OK;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+    for (uint32_t i = 0; failed && i < run->plan->part_count; i++) {
+        hri_copy_pool_stop(&run->executors[i].up_pool);
+        hri_copy_pool_stop(&run->executors[i].down_pool);
+    }
+}
+
+void hri_executor_thread_ends(hri_executor *executor, hr_status status)
+{
+    hri_run_state *run = executor->run;
+    hri_run_fail(run, status);
+    pthread_mutex_lock(&run->lock);
+    run->threads_running--;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+}
+
+bool hri_run_stopped(hri_run_state *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool stopped = run->error.status != HR_OK;
+    pthread_mutex_unlock(&run->lock);
+    return stopped;
+}
+
+bool hri_is_staged(hri_device *device, const hr_matrix *m)
+{
+    int64_t last =
+        (m->rows - 1) * m->row_stride + (m->cols - 1) * m->col_stride;
+    size_t bytes = (size_t)(last + 1) * hr_type_size(m->type);
+    return device->info.staged &&
+           (m->data == NULL || !device->ops->is_pinned(device, m->data, bytes));
+}
+
+/* ---- slots */
+
+/* Memory for `count` slots of `bytes` bytes, in as few buffers as the device
+ * allows; places[i] is where slot i starts. */
+static hr_status allocate_places(hri_executor *executor, uint64_t bytes,
+                                 int64_t count, hri_place *places)
+{
+    uint64_t most =
+        executor->accelerator->device->info.allocation_bytes / bytes;
+    int64_t per_buffer = hri_max(hri_min(count, (int64_t)most), 1);
+    for (int64_t first = 0; first < count; first += per_buffer) {
+        int64_t here = hri_min(per_buffer, count - first);
+        hri_buffer *buffer;
+        hr_status status = hri_accelerator_allocate(
+            executor->accelerator, bytes * (uint64_t)here, &buffer);
+        if (status != HR_OK) {
+            return status;
+        }
+        executor->buffers[executor->buffer_count++] = buffer;
+        for (int64_t i = 0; i < here; i++) {
+            places[first + i] = hri_at(buffer, (size_t)i * (size_t)bytes);
+        }
+    }
+    return HR_OK;
+}
+
+static hr_status take_events(hri_executor *executor, hri_event **events,
+                             int count)
+{
+    hr_status status = HR_OK;
+    for (int i = 0; i < count && status == HR_OK; i++) {
+        status = hri_accelerator_take_event(executor->accelerator, &events[i]);
+    }
+    return status;
+}
+
+/* As many slots of a side as the part has, and which delivery each holds. */
+static hr_status allocate_slots(hri_executor *executor, int side,
+                                hri_place **places, int64_t **held)
+{
+    size_t count = (size_t)executor->part->slots[side];
+    *places = calloc(count, sizeof **places);
+    *held = malloc(count * sizeof **held);
+    if (*places == NULL || *held == NULL) {
+        return no_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        (*held)[i] = -1;
+    }
+    return allocate_places(executor, executor->run->plan->slot_bytes[side],
+                           (int64_t)count, *places);
+}
+
+static hr_status allocate_tiles(hri_executor *executor)
+{
+    size_t count = (size_t)executor->part->slots[HRI_C];
+    executor->tiles = calloc(count, sizeof *executor->tiles);
+    hr_status status =
+        executor->tiles != NULL
+            ? allocate_slots(executor, HRI_C, &executor->places[HRI_C],
+                             &executor->held[HRI_C])
+            : no_memory();
+    for (size_t i = 0; i < count && status == HR_OK; i++) {
+        hri_tile_slot *tile = &executor->tiles[i];
+        hri_event **events[] = {&tile->ready, &tile->fetched};
+        tile->executor = executor;
+        for (int e = 0; e < 2 && status == HR_OK; e++) {
+            status =
+                hri_accelerator_take_event(executor->accelerator, events[e]);
+        }
+    }
+    return status;
+}
+
+static hr_status allocate_memory(hri_executor *executor)
+{
+    size_t buffers = 2; /* of the spare panels */
+    buffers +=
+        executor->part->packed ? (size_t)executor->part->slots[HRI_A] : 0;
+    for (int side = HRI_A; side <= HRI_C; side++) {
+        buffers += (size_t)executor->part->slots[side];
+    }
+    executor->buffers = calloc(buffers, sizeof(hri_buffer *));
+    executor->arrivals = calloc((size_t)executor->part->delivery_count + 1,
+                                sizeof *executor->arrivals);
+    if (executor->buffers == NULL || executor->arrivals == NULL) {
+        return no_memory();
+    }
+    hr_status status = HR_OK;
+    for (int side = HRI_A; side <= HRI_B && status == HR_OK; side++) {
+        executor->loads[side] =
+            calloc((size_t)executor->part->slots[side], sizeof(hri_load));
+        status = executor->loads[side] != NULL
+                     ? allocate_slots(executor, side, &executor->places[side],
+                                      &executor->held[side])
+                     : no_memory();
+        if (status == HR_OK && executor->part->spare) {
+            status =
+                allocate_places(executor, executor->run->plan->slot_bytes[side],
+                                1, &executor->spare[side]);
+        }
+    }
+    if (status == HR_OK && executor->part->spare) {
+        status = take_events(executor, executor->spare_ready, 2);
+    }
+    if (status == HR_OK && executor->part->packed) {
+        status = allocate_slots(executor, HRI_A, &executor->packed,
+                                &executor->packed_of);
+    }
+    return status == HR_OK ? allocate_tiles(executor) : status;
+}
+
+static void fail_run(void *run, hr_status status)
+{
+    hri_run_fail(run, status);
+}
+
+/* The copy pool that brings tiles home; one for panels, when their memory wants
+ * it.
+ */
+static hr_status gather_copy_pools(hri_executor *executor)
+{
+    hri_run_state *run = executor->run;
+    bool up = executor->staged[HRI_A] || executor->staged[HRI_B] ||
+              (executor->staged[HRI_C] && run->plan->shape.read_c);
+    hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
+                               .queues = &executor->queues,
+                               .fail = fail_run,
+                               .fail_data = run};
+    hr_status status = HR_OK;
+    if (up) {
+        executor->up_pool = copy_pool;
+        executor->up_pool.up = true;
+        status = hri_copy_pool_init(&executor->up_pool);
+    }
+    if (status == HR_OK) {
+        executor->down_pool = copy_pool;
+        executor->down_pool.queues = &executor->down_queue;
+        executor->down_pool.direct = !executor->staged[HRI_C];
+        status = hri_copy_pool_init(&executor->down_pool);
+    }
+    return status == HR_OK
+               ? take_events(executor, executor->under_way, HRI_COPIES)
+               : status;
+}
+
+static hr_status take_queues(hri_executor *executor)
+{
+    hri_accelerator *a = executor->accelerator;
+    hri_queue **all[] = {&executor->compute, &executor->up, &executor->peer,
+                         &executor->fetch, &executor->down};
+    size_t count = executor->part->in_place ? 1 : sizeof all / sizeof all[0];
+    hr_status status = HR_OK;
+    for (size_t i = 0; i < count && status == HR_OK; i++) {
+        status = hri_accelerator_take_queue(a, all[i]);
+    }
+    if (status == HR_OK) {
+        status = take_events(executor, executor->begun, HRI_WINDOW);
+    }
+    return status == HR_OK ? take_events(executor, executor->done, HRI_WINDOW)
+                           : status;
+}
+
+hr_status hri_executor_init(hri_executor *executor, hri_run_state *run,
+                            uint32_t part, hri_accelerator *accelerator,
+                            hri_run_share *share)
+{
+    pthread_mutex_init(&executor->queues, NULL);
+    pthread_mutex_init(&executor->down_queue, NULL);
+    executor->run = run;
+    executor->part = &run->plan->parts[part];
+    executor->accelerator = accelerator;
+    executor->share = share;
+    executor->end = executor->part->task_count;
+    hr_status status = take_queues(executor);
+    if (status == HR_OK && !executor->part->in_place) {
+        const hri_product *p = run->product;
+        executor->staged[HRI_A] = hri_is_staged(accelerator->device, &p->a);
+        executor->staged[HRI_B] = hri_is_staged(accelerator->device, &p->b);
+        executor->staged[HRI_C] = hri_is_staged(accelerator->device, &p->c);
+        status = allocate_memory(executor);
+        if (status == HR_OK) {
+            status = gather_copy_pools(executor);
+        }
+    }
+    return status;
+}
+
+void hri_executor_settle(hri_executor *executor)
+{
+    hri_queue *all[] = {executor->up, executor->peer, executor->fetch,
+                        executor->compute, executor->down};
+    hri_copy_pool_join(&executor->up_pool);
+    hri_copy_pool_join(&executor->down_pool);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i] != NULL) {
+            hri_run_fail(executor->run, all[i]->ops->finish(all[i]));
+        }
+    }
+}
+
+void hri_executor_finish(hri_executor *executor)
+{
+    hri_copy_pool_finish(&executor->up_pool);
+    hri_copy_pool_finish(&executor->down_pool);
+    if (executor->run->error.status == HR_OK) {
+        hri_accelerator_recall(executor->accelerator);
+    } else {
+        hri_accelerator_forget(executor->accelerator);
+    }
+    for (uint32_t i = 0; i < executor->buffer_count; i++) {
+        hri_accelerator_release(executor->accelerator, executor->buffers[i]);
+    }
+    for (int side = HRI_A; side <= HRI_C; side++) {
+        free(executor->places[side]);
+        free(executor->held[side]);
+    }
+    free(executor->loads[HRI_A]);
+    free(executor->loads[HRI_B]);
+    free(executor->packed);
+    free(executor->packed_of);
+    free(executor->buffers);
+    free(executor->tiles);
+    free(executor->arrivals);
+    pthread_mutex_destroy(&executor->queues);
+    pthread_mutex_destroy(&executor->down_queue);
+}
+
+/* ---- where things are */
+
+/* A window of the caller's memory, and how it lies in a slot. */
+typedef struct window {
+    const hr_matrix *matrix;
+    int64_t row, col, rows, cols;
+} window;
+
+static window window_of(const hri_run_state *run, int side,
+                        const hri_task *task)
+{
+    const hri_product *p = run->product;
+    const hri_plan *plan = run->plan;
+    const hr_matrix *const matrices[] = {&p->a, &p->b, &p->c};
+    hri_plan_start *down = side == HRI_B ? hri_plan_chunk : hri_plan_row;
+    hri_plan_start *across = side == HRI_A ? hri_plan_chunk : hri_plan_col;
+    int32_t i = side == HRI_B ? task->chunk : task->row;
+    int32_t j = side == HRI_A ? task->chunk : task->col;
+    return (window){matrices[side], down(plan, i), across(plan, j),
+                    hri_plan_length(plan, down, i),
+                    hri_plan_length(plan, across, j)};
+}
+
+static hri_place window_place(const window *w)
+{
+    const hr_matrix *m = w->matrix;
+    int64_t first = w->row * m->row_stride + w->col * m->col_stride;
+    return hri_at_host(m->data, (size_t)first * hr_type_size(m->type));
+}
+
+hri_copy hri_copy_of(const hri_run_state *run, int side, const hri_task *task,
+                     hri_place slot, bool home)
+{
+    const window w = window_of(run, side, task);
+    const hr_matrix *m = w.matrix;
+    size_t size = hr_type_size(m->type);
+    bool row_major = m->col_stride == 1;
+    int64_t lines = row_major ? w.rows : w.cols;
+    int64_t width = row_major ? w.cols : w.rows;
+    size_t pitch = (size_t)hri_slot_pitch(width) * size;
+    size_t stride = (size_t)(row_major ? m->row_stride : m->col_stride) * size;
+    hri_place host = window_place(&w);
+    return (hri_copy){
+        .to = home ? host : slot,
+        .from = home ? slot : host,
+        .to_pitch = home ? stride : pitch,
+        .from_pitch = home ? pitch : stride,
+        .width = (size_t)width * size,
+        .height = (size_t)lines,
+        .depth = 1,
+    };
+}
+
+hri_operand hri_operand_of(const hri_run_state *run, int side,
+                           const hri_task *task, const hri_place *slot,
+                           bool packed)
+{
+    const window w = window_of(run, side, task);
+    const hr_matrix *m = w.matrix;
+    hri_operand o = {.place = slot != NULL ? *slot : window_place(&w),
+                     .row_stride = m->row_stride,
+                     .col_stride = m->col_stride,
+                     .conjugate = m->conjugate};
+    if (packed) {
+        o.row_stride = 1;
+        o.col_stride = hri_slot_pitch(w.rows);
+    } else if (slot != NULL && m->col_stride == 1) {
+        o.row_stride = hri_slot_pitch(w.cols);
+    } else if (slot != NULL) {
+        o.col_stride = hri_slot_pitch(w.rows);
+    }
+    return o;
+}
+
+hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
+                        hri_place from, hri_place to)
+{
+    window w = window_of(run, HRI_A, task);
+    return (hri_pack){.type = w.matrix->type,
+                      .to = to,
+                      .from = from,
+                      .rows = w.rows,
+                      .cols = w.cols,
+                      .to_stride = hri_slot_pitch(w.rows),
+                      .from_stride = hri_slot_pitch(w.cols)};
+}

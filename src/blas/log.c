@@ -130,7 +130,7 @@ void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
     state.of[outcome].flops += blas_flops(call);
     pthread_mutex_unlock(&state.lock);
     blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (predicted %.3g, the "
-             "caller's own %.3g)%s%s",
+             "fallback BLAS %.3g)%s%s",
              call->symbol->name, letters[call->op_a], letters[call->op_b],
              (long long)call->m, (long long)call->n, (long long)call->k,
              outcomes[outcome], seconds, verdict->planned, verdict->own,

@@ -9,7 +9,7 @@
 
 enum { CALLS = 100000 };
 
-/* A call takes 1 in the caller's own BLAS and `ratio` on accelerators. */
+/* A call takes 1 in the fallback BLAS and `ratio` on accelerators. */
 static void check_ratio(double ratio, bool accelerators, bool retries)
 {
     char name[64];

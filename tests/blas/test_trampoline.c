@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_trampoline TRAMPOLINE BEHIND LIBRARY: a program that multiplies
  * through a trampoline, behind which LIBRARY (libheadrace_blas64.so) was put
- * before what was there. That must be the caller's own BLAS, and not the
+ * before what was there. That must be the fallback BLAS, and not the
  * trampoline, which has the same names. */
 #include <dlfcn.h>
 #include <stdint.h>

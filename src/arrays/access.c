@@ -81,10 +81,10 @@ hr_status hr_synchronize_async(hr_view view, hr_event **event)
 hr_status hr_invalidate(hr_view view)
 {
     work w;
-    hr_status status = work_begin(&w, &view, "refresh");
+    hr_status status = work_begin(&w, &view, "invalidate");
     if (status == HR_OK && w.array->stores[HRI_HOST].host == NULL) {
-        status =
-            hri_fail(HR_ERROR_INVALID, "refresh: the array has no host memory");
+        status = hri_fail(HR_ERROR_INVALID,
+                          "invalidate: the array has no host memory");
     }
     if (status == HR_OK) {
         status = collect(&w, HRI_NOWHERE, false);

@@ -282,7 +282,7 @@ hr_status hr_queue_finish(hr_queue *queue)
 hr_status hr_queue_record(hr_queue *queue, hr_event **event)
 {
     if (queue == NULL || event == NULL) {
-        return is_null("queue mark", queue == NULL ? "the queue" : "event");
+        return is_null("queue record", queue == NULL ? "the queue" : "event");
     }
     hri_fences fences = {0};
     hri_fence *fence = NULL;

@@ -15,7 +15,8 @@ enum {
     HRI_PAGE_BYTES = 4 << 10 /* pieces are whole pages */
 };
 
-_Static_assert(HRI_THREAD_PIECES <= HRI_COPIES, "hands have too few events");
+_Static_assert(HRI_THREAD_PIECES <= HRI_COPIES,
+               "copy threads have too few events");
 
 /* Where a job's next piece starts, and its size. */
 typedef struct hri_piece {

@@ -2,23 +2,8 @@
 # SPDX-License-Identifier: MIT
 # layers_selftest.sh: layers.sh accepts what may be and finds what may not.
 set -eu
-checker=$(dirname "$0")/layers.sh
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
-failures=0
-
-# try WANT FILE LINE: whether a tree with this one file passes.
-try() {
-    rm -rf "$tree/t"
-    mkdir -p "$tree/t/$(dirname "$2")"
-    printf '/* a comment */\n%s\n' "$3" >"$tree/t/$2"
-    got=pass
-    sh "$checker" "$tree/t" >/dev/null || got=fail
-    if [ "$got" != "$1" ]; then
-        echo "$2 with $3: wanted $1, got $got"
-        failures=$((failures + 1))
-    fi
-}
+# shellcheck source=tests/structure/selftest.sh
+. "$(dirname "$0")/selftest.sh"
 
 try pass src/base/a.c '#include "base/b.h"'
 try pass src/base/a.c '#include "b.h"'
@@ -72,6 +57,4 @@ try fail src/base/a.c '#include "../hal/hal.h"'
 try fail src/base/a.c '#include HEADER'
 try fail src/elsewhere/a.c 'int x;'
 try fail none/a.c '#include "b.h"'
-
-echo "$failures failures"
-[ "$failures" -eq 0 ]
+finish

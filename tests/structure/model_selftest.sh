@@ -2,23 +2,10 @@
 # SPDX-License-Identifier: MIT
 # model_selftest.sh: model.sh accepts what may be and finds what may not.
 set -eu
-checker=$(dirname "$0")/model.sh
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
-failures=0
-
-# try WANT FILE LINE: whether a tree with this one file passes.
-try() {
-    rm -rf "$tree/t"
-    mkdir -p "$tree/t/$(dirname "$2")"
-    printf '/* a comment,\n * 0.9 of it */\n%s\n' "$3" >"$tree/t/$2"
-    got=pass
-    sh "$checker" "$tree/t" >/dev/null || got=fail
-    if [ "$got" != "$1" ]; then
-        echo "$2 with $3: wanted $1, got $got"
-        failures=$((failures + 1))
-    fi
-}
+# shellcheck source=tests/structure/selftest.sh
+. "$(dirname "$0")/selftest.sh"
+comment='/* a comment,
+ * 0.9 of it */'
 
 try pass src/gemm/a.c 'if (hri_model_pays(with, without)) {'
 try pass src/gemm/a.c 'double x = 1.0 + 0.5 * y - 1.25e2;'
@@ -50,6 +37,4 @@ try fail src/blas/a.c 'blend(&rate, seen);'
 try fail src/grid/a.c 'pace = smoothed(pace, seen);'
 try fail src/gemm/a.c 'same += a->physical == b->physical;'
 try fail none/a.c 'int x;'
-
-echo "$failures failures"
-[ "$failures" -eq 0 ]
+finish

@@ -8,6 +8,15 @@
 #include "filter/fft.h"
 #include "filter/kernels.h"
 
+/* The picture of both kernels: their arguments have the same names. */
+#define PICTURE                                                                \
+    {                                                                          \
+        .shape = shape, .in = &HR_AT2(in, 0, 0),                               \
+        .apron = &HR_AT2(apron, 0, 0), .in_rows = HR_EXTENT(in, 0),            \
+        .in_stride = HR_STRIDE(in, 0), .apron_stride = HR_STRIDE(apron, 0),    \
+        .constant = (double)constant,                                          \
+    }
+
 /* Strips of a part of the rows, every HR_DOMAIN(1)-th. */
 HR_KERNEL8(hri_filter_strip_float, (IN, float, 2, in), (IN, float, 2, apron),
            (IN, float, 1, across), (IN, float, 1, down), (OUT, float, 2, out),
@@ -17,13 +26,7 @@ HR_KERNEL8(hri_filter_strip_float, (IN, float, 2, in), (IN, float, 2, apron),
     HR_EACH2(part, strip)
     {
         const hri_strip s = {
-            .picture = {.shape = shape,
-                        .in = &HR_AT2(in, 0, 0),
-                        .apron = &HR_AT2(apron, 0, 0),
-                        .in_rows = HR_EXTENT(in, 0),
-                        .in_stride = HR_STRIDE(in, 0),
-                        .apron_stride = HR_STRIDE(apron, 0),
-                        .constant = (double)constant},
+            .picture = PICTURE,
             .across = &HR_AT1(across, 0),
             .down = &HR_AT1(down, 0),
             .out = &HR_AT2(out, 0, 0),
@@ -46,21 +49,14 @@ HR_KERNEL7(hri_filter_fft_float, (IN, float, 2, in), (IN, float, 2, apron),
 {
     HR_EACH1(item)
     {
-        const hri_block_work s = {
-            .picture = {.shape = shape,
-                        .in = &HR_AT2(in, 0, 0),
-                        .apron = &HR_AT2(apron, 0, 0),
-                        .in_rows = HR_EXTENT(in, 0),
-                        .in_stride = HR_STRIDE(in, 0),
-                        .apron_stride = HR_STRIDE(apron, 0),
-                        .constant = (double)constant},
-            .out = &HR_AT2(out, 0, 0),
-            .scratch = scratch,
-            .out_rows = HR_EXTENT(out, 0),
-            .out_cols = HR_EXTENT(out, 1),
-            .out_stride = HR_STRIDE(out, 0),
-            .first = item,
-            .step = HR_DOMAIN(0)};
+        const hri_block_work s = {.picture = PICTURE,
+                                  .out = &HR_AT2(out, 0, 0),
+                                  .scratch = scratch,
+                                  .out_rows = HR_EXTENT(out, 0),
+                                  .out_cols = HR_EXTENT(out, 1),
+                                  .out_stride = HR_STRIDE(out, 0),
+                                  .first = item,
+                                  .step = HR_DOMAIN(0)};
         hri_fft_run_float(&fft, &s);
     }
 }

@@ -20,6 +20,14 @@ void files_make_folder(char *path, size_t bytes)
     }
 }
 
+void files_make_cache(char *path, size_t bytes)
+{
+    files_make_folder(path, bytes);
+    setenv("HEADRACE_CACHE", path, 1);
+    unsetenv("HEADRACE_ACCELERATORS");
+    unsetenv("HEADRACE_MEMORY_LIMIT");
+}
+
 void files_remove_folder(const char *path)
 {
     char command[256];

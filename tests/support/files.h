@@ -11,6 +11,10 @@
 void files_make_folder(char *path, size_t bytes);
 void files_remove_folder(const char *path);
 
+/* A folder that is HEADRACE_CACHE from now on; the variables that choose
+ * accelerators and memory are unset. The caller removes it. */
+void files_make_cache(char *path, size_t bytes);
+
 /* How many names a folder has, but "." and ".."; 0 when there is no folder.
  * Unless last is NULL, *last becomes folder/name of one of them. */
 int files_count(const char *folder, char *last, size_t bytes);

@@ -74,10 +74,7 @@ static void guessed_then_measured(void)
 int main(void)
 {
     char folder[64];
-    files_make_folder(folder, sizeof folder);
-    CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
-    unsetenv("HEADRACE_ACCELERATORS");
-    unsetenv("HEADRACE_MEMORY_LIMIT");
+    files_make_cache(folder, sizeof folder);
     TEST(guessed_then_measured());
     files_remove_folder(folder);
     return test_end();

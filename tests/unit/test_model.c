@@ -474,10 +474,7 @@ static void check_predictions(void)
 int main(void)
 {
     char folder[64];
-    files_make_folder(folder, sizeof folder);
-    CHECK(setenv("HEADRACE_CACHE", folder, 1) == 0);
-    unsetenv("HEADRACE_ACCELERATORS");
-    unsetenv("HEADRACE_MEMORY_LIMIT");
+    files_make_cache(folder, sizeof folder);
     TEST(check_store());
     TEST(check_kept());
     TEST(check_probe());

@@ -43,8 +43,9 @@ static void check_damaged(void)
     double value = 7.0;
     hri_tuning_keep("up", "k", 1); /* the folders are there */
     TEST_CASE("lines that cannot be are not believed, and go");
-    write_file("x f32 k\n-1 f32 k\nnan f32 k\ninf f32 k\n0 f32 k\n500 f32\n"
-               " 7 f32 k\n4000000000 up k\n30 f32 k");
+    write_file(
+        "x f32 k\n-1 f32 k\nnan f32 k\ninf f32 k\n0 f32 k\n500 f32\n"
+        "99999999999999999999 f32 k\n 7 f32 k\n4000000000 up k\n30 f32 k");
     CHECK(!hri_tuning_find("f32", "k", &value) && value == 7.0);
     CHECK(hri_tuning_find("up", "k", &value) && value == 4e9);
     hri_tuning_keep("down", "k", 6e9);

@@ -18,7 +18,7 @@ enum {
     MAX_BYTES = 64 << 20,
     MAX_STAGED_BYTES = 256 << 20,
     MIN_BYTES = 1 << 20,
-    SHARE = 4 /* a copy of a SHARE-th tells what starting takes */
+    SHARE = 4 /* the part of a copy that tells what starting takes */
 };
 
 /* One accelerator's part in a measurement. */
@@ -169,26 +169,29 @@ static hr_status run(void *data, double *seconds)
     return status;
 }
 
-/* What they carry once they are under way: starting is done for the whole copy
- * and for a part of it alike. */
+/* What they carry once they are under way: starting is done for a whole copy
+ * and for a part of it alike. If the part alone takes so long that starting
+ * does not count, it is enough. */
 static hr_status find_rate(probes *x, int first, int last, double *rate)
 {
-    const double ways = last - first + 1;
-    hri_trial trial = {.prepare = prepare, .run = run, .growth = 2};
-    hri_probed whole, part = {0};
+    const double ways = last - first + 1, enough = 15e-3;
+    hri_probed whole = {0}, part = {0};
+    hr_status status = HR_OK;
     x->first = first;
     x->last = last;
-    trial.first = trial.most = (int64_t)x->most;
-    hr_status status = hri_probe(&trial, x, &whole);
-    if (status == HR_OK) {
-        trial.first = trial.most = (int64_t)(x->most / SHARE);
-        status = hri_probe(&trial, x, &part);
+    for (uint64_t share = SHARE;
+         share > 0 && whole.seconds < enough && status == HR_OK;
+         share /= SHARE) {
+        const int64_t bytes = (int64_t)(x->most / share);
+        const hri_trial trial = {prepare, run, NULL, bytes, bytes, SHARE, 0.0};
+        part = whole;
+        status = hri_probe(&trial, x, &whole);
     }
-    if (status == HR_OK && whole.settled && part.settled) {
+    if (status == HR_OK && whole.settled) {
         double bytes = (double)(whole.size - part.size);
         double seconds = whole.seconds - part.seconds;
         if (seconds < whole.seconds / 2) { /* something came between */
-            bytes = (double)x->most;
+            bytes = (double)whole.size;
             seconds = whole.seconds;
         }
         *rate = bytes * ways * x->count / seconds;

@@ -7,6 +7,7 @@
 #include "runtime/cache.h"
 
 enum { LINE = 512, MAX_LINES = 1000 };
+static const double max_value = 1e18; /* integers hold the sums of a few */
 
 /* Whether a line is of this kind and key, or of any when kind is NULL. */
 static bool parse(const char *line, const char *kind, const char *key,
@@ -14,7 +15,7 @@ static bool parse(const char *line, const char *kind, const char *key,
 {
     char *end;
     *value = (double)strtoull(line, &end, 10); /* the same in every locale */
-    if (line[0] < '1' || line[0] > '9' || *end != ' ') {
+    if (line[0] < '1' || line[0] > '9' || *end != ' ' || *value > max_value) {
         return false;
     }
     if (kind == NULL) {
@@ -99,7 +100,8 @@ void hri_tuning_keep_all(const hri_tuning_line *lines, size_t count)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (lines[i].value >= 0.5) { /* 0 is what is not there */
+        /* 0 is what is not there */
+        if (lines[i].value >= 0.5 && lines[i].value <= max_value) {
             fprintf(draft.file, "%.0f %s %s\n", lines[i].value, lines[i].kind,
                     lines[i].key);
         }

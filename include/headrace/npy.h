@@ -32,7 +32,8 @@ typedef enum hr_order {
  *
  * @owner   *file is the caller's, to be given to hr_npy_close; *matrix lives as
  *          long as it. Both are written only on success. Writing through
- *          *matrix is an error that the system answers with a signal.
+ *          *matrix is an error that the system answers with a signal. So is
+ *          reading what another program has cut off the file meanwhile.
  * @errors  HR_ERROR_INVALID when an argument is NULL. HR_ERROR_IO when the file
  *          cannot be read, is no .npy file, is shorter than its header says, or
  *          has a header that makes no sense. HR_ERROR_UNSUPPORTED, by name, for

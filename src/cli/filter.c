@@ -183,8 +183,8 @@ static int plan(work *w, const hr_filter_options *wish)
         (f->in.rows < n || f->in.cols < n)) {
         return cli_wrong(&cli_filter,
                          "a picture of %" PRId64 "x%" PRId64
-                         " holds no window of %" PRId64 "x%" PRId64
-                         "; there are other --edges than left",
+                         " is too small for a window of %" PRId64 "x%" PRId64
+                         "; choose --edges other than left",
                          f->in.rows, f->in.cols, n, n);
     }
     hr_matrix none =
@@ -252,11 +252,12 @@ static int make_window(work *w, const hr_matrix *m)
     if (n != m->cols || n % 2 == 0 || n / 2 > HR_MAX_REACH ||
         (m->type != HR_F32 && m->type != HR_F64) ||
         (reach >= 0 && reach != n / 2)) {
-        return cli_fail("%s is %" PRId64 "x%" PRId64 " of %s, not %s",
-                        w->o.weights, m->rows, m->cols, hr_type_name(m->type),
-                        reach >= 0 ? "a window of that reach in f32 or f64"
-                                   : "a window: as many rows as columns, an "
-                                     "odd number up to 2049, of f32 or f64");
+        return cli_fail(
+            "%s is %" PRId64 "x%" PRId64 " of %s, not %s", w->o.weights,
+            m->rows, m->cols, hr_type_name(m->type),
+            reach >= 0
+                ? "a window of that reach in f32 or f64"
+                : "a square window of odd size up to 2049 in f32 or f64");
     }
     double *values = malloc((size_t)(n * n) * sizeof *values);
     if (values == NULL) {

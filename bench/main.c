@@ -17,7 +17,7 @@ static const cli_option table[] = {
      "256; where all accelerators are GPUs 16384, heat\n"
      "1024)"},
     {"--shape", "LIST", &bench_shapes, offsetof(bench_options, shapes),
-     "or MxKxN: an MxK matrix times a KxN one"},
+     "or MxKxN: an MxK matrix times a KxN matrix"},
     {"--types", "LIST", &bench_number_list, offsetof(bench_options, numbers),
      "such as f32,c64 (f32,f64); f16 and bf16 into f32;\n"
      "tf32: f32 rounded to tf32 first"},
@@ -31,15 +31,16 @@ static const cli_option table[] = {
      "(HEADRACE_ACCELERATORS, else host;4xhost@128MiB)"},
     {"--memory-limit", "SIZE", &cli_bytes,
      offsetof(bench_options, memory_limit),
-     "for each accelerator of lists without @SIZE"},
+     "limit of each accelerator, for lists without @SIZE"},
     {"--peers", "LIST", &bench_peers_list, offsetof(bench_options, peers),
-     "cblas, openblas (both where a list is of the host\n"
-     "alone), cublasxt (for lists of GPUs of CUDA), none"},
+     "of cblas, openblas and cublasxt, or none (the first\n"
+     "two for lists of the host alone, cublasxt for lists\n"
+     "of CUDA GPUs)"},
     {"--window", "S", &cli_window, offsetof(bench_options, reach),
      "filter: how far windows reach (60)"},
     {"--workload", "LIST", &bench_workload_list,
      offsetof(bench_options, grid.workloads),
-     "grid: of jacobi, jacobi2, jacobi4, jacobi8 (so many\n"
+     "grid: of jacobi, jacobi2, jacobi4, jacobi8 (that many\n"
      "steps at once), heat and fdtd\n"
      "(jacobi,jacobi8,heat,fdtd)"},
     {"--steps", "S", &bench_steps, offsetof(bench_options, grid.steps),
@@ -48,14 +49,14 @@ static const cli_option table[] = {
      "grid: time steps from one residual of jacobi to the\n"
      "next; 0: none (100)"},
     {"--weak", NULL, &cli_flag, offsetof(bench_options, grid.weak),
-     "grid: as many rows for each accelerator"},
+     "grid: the same number of rows for each accelerator"},
     {"--repeat", "R", &bench_repeats, offsetof(bench_options, repeat),
-     "runs of each after the first one (5)"},
+     "runs of each after the first run (5)"},
     {"--from-files", NULL, &cli_flag, offsetof(bench_options, from_files),
-     "also from files into a file, in a new folder in\n"
-     "TMPDIR (/var/tmp): read from disk, and from memory"},
+     "also multiply files into a file, read from disk and\n"
+     "from memory, in a new folder in TMPDIR (/var/tmp)"},
     {"--json", NULL, &cli_flag, offsetof(bench_options, json),
-     "print a JSON object for each row, one a line"},
+     "print one JSON object a line, for each row"},
     {NULL, NULL, NULL, 0, NULL},
 };
 
@@ -178,35 +179,38 @@ static int run(int argc, char **argv)
 }
 
 static const char details[] =
-    "Multiplies random matrices on each list of accelerators, each time with\n"
-    "a new context. Results are verified. Lists of the host alone run in\n"
-    "turns. Other libraries multiply the same matrices:\n"
+    "The first word says what is measured.\n\n"
+    "matmul: multiplies random matrices on each list of accelerators, each\n"
+    "time with a new context, and verifies the results. Lists of the host\n"
+    "alone run in turns. Other libraries multiply the same matrices:\n"
     "  cblas     the CBLAS that Headrace itself uses, called directly\n"
     "  openblas  OpenBLAS with its fastest core type here, in its own process\n"
     "  cublasxt  cuBLASXt with its best block dimension, in its own process\n"
-    "Prints the first run, and the best and the median of the others. Beside\n"
-    "them: bytes moved over the fewest possible, the time that the plan\n"
-    "predicted, and the speed relative to the machine's limits, measured in\n"
-    "the same run, and relative to the peers.\n"
-    "kernels: six ways to write a product as a kernel, in float, on each\n"
-    "accelerator of each list (host; --size 1024), beside the library's\n"
-    "rate.\n"
-    "filter: the weighted average over windows (host;2xhost; --size 2000),\n"
-    "by each method, beside published times. It runs on a list's first\n"
+    "It prints the first run, and the best and the median of the others. It\n"
+    "also prints the bytes moved over the fewest possible, the time that the\n"
+    "plan predicted, and the speed relative to the machine's limits, measured\n"
+    "in the same run, and relative to the other libraries.\n\n"
+    "kernels: writes a product as a kernel in six ways, in float, and runs\n"
+    "each on each accelerator (host; --size 1024), beside the library's rate.\n"
+    "\n"
+    "filter: takes the weighted average over windows (host;2xhost; --size\n"
+    "2000), by each method, beside published times. It runs on a list's first\n"
     "accelerator, on all from one thread, with a thread for each, and on all\n"
-    "with the picture there already.\n"
-    "grid: grids of float step on each list (host;2xhost). Prints cells and\n"
-    "bytes a second, how much of the exchange of halos takes no time,\n"
+    "with the picture there already.\n\n"
+    "grid: steps grids of float on each list (host;2xhost). It prints cells\n"
+    "and bytes a second, how much of the exchange of halos takes no time,\n"
     "speed-up and efficiency, beside what the list's accelerators copy and\n"
-    "beside the first list.\n"
-    "dialect: kernels in the dialect beside the same ones written by hand.\n"
-    "copies: what copies between arrays carry.\n"
-    "dialect and copies have options of their own.";
+    "beside the first list.\n\n"
+    "dialect: runs kernels in the dialect beside the same kernels written by\n"
+    "hand. copies: measures copies between arrays. Both have options of their\n"
+    "own, which headrace bench dialect --help and headrace bench copies\n"
+    "--help explain.";
 
 const cli_command bench_command = {
     .name = "bench",
     .usage = "matmul|kernels|filter|grid [options]\n"
-             "       headrace bench dialect|copies [...] [--help]",
+             "       headrace bench dialect [options]\n"
+             "       headrace bench copies [LIST [MIB]]",
     .details = details,
     .examples =
         "  headrace bench matmul\n"

@@ -103,17 +103,17 @@ static const cli_kind sections = {.take = take_section,
 
 static const cli_option table[] = {
     {"--sections", "LIST", &sections, offsetof(dialect_options, sections),
-     "of host, opencl, cuda, launch (all)"},
+     "which to run: of host, opencl, cuda, launch (all)"},
     {"--size", "N", &size, offsetof(dialect_options, size),
-     "of the product in registers (8192)"},
+     "size of the product in registers (8192)"},
     {"--repeat", "N", &times, offsetof(dialect_options, repeat),
-     "how often each side runs after its first call (9)"},
+     "runs of each side after the first run (9)"},
     {"--launches", "N", &times, offsetof(dialect_options, launches),
-     "of the kernel that does nothing (20000)"},
+     "launches of the kernel that does nothing (20000)"},
     {"--quick", NULL, &cli_flag, offsetof(dialect_options, quick),
      "small problems, to try the program"},
     {"--json", NULL, &cli_flag, offsetof(dialect_options, json),
-     "print a JSON object for each row, one a line"},
+     "print one JSON object a line, for each row"},
     {NULL, NULL, NULL, 0, NULL},
 };
 
@@ -147,9 +147,9 @@ static int run(int argc, char **argv)
 const cli_command bench_dialect = {
     .name = "bench dialect",
     .usage = "[options]",
-    .details = "Kernels in the dialect beside the same kernels written by "
-               "hand, in turns.\n"
-               "Ratios are speeds, dialect over hand; those of launches are "
+    .details = "Runs kernels in the dialect beside the same kernels written "
+               "by hand, in turns.\n"
+               "Ratios are speeds, dialect over hand. Ratios of launches are "
                "times.",
     .examples = "  headrace bench dialect --quick\n"
                 "  headrace bench dialect --sections cuda,launch --json\n",

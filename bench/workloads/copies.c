@@ -218,12 +218,13 @@ const cli_command bench_copies = {
     .name = "bench copies",
     .usage = "[LIST [MIB]]",
     .details =
-        "How fast arrays of MIB MiB (1024) travel between host memory and\n"
+        "Measures copies of arrays of MIB MiB (1024) between host memory and\n"
         "each accelerator of LIST (all), and to all at once, each with an\n"
         "array of its own. Prints GB/s, the best of several times. `call` is\n"
-        "the share of that time that went into calls, which do not wait for\n"
+        "the share of that time that the calls took, which do not wait for\n"
         "the end.",
-    .examples = "  headrace bench copies cuda 256\n",
+    .examples = "  headrace bench copies\n"
+                "  headrace bench copies cuda 256\n",
     .options = table,
     .run = run,
 };

@@ -294,11 +294,11 @@ static int check_sizes(const benchmark *bench, int64_t reach)
     for (int p = 0; p < bench->problems.count; p++) {
         const int64_t *extents = bench->problems.list[p].extents;
         if (extents[0] < n || extents[2] < n) {
-            return cli_wrong(&bench_command,
-                             "a picture of %lldx%lld holds no window of "
-                             "%lldx%lld",
-                             (long long)extents[0], (long long)extents[2],
-                             (long long)n, (long long)n);
+            return cli_wrong(
+                &bench_command,
+                "a picture of %lldx%lld is too small for a window of %lldx%lld",
+                (long long)extents[0], (long long)extents[2], (long long)n,
+                (long long)n);
         }
     }
     return CLI_OK;

@@ -13,7 +13,8 @@ static hr_status work_begin(work *w, const hr_view *view, const char *what)
 {
     *w = (work){.array = view->array};
     if (view->array == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "%s: the view is of no array", what);
+        return hri_fail(HR_ERROR_INVALID, "%s: the view belongs to no array",
+                        what);
     }
     pthread_mutex_lock(&view->array->context->lock);
     return hri_view_region(view, &w->region);
@@ -118,7 +119,7 @@ hr_status hr_prefetch(hr_view view, hr_queue *queue)
     hr_status status = work_begin(&w, &view, "prefetch");
     if (status == HR_OK && queue->context != w.array->context) {
         status = hri_fail(HR_ERROR_INVALID,
-                          "prefetch: the queue is of another context");
+                          "prefetch: the queue belongs to another context");
     }
     if (status == HR_OK) {
         int place = hri_place_of(queue->context, queue->accelerator);
@@ -154,7 +155,7 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
         return hri_fail(HR_ERROR_INVALID, "map: the mapping is NULL");
     }
     if (access != HR_IN && access != HR_OUT && access != HR_INOUT) {
-        return hri_fail(HR_ERROR_INVALID, "map: access %d is none",
+        return hri_fail(HR_ERROR_INVALID, "map: unknown access %d",
                         (int)access);
     }
     hr_status status = work_begin(&w, &view, "map");

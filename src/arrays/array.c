@@ -49,24 +49,24 @@ static hr_status check(const void *context, size_t element_bytes,
                         context == NULL ? "the context or queue" : "array");
     }
     if (extent->rank < 1 || extent->rank > HR_MAX_RANK) {
-        return hri_fail(HR_ERROR_INVALID, "array: rank %u, but 1 to %d are",
+        return hri_fail(HR_ERROR_INVALID, "array: the rank is %u, not 1 to %d",
                         extent->rank, HR_MAX_RANK);
     }
     for (uint32_t i = 0; i < extent->rank; i++) {
         if (extent->size[i] < 1) {
             return hri_fail(HR_ERROR_INVALID,
-                            "array: dimension %u has size %lld", i,
-                            (long long)extent->size[i]);
+                            "array: dimension %u has size %lld, not 1 or more",
+                            i, (long long)extent->size[i]);
         }
     }
     uint64_t bytes = 0;
     if (element_bytes == 0 || hr_extent_count(*extent) == 0 ||
         !hri_mul((uint64_t)hr_extent_count(*extent), element_bytes, &bytes) ||
         bytes > most) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "array: elements of %zu bytes, and so many, are not 1 "
-                        "to 2^62 bytes",
-                        element_bytes);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "array: these elements of %zu bytes take 0 bytes or more than 2^62",
+            element_bytes);
     }
     return HR_OK;
 }

@@ -17,26 +17,28 @@ typedef struct copying {
 static hr_status check(const hr_view *from, const hr_view *to)
 {
     if (from->array == NULL || to->array == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "copy: %s is of no array",
+        return hri_fail(HR_ERROR_INVALID, "copy: %s belongs to no array",
                         from->array == NULL ? "from" : "to");
     }
     if (from->array->context != to->array->context) {
         return hri_fail(HR_ERROR_INVALID,
-                        "copy: the views are of two contexts");
+                        "copy: the views belong to two contexts");
     }
     if (from->element_bytes != to->element_bytes) {
         return hri_fail(HR_ERROR_INVALID,
-                        "copy: elements of %zu bytes to elements of %zu",
+                        "copy: from has elements of %zu bytes, but to has %zu",
                         from->element_bytes, to->element_bytes);
     }
     if (from->extent.rank != to->extent.rank) {
-        return hri_fail(HR_ERROR_INVALID, "copy: from rank %u to rank %u",
+        return hri_fail(HR_ERROR_INVALID,
+                        "copy: from has rank %u, but to has %u",
                         from->extent.rank, to->extent.rank);
     }
     for (uint32_t i = 0; i < from->extent.rank; i++) {
         if (from->extent.size[i] != to->extent.size[i]) {
             return hri_fail(HR_ERROR_INVALID,
-                            "copy: from %lld to %lld elements in dimension %u",
+                            "copy: from has %lld elements, but to has %lld, in "
+                            "dimension %u",
                             (long long)from->extent.size[i],
                             (long long)to->extent.size[i], i);
         }

@@ -145,15 +145,16 @@ hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
         if (both[i]->fences.count != 1 || !passed[i]) {
             return hri_fail(HR_ERROR_INVALID, "event elapsed: %s %s",
                             i == 0 ? "from" : "to",
-                            passed[i] ? "is not of one queue"
+                            passed[i] ? "does not belong to one queue"
                                       : "has not been passed");
         }
     }
     const hri_fence *a = from->fences.of[0], *b = to->fences.of[0];
     if (a->accelerator != b->accelerator) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "event elapsed: one is of %s, the other of %s",
-                        a->accelerator->path, b->accelerator->path);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "event elapsed: from belongs to %s, but to belongs to %s",
+            a->accelerator->path, b->accelerator->path);
     }
     hr_status status = hri_fence_elapsed(a, b, &ns);
     if (status == HR_OK) {
@@ -172,15 +173,15 @@ static void *sequel_main(void *argument)
 hr_status hr_event_then(hr_event *event, hr_event_function function, void *data)
 {
     if (event == NULL || function == NULL) {
-        return event == NULL
-                   ? is_null("event then", "the event")
-                   : hri_fail(HR_ERROR_INVALID, "event then: no function");
+        return event == NULL ? is_null("event then", "the event")
+                             : hri_fail(HR_ERROR_INVALID,
+                                        "event then: the function is NULL");
     }
     hr_context *context = event->context;
     if (context->accelerator_count == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "event then: the context has no accelerator, whose "
-                        "threads would call");
+                        "event then: the context has no accelerator, so no "
+                        "thread can call");
     }
     sequel *s = calloc(1, sizeof *s);
     if (s == NULL) {
@@ -213,7 +214,7 @@ hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
     }
     if (index >= context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
-                        "queue: accelerator %u, but there are %u", index,
+                        "queue: accelerator index %u is not below %u", index,
                         context->accelerator_count);
     }
     hr_queue *q = calloc(1, sizeof *q);
@@ -306,7 +307,7 @@ hr_status hr_queue_wait(hr_queue *queue, hr_event *event)
     }
     if (queue->context != event->context) {
         return hri_fail(HR_ERROR_INVALID,
-                        "queue wait: the event is of another context");
+                        "queue wait: the event belongs to another context");
     }
     hr_status status = HR_OK;
     pthread_mutex_lock(&queue->context->lock);

@@ -69,12 +69,13 @@ static hr_status check_view(const launching *l, uint32_t i)
     const hr_parameter *p = &l->parameters[i];
     const hr_argument *a = &l->arguments[i];
     if (a->view.array == NULL || a->view.array->context != l->context) {
-        return hri_fail(HR_ERROR_INVALID, "%s: the view for %s is of %s",
+        return hri_fail(HR_ERROR_INVALID, "%s: the view for %s belongs to %s",
                         l->kernel->name, p->name,
                         a->view.array == NULL ? "no array" : "another context");
     }
     if (a->access != p->access) {
-        return hri_fail(HR_ERROR_INVALID, "%s: %s is %s, but given as %s",
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is declared %s, but given as %s",
                         l->kernel->name, p->name, access_name(p->access),
                         access_name(a->access));
     }
@@ -84,11 +85,10 @@ static hr_status check_view(const launching *l, uint32_t i)
                         l->kernel->name, p->name, p->rank, a->view.extent.rank);
     }
     if (a->view.element_bytes != p->bytes && p->bytes != 0) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s has elements of type %s, %zu bytes, but the "
-                        "view's have %zu",
-                        l->kernel->name, p->name, p->type, p->bytes,
-                        a->view.element_bytes);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "%s: %s has elements of %s, %zu bytes, but the view has %zu",
+            l->kernel->name, p->name, p->type, p->bytes, a->view.element_bytes);
     }
     return HR_OK;
 }
@@ -159,9 +159,10 @@ static hr_status find_regions(launching *l)
 static hr_status check(launching *l, size_t count, bool host)
 {
     if (count != l->kernel->parameter_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %u parameters, but %zu arguments", l->kernel->name,
-                        l->kernel->parameter_count, count);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "%s: the kernel has %u parameters, but %zu arguments were given",
+            l->kernel->name, l->kernel->parameter_count, count);
     }
     hr_status status = hri_tile_choose(&l->launch, l->part, host);
     status = status == HR_OK ? hri_text_check(l->kernel, l->context) : status;
@@ -223,8 +224,8 @@ static hr_status pass_arguments(launching *l)
                 (hri_kernel_argument){.value = a->value, .bytes = a->bytes};
         } else if (!pass_view(l, i)) {
             return hri_fail(HR_ERROR_INVALID,
-                            "%s: rows of %s are not a whole number of elements "
-                            "of %zu bytes apart",
+                            "%s: the row stride of %s is not a multiple of its "
+                            "elements' %zu bytes",
                             l->kernel->name, l->parameters[i].name,
                             a->view.element_bytes);
         }

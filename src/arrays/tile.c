@@ -31,18 +31,19 @@ static hr_status refuse_domain(const char *name, const hr_extent *domain)
 {
     if (domain->rank < 1 || domain->rank > HR_MAX_RANK) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: a domain of rank %u, not 1 to %d", name,
+                        "%s: the domain has rank %u, not 1 to %d", name,
                         domain->rank, HR_MAX_RANK);
     }
     for (uint32_t d = 0; d < domain->rank; d++) {
         if (domain->size[d] < 1) {
-            return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                            "%s: a domain of size %lld in dimension %u", name,
-                            (long long)domain->size[d], d);
+            return hri_fail(
+                HR_ERROR_COMPUTE_DOMAIN,
+                "%s: the domain has size %lld in dimension %u, not 1 or more",
+                name, (long long)domain->size[d], d);
         }
     }
     return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                    "%s: a domain of more than 2^63 - 1 points", name);
+                    "%s: the domain has more than 2^63 - 1 points", name);
 }
 
 hri_part hri_part_of(hr_extent domain)
@@ -65,8 +66,8 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
     }
     if (tile != NULL && tile->rank != domain->rank) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: tiles of rank %u in a domain of rank %u", name,
-                        tile->rank, domain->rank);
+                        "%s: the tiles have rank %u, but the domain has %u",
+                        name, tile->rank, domain->rank);
     }
     launch->rank = domain->rank;
     for (uint32_t d = 0; d < HR_MAX_RANK; d++) {
@@ -81,10 +82,10 @@ hr_status hri_tile_choose(hri_launch *launch, const hri_part *part, bool host)
                                     : usual_tile(host, domain->rank, d, most);
         if (x->tile[d] < 1 || x->tile[d] > HR_MAX_ITEMS ||
             (items *= x->tile[d]) > HR_MAX_ITEMS) {
-            return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                            "%s: tiles have 1 to %d items, and %lld in "
-                            "dimension %u are not",
-                            name, HR_MAX_ITEMS, (long long)x->tile[d], d);
+            return hri_fail(
+                HR_ERROR_COMPUTE_DOMAIN,
+                "%s: tiles have 1 to %d items, not %lld in dimension %u", name,
+                HR_MAX_ITEMS, (long long)x->tile[d], d);
         }
     }
     count_tiles(x);
@@ -101,14 +102,13 @@ static hr_status fit_memory(const hri_launch *l, const hr_argument *arguments)
             bytes += hri_round_up_bytes(arguments[i].bytes, HRI_TILE_ALIGNMENT);
         }
     }
-    return bytes <= most
-               ? HR_OK
-               : hri_fail(HR_ERROR_UNSUPPORTED,
-                          "%s: tiles with %llu bytes of memory at launch, but "
-                          "%llu are the most on %s",
-                          l->kernel->name, (unsigned long long)bytes,
-                          (unsigned long long)most,
-                          l->module->device->info.path);
+    return bytes <= most ? HR_OK
+                         : hri_fail(HR_ERROR_UNSUPPORTED,
+                                    "%s: tiles need %llu bytes of memory at "
+                                    "launch; the limit is %llu on %s",
+                                    l->kernel->name, (unsigned long long)bytes,
+                                    (unsigned long long)most,
+                                    l->module->device->info.path);
 }
 
 static hr_status fit_items(hri_launch *launch, bool ours)
@@ -122,15 +122,15 @@ static hr_status fit_items(hri_launch *launch, bool ours)
     count_tiles(x);
     if (items_of(x) > most->most_items) {
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: tiles of %lld items, but %lld are the most for "
-                        "this kernel on %s",
+                        "%s: tiles have %lld items; the limit is %lld for this "
+                        "kernel on %s",
                         launch->kernel->name, (long long)items_of(x),
                         (long long)most->most_items, most->device->info.path);
     }
     const int64_t tiles = x->tiles[0] * x->tiles[1] * x->tiles[2];
     if (tiles > INT32_MAX) { /* CUDA's limit; OpenCL knows none, and crashes */
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                        "%s: %lld tiles, but %d are the most on %s",
+                        "%s: the domain has %lld tiles; the limit is %d on %s",
                         launch->kernel->name, (long long)tiles, INT32_MAX,
                         most->device->info.path);
     }
@@ -138,8 +138,8 @@ static hr_status fit_items(hri_launch *launch, bool ours)
         const int64_t limit = most->most_tile[launch->rank - 1 - d];
         if (x->tile[d] > limit) {
             return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                            "%s: tiles of %lld items in dimension %u, but "
-                            "%lld are the most there on %s",
+                            "%s: tiles have %lld items in dimension %u; the "
+                            "limit is %lld on %s",
                             launch->kernel->name, (long long)x->tile[d], d,
                             (long long)limit, most->device->info.path);
         }

@@ -29,7 +29,8 @@ hr_view hr_view_of(hr_array *array)
 static hr_status check(const hr_view *view, const char *what, const void *out)
 {
     if (view->array == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "%s: the view is of no array", what);
+        return hri_fail(HR_ERROR_INVALID, "%s: the view belongs to no array",
+                        what);
     }
     return out != NULL
                ? HR_OK
@@ -46,9 +47,10 @@ hr_status hr_view_section(hr_view view, const int64_t *origin, hr_extent extent,
     if (origin == NULL || extent.rank != view.extent.rank) {
         return origin == NULL
                    ? hri_fail(HR_ERROR_INVALID, "section: the origin is NULL")
-                   : hri_fail(HR_ERROR_INVALID,
-                              "section: rank %u of a view of rank %u",
-                              extent.rank, view.extent.rank);
+                   : hri_fail(
+                         HR_ERROR_INVALID,
+                         "section: the extent has rank %u, but the view has %u",
+                         extent.rank, view.extent.rank);
     }
     hr_view out = view;
     out.extent = extent;
@@ -57,8 +59,8 @@ hr_status hr_view_section(hr_view view, const int64_t *origin, hr_extent extent,
         if (origin[i] < 0 || extent.size[i] < 1 || origin[i] > size ||
             extent.size[i] > size - origin[i]) {
             return hri_fail(HR_ERROR_INVALID,
-                            "section: %lld elements from %lld on in dimension "
-                            "%u, which has %lld",
+                            "section: %lld elements from %lld on exceed "
+                            "dimension %u, which has %lld",
                             (long long)extent.size[i], (long long)origin[i], i,
                             (long long)size);
         }
@@ -75,11 +77,12 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
         return status;
     }
     if (view.extent.rank < 2) {
-        return hri_fail(HR_ERROR_INVALID, "projection: of a view of rank 1");
+        return hri_fail(HR_ERROR_INVALID,
+                        "projection: the view has rank 1, not 2 or more");
     }
     if (index < 0 || index >= view.extent.size[0]) {
         return hri_fail(HR_ERROR_INVALID,
-                        "projection: index %lld of a dimension of %lld",
+                        "projection: index %lld is outside a dimension of %lld",
                         (long long)index, (long long)view.extent.size[0]);
     }
     hr_view out = {.array = view.array,
@@ -119,9 +122,10 @@ hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
     }
     int64_t count = hr_extent_count(extent);
     if (count == 0 || count > hr_extent_count(view.extent)) {
-        return hri_fail(HR_ERROR_INVALID, "reshape: %lld elements out of %lld",
-                        (long long)count,
-                        (long long)hr_extent_count(view.extent));
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "reshape: the extent has %lld elements, but the view has %lld",
+            (long long)count, (long long)hr_extent_count(view.extent));
     }
     if (!is_packed(&view)) {
         return hri_fail(HR_ERROR_INVALID,
@@ -150,8 +154,8 @@ hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
     }
     if (!fits) {
         return hri_fail(HR_ERROR_INVALID,
-                        "reinterpretation: rows of %lld bytes as elements of "
-                        "%zu",
+                        "reinterpretation: rows of %lld bytes do not divide "
+                        "into elements of %zu",
                         (long long)row, element_bytes);
     }
     hr_view out = view;

@@ -62,10 +62,10 @@ hr_status hri_thread_count_check(void)
     const char *text = getenv("HEADRACE_THREADS");
     return text == NULL || *text == '\0' || threads_of(text) > 0
                ? HR_OK
-               : hri_fail(HR_ERROR_INVALID,
-                          "HEADRACE_THREADS is \"%.64s\", which is not a "
-                          "number from 1 to %d",
-                          text, HRI_MAX_THREADS);
+               : hri_fail(
+                     HR_ERROR_INVALID,
+                     "HEADRACE_THREADS is \"%.64s\", not a number from 1 to %d",
+                     text, HRI_MAX_THREADS);
 }
 
 uint32_t hri_cpus_count(const hri_cpus *cpus)

@@ -83,8 +83,7 @@ hr_status hr_matrix_section(hr_matrix m, int64_t row, int64_t col, int64_t rows,
                             int64_t cols, hr_matrix *section)
 {
     if (section == NULL) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "section: there is no place to put it (NULL)");
+        return hri_fail(HR_ERROR_INVALID, "section: the result is NULL");
     }
     if (row < 0 || col < 0 || rows < 0 || cols < 0 || row > m.rows ||
         col > m.cols || rows > m.rows - row || cols > m.cols - col) {
@@ -108,8 +107,9 @@ hr_status hri_matrix_check(const char *who, const char *name,
                            const hr_matrix *m)
 {
     if (m->rows < 0 || m->cols < 0) {
-        return hri_fail(HR_ERROR_INVALID, "%s: %s is %lldx%lld", who, name,
-                        (ll)m->rows, (ll)m->cols);
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: %s is %lldx%lld, but sizes are 0 or more", who,
+                        name, (ll)m->rows, (ll)m->cols);
     }
     bool row_major = m->col_stride == 1;
     int64_t lines = row_major ? m->rows : m->cols;
@@ -128,8 +128,8 @@ hr_status hri_matrix_check(const char *who, const char *name,
         (!hri_mul((uint64_t)lines, (uint64_t)hri_max(stride, width), &bytes) ||
          !hri_mul(bytes, hr_type_size(m->type), &bytes) || bytes > INT64_MAX)) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s, %lld lines of stride %lld, is larger than "
-                        "an address space",
+                        "%s: %s has %lld lines of stride %lld, more than an "
+                        "address space holds",
                         who, name, (ll)lines, (ll)stride);
     }
     return HR_OK;

@@ -67,14 +67,13 @@ __attribute__((constructor)) static void read_settings(void)
     if (end != NULL && *end == '\0' && flops >= 0.0) {
         state.least = flops / 2.0;
     } else if (end != NULL) {
-        blas_log("HEADRACE_BLAS_MIN_FLOPS is \"%.64s\", which is no number of "
-                 "operations: %.3g it is",
+        blas_log("HEADRACE_BLAS_MIN_FLOPS is \"%.64s\", not a number of "
+                 "operations; the default %.3g is used",
                  least, 2.0 * usual_least);
     }
     if (force != NULL && force[0] != '\0' && strcmp(force, "0") != 0 &&
         !state.forced) {
-        blas_log("HEADRACE_BLAS_FORCE is \"%.64s\", and not 1: no call is "
-                 "forced",
+        blas_log("HEADRACE_BLAS_FORCE is \"%.64s\", not 1; no call is forced",
                  force);
     }
     if (state.forced) {
@@ -246,7 +245,7 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     }
     v->planned = planned_seconds(context, call);
     if (v->planned < 0.0) {
-        v->why = "accelerators cannot";
+        v->why = "the accelerators cannot run this call";
         return NULL;
     }
     const double ahead = (double)atomic_load(&waiting);
@@ -256,8 +255,8 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
         ahead > 0.0 ? 0 : atomic_fetch_add(&chosen[type], 1);
     const blas_target target = blas_target_of(ratio, number);
     if (!target.accelerators) {
-        v->why = target.retry  ? "to see again what that takes"
-                 : ahead > 0.0 ? "accelerators are at work for others"
+        v->why = target.retry  ? "to measure the fallback BLAS again"
+                 : ahead > 0.0 ? "accelerators are busy with other calls"
                                : NULL;
         return NULL;
     }

@@ -39,7 +39,7 @@ void *blas_find_place(uint64_t place)
     if (found == NULL) { /* the program ends, as the loader would have it */
         const char *library = getenv("HEADRACE_BLAS_LIBRARY");
         const bool chosen = library != NULL && library[0] != '\0';
-        fprintf(stderr, "headrace: there is no BLAS that has %s%s%s\n",
+        fprintf(stderr, "headrace: no BLAS with %s was found%s%s\n",
                 names[place], chosen ? ": HEADRACE_BLAS_LIBRARY is " : "",
                 chosen ? library : "");
         abort();

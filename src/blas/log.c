@@ -68,8 +68,8 @@ static void read_word(const char *word)
         open_file(word + sizeof file - 1);
     } else if (!calls && !summary && strcmp(word, "0") != 0) {
         fprintf(stderr,
-                "headrace: HEADRACE_LOG has \"%s\"; there are calls, summary, "
-                "1 for both, and file=PATH\n",
+                "headrace: HEADRACE_LOG has \"%s\", not calls, summary, 1 for "
+                "both, or file=PATH\n",
                 word);
     }
 }

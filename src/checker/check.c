@@ -82,7 +82,7 @@ static hr_status make_views(checking *c)
             aligned_alloc(HRI_ARGUMENTS_ALIGNMENT, c->argument_bytes);
         if (c->arguments == NULL) {
             status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                              "%s: no memory to check it", k->name);
+                              "%s: no memory for the check", k->name);
         }
     }
     return status;
@@ -273,15 +273,15 @@ hr_status hri_check_launch(hr_context *context, hri_stream *stream,
                   .launch = launch};
     if (launch->kernel->checked == NULL) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%s: HEADRACE_CHECK=1 needs its checked form, which "
-                        "headrace_kernels makes, and which kernels that are "
-                        "known as text alone have not",
+                        "%s: HEADRACE_CHECK=1 cannot check a kernel known as "
+                        "text alone; build the kernel with headrace_kernels",
                         launch->kernel->name);
     }
     if (tiles[0] * tiles[1] * tiles[2] > UINT32_MAX) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%s: more than 2^32 tiles are not checked",
-                        launch->kernel->name);
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "%s: HEADRACE_CHECK=1 checks launches of fewer than 2^32 tiles",
+            launch->kernel->name);
     }
     hr_status status = hri_stream_finish(stream);
     if (status == HR_OK) {

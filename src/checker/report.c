@@ -94,7 +94,7 @@ static void say_part(sentence *s, const hri_watched *v)
         all = all && v->held_first[d] == 0 && v->held[d] == v->shape.extent[d];
     }
     if (!all) {
-        say(s, ", of which this part reads and writes ");
+        say(s, ", of which this part holds ");
         say_numbers(s, v->held, rank, " x ");
         say(s, " from (");
         say_numbers(s, v->held_first, rank, ", ");

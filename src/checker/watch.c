@@ -265,8 +265,7 @@ int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
     if (rank != w->rank && w->status == HR_OK) {
         w->status =
             hri_fail(HR_ERROR_COMPUTE_DOMAIN,
-                     "%s:%d: %s: a block of rank %u in a domain of "
-                     "rank %u",
+                     "%s:%d: %s: the block has rank %u, but the domain has %u",
                      w->kernel->file, line, w->kernel->name, rank, w->rank);
     }
     if (!more) { /* which is the item's own where there is but one */

@@ -42,6 +42,6 @@ static int run(int argc, char **argv)
 
 const cli_command cli_bench = {
     .name = "bench",
-    .summary = "measure products beside other libraries and the machine",
+    .summary = "measure this machine, beside other libraries",
     .run = run,
 };

@@ -20,13 +20,13 @@ typedef struct options {
 static const cli_option table[] = {
     {"--accelerators", "LIST", &cli_list, offsetof(options, accelerators),
      "choose these, such as host,opencl:0:0 or 4xhost\n"
-     "(HEADRACE_ACCELERATORS, else all that are not emulated)"},
+     "(HEADRACE_ACCELERATORS, else all but emulated ones)"},
     {"--memory-limit", "SIZE", &cli_bytes, offsetof(options, memory_limit),
-     "for each accelerator, such as 512MiB; plain host\n"
+     "limit of each accelerator, such as 512MiB; plain host\n"
      "works in place and needs none\n"
-     "(HEADRACE_MEMORY_LIMIT, else what is free)"},
+     "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
     {"--measure", NULL, &cli_flag, offsetof(options, measure),
-     "measure links and arithmetic of those chosen, and\n"
+     "measure the links and the arithmetic of each, and\n"
      "show how good predictions have been"},
     {"--json", NULL, &cli_flag, offsetof(options, json),
      "print one JSON object instead of tables"},
@@ -295,10 +295,10 @@ static int run(int argc, char **argv)
 const cli_command cli_devices = {
     .name = "devices",
     .usage = "[options]",
-    .summary = "list what can multiply here, and what cannot and why",
+    .summary = "list the accelerators, and say why others are missing",
     .details =
-        "Lists every accelerator found and whether it is chosen, and every\n"
-        "kind that is not there, with the reason. Then lists the\n"
+        "Lists every accelerator found, and says whether it is chosen. Names\n"
+        "every kind that is not there, with the reason. Then lists the\n"
         "accelerators chosen, with the memory that Headrace may use of each.",
     .examples = "  headrace devices\n"
                 "  headrace devices --measure\n"

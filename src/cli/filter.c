@@ -38,31 +38,34 @@ static const cli_option table[] = {
     {"-o", "OUT.npy", &cli_file, FIELD(output),
      "the file to write; it appears when complete"},
     {"--window", "S", &cli_window, FIELD(reach),
-     "how far windows reach: they are 2S + 1 rows high and wide"},
+     "how far windows reach; they have 2S + 1 rows and\n"
+     "columns"},
     {"--weights", "NAME|FILE.npy", &cli_file, FIELD(weights),
      "radial, box, gaussian, or a square matrix (radial)"},
-    {"--sigma", "X", &cli_finite, FIELD(sigma), "of gaussian weights (S / 3)"},
+    {"--sigma", "X", &cli_finite, FIELD(sigma),
+     "sigma of gaussian weights (S / 3)"},
     {"--scale", "X", &cli_finite, FIELD(scale),
      "the factor of sums (radial and box 1 / (2S + 1)^2,\n"
      "gaussian 1 / the sum of weights, a file's 1)"},
     {"--edges", "KIND", &edges_kind, FIELD(edges),
-     "what lies beyond: left (a border of S rows and columns\n"
-     "stays as it is), clamped, mirrored, periodic or\n"
-     "constant (left)"},
+     "what lies beyond the edges: clamped, mirrored,\n"
+     "periodic or constant; left: nothing, so a border of S\n"
+     "rows and columns stays as it is (left)"},
     {"--constant", "X", &cli_finite, FIELD(constant),
-     "what --edges constant finds there (0)"},
+     "the value beyond the edges, for --edges constant (0)"},
     {"--method", "METHOD", &method_kind, FIELD(method),
-     "direct, separable, fft, or whichever is the fastest (auto)"},
+     "direct, separable, fft, or auto, the fastest of them\n"
+     "(auto)"},
     {"--tolerance", "X", &cli_finite, FIELD(tolerance),
-     "of sums of separable filters, over the sum of all\n"
-     "weights; for --method separable or auto (f32 1e-6,\n"
-     "f64 1e-14)"},
+     "how much of the weights separable filters may leave\n"
+     "out, over the sum of all; for --method separable or\n"
+     "auto (f32 1e-6, f64 1e-14)"},
     {"--accelerators", "LIST", &cli_list, FIELD(accelerators),
-     "such as host,opencl:0:0 or 4xhost\n"
-     "(HEADRACE_ACCELERATORS, else all that are not emulated)"},
+     "use these, such as host,opencl:0:0 or 4xhost\n"
+     "(HEADRACE_ACCELERATORS, else all but emulated ones)"},
     {"--memory-limit", "SIZE", &cli_bytes, FIELD(memory_limit),
-     "for each accelerator, such as 512MiB\n"
-     "(HEADRACE_MEMORY_LIMIT, else what is free)"},
+     "limit of each accelerator, such as 512MiB\n"
+     "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
     {"--verify", NULL, &cli_flag, FIELD(verify),
      "compare elements with sums in double before OUT.npy\n"
      "appears"},
@@ -183,8 +186,8 @@ static int plan(work *w, const hr_filter_options *wish)
         (f->in.rows < n || f->in.cols < n)) {
         return cli_wrong(&cli_filter,
                          "a picture of %" PRId64 "x%" PRId64
-                         " holds no window of %" PRId64 "x%" PRId64
-                         "; there are other --edges than left",
+                         " is too small for a window of %" PRId64 "x%" PRId64
+                         "; choose --edges other than left",
                          f->in.rows, f->in.cols, n, n);
     }
     hr_matrix none =
@@ -252,11 +255,12 @@ static int make_window(work *w, const hr_matrix *m)
     if (n != m->cols || n % 2 == 0 || n / 2 > HR_MAX_REACH ||
         (m->type != HR_F32 && m->type != HR_F64) ||
         (reach >= 0 && reach != n / 2)) {
-        return cli_fail("%s is %" PRId64 "x%" PRId64 " of %s, not %s",
-                        w->o.weights, m->rows, m->cols, hr_type_name(m->type),
-                        reach >= 0 ? "a window of that reach in f32 or f64"
-                                   : "a window: as many rows as columns, an "
-                                     "odd number up to 2049, of f32 or f64");
+        return cli_fail(
+            "%s is %" PRId64 "x%" PRId64 " of %s, not %s", w->o.weights,
+            m->rows, m->cols, hr_type_name(m->type),
+            reach >= 0
+                ? "a window of that reach in f32 or f64"
+                : "a square window of odd size up to 2049 in f32 or f64");
     }
     double *values = malloc((size_t)(n * n) * sizeof *values);
     if (values == NULL) {
@@ -376,13 +380,13 @@ static int run(int argc, char **argv)
 const cli_command cli_filter = {
     .name = "filter",
     .usage = "IN.npy -o OUT.npy --window S [options]",
-    .summary = "weighted sums over windows, from a .npy file into another",
+    .summary = "filter a picture in a .npy file: weighted sums over windows",
     .details =
-        "Replaces each element by the sum of those around it, S rows and\n"
-        "columns each way, times the weights of a window. Every accelerator\n"
-        "chosen works on bands of rows. Sums are formed product by product,\n"
-        "as a sum of separable filters of the window's numerical rank, or by\n"
-        "Fourier transforms. Matrices are of f32 or f64.",
+        "Replaces each element by a weighted sum of the elements around it,\n"
+        "S rows and columns each way. A window has the weights. All\n"
+        "accelerators chosen work on bands of rows. Methods: product by\n"
+        "product (direct), as a sum of separable filters (separable), and by\n"
+        "Fourier transforms (fft). Files are of f32 or f64.",
     .examples =
         "  headrace filter IN.npy -o OUT.npy --window 60\n"
         "  headrace filter IN.npy -o OUT.npy --window 9 --weights gaussian \\\n"

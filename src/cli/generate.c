@@ -21,11 +21,12 @@ static const cli_option table[] = {
     {"--shape", "RxC", &cli_shape2, offsetof(options, shape),
      "rows and columns, such as 4096x8192"},
     {"--type", "TYPE", &cli_type, offsetof(options, type),
-     "f32 f64 c32 c64 f16 bf16 i8 i32"},
+     "one of f32 f64 c32 c64 f16 bf16 i8 i32"},
     {"--seed", "N", &cli_seed, offsetof(options, seed),
-     "another seed, other numbers (0)"},
+     "each seed gives other numbers (0)"},
     {"--order", "row|column", &cli_order, offsetof(options, order),
-     "element order of the file: C or Fortran (row)"},
+     "order of the elements: row as in C, column as in\n"
+     "Fortran (row)"},
     {"-o", "A.npy", &cli_file, offsetof(options, output),
      "the file to write; it appears when complete"},
     {"--quiet", NULL, &cli_flag, offsetof(options, quiet), "no progress bar"},
@@ -66,7 +67,8 @@ const cli_command cli_generate = {
     .usage = "--shape RxC --type TYPE -o A.npy [options]",
     .summary = "write a .npy file of random numbers",
     .details =
-        "Writes random numbers. The same shape, type and seed give the same\n"
+        "Writes a file of random numbers. The same shape, type and seed give "
+        "the same\n"
         "numbers, whatever the order. Real types, and both parts of complex\n"
         "ones, are uniform in [-1, 1) on a grid that the type holds exactly\n"
         "(f32: multiples of 2^-23, f64: 2^-52, f16: 2^-10, bf16: 2^-7).\n"

@@ -17,12 +17,16 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 static void print_overview(void)
 {
     printf("usage: headrace COMMAND [options]\n\n"
-           "Multiplies matrices larger than any accelerator's memory over "
-           "every accelerator\nof this machine.\n\ncommands:\n");
+           "Multiplies matrices and filters pictures in .npy files. It uses "
+           "all accelerators\n"
+           "of this machine: the CPU, NVIDIA GPUs and OpenCL devices. Files "
+           "may be larger\n"
+           "than any accelerator's memory.\n\ncommands:\n");
     for (int i = 0; i < COMMANDS; i++) {
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    printf("  %-10s %s\n", "help", "explain a command: headrace help matmul");
+    printf("  %-10s %s\n", "help",
+           "explain a command, as in: headrace help matmul");
     printf(
         "\noptions:\n"
         "  --help     print this\n"
@@ -32,8 +36,8 @@ static void print_overview(void)
         "  headrace generate --shape 8192x4096 --type f32 -o A.npy\n"
         "  headrace generate --shape 4096x6000 --type f32 --seed 1 -o B.npy\n"
         "  headrace matmul A.npy B.npy -o C.npy --verify\n\n"
-        "Exit status: 0, 1 when the work failed, 2 when the command line is "
-        "wrong.\n");
+        "Exit status: 0 when all went well, 1 when the work failed, 2 when "
+        "the command\nline is wrong.\n");
 }
 
 static const cli_command *find_command(const char *name)

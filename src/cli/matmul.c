@@ -20,11 +20,10 @@ static const cli_option table[] = {
     {"-o", "C.npy", &cli_file, FIELD(product.output),
      "the file to write; it appears when complete"},
     {"--alpha", "X", &cli_factor, FIELD(alpha),
-     "the product's factor: 2, 1.5+2i, -i (1)"},
+     "alpha, such as 2, 1.5+2i or -i (1)"},
     {"--add", "C0.npy", &cli_file, FIELD(product.add),
-     "add this matrix, of C's shape and type"},
-    {"--beta", "Y", &cli_factor, FIELD(beta),
-     "the factor of --add's matrix (1)"},
+     "add C0, a matrix of C's shape and type"},
+    {"--beta", "Y", &cli_factor, FIELD(beta), "beta, the factor of C0 (1)"},
     {"--transpose-a", NULL, &cli_flag, FIELD(product.transpose_a),
      "multiply with A's transpose"},
     {"--transpose-b", NULL, &cli_flag, FIELD(product.transpose_b),
@@ -35,16 +34,16 @@ static const cli_option table[] = {
      "multiply with B's complex conjugate"},
     {"--type", "TYPE", &cli_type, FIELD(product.type),
      "type of C (that of A and B, but i32 for i8);\n"
-     "where that is f16 or bf16, it can also be f32"},
+     "f32 is possible where A and B are f16 or bf16"},
     {"--accelerators", "LIST", &cli_list, FIELD(accelerators),
-     "such as host,opencl:0:0 or 4xhost\n"
-     "(HEADRACE_ACCELERATORS, else all that are not emulated)"},
+     "use these, such as host,opencl:0:0 or 4xhost\n"
+     "(HEADRACE_ACCELERATORS, else all but emulated ones)"},
     {"--memory-limit", "SIZE", &cli_bytes, FIELD(memory_limit),
-     "for each accelerator, such as 512MiB; plain host\n"
+     "limit of each accelerator, such as 512MiB; plain host\n"
      "works in place and needs none\n"
-     "(HEADRACE_MEMORY_LIMIT, else what is free)"},
+     "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
     {"--compute", "native|tf32", &cli_compute, FIELD(product.compute),
-     "tf32: products of f32 rounded to 10 bits first"},
+     "tf32: round factors of f32 to 10 bits first (native)"},
     {"--dry-run", NULL, &cli_flag, FIELD(product.dry_run),
      "print the plan and write nothing; needs no -o"},
     {"--verify", NULL, &cli_flag, FIELD(product.verify),
@@ -118,10 +117,10 @@ const cli_command cli_matmul = {
     .usage = "A.npy B.npy -o C.npy [options]",
     .summary = "multiply two matrices in .npy files",
     .details =
-        "Computes C = alpha A B + beta C0 over every accelerator chosen, in\n"
-        "pieces that fit their memories. Prints what was moved and what took\n"
-        "the time. A and B have one type; a file of one dimension is a\n"
-        "column. C.npy, in row order, appears when it is complete. An\n"
+        "Computes C = alpha A B + beta C0 on all accelerators chosen, in\n"
+        "pieces that fit their memory. Prints what was moved and what took\n"
+        "the time. A and B have the same type; a file of one dimension is a\n"
+        "column. C.npy is in row order. It appears when it is complete; an\n"
         "earlier file of that name stays until then.",
     .examples =
         "  headrace matmul A.npy B.npy -o C.npy --verify\n"

@@ -133,10 +133,9 @@ const cli_kind cli_file = {.take = take_text, .wants = "a file name"};
 const cli_kind cli_list = {
     .take = take_text,
     .wants = "a list of accelerators such as host,opencl:0:0"};
-const cli_kind cli_bytes = {
-    .take = take_bytes,
-    .wants = "a size from 1 byte to below 2^63: a number with B, KiB, "
-             "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind it"};
+const cli_kind cli_bytes = {.take = take_bytes,
+                            .wants = "a size from 1 to below 2^63 bytes, such "
+                                     "as 512MiB (B, KiB to TiB, kB to TB)"};
 const cli_kind cli_seed = {.take = take_seed,
                            .wants = "a whole number below 2^64"};
 const cli_kind cli_factor = {
@@ -146,10 +145,10 @@ const cli_kind cli_shape2 = {
     .take = take_shape2,
     .wants = "a shape such as 4096x8192: whole numbers with a product "
              "below 2^59"};
-const cli_kind cli_shape3 = {
-    .take = take_shape3,
-    .wants = "a shape such as 100x200x300: whole numbers of at least 1 "
-             "with a product below 2^59"};
+const cli_kind cli_shape3 = {.take = take_shape3,
+                             .wants =
+                                 "a shape such as 100x200x300: whole numbers "
+                                 "above 0 with a product below 2^59"};
 const cli_kind cli_window = {.wants = "a whole number from 0 to 1024",
                              .most = HR_MAX_REACH};
 const cli_kind cli_type = {

@@ -38,12 +38,11 @@ static hr_status read_environment(hr_context_options *options,
     const char *limit = variable("HEADRACE_MEMORY_LIMIT");
     if (options->memory_limit == 0 && limit != NULL &&
         !hri_parse_bytes(limit, &options->memory_limit)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "HEADRACE_MEMORY_LIMIT is \"%.64s\", which is not a "
-                        "size from 1 byte to below 2^63: a number with B, KiB, "
-                        "MiB, GiB, TiB, kB, MB, GB, TB or nothing right behind "
-                        "it",
-                        limit);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "HEADRACE_MEMORY_LIMIT is \"%.64s\", not a size from 1 to below "
+            "2^63 bytes, such as 512MiB (B, KiB to TiB, kB to TB)",
+            limit);
     }
     return hri_thread_count_check();
 }
@@ -55,8 +54,7 @@ static hr_status read_check(bool *check)
     *check = value != NULL && strcmp(value, "1") == 0;
     if (value != NULL && !*check && strcmp(value, "0") != 0) {
         return hri_fail(HR_ERROR_INVALID,
-                        "HEADRACE_CHECK is \"%.64s\", but only 1 and 0 are",
-                        value);
+                        "HEADRACE_CHECK is \"%.64s\", not 1 or 0", value);
     }
     return HR_OK;
 }
@@ -197,8 +195,7 @@ static hr_status create(const hri_backend *const *backends,
     const char *source = NULL;
     hri_machine machine = {0};
     if (context == NULL) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "context: there is no place to put it (NULL)");
+        return hri_fail(HR_ERROR_INVALID, "context: the result is NULL");
     }
     hr_status status = hri_struct_read(&options_struct, options, &read);
     if (status == HR_OK) {
@@ -278,7 +275,7 @@ static hr_status check_describe(const hr_context *context, uint32_t index,
     }
     if (index >= count) {
         return hri_fail(HR_ERROR_INVALID,
-                        "describing an accelerator: index %u, but there are %u",
+                        "describing an accelerator: index %u is not below %u",
                         index, count);
     }
     return HR_OK;

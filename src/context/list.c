@@ -130,10 +130,10 @@ static hr_status choose_all(hri_machine *machine, const list_item *item,
     if (choices->count == before) {
         char devices[256];
         name_devices(machine, devices, sizeof devices);
-        return hri_fail(HR_ERROR_UNAVAILABLE,
-                        "no accelerator that is not emulated is there; this "
-                        "machine has %s",
-                        devices);
+        return hri_fail(
+            HR_ERROR_UNAVAILABLE,
+            "\"all\" takes no emulated accelerators; this machine has %s",
+            devices);
     }
     return HR_OK;
 }
@@ -228,8 +228,8 @@ static hr_status parse_item(list_item *item, const char *end)
     }
     if (counted && (number < 1 || number > MAX_VIRTUAL)) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s, position %zu: \"%.*s\" asks for a number of "
-                        "virtual accelerators that is not from 1 to %d",
+                        "%s, position %zu: \"%.*s\" has a number of virtual "
+                        "accelerators not from 1 to %d",
                         item->source, item->position, item->length, item->text,
                         MAX_VIRTUAL);
     }

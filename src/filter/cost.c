@@ -279,12 +279,12 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
         hri_filter_piece_bytes(job, s->accelerator, hri_filter_block(job));
     return s->height > 0
                ? HR_OK
-               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "filter: %s may hold %llu bytes more, but %lld rows "
-                          "of pictures in arrays, and what it works with, take "
-                          "%llu",
-                          s->accelerator->path, (unsigned long long)s->room,
-                          (long long)rows, (unsigned long long)needed);
+               : hri_fail(
+                     HR_ERROR_OUT_OF_MEMORY,
+                     "filter: %lld rows of pictures in arrays, with working "
+                     "memory, need %llu bytes, but %s may hold %llu bytes more",
+                     (long long)rows, (unsigned long long)needed,
+                     s->accelerator->path, (unsigned long long)s->room);
 }
 
 /* Whether the accelerator can do any of it: there must be room for a block of
@@ -295,8 +295,8 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
     const uint64_t scratch = hri_filter_piece_scratch(job, a);
     if (scratch > HRI_MAX_TILE_BYTES) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "filter: %lld separable filters of %lld weights would "
-                        "work in %llu bytes, more than %d",
+                        "filter: %lld separable filters of %lld weights need "
+                        "%llu bytes to work in, more than %d",
                         (long long)job->factors.rank,
                         (long long)hri_filter_extent(job),
                         (unsigned long long)scratch, HRI_MAX_TILE_BYTES);
@@ -312,12 +312,12 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
     return least <= s->room
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "filter: %s may hold %llu bytes more, but %llu are "
-                          "the least for rows of %lld elements and a reach of "
-                          "%lld",
-                          a->path, (unsigned long long)s->room,
-                          (unsigned long long)least, (long long)job->in.cols,
-                          (long long)job->window->reach);
+                          "filter: rows of %lld elements with a reach of %lld "
+                          "need %llu bytes, but %s may hold %llu bytes more",
+                          (long long)job->in.cols,
+                          (long long)job->window->reach,
+                          (unsigned long long)least, a->path,
+                          (unsigned long long)s->room);
 }
 
 /* Those that can take part: plan->shares. Returns how many. */

@@ -47,9 +47,9 @@ static hr_status load(int which, hri_fftw *api)
 {
     const char *choice = getenv("HEADRACE_FFTW");
     if (choice != NULL && strcmp(choice, "off") == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "filter: HEADRACE_FFTW is off, and transforms are by "
-                        "FFTW");
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "filter: transforms need FFTW, but HEADRACE_FFTW is off");
     }
     hr_status status = hri_library_load(
         libraries[which], which == 0 ? symbols_float : symbols_double,

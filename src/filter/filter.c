@@ -118,8 +118,8 @@ static hr_status plan_method(call *c, hr_filter_method method)
     }
     if (status == HR_OK && count == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "filter: none of the %u accelerators transforms: only "
-                        "the host does, unless HEADRACE_CHECK is set",
+                        "filter: none of the %u accelerators transforms; use "
+                        "the host, without HEADRACE_CHECK",
                         c->wanted.count);
     }
     return status == HR_OK

@@ -21,24 +21,26 @@ static hr_status check_numbers(const hri_filter_job *job)
     const hr_type type = job->in.type;
     const bool single = type == HR_F32;
     if (!isfinite(job->scale) || (single && fabs(job->scale) > FLT_MAX)) {
-        return hri_fail(HR_ERROR_INVALID, "filter: a scale of %g for %s",
-                        job->scale, hr_type_name(type));
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: the scale is %g, not a finite %s", job->scale,
+                        hr_type_name(type));
     }
     if (!isfinite(o->tolerance) || o->tolerance < 0.0) {
-        return hri_fail(HR_ERROR_INVALID, "filter: a tolerance of %g",
+        return hri_fail(HR_ERROR_INVALID,
+                        "filter: the tolerance is %g, not finite and 0 or more",
                         o->tolerance);
     }
     if (o->edges < HR_EDGES_LEFT || o->edges > HR_EDGES_CONSTANT) {
-        return hri_fail(HR_ERROR_INVALID, "filter: edges %d are none",
+        return hri_fail(HR_ERROR_INVALID, "filter: unknown edges %d",
                         (int)o->edges);
     }
     if (single && isfinite(o->constant) && fabs(o->constant) > FLT_MAX) {
         return hri_fail(HR_ERROR_INVALID,
-                        "filter: a constant of %g, which f32 cannot hold",
+                        "filter: the constant is %g, which f32 cannot hold",
                         o->constant);
     }
     if (o->method < HR_FILTER_AUTO || o->method > HR_FILTER_FFT) {
-        return hri_fail(HR_ERROR_INVALID, "filter: method %d is none",
+        return hri_fail(HR_ERROR_INVALID, "filter: unknown method %d",
                         (int)o->method);
     }
     return HR_OK;
@@ -68,9 +70,10 @@ static hr_status check_matrices(const hri_filter_job *job, bool shapes)
 {
     const hr_matrix *in = &job->in, *out = &job->out;
     if (in->type != out->type || (in->type != HR_F32 && in->type != HR_F64)) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "filter: from %s to %s is not offered",
-                        hr_type_name(in->type), hr_type_name(out->type));
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "filter: in is of %s and out of %s; both must be f32, or both f64",
+            hr_type_name(in->type), hr_type_name(out->type));
     }
     hr_status status = hri_matrix_check("filter", "in", in);
     if (status == HR_OK) {
@@ -81,7 +84,7 @@ static hr_status check_matrices(const hri_filter_job *job, bool shapes)
     }
     if (in->rows != out->rows || in->cols != out->cols) {
         return hri_fail(
-            HR_ERROR_INVALID, "filter: in is %lldx%lld, but out %lldx%lld",
+            HR_ERROR_INVALID, "filter: in is %lldx%lld, but out is %lldx%lld",
             (ll)in->rows, (ll)in->cols, (ll)out->rows, (ll)out->cols);
     }
     if (shapes || in->rows == 0 || in->cols == 0) {
@@ -135,7 +138,7 @@ static hr_status check_view(const hri_filter_job *job, int which)
     const char *name = which == 0 ? "in" : "out";
     const size_t element = hr_type_size(job->in.type);
     if (view->array == NULL || view->array->context != job->context) {
-        return hri_fail(HR_ERROR_INVALID, "filter: %s is a view of %s", name,
+        return hri_fail(HR_ERROR_INVALID, "filter: %s belongs to %s", name,
                         view->array == NULL ? "no array" : "another context");
     }
     if (view->extent.rank != 2) {
@@ -146,9 +149,9 @@ static hr_status check_view(const hri_filter_job *job, int which)
         view->stride_bytes[1] != (int64_t)element) {
         return hri_fail(HR_ERROR_INVALID,
                         "filter: the elements of %s have %zu bytes, %lld "
-                        "apart, not %zu and as many, for %s",
+                        "apart, but %s needs both to be %zu",
                         name, view->element_bytes, (ll)view->stride_bytes[1],
-                        element, hr_type_name(job->in.type));
+                        hr_type_name(job->in.type), element);
     }
     return HR_OK;
 }
@@ -161,8 +164,9 @@ static hr_status check_views(const hri_filter_job *job)
     }
     return status != HR_OK || job->views[0].array != job->views[1].array
                ? status
-               : hri_fail(HR_ERROR_INVALID,
-                          "filter: in and out are views of one array");
+               : hri_fail(
+                     HR_ERROR_INVALID,
+                     "filter: in and out are views of one array, not of two");
 }
 
 hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
@@ -228,7 +232,7 @@ hr_status hri_filter_job_transpose(hri_filter_job *job)
     job->by_rows = malloc(bytes);
     if (job->by_rows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "filter: no memory to bring %lldx%lld elements about",
+                        "filter: no memory to transpose %lldx%lld elements",
                         (ll)m->rows, (ll)m->cols);
     }
     for (int64_t row = 0; row < m->rows; row += EDGE) {

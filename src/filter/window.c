@@ -11,8 +11,9 @@ static hr_status allocate(int64_t reach, hr_window **window)
 {
     if (window == NULL || reach < 0 || reach > HR_MAX_REACH) {
         return hri_fail(HR_ERROR_INVALID,
-                        window == NULL ? "window: there is nowhere to put it"
-                                       : "window: a reach of %lld, not 0 to %d",
+                        window == NULL
+                            ? "window: the result is NULL"
+                            : "window: the reach is %lld, not 0 to %d",
                         (long long)reach, HR_MAX_REACH);
     }
     const size_t extent = 2 * (size_t)reach + 1;
@@ -47,7 +48,8 @@ hr_status hr_window_create(int64_t reach, const double *values,
     for (int64_t i = 0; i < extent * extent; i++) {
         if (!isfinite(values[i])) {
             hr_window_destroy(made);
-            return hri_fail(HR_ERROR_INVALID, "window: w(%lld, %lld) is %g",
+            return hri_fail(HR_ERROR_INVALID,
+                            "window: w(%lld, %lld) is %g, which is not finite",
                             (long long)(i / extent - reach),
                             (long long)(i % extent - reach), values[i]);
         }
@@ -96,7 +98,8 @@ hr_status hr_window_box(int64_t reach, hr_window **window)
 hr_status hr_window_gaussian(int64_t reach, double sigma, hr_window **window)
 {
     if (!isfinite(sigma) || sigma <= 0.0) {
-        return hri_fail(HR_ERROR_INVALID, "window: sigma is %g", sigma);
+        return hri_fail(HR_ERROR_INVALID,
+                        "window: sigma is %g, not finite and above 0", sigma);
     }
     return make_round(reach, gaussian, sigma, window);
 }
@@ -134,8 +137,10 @@ hr_status hr_window_rank(const hr_window *window, double tolerance,
                         window == NULL ? "the window" : "rank");
     }
     if (!isfinite(tolerance) || tolerance < 0.0) {
-        return hri_fail(HR_ERROR_INVALID, "window rank: a tolerance of %g",
-                        tolerance);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "window rank: the tolerance is %g, not finite and 0 or more",
+            tolerance);
     }
     hri_factors factors;
     hr_status status =

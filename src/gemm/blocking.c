@@ -375,12 +375,12 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         scan(&x);
     }
     if (!x.found) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: %lld x %lld x %lld would be more than %d "
-                        "products as large as the memory and the speed of %u "
-                        "accelerators allow",
-                        (long long)shape->m, (long long)shape->n,
-                        (long long)shape->k, (int)MAX_TASKS, count);
+        return hri_fail(
+            HR_ERROR_OUT_OF_MEMORY,
+            "gemm: %lld x %lld x %lld needs more than %d tile products on %u "
+            "accelerators; raise their memory limits",
+            (long long)shape->m, (long long)shape->n, (long long)shape->k,
+            (int)MAX_TASKS, count);
     }
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;

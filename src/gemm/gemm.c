@@ -51,7 +51,7 @@ static hr_status take_options(call *c, const hr_gemm_options *options)
     }
     if (c->options.compute != HR_COMPUTE_NATIVE &&
         c->options.compute != HR_COMPUTE_TF32) {
-        return hri_fail(HR_ERROR_INVALID, "gemm: compute mode %d is none",
+        return hri_fail(HR_ERROR_INVALID, "gemm: unknown compute mode %d",
                         (int)c->options.compute);
     }
     return hri_struct_check(&report_struct, c->options.report);

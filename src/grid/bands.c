@@ -181,13 +181,12 @@ static hr_status refuse(const hr_grid *grid, const weighing *w)
     }
     return hri_fail(
         HR_ERROR_OUT_OF_MEMORY,
-        "grid: %u field%s of %s%s, and %lld row%s of %s more on each "
-        "accelerator, but %u accelerator%s %llu bytes%s",
-        fields, hri_plural(fields), bytes_text(whole, sizeof whole, all),
-        fields == 1 ? "" : " together", (long long)w->others,
+        "grid: %u field%s %s, with %lld extra row%s of %s an accelerator, but "
+        "%u accelerator%s %llu bytes",
+        fields, fields == 1 ? " takes" : "s take",
+        bytes_text(whole, sizeof whole, all), (long long)w->others,
         hri_plural((uint64_t)w->others), bytes_text(row, sizeof row, w->row),
-        bands, bands == 1 ? " has" : "s have", (unsigned long long)capacity,
-        bands == 1 ? "" : " together");
+        bands, bands == 1 ? " has" : "s have", (unsigned long long)capacity);
 }
 
 static void set_portions(const hr_grid *grid, const double *weights, bool stay,

@@ -34,7 +34,7 @@ static hr_status check_side(uint32_t field, const hr_side *side)
     if ((int)side->boundary < HR_BOUNDARY_CONSTANT ||
         side->boundary > HR_BOUNDARY_USER) {
         return hri_fail(HR_ERROR_INVALID,
-                        "grid: field %u has boundary %d, which is none", field,
+                        "grid: field %u has the unknown boundary %d", field,
                         (int)side->boundary);
     }
     return HR_OK;
@@ -47,8 +47,8 @@ static hr_status refuse_extent(const hr_extent *extent)
     size_t length = 0;
     if (extent->rank < 1 || extent->rank > HR_MAX_RANK) {
         return hri_fail(HR_ERROR_INVALID,
-                        "grid: an extent of rank %u, not 1 to %d", extent->rank,
-                        HR_MAX_RANK);
+                        "grid: the extent has rank %u, not 1 to %d",
+                        extent->rank, HR_MAX_RANK);
     }
     bool empty = false;
     for (uint32_t d = 0; d < extent->rank; d++) {
@@ -57,8 +57,8 @@ static hr_status refuse_extent(const hr_extent *extent)
                                    (long long)extent->size[d]);
         empty = empty || extent->size[d] < 1;
     }
-    return hri_fail(HR_ERROR_INVALID, "grid: an extent of %s, %s", text,
-                    empty ? "but each dimension has 1 cell or more"
+    return hri_fail(HR_ERROR_INVALID, "grid: the extent is %s, %s", text,
+                    empty ? "but each dimension needs 1 cell or more"
                           : "which is more than 2^63 - 1 cells");
 }
 
@@ -107,7 +107,7 @@ static hr_status check(const hr_context *context, hr_extent extent,
     }
     if (options->steps_per_exchange > MAX_STEPS_ASKED) {
         return hri_fail(HR_ERROR_INVALID,
-                        "grid: %u steps from one exchange, not 0 to %d",
+                        "grid: steps_per_exchange is %u, not 0 to %d",
                         options->steps_per_exchange, MAX_STEPS_ASKED);
     }
     hr_status status = hri_indices_read(context, "grid", options->accelerators,

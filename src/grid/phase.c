@@ -52,9 +52,10 @@ static hr_status check_swap(const hr_grid *grid, const hr_phase *phase)
 {
     const uint32_t a = phase->swap[0], b = phase->swap[1];
     if (a >= grid->field_count || b >= grid->field_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: fields %u and %u are swapped, but there are %u",
-                        a, b, grid->field_count);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "grid: fields %u and %u are swapped, but the grid has %u", a, b,
+            grid->field_count);
     }
     const hri_field *x = &grid->fields[a], *y = &grid->fields[b];
     bool same = x->element_bytes == y->element_bytes;
@@ -67,8 +68,8 @@ static hr_status check_swap(const hr_grid *grid, const hr_phase *phase)
     }
     return same ? HR_OK
                 : hri_fail(HR_ERROR_INVALID,
-                           "grid: fields %u and %u are swapped, but have not "
-                           "the same elements, halos and boundaries",
+                           "grid: fields %u and %u are swapped, but their "
+                           "elements, halos or boundaries differ",
                            a, b);
 }
 
@@ -98,7 +99,7 @@ static hr_status check_cells(const hr_grid *grid, const hr_phase *phase)
     const uint32_t rank = grid->extent.rank;
     if (phase->extent.rank != 0 && phase->extent.rank != rank) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: cells of rank %u in a grid of rank %u", name,
+                        "%s: the extent has rank %u, but the grid has %u", name,
                         phase->extent.rank, rank);
     }
     for (uint32_t d = 0; d < rank && phase->extent.rank != 0; d++) {
@@ -107,8 +108,8 @@ static hr_status check_cells(const hr_grid *grid, const hr_phase *phase)
         if (size < 1 || lo < -room_of(grid, phase, HRI_BEFORE, d) ||
             size > n + room_of(grid, phase, HRI_AFTER, d) - lo) {
             return hri_fail(HR_ERROR_INVALID,
-                            "%s: %lld cells from %lld on in dimension %u, "
-                            "which has %lld, are not inside",
+                            "%s: %lld cells from %lld on exceed dimension %u, "
+                            "which has %lld",
                             name, (long long)size, (long long)lo, d,
                             (long long)n);
         }
@@ -116,7 +117,8 @@ static hr_status check_cells(const hr_grid *grid, const hr_phase *phase)
     for (uint32_t d = 0; d < rank; d++) {
         if (phase->step[d] < 0 || (d + 1 == rank && phase->step[d] > 1)) {
             return hri_fail(HR_ERROR_INVALID,
-                            "%s: items of %lld cells in dimension %u of %u",
+                            "%s: step is %lld in dimension %u of %u; steps are "
+                            "0 or more, the last 0 or 1",
                             name, (long long)phase->step[d], d, rank);
         }
     }
@@ -136,22 +138,23 @@ static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
         return a->access == HR_IN
                    ? HR_OK
                    : hri_fail(HR_ERROR_INVALID,
-                              "%s: argument %zu is a view that is written; "
-                              "phases write fields",
+                              "%s: argument %zu is a written view, but phases "
+                              "write fields alone",
                               name, i);
     }
     if (a->field > grid->field_count) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: argument %zu is field %u, but there are %u", name,
-                        i, a->field - 1, grid->field_count);
+                        "%s: argument %zu is field %u, but the grid has %u",
+                        name, i, a->field - 1, grid->field_count);
     }
     for (size_t j = 0; j < i; j++) {
         const hr_argument *b = &phase->arguments[j];
         if (hri_argument_field(grid, b) == hri_argument_field(grid, a) &&
             (hri_argument_writes(a) || hri_argument_writes(b))) {
-            return hri_fail(HR_ERROR_INVALID,
-                            "%s: field %u is written, and is two arguments",
-                            name, a->field - 1);
+            return hri_fail(
+                HR_ERROR_INVALID,
+                "%s: field %u is two arguments, and one of them is written",
+                name, a->field - 1);
         }
     }
     return HR_OK;
@@ -189,9 +192,10 @@ static hr_status check_phase(const hr_grid *grid, const hr_phase *phase)
                         name);
     }
     if (phase->argument_count != phase->kernel->parameter_count) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %u parameters, but %zu arguments", name,
-                        phase->kernel->parameter_count, phase->argument_count);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "%s: the kernel has %u parameters, but %zu arguments were given",
+            name, phase->kernel->parameter_count, phase->argument_count);
     }
     hr_status status = HR_OK;
     for (size_t i = 0; i < phase->argument_count && status == HR_OK; i++) {

@@ -48,8 +48,8 @@ static hr_status check_accelerators(const hr_grid *grid)
         if (!hri_band_is_empty(band) &&
             !x->device->ops->gemm_offered(x->device, HR_F64, HR_F64,
                                           HR_COMPUTE_NATIVE)) {
-            return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: %s has no double",
-                            x->path);
+            return hri_fail(HR_ERROR_UNSUPPORTED,
+                            "reduce: %s cannot compute in double", x->path);
         }
     }
     return HR_OK;
@@ -59,19 +59,20 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
                        hr_type type, uint32_t a, uint32_t b)
 {
     if ((int)reduction < HR_REDUCE_SUM || reduction > HR_REDUCE_MAX_ABS_DIFF) {
-        return hri_fail(HR_ERROR_INVALID, "reduce: reduction %d is none",
+        return hri_fail(HR_ERROR_INVALID, "reduce: unknown reduction %d",
                         (int)reduction);
     }
     if (kernel_for(type, 1) == NULL) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "reduce: f32, f64 and i32 are reduced, but not type %d",
-                        (int)type);
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "reduce: only f32, f64 and i32 are offered, not type %d",
+            (int)type);
     }
     const uint32_t fields[] = {a, b};
     for (int i = 0; i < 1 + takes_two(reduction); i++) {
         if (fields[i] >= grid->field_count) {
             return hri_fail(HR_ERROR_INVALID,
-                            "reduce: field %u, but there are %u", fields[i],
+                            "reduce: field index %u is not below %u", fields[i],
                             grid->field_count);
         }
         if (grid->fields[fields[i]].element_bytes != hr_type_size(type)) {

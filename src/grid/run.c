@@ -14,7 +14,8 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
                         grid == NULL ? "the grid" : "the list of phases");
     }
     if (steps < 0) {
-        return hri_fail(HR_ERROR_INVALID, "grid: %lld steps", (long long)steps);
+        return hri_fail(HR_ERROR_INVALID, "grid: %lld steps, not 0 or more",
+                        (long long)steps);
     }
     hr_status status = hri_error_raise(&grid->error);
     return status == HR_OK ? hri_phases_check(grid, phases, count) : status;
@@ -57,11 +58,12 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
                       void *data)
 {
     if (every < 1 || function == NULL) {
-        return hri_fail(HR_ERROR_INVALID,
-                        function == NULL
-                            ? "grid: the function is NULL"
-                            : "grid: a call after every %lld steps",
-                        (long long)every);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            function == NULL
+                ? "grid: the function is NULL"
+                : "grid: a call after every %lld steps, not 1 or more",
+            (long long)every);
     }
     hr_status status = check(grid, phases, count, steps);
     for (int64_t done = 0; done < steps && status == HR_OK;) {

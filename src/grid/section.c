@@ -9,8 +9,9 @@ static hr_status check(const hr_grid *grid, uint32_t field)
         return hri_fail(HR_ERROR_INVALID, "grid: the grid is NULL");
     }
     if (field >= grid->field_count) {
-        return hri_fail(HR_ERROR_INVALID, "grid: field %u, but there are %u",
-                        field, grid->field_count);
+        return hri_fail(HR_ERROR_INVALID,
+                        "grid: field index %u is not below %u", field,
+                        grid->field_count);
     }
     return HR_OK;
 }
@@ -22,7 +23,7 @@ static hr_status check_section(const hr_grid *grid, uint32_t field,
     if (view->extent.rank != rank ||
         view->element_bytes != grid->fields[field].element_bytes) {
         return hri_fail(HR_ERROR_INVALID,
-                        "grid: a view of rank %u with elements of %zu bytes, "
+                        "grid: the view has rank %u and elements of %zu bytes, "
                         "but field %u has rank %u and %zu bytes",
                         view->extent.rank, view->element_bytes, field, rank,
                         grid->fields[field].element_bytes);
@@ -32,8 +33,8 @@ static hr_status check_section(const hr_grid *grid, uint32_t field,
         if (lo < 0 || lo > grid->extent.size[d] ||
             view->extent.size[d] > grid->extent.size[d] - lo) {
             return hri_fail(HR_ERROR_INVALID,
-                            "grid: %lld cells from %lld on in dimension %u, "
-                            "which has %lld, are not inside",
+                            "grid: %lld cells from %lld on exceed dimension "
+                            "%u, which has %lld",
                             (long long)view->extent.size[d], (long long)lo, d,
                             (long long)grid->extent.size[d]);
         }

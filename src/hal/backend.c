@@ -29,7 +29,8 @@ void hri_no_destroy_graph(hri_graph *graph)
 
 hr_status hri_no_pack(hri_queue *queue, const hri_pack *pack)
 {
-    return hri_fail(HR_ERROR_UNSUPPORTED, "%s: turning %s about is not offered",
+    return hri_fail(HR_ERROR_UNSUPPORTED,
+                    "%s: transposed packing of %s is not offered",
                     queue->device->info.path, hr_type_name(pack->type));
 }
 
@@ -38,8 +39,9 @@ hr_status hri_check_index(const hri_backend *backend, uint32_t index)
     uint32_t count = 0;
     hr_status status = backend->probe(&count);
     return status == HR_OK && index >= count
-               ? hri_fail(HR_ERROR_INVALID, "%s: device %u of %u",
-                          backend->name, index, count)
+               ? hri_fail(HR_ERROR_INVALID,
+                          "%s: device index %u is not below %u", backend->name,
+                          index, count)
                : status;
 }
 

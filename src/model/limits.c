@@ -98,9 +98,10 @@ static hr_status check(const hr_context *context, hr_type type, hr_type c_type,
     }
     if (type < HR_F32 || type > HR_I32 || c_type < HR_F32 || c_type > HR_I32 ||
         (unsigned)compute > HR_COMPUTE_TF32) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "measuring: there is no type %d or %d, or mode %d",
-                        (int)type, (int)c_type, (int)compute);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "measuring: unknown type %d, type %d or compute mode %d", (int)type,
+            (int)c_type, (int)compute);
     }
     return HR_OK;
 }

@@ -148,7 +148,7 @@ hr_status hr_predictions_describe(hr_context *context, hr_engine engine,
         return status;
     }
     if ((int)engine < 0 || (int)engine >= HRI_ENGINES) {
-        return hri_fail(HR_ERROR_INVALID, "predictions: engine %d is none",
+        return hri_fail(HR_ERROR_INVALID, "predictions: unknown engine %d",
                         (int)engine);
     }
     char key[64];

@@ -483,7 +483,7 @@ hr_status hr_accelerator_measure(hr_context *context, uint32_t index,
     }
     if (index >= context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
-                        "measuring: accelerator index %u, but there are %u",
+                        "measuring: accelerator index %u is not below %u",
                         index, context->accelerator_count);
     }
     hr_accelerator_rates known = {0};

@@ -60,8 +60,8 @@ static hr_status unexpected(const cursor *c, const char *wanted)
                         wanted);
     }
     return hri_fail(HR_ERROR_IO,
-                    "byte %zu of its header should be %s, but it goes on "
-                    "with \"%s\"",
+                    "byte %zu of its header should be %s, but \"%s\" "
+                    "follows",
                     place, wanted, hri_npy_show(rest, shown));
 }
 
@@ -172,8 +172,7 @@ static hr_status parse_shape(cursor *c, hri_npy_dictionary *out)
     if (out->dimensions == 1 && !comma) {
         char shown[HRI_NPY_SHOWN_BYTES];
         return hri_fail(HR_ERROR_IO,
-                        "its header gives a number as shape, %s, where a "
-                        "tuple should be",
+                        "its header gives the number %s as shape, not a tuple",
                         hri_npy_show(out->shape, shown));
     }
     return HR_OK;
@@ -207,7 +206,8 @@ static hr_status parse_entry(cursor *c, hri_npy_dictionary *out)
     if (i == ENTRIES || (c->seen & 1u << i) != 0) {
         return hri_fail(HR_ERROR_IO, "its header has the key '%s' %s",
                         hri_npy_show(key, shown),
-                        i == ENTRIES ? "that no .npy header has" : "twice");
+                        i == ENTRIES ? "which .npy headers do not have"
+                                     : "twice");
     }
     c->seen |= 1u << i;
     skip_space(c);

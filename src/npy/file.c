@@ -98,8 +98,8 @@ static hr_status open_regular(hr_npy *npy, const char *path)
     if (!S_ISREG(npy->opened.st_mode)) {
         return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
                         S_ISDIR(npy->opened.st_mode)
-                            ? "a folder, no file"
-                            : "no ordinary file, and cannot be mapped");
+                            ? "a folder, not a file"
+                            : "not an ordinary file, so it cannot be mapped");
     }
     return HR_OK;
 }
@@ -146,8 +146,8 @@ static hr_status make_file(hr_npy *npy)
     if (earlier && !S_ISREG(there.st_mode)) {
         return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
                         S_ISDIR(there.st_mode)
-                            ? "a folder, no file"
-                            : "no ordinary file, and is not replaced");
+                            ? "a folder, not a file"
+                            : "not an ordinary file, so it is not replaced");
     }
     if (earlier && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
         return hri_npy_fail(path, "it must not be replaced", errno);
@@ -216,10 +216,9 @@ static hr_status reserve(const hr_npy *npy, uint64_t bytes)
                         hri_npy_name(npy->path), (unsigned long long)bytes,
                         (unsigned long long)room);
     }
-    return error == 0
-               ? HR_OK
-               : hri_npy_fail(npy->path, "no disk space could be had for it",
-                              error);
+    return error == 0 ? HR_OK
+                      : hri_npy_fail(npy->path, "no disk space can be reserved",
+                                     error);
 }
 
 hr_status hr_npy_create(const char *path, hr_type type, int64_t rows,
@@ -265,10 +264,11 @@ hr_status hr_npy_commit(hr_npy *file)
         return HR_ERROR_INVALID;
     }
     if (file->state != CREATED) {
-        return hri_fail(HR_ERROR_INVALID, "%s: it %s", hri_npy_name(file->path),
-                        file->state == OPENED
-                            ? "was opened, not created: no commit"
-                            : "has been committed already");
+        return hri_fail(
+            HR_ERROR_INVALID, "%s: it %s", hri_npy_name(file->path),
+            file->state == OPENED
+                ? "was opened, not created, so it cannot be committed"
+                : "has been committed already");
     }
     /* The system tells of pages that it could not write only once. */
     if (file->lost) {

@@ -40,7 +40,7 @@ static const char *kind_of(hri_npy_text descr)
             return kinds[i].name;
         }
     }
-    return "a kind not known here";
+    return "unknown";
 }
 
 /* The type of descr without its byte order; 0 when it is none of ours. */
@@ -81,11 +81,11 @@ static hr_status parse_type(hri_npy_text descr, hr_type *out)
                         "them with NumPy, array.astype('<%s')",
                         shown, shown + 1);
     }
-    return hri_fail(HR_ERROR_UNSUPPORTED,
-                    "elements '%s' (%s) are not offered, only '<f4', '<f8', "
-                    "'<c8', '<c16', '<f2', '|i1', '<i4' and bfloat16 as '<V2': "
-                    "convert them with NumPy's astype",
-                    shown, kind_of(descr));
+    return hri_fail(
+        HR_ERROR_UNSUPPORTED,
+        "elements '%s' (%s) are not offered: use NumPy's astype with '<f4', "
+        "'<f8', '<c8', '<c16', '<f2', '|i1' or '<i4' (bfloat16: '<V2')",
+        shown, kind_of(descr));
 }
 
 /* rows, cols from the shape; an array of one dimension is a column. */
@@ -94,16 +94,16 @@ static hr_status parse_extents(const hri_npy_dictionary *dictionary,
 {
     char shown[HRI_NPY_SHOWN_BYTES];
     if (dictionary->dimensions == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "a scalar, shape (), is not offered, only one or two "
-                        "dimensions");
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "shape () is a scalar; only one or two dimensions are offered");
     }
     if (dictionary->dimensions > 2) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%llu dimensions, shape %s, are not offered, only one "
-                        "or two",
-                        (unsigned long long)dictionary->dimensions,
-                        hri_npy_show(dictionary->shape, shown));
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "%llu dimensions, shape %s; only one or two are offered",
+            (unsigned long long)dictionary->dimensions,
+            hri_npy_show(dictionary->shape, shown));
     }
     header->rows = dictionary->extents[0];
     header->cols = dictionary->dimensions == 2 ? dictionary->extents[1] : 1;
@@ -135,11 +135,11 @@ static hr_status check_place(hri_npy_header *header, uint64_t size)
         alignment /= 2;
     }
     if (!measure(header)) {
-        return hri_fail(HR_ERROR_IO,
-                        "its header tells of %lldx%lld elements of %s, more "
-                        "than 2^63 bytes",
-                        (long long)header->rows, (long long)header->cols,
-                        hr_type_name(header->type));
+        return hri_fail(
+            HR_ERROR_IO,
+            "its header gives %lldx%lld elements of %s, more than 2^63 bytes",
+            (long long)header->rows, (long long)header->cols,
+            hr_type_name(header->type));
     }
     if (header->data_bytes > size - header->data_offset) {
         return hri_fail(HR_ERROR_IO,
@@ -153,8 +153,8 @@ static hr_status check_place(hri_npy_header *header, uint64_t size)
     }
     if (header->data_bytes > 0 && header->data_offset % alignment != 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "its elements start at byte %llu, which is no multiple "
-                        "of %zu: save it again with NumPy",
+                        "its elements start at byte %llu, not a multiple of "
+                        "%zu: save it again with NumPy",
                         (unsigned long long)header->data_offset, alignment);
     }
     return HR_OK;
@@ -167,7 +167,7 @@ static hr_status find_text(const uint8_t *bytes, size_t size,
     static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     if (size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0) {
         return hri_fail(HR_ERROR_IO,
-                        "no .npy file: its %zu bytes do not start "
+                        "not a .npy file: its %zu bytes do not start "
                         "with \\x93NUMPY",
                         size);
     }
@@ -235,13 +235,15 @@ hr_status hri_npy_plan(hr_type type, int64_t rows, int64_t cols, hr_order order,
                              .cols = cols,
                              .data_offset = HRI_NPY_HEADER_BYTES};
     if (hr_type_size(type) == 0) {
-        return hri_fail(HR_ERROR_INVALID, "%d is no element type", (int)type);
+        return hri_fail(HR_ERROR_INVALID, "unknown element type %d", (int)type);
     }
     if (order != HR_ROW_MAJOR && order != HR_COLUMN_MAJOR) {
-        return hri_fail(HR_ERROR_INVALID, "%d is no element order", (int)order);
+        return hri_fail(HR_ERROR_INVALID, "unknown element order %d",
+                        (int)order);
     }
     if (rows < 0 || cols < 0) {
-        return hri_fail(HR_ERROR_INVALID, "%lldx%lld elements: negative",
+        return hri_fail(HR_ERROR_INVALID,
+                        "%lldx%lld elements: a size is negative",
                         (long long)rows, (long long)cols);
     }
     if (!measure(&header)) {

@@ -62,8 +62,8 @@ hr_status hri_npy_absolute(const char *path, char **absolute)
     const char *name = base_name(path);
     if (name[0] == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
         return hri_fail(HR_ERROR_IO, "%s: %s", hri_npy_name(path),
-                        path[0] != 0 ? "it is a folder, no file"
-                                     : "an empty name names no file");
+                        path[0] != 0 ? "it is a folder, not a file"
+                                     : "the name is empty");
     }
     char *folder = folder_of(path);
     if (folder == NULL) {

@@ -11,7 +11,7 @@ static hr_status check_entry(const hr_context *context, const char *who,
     const uint32_t index = list[count];
     if (index >= context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: accelerator %u, but there are %u", who, index,
+                        "%s: accelerator index %u is not below %u", who, index,
                         context->accelerator_count);
     }
     if (hri_indices_have(&before, index)) {

@@ -145,17 +145,16 @@ static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
     uint64_t room = hri_accelerator_room(accelerator);
     uint64_t largest = accelerator->device->info.allocation_bytes;
     if (bytes == 0 || bytes > SIZE_MAX) {
-        return hri_fail(HR_ERROR_INVALID, "%s: a buffer of %llu bytes",
+        return hri_fail(HR_ERROR_INVALID, "%s: a buffer cannot have %llu bytes",
                         accelerator->path, (unsigned long long)bytes);
     }
     if (bytes > room) {
-        return hri_fail(
-            HR_ERROR_OUT_OF_MEMORY,
-            "%s: a buffer of %llu bytes does not fit into the %llu that are "
-            "left of its limit of %llu bytes",
-            accelerator->path, (unsigned long long)bytes,
-            (unsigned long long)room,
-            (unsigned long long)accelerator->memory_limit);
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                        "%s: a buffer of %llu bytes does not fit into the %llu "
+                        "left of the limit of %llu bytes",
+                        accelerator->path, (unsigned long long)bytes,
+                        (unsigned long long)room,
+                        (unsigned long long)accelerator->memory_limit);
     }
     if (bytes > largest) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -210,7 +209,8 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
 {
     hri_block *block;
     if (bytes == 0 || bytes > SIZE_MAX) {
-        return hri_fail(HR_ERROR_INVALID, "%s: %llu bytes of pinned memory",
+        return hri_fail(HR_ERROR_INVALID,
+                        "%s: pinned memory cannot have %llu bytes",
                         accelerator->path, (unsigned long long)bytes);
     }
     hr_status status = obtain(accelerator, bytes, true, &block);

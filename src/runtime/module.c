@@ -19,13 +19,13 @@ static void append_sizes(char *end, const hr_kernel *kernel)
     const hr_parameter *p = kernel->parameters(kernel);
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         if (hri_text_learned(kernel, i)) {
-            end += sprintf(end,
-                           "\n#line 1 \"%s was given %zu bytes, which its type "
-                           "has not\"\n"
-                           "typedef char hr_%s_has_another_size"
-                           "[sizeof(%s) == %zu ? 1 : -1];\n",
-                           p[i].name, p[i].bytes, p[i].name, p[i].type,
-                           p[i].bytes);
+            end += sprintf(
+                end,
+                "\n#line 1 \"%s was given %zu bytes, but its type has "
+                "another size\"\n"
+                "typedef char hr_%s_has_another_size"
+                "[sizeof(%s) == %zu ? 1 : -1];\n",
+                p[i].name, p[i].bytes, p[i].name, p[i].type, p[i].bytes);
         }
     }
 }
@@ -87,10 +87,10 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
     hri_image image = {0};
     hr_status status = HR_OK;
     if (kernel->text == NULL) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%s: the kernel %s was built without its text, for the "
-                        "host alone",
-                        a->path, kernel->name);
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "%s: the kernel %s was built for the host alone, without its text",
+            a->path, kernel->name);
     }
     char *source = hri_kernel_source(kernel);
     if (source == NULL) {
@@ -117,8 +117,8 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
         return kernel->host != NULL
                    ? HR_OK
                    : hri_fail(HR_ERROR_UNSUPPORTED,
-                              "%s: the kernel %s is known as text alone, and "
-                              "the host runs what the build has compiled",
+                              "%s: the kernel %s is known as text alone, but "
+                              "the host runs only compiled kernels",
                               a->path, kernel->name);
     }
     for (const hri_loaded *l = a->loaded; l != NULL; l = l->next) {

@@ -207,16 +207,14 @@ static hr_status take_parameter(reader *r, hr_parameter *p)
         closed = take(r, ')');
     } while (!closed && count < 4 && take(r, ','));
     if (count != 4 || !closed) {
-        return wrong(r,
-                     "a parameter is (KIND, type, rank, name), and (%s, "
-                     "%s, ... is not",
-                     words[0], words[1]);
+        return wrong(
+            r, "the parameter (%s, %s, ... is not (KIND, type, rank, name)",
+            words[0], words[1]);
     }
     if (!set_kind(p, words[0])) {
-        return wrong(r,
-                     "the parameter %s is %s, which is none of IN, OUT, INOUT, "
-                     "VALUE and TILE",
-                     words[3], words[0]);
+        return wrong(
+            r, "the parameter %s is %s, not IN, OUT, INOUT, VALUE or TILE",
+            words[3], words[0]);
     }
     const bool view = p->kind == HR_PARAMETER_VIEW;
     char *end;
@@ -224,7 +222,7 @@ static hr_status take_parameter(reader *r, hr_parameter *p)
     if (*end != '\0' || end == words[2] || rank < (view ? 1 : 0) ||
         rank > (view ? HR_MAX_RANK : 0)) {
         return wrong(r, "%s has rank %s, but %s", words[3], words[2],
-                     view ? "views have 1 to 3" : "what is no view has 0");
+                     view ? "views have 1 to 3" : "values and tiles have 0");
     }
     if (words[1][0] == '\0' || !is_name(words[3])) {
         return wrong(r, "a parameter of type \"%s\" has the name \"%s\"",
@@ -305,7 +303,7 @@ static hr_status read_text(hri_text *to, const char *blanked)
                         to->kernel.file, to->kernel.name);
     }
     if (count < 1 || count > HR_MAX_PARAMETERS) {
-        return wrong(&r, "there are HR_KERNEL1 to HR_KERNEL%d, and no %u",
+        return wrong(&r, "only HR_KERNEL1 to HR_KERNEL%d exist, not %u",
                      HR_MAX_PARAMETERS, count);
     }
     return take_parameters(&r, count);
@@ -349,21 +347,22 @@ hr_status hr_kernel_create(hr_context *context, const char *text,
 {
     hri_text *made = NULL;
     if (context == NULL || text == NULL || name == NULL || kernel == NULL) {
-        return hri_fail(HR_ERROR_INVALID, "kernel out of text: %s is NULL",
+        return hri_fail(HR_ERROR_INVALID, "kernel from text: %s is NULL",
                         context == NULL ? "the context"
                         : text == NULL  ? "the text"
                         : name == NULL  ? "the name"
-                                        : "the place for the kernel");
+                                        : "the result");
     }
     if (!is_name(name)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "kernel out of text: \"%s\" is no kernel's name", name);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "kernel from text: \"%s\" cannot be the name of a kernel", name);
     }
     if (file != NULL && !is_file(file)) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: the name of its file has a quote, a backslash or "
-                        "a control character",
-                        name);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "%s: the file name has a quote, a backslash or a control character",
+            name);
     }
     hr_status status = create(text, name, file != NULL ? file : "text", &made);
     if (status != HR_OK) {

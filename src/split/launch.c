@@ -58,11 +58,10 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
                         (long long)a->after);
     }
     if (a->access != HR_IN && !alone) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s is written, so each accelerator has rows of "
-                        "its own of it, not %s",
-                        s->kernel->name, name,
-                        a->whole ? "the whole" : "those near");
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "%s: %s is written, so each accelerator takes its own rows, not %s",
+            s->kernel->name, name, a->whole ? "all rows" : "rows near them");
     }
     if (!a->whole && a->view.extent.size[0] != s->domain.size[0]) {
         return hri_fail(

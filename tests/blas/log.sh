@@ -35,9 +35,9 @@ expect 'no memory' 'dgemm_ NN 160 .*: falls back, .*: gemm: .* bytes' \
 expect 'no accelerator' 'no accelerators: .*nonsense' \
     HEADRACE_BLAS_FORCE=1 HEADRACE_ACCELERATORS=nonsense
 
-expect 'no number' 'HEADRACE_BLAS_MIN_FLOPS is "1e9x", which is no number' \
+expect 'not a number' 'HEADRACE_BLAS_MIN_FLOPS is "1e9x", not a number' \
     HEADRACE_BLAS_FORCE=0 HEADRACE_BLAS_MIN_FLOPS=1e9x
-expect 'no force' 'HEADRACE_BLAS_FORCE is "yes", and not 1' \
+expect 'no force' 'HEADRACE_BLAS_FORCE is "yes", not 1' \
     HEADRACE_BLAS_FORCE=yes
 
 # What of the log itself is not understood is told on the standard error.

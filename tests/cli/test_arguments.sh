@@ -35,11 +35,12 @@ expect 2 "but 3 were given" matmul -o C.npy -- A.npy --json -
 expect 2 "takes 2 files" matmul -- --help
 
 # Values that are none, with the text as it was given.
-units="a number with B, KiB, MiB, GiB, TiB, kB, MB, GB, TB or nothing right"
+wanted="a size from 1 to below 2^63 bytes, such as 512MiB (B, KiB to TiB, \
+kB to TB)"
 for size in '' 0 12x -1 +1 1e99 nan inf 0x10 '1 MiB' ' 1' 1K 1KB 16EiB 0.5 \
     8388608TiB; do
-    expect 2 "--memory-limit: '$size' is not a size from 1 byte to below 2^63: \
-$units" devices --memory-limit "$size"
+    expect 2 "--memory-limit: '$size' is not $wanted" \
+        devices --memory-limit "$size"
 done
 for shape in '' 4 4x x4 4x4x4 -4x4 4x-4 4x4y 4.5x4 '4 x4' \
     4294967296x4294967296 99999999999999999999x1 9223372036854775807x1; do

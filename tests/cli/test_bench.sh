@@ -88,7 +88,7 @@ expect 0 "all, a thread each" bench filter --shape 50x1x70 --window 5 \
 equal "status" 1 $?
 equal "rows of the other list" 1 "$(grep -c '^direct ' "$out")"
 check is_sentence "may hold 1024 bytes"
-expect 2 "50x60 holds no window of 51x51" bench filter --shape 50x1x60 \
+expect 2 "50x60 is too small for a window of 51x51" bench filter --shape 50x1x60 \
     --window 25 --accelerators host
 expect 0 "separable" bench filter --size 51 --window 25 --repeat 1 \
     --accelerators host

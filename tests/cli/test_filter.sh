@@ -91,7 +91,7 @@ equal "verified" true "$(json verified)"
 equal "compared" 2000 "$(json compared)"
 
 # What is wrong with the command line.
-expect 2 "97x130 holds no window of 401x401" filter A.npy -o N.npy \
+expect 2 "97x130 is too small for a window of 401x401" filter A.npy -o N.npy \
     --window 200 --accelerators host
 expect 0 "" filter A.npy -o B.npy --window 200 --edges mirrored \
     --accelerators host
@@ -115,7 +115,7 @@ for method in direct fft; do
 done
 
 # And with the work.
-expect 1 "not offered" filter I.npy -o X.npy --window 3 --accelerators host
+expect 1 "both must be f32" filter I.npy -o X.npy --window 3 --accelerators host
 expect 1 "5x7" filter A.npy -o X.npy --weights V.npy --accelerators host
 expect 1 "of that reach" filter A.npy -o X.npy --weights W.npy --window 3
 expect 1 "No such file" filter A.npy -o X.npy --weights N.npy

@@ -33,7 +33,7 @@ hr_status fault_end_graph(hri_queue *base, hri_graph **out)
     fault_queue *queue = (fault_queue *)base;
     hri_device *inner = fault_inner_device(base->device);
     if (!queue->graph) {
-        return fault_breach("a graph is ended that was not begun");
+        return fault_breach("a graph is ended, but none was begun");
     }
     fault_graph *graph = calloc(1, sizeof *graph);
     hri_graph *inner_graph = NULL;

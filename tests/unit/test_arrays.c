@@ -153,7 +153,7 @@ static void shapes(const bed *b)
     CHECK(hr_view_reinterpret(row, 16, &bytes) == HR_OK);
     CHECK(bytes.extent.size[0] == 2);
     CHECK_FAILS(hr_view_reinterpret(row, 5, &bytes), HR_ERROR_INVALID,
-                "rows of 32 bytes as elements of 5");
+                "rows of 32 bytes do not divide into elements of 5");
     hr_array_destroy(cube);
     hr_array_destroy(other);
 }
@@ -237,7 +237,7 @@ static void refused_queues(const bed *b)
     TEST_CASE("wrong arguments of queues and events");
     CHECK_FAILS(hr_queue_create(NULL, 0, &q), HR_ERROR_INVALID, "context");
     CHECK_FAILS(hr_queue_create(b->context, 99, &q), HR_ERROR_INVALID,
-                "accelerator 99, but there are");
+                "accelerator index 99 is not below");
     CHECK_FAILS(hr_queue_finish(NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_queue_flush(NULL), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_queue_record(NULL, &e), HR_ERROR_INVALID, "NULL");
@@ -258,9 +258,9 @@ static void refused_arrays(const bed *b)
     CHECK_FAILS(hr_array_create(NULL, 4, hr_extent1(3), &a), HR_ERROR_INVALID,
                 "NULL");
     CHECK_FAILS(hr_array_create(b->queue, 4, (hr_extent){0}, &a),
-                HR_ERROR_INVALID, "rank 0");
+                HR_ERROR_INVALID, "the rank is 0, not 1 to 3");
     CHECK_FAILS(hr_array_create(b->queue, 4, (hr_extent){.rank = 4}, &a),
-                HR_ERROR_INVALID, "rank 4");
+                HR_ERROR_INVALID, "the rank is 4, not 1 to 3");
     CHECK_FAILS(hr_array_create(b->queue, 4, hr_extent2(3, 0), &a),
                 HR_ERROR_INVALID, "dimension 1 has size 0");
     CHECK_FAILS(hr_array_create(b->queue, 0, hr_extent1(3), &a),
@@ -291,11 +291,11 @@ static void refused_views(const bed *b)
           HR_OK);
     v = hr_view_of(a);
     CHECK_FAILS(hr_view_section(v, beyond, hr_extent2(6, 8), &w),
-                HR_ERROR_INVALID, "6 elements from 1 on in dimension 0");
+                HR_ERROR_INVALID, "6 elements from 1 on exceed dimension 0");
     CHECK_FAILS(hr_view_section(v, below, hr_extent2(1, 1), &w),
                 HR_ERROR_INVALID, "from -1 on");
     CHECK_FAILS(hr_view_section(v, origin, hr_extent1(2), &w), HR_ERROR_INVALID,
-                "rank 1 of a view of rank 2");
+                "the extent has rank 1, but the view has 2");
     CHECK_FAILS(hr_view_section(v, NULL, hr_extent2(1, 1), &w),
                 HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_view_section(hr_view_of(NULL), origin, hr_extent2(1, 1), &w),
@@ -304,11 +304,11 @@ static void refused_views(const bed *b)
     CHECK(hr_view_project(v, 5, &w) == HR_OK);
     CHECK_FAILS(hr_view_project(w, 0, &w), HR_ERROR_INVALID, "rank 1");
     CHECK_FAILS(hr_view_reshape(v, hr_extent1(49), &w), HR_ERROR_INVALID,
-                "49 elements out of 48");
+                "the extent has 49 elements, but the view has 48");
     CHECK_FAILS(hr_copy(v, hr_view_of(other)), HR_ERROR_INVALID,
-                "elements of 4 bytes to elements of 8");
+                "elements of 4 bytes, but to has 8");
     CHECK_FAILS(hr_copy(v, section2(v, 0, 0, 6, 7)), HR_ERROR_INVALID,
-                "8 to 7 elements in dimension 1");
+                "8 elements, but to has 7, in dimension 1");
     CHECK_FAILS(hr_copy(section2(v, 0, 0, 3, 3), section2(v, 2, 2, 3, 3)),
                 HR_ERROR_INVALID, "overlap");
     CHECK_FAILS(hr_copy(v, w), HR_ERROR_INVALID, "rank");

@@ -159,7 +159,7 @@ static void drivers_may_lack_them(void)
     check_good(&s);
     TEST_CASE("what was not begun is not ended");
     CHECK_FAILS(s.queue->ops->end_graph(s.queue, &graph), HR_ERROR_INVALID,
-                "not begun");
+                "none was begun");
     setting_finish(&s);
 }
 

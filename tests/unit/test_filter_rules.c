@@ -32,7 +32,8 @@ static void windows(void)
     hr_window *w = NULL;
     const double one = 1.0, bad = INFINITY;
     CHECK_FAILS(hr_window_create(0, NULL, &w), HR_ERROR_INVALID, "NULL");
-    CHECK_FAILS(hr_window_create(0, &one, NULL), HR_ERROR_INVALID, "nowhere");
+    CHECK_FAILS(hr_window_create(0, &one, NULL), HR_ERROR_INVALID,
+                "window: the result is NULL");
     CHECK_FAILS(hr_window_create(-1, &one, &w), HR_ERROR_INVALID, "-1");
     CHECK_FAILS(hr_window_box(HR_MAX_REACH + 1, &w), HR_ERROR_INVALID, "1025");
     CHECK_FAILS(hr_window_create(0, &bad, &w), HR_ERROR_INVALID, "w(0, 0)");
@@ -179,7 +180,7 @@ static void matrices(void)
     CHECK_FAILS(hr_filter(t.context, t.window, NAN, t.a, b, NULL),
                 HR_ERROR_INVALID, "scale");
     t.b.type = HR_F64;
-    REFUSED(HR_ERROR_UNSUPPORTED, "f32 to f64");
+    REFUSED(HR_ERROR_UNSUPPORTED, "in is of f32 and out of f64");
     t.b = b;
     t.b.rows--;
     REFUSED(HR_ERROR_INVALID, "5x8");
@@ -214,7 +215,7 @@ static void option_rules(void)
     t.options.accelerator_count = 1;
     REFUSED(HR_ERROR_INVALID, "NULL");
     t.options.accelerators = none;
-    REFUSED(HR_ERROR_INVALID, "accelerator 2");
+    REFUSED(HR_ERROR_INVALID, "accelerator index 2 is not below");
     t.options.accelerators = twice;
     t.options.accelerator_count = 2;
     REFUSED(HR_ERROR_INVALID, "twice");

@@ -464,7 +464,7 @@ static void keep_limits(hr_extent extent, hr_boundary rule)
             CHECK(grid_model_agrees(&b.models[0], b.grid, 0));
         } else {
             CHECK(status == HR_ERROR_OUT_OF_MEMORY &&
-                  strncmp(hr_last_error(), "grid: 2 fields of ", 18) == 0);
+                  strncmp(hr_last_error(), "grid: 2 fields take ", 20) == 0);
         }
         check_peaks(&b);
         destroy(&b);

@@ -144,7 +144,7 @@ static const struct {
     const char *word;
 } makings[] = {
     {no_context, HR_ERROR_INVALID, "the context is NULL"},
-    {no_extent, HR_ERROR_INVALID, "an extent of 6 x 0, but each"},
+    {no_extent, HR_ERROR_INVALID, "the extent is 6 x 0, but each"},
     {rank_4, HR_ERROR_INVALID, "rank 4, not 1 to 3"},
     {many_cells, HR_ERROR_INVALID,
      "1099511627776 x 1099511627776, which is more than 2^63 - 1 cells"},
@@ -155,11 +155,12 @@ static const struct {
     {many_bytes, HR_ERROR_INVALID, "field 1 has elements of 2147483648 bytes"},
     {negative_halo, HR_ERROR_INVALID, "field 1 has a halo of -1"},
     {large_halo, HR_ERROR_INVALID, "field 0 has a halo of 2147483648"},
-    {strange_boundary, HR_ERROR_INVALID, "field 0 has boundary 5"},
+    {strange_boundary, HR_ERROR_INVALID, "field 0 has the unknown boundary 5"},
     {options_size, HR_ERROR_INVALID, "start with HR_GRID_OPTIONS_INIT"},
     {no_list, HR_ERROR_INVALID, "1 accelerator, but no list"},
     {empty_list, HR_ERROR_INVALID, "a list of 0 accelerators"},
-    {strange_accelerator, HR_ERROR_INVALID, "accelerator 2, but there are 2"},
+    {strange_accelerator, HR_ERROR_INVALID,
+     "accelerator index 2 is not below 2"},
     {twice, HR_ERROR_INVALID, "accelerator 0 is listed twice"},
     {negative_weight, HR_ERROR_INVALID, "weight 1 is -1"},
     {nan_weight, HR_ERROR_INVALID, "weight 0 is nan"},
@@ -167,7 +168,7 @@ static const struct {
     {too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152 bytes"},
     {row_too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
     {row_of_2_to_64, HR_ERROR_OUT_OF_MEMORY,
-     "2 fields of 2^64 bytes or more together"},
+     "2 fields take 2^64 bytes or more"},
     {halos_too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
 };
 

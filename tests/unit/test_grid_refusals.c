@@ -49,8 +49,14 @@ static const struct {
     {"a corner beyond", WIDE, WALLED, {2, {2, 2}}, {6, 5}, {0}, NULL},
     {"and all around", WIDE, WALLED, {2, {10, 9}}, {-2, -2}, {0}, NULL},
     {"as far as what is read", NEAR, WALLED, {2, {8, 7}}, {-1, -1}, {0}, NULL},
-    {"other rank", NEAR, HERE, {1, {2}}, {0}, {0}, "cells of rank 1 in a grid"},
-    {"no cells", NEAR, HERE, {2, {2, 0}}, {0}, {0}, "0 cells from 0 on in"},
+    {"other rank",
+     NEAR,
+     HERE,
+     {1, {2}},
+     {0},
+     {0},
+     "the extent has rank 1, but the grid"},
+    {"no cells", NEAR, HERE, {2, {2, 0}}, {0}, {0}, "0 cells from 0 on exceed"},
     {"negative cells", NEAR, HERE, {2, {2, -1}}, {0}, {0}, "-1 cells from 0"},
     {"before the start",
      NEAR,
@@ -58,17 +64,35 @@ static const struct {
      {2, {2, 2}},
      {-1, 0},
      {0},
-     "2 cells from -1 on in dimension 0, which has 6"},
+     "2 cells from -1 on exceed dimension 0, which has 6"},
     {"beyond the last",
      NEAR,
      HERE,
      {2, {2, 2}},
      {0, 4},
      {0},
-     "2 cells from 4 on in dimension 1, which has 5"},
-    {"far away", NEAR, HERE, {2, {1, 1}}, {0, INT64_MAX}, {0}, "not inside"},
-    {"far before", NEAR, HERE, {2, {1, 1}}, {INT64_MIN, 0}, {0}, "not inside"},
-    {"very many", NEAR, HERE, {2, {1, INT64_MAX}}, {0, 1}, {0}, "not inside"},
+     "2 cells from 4 on exceed dimension 1, which has 5"},
+    {"far away",
+     NEAR,
+     HERE,
+     {2, {1, 1}},
+     {0, INT64_MAX},
+     {0},
+     "1 cells from 9223372036854775807 on exceed dimension 1, which has 5"},
+    {"far before",
+     NEAR,
+     HERE,
+     {2, {1, 1}},
+     {INT64_MIN, 0},
+     {0},
+     "1 cells from -9223372036854775808 on exceed dimension 0, which has 6"},
+    {"very many",
+     NEAR,
+     HERE,
+     {2, {1, INT64_MAX}},
+     {0, 1},
+     {0},
+     "9223372036854775807 cells from 1 on exceed dimension 1, which has 5"},
     {"beyond the user's",
      WIDE,
      WALLED,
@@ -90,14 +114,20 @@ static const struct {
      {6, 0},
      {0},
      "1 cells from 6 on"},
-    {"negative items", NEAR, HERE, {0}, {0}, {-1, 0}, "items of -1 cells"},
+    {"negative items",
+     NEAR,
+     HERE,
+     {0},
+     {0},
+     {-1, 0},
+     "step is -1 in dimension 0 of 2"},
     {"items of the last",
      NEAR,
      HERE,
      {0},
      {0},
      {0, 2},
-     "items of 2 cells in dimension 1 of 2"},
+     "step is 2 in dimension 1 of 2"},
     {"no such field", 9, HERE, {0}, {0}, {0}, "argument 0 is field 9"},
     {"no such field, in a box",
      9,
@@ -105,8 +135,8 @@ static const struct {
      {2, {1, 1}},
      {-1, 0},
      {0},
-     "argument 0 is field 9, but there are 5"},
-    {"itself", NEAR, NEAR, {0}, {0}, {0}, "field 0 is written, and is two"},
+     "argument 0 is field 9, but the grid has 5"},
+    {"itself", NEAR, NEAR, {0}, {0}, {0}, "field 0 is two arguments, and one"},
 };
 
 typedef struct reach {
@@ -160,15 +190,15 @@ static void refuse_lists(hr_context *context, hr_grid *grid)
     CHECK_FAILS(hr_grid_step(grid, &phase, 1, -1), HR_ERROR_INVALID,
                 "-1 steps");
     CHECK_FAILS(hr_grid_step(grid, &unlike, 1, 1), HR_ERROR_INVALID,
-                "fields 0 and 3 are swapped, but have not the same");
+                "fields 0 and 3 are swapped, but their elements, halos or");
     CHECK_FAILS(hr_grid_step(grid, &strange, 1, 1), HR_ERROR_INVALID,
-                "fields 0 and 5 are swapped, but there are 5");
+                "fields 0 and 5 are swapped, but the grid has 5");
     CHECK_FAILS(hr_grid_step(grid, &few, 1, 1), HR_ERROR_INVALID,
-                "stir2_4: 3 parameters, but 2 arguments");
+                "stir2_4: the kernel has 3 parameters, but 2 arguments");
     CHECK_FAILS(hr_grid_step(grid, &no_arguments, 1, 1), HR_ERROR_INVALID,
                 "stir2_4: the list of arguments is NULL");
     CHECK_FAILS(hr_grid_step(grid, &view, 1, 1), HR_ERROR_INVALID,
-                "argument 1 is a view that is written");
+                "argument 1 is a written view");
     CHECK(hr_grid_step(grid, NULL, 0, 3) == HR_OK);
     CHECK(hr_grid_step(grid, &phase, 1, 0) == HR_OK);
     hr_array_destroy(array);
@@ -197,7 +227,7 @@ static void refuse_swaps(hr_context *context)
             CHECK(hr_grid_step(grid, &phase, 1, 1) == HR_OK);
         } else {
             CHECK_FAILS(hr_grid_step(grid, &phase, 1, 1), HR_ERROR_INVALID,
-                        "are swapped, but have not the same");
+                        "are swapped, but their elements, halos or");
         }
     }
     hr_grid_destroy(grid);
@@ -263,16 +293,16 @@ static void refuse_arguments(hr_context *context, hr_grid *grid)
     } rows[] = {
         {&stir2_4,
          {hr_field_in(LARGE), out, value},
-         "elements of type cell4, 4 bytes, but the view's have 8"},
+         "elements of cell4, 4 bytes, but the view has 8"},
         {&stir2_4,
          {hr_in(hr_view_of(array)), out, value},
-         "elements of type cell4, 4 bytes, but the view's have 8"},
+         "elements of cell4, 4 bytes, but the view has 8"},
         {&stir2_4,
          {hr_field_inout(NEAR), out, value},
-         "from is IN, but given as INOUT"},
+         "from is declared IN, but given as INOUT"},
         {&stir2_4,
          {in, hr_field_here(HERE), value},
-         "to is OUT, but given as IN"},
+         "to is declared OUT, but given as IN"},
         {&stir1_4, {in, out, value}, "from has rank 1, but the view has 2"},
         {&stir2_4,
          {in, out, hr_value(&none, 1)},
@@ -313,12 +343,13 @@ static void refuse_sections(hr_context *context, hr_context *other,
         hr_view view;
         const char *word;
     } rows[] = {
-        {5, NULL, view, "field 5, but there are 5"},
-        {NEAR, NULL, flat, "a view of rank 1"},
-        {NEAR, NULL, wide, "with elements of 8 bytes"},
-        {NEAR, right, view, "5 cells from 1 on in dimension 1, which has 5"},
-        {NEAR, below, view, "6 cells from -1 on in dimension 0"},
-        {NEAR, far, view, "on in dimension 0, which has 6"},
+        {5, NULL, view, "field index 5 is not below 5"},
+        {NEAR, NULL, flat, "the view has rank 1"},
+        {NEAR, NULL, wide, "and elements of 8 bytes"},
+        {NEAR, right, view,
+         "5 cells from 1 on exceed dimension 1, which has 5"},
+        {NEAR, below, view, "6 cells from -1 on exceed dimension 0"},
+        {NEAR, far, view, "on exceed dimension 0, which has 6"},
         {NEAR, NULL, nothing, ""},
         {NEAR, NULL, hr_view_of(strange), ""},
     };
@@ -337,8 +368,10 @@ static void refuse_sections(hr_context *context, hr_context *other,
                 "the grid is NULL");
     CHECK_FAILS(hr_grid_scatter(NULL, 0, data), HR_ERROR_INVALID, "NULL");
     CHECK_FAILS(hr_grid_gather(NULL, 0, data), HR_ERROR_INVALID, "NULL");
-    CHECK_FAILS(hr_grid_scatter(grid, 5, data), HR_ERROR_INVALID, "field 5");
-    CHECK_FAILS(hr_grid_gather(grid, 5, data), HR_ERROR_INVALID, "field 5");
+    CHECK_FAILS(hr_grid_scatter(grid, 5, data), HR_ERROR_INVALID,
+                "field index 5 is not below");
+    CHECK_FAILS(hr_grid_gather(grid, 5, data), HR_ERROR_INVALID,
+                "field index 5 is not below");
     CHECK_FAILS(hr_grid_scatter(grid, 0, NULL), HR_ERROR_INVALID, "data");
     CHECK_FAILS(hr_grid_gather(grid, 0, NULL), HR_ERROR_INVALID, "data");
     CHECK(data[0] == 0xeeeeeeee && data[CELLS - 1] == 0xeeeeeeee);
@@ -391,12 +424,16 @@ static void refuse_reductions(hr_grid *grid)
         hr_status status;
         const char *word;
     } rows[] = {
-        {(hr_reduction)0, HR_F32, 0, 1, HR_ERROR_INVALID, "0 is none"},
-        {(hr_reduction)7, HR_F32, 0, 1, HR_ERROR_INVALID, "7 is none"},
+        {(hr_reduction)0, HR_F32, 0, 1, HR_ERROR_INVALID,
+         "unknown reduction 0"},
+        {(hr_reduction)7, HR_F32, 0, 1, HR_ERROR_INVALID,
+         "unknown reduction 7"},
         {HR_REDUCE_SUM, HR_F16, 0, 1, HR_ERROR_UNSUPPORTED, "f32, f64 and i32"},
         {HR_REDUCE_SUM, (hr_type)99, 0, 1, HR_ERROR_UNSUPPORTED, "type 99"},
-        {HR_REDUCE_SUM, HR_F32, 5, 1, HR_ERROR_INVALID, "field 5"},
-        {HR_REDUCE_DOT, HR_F32, 0, 5, HR_ERROR_INVALID, "field 5"},
+        {HR_REDUCE_SUM, HR_F32, 5, 1, HR_ERROR_INVALID,
+         "field index 5 is not below"},
+        {HR_REDUCE_DOT, HR_F32, 0, 5, HR_ERROR_INVALID,
+         "field index 5 is not below"},
         {HR_REDUCE_SUM, HR_F64, 0, 0, HR_ERROR_INVALID,
          "field 0 has elements of 4 bytes, not 8"},
         {HR_REDUCE_MAX_ABS_DIFF, HR_F32, 0, LARGE, HR_ERROR_INVALID,

@@ -164,7 +164,7 @@ static void changed(bed *b)
     hr_grid_state state = HR_GRID_STATE_INIT;
     create(b, 1);
     CHECK_FAILS(hr_grid_run(b->grid, b->phases, 2, 6, 2, change_phases, b),
-                HR_ERROR_INVALID, "field 8, but there are 2");
+                HR_ERROR_INVALID, "argument 1 is field 8, but the grid has 2");
     CHECK(hr_grid_describe(b->grid, &state, NULL, 0) == HR_OK);
     CHECK(state.steps == 2);
     follow(b, 2);

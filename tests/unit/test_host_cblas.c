@@ -187,15 +187,15 @@ static bool headrace_cblas_that_is_not_there_is_refused(void)
 {
     return host_is_refused(
         "libnot-there.so.1",
-        "HEADRACE_CBLAS is \"libnot-there.so.1\", which is no usable CBLAS: "
+        "HEADRACE_CBLAS is \"libnot-there.so.1\", not a usable CBLAS: "
         "cannot open shared object file");
 }
 
 static bool headrace_cblas_that_is_none_is_refused(void)
 {
-    return host_is_refused(
-        "libm.so.6", "HEADRACE_CBLAS is \"libm.so.6\", which is no usable "
-                     "CBLAS: libm.so.6 has no symbol cblas_sgemm");
+    return host_is_refused("libm.so.6",
+                           "HEADRACE_CBLAS is \"libm.so.6\", not a usable "
+                           "CBLAS: libm.so.6 has no symbol cblas_sgemm");
 }
 
 static bool headrace_cblas_of_64_bits_is_refused(void)

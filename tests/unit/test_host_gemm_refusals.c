@@ -66,7 +66,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 /* f16 takes three buffers, the others two. */
 static void without_memory_to_pack_into_c_is_untouched(void)
 {
-    TEST_CASE("no memory to pack into");
+    TEST_CASE("no memory to pack");
     for (int i = 0; i < PAIRS * 3; i++) {
         hr_type type = pairs[i / 3].ab, c_type = pairs[i / 3].c;
         host_area a = host_area_make(&numbers, type, 9, 9, false, 0);

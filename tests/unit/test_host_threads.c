@@ -146,7 +146,7 @@ static void variable(void)
         hr_context *context = NULL;
         char words[128];
         snprintf(words, sizeof words,
-                 "HEADRACE_THREADS is \"%s\", which is not a number from 1 to "
+                 "HEADRACE_THREADS is \"%s\", not a number from 1 to "
                  "1024",
                  nonsense[i]);
         setenv("HEADRACE_THREADS", nonsense[i], 1);

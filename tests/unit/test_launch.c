@@ -308,11 +308,12 @@ static void refused(bed *b)
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, NULL, 2),
                 HR_ERROR_INVALID, "arguments is NULL");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, good, 1),
-                HR_ERROR_INVALID, "2 parameters, but 1 arguments");
+                HR_ERROR_INVALID, "2 parameters, but 1 arguments were given");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, swapped, 2),
-                HR_ERROR_INVALID, "from is IN, but given as OUT");
+                HR_ERROR_INVALID, "from is declared IN, but given as OUT");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, doubled, 2),
-                HR_ERROR_INVALID, "type int, 4 bytes, but the view's have 8");
+                HR_ERROR_INVALID,
+                "elements of int, 4 bytes, but the view has 8");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, ranked, 2),
                 HR_ERROR_INVALID, "from has rank 2, but the view has 1");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, same, 2),
@@ -328,13 +329,14 @@ static void refused(bed *b)
     CHECK_FAILS(hr_launch(q, &tile_sums, flat, NULL, wrapping, 3),
                 HR_ERROR_INVALID, "bytes, not 1 to 268435456");
     CHECK_FAILS(hr_launch(q, &transpose, none, NULL, good, 2),
-                HR_ERROR_COMPUTE_DOMAIN, "a domain of size 0 in dimension 0");
+                HR_ERROR_COMPUTE_DOMAIN,
+                "the domain has size 0 in dimension 0");
     CHECK_FAILS(hr_launch(q, &transpose, eight, &none, good, 2),
                 HR_ERROR_COMPUTE_DOMAIN, "0 in dimension 0");
     CHECK_FAILS(hr_launch(q, &transpose, eight, &large, good, 2),
                 HR_ERROR_COMPUTE_DOMAIN, "1 to 1024 items");
     CHECK_FAILS(hr_launch(q, &transpose, eight, &flat, good, 2),
-                HR_ERROR_COMPUTE_DOMAIN, "tiles of rank 1");
+                HR_ERROR_COMPUTE_DOMAIN, "the tiles have rank 1");
     CHECK(hr_launch(q, &transpose, eight, NULL, good, 2) == HR_OK);
     CHECK(hr_queue_finish(q) == HR_OK); /* nothing of that has hurt it */
     hr_array_destroy(ints);
@@ -381,15 +383,15 @@ static void too_large(bed *b)
         if (strncmp(info.path, "host", 4) != 0) {
             CHECK_FAILS(
                 hr_launch(q, &tile_sums, hr_extent1(256), NULL, sums, 3),
-                HR_ERROR_UNSUPPORTED, "tiles with 268435456 bytes");
+                HR_ERROR_UNSUPPORTED, "tiles need 268435456 bytes");
             CHECK_FAILS(hr_launch(q, &box, hr_extent3(1 << 20, 1 << 20, 1),
                                   NULL, boxes, 3),
-                        HR_ERROR_COMPUTE_DOMAIN, "2147483647 are the most");
+                        HR_ERROR_COMPUTE_DOMAIN, "the limit is 2147483647");
         }
         if (strncmp(info.path, "cuda", 4) == 0) {
             CHECK_FAILS(hr_launch(q, &box, deep, &deep, boxes, 3),
                         HR_ERROR_COMPUTE_DOMAIN,
-                        "128 items in dimension 0, but 64 are the most");
+                        "128 items in dimension 0; the limit is 64");
         }
         CHECK(hr_launch(q, &box, deep, NULL, boxes, 3) == HR_OK);
         CHECK(hr_queue_finish(q) == HR_OK); /* nothing of that has hurt it */

@@ -464,8 +464,8 @@ static void refuse_views(const sample *good, hr_array *longer)
     s = *good;
     s.arguments[2] = hr_whole(s.arguments[2]);
     refuse(&s, HR_ERROR_INVALID,
-           "sum is written, so each accelerator has rows of its own of it, not "
-           "the whole");
+           "sum is written, so each accelerator takes its own rows, not all "
+           "rows");
     s = *good;
     s.arguments[3] = hr_near(s.arguments[3], 0, 1);
     refuse(&s, HR_ERROR_INVALID, "last is written");
@@ -477,7 +477,7 @@ static void refuse_views(const sample *good, hr_array *longer)
     refuse(&s, HR_ERROR_INVALID, "last overlaps sum");
     s = *good;
     s.arguments[1].access = HR_OUT;
-    refuse(&s, HR_ERROR_INVALID, "table is IN, but given as OUT");
+    refuse(&s, HR_ERROR_INVALID, "table is declared IN, but given as OUT");
 }
 
 static void refuse_options(const sample *good)
@@ -496,7 +496,7 @@ static void refuse_options(const sample *good)
     s.options.accelerators = far;
     refuse(&s, HR_ERROR_INVALID, "a list of 0 accelerators");
     s.options.accelerator_count = 1;
-    refuse(&s, HR_ERROR_INVALID, "accelerator 99, but there are");
+    refuse(&s, HR_ERROR_INVALID, "accelerator index 99 is not below");
     s.options.accelerators = twice;
     s.options.accelerator_count = 2;
     refuse(&s, HR_ERROR_INVALID, "accelerator 0 is listed twice");
@@ -505,7 +505,7 @@ static void refuse_options(const sample *good)
     refuse(&s, HR_ERROR_INVALID, "weight 0 is -1");
     s = *good;
     s.options.tile = &tile;
-    refuse(&s, HR_ERROR_COMPUTE_DOMAIN, "tiles of rank 2");
+    refuse(&s, HR_ERROR_COMPUTE_DOMAIN, "the tiles have rank 2");
     s = *good;
     s.domain.size[0] = 0;
     refuse(&s, HR_ERROR_COMPUTE_DOMAIN, "size 0 in dimension 0");

@@ -78,7 +78,7 @@ static void check_refusals(void)
     CHECK_FAILS(hr_gemm_measure_limits(context, HR_I8, HR_F32, native, &l),
                 HR_ERROR_UNSUPPORTED, "multiplies i8 into f32");
     CHECK_FAILS(hr_gemm_measure_limits(context, (hr_type)0, HR_F32, native, &l),
-                HR_ERROR_INVALID, "no type 0");
+                HR_ERROR_INVALID, "unknown type 0");
     CHECK_FAILS(hr_gemm_measure_limits(NULL, HR_F32, HR_F32, native, &l),
                 HR_ERROR_INVALID, "context is NULL");
     CHECK_FAILS(hr_gemm_measure_limits(context, HR_F32, HR_F32, native, NULL),

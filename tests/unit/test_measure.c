@@ -199,7 +199,7 @@ static void check_measure(void)
                 "size is 0");
     rates.size = sizeof rates;
     CHECK_FAILS(hr_accelerator_measure(context, 3, &rates), HR_ERROR_INVALID,
-                "index 3, but there are 3");
+                "index 3 is not below 3");
     CHECK_FAILS(hr_accelerator_measure(NULL, 0, &rates), HR_ERROR_INVALID,
                 "context is NULL");
     CHECK_FAILS(hr_accelerator_measure(context, 0, NULL), HR_ERROR_INVALID,

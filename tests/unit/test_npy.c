@@ -260,11 +260,11 @@ static const struct {
     {"a folder and a slash", "folder/", "a folder", "a folder"},
     {"this folder", ".", "a folder", "a folder"},
     {"the root", "/", "a folder", "a folder"},
-    {"an empty name", "", "No such file", "an empty name"},
-    {"a pipe", "pipe", "no ordinary file", "no ordinary file"},
-    {"a device", "/dev/null", "no ordinary file", "no ordinary file"},
-    {"a text", "text", "no .npy file", NULL},
-    {"an empty file", "empty", "no .npy file: its 0 bytes", NULL},
+    {"the name is empty", "", "No such file", "the name is empty"},
+    {"a pipe", "pipe", "not an ordinary file", "not an ordinary file"},
+    {"a device", "/dev/null", "not an ordinary file", "not an ordinary file"},
+    {"a text", "text", "not a .npy file", NULL},
+    {"an empty file", "empty", "not a .npy file: its 0 bytes", NULL},
     {"a header alone", "cut.npy",
      "want 24 bytes after the first 128, but only "
      "23",
@@ -331,7 +331,7 @@ static void null_is_refused(void)
     CHECK_FAILS(hr_npy_create("a.npy", HR_F32, 1, 1, HR_ROW_MAJOR, &file, NULL),
                 HR_ERROR_INVALID, "matrix is NULL");
     CHECK(file == NULL && m.rows == -7 && names_in(".") == 0);
-    TEST_CASE("no file");
+    TEST_CASE("not a file");
     CHECK_FAILS(hr_npy_commit(NULL), HR_ERROR_INVALID, "file is NULL");
     CHECK_FAILS(hr_npy_unchanged(NULL), HR_ERROR_INVALID, "file is NULL");
     CHECK(hr_npy_temporary(NULL) == NULL);

@@ -140,7 +140,7 @@ static const struct {
      HR_ERROR_IO, "'descr' twice"},
     {"a foreign key",
      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}",
-     HR_ERROR_IO, "the key 'x' that no"},
+     HR_ERROR_IO, "the key 'x' which .npy headers do not have"},
     {"a key without quotes", "{descr: '<f4'}", HR_ERROR_IO, "a key in quotes"},
     {"quotes that differ", "{'descr\": '<f4'}", HR_ERROR_IO, "key"},
     {"an open quote", "{'descr", HR_ERROR_IO, "the end of a string"},
@@ -167,7 +167,7 @@ static const struct {
      "round brackets"},
     {"a number in brackets is no tuple",
      "{'descr': '<f4', 'fortran_order': False, 'shape': (6)}", HR_ERROR_IO,
-     "(6), where a tuple"},
+     "(6) as shape, not a tuple"},
     {"a shape that is a list",
      "{'descr': '<f4', 'fortran_order': False, 'shape': [2, 3]}", HR_ERROR_IO,
      "round brackets"},
@@ -219,7 +219,7 @@ static const struct {
      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)}", HR_ERROR_IO,
      "2x4 elements of f32 want 32 bytes after the first 128, but only 24"},
     {"a scalar", "{'descr': '<f4', 'fortran_order': False, 'shape': ()}",
-     HR_ERROR_UNSUPPORTED, "a scalar, shape ()"},
+     HR_ERROR_UNSUPPORTED, "shape () is a scalar"},
     {"three dimensions",
      "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3)}",
      HR_ERROR_UNSUPPORTED, "3 dimensions, shape (1, 2, 3)"},
@@ -233,7 +233,8 @@ static const struct {
     {"no byte order where one matters",
      "{'descr': '|f4', 'fortran_order': False, 'shape': (2,)}",
      HR_ERROR_UNSUPPORTED, "'|f4' (floating-point numbers)"},
-    {"no element type", "{'descr': '', 'fortran_order': False, 'shape': (2,)}",
+    {"unknown element type",
+     "{'descr': '', 'fortran_order': False, 'shape': (2,)}",
      HR_ERROR_UNSUPPORTED, "''"},
     {"extended precision",
      "{'descr': '<f16', 'fortran_order': False, 'shape': (2,)}",
@@ -331,7 +332,7 @@ static void elements_may_not_be_misaligned(void)
         CHECK(parse(make_image(1, text, told, told, rows[i].data_bytes), &h) ==
               rows[i].want);
         if (rows[i].want != HR_OK) {
-            CHECK(strstr(hr_last_error(), "no multiple of") != NULL);
+            CHECK(strstr(hr_last_error(), "not a multiple of") != NULL);
         }
     }
     TEST_CASE("no elements are never misaligned");
@@ -370,8 +371,9 @@ static void preambles_are_checked(void)
         hr_status want;
         const char *says;
     } rows[] = {
-        {"another magic", 0, 'N', HR_ERROR_IO, "no .npy file"},
-        {"the last letter of the magic", 5, 'y', HR_ERROR_IO, "no .npy file"},
+        {"another magic", 0, 'N', HR_ERROR_IO, "not a .npy file"},
+        {"the last letter of the magic", 5, 'y', HR_ERROR_IO,
+         "not a .npy file"},
         {"version 0", 6, 0, HR_ERROR_UNSUPPORTED, "version 0.0"},
         {"version 4", 6, 4, HR_ERROR_UNSUPPORTED, "version 4.0"},
         {"version 1.1", 7, 1, HR_ERROR_UNSUPPORTED, "version 1.1"},
@@ -443,9 +445,12 @@ static void plans_are_checked(void)
          ""},
         {"nothing inside, but too long a row", HR_F32, 0, INT64_MAX,
          HR_ROW_MAJOR, HR_ERROR_INVALID, "more than 2^63 bytes"},
-        {"type 0", 0, 2, 3, HR_ROW_MAJOR, HR_ERROR_INVALID, "0 is no element"},
-        {"type 9", 9, 2, 3, HR_ROW_MAJOR, HR_ERROR_INVALID, "9 is no element"},
-        {"order 2", HR_F32, 2, 3, 2, HR_ERROR_INVALID, "2 is no element order"},
+        {"type 0", 0, 2, 3, HR_ROW_MAJOR, HR_ERROR_INVALID,
+         "unknown element type 0"},
+        {"type 9", 9, 2, 3, HR_ROW_MAJOR, HR_ERROR_INVALID,
+         "unknown element type 9"},
+        {"order 2", HR_F32, 2, 3, 2, HR_ERROR_INVALID,
+         "unknown element order 2"},
         {"negative rows", HR_F32, -2, 3, HR_ROW_MAJOR, HR_ERROR_INVALID,
          "-2x3"},
         {"negative columns", HR_F32, 2, -3, HR_ROW_MAJOR, HR_ERROR_INVALID,

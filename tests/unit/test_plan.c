@@ -397,7 +397,7 @@ static void too_many(void)
         .memory = 4 << 20, .buffer = 4 << 20, .rate = 1e11};
     hri_plan *p = NULL;
     CHECK_FAILS(hri_plan_create(&shape, &one, 1, &p), HR_ERROR_OUT_OF_MEMORY,
-                "100000 x 100000 x 100000 would be more than 4194304");
+                "100000 x 100000 x 100000 needs more than 4194304");
     one.memory = one.buffer = 1 << 30;
     CHECK(hri_plan_create(&shape, &one, 1, &p) == HR_OK);
     CHECK(p == NULL ||

@@ -95,7 +95,7 @@ static void sizes(const bed *b)
         return;
     }
     CHECK_FAILS(launch(b, axpy, wide, sizeof wide), HR_ERROR_BUILD,
-                "p was given 24 bytes, which its type has not");
+                "p was given 24 bytes, but its type has another size");
     CHECK(launch(b, axpy, &p, sizeof p) == HR_OK); /* it can still be right */
     CHECK(hr_queue_finish(b->queue) == HR_OK);
 }
@@ -136,18 +136,18 @@ static void ill_formed(const bed *b)
         {"// HR_KERNEL1(k, (IN, float, 1, x))", "there is no kernel k"},
         {"\"HR_KERNEL1(k, (IN, float, 1, x))\"", "there is no kernel k"},
         {"MY_HR_KERNEL1(k, (IN, float, 1, x))", "there is no kernel k"},
-        {"HR_KERNEL9(k, (IN, float, 1, x))", "HR_KERNEL8, and no 9"},
-        {"HR_KERNEL0(k)", "HR_KERNEL8, and no 0"},
+        {"HR_KERNEL9(k, (IN, float, 1, x))", "HR_KERNEL8 exist, not 9"},
+        {"HR_KERNEL0(k)", "HR_KERNEL8 exist, not 0"},
         {"HR_KERNEL2(k, (IN, float, 1, x))", "HR_KERNEL2 has 1 parameters"},
         {"HR_KERNEL1(k, (IN, float, 1, x), (IN, int, 1, y))",
          "HR_KERNEL1 has more than 1 parameters"},
         {"\n\nHR_KERNEL1(k,\n (INN, float, 1, x))",
-         "user.c:4: k: the parameter x is INN, which is none of IN, OUT"},
+         "user.c:4: k: the parameter x is INN, not IN, OUT"},
         {"HR_KERNEL1(k, (IN, float, 4, x))", "x has rank 4, but views have 1"},
         {"HR_KERNEL1(k, (IN, float, 0, x))", "x has rank 0, but views have 1"},
         {"HR_KERNEL1(k, (OUT, float, one, x))", "x has rank one, but views"},
         {"HR_KERNEL1(k, (VALUE, float, 1, x))",
-         "x has rank 1, but what is no view has 0"},
+         "x has rank 1, but values and tiles have 0"},
         {"HR_KERNEL1(k, (IN, float, 1))", "(IN, float, ... is not"},
         {"HR_KERNEL1(k, (IN, float, 1, x, y))", "(IN, float, ... is not"},
         {"HR_KERNEL1(k, IN, float, 1, x)", "a parameter is (KIND, type"},
@@ -176,11 +176,11 @@ static void ill_formed(const bed *b)
     CHECK_FAILS(hr_kernel_create(b->context, "", NULL, "f", &kernel),
                 HR_ERROR_INVALID, "the name is NULL");
     CHECK_FAILS(hr_kernel_create(b->context, "", "k", "f", NULL),
-                HR_ERROR_INVALID, "the place for the kernel is NULL");
+                HR_ERROR_INVALID, "the result is NULL");
     CHECK_FAILS(hr_kernel_create(b->context, "", "a b", NULL, &kernel),
-                HR_ERROR_INVALID, "\"a b\" is no kernel's name");
+                HR_ERROR_INVALID, "\"a b\" cannot be the name of a kernel");
     CHECK_FAILS(hr_kernel_create(b->context, "", "k", "a\n.c", &kernel),
-                HR_ERROR_INVALID, "k: the name of its file has a quote");
+                HR_ERROR_INVALID, "k: the file name has a quote");
     CHECK_FAILS(hr_kernel_create(b->context, "", "k", NULL, &kernel),
                 HR_ERROR_BUILD, "text: there is no kernel k");
 }

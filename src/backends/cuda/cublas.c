@@ -68,7 +68,8 @@ static hr_status find(void)
     hr_status status = hri_cuda_library_load(&library, &api, &folder);
     if (status == HR_OK && (api.cublasGetProperty(MAJOR, &major) != SUCCESS ||
                             api.cublasGetProperty(MINOR, &minor) != SUCCESS)) {
-        status = hri_fail(HR_ERROR_UNAVAILABLE, "cuBLAS tells no version");
+        status =
+            hri_fail(HR_ERROR_UNAVAILABLE, "cuBLAS does not tell its version");
     }
     if (status == HR_OK) {
         snprintf(library_name, sizeof library_name, "cuBLAS %d.%d", major,
@@ -392,10 +393,11 @@ hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *data)
     float *to = (float *)(uintptr_t)hri_cuda_address(&t->to);
     const int64_t sizes[] = {t->rows, t->cols, t->to_stride, t->from_stride};
     if (t->type != HR_F32 || api.cublasSgeam == NULL || !are_short(sizes, 4)) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%s: turning %s of %lld x %lld about is not offered",
-                        queue->unit->path, hr_type_name(t->type),
-                        (long long)t->rows, (long long)t->cols);
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "%s: transposed packing of %s, %lld x %lld, is not offered",
+            queue->unit->path, hr_type_name(t->type), (long long)t->rows,
+            (long long)t->cols);
     }
     hr_status status = take(queue);
     if (status != HR_OK) {

@@ -104,7 +104,7 @@ static hr_status check_recorded(hri_cuda_event *event)
     hri_sticky_drop(s.sticky);
     if (status == HR_OK && !s.recorded) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: the time of an event that was never recorded",
+                        "%s: the event has no time: it was never recorded",
                         event->unit->path);
     }
     return status;

@@ -218,8 +218,8 @@ static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
     hr_status status = hri_nvrtc_load();
     if (status != HR_OK) {
         return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%s: this product of %s into %s is beyond cuBLAS, and "
-                        "without NVRTC there is no kernel for it: %s",
+                        "%s: cuBLAS does not multiply %s into %s, and the "
+                        "kernel needs NVRTC: %s",
                         queue->unit->path, hr_type_name(g->type),
                         hr_type_name(g->c_type), hr_last_error());
     }

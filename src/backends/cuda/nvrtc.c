@@ -46,7 +46,8 @@ static hr_status find(void)
     int major = 0, minor = 0;
     hr_status status = hri_cuda_library_load(&library, &api, &folder);
     if (status == HR_OK && api.nvrtcVersion(&major, &minor) != 0) {
-        status = hri_fail(HR_ERROR_UNAVAILABLE, "NVRTC tells no version");
+        status =
+            hri_fail(HR_ERROR_UNAVAILABLE, "NVRTC does not tell its version");
     }
     if (status == HR_OK) {
         if (folder[0] != '\0') {
@@ -144,10 +145,10 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
     }
     int target = target_for(capability), count = 0;
     if (target == 0) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%s: %s compiles no more for devices of capability "
-                        "%d.%d",
-                        path, library_name, capability / 10, capability % 10);
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "%s: %s no longer compiles for devices of capability %d.%d", path,
+            library_name, capability / 10, capability % 10);
     }
     snprintf(target_option, sizeof target_option, "--gpu-architecture=%s_%d",
              target == capability ? "sm" : "compute", target);

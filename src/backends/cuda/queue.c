@@ -349,7 +349,7 @@ static hr_status end_graph(hri_queue *base, hri_graph **out)
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
     if (!queue->capturing) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: a graph is ended that was not begun",
+                        "%s: a graph is ended, but none was begun",
                         queue->unit->path);
     }
     hr_status status = hri_cuda_check(

@@ -50,7 +50,7 @@ static hr_status check_driver(int *count)
     cu_result error = hri_cuda.cuDriverGetVersion(&version);
     if (error == CU_SUCCESS && version < OLDEST_DRIVER) {
         return hri_fail(HR_ERROR_UNAVAILABLE,
-                        "the NVIDIA driver is one for CUDA %d.%d, and %d.0 or "
+                        "the NVIDIA driver supports CUDA %d.%d, but %d.0 or "
                         "later is needed",
                         version / 1000, version % 1000 / 10,
                         OLDEST_DRIVER / 1000);
@@ -67,8 +67,8 @@ static hr_status check_driver(int *count)
     return error == CU_SUCCESS
                ? HR_OK
                : hri_fail(HR_ERROR_UNAVAILABLE,
-                          "the NVIDIA driver's library is there, but gives no "
-                          "GPU to work with: %s (%d)",
+                          "the NVIDIA driver's library is there, but offers no "
+                          "GPU: %s (%d)",
                           hri_cuda_error_name(error), (int)error);
 }
 
@@ -78,10 +78,10 @@ static hr_status check_arithmetic(void)
     if (hri_cublas_load() == HR_OK || hri_nvrtc_load() == HR_OK) {
         return HR_OK;
     }
-    return hri_fail(HR_ERROR_UNAVAILABLE,
-                    "there is a GPU, but neither cuBLAS nor NVRTC to multiply "
-                    "with: %s",
-                    hr_last_error());
+    return hri_fail(
+        HR_ERROR_UNAVAILABLE,
+        "there is a GPU, but neither cuBLAS nor NVRTC can be used: %s",
+        hr_last_error());
 }
 
 static hr_status find_units(void)

@@ -30,10 +30,9 @@ static hr_status choose_wish(const char *wish)
     snprintf(why, sizeof why, "%s", hr_last_error());
     size_t length = strlen(wish);
     bool named = strncmp(why, wish, length) == 0 && why[length] == ':';
-    return hri_fail(
-        HR_ERROR_UNAVAILABLE,
-        "HEADRACE_CBLAS is \"%.128s\", which is no usable CBLAS%s%.256s", wish,
-        named ? "" : ": ", why + (named ? length : 0));
+    return hri_fail(HR_ERROR_UNAVAILABLE,
+                    "HEADRACE_CBLAS is \"%.128s\", not a usable CBLAS%s%.256s",
+                    wish, named ? "" : ": ", why + (named ? length : 0));
 }
 
 static hr_status choose(void)

@@ -274,10 +274,10 @@ static hr_status multiply_blocked(const hri_builtin_variant *variant,
     w.b.packed = allocate(w.b.block * depth_bytes);
     w.sums = half ? (float *)(void *)allocate(sums) : NULL;
     if (w.a.packed == NULL || w.b.packed == NULL || (half && w.sums == NULL)) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "built-in multiplication: no %lld bytes of memory "
-                          "to pack into",
-                          (long long)(half ? bytes + sums : bytes));
+        status =
+            hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                     "built-in multiplication: no memory to pack %lld bytes",
+                     (long long)(half ? bytes + sums : bytes));
     } else {
         multiply_all(&w);
     }

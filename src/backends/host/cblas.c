@@ -161,8 +161,8 @@ static hr_status know(void *library, const char *name, bool any,
     }
     snprintf(cblas->name, sizeof cblas->name, "CBLAS %s", name);
     return any ? HR_OK
-               : hri_fail(HR_ERROR_UNAVAILABLE, "%s does not tell whose it is",
-                          name);
+               : hri_fail(HR_ERROR_UNAVAILABLE,
+                          "%s does not tell which CBLAS it is", name);
 }
 
 hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas)

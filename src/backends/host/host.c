@@ -100,9 +100,10 @@ static hr_status take_memory(const hri_device *device, size_t bytes,
 {
     unsigned long long most = device->info.allocation_bytes;
     if (bytes > most) { /* the system would promise more than it has */
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "host: %zu bytes are more than the memory, %llu bytes",
-                        bytes, most);
+        return hri_fail(
+            HR_ERROR_OUT_OF_MEMORY,
+            "host: %zu bytes are more than the memory of %llu bytes", bytes,
+            most);
     }
     *out = pages(bytes > 0 ? bytes : 1);
     if (*out == NULL) {

@@ -213,9 +213,10 @@ static hr_status time_of(hri_event *base, uint64_t *ns)
     const bool recorded = event->last.number != 0;
     *ns = event->time_ns;
     pthread_mutex_unlock(&event->lock);
-    return recorded ? HR_OK
-                    : hri_fail(HR_ERROR_INVALID, "host event: it was never "
-                                                 "recorded, so has no time");
+    return recorded
+               ? HR_OK
+               : hri_fail(HR_ERROR_INVALID,
+                          "host: the event has no time: it was never recorded");
 }
 
 static hr_status event_elapsed(hri_event *from, hri_event *to, uint64_t *ns)

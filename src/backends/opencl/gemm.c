@@ -121,10 +121,10 @@ static hr_status check_room(const hri_cl_unit *unit, cl_kernel kernel,
     cl_int error = hri_cl.clGetKernelWorkGroupInfo(
         kernel, unit->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
     if (error == CL_SUCCESS && most < items) {
-        return hri_fail(HR_ERROR_UNSUPPORTED,
-                        "%s: the kernel runs in groups of %zu items at most, "
-                        "and needs %zu",
-                        unit->path, most, items);
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "%s: the kernel runs at most %zu items in a group, but needs %zu",
+            unit->path, most, items);
     }
     return hri_cl_check(error, "clGetKernelWorkGroupInfo");
 }

@@ -96,8 +96,8 @@ static hr_status time_of(hri_event *base, uint64_t *ns)
     snapshot s = take((hri_cl_event *)base);
     hr_status status =
         s.marker == NULL
-            ? hri_fail(HR_ERROR_INVALID, "the time of an event that was never "
-                                         "recorded")
+            ? hri_fail(HR_ERROR_INVALID,
+                       "the event has no time: it was never recorded")
             : hri_cl_check(hri_cl.clGetEventProfilingInfo(
                                s.marker, CL_PROFILING_COMMAND_END, sizeof end,
                                &end, NULL),

@@ -17,8 +17,8 @@ extern const hri_backend hri_backend_host;
 
 /* ---- what commands do */
 
-/* Products take turns in the order in which they came: a plain mutex would let
- * one queue multiply again and again while the others wait. */
+/* Products run in the order in which they came. A plain mutex would let one
+ * queue multiply again and again while the others wait. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t next_one;
@@ -26,7 +26,7 @@ static struct {
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .next_one = PTHREAD_COND_INITIALIZER};
 
-/* In a child of fork() nobody multiplies yet: threads do not come along. */
+/* A child of fork() has none of the threads, so no product runs there yet. */
 static void clear_line(void)
 {
     pthread_mutex_init(&line.lock, NULL);
@@ -65,7 +65,7 @@ void hri_host_copy(const hri_copy *copy)
     }
 }
 
-/* In squares that stay in the first cache while they are turned. */
+/* In squares that stay in the first-level cache. */
 void hri_host_pack(const hri_pack *t)
 {
     enum { EDGE = 32 };
@@ -99,7 +99,7 @@ static hr_status take_memory(const hri_device *device, size_t bytes,
                              void *(*pages)(size_t bytes), void **out)
 {
     unsigned long long most = device->info.allocation_bytes;
-    if (bytes > most) { /* the system would promise more than it has */
+    if (bytes > most) { /* the system would promise more than there is */
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "host: %zu bytes are more than the memory, %llu bytes",
                         bytes, most);
@@ -199,7 +199,7 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
              hri_host_arithmetic_name());
     info->memory_bytes = info->allocation_bytes = hri_memory_bytes();
     info->free_bytes = hri_memory_free();
-    info->compute_units = hri_thread_count(); /* that we use */
+    info->compute_units = hri_thread_count(); /* those that we use */
     return HR_OK;
 }
 

@@ -31,8 +31,8 @@ void *hri_pages(size_t bytes)
     return memory;
 }
 
-/* All multiples of 128 bytes take their turn, neighbours far from each other.
- */
+/* Successive calls start at different multiples of 128 bytes. All 32 of them
+ * are used before one repeats, and successive ones are far apart. */
 void *hri_scattered_pages(size_t bytes)
 {
     enum { STEP = 9 * 128 };

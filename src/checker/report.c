@@ -85,7 +85,7 @@ static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
     say_element(s, r);
 }
 
-/* What there is of the extent, when that is not all of it. */
+/* Write which part of the extent is there, when that is not all of it. */
 static void say_part(sentence *s, const hri_watched *v)
 {
     const uint32_t rank = v->parameter->rank;

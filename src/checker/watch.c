@@ -8,12 +8,12 @@
 
 #include "base/size.h"
 
-enum { ALIGNMENT = 64, NOTHING = 0xa5 /* what strays hold: negative, too */ };
+enum { ALIGNMENT = 64, NOTHING = 0xa5 /* in stray memory; negative */ };
 
-/* What the kernel that this thread runs tells its accesses to. */
+/* The run that this thread's accesses belong to. */
 static _Thread_local hri_watch *current;
 
-/* Bits that follow from a number alone [Steele2014]. */
+/* Bits that depend only on a number [Steele2014]. */
 static uint64_t mixed(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -66,8 +66,9 @@ static void compare(hri_watch *w, const hri_pending *p, const hri_seen *who,
     }
 }
 
-/* Of other tiles the first one that used it, of this tile the last two items:
- * whoever writes it is in conflict with one of those, if with any. */
+/* Note a use. Of other tiles the first user is kept, of this tile the last two
+ * items. If a later write is in conflict with any use, it is with one of
+ * these. */
 static void add_use(hri_element *e, const hri_seen *who)
 {
     hri_seen *last = &e->uses[0];
@@ -80,8 +81,8 @@ static void add_use(hri_element *e, const hri_seen *who)
     *last = *who;
 }
 
-/* It may have been written with the very bits that it held, but not in both
- * runs. */
+/* The item may have written the very bits that the element held, but not in
+ * both runs. So it is reported if both runs left the bits unchanged. */
 static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *who)
 {
     hri_seen *before = &p->view->elements[p->index].lacked;
@@ -119,7 +120,8 @@ static void settle_one(hri_watch *w, const hri_pending *p,
                                                .writes = true});
     }
     if (changed || who.atomic) {
-        if (e->write.atomic) { /* whoever is in conflict with that one alone */
+        if (e->write.atomic) { /* keep it: others may be in conflict with it
+                                  only */
             const hri_seen before = e->write;
             add_use(e, &before);
         }
@@ -142,7 +144,8 @@ static void settle_strays(hri_watch *w)
     w->stray_count = 0;
 }
 
-/* The item is done with what it accessed, or has come to a barrier. */
+/* Look at all elements that the item has accessed. It is done, or has come to a
+ * barrier. */
 static void settle(hri_watch *w)
 {
     for (uint32_t i = 0; i < w->pending_count; i++) {
@@ -172,8 +175,8 @@ static bool grow(hri_watch *w)
     return true;
 }
 
-/* Memory that is nobody's. When there is no more of it, then what the first of
- * these accesses were for is settled. */
+/* Memory for an access outside of the view. When it runs out, the first of
+ * these accesses are reported, and their memory is used again. */
 static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
                    const int64_t *index)
 {
@@ -227,7 +230,7 @@ static hri_watched *find_view(hri_watch *w, const void *view)
     return NULL;
 }
 
-/* As HR_AT does without a checker. */
+/* The address that HR_AT gives without a checker. */
 static void *plain_place(const hr_checked_access *a)
 {
     int64_t element = a->shape->start + a->index[a->rank - 1];
@@ -269,7 +272,7 @@ int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
                      "rank %u",
                      w->kernel->file, line, w->kernel->name, rank, w->rank);
     }
-    if (!more) { /* which is the item's own where there is but one */
+    if (!more) { /* a single item runs the code between blocks, too */
         const int64_t *tile = w->domain.tile;
         item = tile[0] * tile[1] * tile[2] == 1 ? 0 : -1;
     }
@@ -288,7 +291,8 @@ void *hr_checked_atomic(const void *place)
         const size_t bytes = p->view->parameter->bytes;
         const uintptr_t element =
             (uintptr_t)(p->view->now + (size_t)p->index * bytes);
-        if ((uintptr_t)place - element < bytes) { /* a member, too */
+        if ((uintptr_t)place - element < bytes) { /* an atomic on a member
+                                                     counts, too */
             p->plain--;
             break;
         }

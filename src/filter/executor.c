@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Executors: accelerators at work on their shares. */
+/* Executors: accelerators that work on their shares. */
 #include "filter/piece.h"
 
 #include <stdlib.h>
 
 #include <headrace/view.h>
 
-/* An accelerator at work on its share of out, from row `next` on, in two
- * queues: one piece moves while the other is worked on. */
+/* An accelerator that works on its share of out, from row `next` on. It has two
+ * queues, so that one piece is copied while the other is worked on. */
 typedef struct executor {
     hri_call call;
     const hri_filter_job *job;
@@ -16,7 +16,7 @@ typedef struct executor {
     hr_queue *queues[2];
     hri_filter_piece pieces[2];
     int64_t next;
-    uint64_t count; /* pieces begun */
+    uint64_t count; /* pieces begun so far */
 } executor;
 
 static hr_status open_queues(executor *l)
@@ -43,15 +43,15 @@ static hr_status begin(executor *l, hri_filter_piece *piece, hr_queue *queue)
         status = hri_filter_piece_launch(piece, l->job, l->tables, queue);
     }
     if (status == HR_OK && piece->own[1] != NULL) {
-        /* it goes home as soon as it is there */
+        /* it goes home as soon as it is done */
         status = hr_synchronize_async(piece->out, NULL);
     }
     l->next = last;
     return status;
 }
 
-/* Begin one more piece, when the one before the last is done; false when there
- * was nothing left, or something failed. */
+/* Begin one more piece, after the one before the last is done. False when
+ * nothing is left, or something failed. */
 static bool step(executor *l)
 {
     if (l->next >= l->share->last || l->call.error.status != HR_OK) {
@@ -63,10 +63,10 @@ static bool step(executor *l)
     return true;
 }
 
-/* Wait for all, and free what the executor has. */
+/* Wait for the last pieces, and free what the executor has. */
 static void finish(executor *l)
 {
-    for (uint64_t i = 0; i < 2; i++) { /* the older one first */
+    for (uint64_t i = 0; i < 2; i++) { /* the older piece first */
         hri_error_keep(&l->call.error,
                        hri_filter_piece_finish(&l->pieces[(l->count + i) % 2]));
     }
@@ -103,7 +103,7 @@ static hr_status run_executors(const hri_filter_job *job,
         const hri_share *s = &plan->shares[i];
         executors[i] = (executor){
             .job = job, .tables = tables, .share = s, .next = s->first};
-        /* the first one has the caller's thread */
+        /* the first one runs on the calling thread */
         executors[i].call.threads = i > 0 ? &s->accelerator->threads : NULL;
         status = open_queues(&executors[i]);
     }

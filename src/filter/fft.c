@@ -23,7 +23,7 @@
 #undef REAL
 #undef NAME
 
-/* ---- the library */
+/* ---- FFTW */
 
 static const char *const libraries[] = {"libfftw3f.so.3", "libfftw3.so.3"};
 
@@ -40,7 +40,7 @@ static const hri_symbol symbols_double[] = {
 #undef SYM
 };
 
-/* Its planner is for one thread at a time; so is finding it. */
+/* FFTW's planner, and finding FFTW, are for one thread at a time. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static hr_status load(int which, hri_fftw *api)
@@ -86,9 +86,10 @@ double hri_fft_blocks(const hri_filter_job *job, int64_t edge)
            (double)hri_ceil_div(job->out.cols, valid);
 }
 
-/* Of powers of two, and one and a half times such, which are fast to transform,
- * the one with the fewest operations for each of the processors, which take
- * blocks in turns; larger ones than MAX leave the cache. */
+/* Choose the edge of blocks. Powers of two, and one and a half times these, are
+ * fast to transform. Of these edges the one with the fewest operations for each
+ * CPU is best, where CPUs take blocks in turn. Edges above MAX leave the
+ * cache. */
 int64_t hri_fft_edge(const hri_filter_job *job)
 {
     enum { MIN = 32, MAX = 2048 };

@@ -4,29 +4,31 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One way of an accelerator's link. */
+/* One direction of an accelerator's link. */
 typedef struct way {
     hri_way of;
-    double free; /* when it can carry more */
+    double free; /* when it is free again */
 } way;
 
-/* What an executor does next: old C comes, a panel comes from the host, a
+/* The steps of an executor: old C is fetched, a panel comes from the host, a
  * product runs, a tile goes home. */
 enum { FETCH, LOAD, PRODUCT, HOME, STEPS };
 
-/* A part as time goes on. Times are in seconds. INFINITY: not known yet. */
+/* The state of a part at a time. Times are in seconds. INFINITY: not known
+ * yet. */
 typedef struct executor {
     const hri_plan_part *part;
     const hri_plan_accelerator *figures;
     double efficiencies[HRI_TILE_RATES];
     double *arrivals; /* [delivery] */
-    double *ends;     /* [task] of the product; before it, of the fetch */
+    double *ends;     /* [task] when the product ends; before that, the fetch of
+                         old C */
     double *tiles;    /* [slot of C] when it may be written */
     way up, down, both;
     double compute;       /* when arithmetic is free again */
-    int64_t next[STEPS];  /* the next delivery, or task, of each kind of step */
-    double starts[STEPS]; /* when that can start */
-    bool stale;           /* starts are to be looked at again */
+    int64_t next[STEPS];  /* the next delivery, or task, of each step */
+    double starts[STEPS]; /* when each step can start */
+    bool stale;           /* starts must be computed again */
 } executor;
 
 typedef struct forecast {
@@ -35,7 +37,7 @@ typedef struct forecast {
     executor *executors;
 } forecast;
 
-/* ---- making and dropping it */
+/* ---- setting up and freeing */
 
 static bool executor_init(executor *l, const hri_plan_part *part,
                           const hri_plan_accelerator *figures)
@@ -115,8 +117,9 @@ static bool is_host(const executor *l)
     return l->figures->tile_rates[0] == 0.0;
 }
 
-/* Carry rows of so many bytes from `start` on, when the link is free that way.
- * Both ways at once each goes slower. Returns when it is there. */
+/* Carry rows of `bytes` bytes from `start` on, or when the link is free in this
+ * direction. While both directions are busy, each is slower. Returns when the
+ * rows have arrived. */
 static double carry(executor *l, way *w, double start, double rows,
                     double width)
 {
@@ -133,7 +136,7 @@ static double carry(executor *l, way *w, double start, double rows,
 
 /* ---- panels */
 
-/* When the executor's task `number` has run; -1: long ago. */
+/* When the executor's task `number` has run. -1: before everything. */
 static double end_of(const executor *l, int64_t number)
 {
     return number < 0                  ? 0.0
@@ -147,7 +150,7 @@ static double start_of_load(executor *l)
     int64_t *next = &l->next[LOAD];
     while (*next < part->delivery_count &&
            part->deliveries[*next].source >= 0) {
-        ++*next; /* it is forwarded by another executor */
+        ++*next; /* another executor forwards it */
     }
     return *next == part->delivery_count
                ? INFINITY
@@ -172,7 +175,7 @@ static void load(forecast *f, executor *l)
 
 /* ---- tiles */
 
-/* Where the tile of a task is, in an executor that is not in place. */
+/* The time of a task's tile slot. The executor is not in place. */
 static double *tile_of(executor *l, int64_t number)
 {
     const hri_task *task = &l->part->tasks[number];
@@ -180,21 +183,21 @@ static double *tile_of(executor *l, int64_t number)
                                      : number % l->part->slots[HRI_C]];
 }
 
-/* Whether a task starts with what is in C. */
+/* Whether a task starts with the old values of C. */
 static bool wants_old(const forecast *f, const executor *l,
                       const hri_task *task)
 {
     return f->plan->shape.read_c && task->chunk == 0 && !l->part->in_place;
 }
 
-/* Whether a task's tile goes home after it. */
+/* Whether a task's tile goes home after the task. */
 static bool is_last(const forecast *f, const executor *l, const hri_task *task)
 {
     return task->chunk == f->plan->blocking.chunks - 1 && !l->part->in_place;
 }
 
-/* Old C comes when the task is issued: its panels are on their way, and
- * HRI_WINDOW tasks are under way at most. */
+/* Old C is fetched when the task is issued: its panels have been enqueued, and
+ * at most HRI_WINDOW tasks are under way. */
 static double start_of_fetch(const forecast *f, executor *l)
 {
     int64_t *next = &l->next[FETCH];
@@ -219,7 +222,7 @@ static void fetch(forecast *f, executor *l)
     const hri_task *task = &l->part->tasks[number];
     l->ends[number] = carry(l, &l->up, l->starts[FETCH], f->heights[task->row],
                             f->widths[task->col] * f->plan->shape.c_size);
-    *tile_of(l, number) = INFINITY; /* until it is home */
+    *tile_of(l, number) = INFINITY; /* until the tile is home */
 }
 
 static double start_of_home(const forecast *f, executor *l)
@@ -275,13 +278,13 @@ static void multiply(forecast *f, executor *l)
                  f->plan->shape.flops * height * width * depth / rate;
     l->ends[number] = l->compute;
     if (is_last(f, l, task)) {
-        *tile_of(l, number) = INFINITY; /* until it is home */
+        *tile_of(l, number) = INFINITY; /* until the tile is home */
     }
 }
 
 /* ---- the whole */
 
-/* The step that can start first; NULL: there is none left. */
+/* The executor that can start a step first. NULL: no step is left. */
 static executor *next_step(forecast *f, int *step)
 {
     executor *first = NULL;

@@ -42,7 +42,7 @@ void hri_plan_destroy(hri_plan *plan)
     free(plan);
 }
 
-/* A choice of accelerators and what it leads to. */
+/* A set of accelerators, and what follows from it. */
 typedef struct candidate_set {
     uint32_t count;
     uint32_t *members;             /* indices into the figures */
@@ -68,7 +68,7 @@ static void candidate_set_finish(candidate_set *t)
     *t = (candidate_set){0};
 }
 
-/* Room for `count` accelerators. */
+/* Allocate for `count` accelerators. */
 static hr_status candidate_set_init(candidate_set *t, uint32_t count)
 {
     *t = (candidate_set){.count = count};
@@ -108,8 +108,9 @@ bool hri_plan_fits(const hri_plan_accelerator *a, uint64_t least)
     return a->in_place || (a->memory >= least + a->own && a->buffer >= least);
 }
 
-/* Those whose memory does, and that work in place or not, as wanted: the best
- * fed first. Returns how many there are. */
+/* List accelerators with enough memory that work in place, or do not, as
+ * wanted. The one with the most memory for its speed comes first. Returns how
+ * many there are. */
 static uint32_t list_candidates(const hri_plan_shape *shape,
                                 const hri_plan_accelerator *all, uint32_t count,
                                 bool in_place, bool others,
@@ -134,9 +135,9 @@ static int lowest_first(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Whether a set is to take the place of an earlier one: to have more must pay,
- * also since the host's arithmetic is worth less beside accelerators whose data
- * it moves. */
+/* Whether a set should replace an earlier one. A larger set must pay, also
+ * because the host has less arithmetic to give when it moves data for
+ * accelerators. */
 static bool is_better(const candidate_set *t, const candidate_set *best)
 {
     return t->count > best->count
@@ -144,9 +145,9 @@ static bool is_better(const candidate_set *t, const candidate_set *best)
                : hri_model_prefers(seconds_of(t), seconds_of(best));
 }
 
-/* The fastest set of the candidates: all, or fewer when those with little
- * memory, or with little to do, would hold the others up. *best is kept unless
- * another is better. */
+/* Find the fastest set of the candidates. Accelerators with little memory, or
+ * with little to do, may delay the others, so smaller sets are tried, too.
+ * *best is kept unless another one is better. */
 static hr_status improve(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
                          const hri_ranked *candidates, uint32_t count,
@@ -161,7 +162,7 @@ static hr_status improve(const hri_plan_shape *shape,
             rate += all[candidates[i].index].rate;
         }
         if (best->count > 0 && flops / rate > seconds_of(best)) {
-            break; /* fewer cannot be faster any more */
+            break; /* even smaller sets are not faster */
         }
         candidate_set t;
         status = candidate_set_init(&t, n);
@@ -201,8 +202,8 @@ static hr_status too_little_memory(const hri_plan_shape *shape,
                     (unsigned long long)needed, (unsigned long long)most);
 }
 
-/* The fastest set: of accelerators with their own memory, of the host in
- * place, or of all together. */
+/* Choose the fastest set: accelerators with their own memory, the host in
+ * place, or all together. */
 static hr_status choose_candidate_set(const hri_plan_shape *shape,
                                       const hri_plan_accelerator *all,
                                       uint32_t count, candidate_set *best)
@@ -233,17 +234,18 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
     return status;
 }
 
-/* Packing a panel of A transposed takes as long as what it saves on some 3,000
- * columns of C (2 per cent of 51 TFLOP/s in float, at 3.5 TB/s). */
+/* Whether a part is wide enough to pack A: packing a panel takes as long as it
+ * saves on some 3,000 columns of C (2 per cent of 51 TFLOP/s in float, at 3.5
+ * TB/s). */
 static bool is_wide(const hri_plan *plan, hri_rect r)
 {
     enum { WIDE = 4096 };
     return hri_plan_col(plan, r.col1) - hri_plan_col(plan, r.col0) >= WIDE;
 }
 
-/* Tiles on their way home, beyond those that the blocking counts on: products
- * then wait for no slot at the end, when many tiles are finished at once. Each
- * is complete after one product. */
+/* Add slots for tiles on their way home, beyond those of the blocking. At the
+ * end many tiles are finished at once, and products then need not wait for a
+ * slot. Each tile is complete after one product. */
 static void add_tiles(const hri_plan *plan, uint64_t memory,
                       hri_plan_part *part)
 {
@@ -305,7 +307,7 @@ static hr_status fill_parts(hri_plan *plan, const candidate_set *t)
     return HR_OK;
 }
 
-/* The sums over all parts, and what takes longest. */
+/* Add up all parts, and find what takes longest. */
 static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
 {
     double compute = 0.0, link = 0.0;
@@ -325,7 +327,7 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
     plan->link_bound = link > compute;
 }
 
-/* The plan of a set with one of its blockings. */
+/* Make the plan of a set with one of its blockings. */
 static hr_status make_plan(const hri_plan_shape *shape,
                            const hri_plan_accelerator *all,
                            const candidate_set *t, const hri_blocking *blocking,
@@ -353,8 +355,8 @@ static hr_status make_plan(const hri_plan_shape *shape,
     return HR_OK;
 }
 
-/* Seconds to compare plans by. When k is in pieces nobody can take over the
- * last tiles of others. */
+/* The seconds to compare plans by. With k in pieces the last tiles cannot be
+ * stolen, which adds a risk. */
 static double risk(const candidate_set *t, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
@@ -366,11 +368,11 @@ static double risk(const candidate_set *t, const hri_plan *plan)
     return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
 }
 
-/* The part of the time that a product takes that may go into choosing how. */
+/* The part of a product's time that may be spent on comparing plans. */
 static const double planning_share = 0.01;
 
-/* Walk through the plans of a set, and keep the quickest in *best, which is
- * the one of the first blocking. */
+/* Try the plans of a set with forecasts, and keep the fastest in *best. *best
+ * starts with the first blocking's plan. */
 static hr_status compare(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
                          const candidate_set *t, hri_plan **best)
@@ -380,7 +382,7 @@ static hr_status compare(const hri_plan_shape *shape,
                   hri_forecast_cost(&list->of[0], t->count);
     bool in_place = t->count == 1 && t->figures[0].in_place;
     if (t->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
-        return HR_OK; /* the estimate does */
+        return HR_OK; /* then the estimate has to do */
     }
     hr_status status = hri_forecast(*best, all);
     for (uint32_t i = 1; i < list->count && status == HR_OK; i++) {

@@ -8,12 +8,13 @@
 
 enum { LINE = 512, MAX_LINES = 1000 };
 
-/* Whether a line is of this kind and key, or of any when kind is NULL. */
+/* Whether a line has this kind and key. If kind is NULL, any line will do. */
 static bool parse(const char *line, const char *kind, const char *key,
                   double *value)
 {
     char *end;
-    *value = (double)strtoull(line, &end, 10); /* the same in every locale */
+    *value = (double)strtoull(line, &end, 10); /* not strtod: the same in every
+                                                  locale */
     if (line[0] < '1' || line[0] > '9' || *end != ' ') {
         return false;
     }
@@ -61,7 +62,7 @@ static bool is_any(const char *line, const hri_tuning_line *lines, size_t count)
     return found;
 }
 
-/* All lines of the old file but those that are new. */
+/* Copy all lines of the old file, except those that are new. */
 static void copy_others(const char *path, FILE *to,
                         const hri_tuning_line *lines, size_t count)
 {
@@ -99,7 +100,8 @@ void hri_tuning_keep_all(const hri_tuning_line *lines, size_t count)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (lines[i].value >= 0.5) { /* 0 is what is not there */
+        if (lines[i].value >= 0.5) { /* a value of 0 would mean that there is
+                                        none */
             fprintf(draft.file, "%.0f %s %s\n", lines[i].value, lines[i].kind,
                     lines[i].key);
         }

@@ -2,7 +2,8 @@
 #include "runtime/runtime.h"
 
 /* The first `count` entries are checked already. A list that is longer than the
- * context has one twice, so nothing is read behind that. */
+ * context has some accelerator twice, so nothing is read behind the
+ * duplicate. */
 static hr_status check_entry(const hr_context *context, const char *who,
                              const uint32_t *list, uint32_t count,
                              uint32_t length)

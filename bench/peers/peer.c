@@ -12,9 +12,9 @@
 
 extern char **environ;
 
-/* ---- asking one */
+/* ---- asking a peer */
 
-/* Start it with the given ends as its input and output. */
+/* Start it with the given pipe ends as its input and output. */
 static bool spawn(bench_peer *peer, const char *path, const char *which,
                   const char *core, const int ends[2])
 {
@@ -41,7 +41,8 @@ static bool spawn(bench_peer *peer, const char *path, const char *which,
     return started;
 }
 
-/* A pipe whose ends no other peer inherits: it must see its input end. */
+/* Make a pipe with ends that no other peer inherits: the peer must see the end
+ * of its input. */
 static bool make_pipe(int ends[2])
 {
     if (pipe(ends) != 0) {
@@ -108,7 +109,7 @@ bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
     return true;
 }
 
-/* Blocks before an error do not count. */
+/* Read an answer. Blocks before an error do not count. */
 static bool read_answer(bench_peer *peer, bench_answer *best, char *error,
                         size_t size)
 {
@@ -151,9 +152,9 @@ bool bench_peer_run(bench_peer *peer, const bench_request *q,
     return read_answer(peer, answer, error, size);
 }
 
-/* ---- being one */
+/* ---- being a peer */
 
-/* r->gpus points into the line. */
+/* Read a request. r->gpus points into the line. */
 static bool read_request(char *line, bench_request *r)
 {
     char type[8], memory[16];
@@ -175,8 +176,8 @@ static bool read_request(char *line, bench_request *r)
     return r->pinned || strcmp(memory, "ordinary") == 0;
 }
 
-/* Page-locked memory comes from a context of the first GPU's, which computes
- * nothing, so it holds nothing of the GPU's memory. */
+/* Make the operands. Page-locked memory comes from a context of the first GPU.
+ * It computes nothing, so it holds none of the GPU's memory. */
 static bool make_operands(bench_request *r, hr_context **keeper,
                           bench_operands *operands)
 {

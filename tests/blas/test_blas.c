@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The drop-in BLAS beside plain loops: all types, both widths of integers, by
- * rows and by columns, all operations, part of C; rules, and who is told when
- * they are broken. With "alone" there is no other BLAS, and wrong arguments end
- * in xerbla_. */
+/* The drop-in BLAS compared with plain loops: all types, both widths of
+ * integers, by rows and by columns, all operations, part of C. Also its rules,
+ * and the errors that it reports when they are broken. With "alone" there is no
+ * other BLAS, and wrong arguments end in xerbla_. */
 #include <complex.h>
 #include <math.h>
 
@@ -177,7 +177,7 @@ static void call(const job *j)
     }
 }
 
-/* ---- what must come of it */
+/* ---- what must result */
 
 static size_t at(const job *j, int row, int col, int ld)
 {
@@ -200,7 +200,7 @@ static bool has(const job *j, int row, int col)
     return j->part == 'A' || (j->part == 'U' ? row <= col : row >= col);
 }
 
-/* How many elements of C are not what they should be, given what they were. */
+/* The number of elements of C that are wrong, given the old C. */
 static int wrong(const job *j, const char *old)
 {
     const double unit =
@@ -293,7 +293,7 @@ static void random_calls(int count)
         fill(&j, &source, j.a, ROOM);
         fill(&j, &source, j.b, ROOM);
         fill(&j, &source, j.c, ROOM);
-        if (j.beta == 0) { /* which nobody reads */
+        if (j.beta == 0) { /* which must not be read */
             put(j.type, j.c, 0, NAN);
         }
         memcpy(old, j.c, ROOM * 16);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The drop-in BLAS in a program's life: threads that call at once, forks before
- * and after the first call. `test_process [SECONDS]`: 64 threads for so long,
- * and nothing else. What is multiplied where is up to the environment. */
+/* The drop-in BLAS during a program's life: threads that call at once, forks
+ * before and after the first call. `test_process [SECONDS]`: only 64 threads,
+ * for so long. The environment decides what is multiplied where. */
 #include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -71,7 +71,7 @@ static void at_once(int threads, int seconds)
     }
 }
 
-/* What a child makes of it. */
+/* Multiply in a child. */
 static int in_child(uint64_t seed)
 {
     int status = -1;

@@ -68,7 +68,7 @@ static void executor_finish(executor *l)
 
 /* ---- the feeder */
 
-/* Put delivery `number` into its slot of executor l, unless what is there is
+/* Put delivery `number` into its slot of executor l, unless its old content is
  * still needed. */
 static bool put(model *m, executor *l, int64_t number)
 {
@@ -119,10 +119,10 @@ static bool step_feeder(model *m, executor *l)
     return true;
 }
 
-/* ---- the default queue */
+/* ---- the compute thread */
 
 /* Whether executor l has delivery `number` (-1: in place), panel `index` of a
- * side, where task looks for it. */
+ * side, where the task looks for it. */
 static bool has(const executor *l, const hri_task *task, int side)
 {
     int64_t number = side == HRI_A ? task->a : task->b;
@@ -178,7 +178,7 @@ static bool step_default_queue(model *m, executor *l)
 
 /* ---- the whole */
 
-/* Thread 2 i is the feeder of part i, 2 i + 1 its default queue. */
+/* Thread 2 i is the feeder of part i, and 2 i + 1 its compute thread. */
 static bool step(model *m, uint32_t thread)
 {
     executor *l = &m->executors[thread / 2];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays when any call to an accelerator fails, at once or later: one status,
- * nothing left behind, no wrong data without an error. */
+/* Arrays when any call to an accelerator fails, at once or later. There is one
+ * status, nothing is left behind, and there is no wrong data without an
+ * error. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@
 
 extern const hri_backend hri_backend_host;
 
-/* Of the large ones a copy pool copies ordinary memory, where accelerators are
- * staged. */
+/* Where accelerators are staged, a copy pool copies ordinary memory of the
+ * large ones. */
 static const struct {
     const char *name;
     bool staged;
@@ -164,8 +165,8 @@ static void fail_each(size_t kind, way how, const char *name)
     CHECK(failed > 0);
 }
 
-/* After a failure everything that does not build on it goes on: other queues,
- * other arrays, and copies of the library's own. */
+/* After a failure everything goes on that does not depend on it: other queues,
+ * other arrays, and the library's own copies. */
 static void rest_goes_on(size_t kind)
 {
     TEST_CASE("the rest goes on");
@@ -180,7 +181,7 @@ static void rest_goes_on(size_t kind)
         for (int i = 0; i < MAX; i++) {
             t.from[i] = i * 3;
         }
-        for (int i = 0; i < 2; i++) { /* a queue that failed stays so */
+        for (int i = 0; i < 2; i++) { /* a queue that failed keeps its error */
             hr_queue_destroy(t.queues[i]);
             CHECK(hr_queue_create(t.context, (uint32_t)i, &t.queues[i]) ==
                   HR_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The checker on the accelerators of argv[1]: each kind of finding in each
- * rank, told once and to the letter; right kernels; mapped memory. */
+ * rank, reported once and to the letter; right kernels; mapped memory. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <setjmp.h>
 #include <signal.h>
@@ -168,7 +168,7 @@ static const struct {
      {0},
      "faulty.c:165: shifts_with_less: item (1) writes c[1], which item (0) "
      "uses in line 160, without a barrier between"},
-    {&shifts_with_barrier, /* which no item of another tile comes to */
+    {&shifts_with_barrier, /* no item of another tile uses it */
      {1, {4}},
      {0},
      {1, {2}},
@@ -522,7 +522,7 @@ static void without(const char *accelerators, const char *value)
     hr_context_destroy(context);
 }
 
-/* The later ones count on what the first has told. */
+/* The later tests rely on what the first has reported. */
 static void faults_and_later(hr_context *context, hr_queue *queue)
 {
     find_faults(context, queue);

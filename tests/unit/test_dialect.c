@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the dialect has beside views and barriers, on the accelerators of
- * argv[1]: numbers of every type, sub-groups of whatever width, atomics, half
- * precision, complex numbers, mathematics, tables. */
+/* The dialect beside views and barriers, on the accelerators of argv[1]:
+ * numbers of every type, sub-groups of any width, atomics, half precision,
+ * complex numbers, mathematics, tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static void every_type(bed *b)
 
 /* ---- sub-groups */
 
-/* What a type of numbers is, as doubles, which hold all that is used here. */
+/* A type of numbers. Doubles hold all values that are used here. */
 typedef struct kind {
     size_t bytes;
     double (*get)(const void *data, int64_t i);
@@ -136,7 +136,7 @@ KIND(double, double)
 
 enum { HEARD = 7, MAX = 600 };
 
-/* Whether item i heard what its neighbours hold. */
+/* Whether item i received its neighbours' values. */
 static int heard(const kind *k, const void *x, const void *out, int64_t i,
                  int64_t tile)
 {

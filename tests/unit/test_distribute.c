@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Units for accelerators of other speeds and memories, rectangles of tiles, and
- * sets of accelerators: against models that are as simple as can be. */
+/* Units for accelerators of different speeds and memories, rectangles of tiles,
+ * and sets of accelerators, compared with models that are as simple as
+ * possible. */
 #include <math.h>
 
 #include "distribute/distribute.h"
@@ -19,8 +20,8 @@ static hri_distribution of(int64_t units, int64_t grain, hri_portion *p,
         .units = units, .grain = grain, .portions = p, .count = count};
 }
 
-/* All units are given out once, in order and in whole grains, and none to who
- * takes no part. */
+/* All units are given out once, in order and in whole grains. A portion that
+ * takes no part gets none. */
 static bool is_whole(const hri_distribution *d)
 {
     int64_t next = 0;
@@ -62,7 +63,7 @@ typedef struct model {
     uint32_t count;
 } model;
 
-/* The one that is full soonest when all grow by their weights. */
+/* The portion that is full first when all grow by their weights. */
 static int soonest(const model *m, const bool *full)
 {
     int found = -1;
@@ -131,7 +132,7 @@ typedef struct random_case {
     hri_portion portions[MAX];
 } random_case;
 
-/* Limits bind in most cases, and in some there is not the memory. */
+/* Limits matter in most cases, and in some there is too little memory. */
 static random_case draw(random_source *r)
 {
     random_case c = {.m.count = (uint32_t)random_between(r, 1, MAX)};
@@ -198,7 +199,7 @@ static void random_limits(int count)
     CHECK(refused > count / 20 && refused < count / 2 && limited > count / 2);
 }
 
-/* Who has more weight than it had never has fewer units. */
+/* A portion that gets more weight never has fewer units than before. */
 static void more_weight(int count)
 {
     random_source r = {2};
@@ -244,8 +245,8 @@ static hr_status fits_memory(void *data, uint32_t index, int64_t first,
     return HR_OK;
 }
 
-/* What does not depend on where a portion lies is refused when the numbers are,
- * and a short grain may fit where it lies. */
+/* A question whose answer does not depend on where a portion lies is refused by
+ * numbers. A short grain may still fit where it lies. */
 static void random_questions(int count)
 {
     random_source r = {3};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a plan is said to take: exact where it can be told by hand, never
- * less than any link or arithmetic needs, never more than all of them in turn;
- * and the plans that are chosen by it. */
+/* How long a plan is predicted to take. The prediction is exact where it can be
+ * computed by hand, never less than any link or arithmetic needs, and never
+ * more than all of them in turn. Also the plans that are chosen by it. */
 #include <math.h>
 
 #include "gemm/plan.h"
@@ -12,7 +12,7 @@
 /* Seconds that issuing a task adds. */
 static const double TASK = 1e-5, HOST_START = 1e-4;
 
-/* GPUs of one machine that share what their links carry together. */
+/* GPUs of one machine. Their links together carry less than the sum. */
 static void fill_gpus(hri_plan_accelerator *gpus, uint32_t count, double rate,
                       double up, double down, double both)
 {
@@ -102,7 +102,7 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                  TASK;
 }
 
-/* Whether the walk takes so long, and the threads. */
+/* Whether the forecast is so long, plus the threads. */
 static int takes(hri_plan *plan, const hri_plan_accelerator *figures,
                  double seconds)
 {
@@ -194,7 +194,7 @@ static void forward_by_hand(void)
 
 /* ---- plans that are made */
 
-/* What the task's product takes on tiles whose rates are not known. */
+/* Seconds for the task's product, on tiles without known rates. */
 static double product_seconds(const hri_plan *plan, const hri_task *task,
                               double rate)
 {

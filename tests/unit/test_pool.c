@@ -125,7 +125,7 @@ static void check_threads_at_once(void)
     hri_pool_destroy(pool);
 }
 
-/* ---- loops in loops, and who waits */
+/* ---- loops in loops, and waiting */
 
 typedef struct nest {
     hri_pool *pool;

@@ -21,16 +21,16 @@ extern const hri_backend hri_backend_host;
  * queue multiply again and again while the others wait. */
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t next_one;
+    pthread_cond_t now_serving;
     uint64_t next, serving;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .next_one = PTHREAD_COND_INITIALIZER};
+          .now_serving = PTHREAD_COND_INITIALIZER};
 
 /* A child of fork() has none of the threads, so no product runs there yet. */
 static void clear_line(void)
 {
     pthread_mutex_init(&line.lock, NULL);
-    pthread_cond_init(&line.next_one, NULL);
+    pthread_cond_init(&line.now_serving, NULL);
     line.next = line.serving = 0;
 }
 
@@ -44,13 +44,13 @@ hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
     pthread_mutex_lock(&line.lock);
     uint64_t number = line.next++;
     while (number != line.serving) {
-        pthread_cond_wait(&line.next_one, &line.lock);
+        pthread_cond_wait(&line.now_serving, &line.lock);
     }
     pthread_mutex_unlock(&line.lock);
     hr_status status = hri_host_gemm(hri_host_pool(device), gemm);
     pthread_mutex_lock(&line.lock);
     line.serving++;
-    pthread_cond_broadcast(&line.next_one);
+    pthread_cond_broadcast(&line.now_serving);
     pthread_mutex_unlock(&line.lock);
     return status;
 }

@@ -105,11 +105,11 @@ hr_status hr_matrix_section(hr_matrix m, int64_t row, int64_t col, int64_t rows,
     return HR_OK;
 }
 
-hr_status hri_matrix_check(const char *who, const char *name,
+hr_status hri_matrix_check(const char *caller, const char *name,
                            const hr_matrix *m)
 {
     if (m->rows < 0 || m->cols < 0) {
-        return hri_fail(HR_ERROR_INVALID, "%s: %s is %lldx%lld", who, name,
+        return hri_fail(HR_ERROR_INVALID, "%s: %s is %lldx%lld", caller, name,
                         (ll)m->rows, (ll)m->cols);
     }
     bool row_major = m->col_stride == 1;
@@ -121,8 +121,8 @@ hr_status hri_matrix_check(const char *who, const char *name,
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s is %lldx%lld with strides %lld and %lld; one "
                         "must be 1 and the other at least %lld",
-                        who, name, (ll)m->rows, (ll)m->cols, (ll)m->row_stride,
-                        (ll)m->col_stride, (ll)width);
+                        caller, name, (ll)m->rows, (ll)m->cols,
+                        (ll)m->row_stride, (ll)m->col_stride, (ll)width);
     }
     uint64_t bytes;
     if (lines > 0 &&
@@ -131,7 +131,7 @@ hr_status hri_matrix_check(const char *who, const char *name,
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s, %lld lines of stride %lld, is larger than "
                         "an address space",
-                        who, name, (ll)lines, (ll)stride);
+                        caller, name, (ll)lines, (ll)stride);
     }
     return HR_OK;
 }

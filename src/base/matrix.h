@@ -12,7 +12,7 @@
 
 /* Check the extents, strides and size of one matrix. `caller` and `name` begin
  * the error message. */
-hr_status hri_matrix_check(const char *who, const char *name,
+hr_status hri_matrix_check(const char *caller, const char *name,
                            const hr_matrix *m);
 
 /* Whether any line of x shares a byte with any line of y. Each matrix by itself

@@ -206,7 +206,7 @@ typedef struct hri_indices {
 /* Check and read a list. `caller` begins the message when the list is wrong: it
  * has no entry, has one twice, names an accelerator that does not exist, or is
  * NULL with a count. Every list of a context without accelerators is wrong. */
-hr_status hri_indices_read(const hr_context *context, const char *who,
+hr_status hri_indices_read(const hr_context *context, const char *caller,
                            const uint32_t *list, uint32_t count,
                            hri_indices *indices);
 

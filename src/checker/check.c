@@ -227,7 +227,7 @@ static hr_status find_faults(checking *c, bool in)
                     &c->watch, e,
                     &(hri_report){.fault = in ? HRI_CONST : HRI_DEPENDS,
                                   .view = v,
-                                  .who = in ? v->seen[e] : v->elements[e].write,
+                                  .use = in ? v->seen[e] : v->elements[e].write,
                                   .writes = true});
             }
         }

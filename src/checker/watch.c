@@ -45,19 +45,19 @@ static bool in_conflict(const hri_seen *a, const hri_seen *b)
     return a->tile != b->tile || (a->phase == b->phase && a->item != b->item);
 }
 
-static void compare(hri_watch *w, const hri_pending *p, const hri_seen *who,
+static void compare(hri_watch *w, const hri_pending *p, const hri_seen *use,
                     bool writes)
 {
     const hri_element *e = &p->view->elements[p->index];
     const hri_seen *others[] = {&e->write, &e->uses[0], &e->uses[1]};
     for (int i = 0; i < 3; i++) {
         const bool other_writes = i == 0 || others[i]->atomic;
-        if ((writes || other_writes) && in_conflict(who, others[i])) {
+        if ((writes || other_writes) && in_conflict(use, others[i])) {
             hri_watch_report_element(
                 w, p->index,
                 &(hri_report){.fault = HRI_CONFLICT,
                               .view = p->view,
-                              .who = *who,
+                              .use = *use,
                               .writes = writes,
                               .other = *others[i],
                               .other_writes = other_writes});
@@ -69,30 +69,30 @@ static void compare(hri_watch *w, const hri_pending *p, const hri_seen *who,
 /* Note a use. Of other tiles the first user is kept, of this tile the last two
  * items. If a later write is in conflict with any use, it is with one of
  * these. */
-static void add_use(hri_element *e, const hri_seen *who)
+static void add_use(hri_element *e, const hri_seen *use)
 {
     hri_seen *last = &e->uses[0];
-    if (last->line != 0 && last->tile != who->tile) {
+    if (last->line != 0 && last->tile != use->tile) {
         return;
     }
-    if (last->line != 0 && last->item != who->item) {
+    if (last->line != 0 && last->item != use->item) {
         e->uses[1] = *last;
     }
-    *last = *who;
+    *last = *use;
 }
 
 /* The item may have written the very bits that the element held, but not in
  * both runs. So it is reported if both runs left the bits unchanged. */
-static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *who)
+static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *use)
 {
     hri_seen *before = &p->view->elements[p->index].lacked;
     if (!w->twice && before->line == 0) {
-        *before = *who;
-    } else if (w->twice && before->line == who->line &&
-               before->tile == who->tile && before->item == who->item) {
+        *before = *use;
+    } else if (w->twice && before->line == use->line &&
+               before->tile == use->tile && before->item == use->item) {
         hri_watch_report_element(
             w, p->index,
-            &(hri_report){.fault = HRI_NO_VALUE, .view = p->view, .who = *who});
+            &(hri_report){.fault = HRI_NO_VALUE, .view = p->view, .use = *use});
     }
 }
 
@@ -101,33 +101,33 @@ static void settle_one(hri_watch *w, const hri_pending *p,
 {
     const hr_parameter *parameter = p->view->parameter;
     hri_element *e = &p->view->elements[p->index];
-    hri_seen who = w->here;
-    who.line = p->line;
-    who.atomic = p->plain == 0;
+    hri_seen use = w->here;
+    use.line = p->line;
+    use.atomic = p->plain == 0;
     const bool changed =
         memcmp(p->view->now + (size_t)p->index * parameter->bytes, bits,
                parameter->bytes) != 0;
     e->pending = 0;
     if (!changed && parameter->access == HR_OUT && e->write.line == 0) {
-        lacks_value(w, p, &who);
+        lacks_value(w, p, &use);
     }
-    compare(w, p, &who, changed || who.atomic);
-    if (changed && who.item < 0 && !who.atomic) {
+    compare(w, p, &use, changed || use.atomic);
+    if (changed && use.item < 0 && !use.atomic) {
         hri_watch_report_element(w, p->index,
                                  &(hri_report){.fault = HRI_UNIFORM,
                                                .view = p->view,
-                                               .who = who,
+                                               .use = use,
                                                .writes = true});
     }
-    if (changed || who.atomic) {
+    if (changed || use.atomic) {
         if (e->write.atomic) { /* keep it: others may be in conflict with it
                                   only */
             const hri_seen before = e->write;
             add_use(e, &before);
         }
-        e->write = who;
+        e->write = use;
     } else {
-        add_use(e, &who);
+        add_use(e, &use);
     }
 }
 
@@ -190,8 +190,8 @@ static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
                           rank == v->parameter->rank ? HRI_OUTSIDE : HRI_RANK,
                       .view = v,
                       .rank = rank,
-                      .who = w->here};
-    s->who.line = line;
+                      .use = w->here};
+    s->use.line = line;
     memcpy(s->index, index, sizeof s->index);
     return memset(memory, NOTHING, w->stray_bytes);
 }

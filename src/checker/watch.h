@@ -70,7 +70,7 @@ typedef struct hri_report {
     const hri_watched *view;
     uint32_t rank; /* of index */
     int64_t index[HR_MAX_RANK];
-    hri_seen who; /* line 0: not known */
+    hri_seen use; /* line 0: not known */
     bool writes;
     hri_seen other; /* the other access of a conflict */
     bool other_writes;

@@ -18,7 +18,7 @@ enum { FETCH, LOAD, PRODUCT, HOME, STEPS };
  * yet. */
 typedef struct executor {
     const hri_plan_part *part;
-    const hri_plan_accelerator *figures;
+    const hri_plan_accelerator *accelerator;
     double efficiencies[HRI_TILE_RATES];
     double *arrivals; /* [delivery] */
     double *ends;     /* [task] when the product ends; before that, the fetch of
@@ -40,16 +40,17 @@ typedef struct forecast {
 /* ---- setting up and freeing */
 
 static bool executor_init(executor *l, const hri_plan_part *part,
-                          const hri_plan_accelerator *figures)
+                          const hri_plan_accelerator *accelerator)
 {
     *l = (executor){.part = part,
-                    .figures = figures,
-                    .up = {.of = figures->up},
-                    .down = {.of = figures->down},
-                    .both = {.of = figures->both},
+                    .accelerator = accelerator,
+                    .up = {.of = accelerator->up},
+                    .down = {.of = accelerator->down},
+                    .both = {.of = accelerator->both},
                     .stale = true};
     for (int i = 0; i < HRI_TILE_RATES; i++) {
-        l->efficiencies[i] = fmin(figures->tile_rates[i] / figures->rate, 1.0);
+        l->efficiencies[i] =
+            fmin(accelerator->tile_rates[i] / accelerator->rate, 1.0);
     }
     l->arrivals = calloc((size_t)part->delivery_count + 1, sizeof(double));
     l->ends = calloc((size_t)part->task_count + 1, sizeof(double));
@@ -114,7 +115,7 @@ static hr_status init(forecast *f, const hri_plan *plan,
 
 static bool is_host(const executor *l)
 {
-    return l->figures->tile_rates[0] == 0.0;
+    return l->accelerator->tile_rates[0] == 0.0;
 }
 
 /* Carry rows of `bytes` bytes from `start` on, or when the link is free in this
@@ -272,9 +273,9 @@ static void multiply(forecast *f, executor *l)
     const hri_task *task = &l->part->tasks[number];
     double height = f->heights[task->row], width = f->widths[task->col];
     double depth = f->depths[task->chunk];
-    double rate = l->figures->rate *
+    double rate = l->accelerator->rate *
                   hri_cost_efficiency(l->efficiencies, height, width, depth);
-    l->compute = l->starts[PRODUCT] + l->figures->task +
+    l->compute = l->starts[PRODUCT] + l->accelerator->task +
                  f->plan->shape.flops * height * width * depth / rate;
     l->ends[number] = l->compute;
     if (is_last(f, l, task)) {
@@ -328,8 +329,8 @@ static double walk(forecast *f)
         bool over = l->next[PRODUCT] == l->part->task_count;
         seconds =
             fmax(seconds, over ? fmax(l->compute, l->down.free) : INFINITY);
-        start += is_host(l) ? 0.0 : l->figures->start;
-        hosts = is_host(l) ? fmax(hosts, l->figures->start) : hosts;
+        start += is_host(l) ? 0.0 : l->accelerator->start;
+        hosts = is_host(l) ? fmax(hosts, l->accelerator->start) : hosts;
     }
     return seconds + start + hosts;
 }

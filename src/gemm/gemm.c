@@ -22,7 +22,7 @@ typedef struct call {
     uint32_t count;                 /* accelerators that take part */
     hri_accelerator **accelerators; /* [count] */
     uint64_t *limits;               /* [count] the call's own memory limits */
-    hri_plan_accelerator *figures;  /* [count] */
+    hri_plan_accelerator *inputs;   /* [count] for the planner */
     hri_flow *flows;                /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
 } call;
@@ -75,9 +75,9 @@ static hr_status choose_accelerators(call *c)
     }
     c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
     c->limits = calloc(wanted.count, sizeof *c->limits);
-    c->figures = calloc(wanted.count, sizeof *c->figures);
+    c->inputs = calloc(wanted.count, sizeof *c->inputs);
     c->flows = calloc(wanted.count, sizeof *c->flows);
-    if (c->accelerators == NULL || c->limits == NULL || c->figures == NULL ||
+    if (c->accelerators == NULL || c->limits == NULL || c->inputs == NULL ||
         c->flows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
@@ -119,7 +119,7 @@ static double flops_of(const hri_product *p)
 static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
 {
     hri_accelerator *a = c->accelerators[i];
-    hri_plan_accelerator *f = &c->figures[i];
+    hri_plan_accelerator *f = &c->inputs[i];
     const hri_product_kind kind = kind_of(&c->product);
     const bool small = hri_model_is_small(flops_of(&c->product));
     hr_status status = hri_accelerator_rate(a, kind, &f->rate);
@@ -142,7 +142,7 @@ static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
 static hr_status gather_one(call *c, uint32_t i, uint64_t least)
 {
     hri_accelerator *a = c->accelerators[i];
-    hri_plan_accelerator *f = &c->figures[i];
+    hri_plan_accelerator *f = &c->inputs[i];
     const hri_product *p = &c->product;
     double sharing = hri_accelerators_sharing(c->accelerators, c->count, a);
     double known = hri_accelerator_known_rate(a, kind_of(p));
@@ -192,7 +192,7 @@ static void gather_links(call *c)
     hri_model_flows(c->context, c->flows, c->count);
     for (uint32_t i = 0; i < c->count; i++) {
         const hri_flow *flow = &c->flows[i];
-        hri_plan_accelerator *f = &c->figures[i];
+        hri_plan_accelerator *f = &c->inputs[i];
         f->up.rate = flow->beside.up;
         f->down.rate = flow->beside.down;
         f->both.rate = flow->beside.both;
@@ -218,11 +218,11 @@ static void gather_groups(call *c)
         for (uint32_t j = 0; j < i; j++) {
             const hri_accelerator *other = c->accelerators[j];
             if (hri_accelerators_same_kind(a, other)) {
-                c->figures[i].device = c->figures[j].device;
+                c->inputs[i].device = c->inputs[j].device;
             }
             if (!a->in_place && !other->in_place &&
                 a->device->ops->is_peer(a->device, other->device)) {
-                c->figures[i].peers = c->figures[j].peers;
+                c->inputs[i].peers = c->inputs[j].peers;
             }
         }
     }
@@ -251,7 +251,7 @@ static hr_status make_plan(call *c)
     }
     gather_links(c);
     gather_groups(c);
-    return hri_plan_create(&shape, c->figures, c->count, &c->plan);
+    return hri_plan_create(&shape, c->inputs, c->count, &c->plan);
 }
 
 /* Whether there is anything to multiply. */
@@ -266,7 +266,7 @@ static void call_close(call *c)
     hri_plan_destroy(c->plan);
     free(c->accelerators);
     free(c->limits);
-    free(c->figures);
+    free(c->inputs);
     free(c->flows);
 }
 
@@ -289,9 +289,9 @@ static void report_part(const call *c, const hri_plan_part *part,
             .peer = part->peer,
             .memory_bytes =
                 part->memory +
-                (a->in_place ? 0 : c->figures[part->accelerator].own),
+                (a->in_place ? 0 : c->inputs[part->accelerator].own),
             .memory_limit =
-                a->in_place ? 0 : c->figures[part->accelerator].memory,
+                a->in_place ? 0 : c->inputs[part->accelerator].memory,
         };
     }
     report->share_count++;
@@ -357,7 +357,7 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
     for (uint32_t i = 0; i < c->plan->part_count; i++) {
         const hri_run_share *s = &done[i];
         uint32_t index = c->plan->parts[i].accelerator;
-        const hri_plan_accelerator *f = &c->figures[index];
+        const hri_plan_accelerator *f = &c->inputs[index];
         report->host_to_device += s->up;
         report->device_to_host += s->down;
         report->peer += s->peer;
@@ -407,8 +407,8 @@ static void limit_memory(const call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         hri_accelerator *a = c->accelerators[i];
-        uint64_t own = a->in_place ? 0 : c->figures[i].own;
-        uint64_t most = c->figures[i].memory + hri_accelerator_held(a);
+        uint64_t own = a->in_place ? 0 : c->inputs[i].own;
+        uint64_t most = c->inputs[i].memory + hri_accelerator_held(a);
         if (a->memory_used + own > most) {
             hri_accelerator_trim(a);
         }

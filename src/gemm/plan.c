@@ -45,8 +45,8 @@ void hri_plan_destroy(hri_plan *plan)
 /* A set of accelerators, and what follows from it. */
 typedef struct candidate_set {
     uint32_t count;
-    uint32_t *members;             /* indices into the figures */
-    hri_plan_accelerator *figures; /* of the members */
+    uint32_t *members;                  /* indices among all accelerators */
+    hri_plan_accelerator *accelerators; /* of the members */
     double *speeds;
     hri_rect *rects;
     hri_partition *partition;
@@ -61,7 +61,7 @@ static double seconds_of(const candidate_set *t)
 static void candidate_set_finish(candidate_set *t)
 {
     free(t->members);
-    free(t->figures);
+    free(t->accelerators);
     free(t->speeds);
     free(t->rects);
     hri_partition_destroy(t->partition);
@@ -73,10 +73,10 @@ static hr_status candidate_set_init(candidate_set *t, uint32_t count)
 {
     *t = (candidate_set){.count = count};
     t->members = calloc(count, sizeof *t->members);
-    t->figures = calloc(count, sizeof *t->figures);
+    t->accelerators = calloc(count, sizeof *t->accelerators);
     t->speeds = calloc(count, sizeof *t->speeds);
     t->rects = calloc(count, sizeof *t->rects);
-    if (t->members == NULL || t->figures == NULL || t->speeds == NULL ||
+    if (t->members == NULL || t->accelerators == NULL || t->speeds == NULL ||
         t->rects == NULL) {
         candidate_set_finish(t);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -90,15 +90,16 @@ static hr_status candidate_set_choose(candidate_set *t,
                                       const hri_plan_accelerator *all)
 {
     for (uint32_t i = 0; i < t->count; i++) {
-        t->figures[i] = all[t->members[i]];
-        t->figures[i].memory -= t->figures[i].in_place ? 0 : t->figures[i].own;
-        t->speeds[i] = t->figures[i].rate;
+        t->accelerators[i] = all[t->members[i]];
+        t->accelerators[i].memory -=
+            t->accelerators[i].in_place ? 0 : t->accelerators[i].own;
+        t->speeds[i] = t->accelerators[i].rate;
     }
     hr_status status = hri_partition_create(
         t->speeds, t->count, (double)shape->m, (double)shape->n, &t->partition);
     if (status == HR_OK) {
-        status = hri_blocking_choose(shape, t->figures, t->count, t->partition,
-                                     t->rects, &t->blockings);
+        status = hri_blocking_choose(shape, t->accelerators, t->count,
+                                     t->partition, t->rects, &t->blockings);
     }
     return status;
 }
@@ -269,7 +270,7 @@ static void fill_part(const hri_plan *plan, const candidate_set *t, uint32_t i,
                        slots);
     *part = (hri_plan_part){.accelerator = t->members[i],
                             .rect = r,
-                            .in_place = t->figures[i].in_place};
+                            .in_place = t->accelerators[i].in_place};
     for (int side = HRI_A; side <= HRI_C && !part->in_place; side++) {
         part->slots[side] = (int32_t)slots[side];
         part->memory += (uint64_t)slots[side] * plan->slot_bytes[side];
@@ -277,16 +278,16 @@ static void fill_part(const hri_plan *plan, const candidate_set *t, uint32_t i,
     uint64_t spare = plan->slot_bytes[HRI_A] + plan->slot_bytes[HRI_B];
     if (plan->blocking.chunks == 1 && t->count > 1) {
         part->spare =
-            part->in_place || part->memory + spare <= t->figures[i].memory;
+            part->in_place || part->memory + spare <= t->accelerators[i].memory;
         part->memory += part->spare && !part->in_place ? spare : 0;
     }
     uint64_t again = (uint64_t)part->slots[HRI_A] * plan->slot_bytes[HRI_A];
-    part->packed = t->figures[i].packed && !part->in_place &&
+    part->packed = t->accelerators[i].packed && !part->in_place &&
                    is_wide(plan, r) &&
-                   part->memory + again <= t->figures[i].memory;
+                   part->memory + again <= t->accelerators[i].memory;
     part->memory += part->packed ? again : 0;
     if (plan->blocking.chunks == 1 && !part->in_place) {
-        add_tiles(plan, t->figures[i].memory, part);
+        add_tiles(plan, t->accelerators[i].memory, part);
     }
 }
 
@@ -361,8 +362,8 @@ static double risk(const candidate_set *t, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
     for (uint32_t i = 0; i < t->count; i++) {
-        least = fmin(least, t->figures[i].rate);
-        most = fmax(most, t->figures[i].rate);
+        least = fmin(least, t->accelerators[i].rate);
+        most = fmax(most, t->accelerators[i].rate);
     }
     bool alone = plan->blocking.chunks == 1 || t->count == 1;
     return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
@@ -380,7 +381,7 @@ static hr_status compare(const hri_plan_shape *shape,
     const hri_blockings *list = &t->blockings;
     double left = planning_share * list->of[0].seconds -
                   hri_forecast_cost(&list->of[0], t->count);
-    bool in_place = t->count == 1 && t->figures[0].in_place;
+    bool in_place = t->count == 1 && t->accelerators[0].in_place;
     if (t->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
         return HR_OK; /* then the estimate has to do */
     }

@@ -41,7 +41,7 @@ enum { BENCH_WITH_CBLAS = 1, BENCH_WITH_OPENBLAS = 2, BENCH_WITH_CUBLASXT = 4 };
 
 typedef struct bench_peers_wish {
     bool given;
-    unsigned who; /* bits BENCH_WITH_... */
+    unsigned peers; /* bits BENCH_WITH_... */
 } bench_peers_wish;
 
 /* ---- options of grids */

@@ -20,24 +20,24 @@
  * with. */
 static void find_peers(matmul *x, const bench_peers_wish *wish)
 {
-    unsigned who = wish->given ? wish->who : 0;
+    unsigned peers = wish->given ? wish->peers : 0;
     x->in_turns = true;
     for (int i = 0; i < x->bench->setting_count; i++) {
         const bench_setting *setting = &x->bench->settings[i];
         x->in_turns = x->in_turns && setting->host_only;
         if (!wish->given && setting->host_only) {
-            who |= BENCH_WITH_CBLAS | BENCH_WITH_OPENBLAS;
+            peers |= BENCH_WITH_CBLAS | BENCH_WITH_OPENBLAS;
         } else if (!wish->given && setting->gpus[0] != '\0') {
-            who |= BENCH_WITH_CUBLASXT;
+            peers |= BENCH_WITH_CUBLASXT;
         }
     }
-    if ((who & BENCH_WITH_CBLAS) != 0) {
+    if ((peers & BENCH_WITH_CBLAS) != 0) {
         x->has_cblas = bench_cblas_find(&x->cblas);
     }
-    if ((who & BENCH_WITH_OPENBLAS) != 0) {
+    if ((peers & BENCH_WITH_OPENBLAS) != 0) {
         x->peer_count = bench_openblas_start(x->peers);
     }
-    x->has_xt = (who & BENCH_WITH_CUBLASXT) != 0 && bench_xt_start(&x->xt);
+    x->has_xt = (peers & BENCH_WITH_CUBLASXT) != 0 && bench_xt_start(&x->xt);
 }
 
 /* Open a context that owns the pinned memory all the time. Its list is the

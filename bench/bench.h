@@ -78,8 +78,8 @@ typedef struct bench_setting {
     char device[128]; /* the first one's name */
     char gpus[256];   /* "0,1" when all are GPUs of CUDA, else "" */
     bool host_only;
-    bool all_gpus; /* of CUDA or OpenCL */
-    bool equal;    /* all accelerators have the same name */
+    bool all_gpus;  /* of CUDA or OpenCL */
+    bool same_name; /* all accelerators have the same name */
 } bench_setting;
 
 enum { BENCH_SETTINGS_MAX = 16 };

@@ -32,7 +32,7 @@ static void describe(bench_setting *setting, const hr_context *context)
 {
     bool others = false;
     setting->count = hr_accelerator_count(context);
-    setting->host_only = setting->all_gpus = setting->equal = true;
+    setting->host_only = setting->all_gpus = setting->same_name = true;
     for (uint32_t i = 0; i < setting->count; i++) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
         if (hr_accelerator_describe(context, i, &info) != HR_OK) {
@@ -46,8 +46,8 @@ static void describe(bench_setting *setting, const hr_context *context)
         others = others || (gpu < 0 && !host);
         setting->host_only = setting->host_only && host;
         setting->all_gpus = setting->all_gpus && !host && !info.emulated;
-        setting->equal =
-            setting->equal && strcmp(setting->device, info.name) == 0;
+        setting->same_name =
+            setting->same_name && strcmp(setting->device, info.name) == 0;
         if (gpu >= 0) {
             add_gpu(setting, gpu);
         }

@@ -196,8 +196,8 @@ static int compare(grid_row *r, grid_row *first, bool weak)
     const double more = (double)r->setting->count / first->setting->count;
     r->speed_up = cells_per_second(r) / cells_per_second(first);
     r->efficiency = weak ? first->best / r->best : r->speed_up / more;
-    r->compared = !weak && r->summed && first->summed && r->setting->equal &&
-                  first->setting->equal &&
+    r->compared = !weak && r->summed && first->summed &&
+                  r->setting->same_name && first->setting->same_name &&
                   strcmp(r->setting->device, first->setting->device) == 0;
     if (r->compared && !same_sums(r, first)) {
         return cli_fail("%s on %s: the sum of the cells is %.17g, not %.17g as "

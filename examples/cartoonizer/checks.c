@@ -143,7 +143,7 @@ hr_status checks_run(hr_context *context, style s)
         const int levels = difference(&alone, &want);
         example_check(levels <= 1, "at most %d of 255 beside plain C", levels);
     }
-    if (status == HR_OK && example_equal(context)) {
+    if (status == HR_OK && example_same_kind(context)) {
         status = check_bands(context, s, &from, &alone);
         if (status == HR_OK) {
             status = check_distribution(context, s, &first);

@@ -26,7 +26,7 @@ double *example_equal_weights(const hr_context *context);
 
 /* Whether all accelerators of the context have one name, so that results are
  * the same to the bit. Compilers for different ones round differently. */
-bool example_equal(const hr_context *context);
+bool example_same_kind(const hr_context *context);
 
 /* Prints what was checked, as printf does, and whether it holds. */
 void example_check(bool ok, const char *format, ...)

@@ -8,7 +8,7 @@
 #include "console/context.h"
 #include "console/text.h"
 
-enum { MAX = 64, TIMES = 5 };
+enum { MAX_ACCELERATORS = 64, TIMES = 5 };
 
 /* Arrays that are copied between one accelerator and the host. */
 typedef struct pair {
@@ -22,7 +22,7 @@ typedef struct bench {
     hr_context *context;
     size_t bytes;
     bool pinned;
-    pair pairs[MAX];
+    pair pairs[MAX_ACCELERATORS];
     uint32_t first, last; /* the accelerators that take part now */
 } bench;
 
@@ -185,8 +185,8 @@ static bool measure_memory(bench *b, bool pinned)
 
 static int measure_all(bench *b)
 {
-    if (hr_accelerator_count(b->context) > MAX) {
-        return cli_fail("more than %d accelerators", MAX);
+    if (hr_accelerator_count(b->context) > MAX_ACCELERATORS) {
+        return cli_fail("more than %d accelerators", MAX_ACCELERATORS);
     }
     return measure_memory(b, false) && measure_memory(b, true)
                ? CLI_OK

@@ -88,18 +88,18 @@ double hri_fft_blocks(const hri_filter_job *job, int64_t edge)
 
 /* Choose the edge of blocks. Powers of two, and one and a half times these, are
  * fast to transform. Of these edges the one with the fewest operations for each
- * CPU is best, where CPUs take blocks in turn. Edges above MAX leave the
+ * CPU is best, where CPUs take blocks in turn. Edges above MAX_EDGE leave the
  * cache. */
 int64_t hri_fft_edge(const hri_filter_job *job)
 {
-    enum { MIN = 32, MAX = 2048 };
+    enum { MIN_EDGE = 32, MAX_EDGE = 2048 };
     const double processors = hri_thread_count();
     int64_t best = job->edge;
     double least = INFINITY;
     if (best > 0) {
         return best;
     }
-    for (int64_t power = MIN; best == 0 || power <= MAX; power *= 2) {
+    for (int64_t power = MIN_EDGE; best == 0 || power <= MAX_EDGE; power *= 2) {
         for (int64_t edge = power; edge <= power + power / 2;
              edge += power / 2) {
             if (edge < 4 * job->window->reach) {

@@ -308,7 +308,7 @@ static hr_status finish_single(void *data)
 static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
                             int64_t most, hri_probed *found)
 {
-    enum { MIN = 64 << 10 }; /* smaller copies only show latency */
+    enum { MIN_COPY = 64 << 10 }; /* smaller copies only show latency */
     const uint64_t room = hri_accelerator_room(a) / (way == WITHIN ? 2 : 1);
     const uint64_t largest = a->device->info.allocation_bytes;
     first = room < first ? room : first;
@@ -317,7 +317,7 @@ static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
                              run_single,
                              finish_single,
                              (int64_t)first,
-                             first >= MIN ? most : -1, /* no size is tried */
+                             first >= MIN_COPY ? most : -1, /* -1: none */
                              4,
                              hri_long_enough};
     single s = {.way = way};
@@ -333,11 +333,11 @@ static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
 
 hr_status hri_link_measure(hri_accelerator *a)
 {
-    enum { FIRST = 4 << 20, MAX = 64 << 20 };
+    enum { FIRST = 4 << 20, MAX_COPY = 64 << 20 };
     hr_status status = HR_OK;
     for (int way = UP; way < WAYS && status == HR_OK; way++) {
         hri_probed found;
-        status = try_copies(a, way, FIRST, MAX, &found);
+        status = try_copies(a, way, FIRST, MAX_COPY, &found);
         if (status == HR_OK) {
             hri_figure_note(hri_subject_of(a), kinds[way], found.settled,
                             found.size > 0 ? (double)found.size / found.seconds

@@ -171,11 +171,11 @@ static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
 /* Too little memory is not an error: the overheads stay guessed. */
 static hr_status measure_overheads(hri_accelerator *a)
 {
-    enum { FIRST = 64, MAX = 4096 };
+    enum { FIRST = 64, MAX_COMMANDS = 4096 };
     tiny t;
     hr_status status = open_tiny(a, &t);
     if (status == HR_OK) {
-        status = count_tiny(&t, launches, FIRST, MAX);
+        status = count_tiny(&t, launches, FIRST, MAX_COMMANDS);
     }
     if (status == HR_OK) {
         status = count_tiny(&t, waits, 1, 1);
@@ -185,7 +185,7 @@ static hr_status measure_overheads(hri_accelerator *a)
     }
     if (status == HR_OK) {
         memset(t.host, 1, TINY_BYTES);
-        status = count_tiny(&t, small_copies, FIRST, MAX);
+        status = count_tiny(&t, small_copies, FIRST, MAX_COMMANDS);
     }
     hri_accelerator_release_pinned(a, t.host);
     close_tiny(&t);

@@ -10,7 +10,7 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { MAX = 96, ROOM = (MAX + 7) * (MAX + 7) };
+enum { MAX_EXTENT = 96, ROOM = (MAX_EXTENT + 7) * (MAX_EXTENT + 7) };
 enum { BY_ROWS = 101, BY_COLUMNS = 102, UPPER = 121, LOWER = 122 };
 
 /* How a call is made. */
@@ -254,7 +254,7 @@ static job random_job(random_source *source)
 {
     static const char ops[] = "NTC", parts[] = "AAUL";
     static const double complex factors[] = {0, 1, -0.5, 0.75 - 0.25 * I};
-    static const int sizes[] = {0, 1, 2, 7, 31, 64, MAX};
+    static const int sizes[] = {0, 1, 2, 7, 31, 64, MAX_EXTENT};
     job j = {.type = (hr_type)random_between(source, HR_F32, HR_C64),
              .way = (way)random_between(source, 0, WAYS - 1),
              .part = parts[random_between(source, 0, 3)],

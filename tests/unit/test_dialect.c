@@ -134,7 +134,7 @@ KIND(long, int64_t)
 KIND(float, float)
 KIND(double, double)
 
-enum { HEARD = 7, MAX = 600 };
+enum { HEARD = 7, MAX_ITEMS = 600 };
 
 /* Whether item i received its neighbours' values. */
 static int heard(const kind *k, const void *x, const void *out, int64_t i,
@@ -164,7 +164,7 @@ static int heard(const kind *k, const void *x, const void *out, int64_t i,
 static void subgroups(bed *b, const hr_kernel *kernel, const kind *k, int64_t n,
                       int64_t tile)
 {
-    static int64_t x[MAX], out[MAX * HEARD]; /* room for any type */
+    static int64_t x[MAX_ITEMS], out[MAX_ITEMS * HEARD]; /* room for any type */
     const hr_extent items = hr_extent1(tile);
     memset(x, 0, sizeof x);
     for (int64_t i = 0; i < n; i++) {

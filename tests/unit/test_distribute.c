@@ -9,7 +9,7 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { MAX = 12, MANY = 1000, COSTS = 4000 };
+enum { MAX_PORTIONS = 12, MANY = 1000, COSTS = 4000 };
 
 /* ---- what must hold of every distribution */
 
@@ -58,8 +58,8 @@ static bool distribute(const hri_distribution *d)
 /* ---- the model: whole weights, and products that 64 bits hold */
 
 typedef struct model {
-    int64_t weight[MAX], most[MAX]; /* in grains */
-    int64_t want[MAX];
+    int64_t weight[MAX_PORTIONS], most[MAX_PORTIONS]; /* in grains */
+    int64_t want[MAX_PORTIONS];
     uint32_t count;
 } model;
 
@@ -94,8 +94,8 @@ static uint32_t neediest(const model *m, const bool *full, const int64_t *rest)
 /* False: together they do not hold so many grains. */
 static bool solve(model *m, int64_t grains)
 {
-    bool full[MAX] = {false};
-    int64_t sum = 0, rest[MAX] = {0};
+    bool full[MAX_PORTIONS] = {false};
+    int64_t sum = 0, rest[MAX_PORTIONS] = {0};
     for (uint32_t i = 0; i < m->count; i++) {
         sum += m->weight[i];
         full[i] = m->weight[i] == 0;
@@ -128,14 +128,14 @@ static bool solve(model *m, int64_t grains)
 
 typedef struct random_case {
     model m;
-    int64_t units, grain, most[MAX]; /* in units */
-    hri_portion portions[MAX];
+    int64_t units, grain, most[MAX_PORTIONS]; /* in units */
+    hri_portion portions[MAX_PORTIONS];
 } random_case;
 
 /* Limits matter in most cases, and in some there is too little memory. */
 static random_case draw(random_source *r)
 {
-    random_case c = {.m.count = (uint32_t)random_between(r, 1, MAX)};
+    random_case c = {.m.count = (uint32_t)random_between(r, 1, MAX_PORTIONS)};
     const int64_t sizes = random_between(r, 1, 40);
     c.grain = random_between(r, 0, 1) != 0 ? 1 : random_between(r, 2, 70);
     c.units = random_between(r, 1, 60 * sizes);
@@ -469,11 +469,11 @@ enum { SIDE = 48 };
 
 static void check_rectangles(random_source *r)
 {
-    double speeds[MAX];
-    hri_rect rects[MAX];
+    double speeds[MAX_PORTIONS];
+    hri_rect rects[MAX_PORTIONS];
     int painted[SIDE][SIDE] = {{0}};
     hri_partition *p = NULL;
-    const uint32_t n = (uint32_t)random_between(r, 1, MAX);
+    const uint32_t n = (uint32_t)random_between(r, 1, MAX_PORTIONS);
     const int64_t rows = random_between(r, 1, SIDE);
     const int64_t cols = random_between(r, 1, SIDE);
     for (uint32_t i = 0; i < n; i++) {
@@ -519,7 +519,7 @@ static void rectangles(int count)
 /* Each takes its part of the work, and costs something; siblings gain nothing.
  */
 typedef struct machine {
-    double each, seconds[MAX + 1];
+    double each, seconds[MAX_PORTIONS + 1];
 } machine;
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -583,12 +583,12 @@ static void check_set(const machine *m, uint32_t count, uint32_t now,
 static void sets(int count)
 {
     random_source r = {8};
-    int sizes[MAX + 1] = {0};
+    int sizes[MAX_PORTIONS + 1] = {0};
     TEST_CASE("sets that pay");
     for (int i = 0; i < count && test_state.failures == 0; i++) {
-        const uint32_t n = (uint32_t)random_between(&r, 1, MAX);
+        const uint32_t n = (uint32_t)random_between(&r, 1, MAX_PORTIONS);
         machine m = {.each = fabs(random_unit(&r)) / 20};
-        hri_candidate c[MAX], d[MAX];
+        hri_candidate c[MAX_PORTIONS], d[MAX_PORTIONS];
         for (uint32_t k = 0; k < n; k++) {
             c[k] = (hri_candidate){.index = k,
                                    .device =

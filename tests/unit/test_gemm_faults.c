@@ -24,7 +24,7 @@ enum { STEP = 2 };
 enum { STEP = 1 };
 #endif
 
-enum { MAX = 70 * 8200 };
+enum { MAX_ELEMENTS = 70 * 8200 };
 
 typedef struct setup {
     const char *name, *list;
@@ -55,7 +55,8 @@ static const setup setups[] = {
  * that they have stolen. 0: it does not wait. */
 static uint64_t hold;
 
-static float a[MAX], b[MAX], c[MAX], wanted[MAX];
+static float a[MAX_ELEMENTS], b[MAX_ELEMENTS], c[MAX_ELEMENTS],
+    wanted[MAX_ELEMENTS];
 
 static void make(const setup *s)
 {

@@ -389,7 +389,7 @@ static hr_status warm_kind(const hri_stopwatch *w, hri_product_kind kind,
 }
 
 /* Pack once, and multiply by a matrix that is not packed. */
-static hr_status warm_turning(hri_stopwatch *w, hri_product_kind kind)
+static hr_status warm_packing(hri_stopwatch *w, hri_product_kind kind)
 {
     enum { EDGE = 1024 };
     const uint64_t bytes = (uint64_t)EDGE * EDGE * hr_type_size(kind.type);
@@ -422,7 +422,7 @@ void hri_accelerator_warm(hri_accelerator *a)
         }
         status = warm_kind(&w, kinds[i], false);
         if (status == HR_OK && wants_packing(a, kinds[i])) {
-            status = warm_turning(&w, kinds[i]);
+            status = warm_packing(&w, kinds[i]);
         }
         if (status == HR_ERROR_OUT_OF_MEMORY) {
             status = HR_OK; /* smaller tiles may fit */

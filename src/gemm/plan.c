@@ -53,53 +53,55 @@ typedef struct candidate_set {
     hri_blockings blockings;
 } candidate_set;
 
-static double seconds_of(const candidate_set *t)
+static double seconds_of(const candidate_set *set)
 {
-    return t->blockings.of[0].seconds;
+    return set->blockings.of[0].seconds;
 }
 
-static void candidate_set_finish(candidate_set *t)
+static void candidate_set_finish(candidate_set *set)
 {
-    free(t->members);
-    free(t->accelerators);
-    free(t->speeds);
-    free(t->rects);
-    hri_partition_destroy(t->partition);
-    *t = (candidate_set){0};
+    free(set->members);
+    free(set->accelerators);
+    free(set->speeds);
+    free(set->rects);
+    hri_partition_destroy(set->partition);
+    *set = (candidate_set){0};
 }
 
 /* Allocate for `count` accelerators. */
-static hr_status candidate_set_init(candidate_set *t, uint32_t count)
+static hr_status candidate_set_init(candidate_set *set, uint32_t count)
 {
-    *t = (candidate_set){.count = count};
-    t->members = calloc(count, sizeof *t->members);
-    t->accelerators = calloc(count, sizeof *t->accelerators);
-    t->speeds = calloc(count, sizeof *t->speeds);
-    t->rects = calloc(count, sizeof *t->rects);
-    if (t->members == NULL || t->accelerators == NULL || t->speeds == NULL ||
-        t->rects == NULL) {
-        candidate_set_finish(t);
+    *set = (candidate_set){.count = count};
+    set->members = calloc(count, sizeof *set->members);
+    set->accelerators = calloc(count, sizeof *set->accelerators);
+    set->speeds = calloc(count, sizeof *set->speeds);
+    set->rects = calloc(count, sizeof *set->rects);
+    if (set->members == NULL || set->accelerators == NULL ||
+        set->speeds == NULL || set->rects == NULL) {
+        candidate_set_finish(set);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "gemm: no memory to plan for %u accelerators", count);
     }
     return HR_OK;
 }
 
-static hr_status candidate_set_choose(candidate_set *t,
+static hr_status candidate_set_choose(candidate_set *set,
                                       const hri_plan_shape *shape,
                                       const hri_plan_accelerator *all)
 {
-    for (uint32_t i = 0; i < t->count; i++) {
-        t->accelerators[i] = all[t->members[i]];
-        t->accelerators[i].memory -=
-            t->accelerators[i].in_place ? 0 : t->accelerators[i].own;
-        t->speeds[i] = t->accelerators[i].rate;
+    for (uint32_t i = 0; i < set->count; i++) {
+        set->accelerators[i] = all[set->members[i]];
+        set->accelerators[i].memory -=
+            set->accelerators[i].in_place ? 0 : set->accelerators[i].own;
+        set->speeds[i] = set->accelerators[i].rate;
     }
-    hr_status status = hri_partition_create(
-        t->speeds, t->count, (double)shape->m, (double)shape->n, &t->partition);
+    hr_status status =
+        hri_partition_create(set->speeds, set->count, (double)shape->m,
+                             (double)shape->n, &set->partition);
     if (status == HR_OK) {
-        status = hri_blocking_choose(shape, t->accelerators, t->count,
-                                     t->partition, t->rects, &t->blockings);
+        status =
+            hri_blocking_choose(shape, set->accelerators, set->count,
+                                set->partition, set->rects, &set->blockings);
     }
     return status;
 }
@@ -139,11 +141,11 @@ static int lowest_first(const void *x, const void *y)
 /* Whether a set should replace an earlier one. A larger set must pay, also
  * because the host has less arithmetic to give when it moves data for
  * accelerators. */
-static bool is_better(const candidate_set *t, const candidate_set *best)
+static bool is_better(const candidate_set *set, const candidate_set *best)
 {
-    return t->count > best->count
-               ? hri_model_pays(seconds_of(t), seconds_of(best))
-               : hri_model_prefers(seconds_of(t), seconds_of(best));
+    return set->count > best->count
+               ? hri_model_pays(seconds_of(set), seconds_of(best))
+               : hri_model_prefers(seconds_of(set), seconds_of(best));
 }
 
 /* Find the fastest set of the candidates. Accelerators with little memory, or
@@ -165,20 +167,20 @@ static hr_status improve(const hri_plan_shape *shape,
         if (best->count > 0 && flops / rate > seconds_of(best)) {
             break; /* even smaller sets are not faster */
         }
-        candidate_set t;
-        status = candidate_set_init(&t, n);
+        candidate_set set;
+        status = candidate_set_init(&set, n);
         for (uint32_t i = 0; status == HR_OK && i < n; i++) {
-            t.members[i] = candidates[i].index;
+            set.members[i] = candidates[i].index;
         }
         if (status == HR_OK) {
-            qsort(t.members, n, sizeof *t.members, lowest_first);
-            status = candidate_set_choose(&t, shape, all);
+            qsort(set.members, n, sizeof *set.members, lowest_first);
+            status = candidate_set_choose(&set, shape, all);
         }
-        if (status == HR_OK && (best->count == 0 || is_better(&t, best))) {
+        if (status == HR_OK && (best->count == 0 || is_better(&set, best))) {
             candidate_set_finish(best);
-            *best = t;
+            *best = set;
         } else {
-            candidate_set_finish(&t);
+            candidate_set_finish(&set);
         }
     }
     return status;
@@ -261,48 +263,48 @@ static void add_tiles(const hri_plan *plan, uint64_t memory,
     }
 }
 
-static void fill_part(const hri_plan *plan, const candidate_set *t, uint32_t i,
-                      hri_plan_part *part)
+static void fill_part(const hri_plan *plan, const candidate_set *set,
+                      uint32_t i, hri_plan_part *part)
 {
-    hri_rect r = t->rects[i];
+    hri_rect r = set->rects[i];
     int64_t slots[3];
     hri_blocking_slots(&plan->blocking, r.row1 - r.row0, r.col1 - r.col0,
                        slots);
-    *part = (hri_plan_part){.accelerator = t->members[i],
+    *part = (hri_plan_part){.accelerator = set->members[i],
                             .rect = r,
-                            .in_place = t->accelerators[i].in_place};
+                            .in_place = set->accelerators[i].in_place};
     for (int side = HRI_A; side <= HRI_C && !part->in_place; side++) {
         part->slots[side] = (int32_t)slots[side];
         part->memory += (uint64_t)slots[side] * plan->slot_bytes[side];
     }
     uint64_t spare = plan->slot_bytes[HRI_A] + plan->slot_bytes[HRI_B];
-    if (plan->blocking.chunks == 1 && t->count > 1) {
-        part->spare =
-            part->in_place || part->memory + spare <= t->accelerators[i].memory;
+    if (plan->blocking.chunks == 1 && set->count > 1) {
+        part->spare = part->in_place ||
+                      part->memory + spare <= set->accelerators[i].memory;
         part->memory += part->spare && !part->in_place ? spare : 0;
     }
     uint64_t again = (uint64_t)part->slots[HRI_A] * plan->slot_bytes[HRI_A];
-    part->packed = t->accelerators[i].packed && !part->in_place &&
+    part->packed = set->accelerators[i].packed && !part->in_place &&
                    is_wide(plan, r) &&
-                   part->memory + again <= t->accelerators[i].memory;
+                   part->memory + again <= set->accelerators[i].memory;
     part->memory += part->packed ? again : 0;
     if (plan->blocking.chunks == 1 && !part->in_place) {
-        add_tiles(plan, t->accelerators[i].memory, part);
+        add_tiles(plan, set->accelerators[i].memory, part);
     }
 }
 
-static hr_status fill_parts(hri_plan *plan, const candidate_set *t)
+static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
 {
-    plan->parts = calloc(t->count, sizeof *plan->parts);
+    plan->parts = calloc(set->count, sizeof *plan->parts);
     if (plan->parts == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
     }
-    hri_partition_rects(t->partition, plan->blocking.rows, plan->blocking.cols,
-                        t->rects);
-    for (uint32_t i = 0; i < t->count; i++) {
-        hri_rect r = t->rects[i];
+    hri_partition_rects(set->partition, plan->blocking.rows,
+                        plan->blocking.cols, set->rects);
+    for (uint32_t i = 0; i < set->count; i++) {
+        hri_rect r = set->rects[i];
         if (r.row1 > r.row0 && r.col1 > r.col0) {
-            fill_part(plan, t, i, &plan->parts[plan->part_count++]);
+            fill_part(plan, set, i, &plan->parts[plan->part_count++]);
         }
     }
     return HR_OK;
@@ -331,8 +333,8 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
 /* Make the plan of a set with one of its blockings. */
 static hr_status make_plan(const hri_plan_shape *shape,
                            const hri_plan_accelerator *all,
-                           const candidate_set *t, const hri_blocking *blocking,
-                           hri_plan **out)
+                           const candidate_set *set,
+                           const hri_blocking *blocking, hri_plan **out)
 {
     hri_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) {
@@ -344,7 +346,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
     plan->tile_cols = blocking->block_cols * blocking->cols;
     plan->seconds = blocking->seconds;
     hri_blocking_slot_bytes(shape, blocking, plan->slot_bytes);
-    hr_status status = fill_parts(plan, t);
+    hr_status status = fill_parts(plan, set);
     if (status == HR_OK) {
         status = hri_schedule(plan, all);
     }
@@ -358,14 +360,14 @@ static hr_status make_plan(const hri_plan_shape *shape,
 
 /* The seconds to compare plans by. With k in pieces the last tiles cannot be
  * stolen, which adds a risk. */
-static double risk(const candidate_set *t, const hri_plan *plan)
+static double risk(const candidate_set *set, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
-    for (uint32_t i = 0; i < t->count; i++) {
-        least = fmin(least, t->accelerators[i].rate);
-        most = fmax(most, t->accelerators[i].rate);
+    for (uint32_t i = 0; i < set->count; i++) {
+        least = fmin(least, set->accelerators[i].rate);
+        most = fmax(most, set->accelerators[i].rate);
     }
-    bool alone = plan->blocking.chunks == 1 || t->count == 1;
+    bool alone = plan->blocking.chunks == 1 || set->count == 1;
     return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
 }
 
@@ -376,26 +378,26 @@ static const double planning_share = 0.01;
  * starts with the first blocking's plan. */
 static hr_status compare(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
-                         const candidate_set *t, hri_plan **best)
+                         const candidate_set *set, hri_plan **best)
 {
-    const hri_blockings *list = &t->blockings;
+    const hri_blockings *list = &set->blockings;
     double left = planning_share * list->of[0].seconds -
-                  hri_forecast_cost(&list->of[0], t->count);
-    bool in_place = t->count == 1 && t->accelerators[0].in_place;
-    if (t->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
+                  hri_forecast_cost(&list->of[0], set->count);
+    bool in_place = set->count == 1 && set->accelerators[0].in_place;
+    if (set->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
         return HR_OK; /* then the estimate has to do */
     }
     hr_status status = hri_forecast(*best, all);
     for (uint32_t i = 1; i < list->count && status == HR_OK; i++) {
-        double cost = hri_forecast_cost(&list->of[i], t->count);
+        double cost = hri_forecast_cost(&list->of[i], set->count);
         hri_plan *plan = NULL;
         if (cost > left ||
-            make_plan(shape, all, t, &list->of[i], &plan) != HR_OK) {
+            make_plan(shape, all, set, &list->of[i], &plan) != HR_OK) {
             continue;
         }
         left -= cost;
         status = hri_forecast(plan, all);
-        if (status == HR_OK && risk(t, plan) < risk(t, *best)) {
+        if (status == HR_OK && risk(set, plan) < risk(set, *best)) {
             hri_plan *slower = *best;
             *best = plan;
             plan = slower;
@@ -412,17 +414,17 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
     if (count == 0) {
         return hri_fail(HR_ERROR_INVALID, "gemm: no accelerators");
     }
-    candidate_set t;
+    candidate_set set;
     hri_plan *best = NULL;
-    hr_status status = choose_candidate_set(shape, accelerators, count, &t);
+    hr_status status = choose_candidate_set(shape, accelerators, count, &set);
     if (status != HR_OK) {
         return status;
     }
-    status = make_plan(shape, accelerators, &t, &t.blockings.of[0], &best);
+    status = make_plan(shape, accelerators, &set, &set.blockings.of[0], &best);
     if (status == HR_OK) {
-        status = compare(shape, accelerators, &t, &best);
+        status = compare(shape, accelerators, &set, &best);
     }
-    candidate_set_finish(&t);
+    candidate_set_finish(&set);
     if (status != HR_OK) {
         hri_plan_destroy(best);
         return status;

@@ -178,16 +178,16 @@ static bool read_request(char *line, bench_request *r)
 
 /* Make the operands. Page-locked memory comes from a context of the first GPU.
  * It computes nothing, so it holds none of the GPU's memory. */
-static bool make_operands(bench_request *r, hr_context **keeper,
+static bool make_operands(bench_request *r, hr_context **pinned_context,
                           bench_operands *operands)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = "cuda:0";
-    if (r->pinned && *keeper == NULL &&
-        hr_context_create(&options, keeper) != HR_OK) {
+    if (r->pinned && *pinned_context == NULL &&
+        hr_context_create(&options, pinned_context) != HR_OK) {
         return false;
     }
-    r->wish.pinned = r->pinned ? *keeper : NULL;
+    r->wish.pinned = r->pinned ? *pinned_context : NULL;
     return bench_operands_make(operands, &r->wish);
 }
 
@@ -196,7 +196,7 @@ int bench_be_peer(const char *which, const char *core)
     const bench_library *library =
         strcmp(which, "cublasxt") == 0 ? &bench_cublasxt : &bench_openblas;
     bench_operands operands = {.pinned = NULL};
-    hr_context *keeper = NULL;
+    hr_context *pinned_context = NULL;
     char line[1024], name[512] = "";
     bench_request request;
     const bool open = library->open(core, name, sizeof name);
@@ -205,7 +205,7 @@ int bench_be_peer(const char *which, const char *core)
     while (open && fgets(line, sizeof line, stdin) != NULL) {
         if (!read_request(line, &request)) {
             printf("error this request is not understood\n");
-        } else if (!make_operands(&request, &keeper, &operands)) {
+        } else if (!make_operands(&request, &pinned_context, &operands)) {
             printf("error no memory for the matrices\n");
         } else if (library->answer(&request, &operands)) {
             printf("end\n");
@@ -213,6 +213,6 @@ int bench_be_peer(const char *which, const char *core)
         fflush(stdout);
     }
     bench_operands_free(&operands);
-    hr_context_destroy(keeper);
+    hr_context_destroy(pinned_context);
     return open ? CLI_OK : CLI_FAILED;
 }

@@ -43,7 +43,7 @@ static void find_peers(matmul *x, const bench_peers_wish *wish)
 /* Open a context that owns the pinned memory all the time. Its list is the
  * first one with a CUDA GPU, else the first. It computes nothing, so it holds
  * none of the GPU's memory. */
-static int open_keeper(matmul *x)
+static int open_pinned_context(matmul *x)
 {
     const bench_setting *from = NULL;
     bool wanted = false;
@@ -57,7 +57,7 @@ static int open_keeper(matmul *x)
             from = s;
         }
     }
-    return wanted ? bench_context(from, &x->keeper) : CLI_OK;
+    return wanted ? bench_context(from, &x->pinned_context) : CLI_OK;
 }
 
 /* Wait until the threads of the contestant before, in this process or another,
@@ -267,7 +267,7 @@ static int run_entry(matmul *x, matmul_entry *entry, double *seconds)
     return matmul_files_run(x, entry, seconds);
 }
 
-/* Make all runs of the peer. Of our contexts only the keeper of pinned memory
+/* Make all runs of the peer. Of our contexts only the context of pinned memory
  * is open now. It has nothing on the GPUs. */
 static void run_xt(matmul *x, matmul_entry *entry)
 {
@@ -415,7 +415,7 @@ static int run_batch(matmul *x, int first, int count)
 static int create_operands(matmul *x)
 {
     bench_operands_wish wish = request_of(x).wish;
-    wish.pinned = x->pinned ? x->keeper : NULL;
+    wish.pinned = x->pinned ? x->pinned_context : NULL;
     return allocate(x) && bench_operands_make(&x->operands, &wish)
                ? CLI_OK
                : cli_fail("out of memory: %s matrices of %" PRId64 "x%" PRId64
@@ -478,7 +478,7 @@ int bench_matmul(benchmark *bench)
     x->bench = bench;
     x->options = &bench->o;
     find_peers(x, &bench->o.peers);
-    int status = open_keeper(x);
+    int status = open_pinned_context(x);
     if (status == CLI_OK) {
         status = measure_all(x);
     }
@@ -486,7 +486,7 @@ int bench_matmul(benchmark *bench)
         bench_peer_stop(&x->peers[i]);
     }
     bench_peer_stop(&x->xt);
-    hr_context_destroy(x->keeper);
+    hr_context_destroy(x->pinned_context);
     free(x);
     return status;
 }

@@ -52,8 +52,8 @@ typedef struct matmul {
     int peer_count;
     bench_peer xt;
     bool has_xt;
-    hr_context *keeper; /* of pinned memory; NULL if not needed */
-    char folder[512];   /* with from_files: */
+    hr_context *pinned_context; /* of pinned memory; NULL if not needed */
+    char folder[512];           /* with from_files: */
     char paths[MATMUL_FILES][600];
     /* the case being measured */
     int64_t m, n, k;

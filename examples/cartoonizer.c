@@ -9,9 +9,9 @@
  * All accelerators work on one picture at once, in bands of a grid: after each
  * phase rows are copied to neighbours (cartoonizer/filter.c). Several pictures
  * are distributed whole. Each goes to an accelerator that has nothing to do,
- * and no rows are copied between accelerators (cartoonizer/deal.c). The third
- * form makes a picture of its own. Without a name for it, it checks both ways
- * against plain C, and ends with 1 when they differ. */
+ * and no rows are copied between accelerators (cartoonizer/distribute.c). The
+ * third form makes a picture of its own. Without a name for it, it checks both
+ * ways against plain C, and ends with 1 when they differ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

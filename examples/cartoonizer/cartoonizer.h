@@ -18,8 +18,8 @@ typedef struct style {
 hr_status cartoon_make(hr_context *context, const hr_grid_options *options,
                        style s, const picture *from, picture *to);
 
-/* deal.c: make many cartoons. Each is made by one accelerator, the first that
- * has nothing else to do. take(data, n) is called for each picture on the
+/* distribute.c: make many cartoons. Each is made by one accelerator, the first
+ * that has nothing else to do. take(data, n) is called for each picture on the
  * calling thread, in order, as soon as it is made. If it returns false, the
  * work ends. */
 bool cartoon_distribute(hr_context *context, style s, int count,

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# files.sh PROGRAM FOLDER: a picture in bands and the same dealt out, twice, are
-# files of the same bytes; a file that is no picture is refused, and why; what
-# cannot be written leaves an earlier picture, and nothing beside it.
+# files.sh PROGRAM FOLDER: a picture made in bands, and the same one twice,
+# distributed whole, give files of the same bytes. A file that is no picture is
+# refused, with the reason. When the output cannot be written, an earlier picture
+# stays, and no other file.
 set -eu
 program=$1
 mkdir -p "$2/cartoonizer_files"

@@ -103,8 +103,9 @@ static void copy_down(const hri_job *job, const hri_piece *p,
 }
 
 /* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
-static hr_status travel(const hri_copy_pool *pool, const hri_job *job,
-                        const hri_piece *p, void *pinned, hri_event *event)
+static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
+                               const hri_piece *p, void *pinned,
+                               hri_event *event)
 {
     hri_queue *queue = job->queue;
     const hri_copy copy = pool->direct
@@ -249,8 +250,8 @@ static hr_status carry_up(hri_copy_thread *copy_thread)
         }
         if (status == HR_OK) {
             copy_up(w.job, &w.piece, copy_thread->pinned[at]);
-            status = travel(copy_thread->pool, w.job, &w.piece,
-                            copy_thread->pinned[at], event);
+            status = enqueue_piece(copy_thread->pool, w.job, &w.piece,
+                                   copy_thread->pinned[at], event);
         }
         finish(copy_thread->pool, w.job, status == HR_OK);
     }
@@ -272,9 +273,9 @@ static hr_status carry_down(hri_copy_thread *copy_thread)
         if (w.job != NULL) {
             uint32_t at = sent++ % depth;
             under_way[at] = w;
-            status = travel(pool, w.job, &w.piece,
-                            copy_thread->pinned[at % HRI_THREAD_PIECES],
-                            copy_thread->events[at]);
+            status = enqueue_piece(pool, w.job, &w.piece,
+                                   copy_thread->pinned[at % HRI_THREAD_PIECES],
+                                   copy_thread->events[at]);
         } else if (arrived < sent) {
             uint32_t at = arrived++ % depth;
             w = under_way[at];

@@ -65,7 +65,7 @@ static double term(hr_reduction kind, double a, double b)
                                             : a;
 }
 
-/* A row of `lines` lines, which are dealt to lanes. */
+/* A row of `lines` lines, which lanes take in turn. */
 static double row(const bed *b, hr_reduction kind, int64_t first, int64_t lines,
                   int64_t cells)
 {

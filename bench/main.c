@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace-bench: how fast, how fast beside others, and how fast it could be.
- * `headrace bench` runs it. */
+/* headrace-bench: how fast Headrace is, also beside other libraries and beside
+ * the machine's limits. `headrace bench` runs it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,13 +60,13 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
-/* What can be measured, and how where no option says otherwise. */
+/* What can be measured, and its defaults. */
 typedef struct subject {
     const char *name;
     int (*run)(benchmark *bench);
-    int64_t size;      /* 0: it has sizes of its own */
+    int64_t size;      /* 0: it has its own sizes */
     const char *lists; /* of accelerators */
-    const char *types; /* all that it has; NULL: all */
+    const char *types; /* the types that it has; NULL: all */
     const char *types_wrong, *options_wrong;
 } subject;
 
@@ -229,7 +229,7 @@ const cli_command bench_command = {
     .run = run,
 };
 
-/* Those with options of their own are told by the first word. */
+/* Run the command that the first word names, if it has options of its own. */
 static int dispatch(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "";

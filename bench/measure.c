@@ -39,7 +39,8 @@ void bench_note(int64_t run, double seconds, double *first, double *best)
 
 /* ---- rows */
 
-/* How a number stands in a cell. JSON has it in units, but rates in 10^9. */
+/* Write a number into a cell. JSON has plain units, except that rates are in
+ * 10^9. */
 static void add_cell(cli_table *table, bench_unit unit, double value)
 {
     static const struct {
@@ -69,7 +70,7 @@ static void add_cell(cli_table *table, bench_unit unit, double value)
     }
 }
 
-/* In the first row, put the heading before it, behind the other headings. */
+/* In the first row, put the heading before it, after the other headings. */
 static void add_heading(bench_rows *rows, const char *heading, char align)
 {
     cli_table *t = &rows->table;

@@ -71,7 +71,7 @@ void bench_operands_free(bench_operands *operands)
     memset(operands, 0, sizeof *operands);
 }
 
-/* ---- what a product is off by */
+/* ---- the error of a product */
 
 /* Number `part` (0: real) of an element. */
 static double number(const hr_matrix *m, int64_t at, int part)

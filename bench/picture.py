@@ -6,9 +6,9 @@
     bench/picture.py --check    exit with 1 when the picture is not this one
     bench/picture.py --print    print it
 
-It shows products from ordinary memory, Headrace beside its peers. Bars stand
-beside each other when one commit measured them on one machine. The machine is
-the one whose results have the most GPUs.
+It shows products from ordinary memory, Headrace beside its peers. Bars are in one
+group only if one commit measured them on one machine. The machine is the one
+with results for the most GPUs.
 """
 import glob
 import html

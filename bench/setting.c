@@ -13,7 +13,7 @@ static int gpu_index(const char *path)
     return strncmp(path, "cuda:", 5) == 0 ? atoi(path + 5) : -1;
 }
 
-/* Append ",N" to setting->gpus, unless it is there. */
+/* Append ",N" to setting->gpus, unless N is there. */
 static void add_gpu(bench_setting *setting, int gpu)
 {
     char number[16], all[sizeof setting->gpus + 2];
@@ -26,14 +26,13 @@ static void add_gpu(bench_setting *setting, int gpu)
     }
 }
 
-/* The GPUs of CUDA are listed for peers when there is nothing else but the
- * host.
- */
+/* Describe a setting. For peers its CUDA GPUs are listed, if it has nothing
+ * else but the host. */
 static void describe(bench_setting *setting, const hr_context *context)
 {
     bool others = false;
     setting->count = hr_accelerator_count(context);
-    setting->host_only = setting->all_gpus = setting->equal = true;
+    setting->host_only = setting->all_gpus = setting->same_name = true;
     for (uint32_t i = 0; i < setting->count; i++) {
         hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
         if (hr_accelerator_describe(context, i, &info) != HR_OK) {
@@ -47,8 +46,8 @@ static void describe(bench_setting *setting, const hr_context *context)
         others = others || (gpu < 0 && !host);
         setting->host_only = setting->host_only && host;
         setting->all_gpus = setting->all_gpus && !host && !info.emulated;
-        setting->equal =
-            setting->equal && strcmp(setting->device, info.name) == 0;
+        setting->same_name =
+            setting->same_name && strcmp(setting->device, info.name) == 0;
         if (gpu >= 0) {
             add_gpu(setting, gpu);
         }
@@ -64,8 +63,8 @@ int bench_context(const bench_setting *setting, hr_context **context)
                        false, context);
 }
 
-/* Try the bench's next setting, which counts if it works. list is its own, or
- * NULL: the environment's, so that errors say where it stood. */
+/* Try the bench's next setting, and count it if it works. list is the setting's
+ * own. NULL means the environment's, which messages then name. */
 static int try_setting(benchmark *bench, const char *list)
 {
     bench_setting *setting = &bench->settings[bench->setting_count];
@@ -80,7 +79,7 @@ static int try_setting(benchmark *bench, const char *list)
     return status;
 }
 
-/* "LIST" or "LIST@SIZE" into one more setting, which is tried. */
+/* Add a setting for "LIST" or "LIST@SIZE", and try it. */
 static int add_setting(benchmark *bench, char *text, uint64_t limit)
 {
     if (bench->setting_count == BENCH_SETTINGS_MAX) {

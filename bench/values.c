@@ -60,7 +60,7 @@ static bool take_peer(const char *word, void *field)
     bench_peers_wish *wish = field;
     const int found = cli_find_name(word, "cblas openblas cublasxt none");
     wish->given = true;
-    wish->who |= found >= 0 && found < 3 ? 1u << found : 0; /* BENCH_WITH_ */
+    wish->peers |= found >= 0 && found < 3 ? 1u << found : 0; /* BENCH_WITH_ */
     return found >= 0;
 }
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-# headrace_kernels(TARGET FILE...): compile files of kernels (headrace/dialect.h)
-# into a target for the host, once more for HEADRACE_CHECK=1 (headrace/check.h),
-# and keep their text in it for OpenCL and NVRTC.
+# headrace_kernels(TARGET FILE...): compile files of kernels
+# (headrace/dialect.h) into a target for the host, once more for
+# HEADRACE_CHECK=1 (headrace/check.h), and keep their text in it for OpenCL and
+# NVRTC.
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
   foreach(file ${ARGN})
     get_filename_component(path ${file} ABSOLUTE)
     get_filename_component(name ${file} NAME)
-    string(MD5 hash ${path}) # files of one name in several folders
+    string(MD5 hash ${path}) # files may have the same name in several folders
     string(SUBSTRING ${hash} 0 8 hash)
     string(MAKE_C_IDENTIFIER "headrace_text_of_${name}_${hash}" symbol)
     set(text ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol}.c)
@@ -21,7 +22,7 @@ function(headrace_kernels target)
     set_source_files_properties(${path} ${checked} PROPERTIES
       COMPILE_DEFINITIONS
       "HR_KERNEL_TEXT=${symbol};HR_KERNEL_CHECKED=1;HR_KERNEL_FILE=\"${name}\"")
-    # What there is to be warned of has been said when compiling the file itself.
+    # Compiling the file itself has given all warnings already.
     set_source_files_properties(${checked} PROPERTIES COMPILE_OPTIONS -w)
     target_sources(${target} PRIVATE ${path} ${checked} ${text})
   endforeach()

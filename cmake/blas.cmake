@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# libheadrace_blas.so stands in the place of a BLAS; libheadrace_blas64.so in
-# that of one whose integers have 64 bits.
+# libheadrace_blas.so replaces a BLAS. libheadrace_blas64.so replaces one with
+# integers of 64 bits.
 enable_language(ASM)
 file(GLOB blas_sources CONFIGURE_DEPENDS src/blas/*.c src/blas/*.S)
 foreach(name headrace_blas headrace_blas64)
@@ -9,7 +9,7 @@ foreach(name headrace_blas headrace_blas64)
   target_link_libraries(${name} PRIVATE headrace headrace_flags)
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden
     BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
-  # What is closed and opened again would have lost its threads.
+  # Never unload: a library closed and opened again would have lost its threads.
   target_link_options(${name} PRIVATE -Wl,-z,nodelete)
 endforeach()
 target_compile_definitions(headrace_blas64 PRIVATE BLAS_PLAIN_64)

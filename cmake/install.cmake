@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake --install: the library, its headers, the command and what lets other
-# builds find them. Nothing that is installed holds the prefix, so the tree may
+# cmake --install: the library, its headers, the command, and the files by which
+# other builds find them. No installed file contains the prefix, so the tree may
 # be moved as a whole.
 include(CMakePackageConfigHelpers)
 

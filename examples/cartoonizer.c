@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures become cartoons: colours are simplified, by a mean over neighbours
- * of like chroma, in several phases; then edges are drawn in black.
+/* Turns pictures into cartoons. Colours are simplified in several phases, by a
+ * mean over neighbours of like chroma. Then edges are drawn in black.
  *
  *     cartoonizer [-p PHASES] [-w WINDOW] IN.png OUT.png
  *     cartoonizer [-p PHASES] [-w WINDOW] IN.png OUT.png IN.png OUT.png ...
  *     cartoonizer [-p PHASES] [-w WINDOW] [OUT.png]
  *
- * One picture is made by all accelerators at once, in bands of a grid: after
- * each phase rows travel to neighbours (cartoonizer/filter.c). Several are
- * dealt out whole, a picture to each accelerator that has nothing to do, and no
- * row travels (cartoonizer/deal.c). A picture of the program's own comes out
- * the third way, and without a name for it both ways are checked beside plain
- * C; it ends with 1 when they are not alike. */
+ * All accelerators work on one picture at once, in bands of a grid: after each
+ * phase rows are copied to neighbours (cartoonizer/filter.c). Several pictures
+ * are distributed whole. Each goes to an accelerator that has nothing to do,
+ * and no rows are copied between accelerators (cartoonizer/distribute.c). The
+ * third form makes a picture of its own. Without a name for it, it checks both
+ * ways against plain C, and ends with 1 when they differ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ static void free_pictures(picture *p, int count)
     free(p);
 }
 
-/* Files: one in bands, several dealt. */
+/* One picture in bands, several distributed. */
 static hr_status make_files(hr_context *context, style s, int count,
                             char **names)
 {
@@ -95,7 +95,7 @@ int main(int count, char **words)
     hr_context *context = NULL;
     bool right = true;
     int option;
-    opterr = 0; /* the usage tells enough */
+    opterr = 0; /* the usage says enough */
     while ((option = getopt(count, words, "p:w:")) != -1) {
         right = right &&
                 (option == 'p'

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Electromagnetic waves in a square of vacuum, by finite differences in time
- * and space [Yee 1966], on all accelerators. The kernels, and what lies where
- * in a cell, are in kernels/fdtd.c.
+ * and space [Yee 1966], on all accelerators. The kernels, and the places of
+ * values in a cell, are in kernels/fdtd.c.
  *
  *     fdtd [CELLS]
  *     fdtd CELLS STEPS EVERY PREFIX
  *
- * The first checks the scheme in a square of CELLS x CELLS: see checks below.
- * It ends with 1 when one fails. The second writes a picture of Ez after every
- * EVERY steps, PREFIX0000.png and so on (or .ppm): red where it is positive,
- * blue where it is negative.
+ * The first form checks the scheme in a square of CELLS x CELLS: see checks
+ * below. It ends with 1 when one fails. The second form writes a picture of Ez
+ * after every EVERY steps, PREFIX0000.png and so on (or .ppm): red where it is
+ * positive, blue where it is negative.
  *
- * The square has conducting walls, Ez = 0: at index 0, where no kernel writes,
- * and at index CELLS, where the grid's constant boundary stands. Before them
- * may lie a layer that waves enter without an echo and fade in, Berenger's
- * perfectly matched layer [J. Comput. Phys. 114 (1994) 185], with the cubic
- * profile and the largest conductivity that his formula gives for an echo of
- * 1e-6. */
+ * The square has conducting walls, Ez = 0. At index 0 no kernel writes, and at
+ * index CELLS there is the grid's constant boundary. Before the walls there may
+ * be a layer in which waves fade without an echo: Berenger's perfectly matched
+ * layer [J. Comput. Phys. 114 (1994) 185]. It has the cubic profile and the
+ * largest conductivity that Berenger's formula gives for an echo of 1e-6. */
 #include <stdio.h>
 
 #include "fdtd/fdtd.h"

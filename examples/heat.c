@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Heat in a square plate whose edges are kept at 0, on all accelerators:
+/* Heat in a square plate with edges at 0, on all accelerators:
  *
  *     du/dt = d2u/dx2 + d2u/dy2,  u = sin(pi x) sin(2 pi y) at time 0,
  *
- * which cools as exp(-5 pi^2 t), so that the error is known. The plate is cut
- * into squares of width h; u at their corners inside is a field of a grid, and
- * explicit steps of dt = h^2 / 4 with five points make an error that goes down
- * with h^2. A program for a grid has four parts, which follow below:
+ * The plate cools as exp(-5 pi^2 t), so the error is known. It is cut into
+ * squares of width h, and u at their inner corners is a field of a grid.
+ * Explicit steps of dt = h^2 / 4 with five points have an error that falls with
+ * h^2. A program for a grid has four parts, which follow below:
  *
  *   1 its fields: the size of a cell, how many neighbours are read, and what is
  *     beyond the ends (here: nothing, 0);
@@ -19,8 +19,8 @@
  *     heat [COARSEST [LEVELS]]
  *
  * halves h so many times, from 1 / COARSEST on. It ends with 1 when the order
- * is not 2, when the plate does not cool, or when one accelerator alone comes
- * to other bits. */
+ * is not 2, when the plate does not cool, or when one accelerator alone
+ * computes other bits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ extern const hr_kernel heat;
 enum { NOW, NEXT, FIELDS };
 
 static const double PI = 3.14159265358979323846;
-static const double R = 0.25;         /* dt / h^2, the most that is stable */
+static const double R = 0.25;         /* dt / h^2, the largest that is stable */
 static const double UNTIL = 1.0 / 32; /* time */
 
 static double exact(int intervals, int row, int col, double time)
@@ -61,7 +61,7 @@ static double largest_difference(const double *a, const double *b, int count)
     return most;
 }
 
-/* How much a step changes: each report must be less than the one before. */
+/* The change in a step. Each report must be smaller than the one before. */
 typedef struct watch {
     hr_reducing *under_way;
     double change;
@@ -80,9 +80,9 @@ static void receive(watch *w)
     w->under_way = NULL;
 }
 
-/* Part 3: ask for a number, and take the one that was asked for last time; so
- * there is always work left while this waits. What fails is told by the grid's
- * next call. */
+/* Part 3: ask for a number, and take the one that was asked for last time. So
+ * there is always work left while this waits. The grid's next call returns an
+ * error, if there is one. */
 static bool look(void *data, hr_grid *grid, int64_t steps)
 {
     watch *w = data;
@@ -97,7 +97,7 @@ static bool look(void *data, hr_grid *grid, int64_t steps)
     return true;
 }
 
-/* Parts 1, 2 and 4: u is the plate at time 0, and then at UNTIL. */
+/* Parts 1, 2 and 4: u is the plate at time 0 before, and at UNTIL after. */
 static hr_status cool(hr_context *context, const hr_grid_options *options,
                       int intervals, double *u, watch *w)
 {
@@ -127,7 +127,7 @@ static hr_status cool(hr_context *context, const hr_grid_options *options,
     return status;
 }
 
-/* One width: on all accelerators, and on the first alone. */
+/* One width: on all accelerators, and on the first one only. */
 static hr_status solve(hr_context *context, int intervals, double *error)
 {
     const uint32_t first = 0;
@@ -152,7 +152,7 @@ static hr_status solve(hr_context *context, int intervals, double *error)
                *error, w.change);
         example_check(w.rises == 0 && w.reports >= 8, "  it cools");
     }
-    if (status == HR_OK && example_equal(context)) {
+    if (status == HR_OK && example_same_kind(context)) {
         example_check(memcmp(u, alone, bytes) == 0,
                       "  the same bits on 1 accelerator and on %u",
                       hr_accelerator_count(context));
@@ -178,7 +178,7 @@ int main(int count, char **words)
     hr_status status = hr_context_create(NULL, &context);
     for (int level = 0; level < levels && status == HR_OK; level++) {
         status = solve(context, intervals, &error);
-        if (status == HR_OK && level > 0) { /* what is left is of order 4 */
+        if (status == HR_OK && level > 0) { /* the rest is of order 4 */
             const double order = log2(before / error);
             const double h = 2 * PI * 2 / intervals;
             example_check(fabs(order - 2) <= h * h, "  order %.3f is 2", order);

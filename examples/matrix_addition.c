@@ -3,9 +3,9 @@
  *
  *     matrix_addition [ROWS COLS]
  *
- * Adding takes no time beside moving: what bounds it, and how many accelerators
- * are worth it, is in the report. With arguments times are printed; 16384 16384
- * are matrices of 1 GiB. */
+ * Adding takes little time beside copying. The report tells what bounds it, and
+ * how many accelerators are worth it. With arguments the program prints times;
+ * 16384 16384 are matrices of 1 GiB. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* From the caller's memory, and back. */
+/* Add matrices in the caller's memory. */
 static hr_status add(const problem *p, const hr_split_options *options,
                      double *seconds)
 {
@@ -59,7 +59,7 @@ static hr_status add(const problem *p, const hr_split_options *options,
     return status;
 }
 
-/* Sums are right; they are wiped out for the next time. */
+/* Check the sums, then overwrite them for the next run. */
 static int check(const problem *p)
 {
     const int64_t count = hr_extent_count(p->extent);
@@ -71,8 +71,8 @@ static int check(const problem *p)
     return right;
 }
 
-/* The best of some times; the first ones teach the library how long it takes.
- * accelerator < 0: all of them, as many as are worth it. */
+/* The best of some times. The first runs teach the library how long this takes.
+ * accelerator < 0: as many of all accelerators as are worth it. */
 static hr_status measure(const problem *p, int64_t accelerator, int *right)
 {
     const uint32_t one[] = {(uint32_t)accelerator};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Bodies that attract each other: every accelerator reads all places and moves
- * a share of the bodies, whose new places the others get before the next step.
+/* Bodies that attract each other. Every accelerator reads all places and moves
+ * a share of the bodies. The others get their new places before the next step.
  *
  *     nbody [BODIES STEPS DAMPING]
  *
- * Forces are equal and opposite, so that without damping (1) the sum of all
- * momenta stays 0 but for rounding. With arguments the time is printed. */
+ * Forces are equal and opposite. So without damping (1) the sum of all momenta
+ * stays 0 but for rounding. With arguments the program prints the time. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void fill(cloud *c)
     memset(c->motions, 0, (size_t)c->bodies * sizeof *c->motions);
 }
 
-/* Places lie in two arrays, which change their parts after each step. */
+/* Places lie in two arrays, which are swapped after each step. */
 static hr_status move(const cloud *c, hr_array *const arrays[3],
                       const double *weights)
 {
@@ -83,8 +83,8 @@ static hr_status move(const cloud *c, hr_array *const arrays[3],
     return status;
 }
 
-/* All steps, from the places in the caller's memory to those at the end, which
- * are wherever the last step was done until then. */
+/* All steps, from the places in the caller's memory to those at the end. In
+ * between, places stay on the accelerators. */
 static hr_status simulate(cloud *c, const double *weights, double *seconds)
 {
     const hr_extent all = hr_extent1(c->bodies);
@@ -120,9 +120,10 @@ static hr_status simulate(cloud *c, const double *weights, double *seconds)
     return status;
 }
 
-/* The sum of all momenta, and the most that rounding may make of it: each sum
- * of n forces is off by at most about n * 2^-24 of their sizes, each velocity
- * by two roundings a step, and is no larger than all that has pulled. */
+/* The sum of all momenta, and the most that rounding may make of it. Each sum
+ * of n forces is off by at most about n * 2^-24 of their sizes. Each velocity
+ * is off by two roundings a step, and is no larger than the sum of all
+ * forces. */
 static double drift(const cloud *c, double *most)
 {
     double sum[3] = {0}, pull = 0;
@@ -144,7 +145,7 @@ static hr_status run(cloud *c, int with_times)
     motion *first = example_memory(bytes);
     double seconds, far = 0, most = 0;
     int same = 0;
-    /* accelerators as they are worth it */
+    /* on as many accelerators as are worth it */
     hr_status status = simulate(c, NULL, &seconds);
     if (status == HR_OK) {
         far = drift(c, &most);

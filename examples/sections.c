@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sections on several accelerators at once: each squares rows of its own. Only
- * these rows travel, and the halves do not wait for each other. */
+ * these rows are copied, and the halves do not wait for each other. */
 #include <headrace/headrace.h>
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Staging: numbers are made in host memory that the accelerator copies from at
- * full speed, go to an array there, and come back to another staging array. */
+/* Staging. Numbers are made in host memory that the accelerator copies from at
+ * full speed. They go to an array there, and come back to another staging
+ * array. */
 #include <headrace/headrace.h>
 #include <stdio.h>
 
@@ -31,9 +32,9 @@ int main(void)
         for (int i = 0; i < COUNT; i++) {
             numbers[i] = i;
         }
-        status = hr_invalidate(hr_view_of(in)); /* that is written */
+        status = hr_invalidate(hr_view_of(in)); /* its memory was written */
     }
-    if (status == HR_OK) { /* other work could go on meanwhile */
+    if (status == HR_OK) { /* other work could be done meanwhile */
         status = hr_copy_async(hr_view_of(in), hr_view_of(there), NULL);
     }
     if (status == HR_OK) {

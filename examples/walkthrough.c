@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A product of matrices of int in three steps: plain loops in C; a kernel with
- * an item for each element; and one whose items work in tiles. The kernels are
- * in kernels/walkthrough.c. */
+/* A product of matrices of int in three steps: plain loops in C, a kernel with
+ * an item for each element, and a kernel with items that work in tiles. The
+ * kernels are in kernels/walkthrough.c. */
 #include <headrace/headrace.h>
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static void multiply_plain(const int *a, const int *b, int *c, int m, int n,
 }
 
 /* The same on an accelerator: views over the caller's memory, a launch over C's
- * extent, and C comes home. */
+ * extent, then C is copied home. */
 static hr_status multiply(hr_context *context, hr_queue *queue,
                           const hr_kernel *kernel, const hr_extent *tile,
                           const int *const data[3], const hr_extent extents[3])

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A weighted average of a picture, on one accelerator, on all of them from one
+/* A weighted average of a picture: on one accelerator, on all of them from one
  * thread, and on all of them with a thread for each.
  *
  *     weighted_average [EXTENT SHIFT]
  *
- * The picture has EXTENT x EXTENT elements, the window is radial and reaches
- * SHIFT elements far; the border of the picture is read, and never written.
- * With arguments times are printed too; those published beside them are for
- * 2000 60, on GPUs of 2012. */
+ * The picture has EXTENT x EXTENT elements. The window is radial and reaches
+ * SHIFT elements far. The border of the picture is read, and never written.
+ * With arguments the program also prints times. The published times beside them
+ * are for 2000 60, on GPUs of 2012. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void fill(picture *p)
     }
 }
 
-/* Launch a form, or with weights bands of these. */
+/* Launch one form of the kernel, or with weights bands of it. */
 static hr_status launch(const picture *p, int form, const double *weights,
                         const hr_argument *arguments)
 {
@@ -71,7 +71,7 @@ static hr_status launch(const picture *p, int form, const double *weights,
                            &options);
 }
 
-/* The picture goes to the accelerators, and its inner part comes home. */
+/* The picture goes to the accelerators, and its inner part is copied home. */
 static hr_status average(const picture *p, int form, const double *weights,
                          float *to, double *seconds)
 {
@@ -112,8 +112,9 @@ static hr_status average(const picture *p, int form, const double *weights,
     return status;
 }
 
-/* Whether every 97th element is right: rounding changes a sum of n products, of
- * which none is negative here, by at most about n * 2^-24 of itself. */
+/* Whether every 97th element is right. None of the products is negative here,
+ * so rounding changes a sum of n products by at most about n * 2^-24 of
+ * itself. */
 static int is_right(const picture *p, const float *to)
 {
     const int edge = 2 * p->shift + 1, inner = p->extent - 2 * p->shift;

@@ -3,7 +3,7 @@
 # bash-completion/completions/headrace, or read by: . tools/headrace.bash
 # shellcheck shell=bash
 
-# The words that may follow an option; false when it takes none that we know.
+# The words that may follow an option. False when there is no list of them.
 _headrace_values() {
     case $1 in
     --type | --types) echo "f32 f64 c32 c64 f16 bf16 i8 i32" ;;
@@ -64,5 +64,5 @@ _headrace() {
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
-# Where nothing of the above fits, files: the operands, -o and --add.
+# Otherwise complete names of files: the operands, -o and --add.
 complete -o default -F _headrace headrace

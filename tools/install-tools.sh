@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Sourced by ./demo and ./check: what they need, and how it gets there. With
-# everything in place nothing is run and no network is touched.
+# Sourced by ./demo and ./check: the tools that they need, and how to install
+# them. If nothing is missing, nothing is run and no network is used.
 # shellcheck shell=sh
 
 # purpose, command or file (a pattern; "-": ask dpkg for the package), package.
 #   build  both need it to build
 #   run    both work without it, with fewer accelerators, slower, or with fewer
 #          examples
-#   check  ./check alone needs it
+#   check  only ./check needs it
 #   tests  ./check works without it, and tests less
 tools_table() {
     cat <<'TABLE'
@@ -58,7 +58,7 @@ missing_packages() {
     done
 }
 
-# apt_get ARGUMENT...: apt-get as root, asking nothing; errors are heard.
+# apt_get ARGUMENT...: apt-get as root, without questions. Errors are shown.
 apt_get() {
     set -- env DEBIAN_FRONTEND=noninteractive apt-get \
         -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -qq "$@"
@@ -77,7 +77,8 @@ apt_install() {
     apt_get install -y --no-install-recommends "$@"
 }
 
-# why_no_apt: the reason why nothing can be installed here; empty: it can.
+# why_no_apt: the reason why nothing can be installed here. Empty: there is
+# none.
 why_no_apt() {
     if ! command -v apt-get >/dev/null 2>&1; then
         echo "this system has no apt-get"
@@ -86,9 +87,9 @@ why_no_apt() {
     fi
 }
 
-# install_tools PURPOSE...: bring what is missing for these purposes and, as far
-# as it can be had, what runs want. Fails in a sentence when something that is
-# needed is not there and cannot be brought.
+# install_tools PURPOSE...: install what is missing for these purposes and,
+# where possible, what is optional. Fails with a message when something that is
+# needed is missing and cannot be installed.
 # shellcheck disable=SC2086 # lists of packages are split into words
 install_tools() {
     needed=$(missing_packages "$@" | tr '\n' ' ')

@@ -18,7 +18,7 @@ extern "C" __global__ void transpose(const float *__restrict__ from,
     __shared__ float block[32][33];
     int x = threadIdx.x, y = threadIdx.y;
     int top = blockIdx.y * 32, left = blockIdx.x * 32;
-    float own[8]; /* all are on their way before the first is put down */
+    float own[8]; /* all are on their way before the first is stored */
     for (int i = 0; i < 8; i++) {
         int r = top + y + i * 4;
         own[i] = r < rows && left + x < cols ? from[r * cols + left + x] : 0.0f;
@@ -51,8 +51,8 @@ extern "C" __global__ void multiply(const float *__restrict__ a,
 
 enum { ITEMS = 16, OWN = 8, PART = 4, WIDE = ITEMS * OWN, DEEP = 16 };
 
-/* In blocks of 16 x 16 threads, one for 128 x 128 elements of C: each thread
- * has 8 x 8 of them in registers, and fetches the next strips while it
+/* In blocks of 16 x 16 threads, one block for 128 x 128 elements of C. Each
+ * thread has 8 x 8 of them in registers, and fetches the next strips while it
  * multiplies. */
 extern "C" __global__ void multiply_blocked(const float *__restrict__ a,
                                             const float *__restrict__ b,

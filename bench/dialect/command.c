@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace bench dialect: the command, and its rows. */
+/* headrace bench dialect: the command and its rows. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static cli_text target_text(const dialect_row *row, bool seconds)
     return text;
 }
 
-/* What is 0 was not measured. */
+/* Add seconds. 0 means not measured. */
 static void add_seconds(bench_rows *rows, const char *key, const char *heading,
                         double seconds)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two sides in turns, on the problems of a section. */
+/* The two sides by turns, on the problems of a section. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,7 +16,7 @@ typedef struct contest {
     const char *section;
     hr_accelerator_info info;
     dialect_side sides[SIDES];
-    int count; /* of sides: without HAND the dialect is measured alone */
+    int count; /* of sides: without HAND only the dialect is measured */
     bool host;
     dialect_problem problem;
     double first[SIDES], best[SIDES];
@@ -52,7 +52,8 @@ static hr_status open_hand(contest *c)
                : dialect_cuda_open(&c->info, side);
 }
 
-/* False when the accelerator is not there, which is told. */
+/* Open the sides. False when the accelerator does not exist, which is
+ * printed. */
 static bool contest_open(contest *c, const dialect_options *o, const char *name,
                          bench_rows *rows)
 {
@@ -69,7 +70,7 @@ static bool contest_open(contest *c, const dialect_options *o, const char *name,
 
 /* ---- running */
 
-/* Threads of either side that still look for work go to sleep. */
+/* Let threads of either side that still look for work go to sleep. */
 static void rest(const contest *c)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
@@ -78,7 +79,8 @@ static void rest(const contest *c)
     }
 }
 
-/* So many at once that what it takes to start them does not count. */
+/* How many launches to make at once, so that the time to start them does not
+ * count. */
 static int times_for(const contest *c, double seconds)
 {
     const double long_enough = 0.01;
@@ -95,8 +97,8 @@ static bool call(hr_status (*function)(void *data), void *data)
     return function == NULL || function(data) == HR_OK;
 }
 
-/* So many launches one behind the other, with the kernel's making or without:
- * seconds of each by the clock until all have run. */
+/* Seconds for each of `times` launches in a row, by the clock, until all have
+ * run. With `first`, making the kernel counts. */
 static bool time_by_clock(const dialect_side *side, bool first, int times,
                           double *seconds)
 {
@@ -108,7 +110,7 @@ static bool time_by_clock(const dialect_side *side, bool first, int times,
     return good;
 }
 
-/* The same by the device's clock, also of copies. */
+/* The same by the device's clock. Can also time copies. */
 static bool time_by_events(const dialect_side *side, bool copies, int times,
                            double *seconds)
 {
@@ -117,7 +119,7 @@ static bool time_by_events(const dialect_side *side, bool copies, int times,
     return good;
 }
 
-/* The first call of a side, and whether it is right. */
+/* Time the first call of a side, and check its result. */
 static bool begin(contest *c, int i)
 {
     const dialect_side *side = &c->sides[i];
@@ -135,8 +137,8 @@ static bool begin(contest *c, int i)
                               : "the dialect's result") == HR_OK;
 }
 
-/* A problem from its first calls on: `times` at once, or as many as are needed.
- */
+/* Measure a problem from its first calls on, with `times` launches at once, or
+ * as many as needed. */
 static bool measure(contest *c, int times)
 {
     const bool by_clock = c->host || times > 0;
@@ -191,7 +193,7 @@ static dialect_row row_of(const contest *c)
     return row;
 }
 
-/* The dialect's transposition beside a copy of as many bytes. */
+/* Measure the dialect's transposition beside a copy of as many bytes. */
 static bool measure_copy(contest *c)
 {
     const int times = times_for(c, c->best[DIALECT]);
@@ -242,7 +244,7 @@ static bool launch_many(contest *c, const entry *e)
     return true;
 }
 
-/* What an entry asks for, on a problem of its own. */
+/* Measure what an entry asks for, on a problem of its own. */
 static bool with_problem(contest *c, const entry *e,
                          bool (*function)(contest *c, const entry *e))
 {
@@ -268,7 +270,7 @@ static bool with_problem(contest *c, const entry *e,
     return good;
 }
 
-/* The end of a contest: whether it went well, or what it failed by. */
+/* End a contest: tell whether it went well, or why it failed. */
 static bool told(contest *c, bool good)
 {
     if (!good) {
@@ -308,7 +310,7 @@ bool dialect_launches(const dialect_options *o, bench_rows *rows)
         if (!contest_open(&c, o, dialect_sections[i], rows)) {
             continue;
         }
-        if (c.host && c.count > 1) { /* by hand it launches nothing */
+        if (c.host && c.count > 1) { /* the side by hand launches nothing */
             c.count = 1;
             c.sides[HAND].close(c.sides[HAND].data);
         }

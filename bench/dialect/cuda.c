@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* By hand for CUDA: the driver's interface, in the GPU's primary context, with
- * a stream, memory and a module of its own. */
+/* The side by hand for CUDA. It uses the driver's interface in the GPU's
+ * primary context, with a stream, memory and a module of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 extern const char bench_cuda_text[]; /* by_hand.cu */
 
-/* The GPU's context is entered from the side's opening to its closing. */
+/* The GPU's context is current from opening the side until closing it. */
 typedef struct cuda_side {
     hri_cuda_unit *unit;
     bool entered;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernels in the dialect cost beside the same kernels written by hand: two
- * sides work on the same problems in turns. */
+/* What kernels in the dialect cost beside the same kernels written by hand. Two
+ * sides work on the same problems by turns. */
 #ifndef BENCH_DIALECT_H
 #define BENCH_DIALECT_H
 
@@ -16,8 +16,9 @@ typedef enum dialect_kind {
 
 enum { DIALECT_ARRAYS = 3 };
 
-/* What kinds differ in. By hand, and by the dialect where it is tiled, a group
- * of so many items makes so many elements of the result, columns first. */
+/* What differs between kinds. By hand, and in the dialect where it is tiled, a
+ * group of `items` items computes `elements` elements of the result. Columns
+ * come first. */
 typedef struct dialect_work {
     const char *name, *symbol; /* of the kernel by hand */
     const hr_kernel *kernel;
@@ -35,7 +36,8 @@ typedef struct dialect_problem {
     hr_extent of[DIALECT_ARRAYS];  /* rank 1 or 2 */
     float *arrays[DIALECT_ARRAYS]; /* random numbers; the result comes here */
     size_t bytes[DIALECT_ARRAYS];
-    /* What kernels by hand get behind the arrays, and how many groups. */
+    /* Numbers that kernels by hand get after the arrays, and how many groups to
+     * launch. */
     int numbers[3], number_count;
     unsigned groups[2];
 } dialect_problem;
@@ -44,30 +46,32 @@ typedef struct dialect_problem {
 bool dialect_problem_create(dialect_problem *p, dialect_kind kind, int64_t rows,
                             int64_t cols, int64_t depth);
 void dialect_problem_free(dialect_problem *p);
-/* Spoil the result; and whether it is right: to the bit, or for products a
- * sample of it within gamma_k |A||B| [Higham2002]. */
+/* Spoil the result. The second function tells whether it is right: to the bit,
+ * or, for products, a sample of it within gamma_k |A||B| [Higham2002]. */
 void dialect_spoil(dialect_problem *p);
 bool dialect_is_right(const dialect_problem *p);
 
-/* One way to run problems, one problem at a time. What may be NULL has nothing
- * to do there. */
+/* One way to run problems, one problem at a time. Functions that may be NULL
+ * are left out where there is nothing to do. */
 typedef struct dialect_side {
     hr_status (*prepare)(void *data, dialect_problem *p); /* arrays go up */
     hr_status (*make)(void *data);              /* the kernel; may be NULL */
     hr_status (*launch)(void *data, int times); /* enqueue it so many times */
     hr_status (*wait)(void *data);              /* for all of it; may be NULL */
-    /* Launches, or as many copies of the first array to the last, which only a
-     * side with `copies` is asked for, by the device's clock. */
+    /* Time launches by the device's clock. If `copies`, time copies of the
+     * first array to the last instead; only sides with `copies` are asked for
+     * this. */
     bool (*time)(void *data, int times, bool copies, double *seconds);
-    hr_status (*fetch)(void *data); /* the result comes home; may be NULL */
-    void (*finish)(void *data); /* accepts what is half prepared; may be NULL */
+    hr_status (*fetch)(void *data); /* copy the result home; may be NULL */
+    void (*finish)(void *data); /* accepts a problem that is half prepared; may
+                                   be NULL */
     void (*close)(void *data);  /* accepts NULL */
     bool copies;
     void *data;
 } dialect_side;
 
-/* The dialect on an accelerator, false when a call has failed; and by hand on
- * the same one. */
+/* Open the dialect on an accelerator. False when a call has failed. The
+ * functions below open the side by hand on the same one. */
 bool dialect_open(const char *accelerators, dialect_side *side,
                   hr_accelerator_info *info);
 hr_status dialect_host_open(const hr_accelerator_info *info,
@@ -94,14 +98,14 @@ typedef struct dialect_row {
     double hand_first, hand_best, dialect_first, dialect_best; /* 0: none */
     double ratio; /* seconds when `what` says so */
     double target;
-    bool at_most; /* the target, else at least */
+    bool at_most; /* the target; false: the least */
 } dialect_row;
 
 void dialect_add_row(bench_rows *rows, const dialect_row *row);
 void dialect_print_missing(bench_rows *rows, const char *section,
                            const char *reason);
 
-/* contest.c: false when something failed or was wrong. */
+/* contest.c: run a section. False when something failed or was wrong. */
 bool dialect_contest(const dialect_options *o, const char *section,
                      bench_rows *rows);
 bool dialect_launches(const dialect_options *o, bench_rows *rows);

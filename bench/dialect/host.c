@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By hand for the host: C with OpenMP, where the build found it. */
+/* The side by hand for the host: C with OpenMP, where the build found it. */
 #include "bench/dialect/dialect.h"
 
 #include "base/status.h"
@@ -22,7 +22,7 @@ static void add(const float *restrict a, const float *restrict b,
     }
 }
 
-/* In blocks of 32 x 32 elements, 8 rows at a time as the kernel does it. */
+/* In blocks of 32 x 32 elements, 8 rows at a time like the kernel. */
 static void transpose(const float *restrict from, float *restrict to, int rows,
                       int cols)
 {
@@ -103,7 +103,8 @@ hr_status dialect_host_open(const hr_accelerator_info *info, dialect_side *side)
     if (s == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "out of memory");
     }
-    omp_set_num_threads((int)info->compute_units); /* as the dialect has */
+    omp_set_num_threads((int)info->compute_units); /* as many as the dialect
+                                                      has */
     *side = (dialect_side){
         .prepare = prepare, .launch = launch, .close = free, .data = s};
     return HR_OK;

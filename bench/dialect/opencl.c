@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By hand for OpenCL: its own buffers, queue and kernels. */
+/* The side by hand for OpenCL, with buffers, queue and kernels of its own. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The problems: their kernels and data, and what is right. */
+/* The problems: their kernels, their data, and checking results. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ void dialect_spoil(dialect_problem *p)
     memset(p->arrays[p->count - 1], 0xff, p->bytes[p->count - 1]); /* NaN */
 }
 
-/* ---- what is right */
+/* ---- checking results */
 
 static hr_matrix matrix_of(const dialect_problem *p, int i)
 {

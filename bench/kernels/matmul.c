@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* C := A B in float, in several ways, for any extents: what they differ in is
- * how often an element is read from memory. Counted for C of m x n and k
- * products each. */
+/* C := A B in float, in several ways, for any extents. They differ in how often
+ * an element is read from memory. The counts are for C of m x n with k products
+ * each. */
 #include <headrace/dialect.h>
 
 HR_FUNCTION hr_index least(hr_index a, hr_index b)
@@ -9,7 +9,7 @@ HR_FUNCTION hr_index least(hr_index a, hr_index b)
     return a < b ? a : b;
 }
 
-/* One item does it all, as a program without accelerators would: 2 m n k
+/* One item does everything, like a program without accelerators: 2 m n k
  * elements. Launched over 1 x 1. */
 HR_KERNEL3(matmul_sequential, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
@@ -28,7 +28,7 @@ HR_KERNEL3(matmul_sequential, (IN, float, 2, a), (IN, float, 2, b),
     }
 }
 
-/* One item for each element of C; both operands come from memory: 2 m n k
+/* One item for each element of C. Both operands come from memory: 2 m n k
  * elements. Launched over m x n, in tiles of any extent. */
 HR_KERNEL3(matmul_naive, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
@@ -43,9 +43,9 @@ HR_KERNEL3(matmul_naive, (IN, float, 2, a), (IN, float, 2, b),
     }
 }
 
-/* A piece of a row of A lies in memory of the tile, which is a piece of a row
- * of C: m n k (1 + 1 / w) elements for tiles of 1 x w. Launched over m x n in
- * such tiles, with w floats. */
+/* Tile memory holds a piece of a row of A. A tile is a piece of a row of C: m n
+ * k (1 + 1 / w) elements for tiles of 1 x w. Launched over m x n in such tiles,
+ * with w floats. */
 HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c), (TILE, float, 0, piece))
 {
@@ -77,8 +77,8 @@ HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
     }
 }
 
-/* How wide sub-groups are here. Launched over 1, in tiles like those of what
- * follows. */
+/* The width of sub-groups. Launched over 1, in tiles like those of the next
+ * kernel. */
 HR_KERNEL1(subgroup_width, (OUT, int, 2, width))
 {
     const int most = HR_MAX_SUBGROUP;
@@ -88,12 +88,12 @@ HR_KERNEL1(subgroup_width, (OUT, int, 2, width))
     }
 }
 
-enum { AT_ONCE = 8 }; /* elements that are under way together */
+enum { AT_ONCE = 8 }; /* elements on their way at a time */
 
-/* The same without memory of the tile or barriers: the piece lies in the
- * registers of a sub-group, as wide as the device makes it, whose items tell
- * each other. m n k (1 + 1 / width) elements. Launched over m x n in tiles
- * whose rows are whole sub-groups, or that have one row. */
+/* The same without tile memory or barriers. The items of a sub-group hold the
+ * piece in their registers, and read it from each other. It is as wide as the
+ * device's sub-groups: m n k (1 + 1 / width) elements. Launched over m x n in
+ * tiles with rows of whole sub-groups, or with one row. */
 HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
 {
@@ -194,18 +194,18 @@ typedef struct strips {
     float a[OWN], b[OWN];
 } strips;
 
-/* How many of OWN elements, so far apart, are among the next `left`. */
+/* How many of OWN elements, `apart` apart, are among the next `left`. */
 HR_FUNCTION int inside(hr_index left, int apart)
 {
     return (int)least((left + apart - 1) / apart, OWN);
 }
 
-/* Each item makes 8 x 8 elements of C in its registers, out of strips of A and
- * B in memory of the tile, which makes 128 x 128: 2 m n k / 128 elements. While
+/* Each item computes 8 x 8 elements of C in its registers, from strips of A and
+ * B in tile memory. A tile computes 128 x 128: 2 m n k / 128 elements. While
  * the items multiply one pair of strips they fetch the next. An item's rows,
- * and columns, are four in a row and four more 64 away, so that neighbours read
- * neighbours, four at once. Launched over as many items as
- * 128 x 128 tiles of C have, 16 x 16 each. */
+ * and columns, are four in a row and four more 64 away. So neighbours read
+ * neighbours, four at once. Launched over as many items as 128 x 128 tiles of C
+ * have, 16 x 16 each. */
 /* NOLINTNEXTLINE(readability-function-size): what the macro expands to */
 HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))

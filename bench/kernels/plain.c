@@ -10,7 +10,7 @@ HR_KERNEL3(bench_add, (IN, float, 1, a), (IN, float, 1, b), (OUT, float, 1, c))
     }
 }
 
-/* One that does nothing, which no compiler knows. */
+/* A kernel that does nothing, but no compiler can know that. */
 HR_KERNEL1(bench_nothing, (INOUT, float, 1, x))
 {
     HR_EACH1(i)

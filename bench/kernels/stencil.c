@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps of grids (headrace/grid.h) that `headrace bench grid` measures. Each
- * reads what it needs of a cell's neighbours and writes the cell once: fewest
- * bytes a cell, if neighbours come from a cache, are one read and one write. */
+ * reads what it needs of a cell's neighbours and writes the cell once. If
+ * neighbours come from a cache, the fewest bytes for a cell are one read and
+ * one write. */
 #include <headrace/dialect.h>
 
 enum {
-    ROWS = 8, /* read at once, so that memory always has something to do */
+    ROWS = 8, /* read at once, to keep memory busy */
     LINES = 4 /* of a slice, for one item */
 };
 
 /* Jacobi's iteration for Laplace's equation in the plane: 8 bytes and 4
- * operations a cell. An item goes down HR_STEP(0) rows of a column, of which it
- * keeps what it has read; or it has one cell. */
+ * operations for a cell. An item goes down HR_STEP(0) rows of a column and
+ * keeps what it has read of it, or it has one cell. */
 HR_FUNCTION float mean_of_4(float up, float down, float left, float right)
 {
     return 0.25f * (up + down + left + right);
@@ -66,15 +67,15 @@ HR_KERNEL2(jacobi, (IN, float, 2, now), (OUT, float, 2, next))
 enum { MAX_WIDTH = 256, FAR = 1 << 20 };
 
 /* Several such steps at once, in tiles of 1 x up to MAX_WIDTH items, so that a
- * cell is read and written once for all of them; its halo has STEPS cells, of a
- * constant boundary. Rows stream past: when level 0 (what is read) is at row r,
- * level t is at row r - t, of which items keep the two rows before in their
- * column, and the tile one. So many columns on either side are worked out by
- * two tiles; the first 2 STEPS items have one of them each beside their own.
- * The sums are those of `jacobi`, in its order. */
+ * cell is read and written once for all of them. Its halo has STEPS cells, with
+ * a constant boundary. Rows stream past. When level 0 (what is read) is at row
+ * r, level t is at row r - t. Items keep the two rows before that in their
+ * column, and the tile keeps one. Two tiles compute STEPS columns on either
+ * side. For this, the first 2 STEPS items have one more column each. The sums
+ * are those of `jacobi`, in the same order. */
 
-/* All levels of column number `at` of the tile's, which has `inner` rows of the
- * grid; `value` goes from level 0 to the last. */
+/* Compute all levels of the tile's column number `at`, which has `inner` rows
+ * of the grid. `value` goes from level 0 to the last. */
 #define ADVANCE(c, STEPS, at, inner, value)                                    \
     for (int t = 0; t < STEPS; t++) {                                          \
         const int inside = (unsigned)((int)n - STEPS - 1 - t - low) < inner;   \
@@ -136,10 +137,9 @@ JACOBI_STEPS(jacobi2, 2)
 JACOBI_STEPS(jacobi4, 4)
 JACOBI_STEPS(jacobi8, 8)
 
-/* Heat in space, 7 points: 8 bytes and 8 operations a cell. An item goes
- * through HR_STEP(0) slices, in each of which it has up to LINES rows,
- * so that most of what it reads twice is in its hands; or it has one cell
- * (both are 1). */
+/* Heat in space, 7 points: 8 bytes and 8 operations for a cell. An item goes
+ * through HR_STEP(0) slices, with up to LINES rows in each, so that it keeps
+ * most of what it needs twice. Or it has one cell (both are 1). */
 HR_FUNCTION float heated(float mid, float rate, float before, float after,
                          float up, float down, float left, float right)
 {
@@ -205,7 +205,7 @@ HR_KERNEL3(heat7, (IN, float, 3, now), (OUT, float, 3, next),
 }
 
 /* Maxwell's equations in the plane (TMz) on Yee's grid [Yee1966]: hx and hy
- * first, 20 bytes a cell, then ez, 16 bytes. */
+ * first, 20 bytes for a cell, then ez, 16 bytes. */
 HR_KERNEL4(fdtd_h, (IN, float, 2, ez), (INOUT, float, 2, hx),
            (INOUT, float, 2, hy), (VALUE, float, 0, courant))
 {

@@ -11,10 +11,10 @@ HR_FUNCTION int inside(hr_index left)
     return (int)(count < OWN ? count : OWN);
 }
 
-/* Through memory of the tile, which is one column wider than its rows, so that
- * neighbours read and write neighbours on both sides, and no two items of a row
- * want the same bank. An item moves 8 elements. Launched over 4 x 32 items for
- * each 32 x 32 elements of `from`, in tiles of 4 x 32. */
+/* Through tile memory. It is one column wider than the tile, so that neighbours
+ * read and write neighbours on both sides, and no two items of a row need the
+ * same bank. An item moves 8 elements. Launched over 4 x 32 items for each 32 x
+ * 32 elements of `from`, in tiles of 4 x 32. */
 HR_KERNEL2(transpose_blocked, (IN, float, 2, from), (OUT, float, 2, to))
 {
     HR_TILE_STATIC(float, block, [EDGE][EDGE + 1]);
@@ -25,7 +25,7 @@ HR_KERNEL2(transpose_blocked, (IN, float, 2, from), (OUT, float, 2, to))
             col < HR_EXTENT(from, 1) ? inside(HR_EXTENT(from, 0) - top) : 0;
         HR_MEMORY const float *x =
             &HR_AT2(from, rows > 0 ? top : 0, rows > 0 ? col : 0);
-        float own[OWN]; /* all are on their way before the first is put down */
+        float own[OWN]; /* all are on their way before the first is stored */
         for (int i = 0; i < OWN; i++) {
             own[i] = i < rows ? *x : 0.0f;
             x += HIGH * HR_STRIDE(from, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A CBLAS called directly; and OpenBLAS as a peer, in a process for each of its
- * core types. */
+/* A CBLAS called directly, and OpenBLAS as a peer, in one process for each of
+ * its core types. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static bool fill(bench_cblas *cblas, void *library, const char *name)
     return true;
 }
 
-/* The first of names, of which some may be absent, that dlopen gives. */
+/* Open the first of names that dlopen finds. Some may be absent. */
 static bool find(bench_cblas *cblas, const char *const *names, size_t count,
                  int mode)
 {
@@ -89,7 +89,7 @@ bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o)
     bool threads = cblas->set_threads != NULL && cblas->get_threads != NULL &&
                    cblas->get_processors != NULL;
     int before = threads ? cblas->get_threads() : 0;
-    if (threads) { /* Headrace may have set fewer, for its own threads */
+    if (threads) { /* Headrace may have set fewer for its own use */
         cblas->set_threads(cblas->get_processors());
     }
     const bool done = hri_cblas_gemm(&cblas->products, &gemm);
@@ -101,8 +101,8 @@ bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o)
 
 /* ---- OpenBLAS as a peer */
 
-/* What may be faster than OpenBLAS's own choice on CPUs that it does not know.
- * NULL: its own choice. */
+/* Core types that may be faster than OpenBLAS's own choice on CPUs that it does
+ * not know. NULL: its own choice. */
 static const struct {
     const char *core;
     bool avx512;
@@ -118,7 +118,7 @@ static bool start(bench_peer *peer, const char *core)
         return false;
     }
     if (core != NULL && strcasecmp(core, peer->name) != 0) {
-        bench_peer_stop(peer); /* it does not accept this one */
+        bench_peer_stop(peer); /* it does not accept this core type */
         return false;
     }
     return true;
@@ -139,7 +139,7 @@ int bench_openblas_start(bench_peer peers[BENCH_PEERS_MAX])
     return count;
 }
 
-static bench_cblas own; /* of the peer */
+static bench_cblas own; /* the peer's */
 
 static bool open_openblas(const char *core, char *name, size_t size)
 {

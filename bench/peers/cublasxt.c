@@ -21,8 +21,8 @@ bool bench_xt_start(bench_peer *peer)
 
 typedef struct xt_handle_object *xt_handle;
 
-/* Functions of cuBLASXt, under the names that the library exports. Matrices are
- * column-major; the scalars' type is that of the elements. 0 is success. */
+/* Functions of cuBLASXt, by the names that the library exports. Matrices are
+ * column-major. The scalars have the type of the elements. 0 is success. */
 #define XT_GEMM(name)                                                          \
     XT_SYM(int, name,                                                          \
            (xt_handle, int, int, size_t, size_t, size_t, const void *,         \
@@ -60,8 +60,8 @@ static hr_status load(const char *path)
                             &xt);
 }
 
-/* What HEADRACE_CUBLAS names, else the first that is found by the loader or in
- * the toolkit's folders. */
+/* Load the library that HEADRACE_CUBLAS names, else the first one that the
+ * loader or the toolkit's folders have. */
 static hr_status load_any(void)
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
@@ -104,11 +104,11 @@ static bool open_xt(const char *core, char *name, size_t size)
 
 enum { MAX_GPUS = 64, SAMPLES = 8 };
 
-/* Large ones first: they are the fastest on large matrices, and what is much
- * slower than the best so far is not repeated. */
+/* Large ones first: they are the fastest on large matrices. What is much slower
+ * than the best so far is not repeated. */
 static const int blocks[] = {8192, 4096, 2048};
 
-/* "0,1" into gpus. Returns how many; 0: these are none. */
+/* Read "0,1" into gpus. Returns how many; 0: the text is wrong. */
 static int read_gpus(const char *text, int gpus[MAX_GPUS])
 {
     for (int count = 0; count < MAX_GPUS;) {
@@ -148,7 +148,7 @@ static int multiply(xt_handle handle, const bench_operands *o)
         o->a.data, k, wide ? (const void *)zero : zerof, o->c.data, n);
 }
 
-/* Generously: this finds blunders. */
+/* A generous bound, since this only has to find blunders. */
 static bool is_right(const bench_operands *o)
 {
     const bool wide = o->a.type == HR_F64 || o->a.type == HR_C64;
@@ -156,8 +156,8 @@ static bool is_right(const bench_operands *o)
            (double)(2 * o->a.cols + 4) * (wide ? 0x1p-52 : 0x1p-23);
 }
 
-/* Time one block dimension. What is far behind *best after its second run is
- * not run again. Returns cuBLAS's status. */
+/* Time one block dimension. It is not repeated when it is far behind *best
+ * after its second run. Returns cuBLAS's status. */
 static int time_block(xt_handle handle, const bench_request *r,
                       const bench_operands *operands, int block, double *best)
 {
@@ -196,7 +196,7 @@ static int time_all(const bench_request *r, const bench_operands *operands,
     if (status == 0) {
         status = xt.cublasXtDeviceSelect(handle, count, gpus);
     }
-    if (status == 0) { /* no page-locking of its own: we have seen to that */
+    if (status == 0) { /* it need not page-lock: we have done so */
         status = xt.cublasXtSetPinningMemMode(handle, 0);
     }
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0] && status == 0;

@@ -12,9 +12,9 @@
 
 extern char **environ;
 
-/* ---- asking one */
+/* ---- asking a peer */
 
-/* Start it with the given ends as its input and output. */
+/* Start it with the given pipe ends as its input and output. */
 static bool spawn(bench_peer *peer, const char *path, const char *which,
                   const char *core, const int ends[2])
 {
@@ -41,7 +41,8 @@ static bool spawn(bench_peer *peer, const char *path, const char *which,
     return started;
 }
 
-/* A pipe whose ends no other peer inherits: it must see its input end. */
+/* Make a pipe with ends that no other peer inherits: the peer must see the end
+ * of its input. */
 static bool make_pipe(int ends[2])
 {
     if (pipe(ends) != 0) {
@@ -108,7 +109,7 @@ bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
     return true;
 }
 
-/* Blocks before an error do not count. */
+/* Read an answer. Blocks before an error do not count. */
 static bool read_answer(bench_peer *peer, bench_answer *best, char *error,
                         size_t size)
 {
@@ -151,9 +152,9 @@ bool bench_peer_run(bench_peer *peer, const bench_request *q,
     return read_answer(peer, answer, error, size);
 }
 
-/* ---- being one */
+/* ---- being a peer */
 
-/* r->gpus points into the line. */
+/* Read a request. r->gpus points into the line. */
 static bool read_request(char *line, bench_request *r)
 {
     char type[8], memory[16];
@@ -175,18 +176,18 @@ static bool read_request(char *line, bench_request *r)
     return r->pinned || strcmp(memory, "ordinary") == 0;
 }
 
-/* Page-locked memory comes from a context of the first GPU's, which computes
- * nothing, so it holds nothing of the GPU's memory. */
-static bool make_operands(bench_request *r, hr_context **keeper,
+/* Make the operands. Page-locked memory comes from a context of the first GPU.
+ * It computes nothing, so it holds none of the GPU's memory. */
+static bool make_operands(bench_request *r, hr_context **pinned_context,
                           bench_operands *operands)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = "cuda:0";
-    if (r->pinned && *keeper == NULL &&
-        hr_context_create(&options, keeper) != HR_OK) {
+    if (r->pinned && *pinned_context == NULL &&
+        hr_context_create(&options, pinned_context) != HR_OK) {
         return false;
     }
-    r->wish.pinned = r->pinned ? *keeper : NULL;
+    r->wish.pinned = r->pinned ? *pinned_context : NULL;
     return bench_operands_make(operands, &r->wish);
 }
 
@@ -195,7 +196,7 @@ int bench_be_peer(const char *which, const char *core)
     const bench_library *library =
         strcmp(which, "cublasxt") == 0 ? &bench_cublasxt : &bench_openblas;
     bench_operands operands = {.pinned = NULL};
-    hr_context *keeper = NULL;
+    hr_context *pinned_context = NULL;
     char line[1024], name[512] = "";
     bench_request request;
     const bool open = library->open(core, name, sizeof name);
@@ -204,7 +205,7 @@ int bench_be_peer(const char *which, const char *core)
     while (open && fgets(line, sizeof line, stdin) != NULL) {
         if (!read_request(line, &request)) {
             printf("error this request is not understood\n");
-        } else if (!make_operands(&request, &keeper, &operands)) {
+        } else if (!make_operands(&request, &pinned_context, &operands)) {
             printf("error no memory for the matrices\n");
         } else if (library->answer(&request, &operands)) {
             printf("end\n");
@@ -212,6 +213,6 @@ int bench_be_peer(const char *which, const char *core)
         fflush(stdout);
     }
     bench_operands_free(&operands);
-    hr_context_destroy(keeper);
+    hr_context_destroy(pinned_context);
     return open ? CLI_OK : CLI_FAILED;
 }

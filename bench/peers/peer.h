@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Other libraries: a CBLAS called directly; and libraries in processes of their
- * own, which answer lines of text with lines of text: this program again, as
- * `headrace-bench peer WHICH [CORE]`.
+/* Other libraries: a CBLAS called directly, and libraries in processes of their
+ * own. Such a process runs this program again, as `headrace-bench peer WHICH
+ * [CORE]`. It answers lines of text with lines of text.
  *
- * A peer begins with a line that names it: "openblas" with its core type, CORE
- * if it accepts that, which can be chosen only before it is loaded; "cublasxt"
- * with its version; or it says "error SENTENCE" and exits. To
+ * A peer begins with a line that names it. That is "openblas" with its core
+ * type, or "cublasxt" with its version. CORE is the core type to use, if
+ * OpenBLAS accepts it: it can only be chosen before the library is loaded.
+ * Without a library the peer writes "error SENTENCE" and exits. To
  *
  *     TYPE M N K REPEAT pinned|ordinary GPU,GPU,...
  *
@@ -32,7 +33,7 @@ typedef struct bench_peer {
 } bench_peer;
 
 typedef struct bench_request {
-    bench_operands_wish wish; /* of one type; its memory is the peer's */
+    bench_operands_wish wish; /* of one type; the peer allocates them */
     int64_t repeat;           /* 1 to BENCH_PEER_REPEATS */
     bool pinned;
     const char *gpus; /* "0,1"; "-": none */
@@ -40,33 +41,32 @@ typedef struct bench_request {
 
 enum { BENCH_PEERS_MAX = 8, BENCH_PEER_REPEATS = 100 };
 
-/* Of its best block dimension; seconds. */
+/* The times of its best block dimension, in seconds. */
 typedef struct bench_answer {
     int block;
     double first, best, median;
 } bench_answer;
 
-/* Start the peer, or `program` in its place, and read its name; core may be
- * NULL. What it writes to standard error is lost. False when its library is not
- * there either. */
+/* Start the peer, or `program` instead of it, and read its name. core may be
+ * NULL. What it writes to standard error is lost. False also when its library
+ * does not exist. */
 bool bench_peer_start(bench_peer *peer, const char *program, const char *which,
                       const char *core);
 
-/* False with a sentence in error when it has not worked. It frees all memory of
- * GPUs before it answers. */
+/* Run a request. False, with a message in error, when it fails. The peer frees
+ * all memory of GPUs before it answers. */
 bool bench_peer_run(bench_peer *peer, const bench_request *request,
                     bench_answer *answer, char *error, size_t size);
 
-/* End its input and wait until it has exited. Accepts a zeroed one. */
+/* End its input and wait until it has exited. Accepts a zeroed struct. */
 void bench_peer_stop(bench_peer *peer);
 
-/* What a peer does: answers requests, after its name. Returns an exit status.
- */
+/* Be a peer: print its name, then answer requests. Returns an exit status. */
 int bench_be_peer(const char *which, const char *core);
 
-/* How it does so: find the library, and name it or say why it is not there;
- * print the lines of an answer but the last, or what was wrong and return
- * false. */
+/* How a peer does this. It finds the library, and prints its name or why there
+ * is none. Then it prints the lines of an answer but for the last. On an error
+ * it prints what is wrong and returns false. */
 typedef struct bench_library {
     bool (*open)(const char *core, char *name, size_t size);
     bool (*answer)(const bench_request *request, const bench_operands *o);
@@ -78,20 +78,20 @@ extern const bench_library bench_openblas, bench_cublasxt;
 
 typedef struct bench_cblas {
     hri_cblas products;
-    const char *(*core)(void); /* OpenBLAS only, else NULL: its core type, */
-    void (*set_threads)(int);  /* and threads */
+    const char *(*core)(void); /* the core type of OpenBLAS; else NULL */
+    void (*set_threads)(int);  /* sets its number of threads; else NULL */
     int (*get_threads)(void);
     int (*get_processors)(void);
     char name[96]; /* "libopenblas.so.0 SkylakeX" */
 } bench_cblas;
 
-/* Find the CBLAS that this process has loaded already (a context has been
- * created), so that it is the same instance with the same core type; else load
- * OpenBLAS, whose core type is what the environment says. */
+/* Find the CBLAS that this process has loaded (a context has been created), so
+ * that it is the same instance with the same core type. Otherwise load OpenBLAS
+ * with the core type that the environment says. */
 bool bench_cblas_find(bench_cblas *cblas);
 
-/* C := A B with all processors. False and nothing done when it has no words for
- * the type or the size. */
+/* C := A B with all CPUs. False, with nothing done, when it does not offer the
+ * type or the size. */
 bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o);
 
 /* Start one process for each core type that OpenBLAS accepts on this CPU, its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace bench copies: what copies between arrays carry. */
+/* headrace bench copies: how fast copies between arrays are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "console/context.h"
 #include "console/text.h"
 
-enum { MAX = 64, TIMES = 5 };
+enum { MAX_ACCELERATORS = 64, TIMES = 5 };
 
-/* What travels between one accelerator and the host. */
+/* Arrays that are copied between one accelerator and the host. */
 typedef struct pair {
     hr_queue *queue;
     hr_array *host, *there, *anywhere;
@@ -22,11 +22,11 @@ typedef struct bench {
     hr_context *context;
     size_t bytes;
     bool pinned;
-    pair pairs[MAX];
-    uint32_t first, last; /* that take part now */
+    pair pairs[MAX_ACCELERATORS];
+    uint32_t first, last; /* the accelerators that take part now */
 } bench;
 
-/* ---- one way for one accelerator */
+/* ---- one direction, one accelerator */
 
 static hr_status copy_up(pair *p)
 {
@@ -49,13 +49,13 @@ static hr_status synchronize(pair *p)
     return hr_synchronize_async(hr_view_of(p->anywhere), &p->event);
 }
 
-/* Before prefetch: what is there counts no more. */
+/* Before prefetch: make the copies on the accelerator invalid. */
 static hr_status write_host(pair *p)
 {
     return hr_invalidate(hr_view_of(p->host));
 }
 
-/* Before synchronize: the newest values are there. */
+/* Before synchronize: make the accelerator's values the newest. */
 static hr_status write_there(pair *p)
 {
     return hr_copy(hr_view_of(p->there), hr_view_of(p->anywhere));
@@ -65,7 +65,7 @@ static const struct {
     const char *name;
     hr_status (*before)(pair *p); /* NULL: nothing */
     hr_status (*run)(pair *p);
-    bool pinned_too; /* memory of the library's is ordinary */
+    bool pinned_too; /* the library's memory would be ordinary without */
 } ways[] = {
     {"hr_copy up", NULL, copy_up, true},
     {"hr_copy down", NULL, copy_down, true},
@@ -106,7 +106,8 @@ static bool measure(bench *b, const char *name, size_t way)
         if (!run_once(b, way, &call, &all)) {
             return false;
         }
-        if (i == 1 || (i > 1 && all < best)) { /* the first time is another */
+        if (i == 1 || (i > 1 && all < best)) { /* the first time is not
+                                                  typical */
             best = all;
             best_call = call;
         }
@@ -138,7 +139,7 @@ static bool open_pair(bench *b, uint32_t i)
     if (p->memory == NULL) {
         return false;
     }
-    memset(p->memory, 1, b->bytes); /* its pages exist */
+    memset(p->memory, 1, b->bytes); /* so that the pages exist */
     return hr_queue_create(b->context, i, &p->queue) == HR_OK &&
            hr_array_wrap(b->context, p->memory, 1, extent, 0, &p->host) ==
                HR_OK &&
@@ -184,8 +185,8 @@ static bool measure_memory(bench *b, bool pinned)
 
 static int measure_all(bench *b)
 {
-    if (hr_accelerator_count(b->context) > MAX) {
-        return cli_fail("more than %d accelerators", MAX);
+    if (hr_accelerator_count(b->context) > MAX_ACCELERATORS) {
+        return cli_fail("more than %d accelerators", MAX_ACCELERATORS);
     }
     return measure_memory(b, false) && measure_memory(b, true)
                ? CLI_OK

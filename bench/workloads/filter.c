@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace bench filter: the weighted average of a window's radial weights, by
- * each method and by the one that the library chooses, on one accelerator of a
- * list, on all of them from one thread, and with a thread for each; all in
- * turns; then with the picture on the accelerators already. */
+/* headrace bench filter: the weighted average of a window's radial weights. It
+ * is measured by each method and by the one that the library chooses: on one
+ * accelerator of a list, on all of them from one thread, and on all with a
+ * thread for each, by turns. Then the same with the picture on the accelerators
+ * already. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 
 typedef enum form { ONE, FROM_ONE_THREAD, THREAD_EACH, THERE, FORMS } form;
 
-/* Published for a picture of 2000 x 2000 and a reach of 60, on one GPU, and on
- * two [C++ AMP, multiple accelerators]. */
+/* Times published for a picture of 2000 x 2000 and a reach of 60, on one GPU
+ * and on two [C++ AMP, multiple accelerators]. */
 static const struct {
     const char *name;
     double published; /* seconds */
@@ -26,14 +27,14 @@ static const struct {
                   {"all, a thread each", 0.64992},
                   {"all, data there", 0.0}};
 
-/* In this order, so that the others have the direct one beside them. */
+/* The direct method comes first, so that the others can be compared with it. */
 static const hr_filter_method methods[] = {
     HR_FILTER_DIRECT, HR_FILTER_SEPARABLE, HR_FILTER_FFT, HR_FILTER_AUTO};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
 typedef struct row {
-    bool absent;             /* there is no such method */
-    bool done;               /* all runs, and the result is right */
+    bool absent;             /* the method does not exist here */
+    bool done;               /* all runs are done, and the result is right */
     hr_filter_report report; /* of the last run */
     double first, best;      /* seconds */
     double error;
@@ -44,7 +45,7 @@ typedef struct contest {
     const bench_setting *setting;
     hr_context *context;
     cli_filtered filtered;
-    hr_array *arrays[2]; /* over in and out; for THERE */
+    hr_array *arrays[2]; /* over in and out; for form THERE */
     row rows[METHODS][FORMS];
 } contest;
 
@@ -77,7 +78,7 @@ static double published(const contest *c, form how)
                : 0.0;
 }
 
-/* How much faster than the direct one in the same form. */
+/* How much faster than the direct method in the same form. */
 static double over_direct(const contest *c, form how, const row *r)
 {
     return c->rows[0][how].best / r->best;
@@ -128,8 +129,8 @@ static void add_row(const contest *c, int method, form how)
     bench_row_end(rows);
 }
 
-/* One run of one row: the first one, or one of those after it. After the last
- * the result is looked at. */
+/* Run one row once. Round 0 is the first run. After the last run the result is
+ * checked. */
 static int run_pack(contest *c, int method, form how, int64_t round)
 {
     row *r = &c->rows[method][how];
@@ -157,7 +158,7 @@ static int run_pack(contest *c, int method, form how, int64_t round)
     return CLI_OK;
 }
 
-/* Forms [first, end), in turns. */
+/* Run forms [first, end), by turns. */
 static int run_forms(contest *c, int first, int end)
 {
     int status = CLI_OK;
@@ -177,7 +178,7 @@ static hr_status wrap(contest *c, const hr_matrix *m, hr_array **array)
                          hr_extent2(m->rows, m->cols), 0, array);
 }
 
-/* Where all work in place, the data is there in any case. */
+/* Where all accelerators work in place, the data is always there. */
 static bool is_in_place(const hr_context *context)
 {
     bool all = true;
@@ -212,7 +213,7 @@ static int run_all(contest *c)
     return status == CLI_OK && !is_in_place(c->context) ? run_there(c) : status;
 }
 
-/* Rows that are done: all of them, unless the list has failed. */
+/* Print the rows, unless the list has failed. */
 static int print_rows(contest *c)
 {
     for (int i = 0; i < METHODS * FORMS; i++) {
@@ -258,7 +259,7 @@ static bool fill(hr_matrix m)
     return true;
 }
 
-/* A list that fails is no reason to give up the others. */
+/* Measure one list. If it fails, the others are still measured. */
 static int measure_picture(benchmark *bench, hr_window *window, hr_type type,
                            int64_t rows, int64_t cols)
 {
@@ -287,7 +288,8 @@ static int measure_picture(benchmark *bench, hr_window *window, hr_type type,
     return status;
 }
 
-/* Where no window lies inside a picture there is nothing to measure. */
+/* Check that a window fits into a picture. Otherwise there is nothing to
+ * measure. */
 static int check_sizes(const benchmark *bench, int64_t reach)
 {
     const int64_t n = 2 * reach + 1;

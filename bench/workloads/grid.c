@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace bench grid: for each workload and size, every list of accelerators
- * steps a grid in a context of its own; then the same bands step without
- * neighbours, and their halos are copied alone. */
+/* headrace bench grid. For each workload and size, every list of accelerators
+ * steps a grid in a context of its own. Then the same bands step without
+ * neighbours, and then their halos are copied alone. */
 #include "bench/workloads/grid.h"
 
 #include <inttypes.h>
@@ -24,29 +24,30 @@ typedef struct grid_row {
     const bench_workload *work;
     const bench_setting *setting;
     hr_extent extent;
-    int64_t runs, steps;    /* after the first run; time steps of each */
-    int64_t period;         /* of residuals, in time steps */
+    int64_t runs, steps;    /* runs after the first; time steps of each */
+    int64_t period;         /* time steps between residuals */
     double first, best;     /* seconds */
     double copy;            /* bytes a second */
     double alone, exchange; /* seconds of a run; 0: not measured */
     double residual, speed_up, efficiency; /* 0: none */
-    double sums[SUMS];     /* of the fields and of their squares */
-    bool summed, compared; /* and they are those of the first list */
+    double sums[SUMS];     /* of the fields, and of their squares */
+    bool summed, compared; /* sums are there; they are those of the first
+                              list */
     hr_grid_state state;
     hr_band *bands;
 } grid_row;
 
-/* What the rows of one workload and size have in common. */
+/* What the rows of one workload and size share. */
 typedef struct contest {
     benchmark *bench;
     bench_grid_wish wish;
     const bench_workload *work;
     int64_t size, steps; /* steps of the grid */
-    float *data;         /* size rows, which wider grids have several times */
-    grid_row first;      /* the first list's; setting NULL: there is none */
+    float *data;         /* size rows; grids with more rows repeat them */
+    grid_row first;      /* the first list's row; setting NULL: there is none */
 } contest;
 
-/* Bytes of copies, more than caches have. */
+/* Bytes of copies: more than caches hold. */
 enum { GPU_COPY = 1 << 28, HOST_COPY = 1 << 26 };
 
 /* A row that is being measured. */
@@ -78,7 +79,7 @@ static hr_extent extent_of(const bench_workload *work, int64_t rows,
 
 /* ---- one grid */
 
-/* Run it all several times: the first, and the best of the others. */
+/* Run everything several times: the first time, and the best of the others. */
 static bool run(measuring *m, double *first, double *best)
 {
     hr_status status = HR_OK;
@@ -90,8 +91,8 @@ static bool run(measuring *m, double *first, double *best)
     return status == HR_OK;
 }
 
-/* Sums of all cells, and of their squares, which are alike on all lists of one
- * kind of accelerator. */
+/* Sum up all cells, and their squares. All lists with one kind of accelerator
+ * must give the same sums. */
 static bool sum(measuring *m)
 {
     hr_status status = HR_OK;
@@ -106,7 +107,8 @@ static bool sum(measuring *m)
         }
     }
     m->row.summed = status == HR_OK;
-    return m->row.summed || status == HR_ERROR_UNSUPPORTED; /* no double */
+    return m->row.summed || status == HR_ERROR_UNSUPPORTED; /* no accelerator
+                                                               with double */
 }
 
 static bool measure_whole(measuring *m)
@@ -122,7 +124,7 @@ static bool measure_whole(measuring *m)
                                       r->setting->count) == HR_OK;
 }
 
-/* A grid for each band, on its accelerator. */
+/* Step a grid for each band by itself, on its accelerator. */
 static bool measure_alone(measuring *m)
 {
     grid_row *r = &m->row;
@@ -157,9 +159,9 @@ static int with_grids(measuring *m, uint32_t count,
     return status;
 }
 
-/* ---- beside others */
+/* ---- exchanges */
 
-/* The messages of a run, as large as those of the grid were. */
+/* Time messages as large as those of the grid. */
 static int measure_exchange(measuring *m)
 {
     grid_row *r = &m->row;
@@ -182,7 +184,8 @@ static bool same_sums(const grid_row *a, const grid_row *b)
     return same;
 }
 
-/* Beside the first list: faster, and the same on the same kind of devices. */
+/* Compare with the first list: how much faster it is, and whether the sums are
+ * the same on the same kind of devices. */
 static int compare(grid_row *r, grid_row *first, bool weak)
 {
     if (first->setting == NULL) {
@@ -193,8 +196,8 @@ static int compare(grid_row *r, grid_row *first, bool weak)
     const double more = (double)r->setting->count / first->setting->count;
     r->speed_up = cells_per_second(r) / cells_per_second(first);
     r->efficiency = weak ? first->best / r->best : r->speed_up / more;
-    r->compared = !weak && r->summed && first->summed && r->setting->equal &&
-                  first->setting->equal &&
+    r->compared = !weak && r->summed && first->summed &&
+                  r->setting->same_name && first->setting->same_name &&
                   strcmp(r->setting->device, first->setting->device) == 0;
     if (r->compared && !same_sums(r, first)) {
         return cli_fail("%s on %s: the sum of the cells is %.17g, not %.17g as "
@@ -207,14 +210,14 @@ static int compare(grid_row *r, grid_row *first, bool weak)
 
 /* ---- rows */
 
-/* Each unknown is read and written once in a time step; what is more has to
- * come from caches. Nothing is only read. */
+/* Bytes a second if each unknown is read and written once in a time step. Other
+ * reads must come from caches. No field is only read. */
 static double effective(const grid_row *r)
 {
     return 2.0 * sizeof(float) * r->work->unknown * cells_per_second(r);
 }
 
-/* The part of the exchange that takes no time. */
+/* The part of the exchange that is hidden behind other work. */
 static double hidden(const grid_row *r)
 {
     return r->exchange > 0.0
@@ -366,7 +369,7 @@ static int measure_list(contest *c, const bench_setting *setting)
     return status;
 }
 
-/* A list that fails is no reason to give up the others. */
+/* Measure all lists. If one fails, the others are still measured. */
 static int measure_lists(contest *c)
 {
     const int64_t line = c->work->rank == 3 ? c->size * c->size : c->size;

@@ -5,11 +5,11 @@
 
 #include "bench/bench.h"
 
-/* ---- grid_work.c: what is stepped */
+/* ---- grid_work.c: the workloads */
 
 enum { BENCH_GRID_FIELDS_MAX = 3 };
 
-/* How a kernel runs: phases have this tile and step. */
+/* How a kernel runs: the tile and step of its phases. */
 typedef struct bench_grid_form {
     int64_t tile[HR_MAX_RANK]; /* 0: the library chooses */
     int64_t step[HR_MAX_RANK];
@@ -19,59 +19,61 @@ typedef struct bench_workload {
     const char *name;
     uint32_t rank;
     int64_t times;            /* time steps of a step of the grid */
-    uint32_t fields, unknown; /* of float; the first of them have values that
-                                 steps make out of their own */
-    bool residual;            /* two fields whose distance means something */
-    const bench_grid_form *gpu, *host; /* this for emulated devices too */
-    int64_t gpu_size, size;            /* when none is given */
+    uint32_t fields, unknown; /* of float; the first ones are computed by steps
+                                 from their own values */
+    bool residual;            /* it has two fields whose distance is the
+                                 residual */
+    const bench_grid_form *gpu, *host; /* host: also for emulated devices */
+    int64_t gpu_size, size;            /* the sizes if none is given */
 } bench_workload;
 
 extern const cli_kind bench_workload_list; /* bench_workloads: "jacobi,heat" */
 extern const bench_workloads bench_default_workloads;
 
-/* What kernels of workloads are given beside fields, and find beyond ends. */
+/* Arguments of the workloads' kernels, and the value beyond the ends. */
 extern const float bench_heat_rate, bench_courant, bench_grid_edge;
 
-/* Grids that step side by side: one, or as many as others are compared with. */
+/* Grids that step at the same time: one, or as many as it is compared with. */
 typedef struct bench_grids {
     const bench_workload *work;
     const bench_grid_form *form;
-    int64_t period; /* steps from one residual to the next; 0: there is none */
+    int64_t period; /* time steps between residuals; 0: no residuals */
     uint32_t count;
     hr_grid **grids;
-    hr_reducing **reducing; /* of each; NULL: none is under way */
-    double residual;        /* the last one, of all grids */
+    hr_reducing **reducing; /* of each grid; NULL: none is under way */
+    double residual;        /* the last one, over all grids */
 } bench_grids;
 
 /* Room for `count` grids. False: out of memory. */
 bool bench_grids_open(bench_grids *g, uint32_t count);
 void bench_grids_close(bench_grids *g);
 
-/* Make grid i, on some accelerators or, without options, on all; its unknown
- * fields get data, an array of the extent or of fewer rows, which are then
- * repeated, if there is one. False: a call has failed. */
+/* Make grid i, on some accelerators or, without options, on all. Its unknown
+ * fields get data: an array of the extent, or of fewer rows that are repeated,
+ * or NULL. False: a call has failed. */
 bool bench_grids_make(bench_grids *g, uint32_t i, hr_context *context,
                       hr_extent extent, const hr_grid_options *options,
                       hr_array *data);
 
 /* Make so many steps of all grids, with their residuals, and wait for them. A
- * residual is asked for when the next one is on its way, so nobody waits. */
+ * residual is read when the next one is on its way, so it need not be waited
+ * for. */
 hr_status bench_grids_advance(bench_grids *g, int64_t steps);
 
-/* ---- grid_check.c: a small grid beside plain C, all cells. Returns an
- * exit status, when they differ too. */
+/* ---- grid_check.c: compare all cells of a small grid with plain C. Returns an
+ * exit status, also when they differ. */
 int bench_grid_check(hr_context *context, const bench_workload *work,
                      const bench_grid_form *form);
 
-/* ---- grid_rates.c: what the same accelerators copy; exit statuses */
+/* ---- grid_rates.c: how fast the accelerators copy; returns exit statuses */
 
-/* Bytes that all accelerators together read and write in a second, each from
- * one array of its own, of so many bytes or what its memory allows, to another.
- */
+/* Bytes that all accelerators together read and write in a second. Each copies
+ * from one array of its own to another, of `bytes` bytes or what its memory
+ * allows. */
 int bench_grid_copy_rate(hr_context *context, uint64_t bytes, double *rate);
 
-/* Seconds of a message of `bytes` bytes each way between all neighbours, of
- * which there are `count` bands, two or more. */
+/* Seconds of a message of `bytes` bytes in each direction between all
+ * neighbours. There are `count` bands, two or more. */
 int bench_grid_exchange(hr_context *context, const hr_band *bands,
                         uint32_t count, uint64_t bytes, double *seconds);
 

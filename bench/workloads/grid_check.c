@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What headrace bench grid steps, beside plain C on a small grid. */
+/* Compares the steps of headrace bench grid with plain C on a small grid. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "console/output.h"
 #include "console/random.h"
 
-/* TIMES time steps, of any workload. */
+/* TIMES time steps, for any workload. */
 enum { TIMES = 16 };
 
 typedef struct sample {
@@ -82,7 +82,7 @@ static void wave_plainly(sample *s)
     }
 }
 
-/* Cells of the first field to seen. False: a call has failed. */
+/* Write the cells of the first field to seen. False: a call has failed. */
 static bool step_grid(hr_context *context, bench_grids *g, const sample *s)
 {
     bool good = bench_grids_make(g, 0, context, s->extent, NULL, NULL);
@@ -93,8 +93,9 @@ static bool step_grid(hr_context *context, bench_grids *g, const sample *s)
            hr_grid_gather(g->grids[0], 0, s->seen) == HR_OK;
 }
 
-/* Values stay below 8, and compilers may round or not round each of at most 10
- * operations of a step. Jacobi's steps have no choice: exact. */
+/* Compare cells. Values stay below 8, and compilers may or may not round each
+ * of at most 10 operations of a step. Jacobi's steps leave no choice, so they
+ * must be exact. */
 static int compare(const sample *s, const bench_workload *work)
 {
     const float most =

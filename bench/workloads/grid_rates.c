@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What accelerators copy within their memory, and to each other. */
+/* How fast accelerators copy within their memory, and to each other. */
 #include <stdlib.h>
 
 #include "bench/workloads/grid.h"
@@ -9,15 +9,15 @@
 #include "console/text.h"
 
 enum {
-    ROUNDS = 3,        /* of which the best counts */
+    ROUNDS = 3,        /* the best one counts */
     MAX_IN_A_ROW = 500 /* copies of a round */
 };
 
-/* So long is a round at least, so that its start and end do not count. */
+/* Each round takes at least so long, so that its start and end do not count. */
 static const double round_seconds = 0.02;
 
 /* From one accelerator to another, or within one. The array that is copied has
- * values, or nothing would be. */
+ * values, or nothing would be copied. */
 typedef struct link {
     uint32_t ends[2]; /* accelerators */
     hr_queue *queues[2];
@@ -45,7 +45,7 @@ static bool open_link(hr_context *context, link *l, hr_array *values)
            hr_copy(hr_view_of(values), hr_view_of(l->from)) == HR_OK;
 }
 
-/* Copy over all links side by side, so often. */
+/* Copy over all links at the same time, `times` times. */
 static hr_status copy(const link *links, uint32_t count, int64_t times,
                       double *seconds)
 {
@@ -70,8 +70,8 @@ static int64_t copies_in(double seconds)
     return times < MAX_IN_A_ROW ? (int64_t)times : MAX_IN_A_ROW;
 }
 
-/* The best time of a copy over all links, after some that tell how many are
- * enough: the first is slow, the second is not. */
+/* The best time of a copy over all links. First runs tell how many copies are
+ * enough: the first copy is slow, the second is not. */
 static hr_status measure_links(const link *links, uint32_t count, double *best)
 {
     int64_t times = 1;
@@ -89,8 +89,8 @@ static hr_status measure_links(const link *links, uint32_t count, double *best)
     return status;
 }
 
-/* For copies of `bytes` bytes over links of which the ends are known; frees
- * them. */
+/* Measure copies of `bytes` bytes over links with known ends. Frees the
+ * links. */
 static int measure(hr_context *context, link *links, uint32_t count,
                    uint64_t bytes, double *best)
 {

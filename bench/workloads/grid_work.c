@@ -11,8 +11,8 @@ extern const hr_kernel jacobi, jacobi2, jacobi4, jacobi8, heat7, fdtd_h, fdtd_e;
 const float bench_heat_rate = 0.1f, bench_courant = 0.5f,
             bench_grid_edge = 0.25f;
 
-/* Tiles and steps that were the fastest where measured: items of GPUs go down
- * columns, those of processors along rows. */
+/* The tiles and steps that were the fastest where measured. Items of GPUs go
+ * down columns, those of the host go along rows. */
 static const bench_grid_form cells = {{0}, {0}}, columns = {{1, 256}, {16, 1}},
                              lines = {{1, 2, 64}, {16, 4, 1}},
                              blocks = {{1, 128}, {128, 1}},
@@ -52,7 +52,8 @@ const cli_kind bench_workload_list = {
 
 /* ---- fields and phases */
 
-/* Halos are what kernels read, and no more, or more would be exchanged. */
+/* Fields have only the halos that kernels read, since more would be
+ * exchanged. */
 static void make_fields(const bench_workload *w, hr_field *fields)
 {
     if (w->unknown == 1) {
@@ -122,7 +123,7 @@ void bench_grids_close(bench_grids *g)
     for (uint32_t i = 0; i < g->count; i++) {
         if (g->reducing != NULL && g->reducing[i] != NULL &&
             hr_grid_reduced(g->reducing[i], NULL) != HR_OK) {
-            g->residual = 0.0; /* what failed has been told */
+            g->residual = 0.0; /* a failure has been reported already */
         }
         if (g->grids != NULL) {
             hr_grid_destroy(g->grids[i]);
@@ -135,7 +136,7 @@ void bench_grids_close(bench_grids *g)
     g->count = 0;
 }
 
-/* Put data into the unknown fields, again and again. */
+/* Copy data into the unknown fields, repeating it. */
 static hr_status load(const bench_grids *g, hr_grid *grid, int64_t rows,
                       hr_array *data)
 {
@@ -169,7 +170,7 @@ bool bench_grids_make(bench_grids *g, uint32_t i, hr_context *context,
 
 /* ---- steps */
 
-/* The residual that is under way is there. */
+/* Take the residual that is under way. */
 static hr_status collect(bench_grids *g, uint32_t i)
 {
     hr_reducing *reducing = g->reducing[i];
@@ -189,8 +190,8 @@ static hr_status reduce(bench_grids *g, uint32_t i)
     return status;
 }
 
-/* So many steps of each grid are enqueued in a row, where there are several:
- * few, so that the last grid soon has its first ones. */
+/* With several grids, so many steps of each are enqueued in a row. They are
+ * few, so that the last grid soon has work. */
 enum { IN_A_ROW = 8 };
 
 hr_status bench_grids_advance(bench_grids *g, int64_t steps)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace bench kernels: the ways to multiply in kernels/dialect/matmul.c,
- * side by side with the library of each accelerator. */
+/* headrace bench kernels: the ways to multiply of bench/kernels/matmul.c,
+ * beside the library of each accelerator. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +18,9 @@ typedef struct variant {
     const char *name;
     const hr_kernel *kernel;
     int64_t tile[2];           /* items; 0: the library chooses */
-    int64_t own;               /* elements of C of an item, each way; 0: all */
+    int64_t own;               /* elements of C for an item, each way; 0: all */
     size_t memory;             /* bytes of a tile, sized at launch */
-    double shared_a, shared_b; /* how many items share what they read */
+    double shared_a, shared_b; /* how many items share an element they read */
 } variant;
 
 enum { VARIANTS = 6, NAIVE = 1 };
@@ -34,7 +34,7 @@ static const variant variants[VARIANTS] = {
     {"blocked", &matmul_blocked, {16, 16}, 8, 0, 128, 128},
 };
 
-/* One accelerator at work on one problem. */
+/* One accelerator and one problem. */
 typedef struct contest {
     benchmark *bench;
     bench_operands operands;
@@ -53,8 +53,8 @@ static double flops(const contest *c)
     return 2.0 * (double)c->m * (double)c->n * (double)c->k;
 }
 
-/* Items that cover `extent` elements, in whole tiles where an item has some of
- * them. */
+/* The number of items for `extent` elements, in whole tiles where an item has
+ * several. */
 static int64_t items(int64_t extent, const variant *v)
 {
     int64_t tile = 16 * v->own;
@@ -63,7 +63,7 @@ static int64_t items(int64_t extent, const variant *v)
                          : (extent + tile - 1) / tile * 16;
 }
 
-/* Run once; seconds by the accelerator's clock. */
+/* Run once. Seconds are by the accelerator's clock. */
 static bool run_once(contest *c, const variant *v, double *seconds)
 {
     const hr_extent tile = hr_extent2(v->tile[0], v->tile[1]);
@@ -101,7 +101,7 @@ static bool measure(contest *c, const variant *v, double *best)
     return good;
 }
 
-/* Bytes that items read from and write to memory; caches may see to some. */
+/* Bytes that items read and write. Caches may serve some of them. */
 static double traffic(const contest *c, const variant *v)
 {
     double sharers = v->kernel == &matmul_subgroup ? c->width : v->shared_a;
@@ -149,8 +149,8 @@ static bool find_width(contest *c)
     return good;
 }
 
-/* One item alone is for processors, and for problems that it ends in seconds.
- */
+/* Whether to run a variant. One item alone is for CPUs, and for problems that
+ * it finishes in seconds. */
 static bool is_run(const contest *c, const variant *v)
 {
     const double most = 2.0 * (1 << 30);
@@ -173,7 +173,7 @@ static bool contend(contest *c)
     return good;
 }
 
-/* The arrays of the operands, and a queue. */
+/* Make the arrays of the operands, and a queue. */
 static bool open_contest(contest *c, uint32_t index)
 {
     const hr_matrix *matrices[] = {&c->operands.a, &c->operands.b,

@@ -14,35 +14,36 @@
 #include "console/signals.h"
 #include "console/text.h"
 
-/* ---- who takes part */
+/* ---- the contestants */
 
-/* Peers: those asked for; else those that the lists are to be compared with. */
+/* Find peers: those asked for, else those that the lists should be compared
+ * with. */
 static void find_peers(matmul *x, const bench_peers_wish *wish)
 {
-    unsigned who = wish->given ? wish->who : 0;
+    unsigned peers = wish->given ? wish->peers : 0;
     x->in_turns = true;
     for (int i = 0; i < x->bench->setting_count; i++) {
         const bench_setting *setting = &x->bench->settings[i];
         x->in_turns = x->in_turns && setting->host_only;
         if (!wish->given && setting->host_only) {
-            who |= BENCH_WITH_CBLAS | BENCH_WITH_OPENBLAS;
+            peers |= BENCH_WITH_CBLAS | BENCH_WITH_OPENBLAS;
         } else if (!wish->given && setting->gpus[0] != '\0') {
-            who |= BENCH_WITH_CUBLASXT;
+            peers |= BENCH_WITH_CUBLASXT;
         }
     }
-    if ((who & BENCH_WITH_CBLAS) != 0) {
+    if ((peers & BENCH_WITH_CBLAS) != 0) {
         x->has_cblas = bench_cblas_find(&x->cblas);
     }
-    if ((who & BENCH_WITH_OPENBLAS) != 0) {
+    if ((peers & BENCH_WITH_OPENBLAS) != 0) {
         x->peer_count = bench_openblas_start(x->peers);
     }
-    x->has_xt = (who & BENCH_WITH_CUBLASXT) != 0 && bench_xt_start(&x->xt);
+    x->has_xt = (peers & BENCH_WITH_CUBLASXT) != 0 && bench_xt_start(&x->xt);
 }
 
-/* A context that pinned memory comes from, all the time: of the list with the
- * first GPU of CUDA, if there is one, else of the first. It computes nothing,
- * so it holds nothing of the GPU's memory. */
-static int open_keeper(matmul *x)
+/* Open a context that owns the pinned memory all the time. Its list is the
+ * first one with a CUDA GPU, else the first. It computes nothing, so it holds
+ * none of the GPU's memory. */
+static int open_pinned_context(matmul *x)
 {
     const bench_setting *from = NULL;
     bool wanted = false;
@@ -56,24 +57,24 @@ static int open_keeper(matmul *x)
             from = s;
         }
     }
-    return wanted ? bench_context(from, &x->keeper) : CLI_OK;
+    return wanted ? bench_context(from, &x->pinned_context) : CLI_OK;
 }
 
-/* Let the threads of the contestant before, in this process or another, stop
- * spinning in wait for more: OpenBLAS's do so for about 0.1 s. */
+/* Wait until the threads of the contestant before, in this process or another,
+ * stop spinning: OpenBLAS's threads do so for about 0.1 s. */
 static void rest(void)
 {
     struct timespec pause = {0, 200000000L};
     nanosleep(&pause, NULL);
 }
 
-/* Whether CBLAS and its kin have a word for the case. */
+/* Whether CBLAS and the other peers offer the case. */
 static bool is_plain(const matmul *x)
 {
     return x->number.compute == HR_COMPUTE_NATIVE && x->number.type <= HR_C64;
 }
 
-/* The case as it is asked of a peer, in ordinary memory. */
+/* The request to a peer for the case, in ordinary memory. */
 static bench_request request_of(const matmul *x)
 {
     return (bench_request){.wish = {.type = x->number.type,
@@ -85,7 +86,7 @@ static bench_request request_of(const matmul *x)
                            .gpus = "-"};
 }
 
-/* The peer that is fastest at this type, by a short contest. */
+/* The fastest peer for this type, by a short contest. */
 static bench_peer *find_best(matmul *x)
 {
     enum { SIZE = 1536, TRIES = 4 };
@@ -199,8 +200,8 @@ static void release(matmul *x)
 
 /* ---- running */
 
-/* A call of the library on an entry has failed: no reason to give up the
- * others, unless a signal asked for it. Returns an exit status. */
+/* A call on an entry has failed. The other entries are still measured, unless a
+ * signal asked to stop. Returns an exit status. */
 static int note_failure(matmul *x, matmul_entry *entry, hr_status status)
 {
     if (status == HR_ERROR_UNSUPPORTED) {
@@ -266,8 +267,8 @@ static int run_entry(matmul *x, matmul_entry *entry, double *seconds)
     return matmul_files_run(x, entry, seconds);
 }
 
-/* All runs of the peer, while none of our contexts but the keeper of pinned
- * memory, which has nothing on the GPUs, is there. */
+/* Make all runs of the peer. Of our contexts only the context of pinned memory
+ * is open now. It has nothing on the GPUs. */
 static void run_xt(matmul *x, matmul_entry *entry)
 {
     bench_request request = request_of(x);
@@ -285,13 +286,13 @@ static void run_xt(matmul *x, matmul_entry *entry)
     }
 }
 
-/* A result that is fast but wrong is none. */
+/* Verify a result: a fast result that is wrong does not count. */
 static int verify(matmul *x, matmul_entry *entry)
 {
     const bench_operands *o = &x->operands;
     if (entry->kind != MATMUL_HEADRACE ||
         x->number.compute != HR_COMPUTE_NATIVE) {
-        return CLI_OK; /* its bounds are those of native products */
+        return CLI_OK; /* its bounds are for native products */
     }
     if (hr_gemm_verify(entry->context, hr_real(1.0), o->a, o->b, hr_real(0.0),
                        o->c, o->c, NULL) != HR_OK) {
@@ -321,8 +322,9 @@ static int run_once(matmul *x, matmul_entry *entry, int64_t round)
     return verify(x, entry);
 }
 
-/* What the plan predicted, with all that is known of the machine by now, and
- * what the machine could do: after the runs, which would not be the first. */
+/* Ask for the plan's prediction, with all that is known of the machine by now,
+ * and for the machine's limits. This comes after the runs, since they would not
+ * be the first otherwise. */
 static int ask(matmul *x, matmul_entry *entry)
 {
     const bench_operands *o = &x->operands;
@@ -347,8 +349,8 @@ static int open_entry(matmul_entry *entry)
     return status;
 }
 
-/* A peer on the host that takes so long beside GPUs is timed once more and then
- * left alone. */
+/* Whether a peer on the host is so slow beside GPUs that it is timed only once
+ * more. */
 static bool is_enough(const matmul *x, const matmul_entry *entry)
 {
     const double long_time = 2.0;
@@ -356,8 +358,8 @@ static bool is_enough(const matmul *x, const matmul_entry *entry)
            entry->first > long_time;
 }
 
-/* Round 0 gives the first runs; each later one starts with another entry, so
- * that nobody always follows the same one. */
+/* Round 0 gives the first runs. Each later round starts with another entry, so
+ * that no entry always follows the same one. */
 static int run_rounds(matmul *x, matmul_entry *entries, int count)
 {
     int status = CLI_OK;
@@ -377,7 +379,7 @@ static int run_rounds(matmul *x, matmul_entry *entries, int count)
     return status;
 }
 
-/* Entries whose contexts are there at the same time. */
+/* Run entries whose contexts are open at the same time. */
 static int run_batch(matmul *x, int first, int count)
 {
     matmul_entry *entries = &x->entries[first];
@@ -413,7 +415,7 @@ static int run_batch(matmul *x, int first, int count)
 static int create_operands(matmul *x)
 {
     bench_operands_wish wish = request_of(x).wish;
-    wish.pinned = x->pinned ? x->keeper : NULL;
+    wish.pinned = x->pinned ? x->pinned_context : NULL;
     return allocate(x) && bench_operands_make(&x->operands, &wish)
                ? CLI_OK
                : cli_fail("out of memory: %s matrices of %" PRId64 "x%" PRId64
@@ -476,7 +478,7 @@ int bench_matmul(benchmark *bench)
     x->bench = bench;
     x->options = &bench->o;
     find_peers(x, &bench->o.peers);
-    int status = open_keeper(x);
+    int status = open_pinned_context(x);
     if (status == CLI_OK) {
         status = measure_all(x);
     }
@@ -484,7 +486,7 @@ int bench_matmul(benchmark *bench)
         bench_peer_stop(&x->peers[i]);
     }
     bench_peer_stop(&x->xt);
-    hr_context_destroy(x->keeper);
+    hr_context_destroy(x->pinned_context);
     free(x);
     return status;
 }

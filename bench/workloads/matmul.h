@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* headrace bench matmul: contestants that do the same work.
  *
- * A case is one shape, type and kind of memory. In each, peers come first and
- * then the lists of accelerators, each in a new context that is gone before the
- * next begins. Where all lists are of the host alone, all contestants run in
- * turns instead, so that whatever else the machine does meets all of them. */
+ * A case is one shape, type and kind of memory. In each case peers come first.
+ * Then come the lists of accelerators, each in a new context that is destroyed
+ * before the next begins. Where all lists only have the host, all contestants
+ * run by turns instead. So other work on the machine disturbs all of them. */
 #ifndef BENCH_MATMUL_H
 #define BENCH_MATMUL_H
 
@@ -16,27 +16,27 @@ typedef enum matmul_kind {
     MATMUL_OPENBLAS, /* OpenBLAS with its best core type */
     MATMUL_CUBLASXT, /* cuBLASXt with its best block dimension */
     MATMUL_HEADRACE, /* hr_gemm, in memory */
-    MATMUL_COLD,     /* from files that are not in memory, into a file */
-    MATMUL_WARM      /* from files that may be */
+    MATMUL_COLD,     /* from files that are not in memory, to a file */
+    MATMUL_WARM      /* from files that may be in memory */
 } matmul_kind;
 
 /* A contestant and its times, in seconds. */
 typedef struct matmul_entry {
     matmul_kind kind;
     char name[192];
-    char note[200]; /* why there are no times; "": there are */
+    char note[200]; /* why there are no times; "": there are times */
     const bench_setting *setting;
-    bench_peer *peer;      /* MATMUL_OPENBLAS */
-    int block;             /* MATMUL_CUBLASXT */
-    hr_context *context;   /* the last three kinds, while they run */
-    hr_gemm_report report; /* of the last run; shares are the entry's own */
-    double created;        /* making the context */
+    bench_peer *peer;      /* for MATMUL_OPENBLAS */
+    int block;             /* for MATMUL_CUBLASXT */
+    hr_context *context;   /* for the last three kinds, while they run */
+    hr_gemm_report report; /* of the last run; the entry owns the shares */
+    double created;        /* seconds to make the context */
     double predicted;      /* by the plan, after the last run */
     hr_gemm_limits limits; /* of its context */
     double first;          /* the first run */
-    int64_t runs;          /* after it */
-    double *seconds;       /* of the others */
-    double best, median;   /* of these */
+    int64_t runs;          /* runs after the first */
+    double *seconds;       /* of these runs */
+    double best, median;   /* of these runs */
     bool verified;
 } matmul_entry;
 
@@ -52,8 +52,8 @@ typedef struct matmul {
     int peer_count;
     bench_peer xt;
     bool has_xt;
-    hr_context *keeper; /* of pinned memory; NULL when none is asked for */
-    char folder[512];   /* with from_files: */
+    hr_context *pinned_context; /* of pinned memory; NULL if not needed */
+    char folder[512];           /* with from_files: */
     char paths[MATMUL_FILES][600];
     /* the case being measured */
     int64_t m, n, k;
@@ -64,17 +64,17 @@ typedef struct matmul {
     int entry_count;
 } matmul;
 
-/* matmul_print.c: the rows of some entries, whose contexts are still there, as
- * JSON; the case as a table. Return an exit status. */
+/* matmul_print.c: write the rows of some entries as JSON, while their contexts
+ * are open; and print the case as a table. Return exit statuses. */
 int matmul_write(const matmul *x, int first, int count);
 int matmul_print(const matmul *x);
 
-/* matmul_files.c: make the folder with A.npy and B.npy for the case; remove it.
- */
+/* matmul_files.c: make the folder with A.npy and B.npy for the case, and remove
+ * it. */
 int matmul_files_create(matmul *x);
 void matmul_files_remove(matmul *x);
 
-/* One product from files into a file. Returns an exit status. */
+/* Multiply files into a file. Returns an exit status. */
 int matmul_files_run(matmul *x, matmul_entry *entry, double *seconds);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Benchmarks from files, in a folder of their own under TMPDIR (/var/tmp, which
- * unlike /tmp is on a disk). */
+/* Benchmarks from files, in a folder of their own below TMPDIR (or /var/tmp,
+ * which unlike /tmp is on a disk). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,8 +58,8 @@ void matmul_files_remove(matmul *x)
     x->folder[0] = '\0';
 }
 
-/* Have the system forget the file's pages, which have been written to the disk.
- */
+/* Make the system forget the file's pages. They have been written to the
+ * disk. */
 static int drop_pages(const char *path)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -89,7 +89,7 @@ int matmul_files_run(matmul *x, matmul_entry *entry, double *seconds)
                                  .quiet = true};
     cli_outcome outcome;
     status = cli_multiply(entry->context, &product, &outcome);
-    cli_signals_phase(CLI_AT_ONCE); /* there is more to do */
+    cli_signals_phase(CLI_AT_ONCE); /* more work follows */
     *seconds = outcome.seconds;
     cli_outcome_free(&outcome);
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a benchmark measured: a table for people, JSON lines for programs. */
+/* Printing what was measured: a table, or JSON lines. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 enum { PEERS = MATMUL_HEADRACE };
 
 static const struct {
-    const char *name, *heading, *key; /* the latter two of peers */
+    const char *name, *heading, *key; /* heading and key only for peers */
 } kinds[] = {
     [MATMUL_CBLAS] = {"cblas", "of cblas", "cblas"},
     [MATMUL_OPENBLAS] = {"openblas", "of OpenBLAS", "best_openblas"},
@@ -38,7 +38,8 @@ static const hr_link_rates *links(const matmul *x, const matmul_entry *e)
     return x->pinned ? &e->limits.pinned : &e->limits.ordinary;
 }
 
-/* No product is faster: arithmetic, and the fewest bytes over the links. */
+/* No product can be faster: the time for arithmetic, and for the fewest bytes
+ * over the links. */
 static double limit_seconds(const matmul *x, const matmul_entry *e)
 {
     double c_bytes =
@@ -51,7 +52,7 @@ static double limit_seconds(const matmul *x, const matmul_entry *e)
     return fmax(seconds, over(all, l->both));
 }
 
-/* The peer of a kind that an entry, or with NULL any, is compared with; NULL
+/* The peer of a kind that an entry is compared with (NULL: any entry). NULL
  * when there is none. */
 static const matmul_entry *find_peer(const matmul *x, matmul_kind kind,
                                      const matmul_entry *entry)
@@ -68,7 +69,7 @@ static const matmul_entry *find_peer(const matmul *x, matmul_kind kind,
 
 /* ---- rows */
 
-/* What entries are beside a peer: the ratios of their times in a table. */
+/* Add how an entry compares with a peer: the ratios of their times. */
 static void add_peer_cells(bench_rows *rows, const matmul_entry *entry,
                            const matmul_entry *peer, const char *heading)
 {
@@ -160,7 +161,7 @@ static void add_times(bench_rows *rows, const matmul *x, const matmul_entry *e)
                 over(flops(x), e->best) * 1e-12);
 }
 
-/* What only products by the library have, in memory. */
+/* Add what only products by the library in memory have. */
 static void add_plan(bench_rows *rows, const matmul *x, const matmul_entry *e)
 {
     const double of_limit = over(limit_seconds(x, e), e->best);
@@ -184,7 +185,7 @@ static void write_plan(bench_rows *rows, const matmul *x, const matmul_entry *e)
     cli_report_members(&rows->line, e->context, &e->report);
 }
 
-/* A note that is too long for a cell. */
+/* Whether a note is too long for a cell. */
 static bool is_sentence(const char *note)
 {
     return strlen(note) > 16;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What must hold of the filter, on whatever accelerators. */
+/* Checks of the filter, on any accelerators. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { ROWS = 45, COLS = 61 };
 
-/* Balls of several colours before a sky, with some noise on all. */
+/* Balls of several colours before a sky, with some noise everywhere. */
 picture checks_picture(int rows, int cols, int number)
 {
     const picture p = {rows, cols,
@@ -45,7 +45,7 @@ static bool same(const picture *a, const picture *b)
     return memcmp(a->rgb, b->rgb, 3 * (size_t)ROWS * COLS) == 0;
 }
 
-/* Levels of 255 by which the two differ at most. */
+/* The largest difference of two pictures, in levels of 255. */
 static int difference(const picture *a, const picture *b)
 {
     int most = 0;
@@ -56,7 +56,7 @@ static int difference(const picture *a, const picture *b)
     return most;
 }
 
-/* In bands, on the first accelerator, the first two, and so on. */
+/* In bands: on the first accelerator, on the first two, and so on. */
 static hr_status check_bands(hr_context *context, style s, const picture *from,
                              const picture *alone)
 {
@@ -92,7 +92,8 @@ static bool take(void *data, int n)
     return n == a->taken++;
 }
 
-/* Each as from the first accelerator alone, and in order. */
+/* Each picture must be as from the first accelerator alone, and come in
+ * order. */
 static hr_status check_distribution(hr_context *context, style s,
                                     const hr_grid_options *first)
 {
@@ -113,10 +114,11 @@ static hr_status check_distribution(hr_context *context, style s,
         right = right && same(&a.to[n], &alone);
     }
     if (status == HR_OK) {
-        example_check(right && a.taken == count,
-                      "%d pictures dealt to %u accelerators, each as from one "
-                      "alone",
-                      count, hr_accelerator_count(context));
+        example_check(
+            right && a.taken == count,
+            "%d pictures distributed to %u accelerators, each as from one "
+            "alone",
+            count, hr_accelerator_count(context));
     }
     for (int n = 0; n < count; n++) {
         free(a.from[n].rgb);
@@ -142,7 +144,7 @@ hr_status checks_run(hr_context *context, style s)
         const int levels = difference(&alone, &want);
         example_check(levels <= 1, "at most %d of 255 beside plain C", levels);
     }
-    if (status == HR_OK && example_equal(context)) {
+    if (status == HR_OK && example_same_kind(context)) {
         status = check_bands(context, s, &from, &alone);
         if (status == HR_OK) {
             status = check_distribution(context, s, &first);

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# files.sh PROGRAM FOLDER: a picture in bands and the same dealt out, twice, are
-# files of the same bytes; a file that is no picture is refused, and why; what
-# cannot be written leaves an earlier picture, and nothing beside it.
+# files.sh PROGRAM FOLDER: a picture made in bands, and the same one twice,
+# distributed whole, give files of the same bytes. A file that is no picture is
+# refused, with the reason. When the output cannot be written, an earlier picture
+# stays, and no other file.
 set -eu
 program=$1
 mkdir -p "$2/cartoonizer_files"
@@ -10,9 +11,9 @@ cd "$2/cartoonizer_files"
 rm -rf ./*
 "$program" -p 1 -w 4 cartoon.png
 "$program" -p 2 -w 4 cartoon.png bands.png
-"$program" -p 2 -w 4 cartoon.png dealt1.png cartoon.png dealt2.png
-cmp bands.png dealt1.png
-cmp bands.png dealt2.png
+"$program" -p 2 -w 4 cartoon.png shared1.png cartoon.png shared2.png
+cmp bands.png shared1.png
+cmp bands.png shared2.png
 
 # fails WORDS ARGUMENTS...: it ends with 1, and with one line with WORDS.
 fails() {
@@ -40,12 +41,12 @@ fails ": No such file" cartoon.png nothing/bands.png
     fails ": File too large" cartoon.png bands.png
     fails ": File too large" cartoon.png new.png
 )
-cmp bands.png dealt1.png
-[ "$(echo ./*)" = "./bands.png ./cartoon.png ./dealt1.png ./dealt2.png \
+cmp bands.png shared1.png
+[ "$(echo ./*)" = "./bands.png ./cartoon.png ./shared1.png ./shared2.png \
 ./empty ./error ./part" ]
 
 # A link stays one; what is no ordinary file is written to as it is.
-ln -s dealt1.png link.png
+ln -s shared1.png link.png
 "$program" -p 0 link.png
 [ -L link.png ]
 mkfifo pipe
@@ -53,7 +54,7 @@ mkfifo pipe
 cat pipe >through.png
 wait $!
 [ -p pipe ]
-cmp dealt1.png through.png
+cmp shared1.png through.png
 if [ -c /dev/full ] && [ "$(id -u)" -ne 0 ]; then
     fails ": No space left" /dev/full
     [ -c /dev/full ]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A picture on a grid. */
+/* One picture on a grid. */
 #include "cartoonizer/cartoonizer.h"
 
 extern const hr_kernel to_yuv, simplify, outline;
@@ -8,8 +8,8 @@ enum { PICTURE, ORIGINAL, NOW, NEXT, FIELDS };
 
 enum { RGB_BYTES = 3, YUV_BYTES = 3 * sizeof(float) };
 
-/* Only what the kernels read of neighbours has halos; edges go on beyond the
- * picture as they are. */
+/* Only fields that kernels read neighbours of have halos. Beyond the picture
+ * its edge is repeated. */
 static hr_status make_grid(hr_context *context, const hr_grid_options *options,
                            style s, const picture *p, hr_grid **grid)
 {
@@ -22,8 +22,8 @@ static hr_status make_grid(hr_context *context, const hr_grid_options *options,
                           options, grid);
 }
 
-/* Three lists of stages, one after the other. Bytes go in and come out; what is
- * between stays where it is, but for rows that neighbours read. */
+/* Three lists of phases, one after the other. Only the bytes of the picture go
+ * in and come out. In between, only rows that neighbours read are copied. */
 static hr_status draw(hr_grid *grid, style s)
 {
     const int reach = s.window / 2;

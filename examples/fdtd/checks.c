@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What must hold of the scheme, and of the grid. */
+/* Checks of the scheme, and of the grid. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "fdtd/fdtd.h"
 #include "support/example.h"
 
-/* All of them start with the pulse and go on as long; `open` is the square with
- * a layer after that. */
+/* The squares of the checks. All start with the pulse and run equally long.
+ * `open` holds the square with a layer after that. */
 typedef struct bench {
     hr_context *context;
     int cells, steps;
-    float *open, *other; /* `other` holds four times as much */
+    float *open, *other; /* `other` has room for four times as much */
 } bench;
 
-/* The wave's speed, and how much stays in the square in the end. */
+/* The wave must have the right speed, and little may stay in the square. */
 static hr_status check_open(const bench *b)
 {
     square q;
@@ -46,10 +46,10 @@ static hr_status check_open(const bench *b)
     return status;
 }
 
-/* Without a layer nothing is lost. A step rounds each number a few times by
- * 2^-24 of the largest that it is made of, and the energy is at least 1 -
- * sqrt(2) COURANT of all squares, so that 32 * 2^-24 of it is what a step may
- * take or add. */
+/* Without a layer no energy is lost. A step rounds each number a few times by
+ * 2^-24 of the largest number that it is made of. The energy is at least 1 -
+ * sqrt(2) COURANT of all squares. So a step may take or add 32 * 2^-24 of
+ * it. */
 static hr_status check_walls(const bench *b)
 {
     const double bound = 32 * ldexp(b->steps, -24);
@@ -78,7 +78,7 @@ static hr_status check_walls(const bench *b)
     return status;
 }
 
-/* Ez in a square of so many cells at the end, into b->other. */
+/* Write Ez at the end, in a square of so many cells, to b->other. */
 static hr_status end_of(const bench *b, int cells, int layer,
                         const hr_grid_options *options)
 {
@@ -98,8 +98,8 @@ static hr_status end_of(const bench *b, int cells, int layer,
     return status;
 }
 
-/* A square twice as wide, whose walls are too far away to matter, tells what
- * there would be without an echo. */
+/* A square twice as wide, with walls too far away to matter, shows what there
+ * would be without an echo. */
 static hr_status check_echo(const bench *b)
 {
     const int n = b->cells;
@@ -132,7 +132,7 @@ static hr_status check_bits(const bench *b)
     one.accelerator_count = 1;
     const hr_status status = end_of(b, b->cells, LAYER, &one);
     const size_t bytes = (size_t)b->cells * (size_t)b->cells * sizeof(float);
-    if (status == HR_OK && example_equal(b->context)) {
+    if (status == HR_OK && example_same_kind(b->context)) {
         example_check(memcmp(b->open, b->other, bytes) == 0,
                       "the same bits on 1 accelerator and on %u",
                       hr_accelerator_count(b->context));
@@ -140,9 +140,9 @@ static hr_status check_bits(const bench *b)
     return status;
 }
 
-/* The pulse takes 8 tau = cells / 3 to be sent. While it moves on by 3 / 4 of
- * the cells, all of it comes to the corners; and in a square twice as wide,
- * none has come back from the walls. */
+/* Sending the pulse takes 8 tau = cells / 3. While it moves on by 3 / 4 of the
+ * cells, all of it reaches the corners. In a square twice as wide, nothing has
+ * come back from the walls by then. */
 hr_status checks_run(hr_context *context, int cells)
 {
     const size_t bytes = (size_t)cells * (size_t)cells * sizeof(float);

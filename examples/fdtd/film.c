@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures of Ez while waves go on. */
+/* Pictures of Ez while waves move. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,19 +9,20 @@
 #include "support/example.h"
 #include "support/picture.h"
 
-/* Two places in host memory that accelerators copy to at full speed: while one
- * is being filled, with all steps before it still under way, the other is
+/* Two places in host memory that accelerators copy to at full speed. While one
+ * is being filled, and steps before it are still under way, the other is
  * written to a file. */
 typedef struct film {
     const char *prefix;
-    int cells, count; /* of pictures asked for */
-    bool failed;      /* and it has been told why */
+    int cells, count; /* pictures asked for */
+    bool failed;      /* and the reason was printed */
     hr_queue *queue;
     hr_array *frames[2];
     picture picture;
 } film;
 
-/* White where nothing is, by the largest value of the picture. */
+/* White where Ez is 0. Colours are scaled by the largest value of the
+ * picture. */
 static void color(const float *ez, picture *p)
 {
     const int count = p->rows * p->cols;
@@ -38,7 +39,7 @@ static void color(const float *ez, picture *p)
     }
 }
 
-/* Write picture `number`, when it has arrived. */
+/* Write picture `number`, once it has arrived. */
 static bool develop(film *f, int number)
 {
     char path[1024];
@@ -100,7 +101,7 @@ hr_status film_run(hr_context *context, int cells, int steps, int every,
         status = hr_grid_run(q.grid, q.step, SILENT, steps, every, take, &f);
     }
     if (f.failed) {
-        status = HR_OK; /* that take ended it is no news */
+        status = HR_OK; /* that function ended the run, and has said why */
     }
     if (status == HR_OK) {
         example_check(!f.failed && develop(&f, f.count - 1), "%d pictures",

@@ -32,7 +32,8 @@ static bool record(void *data, hr_grid *grid, int64_t steps)
     return status == HR_OK;
 }
 
-/* When the largest |Ez| passes, by a parabola through it and its neighbours. */
+/* The time at which the largest |Ez| passes, by a parabola through it and its
+ * neighbours. */
 static double arrival(const track *t, int distance)
 {
     int best = 1;
@@ -48,10 +49,10 @@ static double arrival(const track *t, int distance)
     return COURANT * (best + (a - b) / (a + b) / 2);
 }
 
-/* Waves of k = 2 / tau, shorter than which there are hardly any, move by
- * k^2 (1 - COURANT^2) / 8 slower along a row than c, as groups: the first term
- * of the scheme's own relation. What the pulse's tail does near its source goes
- * as tau^2 / 8 over the distance. */
+/* There are hardly any waves shorter than k = 2 / tau. As groups they move
+ * along a row by k^2 (1 - COURANT^2) / 8 slower than c: the first term of the
+ * scheme's own dispersion. The pulse's tail near its source adds tau^2 / 8 over
+ * the distance. */
 static void check_speed(const track *t)
 {
     const double tau = t->q->tau, k = 2 / tau;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A square of vacuum: its fields, and what a step does. */
+/* A square of vacuum: its fields, and the phases of a step. */
 #include "fdtd/fdtd.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 extern const hr_kernel magnetic, electric, source;
 
-/* What a field does at `place` along a dimension. */
+/* How a field changes at `place` along a dimension. */
 static slope slope_at(double place, int cells, int layer)
 {
     const double depth = fmax(layer - place, place - (cells - layer));
@@ -39,7 +39,7 @@ static hr_status make_slopes(hr_context *context, square *q, int layer)
     return status;
 }
 
-/* Each field has the halo that the kernels read, on the sides where they do. */
+/* Each field has a halo only on the sides where kernels read neighbours. */
 static hr_status make_grid(hr_context *context, const hr_grid_options *options,
                            square *q)
 {
@@ -106,8 +106,8 @@ void square_close(square *q)
     }
 }
 
-/* Steps with a source are enqueued one by one, each with its own amplitude; the
- * last is one without. */
+/* Steps with a source are enqueued one by one, each with its own amplitude. The
+ * last one has no source. */
 hr_status square_pulse(square *q)
 {
     hr_status status = HR_OK;

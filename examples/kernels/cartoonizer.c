@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A picture becomes a cartoon, for examples/cartoonizer.c. */
+/* Kernels that turn a picture into a cartoon, for examples/cartoonizer.c. */
 #include <headrace/dialect.h>
 
 typedef struct rgb {
     unsigned char r, g, b;
 } rgb;
 
-/* y from 0 to 1, u and v, the chroma, on both sides of 0 [BT.601]. */
+/* y goes from 0 to 1. u and v, the chroma, go to both sides of 0 [BT.601]. */
 typedef struct yuv {
     float y, u, v;
 } yuv;
@@ -27,9 +27,9 @@ HR_KERNEL3(to_yuv, (IN, rgb, 2, picture), (OUT, yuv, 2, original),
     }
 }
 
-/* The mean of all neighbours as far as `reach`, each counting by how near its
- * chroma is: exp(-d^2 / (2 * 0.025^2)). Where all are too far for that to be
- * more than 0, the pixel stays. */
+/* The mean of all neighbours within `reach`. Each counts more the nearer its
+ * chroma is: exp(-d^2 / (2 * 0.025^2)). Where all are so far that this is 0,
+ * the pixel stays as it is. */
 HR_KERNEL3(simplify, (IN, yuv, 2, now), (OUT, yuv, 2, next),
            (VALUE, int, 0, reach))
 {
@@ -59,7 +59,7 @@ HR_KERNEL3(simplify, (IN, yuv, 2, now), (OUT, yuv, 2, next),
     }
 }
 
-/* The length of the slope that Sobel's two filters see. */
+/* The length of the gradient, by Sobel's two filters. */
 HR_FUNCTION float slope(const float *x)
 {
     const float down = x[6] + 2 * x[7] + x[8] - x[0] - 2 * x[1] - x[2];

@@ -6,8 +6,9 @@
  * (i, j) has Ez at (i, j), Hx at (i, j + 1/2), Hy at (i + 1/2, j). */
 #include <headrace/dialect.h>
 
-/* How a field changes at one index of a dimension: by `keep` of what it was,
- * and `gain` of a difference. 1 and s in vacuum; less inside a layer. */
+/* How a field changes at one index of a dimension: `keep` times what it was,
+ * and `gain` times a difference. These are 1 and s in vacuum, and less in a
+ * layer. */
 typedef struct slope {
     float keep, gain;
 } slope;
@@ -27,8 +28,8 @@ HR_KERNEL5(magnetic, (IN, float, 2, ez), (INOUT, float, 2, hx),
     }
 }
 
-/* Ez is the sum of what differences along i and along j make of it [Berenger
- * 1994], so that each can fade at its own rate. */
+/* Ez is the sum of a part from differences along i and a part from differences
+ * along j [Berenger 1994], so that each can fade at its own rate. */
 HR_KERNEL7(electric, (IN, float, 2, hx), (IN, float, 2, hy),
            (INOUT, float, 2, ezi), (INOUT, float, 2, ezj), (OUT, float, 2, ez),
            (IN, slope, 1, along_i), (IN, slope, 1, along_j))
@@ -46,7 +47,7 @@ HR_KERNEL7(electric, (IN, float, 2, hx), (IN, float, 2, hy),
     }
 }
 
-/* A current at one cell, beside what is there: it lets waves pass. */
+/* A current at one cell is added to the values there, so waves can pass. */
 HR_KERNEL3(source, (INOUT, float, 2, ezi), (INOUT, float, 2, ez),
            (VALUE, float, 0, amplitude))
 {

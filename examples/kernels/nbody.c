@@ -8,14 +8,14 @@ typedef struct place {
 
 typedef struct motion {
     float x, y, z;
-    float pull; /* all that has pulled so far, in whatever direction */
+    float pull; /* the sum of all forces so far, without directions */
 } motion;
 
 typedef struct law {
     float mass, softening, step, damping;
 } law;
 
-/* A step of a body: what pulls, how fast it is then, where it is then. */
+/* A step of a body: the force, then its speed, then its place. */
 HR_KERNEL4(nbody_step, (IN, place, 1, from), (OUT, place, 1, to),
            (INOUT, motion, 1, moves), (VALUE, law, 0, l))
 {

@@ -65,7 +65,7 @@ double *example_equal_weights(const hr_context *context)
     return weights;
 }
 
-bool example_equal(const hr_context *context)
+bool example_same_kind(const hr_context *context)
 {
     hr_accelerator_info first = HR_ACCELERATOR_INFO_INIT, other = first;
     bool equal = hr_accelerator_describe(context, 0, &first) == HR_OK;

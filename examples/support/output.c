@@ -18,7 +18,7 @@ static void remove_unfinished(int number)
     if (temporary != NULL) {
         unlink(temporary);
     }
-    raise(number); /* again, now that it ends the program */
+    raise(number); /* again, to end the program this time */
 }
 
 static void watch(int number)
@@ -52,7 +52,7 @@ static FILE *open_temporary(output *o, mode_t mode)
         return NULL;
     }
     unfinished = o->temporary;
-    fchmod(file, mode); /* some file systems keep none */
+    fchmod(file, mode); /* some file systems have no permissions */
     FILE *stream = fdopen(file, "wb");
     if (stream == NULL) {
         close(file);
@@ -70,7 +70,8 @@ static FILE *open_stream(output *o)
     if (!S_ISREG(there.st_mode)) {
         return fopen(o->path, "wb");
     }
-    /* A link stays one, and what must not be written is not replaced. */
+    /* A link stays a link, and a file without write permission is not
+     * replaced. */
     o->name = realpath(o->path, NULL);
     return o->name != NULL && access(o->name, W_OK) == 0
                ? open_temporary(o, there.st_mode & 0777)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A file that is written whole or not at all: it has another name, NAME.XXXXXX,
- * until it is complete. What is there and is no ordinary file, such as a device
- * or a pipe, is written to as it is. */
+/* A file that is written whole or not at all. It has another name, NAME.XXXXXX,
+ * until it is complete. A name that is no ordinary file, such as a device or a
+ * pipe, is written to directly. */
 #ifndef EXAMPLES_SUPPORT_OUTPUT_H
 #define EXAMPLES_SUPPORT_OUTPUT_H
 
@@ -11,16 +11,16 @@
 typedef struct output {
     const char *path; /* as it was given */
     FILE *stream;     /* to write to */
-    char *name;       /* of the file in the end; NULL: it has it already */
-    char *temporary;  /* until then */
+    char *name;       /* its final name; NULL: it has this already */
+    char *temporary;  /* its name until then */
 } output;
 
-/* Begin, or tell why not. One at a time: SIGINT and SIGTERM, unless the program
- * has taken or ignores them, remove its temporary file. */
+/* Begin a file, or print why not. One at a time. SIGINT and SIGTERM remove its
+ * temporary file, unless the program handles or ignores them. */
 bool output_open(const char *path, output *o);
 
-/* End: complete, or, when not all was written, as if it had never begun. False,
- * when it is not complete, and why, if writing to the file failed. */
+/* End the file. If it is not complete, it is removed as if it had never begun.
+ * False when it is not complete; if writing failed, this prints why. */
 bool output_close(output *o, bool complete);
 
 #endif

@@ -9,7 +9,7 @@
 #include "output.h"
 #include "picture.h"
 
-enum { PNG_FIRST = 0x89 }; /* the first byte of every one */
+enum { PNG_FIRST = 0x89 }; /* the first byte of a PNG file */
 
 const char picture_suffix[] = ".png";
 
@@ -31,7 +31,7 @@ bool picture_write(const char *path, const picture *p)
     return output_close(&o, made);
 }
 
-/* NULL, or why not; libpng's words are in the image. */
+/* Returns NULL, or why not. libpng's message is in the image. */
 static const char *read_image(FILE *file, png_image *image, picture *p)
 {
     const png_color black = {0, 0, 0}; /* behind what is transparent */
@@ -54,12 +54,11 @@ static const char *read_image(FILE *file, png_image *image, picture *p)
     return NULL;
 }
 
-/* NULL, or why not. A file that ends too soon, or a folder, is only a "Read
- * Error" to libpng. */
+/* Returns NULL, or why not. For a file that is too short, or a folder, libpng
+ * only says "Read Error". */
 static const char *read_file(FILE *file, png_image *image, picture *p)
 {
-    const int first =
-        getc(file); /* of a pipe there is no way back but ungetc */
+    const int first = getc(file); /* in a pipe only ungetc can go back */
     const char *why = NULL;
     if (first == PNG_FIRST) {
         ungetc(first, file);

@@ -101,7 +101,7 @@ typedef struct hr_checked_access {
     int64_t index[HR_MAX_RANK];
 } hr_checked_access;
 
-/** Where the element is that the running item wants.
+/** The address of the element that the running item accesses.
  *
  * @owner   The library's, until the item is done.
  * @threads The thread that runs the kernel. */

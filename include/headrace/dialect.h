@@ -180,8 +180,8 @@ HR_COMPLEX_(hr_c64, double)
     view[view##_shape.start + (i)*view##_shape.stride[0] +                     \
          (j)*view##_shape.stride[1] + (k)]
 #endif
-/* A negative index is large as an unsigned number: one comparison of 64 bits
- * does. */
+/* A negative index is a large unsigned number, so one comparison of 64 bits is
+ * enough. */
 #define HR_HAS_(view, d, i)                                                    \
     ((unsigned long)(i) < (unsigned long)HR_EXTENT(view, d))
 #define HR_INSIDE1(view, i)    HR_HAS_(view, 0, i)
@@ -220,8 +220,8 @@ HR_COMPLEX_(hr_c64, double)
 #define HR_PRIVATE(type, name) type name##_private
 #define HR_P(name)             name##_private
 
-/* Where the item stands: its tile's number and its place in the tile. From the
- * last dimension, whose elements lie next to each other, to the first. */
+/* The item's index in dimension d, from its tile's number and its place in the
+ * tile. Only dimensions before the last have steps. */
 #define HR_INDEX_(rank, d)                                                     \
     (hr_d.first[d] +                                                           \
      (HR_NUMBER_(rank, d) * hr_d.tile[d] + HR_ITEM_(rank, d)) *                \

@@ -153,7 +153,7 @@ HR_API HR_NODISCARD hr_status hr_gemm(hr_context *context, hr_scalar alpha,
                                       const hr_gemm_options *options);
 
 /** What hr_gemm would do with the same arguments, without doing it: bytes for
- *  each link, memory for each accelerator, time and what will bind.
+ *  each link, memory for each accelerator, time, and what bounds it.
  *
  * @owner   *report is the caller's; size (and shares) must be set. data
  *          pointers of the matrices may be NULL: the plan needs only the

@@ -197,7 +197,7 @@ HR_API hr_argument hr_field_out(uint32_t field);
  * @threads Any thread. */
 HR_API hr_argument hr_field_inout(uint32_t field);
 
-/** What a step does at one time. */
+/** One phase of a step. */
 typedef struct hr_phase {
     const hr_kernel *kernel; /**< NULL: fields swap[0] and swap[1] change
                                   places, which moves nothing */

@@ -48,8 +48,8 @@ static inline float hr_f16_to_f32(unsigned short narrow)
     unsigned sign = (unsigned)(narrow & 0x8000) << 16;
     unsigned exponent = (narrow >> 10) & 31u;
     unsigned fraction = narrow & 0x3ffu;
-    /* Subnormals are multiples of 2^-24. That this goes through an integer and
-     * not through a subnormal float makes it right under flush-to-zero too. */
+    /* Subnormals are multiples of 2^-24. Converting an integer, and not a
+     * subnormal float, is right under flush-to-zero, too. */
     unsigned small = hr_f32_bits((float)(int)fraction * 5.9604644775390625e-8f);
     unsigned normal = (exponent + 112) << 23 | fraction << 13;
     unsigned quiet = fraction != 0 ? 0x400000u : 0;
@@ -64,7 +64,7 @@ static inline unsigned short hr_f32_to_f16(float value)
     unsigned sign = bits >> 16 & 0x8000;
     unsigned size = bits & 0x7fffffff;
     /* Below 2^-14 a half has the spacing of floats in [0.5, 1): the addition
-     * rounds. The clamp keeps it free of overflow where it is not used. */
+     * rounds. Where this result is not used, the clamp avoids overflow. */
     float clamped = hr_f32_from_bits(size < 0x38800000 ? size : 0x38800000);
     unsigned small = hr_f32_bits(clamped + 0.5f) - 0x3f000000;
     unsigned normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;

@@ -61,7 +61,7 @@ HR_API HR_NODISCARD hr_status hr_view_section(hr_view view,
                                               hr_extent extent,
                                               hr_view *section);
 
-/** What view has at `index` of dimension 0: a view whose rank is one less.
+/** The part of view at `index` of dimension 0, with one dimension less.
  *
  * @errors  HR_ERROR_INVALID for NULL, rank 1, or an index out of range.
  *          Otherwise as hr_view_section. */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* C := alpha A B + beta C for GPUs of NVIDIA: what cuBLAS does not offer, or
- * everything where there is no cuBLAS. Compiled by NVRTC without any header.
+/* C := alpha A B + beta C for NVIDIA GPUs: products that cuBLAS does not offer,
+ * or all products where there is no cuBLAS. NVRTC compiles it without any
+ * header.
  *
- * A block of WN x WM threads makes a tile of TM x TN elements of C. It walks
- * along k in steps of KC: the tile's parts of A and B go to shared memory, in
- * planes of real numbers (one plane, or two for complex types), then each
- * thread adds to RM x RN sums that it holds in registers, while the elements of
- * the next step are on their way. This is the blocking of [Goto2008] with
- * shared memory for the cache and a thread for the micro-kernel.
+ * A block of WN x WM threads computes a tile of TM x TN elements of C. It walks
+ * along k in steps of KC. The tile's parts of A and B go to shared memory, in
+ * planes of real numbers: one plane, or two for complex types. Then each thread
+ * adds to RM x RN sums that it holds in registers, while the elements of the
+ * next step are on their way. This is the blocking of [Goto2008] with shared
+ * memory for the cache and a thread for the micro-kernel.
  *
- * Given by the build options, see src/backends/cuda/program.c: IN (the hr_type
- * of A and B), WM, WN, RM, RN, KC; V, numbers that shared memory is read in;
- * PAD, numbers added to each row there against bank conflicts, a multiple of V;
- * BLOCKS, that a multiprocessor shall have room for.
+ * src/backends/cuda/gemm.c gives the build options: IN (the hr_type of A and
+ * B), WM, WN, RM, RN, KC; V, how many numbers are read at a time from shared
+ * memory; PAD, numbers added to each row there against bank conflicts, a
+ * multiple of V; BLOCKS, how many blocks a multiprocessor should have room for.
  * The number of threads is a multiple of TM, TN and KC. */
 #define F32  1
 #define F64  2
@@ -37,7 +38,7 @@ typedef float2 pair;
 
 #if IN == C32 || IN == C64
 #define PLANES 2
-typedef pair element; /* as it is computed with, and as it is stored */
+typedef pair element; /* as computed with, and as stored */
 typedef pair stored;
 #else
 #define PLANES 1
@@ -55,10 +56,11 @@ typedef real stored;
 #define TM      (WM * RM)
 #define TN      (WN * RN)
 #define THREADS (WM * WN)
-#define SHARE_A (TM * KC / THREADS) /* elements that a thread brings in a step */
+#define SHARE_A (TM * KC / THREADS) /* elements that a thread fetches in a
+                                       step */
 #define SHARE_B (TN * KC / THREADS)
 
-/* Bits of flags. */
+/* The bits of flags. */
 #define CONJUGATE_A 1
 #define CONJUGATE_B 2
 #define READ_C      4
@@ -108,7 +110,7 @@ INLINE element widen(stored value, bool conjugate)
 #elif IN == F16 || IN == BF16
     return widen_half(value);
 #else
-    return (element)value; /* i8: the sign goes through int into unsigned */
+    return (element)value; /* i8: the sign must pass through int to unsigned */
 #endif
 }
 
@@ -125,14 +127,15 @@ INLINE element zero_element()
 
 /* One operand as a block sees it. Rows are those of A, or columns of B. */
 struct operand {
-    const stored *start;  /* of the tile's first row, at k = 0 */
+    const stored *start;  /* the first row of the tile, at k = 0 */
     extent across, along; /* strides from row to row, and along k */
-    extent rows, k;       /* that there are; what lies beyond counts as 0 */
+    extent rows, k;       /* that exist; elements beyond count as 0 */
     bool conjugate;
 };
 
-/* Which elements a thread brings in a step: number r is that of row x + r dx at
- * y + r dy steps of k. Neighbouring threads take neighbouring addresses. */
+/* The elements that a thread fetches in a step. Number r is that of row x + r
+ * dx at y + r dy steps of k. Neighbouring threads read neighbouring
+ * addresses. */
 struct share {
     int x, y, dx, dy;
 };
@@ -191,7 +194,7 @@ INLINE void put(real *tile, const element (&next)[COUNT], share s, int size)
     }
 }
 
-/* The row or column of the tile that number i of a thread stands for: they come
+/* The row or column of the tile that number i of a thread belongs to. They come
  * in runs of V, and the runs of neighbouring threads are neighbours. */
 INLINE int place_of(int thread, int threads, int i)
 {
@@ -234,7 +237,7 @@ INLINE void multiply(real (&sums)[PLANES][RM][RN], const real *a, const real *b,
     }
 }
 
-/* Element *c becomes alpha times a sum, plus beta times what it was. */
+/* Element *c becomes alpha times a sum, plus beta times its old value. */
 INLINE void store(void *c, extent at, pair sum, pair alpha, pair beta,
                   int flags)
 {
@@ -287,7 +290,7 @@ gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
         put(tile_a, next_a, of_a, TM);
         put(tile_b, next_b, of_b, TN);
         __syncthreads();
-        bring(next_a, left, of_a, TM, p + KC); /* while this is computed */
+        bring(next_a, left, of_a, TM, p + KC); /* while this one is computed */
         bring(next_b, right, of_b, TN, p + KC);
 #pragma unroll
         for (int y = 0; y < KC; y++) {

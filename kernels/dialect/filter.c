@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Weighted sums over windows (headrace/filter.h), directly and as sums of
  * separable filters. The build makes a second file of this one, with double in
- * the place of float.
+ * place of float.
  *
- * Directly an item makes 16 sums, one below the other, of 8 weights at a time:
- * 23 values and 8 weights come from memory of the tile for 128 multiply-adds.
- * With n = 2 reach + 1 an element takes n^2 of them, and is read about
- * 71 * 63 / (64 * 32) * (n / 8) * (n / 32) times.
+ * Directly, an item makes 16 sums, one below the other, of 8 weights at a time.
+ * For 128 multiply-adds it reads 23 values and 8 weights from tile memory. With
+ * n = 2 reach + 1 an element takes n^2 multiply-adds, and is read about 71 * 63
+ * / (64 * 32) * (n / 8) * (n / 32) times.
  *
- * As a sum of `rank` filters an element takes rank n of them along rows, or
- * half where filters are symmetric and the two values on either side are added
- * first; an item makes 8 sums of five filters at once. Then it takes rank n
- * down the columns, where an item keeps the 16 values that its sums are at, so
- * each weight is one value more. Meanwhile rank values go to memory, and come
- * back about 1 + n / 128 times (n / 64 in double).
+ * As a sum of `rank` filters an element first takes rank n multiply-adds along
+ * rows. It takes half of them where filters are symmetric, since the two values
+ * on either side are added first. An item makes 8 sums of five filters at once.
+ * Then an element takes rank n multiply-adds down the columns. There an item
+ * keeps the 16 values of its sums, so each weight is one value more. In
+ * between, rank values go to memory, and come back about 1 + n / 128 times (n /
+ * 64 in double).
  *
  * Sums of at most 256 products are added up, in an order that is the same for
  * every element. (src/filter/piece.c knows the extents of tiles and of items'
@@ -27,25 +28,25 @@ enum {
     OWN = 16,                  /* sums of an item, one below the other */
     TAPS = 8                   /* weights at a time */
 };
-enum { /* weights in memory of the tile; with the last two, 32 KiB do: */
+enum { /* weights in tile memory; 32 KiB are enough for the last two: */
        WIDE = 32,                  /* of all, from column to column */
        DEEP = 500 / sizeof(float), /* of a filter down the columns */
        FAR = 256 / sizeof(float)   /* of filters along rows */
 };
 
-/* src/filter/kernels.h */
+/* The struct of src/filter/kernels.h. */
 typedef struct filter_shape {
     hr_index reach, rank, rows, cols, first, top, left, edges, folded, height;
 } filter_shape;
 
-/* headrace/filter.h */
+/* Values of hr_edges in headrace/filter.h. */
 enum { CLAMPED = 1, MIRRORED = 2, PERIODIC = 3 };
 
 typedef struct sums {
     float of[OWN];
 } sums;
 
-/* Which of `count` elements stands for the one at i; -1: none of them. */
+/* Which of `count` elements stands for the one at index i. -1: none does. */
 HR_FUNCTION hr_index edge_index(hr_index i, hr_index count, hr_index edges)
 {
     if (i >= 0 && i < count) {
@@ -103,15 +104,16 @@ HR_FUNCTION sums nothing(void)
     return none;
 }
 
-/* Element (y, c) of the picture, or what stands for it. What lies beyond what a
- * piece was given is used for sums that nobody stores. */
+/* Element (y, c) of the picture, or what stands for it. Beyond the rows and
+ * columns that a piece was given, the value only goes into sums that are not
+ * stored. */
 #define PICTURE(y, c)                                                          \
     (HR_INSIDE2(in, (y)-p.first, c) ? HR_AT2(in, (y)-p.first, c)               \
      : HR_INSIDE2(apron, apron_row(y, p), c)                                   \
          ? HR_AT2(apron, apron_row(y, p), c)                                   \
          : beyond)
 
-/* Row y of the picture, or what stands for it, and how many elements it has. */
+/* Row y of the picture, or what stands for it, and its number of elements. */
 #define PICTURE_ROW(y, line, width)                                            \
     {                                                                          \
         const hr_index beside = apron_row(y, p);                               \
@@ -204,10 +206,10 @@ HR_KERNEL6(hri_filter_direct_float, (IN, float, 2, in), (IN, float, 2, apron),
 }
 
 enum {
-    SIDE = 8,            /* an item's sums of a filter, beside each other, */
-    LINE = BROAD * SIDE, /* and of a row of items, */
-    FILTERS = 5, /* of so many filters, for which it reads values once */
-    PADDED = 8   /* weights in memory of the tile, of a distance */
+    SIDE = 8,            /* sums of an item for a filter, beside each other, */
+    LINE = BROAD * SIDE, /* sums of a row of items, */
+    FILTERS = 5, /* filters at a time, which share the values read */
+    PADDED = 8   /* weights in tile memory, for one distance */
 };
 
 typedef struct many {
@@ -225,18 +227,19 @@ HR_FUNCTION many no_sums(void)
     return none;
 }
 
-/* Where column c lies, so that items SIDE columns apart do not meet; and how
- * far on the m-th lies behind one of which SIDE is a factor. */
+/* The place of column c, so that items SIDE columns apart do not meet in a
+ * bank; and the distance to the m-th column after one that is a multiple of
+ * SIDE. */
 HR_FUNCTION int spread(int c)
 {
     return c + (int)((unsigned)c / SIDE);
 }
 #define BEHIND(m) ((m) + (m) / SIDE)
 
-/* own[f][q] += the sum of w[j][f] value[q] over `count` distances from j on, of
- * at most TAPS, for `filters` filters. Folded, value is the sum of those on
- * either side. All arguments but j are constants where it is used, and TAPS is
- * a factor of j unless count is 1. */
+/* own[f][q] += the sum of w[j][f] value[q] over `count` distances from j on, at
+ * most TAPS of them, for `filters` filters. Folded, value is the sum of the
+ * values on either side. All arguments but j are constants where this is used,
+ * and j is a multiple of TAPS unless count is 1. */
 #define GATHER(own, count, filters, folded, j)                                 \
     {                                                                          \
         float ahead[SIDE + TAPS - 1], back[SIDE + TAPS - 1];                   \
@@ -278,10 +281,11 @@ HR_FUNCTION int spread(int c)
         }                                                                      \
     }
 
-/* What filter k along rows makes of the picture, for all k: across[.][rank], by
- * columns from the left; where filters are folded, by distance from the middle,
- * which has half its weight. planes have reach rows more than out at either
- * end. Launched over the rows of planes x ceil(cols / 8) in tiles of 4 x 32. */
+/* The result of filter k along rows of the picture, for all k. across[.][rank]
+ * has the weights by columns from the left. Where filters are folded, it has
+ * them by distance from the middle, with half the weight there. planes have
+ * reach rows more than out at either end. Launched over the rows of planes x
+ * ceil(cols / 8) in tiles of 4 x 32. */
 HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
            (IN, float, 1, across), (OUT, float, 3, planes),
            (VALUE, filter_shape, 0, p), (VALUE, float, 0, beyond))
@@ -310,7 +314,8 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
                 hr_index width;
                 HR_MEMORY const float *line;
                 PICTURE_ROW(p.top - p.reach + row, line, width)
-                /* what is there for five filters is so for the next */
+                /* values there for the first five filters are there for the
+                 * next */
                 const int count = k0 > 0 && taps <= FAR ? 0 : LINE + near - 1;
                 for (int c = (int)HR_LOCAL1; c < count; c += BROAD) {
                     hr_index from = edge_index(first + c, p.cols, p.edges);
@@ -383,9 +388,9 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
     }
 }
 
-/* own[q] += the sum of w[i + j] x[base + i + q + j] over j < count, where
- * around holds what lies at q + j = 0 .. OWN - 2, and afterwards at count ..
- * count + OWN - 2; every other value is read once. */
+/* own[q] += the sum of w[i + j] x[base + i + q + j] over j < count. `around`
+ * holds the values at q + j = 0 .. OWN - 2, and afterwards those at count ..
+ * count + OWN - 2. Each other value is read once. */
 #define SLIDE_DOWN(own, around, count)                                         \
     {                                                                          \
         for (int j = 0; j < count; j++) {                                      \
@@ -403,9 +408,9 @@ HR_KERNEL6(hri_filter_across_float, (IN, float, 2, in), (IN, float, 2, apron),
         }                                                                      \
     }
 
-/* The sum of what filter k makes down the columns of plane k: down[rank][n].
- * Launched over ceil(rows / 16) x cols of out in tiles of 8 x 32, 4 x 32 for
- * elements of 8 bytes. */
+/* The sum of the results of filter k down the columns of plane k:
+ * down[rank][n]. Launched over ceil(rows / 16) x cols of out in tiles of 8 x
+ * 32, or 4 x 32 for elements of 8 bytes. */
 HR_KERNEL4(hri_filter_down_float, (IN, float, 3, planes), (IN, float, 2, down),
            (OUT, float, 2, out), (VALUE, filter_shape, 0, p))
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells beyond the ends of a grid, whose values follow from its own by the rule
- * of a boundary (headrace/grid.h). Views have three dimensions, and elements
- * are units of a cell, so that cells of any type can be moved. */
+/* Cells beyond the ends of a grid. Their values follow from cells of the grid
+ * by the rule of a boundary (headrace/grid.h). Views have three dimensions.
+ * Their elements are units of a cell, so that cells of any type can be
+ * moved. */
 #include <headrace/dialect.h>
 
-/* The cells of a box, lo to hi, that lie outside of an inner box, in to out.
- * src/grid/boundary.c has the same struct. */
+/* The shell: cells of an outer box, lo to hi, outside of an inner box, in to
+ * out. src/grid/boundary.c has the same struct. */
 typedef struct hr_shell {
     hr_index extent[3];          /* of the grid */
     hr_index lo[3], in[3];       /* where the outer and the inner box start */
@@ -16,15 +17,15 @@ typedef struct hr_shell {
 
 enum { CONSTANT, CLAMP, MIRROR, PERIODIC };
 
-/* Whether what lies at index x of dimension d stays as it is. */
+/* Whether cells at index x of dimension d keep their values. */
 HR_FUNCTION int stays(const hr_shell s, int d, hr_index x)
 {
     return (x < 0 && s.below[d] == CONSTANT) ||
            (x >= s.extent[d] && s.above[d] == CONSTANT);
 }
 
-/* Index x of dimension d, which may lie beyond the ends, as that of the cell
- * that it gets its value from: one inside, or itself, if it is the user's. */
+/* The index, in dimension d, of the cell that a cell at index x gets its value
+ * from. That is one inside, or x itself if the boundary is the user's. */
 HR_FUNCTION hr_index source(const hr_shell s, int d, hr_index x)
 {
     const hr_index n = s.extent[d];
@@ -47,8 +48,8 @@ HR_FUNCTION hr_index source(const hr_shell s, int d, hr_index x)
     return x;
 }
 
-/* How many cells there are in dimension d outside of the inner box, and the
- * index of number t of them. */
+/* How many indices of dimension d are outside of the inner box, and the t-th of
+ * them. */
 HR_FUNCTION hr_index outside(const hr_shell s, int d)
 {
     return s.in[d] - s.lo[d] + s.hi[d] - s.out[d];
@@ -60,8 +61,8 @@ HR_FUNCTION hr_index outer(const hr_shell s, int d, hr_index t)
     return t < low ? s.lo[d] + t : s.out[d] + t - low;
 }
 
-/* Cell number t of the shell: whole slices first, then rows of the slices
- * between, then ends of the rows between. */
+/* Compute cell number t of the shell: whole slices first, then rows of the
+ * slices between, then the ends of the rows between. */
 #define FILL(name, unit)                                                       \
     HR_KERNEL2(name, (INOUT, unit, 3, f), (VALUE, hr_shell, 0, s))             \
     {                                                                          \
@@ -104,7 +105,7 @@ FILL(hri_halo_fill2, unsigned short)
 FILL(hri_halo_fill4, unsigned int)
 FILL(hri_halo_fill8, unsigned long)
 
-/* All cells become the one cell `value`. */
+/* Set all cells to the one cell `value`. */
 #define SET(name, unit)                                                        \
     HR_KERNEL2(name, (OUT, unit, 3, f), (IN, unit, 1, value))                  \
     {                                                                          \

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions of rows (indices of dimension 0) of one view or two, in double.
- * The order of sums depends on the extents alone: LANES items share a row out
- * in turn, then halves are joined. Launched over rows x LANES in tiles of 1 x
- * LANES. */
+ * The order of sums depends only on the extents. LANES items take the elements
+ * of a row in turn, then halves are joined. Launched over rows x LANES in tiles
+ * of 1 x LANES. */
 #include <headrace/dialect.h>
 
 enum {
     LANES = 64
-}; /* src/grid/reduce.c has it too, and so many cells make a
-      row of rank 1 */
+}; /* as in src/grid/reduce.c; and the cells that make a row in rank 1 */
 
-/* enum hr_reduction of headrace/grid.h */
+/* The values of enum hr_reduction in headrace/grid.h. */
 enum { SUM = 1, MIN, LARGEST, DOT, DISTANCE, MAX };
 
 #if defined(HR_HAS_DOUBLE)
@@ -20,7 +19,7 @@ HR_FUNCTION int is_sum(int kind)
     return kind == SUM || kind == DOT || kind == DISTANCE;
 }
 
-/* A NaN wins. */
+/* If one is a NaN, the result is a NaN. */
 HR_FUNCTION double joined(int kind, double x, double y)
 {
     if (is_sum(kind)) {
@@ -32,7 +31,7 @@ HR_FUNCTION double joined(int kind, double x, double y)
     return y > x || y != y ? y : x;
 }
 
-/* What changes nothing that it is joined with. */
+/* A value that changes nothing when it is joined with another. */
 HR_FUNCTION double nothing(int kind)
 {
     const double infinity = 1.0 / 0.0;
@@ -48,7 +47,7 @@ HR_FUNCTION double term(int kind, double a, double b)
                               : a;
 }
 
-/* After each lane has its part of the row. */
+/* Join the parts that all lanes have made of the row. */
 #define JOIN                                                                   \
     HR_BARRIER;                                                                \
     for (int apart = LANES / 2; apart > 0; apart /= 2) {                       \

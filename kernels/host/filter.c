@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters on the host alone: their items are strips (src/filter/kernels.h), or
- * blocks for Fourier transforms (src/filter/fft.h). The build makes a second
- * file of this one, with double for float. */
+/* Filters that only the host has. Their items are strips
+ * (src/filter/kernels.h), or blocks for Fourier transforms (src/filter/fft.h).
+ * The build makes a second file of this one, with double in place of float. */
 #include <headrace/dialect.h>
 
 #include "base/size.h"
@@ -17,7 +17,7 @@
         .constant = (double)constant,                                          \
     }
 
-/* Strips of a part of the rows, every HR_DOMAIN(1)-th. */
+/* Filter every HR_DOMAIN(1)-th strip of a part of the rows. */
 HR_KERNEL8(hri_filter_strip_float, (IN, float, 2, in), (IN, float, 2, apron),
            (IN, float, 1, across), (IN, float, 1, down), (OUT, float, 2, out),
            (VALUE, hri_filter_shape, 0, shape), (VALUE, float, 0, constant),
@@ -41,7 +41,7 @@ HR_KERNEL8(hri_filter_strip_float, (IN, float, 2, in), (IN, float, 2, apron),
     }
 }
 
-/* Every HR_DOMAIN(0)-th block. */
+/* Transform every HR_DOMAIN(0)-th block. */
 HR_KERNEL7(hri_filter_fft_float, (IN, float, 2, in), (IN, float, 2, apron),
            (OUT, float, 2, out), (VALUE, hri_filter_shape, 0, shape),
            (VALUE, float, 0, constant), (VALUE, hri_fft, 0, fft),

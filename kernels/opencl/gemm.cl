@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* C := alpha A B + beta C in OpenCL C 1.2.
  *
- * A work-group of WN x WM items makes a tile of TM x TN elements of C. It walks
- * along k in steps of KC: the tile's parts of A and B go to local memory, in
- * planes of real numbers (one plane, or two for complex types), then each item
- * adds to RM x RN sums that it holds in registers, in vectors of V columns.
- * This is the blocking of [Goto2008] with local memory for the cache and a
- * work-item for the micro-kernel.
+ * A work-group of WN x WM items computes a tile of TM x TN elements of C. It
+ * walks along k in steps of KC. The tile's parts of A and B go to local memory,
+ * in planes of real numbers: one plane, or two for complex types. Then each
+ * item adds to RM x RN sums that it holds in registers, in vectors of V
+ * columns. This is the blocking of [Goto2008] with local memory for the cache
+ * and a work-item for the micro-kernel.
  *
- * A group of one item, which is what CPUs like, makes BM x BN such blocks of
- * sums one after another and keeps them in memory between the steps. With more
- * items BM and BN are 1, the sums stay in registers, and the elements of the
- * next step are fetched while the present one is computed.
+ * A group of one item suits CPUs. It computes BM x BN such blocks of sums one
+ * after another and keeps them in memory between the steps. With more items BM
+ * and BN are 1, the sums stay in registers, and the elements of the next step
+ * are fetched while the present one is computed.
  *
- * Given by the build options, see src/backends/opencl/program.c: IN (the
- * hr_type of A and B), WM, WN, RM, RN, BM, BN, KC; U and V, see row_of; PAD,
- * numbers added to each row in local memory against bank conflicts, a multiple
- * of V; HARDWARE_HALF, 1 where vload_half is an instruction. With several
- * items, their number is a multiple of TM, TN and KC. */
+ * src/backends/opencl/gemm.c gives the build options: IN (the hr_type of A and
+ * B), WM, WN, RM, RN, BM, BN, KC; U and V, see row_of; PAD, numbers added to
+ * each row in local memory against bank conflicts, a multiple of V;
+ * HARDWARE_HALF, 1 where vload_half is an instruction. With several items,
+ * their number is a multiple of TM, TN and KC. */
 #define F32  1
 #define F64  2
 #define C32  3
@@ -69,7 +69,7 @@ typedef REAL stored;
 #define TN    (WN * RN * BN)
 #define ITEMS (WM * WN)
 
-/* Bits of flags. */
+/* The bits of flags. */
 #define CONJUGATE_A 1
 #define CONJUGATE_B 2
 #define READ_C      4
@@ -134,9 +134,9 @@ INLINE element widen(stored value, bool conjugate)
 
 /* One operand as a work-group sees it. Rows are those of A, or columns of B. */
 typedef struct {
-    __global const stored *start; /* of the tile's first row, at k = 0 */
+    __global const stored *start; /* the first row of the tile, at k = 0 */
     long across, along;           /* strides from row to row, and along k */
-    long rows, k; /* that there are; what lies beyond counts as 0 */
+    long rows, k; /* that exist; elements beyond count as 0 */
     bool conjugate;
 } operand;
 
@@ -161,7 +161,7 @@ INLINE void put(__local REAL *planes, int plane, int at, element e)
 
 #if ITEMS == 1
 
-/* The element of row x at step y of k; 0 where there is none. */
+/* The element of row x at step y of k. 0 where there is none. */
 INLINE element fetch(const operand *o, int x, long y)
 {
     element e = 0;
@@ -171,8 +171,8 @@ INLINE element fetch(const operand *o, int x, long y)
     return e;
 }
 
-/* Bring all of the step that begins at p to local memory, `size` rows of it, in
- * the order in which they lie in memory. */
+/* Copy the step that begins at p to local memory, `size` rows of it, in the
+ * order in which they lie in memory. */
 INLINE void bring(__local REAL *tile, const operand *o, int size, long p)
 {
     const int pitch = size + PAD, plane = KC * pitch;
@@ -193,8 +193,8 @@ INLINE void bring(__local REAL *tile, const operand *o, int size, long p)
 
 #else
 
-/* Which elements an item brings in a step: number r is that of row x + r dx at
- * y + r dy steps of k. Neighbouring items take neighbouring addresses. */
+/* The elements that an item fetches in a step. Number r is that of row x + r dx
+ * at y + r dy steps of k. Neighbouring items read neighbouring addresses. */
 typedef struct {
     int x, y, dx, dy;
 } share;
@@ -247,7 +247,7 @@ INLINE void put_all(__local REAL *tile, const element *next, share s, int size)
 
 #endif
 
-/* Where and how C is written. */
+/* Where C is written, and how. */
 typedef struct {
     __global void *c;
     long start, stride; /* its first element, and from row to row */
@@ -263,7 +263,7 @@ INLINE pair times(pair a, pair b)
 }
 #endif
 
-/* Element `at` becomes alpha times a sum, plus beta times what it was. */
+/* Element `at` becomes alpha times a sum, plus beta times its old value. */
 INLINE void store(const target *t, long at, pair sum)
 {
     const bool read = (t->flags & READ_C) != 0;
@@ -285,9 +285,9 @@ INLINE void store(const target *t, long at, pair sum)
 #endif
 }
 
-/* The row and the column of the tile that sum (i, j) of item (ty, tx) stands
- * for. Rows come in runs of U, columns in runs of V, and the runs of
- * neighbouring items are neighbours. */
+/* The row and the column of the tile that sum (i, j) of item (ty, tx) belongs
+ * to. Rows come in runs of U, columns in runs of V. The runs of neighbouring
+ * items are neighbours. */
 INLINE int row_of(int ty, int i)
 {
     return (i / U * WM + ty) * U + i % U;
@@ -430,7 +430,7 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
         put_all(tile_a, next_a, of_a, TM);
         put_all(tile_b, next_b, of_b, TN);
         barrier(CLK_LOCAL_MEM_FENCE);
-        bring(next_a, &left, of_a, TM, p + KC); /* while this is computed */
+        bring(next_a, &left, of_a, TM, p + KC); /* while this one is computed */
         bring(next_b, &right, of_b, TN, p + KC);
 #pragma unroll
         for (int y = 0; y < KC; y++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What moves the elements of views: copies, synchronizing, mapping. */
+/* Calls that move the elements of views: copies, synchronizing, mapping. */
 #include "arrays/array.h"
 
-/* A view, its boxes, and the lock of its context, which is held. */
+/* A view, its boxes, and the context, which is locked. */
 typedef struct work {
     hr_array *array;
     hri_boxes region;
-    hri_fences fences; /* to be waited for */
+    hri_fences fences; /* to wait for */
 } work;
 
 static hr_status work_begin(work *w, const hr_view *view, const char *what)
@@ -37,9 +37,9 @@ static hr_status collect(work *w, int place, bool writes_alone)
 
 /* ---- home */
 
-/* Enqueue what brings the region home, and note what is to be waited for: who
- * wrote it, where errors are found, and who still works on it there, reads
- * included. */
+/* Enqueue the copies that bring the region home, and collect what the caller
+ * has to wait for. These are the writes, since errors are found there, and all
+ * work on the home, reads included. */
 static hr_status bring_home(work *w)
 {
     const int home = w->array->home == HRI_NOWHERE ? HRI_HOST : w->array->home;
@@ -90,7 +90,8 @@ hr_status hr_invalidate(hr_view view)
     if (status == HR_OK) {
         status = collect(&w, HRI_NOWHERE, false);
     }
-    if (status == HR_OK) { /* whatever became of what was there before */
+    if (status == HR_OK) { /* an error of what was there before does not
+                              matter */
         (void)hri_array_wait(w.array, NULL, &w.fences);
         status = hri_array_end(w.array, HRI_HOST, &w.region, HR_OUT, NULL);
     }
@@ -141,7 +142,7 @@ static hr_mapping mapping_of(const work *w, const hr_view *view,
     return mapping;
 }
 
-/* For other languages, which have no macros. */
+/* A function for other languages, which cannot use the macro. */
 hr_status(hr_map)(hr_view view, hr_access access, hr_mapping *mapping)
 {
     return hr_map_at(view, access, mapping, NULL, 0);
@@ -168,12 +169,13 @@ hr_status hr_map_at(hr_view view, hr_access access, hr_mapping *mapping,
     if (status == HR_OK) {
         status = collect(&w, HRI_NOWHERE, true);
     }
-    if (status == HR_OK && access != HR_IN) { /* and for those who read it */
+    if (status == HR_OK && access != HR_IN) { /* wait for those that read it,
+                                                 too */
         status = collect(&w, HRI_HOST, false);
     }
     if (status == HR_OK) {
         status = hri_array_wait(w.array, NULL, &w.fences);
-        /* whatever became of what is written anew */
+        /* what is written anew may have failed before */
         status = access == HR_OUT ? HR_OK : status;
     }
     if (status == HR_OK) {

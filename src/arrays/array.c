@@ -71,14 +71,15 @@ static hr_status check(const void *context, size_t element_bytes,
     return HR_OK;
 }
 
-/* Bytes from row to row in host memory. */
+/* Set the distance from row to row in host memory. */
 static void set_pitch(hr_array *a, size_t pitch)
 {
     a->stores[HRI_HOST].pitch = pitch;
     a->stores[HRI_HOST].slice = pitch * (size_t)a->size[1];
 }
 
-/* An array at home on the host, for a caller who gave `out` for it. */
+/* Make an array with its home on the host. `out` is the caller's pointer to
+ * check. */
 static hr_status make(hr_context *context, size_t element_bytes,
                       hr_extent extent, hr_array *const *out, hr_array **array)
 {
@@ -121,7 +122,7 @@ size_t hri_array_bytes(const hr_array *array)
     return (size_t)hri_box_volume(&box);
 }
 
-/* Hand an array out, unless something failed. */
+/* Give the array to the caller, unless something failed. */
 static hr_status give(hr_status status, hr_array *a, hr_array **array)
 {
     if (status != HR_OK) {
@@ -218,7 +219,7 @@ void hr_array_destroy(hr_array *array)
     pthread_mutex_lock(&context->lock);
     bool listed =
         hri_uses_collect(array, HRI_NOWHERE, &all, false, &fences) == HR_OK;
-    if (listed) { /* others may use the context meanwhile */
+    if (listed) { /* other threads may use the context meanwhile */
         pthread_mutex_unlock(&context->lock);
         (void)hri_fences_wait(&fences);
         pthread_mutex_lock(&context->lock);

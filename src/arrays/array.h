@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays as the library sees them: what each place holds of them, which of it
- * is valid, and who works on it.
+/* Arrays inside the library: what each place holds of an array, which part of
+ * it is valid, and what works on it.
  *
- * Boxes count slices, rows and bytes of a row, whatever the rank, so views of
- * other element sizes need nothing of their own. A place is the host (0) or an
- * accelerator with memory of its own (1 + its index); plain "host" is the host.
- * All functions want the context's lock, unless they say that they do not. */
+ * Boxes count slices, rows and bytes of a row, whatever the rank. So views with
+ * other element sizes need no case of their own. A place is the host (0) or an
+ * accelerator with memory of its own (1 + its index). Plain "host" is the host.
+ * The caller of each function holds the context's lock, unless the function
+ * says otherwise. */
 #ifndef HRI_ARRAYS_ARRAY_H
 #define HRI_ARRAYS_ARRAY_H
 
@@ -15,7 +16,7 @@
 #include "arrays/boxes.h"
 #include "runtime/stream.h"
 
-/* ---- event.c: queues and events of the caller's */
+/* ---- event.c: the caller's queues and events */
 
 struct hr_queue {
     hr_context *context;
@@ -23,26 +24,27 @@ struct hr_queue {
     hri_stream *stream;
 };
 
-/* hr_queue_create, and its queue may be urgent: kernels there start before
- * those of others, where the device knows priorities. Without the lock. */
+/* hr_queue_create with a choice of priority. Kernels of an urgent queue start
+ * before those of others, where the device has priorities. The caller does not
+ * hold the lock. */
 hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
                          hr_queue **queue);
 
-/* Fences, each held once. {0} has none. They are finished and waited for
- * without the lock. */
+/* A list of fences that it holds once each. {0} is the empty list. The list is
+ * finished and waited for without the lock. */
 typedef struct hri_fences {
     hri_fence **of;
     size_t count, capacity;
 } hri_fences;
 
-/* The fence is recorded: it may be waited for, any time. */
+/* Add a fence and record it, so that any thread can wait for it at any time. */
 hr_status hri_fences_add(hri_fences *fences, hri_fence *fence);
 void hri_fences_finish(hri_fences *fences);
-/* Wait for all; the first error. */
+/* Wait for all of them. Returns the first error. */
 hr_status hri_fences_wait(const hri_fences *fences);
 
-/* An event for these fences, which it takes over; on failure they are dropped.
- */
+/* An event for these fences, which now belong to it. On failure they are
+ * dropped. */
 hr_status hri_event_create(hr_context *context, hri_fences *fences,
                            hr_event **event);
 
@@ -50,7 +52,8 @@ hr_status hri_event_create(hr_context *context, hri_fences *fences,
 
 enum { HRI_HOST = 0, HRI_NOWHERE = -1 };
 
-/* Work that reads or writes a box of what a place holds, until the fence. */
+/* Work that reads or writes a box of what a place holds. The fence marks its
+ * end. */
 typedef struct hri_use {
     hri_box box;
     hri_fence *fence;
@@ -59,16 +62,17 @@ typedef struct hri_use {
 
 /* What a place holds of an array. */
 typedef struct hri_store {
-    hri_buffer *buffer;  /* NULL: nothing, or the host */
-    void *host;          /* the host's memory; NULL: none yet, or no host */
-    hri_box held;        /* what there is room for */
-    size_t pitch, slice; /* bytes from row to row, and slice to slice */
+    hri_buffer *buffer;  /* NULL: nothing is held, or this is the host */
+    void *host;          /* the host's memory; NULL: none yet, or this is not
+                            the host */
+    hri_box held;        /* the box that the memory has room for */
+    size_t pitch, slice; /* bytes from row to row, and from slice to slice */
     hri_boxes valid;
     hri_use *uses;
     size_t use_count, use_capacity;
 } hri_store;
 
-/* Whose the host memory is. */
+/* How the host memory was allocated. */
 typedef enum hri_memory {
     HRI_MEMORY_NONE,
     HRI_MEMORY_BORROWED,
@@ -85,126 +89,130 @@ struct hr_array {
     hri_device *pinned_by;
     int home;          /* a place, or HRI_NOWHERE */
     hri_store *stores; /* [1 + accelerators] */
-    hri_error error;   /* of work that nobody has waited for */
+    hri_error error;   /* of work that nothing has waited for */
 };
 
-/* What HEADRACE_CHECK=1 puts between callers and their work (src/checker). */
+/* The hooks of HEADRACE_CHECK=1 between the caller and the work
+ * (src/checker). */
 typedef struct hri_checker {
-    /* Tell what was found and has not been told yet; HR_OK: nothing. */
+    /* Tell what was found since the last call. HR_OK: nothing. */
     hr_status (*tell)(hr_context *context);
-    /* Run a launch here and now, instead of enqueueing it: its views lie where
-     * its arguments say, as soon as queue has done what it was given. HR_OK
-     * also when something is found. */
+    /* Run a launch on the host now, instead of enqueueing it. It first waits
+     * until the queue has done its work. The views lie where the arguments say.
+     * HR_OK also when something is found. */
     hr_status (*launch)(hr_context *context, hri_stream *stream,
                         const hri_launch *launch);
-    /* Let a mapping of host memory be one of a copy. */
+    /* Make a mapping of host memory point to a copy of it. */
     hr_status (*map)(hr_mapping *mapping, const char *file, int line);
-    /* Bring what was written back to `home`, the mapping without the copy, and
-     * watch for uses of it. */
+    /* Copy what was written back to `home`, which is the mapping of the memory
+     * itself. Report wrong uses. */
     hr_status (*unmap)(const hr_mapping *mapping, const hr_mapping *home);
-    /* Before the context's accelerators are closed. */
+    /* Called before the context's accelerators are closed. */
     void (*close)(hr_context *context);
 } hri_checker;
 
-/* HR_OK also where nothing is checked. */
+/* HR_OK also when there is no checker. */
 static inline hr_status hri_check_tell(hr_context *context)
 {
     return context->checker != NULL ? context->checker->tell(context) : HR_OK;
 }
 
-/* Where work of an accelerator finds and leaves data. */
+/* The place where an accelerator's work finds and leaves its data. */
 int hri_place_of(const hr_context *context, const hri_accelerator *accelerator);
 
-/* Of a place that is not the host. */
+/* The accelerator of a place that is not the host. */
 static inline hri_accelerator *hri_accelerator_at(const hr_context *context,
                                                   int place)
 {
     return &context->accelerators[place - 1];
 }
 
-/* The box of all elements, and the bytes of it. */
+/* The box of all elements, and its size in bytes. */
 hri_box hri_array_box(const hr_array *array);
 size_t hri_array_bytes(const hr_array *array);
 
 /* view.c: the boxes of a view. */
 hr_status hri_view_region(const hr_view *view, hri_boxes *region);
-/* Bytes from element to element where all of an extent lie next to each other;
- * returns the bytes of them all. */
+/* The byte strides of an extent with all elements next to each other. Returns
+ * the bytes of all elements. */
 int64_t hri_packed_strides(hr_extent extent, size_t element_bytes,
                            int64_t stride[HR_MAX_RANK]);
 
-/* store.c: let a place hold all of these boxes. */
+/* store.c: give a place the memory for all of these boxes. */
 hr_status hri_store_hold(hr_array *array, int place, const hri_boxes *region);
-/* The bytes of a buffer that hri_store_hold would allocate for that, and of the
- * one that it would free afterwards; 0: none. */
+/* The bytes of the buffer that hri_store_hold would allocate, and of the one
+ * that it would free afterwards. 0: none. */
 uint64_t hri_store_lack(const hr_array *array, int place,
                         const hri_boxes *region, uint64_t *freed);
 void hri_store_release(hr_array *array, int place);
-/* The copy of a box of what a place holds to a box, of the same size, of what
- * another place holds, or that of another array. */
+/* The copy of a box of what one place holds to a box of what another place
+ * holds. Both boxes have the same size. The other place may belong to another
+ * array. */
 hri_copy hri_store_copy(const hri_store *from, const hri_box *box,
                         const hri_store *to, const hri_box *to_box);
-/* Where a view's first element is at a place that holds it, and the bytes from
- * element to element in each of its dimensions. */
+/* The address of a view's first element at a place that holds it, and the byte
+ * strides of its dimensions there. */
 hri_place hri_view_at(const hr_view *view, bool linear, int place,
                       int64_t stride[HR_MAX_RANK]);
 
-/* uses.c: let stream wait for all that a read or write of region must not
- * overtake; note one that ends at fence; and collect the fences of work in the
- * region, of writes alone or of all, at a place or at all (HRI_NOWHERE). */
+/* uses.c: make a stream wait for everything that a read or write of the region
+ * must not overtake; note a use that ends at a fence; and collect the fences of
+ * work in the region. That is of writes only or of all uses, at one place or at
+ * all places (HRI_NOWHERE). */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_stream *stream);
 hr_status hri_uses_add(hr_array *array, int place, const hri_boxes *region,
                        hri_fence *fence, bool writes);
-/* How many uses that end at fence a later use of region by its queue makes
- * superfluous. */
+/* How many of the uses that end at fence become superfluous when the same queue
+ * uses the region again. */
 uint32_t hri_uses_covered(const hr_array *array, int place,
                           const hri_boxes *region, bool writes,
                           const hri_fence *fence);
 hr_status hri_uses_collect(const hr_array *array, int place,
                            const hri_boxes *region, bool writes_alone,
                            hri_fences *fences);
-/* Forget work that has ended. An error of it is the array's, until somebody
- * waits for the array or reads it. */
+/* Forget work that has ended. If it failed, the array keeps the error until the
+ * program waits for the array or reads it. */
 void hri_uses_prune(hr_array *array, int place);
 void hri_uses_drop(hr_array *array, int place);
-/* Forget work that is known to have failed, when its error has been told. */
+/* Forget work that is known to have failed, once its error has been told. */
 void hri_uses_forget_failed(hr_array *array);
 
-/* coherence.c: before work on region at a place is enqueued on queue (of the
- * accelerator of that place; NULL: the caller of the library works on the
- * host): hold it, fetch what is read and missing, wait for others. */
+/* coherence.c: prepare work on region at a place: get memory for it, fetch what
+ * it reads and is missing, and wait for other work. The work will be enqueued
+ * on queue, of the place's accelerator. NULL: the program itself works on the
+ * host. */
 hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
                           hr_access access, hr_queue *queue);
-/* After it: until fence it is under way (NULL: it is done), and what was
- * written is valid at the place alone. */
+/* Note the work afterwards. It is under way until fence (NULL: it is done).
+ * What it wrote is valid at this place alone. */
 hr_status hri_array_end(hr_array *array, int place, const hri_boxes *region,
                         hr_access access, hri_fence *fence);
-/* Wait for the fences, while others may use the context, and tell their error,
- * or one of earlier work on the array that nobody has waited for. What failed
- * is forgotten then, also of `other` (NULL: there is none). */
+/* Wait for the fences, and let other threads use the context meanwhile. Returns
+ * their error, or one of earlier work on the array that nothing has waited for.
+ * What failed is forgotten then, also for `other` (NULL: none). */
 hr_status hri_array_wait(hr_array *array, hr_array *other,
                          const hri_fences *fences);
-/* Make region valid at a place, wherever it is. */
+/* Make region valid at a place. The source may be any place that has it. */
 hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *region,
                           hr_queue *queue);
 /* Add the bytes that hri_array_fetch would move. */
 hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *region,
                             hr_traffic *traffic);
-/* Copy a box of an array to one of the same size, of it or another, at a place
- * that holds it: from the places nearest to that. The elements are valid there
- * alone. */
+/* Copy a box of one array to a box of the same size, of the same or another
+ * array, at a place that holds it. The sources are the nearest places with
+ * valid elements. The elements written are valid at that place alone. */
 hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
                          int place, const hri_box *to_box, hr_queue *queue);
 
-/* transfer.c: enqueue a copy between two places of which one is the host, or
- * both are peers, or copy in host memory; on queue if it is of one of them,
- * else on a copy queue. Both are held. The copy reads no more than one region,
- * and writes the other. */
+/* transfer.c: enqueue a copy between two places: the host and an accelerator,
+ * two peers, or within host memory. It goes to queue when queue belongs to one
+ * of the places, else to a copy queue. The caller has made both places hold the
+ * boxes. The copy reads at most `read` and writes at most `written`. */
 hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
                        hr_array *to, int to_place, const hri_boxes *written,
                        const hri_copy *copy, hr_queue *queue);
-/* Bytes go from one place to another. */
+/* Count bytes that go from one place to another. */
 void hri_traffic_add(hr_traffic *traffic, int from, int to, uint64_t bytes);
 
 #endif

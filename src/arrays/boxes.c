@@ -96,7 +96,7 @@ void hri_boxes_finish(hri_boxes *set)
     *set = (hri_boxes){0};
 }
 
-/* Room for so many more. */
+/* Make room for so many more boxes. */
 static hr_status reserve(hri_boxes *set, size_t more)
 {
     if (set->capacity - set->count >= more) {
@@ -113,7 +113,7 @@ static hr_status reserve(hri_boxes *set, size_t more)
     return HR_OK;
 }
 
-/* Whether a and b make one box, and then which. */
+/* Whether a and b together are one box, and which box. */
 static bool join(const hri_box *a, const hri_box *b, hri_box *one)
 {
     int along = -1;
@@ -130,8 +130,8 @@ static bool join(const hri_box *a, const hri_box *b, hri_box *one)
     return true;
 }
 
-/* Put in a box that overlaps none, joined with neighbours as long as it makes
- * one box with any. There is room. */
+/* Put in a box that overlaps no other, and join it with neighbours as long as
+ * two of them make one box. There must be room. */
 static void put(hri_boxes *set, hri_box box)
 {
     for (size_t i = 0; i < set->count;) {
@@ -147,8 +147,8 @@ static void put(hri_boxes *set, hri_box box)
 
 enum { MAX_PIECES = 2 * HRI_DIMENSIONS };
 
-/* What is left of box without hole, which it overlaps: slabs below and above it
- * along each dimension in turn. */
+/* What is left of a box without a hole that it overlaps: the parts below and
+ * above the hole, along each dimension in turn. */
 static size_t cut_out(hri_box box, const hri_box *hole,
                       hri_box pieces[MAX_PIECES])
 {
@@ -179,7 +179,8 @@ hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box)
         return status;
     }
     hri_box pieces[MAX_PIECES];
-    for (size_t i = set->count; i-- > 0;) { /* pieces go behind, do not touch */
+    for (size_t i = set->count; i-- > 0;) { /* the pieces go to the end and do
+                                               not touch the hole */
         hri_box old = set->of[i];
         if (!hri_boxes_touch(&old, box)) {
             continue;
@@ -198,7 +199,8 @@ hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
     if (hri_box_is_empty(box) || hri_boxes_contain(set, box)) {
         return HR_OK;
     }
-    /* the room for all pieces and the box first, so that nothing is lost */
+    /* reserve room for all pieces and the box first, so that a failure loses
+     * nothing */
     hr_status status = reserve(set, set->count * (MAX_PIECES - 1) + 1);
     if (status == HR_OK) {
         status = hri_boxes_remove(set, box);

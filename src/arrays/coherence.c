@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which elements are valid where: fetching what is missing, and what writing
- * makes invalid. */
+/* Which elements are valid at which place: fetching what is missing, and
+ * invalidating what was written elsewhere. */
 #include "arrays/array.h"
 
 static int place_count(const hr_array *array)
@@ -8,18 +8,18 @@ static int place_count(const hr_array *array)
     return 1 + (int)array->context->accelerator_count;
 }
 
-/* Where boxes of an array go. */
+/* The destination of boxes that move. */
 typedef struct moving {
     hr_array *from, *to;
-    int place;             /* of `to` */
-    const int64_t *shift;  /* from a box to that of `to`; NULL: it is the same
-                              one, which stays valid where it was */
-    hr_queue *queue;       /* of hri_transfer */
-    hr_traffic *predicted; /* NULL: they are copied, else only counted */
+    int place;             /* the place of `to` */
+    const int64_t *shift;  /* from a box to its box in `to`; NULL: the same box,
+                              which stays valid at its source */
+    hr_queue *queue;       /* the queue that hri_transfer gets */
+    hr_traffic *predicted; /* NULL: copy; else only count the bytes here */
 } moving;
 
-/* How near a place is: itself, siblings on one device, other peers, the host,
- * others. */
+/* How near a source is: the place itself, a sibling on the same device, another
+ * peer, the host, other accelerators. */
 typedef enum distance {
     ITSELF,
     SIBLINGS,
@@ -66,8 +66,8 @@ static hr_status copy_box(const moving *m, int from, const hri_box *box)
                : hri_array_end(m->to, m->place, &written, HR_OUT, NULL);
 }
 
-/* Copy a box, or count its bytes. From where no copy leads to m->place it goes
- * to the host first. */
+/* Copy a box, or count its bytes. If there is no copy from `from` to m->place,
+ * the box goes through the host. */
 static hr_status move_box(const moving *m, int from, const hri_box *box)
 {
     const uint64_t bytes = (uint64_t)hri_box_volume(box);
@@ -86,8 +86,9 @@ static hr_status move_box(const moving *m, int from, const hri_box *box)
     return status == HR_OK ? copy_box(m, last, box) : status;
 }
 
-/* Move what is wanted and valid at `from`, and strike it out. Moving may change
- * what is valid there, when it leads to another part of the array. */
+/* Move those wanted boxes that are valid at `from`, and remove them from
+ * `wanted`. When they move to another part of the array, the move changes what
+ * is valid there. */
 static hr_status move_from(const moving *m, int from, hri_boxes *wanted)
 {
     hri_box box;
@@ -102,8 +103,8 @@ static hr_status move_from(const moving *m, int from, hri_boxes *wanted)
     return status;
 }
 
-/* Move what is wanted, piece by piece, from the places nearest to m->place that
- * have it, and strike it out; what is left has no values anywhere. */
+/* Move the wanted boxes from the places nearest to m->place that have them, and
+ * remove them from `wanted`. What is left has no values anywhere. */
 static hr_status move_nearest(const moving *m, hri_boxes *wanted)
 {
     hr_status status = HR_OK;
@@ -165,7 +166,7 @@ hr_status hri_array_copy(hr_array *from, const hri_box *box, hr_array *to,
     return status;
 }
 
-/* The error of earlier work that nobody has been told of. */
+/* Return the error of earlier work, unless it was told before. */
 static hr_status tell(hr_array *array)
 {
     hr_status status = hri_error_raise(&array->error);
@@ -198,7 +199,7 @@ hr_status hri_array_begin(hr_array *array, int place, const hri_boxes *region,
     if (status == HR_OK && (access & HR_IN) != 0) {
         status = hri_array_fetch(array, place, region, queue);
     }
-    /* what is read first: an error of who wrote it is told */
+    /* wait for the writes first: their errors are this work's, too */
     if (status == HR_OK && queue != NULL && (access & HR_IN) != 0) {
         status = hri_uses_order(array, place, region, false, queue->stream);
     }

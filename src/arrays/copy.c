@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies from view to view. */
+/* Copies from one view to another. */
 #include "arrays/array.h"
 
 typedef struct side {
@@ -9,7 +9,7 @@ typedef struct side {
 
 typedef struct copying {
     side from, to;
-    int place; /* where the elements go */
+    int place; /* where the elements are written */
 } copying;
 
 /* ---- rules */
@@ -55,7 +55,8 @@ static hr_status check_overlap(const copying *c)
                : HR_OK;
 }
 
-/* Where they go when they have no home: where most of them is. */
+/* The place to write to when the array has no home: the one that has most of
+ * the elements. */
 static int busiest_place(const side *from)
 {
     const hr_array *a = from->view.array;
@@ -80,7 +81,7 @@ static int busiest_place(const side *from)
 
 /* ---- the elements */
 
-/* Whether both are one box, of the same size. */
+/* Whether both views are one box, and of the same size. */
 static bool are_same_kind(const copying *c)
 {
     const hri_box *f = &c->from.region.of[0], *t = &c->to.region.of[0];
@@ -114,7 +115,8 @@ static hri_copy local_copy(const copying *c)
     return copy;
 }
 
-/* Views of unlike shape: all of it comes to the place, and is copied there. */
+/* Copy between views of different shapes: first bring all of it to the place,
+ * then copy there. */
 static hr_status copy_unlike(const copying *c)
 {
     hr_array *from = c->from.view.array, *to = c->to.view.array;
@@ -146,7 +148,7 @@ static hr_status work_through(copying *c, hri_fences *fences)
         return status;
     }
     c->place = to->home == HRI_NOWHERE ? busiest_place(&c->from) : to->home;
-    /* an error of what wrote the elements is the copy's */
+    /* an error of the work that wrote the elements is the copy's error */
     status = hri_uses_collect(from, HRI_NOWHERE, &c->from.region, true, fences);
     if (status == HR_OK) {
         status = hri_store_hold(to, c->place, &c->to.region);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* A function that is called when the event has been passed. */
+/* A function to call when the event has been passed. */
 typedef struct sequel {
     struct sequel *next;
     hr_event *event;
@@ -90,7 +90,8 @@ void hr_event_destroy(hr_event *event)
         return;
     }
     pthread_mutex_lock(&event->context->lock);
-    while (event->sequels != NULL) { /* functions may add others meanwhile */
+    while (event->sequels != NULL) { /* the functions may add others
+                                        meanwhile */
         sequel *s = event->sequels;
         event->sequels = s->next;
         pthread_mutex_unlock(&event->context->lock);
@@ -253,15 +254,16 @@ uint32_t hr_queue_accelerator(const hr_queue *queue)
     return (uint32_t)(queue->accelerator - queue->context->accelerators);
 }
 
-/* Start the work so far, by recording a fence, and perhaps wait for it. Calls
- * on one queue come one at a time: the context's lock sees to it. */
+/* Start the work so far by recording a fence, and wait for it if wanted. The
+ * context's lock makes calls on one queue come one at a time. */
 static hr_status start(hr_queue *queue, bool wait)
 {
     hri_fence *fence = NULL;
     pthread_mutex_lock(&queue->context->lock);
     hr_status status = hri_fence_create_recorded(queue->stream, &fence);
     pthread_mutex_unlock(&queue->context->lock);
-    if (status == HR_OK && wait) { /* others may use the context meanwhile */
+    if (status == HR_OK && wait) { /* other threads may use the context
+                                      meanwhile */
         status = hri_fence_wait(fence);
     }
     hri_fence_drop(fence);

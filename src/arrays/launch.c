@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Launching kernels: rules, and what arguments become on a place. */
+/* Launching kernels: the rules, and how arguments are passed at a place. */
 #include "arrays/launch.h"
 
 #include "arrays/array.h"
@@ -35,10 +35,10 @@ hr_argument hr_tile_bytes(size_t bytes)
     return (hr_argument){.kind = HR_PARAMETER_TILE, .bytes = bytes};
 }
 
-/* A launch that is being checked and enqueued. */
+/* A launch while it is checked and enqueued. */
 typedef struct launching {
     hr_context *context;
-    hr_queue *queue; /* NULL: it is checked alone */
+    hr_queue *queue; /* NULL: check only */
     const hr_kernel *kernel;
     const hr_parameter *parameters;
     const hr_argument *arguments;
@@ -124,7 +124,7 @@ static hr_status check_argument(const launching *l, uint32_t i)
     return HR_OK;
 }
 
-/* Views of one array, of which one is written, have no element in common. */
+/* Two views of one array must not overlap if the kernel writes one of them. */
 static hr_status check_overlap(const launching *l, uint32_t i, uint32_t j)
 {
     const hr_argument *a = &l->arguments[i], *b = &l->arguments[j];
@@ -174,8 +174,8 @@ static hr_status check(launching *l, size_t count, bool host)
 
 /* ---- arguments */
 
-/* Where a view is, and what the kernel is told of it; false when its elements
- * do not lie a whole number of elements apart there. */
+/* Pass the address of a view and its strides in elements to the kernel. False
+ * when the elements are not a whole number of elements apart at this place. */
 static bool pass_view(launching *l, uint32_t i)
 {
     const hr_view *v = &l->arguments[i].view;
@@ -199,8 +199,8 @@ static bool pass_view(launching *l, uint32_t i)
     return whole;
 }
 
-/* All views are brought first: a later one may move what an earlier one of the
- * same array lies in. */
+/* Bring all views before passing any address: bringing a later view may move
+ * the memory of an earlier one of the same array. */
 static hr_status begin_views(launching *l)
 {
     hr_status status = HR_OK;
@@ -233,8 +233,8 @@ static hr_status pass_arguments(launching *l)
     return HR_OK;
 }
 
-/* Whether no earlier argument is of the same array, whose uses would be counted
- * twice. */
+/* Whether this is the first argument of its array. Others must not count the
+ * uses of that array again. */
 static bool is_first(const launching *l, uint32_t i)
 {
     bool first = true;
@@ -245,14 +245,15 @@ static bool is_first(const launching *l, uint32_t i)
     return first;
 }
 
-/* The holders of the pending fence do not wait for this launch, unless it takes
- * over all that they hold the fence for. */
+/* Record the pending fence before this launch, so that its holders need not
+ * wait for the launch. The record is left out when the launch makes all uses
+ * superfluous that the fence is held for. */
 static hr_status record_before(const launching *l)
 {
     hri_stream *stream = l->queue->stream;
     hri_fence *fence = stream->pending;
     uint32_t covered = 0;
-    if (l->part->start != NULL) { /* the pending one becomes it */
+    if (l->part->start != NULL) { /* the pending fence becomes *start */
         return hri_fence_create_recorded(stream, l->part->start);
     }
     for (uint32_t i = 0; i < l->kernel->parameter_count && fence != NULL; i++) {
@@ -280,7 +281,7 @@ static hr_status end_views(launching *l)
         }
     }
     hri_fence_drop(fence);
-    if (status != HR_OK) { /* nothing goes on that nobody knows of */
+    if (status != HR_OK) { /* no work may go on that no fence guards */
         hri_stream_settle(l->queue->stream);
     }
     return status;
@@ -288,8 +289,8 @@ static hr_status end_views(launching *l)
 
 /* ---- the call */
 
-/* The module, whose compiler verifies the sizes that only the arguments tell.
- */
+/* Find the module. Its compiler verifies the sizes of types that only the
+ * arguments tell. */
 static hr_status find_module(launching *l)
 {
     bool learned[HR_MAX_PARAMETERS] = {false};

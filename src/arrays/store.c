@@ -6,8 +6,8 @@
 #include "base/pages.h"
 #include "base/size.h"
 
-/* What parts of rows are rounded to, in bytes: elements of any alignment, and
- * of the array's size, lie a whole number apart. */
+/* The grain, in bytes, that parts of rows are rounded to. With it elements keep
+ * their alignment, and lie a whole number of elements of the array apart. */
 static int64_t grain_of(const hr_array *array)
 {
     const int64_t alignment = 16, bytes = (int64_t)array->element_bytes;
@@ -25,7 +25,7 @@ int hri_place_of(const hr_context *context, const hri_accelerator *accelerator)
                : 1 + (int)(accelerator - context->accelerators);
 }
 
-/* Where a box starts. */
+/* The address where a box starts. */
 static hri_place place_in(const hri_store *s, const hri_box *box)
 {
     size_t offset = (size_t)(box->lo[0] - s->held.lo[0]) * s->slice +
@@ -73,7 +73,7 @@ hri_place hri_view_at(const hr_view *view, bool linear, int place,
     return place_in(s, &first);
 }
 
-/* All of the array, in host memory. */
+/* Make the host hold the whole array. */
 static hr_status hold_on_host(hr_array *array)
 {
     void **host = &array->stores[HRI_HOST].host;
@@ -90,7 +90,7 @@ static hr_status hold_on_host(hr_array *array)
     return HR_OK;
 }
 
-/* What to hold so that box and what is held already fit in. */
+/* The box to hold: around the region and around what is held already. */
 static hri_box widen(const hr_array *array, int place, const hri_boxes *region)
 {
     hri_box around = array->stores[place].held;
@@ -108,8 +108,8 @@ static hri_box widen(const hr_array *array, int place, const hri_boxes *region)
     return around;
 }
 
-/* Whether a place other than the host holds it all, with rows that follow each
- * other as in the array where the region is linear. */
+/* Whether a place other than the host holds the whole region. A linear region
+ * also needs rows that follow each other as in the array. */
 static bool is_held(const hr_array *array, int place, const hri_boxes *region)
 {
     const hri_store *s = &array->stores[place];
@@ -123,8 +123,8 @@ static bool is_held(const hr_array *array, int place, const hri_boxes *region)
     return all && (whole_rows || !region->linear);
 }
 
-/* Wait for all that goes on at a place. What failed has no values any more, and
- * its error is the array's. */
+/* Wait for all work at a place. What failed leaves no values, and the array
+ * keeps its error. */
 static hr_status settle(hr_array *array, int place)
 {
     hri_fences fences = {0};
@@ -139,7 +139,7 @@ static hr_status settle(hr_array *array, int place)
     return status;
 }
 
-/* Bring what is valid from old memory to new. */
+/* Copy what is valid from the old memory to the new. */
 static hr_status bring_over(const hr_array *array, int place,
                             const hri_store *old)
 {
@@ -163,8 +163,8 @@ static hr_status bring_over(const hr_array *array, int place,
     return status;
 }
 
-/* The bytes of a box whose rows are that far apart; UINT64_MAX when they are
- * too many. */
+/* The bytes of a box with rows that lie `pitch` bytes apart. UINT64_MAX when
+ * there are too many. */
 static uint64_t bytes_of(const hri_box *box, size_t pitch)
 {
     uint64_t rows, bytes;
@@ -175,7 +175,7 @@ static uint64_t bytes_of(const hri_box *box, size_t pitch)
                : UINT64_MAX;
 }
 
-/* From row to row of what a place holds. */
+/* The distance from row to row at a place that holds this box. */
 static size_t pitch_of(const hr_array *array, const hri_box *held)
 {
     const int64_t width = held->hi[2] - held->lo[2], grain = grain_of(array);
@@ -183,7 +183,7 @@ static size_t pitch_of(const hr_array *array, const hri_box *held)
     return (size_t)(whole ? width : hri_round_up(width, grain));
 }
 
-/* Other memory for a place, with what is valid there. Rare. */
+/* Give a place other memory, and move what is valid there. This is rare. */
 static hr_status move_store(hr_array *array, int place, hri_box held)
 {
     hri_accelerator *a = hri_accelerator_at(array->context, place);

@@ -2,7 +2,8 @@
 #include "arrays/launch.h"
 #include "base/size.h"
 
-/* Long rows for the host, whose loops become vectors; else what suits GPUs. */
+/* The host gets long rows, so that its loops become vectors. Others get what
+ * suits GPUs. */
 static int64_t usual_tile(bool host, uint32_t rank, uint32_t d, int64_t items)
 {
     static const int64_t device[HR_MAX_RANK][HR_MAX_RANK] = {
@@ -26,7 +27,7 @@ static void count_tiles(hr_domain *x)
     }
 }
 
-/* Why a domain has no points that can be counted. */
+/* Tell why the points of a domain cannot be counted. */
 static hr_status refuse_domain(const char *name, const hr_extent *domain)
 {
     if (domain->rank < 1 || domain->rank > HR_MAX_RANK) {
@@ -128,7 +129,8 @@ static hr_status fit_items(hri_launch *launch, bool ours)
                         (long long)most->most_items, most->device->info.path);
     }
     const int64_t tiles = x->tiles[0] * x->tiles[1] * x->tiles[2];
-    if (tiles > INT32_MAX) { /* CUDA's limit; OpenCL knows none, and crashes */
+    if (tiles > INT32_MAX) { /* CUDA's limit; OpenCL has none and crashes beyond
+                                it */
         return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
                         "%s: the domain has %lld tiles; the limit is %d on %s",
                         launch->kernel->name, (long long)tiles, INT32_MAX,

@@ -3,8 +3,9 @@
 #include "arrays/array.h"
 #include "hal/backend.h"
 
-/* Which stream copies: the caller's when it is of one of the places, else the
- * copy queue of the accelerator that gets the box, or has it. */
+/* Choose the stream that copies: the caller's if it belongs to one of the
+ * places. Else it is the copy queue of the accelerator that gets the box, or
+ * that has it when the host gets it. */
 static hr_status choose_stream(const hr_context *context, int from, int to,
                                const hr_queue *queue, hri_stream **chosen)
 {
@@ -85,7 +86,8 @@ hr_status hri_transfer(hr_array *from, int from_place, const hri_boxes *read,
     }
     hri_fence_drop(fence);
     if (status != HR_OK && chosen != NULL) {
-        /* nothing goes on that nobody knows of; a copy queue is made anew */
+        /* no work may go on that no fence guards; a copy queue is simply made
+         * anew */
         if (chosen == chosen->accelerator->copy_queue) {
             hri_accelerator_drop_copy_queue(chosen->accelerator);
         } else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who works on what a place holds. */
+/* The work that uses what a place holds. */
 #include <stdlib.h>
 
 #include "arrays/array.h"
@@ -19,8 +19,8 @@ static void drop_failed(hri_store *s, size_t i)
     drop(s, i);
 }
 
-/* Forget work that has ended. *error, unless it is NULL, keeps that of a write.
- */
+/* Forget work that has ended. *error, unless NULL, keeps the error of a
+ * write. */
 static void prune(hri_store *s, hri_error *error)
 {
     for (size_t i = s->use_count; i-- > 0;) {
@@ -49,9 +49,10 @@ void hri_uses_forget_failed(hr_array *array)
     }
 }
 
-/* A queue does its own work in order. What is known to have failed is told
- * to who reads it, and does not matter to who writes all of it anew; of what is
- * still under way whoever waits takes over the error. */
+/* The stream's own work is in order already. An earlier write that is known to
+ * have failed makes a read fail. It does not matter to a write that replaces
+ * all of it. If the earlier work is still under way, the stream waits for it
+ * and takes over its error. */
 hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
                          bool writes, hri_stream *stream)
 {
@@ -79,8 +80,9 @@ hr_status hri_uses_order(hr_array *array, int place, const hri_boxes *region,
     return status;
 }
 
-/* Whether whoever waits for work on box waits for the use as well: a write has
- * waited for all before it, and a read comes behind reads of its queue. */
+/* Whether waiting for work on box includes waiting for the use. A write has
+ * waited for all uses before it. A read comes after earlier reads of its
+ * queue. */
 static bool covers(const hri_box *box, uint64_t serial, bool writes,
                    const hri_use *use)
 {
@@ -105,8 +107,8 @@ uint32_t hri_uses_covered(const hr_array *array, int place,
     return count;
 }
 
-/* Room for one more. Much of it is left free, so that the driver is asked about
- * every use only now and then. */
+/* Make room for one more. Half of the room stays free, so that the driver is
+ * rarely asked whether uses have ended. */
 static hr_status make_room(hr_array *array, int place)
 {
     hri_store *s = &array->stores[place];

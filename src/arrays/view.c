@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views as values: windows into windows, and which boxes of their array they
+/* Views as values: windows into windows, and the boxes of the array that they
  * cover. */
 #include "arrays/array.h"
 #include "base/size.h"
@@ -98,7 +98,7 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
     return HR_OK;
 }
 
-/* Whether its elements lie next to each other, wherever they lie. */
+/* Whether its elements lie next to each other in the array's order. */
 static bool is_packed(const hr_view *view)
 {
     int64_t stride[HR_MAX_RANK];
@@ -109,7 +109,7 @@ static bool is_packed(const hr_view *view)
             return false;
         }
     }
-    const hr_array *a = view->array; /* more than a row: are there gaps? */
+    const hr_array *a = view->array; /* if it spans rows: have these gaps? */
     return view->offset_bytes % a->size[2] + bytes <= a->size[2] ||
            a->stores[HRI_HOST].pitch == (size_t)a->size[2];
 }
@@ -166,10 +166,11 @@ hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
     return HR_OK;
 }
 
-/* ---- their boxes */
+/* ---- the boxes of views */
 
-/* The bytes from start to end of the packed array, a box at a time: the rest of
- * a row, whole rows, whole slices, and the same backwards. */
+/* Add the bytes from start to end of the packed array, one box at a time: the
+ * rest of a row, whole rows, whole slices, then whole rows and a part of
+ * one. */
 static hr_status add_run(const hr_array *a, int64_t start, int64_t end,
                          hri_boxes *region)
 {
@@ -195,7 +196,7 @@ static hr_status add_run(const hr_array *a, int64_t start, int64_t end,
     return status;
 }
 
-/* The one box of a view whose dimensions are those of the array. */
+/* The one box of a view with the same dimensions as the array. */
 static bool as_box(const hr_view *v, hri_box *box)
 {
     const hr_array *a = v->array;
@@ -239,7 +240,7 @@ hr_status hri_view_region(const hr_view *view, hri_boxes *region)
         stride[d] = view->stride_bytes[i];
     }
     int64_t run = size[2] * (int64_t)view->element_bytes;
-    if (stride[1] == run) { /* rows without gaps are one */
+    if (stride[1] == run) { /* rows without gaps count as one */
         run *= size[1];
         size[1] = 1;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A clock that never goes back. */
+/* A clock that never runs backwards. */
 #ifndef HRI_BASE_CLOCK_H
 #define HRI_BASE_CLOCK_H
 

@@ -39,7 +39,8 @@ uint32_t hri_cpu_count(void)
     return quota > 0 && quota < count ? quota : count;
 }
 
-/* How many threads a text asks for; 0 when it is no number of threads. */
+/* The number of threads that a text asks for. 0: the text is not a valid number
+ * of threads. */
 static uint32_t threads_of(const char *text)
 {
     char *end = NULL;
@@ -77,7 +78,7 @@ uint32_t hri_cpus_count(const hri_cpus *cpus)
     return count;
 }
 
-/* A number at *text, and past it. */
+/* Read the number at *text and move *text behind it. */
 static bool read_number(const char **text, unsigned long *number)
 {
     if (!isdigit((unsigned char)**text)) {
@@ -178,7 +179,8 @@ static hri_simd find_simd(void)
 
 hri_simd hri_simd_here(void)
 {
-    static atomic_int known; /* 1 more; cpuid is slow in a virtual machine */
+    static atomic_int known; /* The answer plus 1; 0: not asked yet. cpuid is
+                                slow in a virtual machine. */
     int simd = atomic_load_explicit(&known, memory_order_relaxed);
     if (simd == 0) {
         simd = 1 + (int)find_simd();

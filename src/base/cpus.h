@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processors that this process may use, those near a device, and what they
- * can. */
+/* The processors that this process may use, those near a device, and their
+ * vector instructions. */
 #ifndef HRI_BASE_CPUS_H
 #define HRI_BASE_CPUS_H
 
@@ -11,7 +11,7 @@
 
 enum { HRI_MAX_CPUS = 1024, HRI_MAX_THREADS = 1024 };
 
-/* A set of CPUs by number. Empty means that it does not matter which. */
+/* A set of CPUs by number. An empty set stands for any CPU. */
 typedef struct hri_cpus {
     uint64_t of[HRI_MAX_CPUS / 64];
 } hri_cpus;
@@ -19,36 +19,38 @@ typedef struct hri_cpus {
 /* How many this process may use: by affinity, and by the cgroup's quota. */
 uint32_t hri_cpu_count(void);
 
-/* How many threads work on the host for this process: HEADRACE_THREADS, else as
- * many as CPUs. Any thread, while nobody changes the environment. */
+/* How many threads this process uses for work on the host: HEADRACE_THREADS,
+ * else the number of CPUs. Any thread, as long as nothing changes the
+ * environment. */
 uint32_t hri_thread_count(void);
 /* HR_ERROR_INVALID when HEADRACE_THREADS is not a number from 1 to
- * HRI_MAX_THREADS; it counts as not set then. */
+ * HRI_MAX_THREADS. The variable counts as not set then. */
 hr_status hri_thread_count_check(void);
 
-/* Those that this process may use of the ones on the NUMA node of a PCI device,
- * such as "0000:01:00.0", as `folder` (/sys/bus/pci/devices) tells. Empty when
- * that is not told, or is none or all of what this process may use. */
+/* The CPUs on the NUMA node of a PCI device, such as "0000:01:00.0", that this
+ * process may use. `folder` is /sys/bus/pci/devices, except in tests. The set
+ * is empty when the folder does not tell the CPUs, or when they are none or all
+ * of those that this process may use. */
 hri_cpus hri_cpus_near(const char *folder, const char *device);
 
-/* Read "0-15,32-47". False when it is something else; numbers that are too
- * large are left out. */
+/* Read a list such as "0-15,32-47". Numbers that are too large are left out.
+ * False: the text is not such a list. */
 bool hri_cpus_read(const char *list, hri_cpus *cpus);
 
 uint32_t hri_cpus_count(const hri_cpus *cpus);
 
-/* Let the calling thread run on these alone. Nothing changes when the set is
- * empty, or the system refuses. */
+/* Let the calling thread run on these CPUs only. Nothing changes when the set
+ * is empty or the system refuses. */
 void hri_cpus_use(const hri_cpus *cpus);
 
-/* The vectors that a CPU has, each kind with all of those before it. */
+/* The vector instructions of a CPU. Each kind includes those before it. */
 typedef enum hri_simd {
     HRI_SIMD_BASELINE,
     HRI_SIMD_AVX2,  /* with FMA and F16C */
     HRI_SIMD_AVX512 /* F, DQ, BW, VL and CD */
 } hri_simd;
 
-/* This machine's. Any thread. */
+/* What this machine has. Any thread. */
 hri_simd hri_simd_here(void);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-/* Kinds of symbols, in tables of them: see required. */
+/* The kinds of symbols in tables: see hri_symbol.required. */
 enum { OPT = false, REQ = true };
 
 typedef struct hri_symbol {
@@ -18,13 +18,13 @@ typedef struct hri_symbol {
     bool required;
 } hri_symbol;
 
-/* dlopen it and fill table; HR_ERROR_UNAVAILABLE with the loader's words when
- * it is not there. */
+/* Open the library with dlopen and fill the table. HR_ERROR_UNAVAILABLE, with
+ * the loader's words, when the library is not found. */
 hr_status hri_library_load(const char *name, const hri_symbol *symbols,
                            size_t count, void *table);
 
-/* Fill table's function pointers; HR_ERROR_UNAVAILABLE names a required symbol
- * that is missing, optional ones are left NULL. */
+/* Fill the table's function pointers. Optional symbols that are missing become
+ * NULL. HR_ERROR_UNAVAILABLE names a required one that is missing. */
 hr_status hri_library_resolve(void *library, const char *what,
                               const hri_symbol *symbols, size_t count,
                               void *table);

@@ -10,8 +10,8 @@
 
 enum { LINE_BYTES = 512, PATH_BYTES = 1024 };
 
-/* Find "key : value" in a file of such lines, or without a key its first line;
- * false when it is not there. */
+/* Find "key : value" in a file of such lines. Without a key, take the first
+ * line. False when there is no such line. */
 static bool read_value(const char *path, const char *key, char *value,
                        size_t bytes)
 {
@@ -35,7 +35,7 @@ static bool read_value(const char *path, const char *key, char *value,
     return found;
 }
 
-/* The same where the value is a number; false too when it is not ("max"). */
+/* The same for a number. False also when the value is not a number ("max"). */
 static bool read_number(const char *folder, const char *name, const char *key,
                         uint64_t *number)
 {
@@ -62,7 +62,7 @@ uint64_t hri_memory_bytes(void)
                                  : UINT64_C(1) << 30;
 }
 
-/* The names of one kind of cgroup's files. */
+/* The names of the files of one version of cgroups. */
 typedef struct group_files {
     const char *root, *limit, *usage, *cache;
 } group_files;
@@ -73,8 +73,8 @@ static const group_files group_v1 = {
 static const group_files group_v2 = {"/sys/fs/cgroup", "memory.max",
                                      "memory.current", "inactive_file"};
 
-/* What a cgroup leaves free. File pages that nobody uses are counted as used
- * there, but the kernel drops them as soon as memory is wanted. */
+/* What a cgroup leaves free. The cgroup counts cached file pages as used, but
+ * the kernel drops them as soon as memory is needed. */
 static uint64_t group_free(const group_files *files, const char *folder)
 {
     uint64_t limit, usage, unused = 0;
@@ -87,8 +87,9 @@ static uint64_t group_free(const group_files *files, const char *folder)
     return limit > usage ? limit - usage : 0;
 }
 
-/* The least that a cgroup or one of those above it leaves free. Inside a
- * container the path may not exist: then its root is the container's. */
+/* The least that a cgroup or one of its ancestors leaves free. Inside a
+ * container the path may not exist. The root is then the container's own
+ * cgroup. */
 static uint64_t groups_free(const group_files *files, const char *group)
 {
     char folder[PATH_BYTES];

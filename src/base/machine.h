@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine is. Nothing here can fail. */
+/* What this machine is. None of these functions can fail. */
 #ifndef HRI_BASE_MACHINE_H
 #define HRI_BASE_MACHINE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Its CPU's name. */
+/* The name of its CPU. */
 void hri_machine_name(char *name, size_t bytes);
 
 uint64_t hri_memory_bytes(void); /* physical memory */
-/* What may be used of it now: by the system, and by cgroups' limits. */
+/* How much of it may be used now. Cgroups' limits count. */
 uint64_t hri_memory_free(void);
 
 #endif

@@ -11,7 +11,8 @@
 
 typedef long long ll; /* for %lld */
 
-/* Declared in headrace/matrix.h; rows of a table instead of two switches. */
+/* The types and their sizes as declared in headrace/matrix.h: one table instead
+ * of two switches. */
 static const struct {
     const char *name;
     size_t size;
@@ -103,12 +104,12 @@ hr_status hr_matrix_section(hr_matrix m, int64_t row, int64_t col, int64_t rows,
     return HR_OK;
 }
 
-hr_status hri_matrix_check(const char *who, const char *name,
+hr_status hri_matrix_check(const char *caller, const char *name,
                            const hr_matrix *m)
 {
     if (m->rows < 0 || m->cols < 0) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s is %lldx%lld, but sizes are 0 or more", who,
+                        "%s: %s is %lldx%lld, but sizes are 0 or more", caller,
                         name, (ll)m->rows, (ll)m->cols);
     }
     bool row_major = m->col_stride == 1;
@@ -120,8 +121,8 @@ hr_status hri_matrix_check(const char *who, const char *name,
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s is %lldx%lld with strides %lld and %lld; one "
                         "must be 1 and the other at least %lld",
-                        who, name, (ll)m->rows, (ll)m->cols, (ll)m->row_stride,
-                        (ll)m->col_stride, (ll)width);
+                        caller, name, (ll)m->rows, (ll)m->cols,
+                        (ll)m->row_stride, (ll)m->col_stride, (ll)width);
     }
     uint64_t bytes;
     if (lines > 0 &&
@@ -130,7 +131,7 @@ hr_status hri_matrix_check(const char *who, const char *name,
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s has %lld lines of stride %lld, more than an "
                         "address space holds",
-                        who, name, (ll)lines, (ll)stride);
+                        caller, name, (ll)lines, (ll)stride);
     }
     return HR_OK;
 }
@@ -167,13 +168,13 @@ static bool share_a_byte(const lines *x, const lines *y)
     }
     int64_t pitch = y->count > 1 ? y->pitch : INT64_MAX;
     for (int64_t i = 0; i < x->count; i++) {
-        /* bytes [from, to) of line i, counted from the start of y */
+        /* the bytes [from, to) of line i, counted from the start of y */
         int64_t from = (int64_t)(x->start - y->start) + i * x->pitch;
         int64_t to = from + x->width;
         if (to <= 0) {
             continue;
         }
-        /* the last line of y that starts before `to` is the one to look at */
+        /* only the last line of y that starts before `to` can overlap */
         int64_t j = hri_min((to - 1) / pitch, y->count - 1);
         if (j * (y->count > 1 ? pitch : 0) + y->width > from) {
             return true;
@@ -211,7 +212,7 @@ bool hri_types_multiply(hr_type type, hr_type c_type)
 typedef struct job {
     hr_scalar beta;
     const hr_matrix *c;
-    int64_t rows; /* of a task */
+    int64_t rows; /* rows of a task */
 } job;
 
 static void scale_f32(float beta, float *x, int64_t n)
@@ -298,10 +299,10 @@ static void scale_row(const job *j, int64_t row)
         scale_half(c->type, (float)j->beta.re, x, c->cols);
         break;
     case HR_I32:
-        /* modulo 2^32, of any size */
+        /* i32 products are modulo 2^32, so beta may have any size */
         scale_i32((uint32_t)(int64_t)fmod(j->beta.re, 0x1p32), x, c->cols);
         break;
-    case HR_I8: /* no product is i8 */
+    case HR_I8: /* products of i8 have a C of i32 */
         break;
     }
 }
@@ -317,7 +318,7 @@ static void scale_rows(void *data, int64_t index)
 
 void hri_matrix_scale(hri_pool *pool, hr_scalar beta, const hr_matrix *c)
 {
-    enum { ELEMENTS = 1 << 16 }; /* of a task, at most, if they are in rows */
+    enum { ELEMENTS = 1 << 16 }; /* the most in a task of several rows */
     if (beta.re == 1.0 && beta.im == 0.0) {
         return;
     }

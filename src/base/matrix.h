@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules that all who take matrices have in common. */
+/* The rules that all functions with matrix arguments share. */
 #ifndef HRI_BASE_MATRIX_H
 #define HRI_BASE_MATRIX_H
 
@@ -10,13 +10,13 @@
 
 #include "base/pool.h"
 
-/* One matrix by itself: extents, strides and size; who and name are for the
- * sentence. */
-hr_status hri_matrix_check(const char *who, const char *name,
+/* Check the extents, strides and size of one matrix. `caller` and `name` begin
+ * the error message. */
+hr_status hri_matrix_check(const char *caller, const char *name,
                            const hr_matrix *m);
 
-/* Whether any line of x shares a byte with any line of y; both are right by
- * themselves. */
+/* Whether any line of x shares a byte with any line of y. Each matrix by itself
+ * must have passed hri_matrix_check. */
 bool hri_matrix_overlap(const hr_matrix *x, const hr_matrix *y);
 
 static inline bool hri_is_complex(hr_type type)
@@ -35,9 +35,9 @@ static inline double hri_product_flops(hr_type type, int64_t m, int64_t n,
 /* Whether two matrices of type are multiplied into one of c_type. */
 bool hri_types_multiply(hr_type type, hr_type c_type);
 
-/* C := beta C, for products that have nothing to multiply, where c is
- * row-major and not conjugated. beta = 0 never reads c. Returns when it is
- * done. */
+/* C := beta C. Products that have nothing to multiply need it. c must be
+ * row-major and not conjugated. beta = 0 never reads c. Returns when C is
+ * written. */
 void hri_matrix_scale(hri_pool *pool, hr_scalar beta, const hr_matrix *c);
 
 #endif

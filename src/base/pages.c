@@ -13,31 +13,31 @@
 /* From LARGE_FROM on, 256 MiB are touched for the first time in 68 ms instead
  * of 270, and rows of 4 KiB are gathered in 25 ms instead of 30 (AMD EPYC, Zen
  * 4, 2 cores, 2026-11). */
-enum { MIN = 4096, LARGE = 2 << 20, LARGE_FROM = 4 << 20 };
+enum { SMALL_PAGE = 4096, LARGE_PAGE = 2 << 20, LARGE_FROM = 4 << 20 };
 
 void *hri_pages(size_t bytes)
 {
     const long system = sysconf(_SC_PAGESIZE);
-    const size_t small = system > MIN ? (size_t)system : MIN;
-    const size_t page = bytes < LARGE_FROM ? small : LARGE;
+    const size_t small = system > SMALL_PAGE ? (size_t)system : SMALL_PAGE;
+    const size_t page = bytes < LARGE_FROM ? small : LARGE_PAGE;
     void *memory = NULL;
     if (bytes > SIZE_MAX - small ||
         posix_memalign(&memory, page, hri_round_up_bytes(bytes, small)) != 0) {
         return NULL;
     }
-    if (page == LARGE) { /* advice: without it all works as well, but slower */
-        (void)madvise(memory, bytes - bytes % LARGE, MADV_HUGEPAGE);
+    if (page == LARGE_PAGE) { /* advice: without it this is only slower */
+        (void)madvise(memory, bytes - bytes % LARGE_PAGE, MADV_HUGEPAGE);
     }
     return memory;
 }
 
-/* All multiples of 128 bytes take their turn, neighbours far from each other.
- */
+/* Successive calls start at different multiples of 128 bytes. All 32 of them
+ * are used before one repeats, and successive ones are far apart. */
 void *hri_scattered_pages(size_t bytes)
 {
     enum { STEP = 9 * 128 };
     static atomic_uint calls;
-    const size_t start = atomic_fetch_add(&calls, 1) * STEP % MIN;
+    const size_t start = atomic_fetch_add(&calls, 1) * STEP % SMALL_PAGE;
     char *memory = bytes <= SIZE_MAX - start ? hri_pages(start + bytes) : NULL;
     return memory != NULL ? memory + start : NULL;
 }
@@ -45,6 +45,6 @@ void *hri_scattered_pages(size_t bytes)
 void hri_scattered_free(void *memory)
 {
     if (memory != NULL) {
-        free((char *)memory - (uintptr_t)memory % MIN);
+        free((char *)memory - (uintptr_t)memory % SMALL_PAGE);
     }
 }

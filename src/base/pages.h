@@ -5,15 +5,15 @@
 
 #include <stddef.h>
 
-/* `bytes` bytes (1 or more) in pages of their own; from some MiB on in pages of
- * 2 MiB where the system has them, which are touched and locked faster. NULL:
- * there is no memory. To be freed with free. */
+/* Allocate `bytes` bytes (1 or more) in pages of their own. From 4 MiB on, the
+ * pages have 2 MiB where the system has such pages: these are touched and
+ * locked faster. NULL: there is no memory. The caller frees it with free(). */
 void *hri_pages(size_t bytes);
 
-/* Such memory for a kernel's operands: it starts a line of the cache that is
- * another one of its page from call to call. Processors tell by the last 12
- * bits of their addresses whether a load must wait for a store, and with two
- * operands that start alike nearly each one does. */
+/* The same for an operand of a kernel, but the start moves within the page from
+ * call to call. Processors compare only the last 12 bits of addresses to tell
+ * whether a load must wait for a store. If two operands started at the same 12
+ * bits, nearly every load would wait. */
 void *hri_scattered_pages(size_t bytes);
 void hri_scattered_free(void *memory); /* accepts NULL */
 

@@ -16,15 +16,18 @@ typedef struct loop {
     int64_t count;
 } loop;
 
-/* One loop at a time: that of the thread which has the lock. */
+/* The pool runs one loop at a time: that of the thread which holds
+ * loop_lock. */
 struct hri_pool {
     pthread_mutex_t loop_lock;
-    pthread_mutex_t first;             /* of the threads that wait for it */
-    _Atomic uint64_t waiting_since_ns; /* of that thread; 0: none waits */
+    pthread_mutex_t first;             /* of the threads that wait for
+                                          loop_lock */
+    _Atomic uint64_t waiting_since_ns; /* since when the thread with `first` has
+                                          waited; 0: no thread waits */
     pthread_mutex_t lock;              /* guards what follows, up to `next` */
     pthread_cond_t start, done;
     loop loop;
-    uint64_t generation; /* counts loops, so that none is entered twice */
+    uint64_t generation; /* counts loops: each helper enters a loop once */
     uint32_t busy;       /* helpers still inside the loop */
     bool stop;
     _Atomic int64_t next;
@@ -32,8 +35,9 @@ struct hri_pool {
     pthread_t threads[];
 };
 
-/* While the thread runs a loop's function. It must not wait for that lock then:
- * it is given back when this loop ends. */
+/* Whether this thread is inside a loop's function. A loop that starts there
+ * must not wait for loop_lock: the thread holds it until the outer loop
+ * ends. */
 static _Thread_local bool inside;
 
 static void work(hri_pool *pool, const loop *l)
@@ -72,7 +76,7 @@ static void *helper_main(void *argument)
     return NULL;
 }
 
-/* ---- making one */
+/* ---- making a pool */
 
 hr_status hri_pool_create(uint32_t threads, hri_pool **out)
 {
@@ -119,7 +123,7 @@ void hri_pool_destroy(hri_pool *pool)
     free(pool);
 }
 
-/* ---- the process's */
+/* ---- the process's pool */
 
 static struct {
     pthread_mutex_t lock; /* guards what follows */
@@ -127,8 +131,8 @@ static struct {
     uint32_t holders;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Threads do not come along into a child. Whoever held the lock may not be
- * there to give it back. */
+/* A child of fork() has none of the threads. The thread that held the lock may
+ * be among the missing ones, so the lock is made anew. */
 static void forget_in_child(void)
 {
     pthread_mutex_init(&shared.lock, NULL);
@@ -176,9 +180,9 @@ uint32_t hri_pool_threads(const hri_pool *pool)
     return pool != NULL ? pool->helpers + 1 : 1;
 }
 
-/* Threads that wait are asleep, and waking one takes longer than many a loop.
- * So a thread that finds the lock free takes it at once, unless another one has
- * waited for long. */
+/* Waking a thread that sleeps takes longer than many a loop. So a thread that
+ * finds loop_lock free takes it at once, unless another one has waited for
+ * long. */
 static bool may_pass(hri_pool *pool)
 {
     enum { LONG_NS = 1000000 }; /* waking takes some 50 microseconds */

@@ -34,13 +34,13 @@ static inline int64_t hri_ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
-/* The least multiple of b that is a or more, for the same. */
+/* The least multiple of b that is not below a, for a >= 0 and b > 0. */
 static inline int64_t hri_round_up(int64_t a, int64_t b)
 {
     return hri_ceil_div(a, b) * b;
 }
 
-/* The same of bytes; it must not overflow. */
+/* The same for bytes. The result must not overflow. */
 static inline size_t hri_round_up_bytes(size_t bytes, size_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
@@ -48,8 +48,8 @@ static inline size_t hri_round_up_bytes(size_t bytes, size_t unit)
 
 /* Parse "512MiB", "2GiB", "1000", "1.5GB" ... into bytes. Units: B, KiB, MiB,
  * GiB, TiB (powers of 1024), kB, MB, GB, TB (powers of 1000). False when the
- * text is anything else, negative, zero or too large. size.c is also a part of
- * the console, whose options have the same sizes. */
+ * text is anything else, negative, zero or too large. The console also compiles
+ * size.c, since its options take the same sizes. */
 bool hri_parse_bytes(const char *text, uint64_t *bytes);
 
 #endif

@@ -10,7 +10,8 @@ static _Thread_local char message[HRI_MESSAGE_BYTES];
 
 hr_status hri_fail(hr_status status, const char *format, ...)
 {
-    char text[HRI_MESSAGE_BYTES]; /* an argument may be the last message */
+    char text[HRI_MESSAGE_BYTES]; /* the last message itself may be an
+                                     argument */
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

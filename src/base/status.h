@@ -11,31 +11,31 @@
 
 enum { HRI_MESSAGE_BYTES = 512 };
 
-/* Record a sentence for this thread and return status. Only the function that
- * finds an error calls this; callers forward. */
+/* Set this thread's error message and return status. Only the function that
+ * finds an error calls this. Its callers pass the status on. */
 hr_status hri_fail(hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The ending of a noun that a sentence counts. */
+/* The ending of a noun that follows this count. */
 static inline const char *hri_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
 
-/* An error kept for another thread: the first one wins. */
+/* An error that is kept for another thread. The first one is kept. */
 typedef struct hri_error {
     hr_status status;
     char message[HRI_MESSAGE_BYTES];
 } hri_error;
 
-/* Keep status and this thread's sentence in *error unless it holds one. The
- * caller holds whatever lock guards *error. */
+/* Keep status and this thread's message in *error, unless it holds an error
+ * already. The caller holds the lock that guards *error, if there is one. */
 void hri_error_keep(hri_error *error, hr_status status);
 
-/* Make the kept error this thread's own; returns its status. */
+/* Make the kept error this thread's own. Returns its status. */
 hr_status hri_error_raise(const hri_error *error);
 
-/* What is tried once in the life of the process, and what came of it. */
+/* Something that the process tries once, and the result. */
 typedef struct hri_once {
     pthread_mutex_t lock; /* guards error until done */
     atomic_bool done;
@@ -47,7 +47,7 @@ typedef struct hri_once {
         .lock = PTHREAD_MUTEX_INITIALIZER                                      \
     }
 
-/* Call function, which nobody has called through *once yet; the answer is the
+/* Call function, unless it was called through *once before. The result is the
  * same each time. Any thread. */
 hr_status hri_once_run(hri_once *once, hr_status (*function)(void));
 

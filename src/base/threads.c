@@ -8,11 +8,11 @@
 
 struct hri_thread {
     hri_threads *threads;
-    hri_thread *next; /* of the idle */
+    hri_thread *next; /* in the list of idle threads */
     pthread_t id;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
-    void *(*function)(void *); /* NULL: none to call */
+    void *(*function)(void *); /* NULL: the thread is idle */
     void *argument;
     bool over;
 };
@@ -142,7 +142,8 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
                            void *arguments, size_t count, size_t bytes)
 {
     char *const end = (char *)arguments + count * bytes;
-    const hri_error *first = NULL; /* raised last: others write sentences */
+    const hri_error *first = NULL; /* raised last: other calls may set
+                                      messages */
     for (char *at = arguments; at < end; at += bytes) {
         hri_call *call = (hri_call *)(void *)at;
         call->function = function;
@@ -179,7 +180,7 @@ static void relax(void)
 
 void hri_lock_soon(pthread_mutex_t *lock)
 {
-    enum { QUESTIONS = 500 }; /* some 20 microseconds on a Xeon */
+    enum { QUESTIONS = 500 }; /* about 20 microseconds on a Xeon */
     for (int i = 0; i < QUESTIONS; i++) {
         if (pthread_mutex_trylock(lock) == 0) {
             return;

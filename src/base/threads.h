@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that are kept when their work is done: starting one takes longer than
- * many a copy. */
+/* Threads that are kept for reuse: starting one takes longer than many a
+ * copy. */
 #ifndef HRI_BASE_THREADS_H
 #define HRI_BASE_THREADS_H
 
@@ -14,46 +14,47 @@ typedef struct hri_thread hri_thread;
 typedef struct hri_threads {
     pthread_mutex_t lock;
     hri_thread *idle;
-    hri_cpus cpus; /* where new ones run; empty: anywhere */
-    uint64_t made; /* so far */
+    hri_cpus cpus; /* where new threads run; empty: anywhere */
+    uint64_t made; /* how many were started so far */
 } hri_threads;
 
 void hri_threads_init(hri_threads *threads);
 
-/* All have been joined. */
+/* All threads have been joined. */
 void hri_threads_finish(hri_threads *threads);
 
-/* Let a thread call function(argument): one that waits for work, else a new
- * one. NULL when the system refuses. Any thread may call. */
+/* Call function(argument) on an idle thread, or on a new one. NULL when the
+ * system refuses to start one. Any thread may call this. */
 hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
                               void *argument);
 
-/* Wait until the function has returned; the thread waits for other work then.
- * Once for each start. */
+/* Wait until the function has returned. The thread then is idle. Call this once
+ * for each start. */
 void hri_thread_join(hri_thread *thread);
 
-/* One of several calls that are made at once, first in the struct that is its
- * argument. */
+/* One of several calls that are made at once. It is the first field of the
+ * struct that is the function's argument. */
 typedef struct hri_call {
-    hri_threads *threads; /* one of these makes it; NULL: the caller does */
-    hri_error error;      /* its first one; the function may keep others too */
+    hri_threads *threads; /* where to find a thread; NULL: call on this
+                             thread */
+    hri_error error;      /* the function's first error; the function may keep
+                             others here too */
     hr_status (*function)(void *argument);
-    hri_thread *thread; /* NULL at first */
+    hri_thread *thread; /* the caller sets it to NULL */
 } hri_call;
 
-/* Call function for each of count arguments, `bytes` bytes from one to the
- * next, and wait for all. The caller makes those for which the system refuses a
- * thread. The error of the first argument that has one. */
+/* Call function for each of `count` arguments, which lie `bytes` bytes apart,
+ * and wait for all calls. Where the system refuses a thread, this thread makes
+ * the call. Returns the error of the first argument that has one. */
 hr_status hri_threads_call(hr_status (*function)(void *argument),
                            void *arguments, size_t count, size_t bytes);
 
-/* The calling thread is the library's own (hr_thread_is_own): said by each
- * once.
- */
+/* Note that the calling thread is the library's own (hr_thread_is_own). Each
+ * such thread calls this once. */
 void hri_thread_set_own(void);
 
-/* Lock what others hold for microseconds only: asking again for a while takes
- * less time than falling asleep and being woken. */
+/* Lock a mutex that is held for microseconds only. Trying again for a while
+ * takes less time than falling asleep and being woken. */
 void hri_lock_soon(pthread_mutex_t *lock);
 
 #endif

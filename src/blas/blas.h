@@ -9,18 +9,19 @@
 
 #define BLAS_API __attribute__((visibility("default")))
 
-/* Integers of names without a suffix. */
+/* The integers of names without a suffix. */
 #ifdef BLAS_PLAIN_64
 typedef int64_t blas_int;
 #else
 typedef int32_t blas_int;
 #endif
 
-/* A name that we stand for. */
+/* A name of the BLAS that this library has. */
 typedef struct blas_symbol {
     const char *name; /* "dgemm_" */
     hr_type type;
-    _Atomic(void *) next; /* the fallback BLAS; NULL: not looked for yet */
+    _Atomic(void *) next; /* the function in the fallback BLAS; NULL: not looked
+                             for yet */
 } blas_symbol;
 
 /* How op(X) comes from X. */
@@ -29,10 +30,10 @@ typedef enum blas_op {
     BLAS_TRANSPOSED,
     BLAS_CONJUGATED,
     BLAS_BOTH,
-    BLAS_NO_OP /* what was asked for is none of these */
+    BLAS_NO_OP /* the argument is none of these */
 } blas_op;
 
-/* Which elements of C there are. */
+/* Which elements of C the call computes. */
 typedef enum blas_part {
     BLAS_ALL,
     BLAS_UPPER,
@@ -40,18 +41,18 @@ typedef enum blas_part {
     BLAS_NO_PART
 } blas_part;
 
-/* A call that may go to accelerators: C := alpha A B + beta C in normal form,
- * everything by columns. A call by rows is that of the transposes, with A and B
- * in each other's place. */
+/* A call that may go to accelerators: C := alpha A B + beta C with everything
+ * by columns. A call by rows becomes one of the transposes: A and B change
+ * places. */
 typedef struct blas_call {
     const blas_symbol *symbol;
     blas_op op_a, op_b;
-    blas_part part; /* of C, which is square unless it is all */
+    blas_part part; /* of C; C is square unless this is all of it */
     int64_t m, n, k, lda, ldb, ldc;
     hr_scalar alpha, beta;
     const void *a, *b;
     void *c;
-    bool no_order; /* of the CBLAS, neither by rows nor by columns */
+    bool no_order; /* a CBLAS call whose order is neither rows nor columns */
 } blas_call;
 
 static inline bool blas_is_transposed(blas_op op)
@@ -64,8 +65,8 @@ static inline bool blas_is_conjugated(blas_op op)
     return op == BLAS_CONJUGATED || op == BLAS_BOTH;
 }
 
-/* The rows of a column of C that there are: from the first to before the end.
- */
+/* The rows of a column of C that the call computes: from the first to before
+ * the end. */
 static inline int64_t blas_first_row(const blas_call *call, int64_t col)
 {
     return call->part == BLAS_LOWER ? col : 0;
@@ -79,96 +80,101 @@ static inline int64_t blas_end_row(const blas_call *call, int64_t col)
 /* 2 m n k, 8 m n k for complex types, half of it for a triangle. */
 double blas_flops(const blas_call *call);
 
-/* Whether the arguments keep the rules of the BLAS; those that do not are for
- * the fallback BLAS to complain about. Where there is none, blas_complain does
- * as the reference does: it calls xerbla_ with the position of the first wrong
- * one. by_rows: as they came. */
+/* Whether the arguments keep the rules of the BLAS. The fallback BLAS reports
+ * those that do not. Where there is none, blas_complain does what the reference
+ * does: it calls xerbla_ with the position of the first wrong argument.
+ * by_rows: the call was by rows. */
 bool blas_is_valid(const blas_call *call);
 void blas_complain(const blas_call *call, bool cblas, bool by_rows);
 
-/* Whether a call with so many products is looked at at all: most are small, and
- * go straight on. */
+/* Whether a call with so many products is worth a look. Most calls are small
+ * and go straight to the fallback BLAS. */
 bool blas_is_large(double products);
 
-/* What was found out about a call. */
+/* What is known of a call when it is decided where it goes. */
 typedef struct blas_verdict {
-    bool looked;         /* false: it is one of a call that we make ourselves */
-    bool failed;         /* on accelerators */
-    bool shared;         /* other threads have their calls, too */
-    double planned, own; /* seconds on accelerators, and in the fallback BLAS
-                            BLAS; 0: not known */
-    const char *why; /* it stays, or failed; NULL: what was done is quicker */
+    bool looked;         /* false: a call made inside another one, not looked
+                            at */
+    bool failed;         /* accelerators were tried and failed */
+    bool shared;         /* other threads make calls at the same time */
+    double planned, own; /* seconds on accelerators, and in the fallback BLAS;
+                            0: not known */
+    const char *why; /* why the fallback BLAS does it, or accelerators failed;
+                        NULL: the faster target was taken */
 } blas_verdict;
 
-/* Multiply on accelerators, if that is decided; false: C is as it was, and when
- * the fallback BLAS has done it, blas_stayed is to be called. must: there
- * is nobody else. */
+/* Multiply on accelerators, if that is decided. false: C is as it was. Let the
+ * fallback BLAS do the call, then call blas_stayed. must: there is no fallback
+ * BLAS. */
 bool blas_take(const blas_call *call, bool must, blas_verdict *verdict);
 
-/* The fallback BLAS has done it, in so many seconds. */
+/* Note that the fallback BLAS has done the call, and the seconds it took. */
 void blas_stayed(const blas_call *call, const blas_verdict *verdict,
                  double seconds);
 
-/* The same with plain loops: for who has no other BLAS, and accelerators that
- * cannot. */
+/* Multiply with plain loops, where there is no fallback BLAS and accelerators
+ * fail. */
 void blas_plain(const blas_call *call);
 
-/* The program ends: calls stay from now on, and those on accelerators are
- * waited for, a second at most. */
+/* The program ends. From now on calls go to the fallback BLAS. This waits for
+ * calls on accelerators, a second at most. */
 void blas_choose_end(void);
 
-/* In a child, right after the fork: nobody waits for accelerators. */
+/* Called in a child right after the fork: no call waits for accelerators
+ * there. */
 void blas_choose_renew(void);
 
-/* ---- target.c: to which target a call goes: accelerators, or the fallback
- * BLAS */
+/* ---- target.c: where a call goes: accelerators or the fallback BLAS */
 
 typedef struct blas_target {
     bool accelerators;
-    bool retry; /* the slower one is tried again */
+    bool retry; /* the slower target is tried again */
 } blas_target;
 
-/* By what a call takes on accelerators over what it takes in the fallback BLAS
- * BLAS. Accelerators must promise to be faster by 3 per cent. Where neither
- * side is twice as fast as the other, two calls in a row, of at least 32, and
- * of so many that they cost at most 1.6 per cent, go to the slower one, so that
- * it is not judged for ever by a moment when others were at work. `number`
- * counts the calls for which sides are asked for, from 0. */
+/* Choose a target by the ratio of a call's time on accelerators to its time in
+ * the fallback BLAS. Accelerators must promise to be faster by 3 per cent. A
+ * target that was slow at one busy moment must get another chance. So where
+ * neither target is twice as fast as the other, two calls in a row go to the
+ * slower one now and then. They come once in at least 32 calls, and in so many
+ * that they cost at most 1.6 per cent. `number` counts the calls that ask, from
+ * 0. */
 blas_target blas_target_of(double ratio, unsigned number);
 
 /* ---- fallback.c: the BLAS that the program would have without us */
 
-/* What `name` is elsewhere: in a library that the program has loaded, else in
- * one of the system; where HEADRACE_BLAS_LIBRARY is set, in that alone. What it
- * is in is not unloaded any more. NULL: nowhere. Any thread. */
+/* What `name` stands for elsewhere: in a library that the program has loaded,
+ * else in one of the system. Where HEADRACE_BLAS_LIBRARY is set, only that
+ * library counts. The library stays loaded from then on. NULL: nowhere. Any
+ * thread. */
 void *blas_find(const char *name);
 
-/* What the program itself uses for `name`, be it of its own; NULL: that is
- * ours, or nothing. Any thread. */
+/* What the program itself uses for `name`, which may be its own function. NULL:
+ * this is ours, or there is none. Any thread. */
 void *blas_find_used(const char *name);
 
-/* The same, and in libraries that plug-ins have for themselves. */
+/* The same, also in libraries that plug-ins have loaded for themselves. */
 void *blas_find_loaded(const char *name);
 
-/* ---- engine.c: the context that calls share, which lives as long as the
+/* ---- engine.c: the context that all calls share, for the life of the
  * process */
 
-/* Begin to open it, on a thread of its own. Any thread. */
+/* Begin to open the context, on a thread of its own. Any thread. */
 void blas_engine_begin(void);
 
-/* While it is being opened, which takes processors from calls. Any thread. */
+/* Whether the context is being opened. Opening takes CPUs from calls. Any
+ * thread. */
 bool blas_engine_is_opening(void);
 
-/* The context; NULL while it is not open, or cannot be. wait: until that is
- * known, or ten seconds. A process that was forked from one that had begun has
- * none: threads and drivers do not come along. Any thread. */
+/* The context. NULL while it is not open, or when it cannot be opened. wait:
+ * wait for it, ten seconds at most. A child forked after the opening began has
+ * no context, since threads and drivers do not survive a fork. Any thread. */
 hr_context *blas_engine(bool wait);
 
-/* Carry out a call that keeps the rules and whose C has elements. NULL, or why
- * it failed; then C is as it was before. */
+/* Carry out a call that keeps the rules, with a C that has elements. Returns
+ * NULL, or why it failed. Then C is as it was before. */
 const char *blas_engine_run(hr_context *context, const blas_call *call);
 
-/* op(A), op(B) and C as they are; part of C is all of it. */
+/* op(A), op(B) and C of a call. Of a C that is a triangle, the whole square. */
 typedef struct blas_operands {
     hr_matrix a, b, c;
 } blas_operands;
@@ -177,34 +183,36 @@ blas_operands blas_operands_of(const blas_call *call);
 
 /* ---- triangle.c */
 
-/* A call for a triangle of C (gemmt), of one row or more: squares beside the
- * diagonal are products, and small ones on it are taken out of a product of
- * their own. NULL, or why it failed. */
+/* Carry out a call for a triangle of C (gemmt) with at least one row. Squares
+ * beside the diagonal are products. Small squares on the diagonal are computed
+ * apart, and their triangle is copied. Returns NULL, or why it failed. */
 const char *blas_triangle(hr_context *context, const blas_call *call,
                           const blas_operands *operands);
 
-/* What its products take as planned; negative: they cannot be. */
+/* The seconds that its products take as planned. Negative: one cannot be
+ * planned. */
 double blas_triangle_seconds(hr_context *context, const blas_call *call,
                              const blas_operands *operands);
 
-/* ---- log.c: what HEADRACE_LOG asks for: "calls", "summary", "file=PATH", with
- * commas between them; "1" is both, on the standard error */
+/* ---- log.c: the log that HEADRACE_LOG asks for: "calls", "summary",
+ * "file=PATH", with commas between them; "1" means both, on the standard
+ * error */
 
-/* What became of a call. */
+/* Where a call went. */
 typedef enum blas_outcome {
-    BLAS_STAYED,      /* with the fallback BLAS, after a look */
-    BLAS_ACCELERATED, /* on accelerators */
-    BLAS_FELL_BACK    /* to the fallback BLAS, since that failed */
+    BLAS_STAYED,      /* the fallback BLAS was chosen */
+    BLAS_ACCELERATED, /* accelerators did it */
+    BLAS_FELL_BACK    /* accelerators failed, so the fallback BLAS did it */
 } blas_outcome;
 
-/* In a child, right after the fork. */
+/* Called in a child right after the fork. */
 void blas_log_renew(void);
 
-/* A call that was looked at. Any thread. */
+/* Log a call. Any thread. */
 void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
                    const blas_verdict *verdict);
 
-/* A line that is of no call. */
+/* Log a line that is about no call. */
 void blas_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- elements of any of the four types, as scalars */
@@ -235,8 +243,8 @@ static inline bool blas_is_zero(hr_scalar s)
     return s.re == 0.0 && s.im == 0.0;
 }
 
-/* Let element i be x and so many times what it was, which is not read where
- * that is 0. */
+/* Set element i to x plus a multiple of what it was. Where the factor is 0 the
+ * old value is not read. */
 static inline void blas_update(hr_type type, void *data, int64_t i, hr_scalar x,
                                hr_scalar beta)
 {

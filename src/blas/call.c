@@ -16,9 +16,9 @@ double blas_flops(const blas_call *call)
            (call->part == BLAS_ALL ? 1.0 : 0.5);
 }
 
-/* The position of the first wrong argument, as the reference counts them in
- * dgemm, or in dgemmt, where there is no m; 0: all are right. by_rows: the call
- * was turned, so that A and B have changed places, and so have m and n. */
+/* The position of the first wrong argument, counted as in the reference's
+ * dgemm, or in dgemmt, which has no m. 0: all are right. by_rows: the call was
+ * by rows, so A and B have changed places here, and so have m and n. */
 static int wrong_argument(const blas_call *c, bool by_rows)
 {
     const bool part = c->part != BLAS_ALL;
@@ -60,7 +60,8 @@ void blas_complain(const blas_call *call, bool cblas, bool by_rows)
 {
     char name[32];
     const char *symbol = call->symbol->name;
-    const blas_int position = /* the CBLAS has the order before all */
+    const blas_int position = /* the CBLAS has the order as the first
+                                 argument */
         call->no_order ? 1 : wrong_argument(call, by_rows) + cblas;
     xerbla_function *xerbla = NULL;
     void *found = blas_find_used("xerbla_");

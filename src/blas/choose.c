@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a call goes: by what it takes on accelerators, as planned and as plans
- * have turned out, and in the fallback BLAS, as it has been seen there. */
+/* Where a call goes. It compares two times. The time on accelerators is the
+ * plan's, corrected by how earlier plans turned out. The time in the fallback
+ * BLAS is the one seen in earlier calls. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,23 +13,24 @@
 #include "blas/blas.h"
 #include "model/learn.h"
 
-/* Products below which no call is looked at: 0.27 GFLOP, some milliseconds. */
+/* Calls with fewer products than this are not looked at: 0.27 GFLOP, which take
+ * some milliseconds. */
 static const double usual_least = 512.0 * 512.0 * 512.0;
 
-/* Opening accelerators takes up to a second or two: it begins when calls that
- * were looked at have taken so long, and a call that takes longer than the
- * second waits for it. */
+/* Opening accelerators takes up to a second or two. It begins when the calls
+ * that were looked at have taken `soon` seconds. A call that takes `patience`
+ * seconds or more waits until they are open. */
 static const double soon = 1.0, patience = 2.0;
 
 enum { TYPES = HR_C64 + 1, PLANS = 64 };
 
-/* What a plan said of calls of one shape. */
+/* What the plan predicted for calls of one shape. */
 typedef struct predicted {
     hr_type type;
     blas_op op_a, op_b;
     blas_part part;
     int64_t m, n, k;
-    bool reads; /* old C */
+    bool reads; /* the old C */
     double seconds;
 } predicted;
 
@@ -36,23 +38,25 @@ static struct {
     bool forced;
     double least;
     pthread_mutex_t lock;      /* guards what follows */
-    hri_learned own[TYPES];    /* seconds for a flop of the fallback BLAS */
-    hri_learned factor[TYPES]; /* what calls took over their plans; 0: none
-                                * yet, taken as 1 */
-    double passed; /* seconds of calls that were looked at and stayed */
+    hri_learned own[TYPES];    /* seconds for a flop in the fallback BLAS */
+    hri_learned factor[TYPES]; /* seconds of calls over those of their plans; 0:
+                                  none yet, taken as 1 */
+    double passed; /* seconds that the fallback BLAS took for calls that were
+                      looked at */
     predicted plans[PLANS];
     size_t planned;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Calls that wait for accelerators or work there, and those of each type for
- * which a side was chosen while there were none. */
+/* Calls that wait for accelerators or work there; and, by type, the number of
+ * calls for which a target was chosen while there were no such calls. */
 static atomic_int waiting;
 static atomic_uint chosen[TYPES];
 
 static atomic_bool ending;
 
-/* Whether this thread is inside a call already: what multiplies for us on the
- * host may itself call what we stand for. */
+/* Whether this thread is inside a call. The fallback BLAS, and the CBLAS that
+ * Headrace multiplies with on the host, may themselves call names that are
+ * ours. Those calls are not looked at. */
 static _Thread_local bool inside;
 
 __attribute__((constructor)) static void read_settings(void)
@@ -104,7 +108,7 @@ bool blas_is_large(double products)
 
 /* ---- what a call takes */
 
-/* Before any has been seen. */
+/* An assumption until a call has been timed. */
 static double guess(hr_type type)
 {
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -121,8 +125,9 @@ static double own_seconds(const blas_call *call)
     return blas_flops(call) * (own > 0.0 ? own : guess(type));
 }
 
-/* Whether the last call went to the same side: threads of a BLAS look for more
- * work for some 0.1 s after a call, on processors that the other side needs. */
+/* Whether the last call went to the same target. The threads of a BLAS look for
+ * more work for some 0.1 s after a call, on CPUs that the other target
+ * needs. */
 static bool is_settled(bool accelerators)
 {
     enum { NEITHER, OWN, ACCELERATORS };
@@ -167,7 +172,7 @@ static double plan(hr_context *context, const blas_call *call)
     return status == HR_OK ? report.seconds : -1.0;
 }
 
-/* Seconds on accelerators; negative: they cannot. */
+/* Seconds on accelerators. Negative: they cannot do it. */
 static double planned_seconds(hr_context *context, const blas_call *call)
 {
     predicted f = {call->symbol->type,
@@ -200,8 +205,8 @@ static double planned_seconds(hr_context *context, const blas_call *call)
 
 /* ---- deciding */
 
-/* Inside a parallel region of OpenMP each thread has its own call, and the
- * caller's BLAS knows how to share the processors. */
+/* Inside a parallel region of OpenMP each thread makes its own calls, and the
+ * program's BLAS knows how to share the CPUs. */
 static bool is_in_parallel_region(void)
 {
     static _Atomic(void *) known;
@@ -215,7 +220,8 @@ static bool is_in_parallel_region(void)
     return in_parallel != NULL && in_parallel() != 0;
 }
 
-/* The context, when the call may be worth opening or waiting for it. */
+/* The context. Begin to open it, or wait for it, when the call is worth
+ * that. */
 static hr_context *context_for(double own)
 {
     pthread_mutex_lock(&state.lock);
@@ -230,7 +236,8 @@ static hr_context *context_for(double own)
     return blas_engine(false);
 }
 
-/* The context to run on; NULL: the call stays, and *why says so. */
+/* The context to run on. NULL: the fallback BLAS does the call, and v->why may
+ * say why. */
 static hr_context *choose(const blas_call *call, blas_verdict *v)
 {
     if (is_in_parallel_region()) {
@@ -251,7 +258,7 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     const double ahead = (double)atomic_load(&waiting);
     const double ratio = v->planned * (1.0 + ahead) / v->own;
     const hr_type type = call->symbol->type;
-    const unsigned number = /* none is tried again while others wait */
+    const unsigned number = /* nothing is tried again while others wait */
         ahead > 0.0 ? 0 : atomic_fetch_add(&chosen[type], 1);
     const blas_target target = blas_target_of(ratio, number);
     if (!target.accelerators) {
@@ -263,8 +270,9 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     return context;
 }
 
-/* Plans are held against what came of them: first calls, which prepare what
- * later ones have, are provisional. */
+/* Compare the plan with what the call took. Until the first call has been timed
+ * the factor is 1. Calls that come right after one to the other target do not
+ * count. */
 static void learn_factor(hr_type type, double seconds, double planned)
 {
     pthread_mutex_lock(&state.lock);
@@ -312,7 +320,7 @@ bool blas_take(const blas_call *call, bool must, blas_verdict *verdict)
         context = choose(call, verdict);
     }
     const bool done = context != NULL && run(context, call, verdict);
-    inside = !done; /* the fallback BLAS may itself call what we stand for */
+    inside = !done; /* the fallback BLAS may itself call names that are ours */
     return done;
 }
 

@@ -11,7 +11,7 @@
 
 /* ---- opening */
 
-enum { MAX_SECONDS = 10 }; /* that anybody waits for it */
+enum { MAX_SECONDS = 10 }; /* that a call waits for the context */
 
 typedef enum phase { CLOSED, OPENING, OPEN, FAILED, FORKED } phase;
 
@@ -23,8 +23,9 @@ static struct {
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER};
 
-/* The lock is held. It may take for ever: who waits may be called by a
- * constructor, and then the loader holds its lock. */
+/* Wait until the context is open or has failed. The lock is held. The opening
+ * may never end: if a constructor makes the call, it holds the loader's lock,
+ * which drivers need. */
 static void wait_until_known(void)
 {
     struct timespec until;
@@ -36,7 +37,8 @@ static void wait_until_known(void)
     }
 }
 
-/* Drivers that are being opened do not bear that the program ends. */
+/* Wait when the program ends while drivers are being opened: they crash
+ * otherwise. */
 static void end_opening(void)
 {
     pthread_mutex_lock(&engine.lock);
@@ -47,7 +49,7 @@ static void end_opening(void)
 static void *open_context(void *unused)
 {
     hr_context *context = NULL;
-    stack_t stack; /* for signals: LLVM, in drivers of OpenCL, has its own */
+    stack_t stack; /* for signals: LLVM, in OpenCL drivers, has its own */
     const uint64_t start = hri_clock_ns();
     (void)unused;
     (void)sigaltstack(NULL, &stack);
@@ -55,7 +57,8 @@ static void *open_context(void *unused)
     (void)sigaltstack(&stack, NULL);
     if (status == HR_OK) {
         blas_log("accelerators opened in %.3g s", hri_seconds_since(start));
-        (void)atexit(blas_choose_end); /* before libraries end that it uses */
+        (void)atexit(blas_choose_end); /* runs before the exit of libraries that
+                                          it uses */
     } else {
         blas_log("no accelerators: %s", hr_last_error());
     }
@@ -67,8 +70,8 @@ static void *open_context(void *unused)
     return NULL;
 }
 
-/* Unless that has begun. The lock is held. Signals are for threads of the
- * program. */
+/* Begin to open the context unless that has begun. The lock is held. Signals
+ * are left to the program's threads. */
 static void begin(void)
 {
     pthread_t thread;
@@ -127,7 +130,8 @@ static void after_fork(void)
     pthread_mutex_unlock(&engine.lock);
 }
 
-/* Threads that held other locks are not there to give them back. */
+/* Threads that held other locks are missing in the child, so the locks are made
+ * anew. */
 static void in_child(void)
 {
     pthread_mutex_init(&engine.lock, NULL);
@@ -167,8 +171,8 @@ blas_operands blas_operands_of(const blas_call *call)
         hr_matrix_column_major(call->c, type, call->m, call->n, call->ldc)};
 }
 
-/* Whether a failure may leave C half done: where it is worked on in place alone
- * nothing fails once it has begun. */
+/* Whether a failure may leave C half done, so that C must be copied first. Work
+ * in place does not fail once it has begun. */
 static bool may_fail(const hr_context *context)
 {
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
@@ -181,7 +185,7 @@ static bool may_fail(const hr_context *context)
     return false;
 }
 
-/* The elements of C that there are, to or from a copy. */
+/* Copy the elements of C that the call computes, to or from `copy`. */
 static void copy_columns(const blas_call *call, char *copy, bool back)
 {
     const size_t element = hr_type_size(call->symbol->type);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of the BLAS that we stand for: gemm, gemm3m and gemmt of four
- * types, in Fortran and C, with integers of 32 and 64 bits. Names that end in
- * 64 are those of OpenBLAS ("dgemm_64_", "cblas_dgemm64_"), of the reference
- * and of MKL ("dgemm_64", "cblas_dgemm_64"); those that begin with scipy_ are
- * in the OpenBLAS that comes with NumPy and SciPy from PyPI. Names without
- * either are of blas_int. */
+/* The names of the BLAS that this library has: gemm, gemm3m and gemmt of four
+ * types, in Fortran and C, with integers of 32 and 64 bits. Names with 64 at
+ * the end are those of OpenBLAS ("dgemm_64_", "cblas_dgemm64_") and of the
+ * reference and MKL ("dgemm_64", "cblas_dgemm_64"). Names that begin with
+ * scipy_ are in the OpenBLAS that comes with NumPy and SciPy from PyPI. Other
+ * names have integers of type blas_int. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@ enum { ROW_MAJOR = 101, COLUMN_MAJOR = 102, UPPER = 121, LOWER = 122 };
 
 static blas_op op_of(char letter)
 {
-    static const char letters[] = "NnTtRrCc"; /* R: OpenBLAS alone */
+    static const char letters[] = "NnTtRrCc"; /* R: only OpenBLAS has it */
     const char *found = memchr(letters, letter, sizeof letters - 1);
     return found != NULL ? (blas_op)((found - letters) / 2) : BLAS_NO_OP;
 }
@@ -41,7 +41,7 @@ static blas_part triangle_of(int flag)
                            : BLAS_NO_PART;
 }
 
-/* A call by rows is that of the transposes by columns. */
+/* Turn a call by rows into one of the transposes by columns. */
 static void transpose_result(blas_call *call)
 {
     const blas_call old = *call;
@@ -58,8 +58,8 @@ static void transpose_result(blas_call *call)
     }
 }
 
-/* What the name is in the fallback BLAS, into the function pointer *next,
- * which stays as it is when it is nowhere. It is looked for once. */
+/* Set the function pointer *next to the name's function in the fallback BLAS.
+ * *next stays as it is when there is none. The search is done once. */
 static void own_function(blas_symbol *symbol, void *next, size_t bytes)
 {
     static char nowhere;
@@ -74,15 +74,15 @@ static void own_function(blas_symbol *symbol, void *next, size_t bytes)
     }
 }
 
-/* A call that is not small, and what is made of it. */
+/* A call that is not small, and where it goes. */
 typedef struct attempt {
     blas_call call; /* at first as it was passed */
     blas_verdict verdict;
-    uint64_t start; /* in the fallback BLAS */
+    uint64_t start; /* of the fallback BLAS */
 } attempt;
 
-/* Whether that is all there is to do for the call: C has no elements,
- * accelerators did it, or there is nobody else (alone). */
+/* Begin a call. Returns whether it is done: C has no elements, accelerators did
+ * it, or there is no fallback BLAS (alone). */
 static bool begin(attempt *t, bool alone, bool cblas, int order)
 {
     blas_call *call = &t->call;
@@ -106,14 +106,14 @@ static bool begin(attempt *t, bool alone, bool cblas, int order)
     return done;
 }
 
-/* The fallback BLAS has done it. */
+/* The fallback BLAS has done the call. */
 static void end(const attempt *t)
 {
     blas_stayed(&t->call, &t->verdict, hri_seconds_since(t->start));
 }
 
-/* ---- what is passed: how parameters of gemm and gemmt begin, and how those of
- * both go on */
+/* ---- parameters: how those of gemm and gemmt begin, and how those of both go
+ * on */
 
 #define FORTRAN_REST(INT)                                                      \
     const INT *n, const INT *k, const void *alpha, const void *a,              \
@@ -166,7 +166,8 @@ static void end(const attempt *t)
         do_cblas_##KIND##_##bits##_##style(&symbol, CBLAS_##KIND##_ARGUMENTS); \
     }
 
-/* Of blas_int. PLAIN_BITS is replaced before it is pasted. */
+/* A name with integers of blas_int. PLAIN_BITS must be replaced before it is
+ * pasted. */
 #define FORTRAN_PLAIN(...) FORTRAN_ENTRY(__VA_ARGS__)
 #define CBLAS_PLAIN(...)   CBLAS_ENTRY(__VA_ARGS__)
 #ifdef BLAS_PLAIN_64

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the system calls its BLAS, by the width of integers. */
+/* The file names of the system's BLAS, for each width of integers. */
 #ifdef BLAS_PLAIN_64
 static const char *const names[] = {"libblas64.so.3", "libopenblas64.so.0",
                                     "libmkl_rt.so.2", NULL};
@@ -30,7 +30,8 @@ static const char *file_of(const void *function)
                : "nobody";
 }
 
-/* In both of our libraries, so that neither takes the other for a BLAS. */
+/* A marker in both of our libraries, so that neither takes the other for a
+ * BLAS. */
 BLAS_API const char headrace_blas_is_here = 1;
 
 static const void *base_of(const void *address)
@@ -40,13 +41,14 @@ static const void *base_of(const void *address)
                                                           : NULL;
 }
 
-/* What a library has that is no BLAS of its own: ours, for either width, and
- * Julia's trampolines, which pass calls on to what stands behind it, us among
- * others. */
+/* Symbols by which to recognise libraries that are no BLAS of their own: ours,
+ * of either width, and Julia's trampolines. The trampolines pass calls on to
+ * another BLAS, which may be us. */
 static const char *const markers[] = {"headrace_blas_is_here", "lbt_forward",
                                       NULL};
 
-/* Whether it passes calls on, of whatever name the file was loaded by. */
+/* Whether it is in a library that passes calls on, whatever the name of its
+ * file. */
 static bool passes_on(const void *function)
 {
     const void *base = base_of(function);
@@ -62,7 +64,7 @@ static bool passes_on(const void *function)
         passes |= marker != NULL && base_of(marker) == base;
     }
     if (library != NULL) {
-        dlclose(library); /* it was there before, and stays */
+        dlclose(library); /* it was loaded before, and stays */
     }
     return passes;
 }
@@ -73,10 +75,10 @@ static void *look_in(void *library, const char *name)
     return found != NULL && !passes_on(found) ? found : NULL;
 }
 
-/* ---- what is loaded */
+/* ---- libraries that are loaded */
 
-/* Their names, one after the other, each with its 0. The loader's lock is held,
- * so that nothing may be opened. */
+/* Add a library's name, with its 0, to the list. The loader's lock is held, so
+ * nothing may be opened here. */
 static int note_file(struct dl_phdr_info *info, size_t bytes, void *list)
 {
     (void)bytes;
@@ -86,7 +88,8 @@ static int note_file(struct dl_phdr_info *info, size_t bytes, void *list)
     return 0;
 }
 
-/* Libraries of a plug-in are in nobody's scope but its own. */
+/* Look in all loaded libraries: those of a plug-in are in no scope but its
+ * own. */
 static void *look_in_loaded(const char *name)
 {
     char *files = NULL; /* in the order of loading */
@@ -102,7 +105,7 @@ static void *look_in_loaded(const char *name)
         void *library =
             dlopen(files + at, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
         found = look_in(library, name);
-        if (library != NULL && found == NULL) { /* else it is not to go away */
+        if (library != NULL && found == NULL) { /* else keep it loaded */
             dlclose(library);
         }
     }
@@ -110,21 +113,21 @@ static void *look_in_loaded(const char *name)
     return found;
 }
 
-/* In the program's own scope. */
+/* Look in the program's own scope. */
 static void *look_in_scope(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
     if (found == NULL || passes_on(found)) {
         return NULL;
     }
-    (void)dlopen(file_of(found), RTLD_LAZY | RTLD_NOLOAD); /* it stays */
+    (void)dlopen(file_of(found), RTLD_LAZY | RTLD_NOLOAD); /* keep it loaded */
     return found;
 }
 
-/* ---- what the system has */
+/* ---- libraries of the system */
 
-/* Beside the C library is where Debian has the reference BLAS, which is found
- * there also when we stand in the place of libblas.so.3. */
+/* Open a BLAS in the folder of the C library: Debian has the reference BLAS
+ * there. It is found also when we take the place of libblas.so.3. */
 static void *open_beside_libc(void)
 {
     char path[4096];
@@ -138,8 +141,8 @@ static void *open_beside_libc(void)
     return dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 }
 
-/* Of the system's. Nothing is locked: who opens a library may wait for one
- * whose constructor calls us. */
+/* Look in the system's libraries. This takes no lock: opening a library may
+ * wait for another thread that is inside a constructor and calls us. */
 static void *look_in_system(const char *name)
 {
     void *found = NULL;
@@ -162,8 +165,8 @@ void *blas_find_loaded(const char *name)
     return found != NULL ? found : look_in_loaded(name);
 }
 
-/* "dgemm_64_" for "dgemm_", OpenBLAS's name, where names without a suffix have
- * integers of 64 bits; NULL: the name leaves no doubt. */
+/* Where names without a suffix have integers of 64 bits, OpenBLAS's unambiguous
+ * name: "dgemm_64_" for "dgemm_". NULL: the name is unambiguous. */
 static const char *longer_name(const char *name, char *room, size_t bytes)
 {
 #ifdef BLAS_PLAIN_64
@@ -183,9 +186,9 @@ static void *look_in_process(const char *name)
     return found != NULL ? found : look_in_loaded(name);
 }
 
-/* What is loaded under a name that leaves doubt has integers of 32 bits as a
- * rule, even if it is for Headrace itself, so it counts in the program's own
- * scope alone. */
+/* Look in the program. If the name is ambiguous, a loaded library mostly has
+ * integers of 32 bits, even one that Headrace loaded for itself. So the
+ * ambiguous name counts only in the program's own scope. */
 static void *look_in_program(const char *name)
 {
     char room[64];
@@ -197,7 +200,7 @@ static void *look_in_program(const char *name)
     return found != NULL ? found : look_in_scope(name);
 }
 
-/* Of the user's choice, which may be "none". */
+/* Look in the library that the user chose, which may be "none". */
 static void *look_in_chosen(const char *file, const char *name)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;

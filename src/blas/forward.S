@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Each name of the BLAS but gemm and its kin, a jump to the fallback BLAS one
- * with all arguments as they are, so that this library can stand in its place.
- * Elsewhere than on x86-64 there are gemm and its kin alone.
+/* For each name of the BLAS but gemm and its relatives, a jump to the fallback
+ * BLAS that leaves all arguments as they are. So this library can take the
+ * place of a BLAS. On other machines than x86-64 it only has gemm and its
+ * relatives.
  *
- * r11 carries the number of the name: nothing is passed in it. */
+ * r11 carries the number of the name: no argument is passed in it. */
 #if defined(__x86_64__)
 
     .text
@@ -22,7 +23,7 @@ name:                                     \
 
 #include "blas/forwarded.inc"
 
-/* Ask where the name is, with all registers that carry arguments put away. */
+/* Find where the name is, with all registers that carry arguments saved. */
     .type   blas_first, @function
     .p2align 4
 blas_first:
@@ -36,7 +37,7 @@ blas_first:
     .endr
     movq    %r11, %rdi
     call    blas_find_place
-    movq    %rax, 192(%rsp) /* where r11 was put */
+    movq    %rax, 192(%rsp) /* where r11 was saved */
     .irp    i, 0, 1, 2, 3, 4, 5, 6, 7
     movups  16*\i(%rsp), %xmm\i
     .endr

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything else of the BLAS (forward.S): what a name is in the fallback BLAS
- * one is found out when it is called. */
+/* All other functions of the BLAS (forward.S). Where a name goes in the
+ * fallback BLAS is found out when it is called first. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,16 +27,16 @@ static const char *const names[PLACES] = {
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-/* Of forward.S: where each name goes on; blas_first as long as that is not
- * known, which asks here and goes on there. */
+/* Of forward.S: where each name goes. It is blas_first until that is known.
+ * blas_first asks blas_find_place and goes on there. */
 extern void *blas_places[PLACES] HIDDEN;
 void *blas_find_place(uint64_t place) HIDDEN;
 
-/* Asked more than once the answer is the same, so nothing is locked. */
+/* The answer is always the same, so asking twice needs no lock. */
 void *blas_find_place(uint64_t place)
 {
     void *found = blas_find(names[place]);
-    if (found == NULL) { /* the program ends, as the loader would have it */
+    if (found == NULL) { /* end the program, as the loader would */
         const char *library = getenv("HEADRACE_BLAS_LIBRARY");
         const bool chosen = library != NULL && library[0] != '\0';
         fprintf(stderr, "headrace: no BLAS with %s was found%s%s\n",

@@ -54,8 +54,7 @@ static void open_file(const char *path)
     }
 }
 
-/* A word of the list, which is asked for by the user: what is not understood is
- * said. */
+/* Read a word of the user's list. A word that is not understood is reported. */
 static void read_word(const char *word)
 {
     static const char file[] = "file=";

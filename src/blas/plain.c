@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products for who has no other BLAS, when accelerators cannot: right, and no
- * more. Sums are in double. */
+/* Products where there is no other BLAS and accelerators fail. They are right,
+ * but slow. Sums are in double. */
 #include "blas/blas.h"
 
 /* Element (row, col) of op(X). */

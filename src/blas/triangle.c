@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { EDGE = 512 }; /* of squares on the diagonal, at most */
+enum { EDGE = 512 }; /* the largest square on the diagonal */
 
 typedef struct triangle {
     hr_context *context;
@@ -53,7 +53,7 @@ static hr_status do_square(const triangle *t, int64_t first, int64_t count)
     return status;
 }
 
-/* Two triangles and the square between them. */
+/* Compute two triangles and the square between them. */
 static hr_status do_triangle(const triangle *t, int64_t first, int64_t count)
 {
     if (count <= EDGE) {
@@ -73,9 +73,9 @@ static hr_status do_triangle(const triangle *t, int64_t first, int64_t count)
                            : status;
 }
 
-/* Of `count` rows and columns; negative when one of the products cannot be.
- * Those of each size are alike but for a row; what is done with their results
- * is not counted. */
+/* Seconds for `count` rows and columns. Negative when one of the products
+ * cannot be planned. Products of one size differ by at most a row, so one is
+ * planned for all. Copying the results is not counted. */
 static double seconds_of(const triangle *t, int64_t count)
 {
     hr_gemm_report report = HR_GEMM_REPORT_INIT;

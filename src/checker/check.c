@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A checked launch: copies of its views, the kernel's runs on these, and what
- * they left. */
+/* A checked launch: it copies the views, runs the kernel on the copies, and
+ * compares what the runs left. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +14,10 @@ typedef struct checking {
     hri_watch watch;
     hri_stream *stream;
     const hri_launch *launch;
-    unsigned char *arguments; /* of the kernel */
-    size_t argument_bytes;    /* with memory of the tile */
-    bool twice;               /* there are OUT views, whose bits may matter */
+    unsigned char *arguments; /* the kernel's */
+    size_t argument_bytes;    /* tile memory included */
+    bool twice;               /* there are OUT views: run twice, with other
+                                 values in them */
 } checking;
 
 /* ---- memory */
@@ -102,7 +103,7 @@ static void finish(checking *c)
     free(c->arguments);
 }
 
-/* Memory of the tile is 0, so that runs do not differ by it. */
+/* Set tile memory to 0, so that it makes no difference between runs. */
 static void fill_arguments(checking *c)
 {
     const hr_kernel *k = c->launch->kernel;
@@ -162,7 +163,7 @@ static hr_status copy_views(checking *c, bool back)
     return status;
 }
 
-/* What the kernel finds: an OUT view has bits that mean nothing. */
+/* Fill the copies before a run. OUT views get poison. */
 static void fill_views(checking *c)
 {
     for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
@@ -182,7 +183,7 @@ static void fill_views(checking *c)
 
 /* ---- after a run */
 
-/* A byte that has its bits from before both runs was never written. */
+/* Whether a byte was never written: it has its poison of both runs. */
 static bool is_untouched(const hri_watched *v, size_t byte)
 {
     return v->parameter->access == HR_OUT &&
@@ -190,8 +191,8 @@ static bool is_untouched(const hri_watched *v, size_t byte)
            v->now[byte] == hri_poison(v, byte, true);
 }
 
-/* Whether both runs left different values. What an OUT view was not given gets
- * its old ones. */
+/* Whether the two runs left different values. Bytes of an OUT view that no run
+ * wrote get their values from before the launch. */
 static bool differs(const hri_watched *v, int64_t element)
 {
     const size_t bytes = v->parameter->bytes, first = (size_t)element * bytes;
@@ -212,7 +213,8 @@ static bool is_changed(const hri_watched *v, int64_t element)
     return memcmp(v->now + first, v->before + first, bytes) != 0;
 }
 
-/* Of IN views what was written, or of others what depends on the run. */
+/* Find elements of IN views that were written, or of other views that differ
+ * between runs. */
 static hr_status find_faults(checking *c, bool in)
 {
     for (uint32_t i = 0; i < HR_MAX_PARAMETERS && c->watch.status == HR_OK;
@@ -225,7 +227,7 @@ static hr_status find_faults(checking *c, bool in)
                     &c->watch, e,
                     &(hri_report){.fault = in ? HRI_CONST : HRI_DEPENDS,
                                   .view = v,
-                                  .who = in ? v->seen[e] : v->elements[e].write,
+                                  .use = in ? v->seen[e] : v->elements[e].write,
                                   .writes = true});
             }
         }

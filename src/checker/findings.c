@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checker of a context: what it found, each sentence told once. */
+/* What the checker of a context has found. Each sentence is told once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,8 +60,8 @@ const char *hr_check_finding(hr_context *context, size_t index)
     return sentence;
 }
 
-/* HR_ERROR_INVALID with the first sentence that was not told yet, and how many
- * more; HR_OK when there is none. */
+/* HR_ERROR_INVALID with the first sentence that was not told yet, and the
+ * number of others. HR_OK when there is none. */
 static hr_status tell(hr_context *context)
 {
     hri_findings *f = context->findings;

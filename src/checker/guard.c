@@ -9,8 +9,8 @@
 #include "base/size.h"
 #include "checker/check.h"
 
-/* What the handler looks at: it takes no lock. Guards come and go under the
- * lock. */
+/* The guards that the handler looks at without a lock. Adding and removing
+ * takes the lock. */
 static _Atomic(hri_guard *) watched[HRI_GUARDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t next_slot;
@@ -31,9 +31,9 @@ static uintptr_t code_of(const void *context)
 #endif
 }
 
-/* Whether a read or a write failed is not told everywhere in the same way. So
- * the first fault lets the memory be read; when the instruction fails again, or
- * another one does, then it writes. False: the instruction will fail again. */
+/* Note a fault. Not every machine tells whether a read or a write failed. So
+ * the first fault allows reading. If an instruction fails again after that, it
+ * is a write. False: the memory cannot be unlocked. */
 static bool note(hri_guard *g, uintptr_t address, uintptr_t code)
 {
     uintptr_t none = 0;
@@ -48,14 +48,15 @@ static bool note(hri_guard *g, uintptr_t address, uintptr_t code)
     return mprotect(g->memory, g->bytes, protection) == 0;
 }
 
-/* Do what would be done without us. A signal that somebody sent does not come
- * again by itself, as a fault does. */
+/* Do what would be done without our handler. A signal that was sent, unlike a
+ * fault, does not come again by itself. */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
     const struct sigaction theirs = former;
     const bool sent = info->si_code <= 0;
     const unsigned flags = (unsigned)theirs.sa_flags;
-    if ((flags & SA_RESETHAND) != 0) { /* it counts on failing again */
+    if ((flags & SA_RESETHAND) != 0) { /* so that it is reset, as the program
+                                          asked */
         former = (struct sigaction){.sa_handler = SIG_DFL};
     }
     if ((flags & SA_SIGINFO) != 0) {
@@ -65,7 +66,7 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     } else if (theirs.sa_handler == SIG_DFL || theirs.sa_handler == SIG_IGN) {
         (void)sigaction(signal, &theirs, NULL);
         if (sent) {
-            (void)raise(signal); /* it comes when this handler is done */
+            (void)raise(signal); /* delivered when this handler returns */
         }
     } else {
         theirs.sa_handler(signal);
@@ -87,7 +88,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     pass_on(signal, info, context);
 }
 
-/* Which signals wait meanwhile is as the handler before wants it. */
+/* Install the handler. It blocks the same signals as the handler before it. */
 static void install(void)
 {
     (void)sigaction(SIGSEGV, NULL, &former);
@@ -141,7 +142,7 @@ void hri_guard_retire(hri_guard *guard)
         release(oldest);
     }
     guard->retired = true;
-    /* the same addresses without the memory */
+    /* keep the addresses and give the memory back */
     (void)mmap(guard->memory, guard->bytes, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     pthread_mutex_unlock(&lock);

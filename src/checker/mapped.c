@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mappings that are checked: copies of elements, and uses of them after
- * hr_unmap. */
+/* Checked mappings: copies of elements, and uses of them after hr_unmap. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -65,9 +64,9 @@ hr_status hri_check_unmap(const hr_mapping *mapping, const hr_mapping *home)
     return HR_OK;
 }
 
-/* ---- uses after that */
+/* ---- uses after hr_unmap */
 
-/* "(2, 3)": the element at so many bytes. */
+/* Write the indices of the element at byte `at`: "(2, 3)". */
 static void name_element(char *text, size_t room, const hri_guard *g, size_t at)
 {
     int64_t element = (int64_t)(at / g->element_bytes);
@@ -90,7 +89,7 @@ static const char *name_of(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* ", by program+0x1234", which addr2line understands. */
+/* Write ", by program+0x1234", which addr2line understands. */
 static void name_code(char *text, size_t room, uintptr_t code)
 {
     Dl_info info;
@@ -123,7 +122,8 @@ static hr_status collect(hri_findings *findings, const hri_guard *guard,
     return hri_findings_add(findings, key, sentence);
 }
 
-/* A write alone is a read of the same address, too (guard.c). */
+/* A write without an earlier read is noted as a read of the same address, too
+ * (guard.c). */
 hr_status hri_check_collect(hr_context *context)
 {
     hri_findings *findings = context->findings;

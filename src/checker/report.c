@@ -31,11 +31,11 @@ static void say_numbers(sentence *s, const int64_t *numbers, uint32_t count,
     }
 }
 
-static void say_who(sentence *s, const hri_watch *w, const hri_seen *who)
+static void say_item(sentence *s, const hri_watch *w, const hri_seen *use)
 {
     const hr_domain *d = &w->domain;
-    const bool item = who->item >= 0;
-    int64_t tile = who->tile, local = item ? who->item : 0;
+    const bool item = use->item >= 0;
+    int64_t tile = use->tile, local = item ? use->item : 0;
     int64_t at[HR_MAX_RANK];
     for (int i = HR_MAX_RANK - 1; i >= 0; i--) {
         int64_t number = tile % d->tiles[i];
@@ -61,10 +61,10 @@ static void say_element(sentence *s, const hri_report *r)
 static void say_conflict(sentence *s, const hri_watch *w, const hri_report *r)
 {
     say(s, ", which ");
-    say_who(s, w, &r->other);
+    say_item(s, w, &r->other);
     say(s, " %s in line %d", r->other_writes ? "writes" : "uses",
         (int)r->other.line);
-    if (r->who.tile == r->other.tile) {
+    if (r->use.tile == r->other.tile) {
         say(s, ", without a barrier between");
     }
 }
@@ -72,20 +72,20 @@ static void say_conflict(sentence *s, const hri_watch *w, const hri_report *r)
 /* "item (3) writes c[5]", or "c[5] is written". */
 static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
 {
-    if (r->who.line == 0) {
+    if (r->use.line == 0) {
         say_element(s, r);
         say(s, " is written");
         return;
     }
     say(s, r->fault == HRI_UNIFORM ? "every item of " : "");
-    say_who(s, w, &r->who);
+    say_item(s, w, &r->use);
     say(s, r->writes                  ? " writes "
            : r->fault == HRI_CONFLICT ? " uses "
                                       : " reads ");
     say_element(s, r);
 }
 
-/* What there is of the extent, when that is not all of it. */
+/* Write which part of the extent is there, when that is not all of it. */
 static void say_part(sentence *s, const hri_watched *v)
 {
     const uint32_t rank = v->parameter->rank;
@@ -135,11 +135,11 @@ void hri_watch_report(hri_watch *watch, const hri_report *report)
 {
     const hr_kernel *k = watch->kernel;
     sentence key = {.length = 0}, told = {.length = 0};
-    say(&key, "%s:%d:%s:%s:%d", k->file, (int)report->who.line, k->name,
+    say(&key, "%s:%d:%s:%s:%d", k->file, (int)report->use.line, k->name,
         report->view->parameter->name, (int)report->fault);
     say(&told, "%s:", k->file);
-    if (report->who.line != 0) {
-        say(&told, "%d:", (int)report->who.line);
+    if (report->use.line != 0) {
+        say(&told, "%d:", (int)report->use.line);
     }
     say(&told, " %s: ", k->name);
     say_access(&told, watch, report);

@@ -8,12 +8,12 @@
 
 #include "base/size.h"
 
-enum { ALIGNMENT = 64, NOTHING = 0xa5 /* what strays hold: negative, too */ };
+enum { ALIGNMENT = 64, NOTHING = 0xa5 /* in stray memory; negative */ };
 
-/* What the kernel that this thread runs tells its accesses to. */
+/* The run that this thread's accesses belong to. */
 static _Thread_local hri_watch *current;
 
-/* Bits that follow from a number alone [Steele2014]. */
+/* Bits that depend only on a number [Steele2014]. */
 static uint64_t mixed(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -45,19 +45,19 @@ static bool in_conflict(const hri_seen *a, const hri_seen *b)
     return a->tile != b->tile || (a->phase == b->phase && a->item != b->item);
 }
 
-static void compare(hri_watch *w, const hri_pending *p, const hri_seen *who,
+static void compare(hri_watch *w, const hri_pending *p, const hri_seen *use,
                     bool writes)
 {
     const hri_element *e = &p->view->elements[p->index];
     const hri_seen *others[] = {&e->write, &e->uses[0], &e->uses[1]};
     for (int i = 0; i < 3; i++) {
         const bool other_writes = i == 0 || others[i]->atomic;
-        if ((writes || other_writes) && in_conflict(who, others[i])) {
+        if ((writes || other_writes) && in_conflict(use, others[i])) {
             hri_watch_report_element(
                 w, p->index,
                 &(hri_report){.fault = HRI_CONFLICT,
                               .view = p->view,
-                              .who = *who,
+                              .use = *use,
                               .writes = writes,
                               .other = *others[i],
                               .other_writes = other_writes});
@@ -66,32 +66,33 @@ static void compare(hri_watch *w, const hri_pending *p, const hri_seen *who,
     }
 }
 
-/* Of other tiles the first one that used it, of this tile the last two items:
- * whoever writes it is in conflict with one of those, if with any. */
-static void add_use(hri_element *e, const hri_seen *who)
+/* Note a use. Of other tiles the first user is kept, of this tile the last two
+ * items. If a later write is in conflict with any use, it is with one of
+ * these. */
+static void add_use(hri_element *e, const hri_seen *use)
 {
     hri_seen *last = &e->uses[0];
-    if (last->line != 0 && last->tile != who->tile) {
+    if (last->line != 0 && last->tile != use->tile) {
         return;
     }
-    if (last->line != 0 && last->item != who->item) {
+    if (last->line != 0 && last->item != use->item) {
         e->uses[1] = *last;
     }
-    *last = *who;
+    *last = *use;
 }
 
-/* It may have been written with the very bits that it held, but not in both
- * runs. */
-static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *who)
+/* The item may have written the very bits that the element held, but not in
+ * both runs. So it is reported if both runs left the bits unchanged. */
+static void lacks_value(hri_watch *w, const hri_pending *p, const hri_seen *use)
 {
     hri_seen *before = &p->view->elements[p->index].lacked;
     if (!w->twice && before->line == 0) {
-        *before = *who;
-    } else if (w->twice && before->line == who->line &&
-               before->tile == who->tile && before->item == who->item) {
+        *before = *use;
+    } else if (w->twice && before->line == use->line &&
+               before->tile == use->tile && before->item == use->item) {
         hri_watch_report_element(
             w, p->index,
-            &(hri_report){.fault = HRI_NO_VALUE, .view = p->view, .who = *who});
+            &(hri_report){.fault = HRI_NO_VALUE, .view = p->view, .use = *use});
     }
 }
 
@@ -100,32 +101,33 @@ static void settle_one(hri_watch *w, const hri_pending *p,
 {
     const hr_parameter *parameter = p->view->parameter;
     hri_element *e = &p->view->elements[p->index];
-    hri_seen who = w->here;
-    who.line = p->line;
-    who.atomic = p->plain == 0;
+    hri_seen use = w->here;
+    use.line = p->line;
+    use.atomic = p->plain == 0;
     const bool changed =
         memcmp(p->view->now + (size_t)p->index * parameter->bytes, bits,
                parameter->bytes) != 0;
     e->pending = 0;
     if (!changed && parameter->access == HR_OUT && e->write.line == 0) {
-        lacks_value(w, p, &who);
+        lacks_value(w, p, &use);
     }
-    compare(w, p, &who, changed || who.atomic);
-    if (changed && who.item < 0 && !who.atomic) {
+    compare(w, p, &use, changed || use.atomic);
+    if (changed && use.item < 0 && !use.atomic) {
         hri_watch_report_element(w, p->index,
                                  &(hri_report){.fault = HRI_UNIFORM,
                                                .view = p->view,
-                                               .who = who,
+                                               .use = use,
                                                .writes = true});
     }
-    if (changed || who.atomic) {
-        if (e->write.atomic) { /* whoever is in conflict with that one alone */
+    if (changed || use.atomic) {
+        if (e->write.atomic) { /* keep it: others may be in conflict with it
+                                  only */
             const hri_seen before = e->write;
             add_use(e, &before);
         }
-        e->write = who;
+        e->write = use;
     } else {
-        add_use(e, &who);
+        add_use(e, &use);
     }
 }
 
@@ -142,7 +144,8 @@ static void settle_strays(hri_watch *w)
     w->stray_count = 0;
 }
 
-/* The item is done with what it accessed, or has come to a barrier. */
+/* Look at all elements that the item has accessed. It is done, or has come to a
+ * barrier. */
 static void settle(hri_watch *w)
 {
     for (uint32_t i = 0; i < w->pending_count; i++) {
@@ -172,8 +175,8 @@ static bool grow(hri_watch *w)
     return true;
 }
 
-/* Memory that is nobody's. When there is no more of it, then what the first of
- * these accesses were for is settled. */
+/* Memory for an access outside of the view. When it runs out, the first of
+ * these accesses are reported, and their memory is used again. */
 static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
                    const int64_t *index)
 {
@@ -187,8 +190,8 @@ static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
                           rank == v->parameter->rank ? HRI_OUTSIDE : HRI_RANK,
                       .view = v,
                       .rank = rank,
-                      .who = w->here};
-    s->who.line = line;
+                      .use = w->here};
+    s->use.line = line;
     memcpy(s->index, index, sizeof s->index);
     return memset(memory, NOTHING, w->stray_bytes);
 }
@@ -227,7 +230,7 @@ static hri_watched *find_view(hri_watch *w, const void *view)
     return NULL;
 }
 
-/* As HR_AT does without a checker. */
+/* The address that HR_AT gives without a checker. */
 static void *plain_place(const hr_checked_access *a)
 {
     int64_t element = a->shape->start + a->index[a->rank - 1];
@@ -268,7 +271,7 @@ int hr_checked_item(int more, int64_t item, uint32_t rank, int line)
                      "%s:%d: %s: the block has rank %u, but the domain has %u",
                      w->kernel->file, line, w->kernel->name, rank, w->rank);
     }
-    if (!more) { /* which is the item's own where there is but one */
+    if (!more) { /* a single item runs the code between blocks, too */
         const int64_t *tile = w->domain.tile;
         item = tile[0] * tile[1] * tile[2] == 1 ? 0 : -1;
     }
@@ -287,7 +290,8 @@ void *hr_checked_atomic(const void *place)
         const size_t bytes = p->view->parameter->bytes;
         const uintptr_t element =
             (uintptr_t)(p->view->now + (size_t)p->index * bytes);
-        if ((uintptr_t)place - element < bytes) { /* a member, too */
+        if ((uintptr_t)place - element < bytes) { /* an atomic on a member
+                                                     counts, too */
             p->plain--;
             break;
         }

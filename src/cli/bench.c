@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace bench: runs headrace-bench, which lies beside this program, in its
- * place. It has the options, and the help. */
+/* headrace bench: replaces itself by headrace-bench, which lies beside this
+ * program and has the options and the help. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -33,7 +33,8 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
-/* Describe entry index of the machine, or accelerator index of the context. */
+/* Describe entry `index` of the machine, or accelerator `index` of the
+ * context. */
 static hr_accelerator_info describe(const hr_context *context, uint32_t index,
                                     bool machine)
 {
@@ -71,7 +72,7 @@ static void add_rates(cli_table *t, const hr_accelerator_rates *rates)
     cli_table_add(t, "%s", cli_rate_text(rates->f64).text);
 }
 
-/* The accelerators of the context: virtual ones stand here one by one. */
+/* Print the accelerators of the context. Each virtual one has a line. */
 static void print_chosen(const hr_context *context, cli_table *t,
                          const hr_accelerator_rates *rates)
 {
@@ -89,7 +90,7 @@ static void print_chosen(const hr_context *context, cli_table *t,
     }
 }
 
-/* How good predictions of an engine's work have been. */
+/* How good an engine's predictions have been. */
 static const char *const engines[] = {[HR_ENGINE_GEMM] = "products",
                                       [HR_ENGINE_FILTER] = "filters",
                                       [HR_ENGINE_SPLIT] = "split launches",
@@ -101,7 +102,7 @@ static hr_predictions predictions_of(hr_context *context, int engine)
 {
     hr_predictions p = HR_PREDICTIONS_INIT;
     if (hr_predictions_describe(context, (hr_engine)engine, &p) != HR_OK) {
-        p.runs = 0; /* then there is nothing to show */
+        p.runs = 0; /* there is nothing to show */
     }
     return p;
 }
@@ -187,7 +188,8 @@ static void write_predictions(cli_json *json, hr_context *context)
     cli_json_end(json, ']');
 }
 
-/* Entries of the machine, or accelerators of the context and their rates. */
+/* Write the entries of the machine, or the accelerators of the context with
+ * their rates. */
 static void write_infos(cli_json *json, const char *key,
                         const hr_context *context, bool machine,
                         const hr_accelerator_rates *rates)
@@ -220,7 +222,8 @@ static void write_all(hr_context *context, const hr_accelerator_rates *rates)
     cli_json_line(&json);
 }
 
-/* Whether both are of one device and copy alike: then they are as fast. */
+/* Whether both belong to one device and copy alike. Then they are equally
+ * fast. */
 static bool same(const hr_accelerator_info *a, const hr_accelerator_info *b)
 {
     size_t length = strcspn(a->path, "#"); /* of the device's own path */
@@ -228,7 +231,7 @@ static bool same(const hr_accelerator_info *a, const hr_accelerator_info *b)
            memcmp(a->path, b->path, length) == 0 && a->in_place == b->in_place;
 }
 
-/* The first accelerator that is like this one: itself, or an earlier one. */
+/* The first accelerator that is like this one: an earlier one, or itself. */
 static uint32_t find_first(const hr_context *context, uint32_t index)
 {
     hr_accelerator_info info = describe(context, index, false);

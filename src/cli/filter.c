@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace filter: weighted sums over windows, from a file into a file. */
+/* headrace filter: weighted sums over windows, from a file to a file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ typedef struct work {
 
 /* ---- reports */
 
-/* Nothing is wrong; and there was something that could have been. */
+/* Whether something was verified and nothing is wrong. */
 static bool is_verified(const cli_filter_error *e)
 {
     return e->compared > 0 || e->samples == 0;
@@ -176,8 +176,8 @@ static int report_table(const work *w)
 
 /* ---- work */
 
-/* The plan finds all that is wrong before a byte is written; that nothing would
- * change is surely not what was meant. */
+/* Plan first: the plan finds all errors before a byte is written. A filter that
+ * would change nothing is an error, too, as it is surely not meant. */
 static int plan(work *w, const hr_filter_options *wish)
 {
     const cli_filtered *f = &w->filtered;
@@ -208,7 +208,7 @@ static int filter_into(work *w, const hr_filter_options *wish)
     if (status != CLI_OK) {
         return status;
     }
-    cli_signals_phase(CLI_AT_ONCE); /* it cannot be asked to stop */
+    cli_signals_phase(CLI_AT_ONCE); /* it cannot be interrupted */
     return cli_check_cancelled() == CLI_OK
                ? cli_called(hr_filter(w->context, w->window, f->scale, f->in,
                                       f->out, wish))
@@ -241,13 +241,13 @@ static int run_work(work *w)
 
 typedef enum weights { FROM_FILE = -1, RADIAL, BOX, GAUSSIAN } weights;
 
-/* What --weights names: a window made here, else a file. */
+/* What --weights names: a built-in kind of window, else a file. */
 static weights find_weights(const options *o)
 {
     return (weights)cli_find_name(o->weights, "radial box gaussian");
 }
 
-/* Weights out of the elements of a square matrix with a middle. */
+/* Make a window of the elements of a square matrix with an odd side. */
 static int make_window(work *w, const hr_matrix *m)
 {
     const int64_t reach = w->o.reach;
@@ -284,7 +284,7 @@ static int read_window(work *w)
     return status;
 }
 
-/* What sums are multiplied by when --scale does not say. */
+/* The factor of the sums when --scale is not given. */
 static double usual_scale(weights kind, const hr_window *window)
 {
     const int64_t n = 2 * hr_window_reach(window) + 1;

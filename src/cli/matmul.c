@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* headrace matmul: C := alpha A B + beta C0, from files into a file. */
+/* headrace matmul: C := alpha A B + beta C0, from files to a file. */
 #include "commands.h"
 #include "console/context.h"
 #include "console/output.h"
@@ -55,7 +55,7 @@ static const cli_option table[] = {
     {NULL, NULL, NULL, 0, NULL},
 };
 
-/* What no single option can tell, and defaults that depend on others. */
+/* Check options against each other, and set defaults that depend on others. */
 static int check(options *o)
 {
     cli_product *p = &o->product;

@@ -38,7 +38,7 @@ int cli_wrong(const cli_command *command, const char *format, ...)
     return CLI_WRONG;
 }
 
-/* The option that argument names, up to a '=' if it has one. */
+/* The option that argument names. A '=' and a value may follow the name. */
 static const cli_option *find_option(const cli_command *command,
                                      const char *argument)
 {
@@ -108,7 +108,8 @@ bool cli_take(const cli_kind *kind, const char *text, void *field)
                                 : kind->take(text, field);
 }
 
-/* Read the option at argv[*at], and its value, which may be the next one. */
+/* Read the option at argv[*at] and its value, which may be the next
+ * argument. */
 static int take_option(const cli_command *command, int argc, char **argv,
                        int *at, void *values)
 {
@@ -130,7 +131,7 @@ static int take_option(const cli_command *command, int argc, char **argv,
     if (text != NULL) {
         text++;
     } else if (*at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0) {
-        text = argv[++*at]; /* such as "-1", but not "--json" */
+        text = argv[++*at]; /* a value such as "-1", but not "--json" */
     } else {
         return cli_wrong(command, "%s needs a value, %s", o->name, o->value);
     }
@@ -179,7 +180,8 @@ static bool wants_help(int argc, char **argv)
     return false;
 }
 
-/* "  --alpha X            text", the text's further lines indented alike. */
+/* Print "  --alpha X            text". Further lines of the text get the same
+ * indent. */
 static void print_option(const cli_option *o)
 {
     enum { COLUMN = 26 };
@@ -217,8 +219,8 @@ int cli_start(const cli_command *command, int argc, char **argv)
     return CLI_OK;
 }
 
-/* What was written to a closed pipe or a full disk shows only now, unless
- * cli_flush has told it. */
+/* A write to a closed pipe or a full disk fails only now, unless cli_flush has
+ * reported it. */
 int cli_finish(int status)
 {
     bool bad = ferror(stdout) != 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines: one table of options per subcommand, from which they are read
- * and the help is printed. */
+/* Command lines. One table of options for each subcommand serves to read them
+ * and to print the help. */
 #ifndef CONSOLE_ARGS_H
 #define CONSOLE_ARGS_H
 
@@ -11,26 +11,26 @@
 /* Exit statuses. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_WRONG = 2 };
 
-/* A kind of value: how its text is read, and what to say when it cannot be. */
+/* A kind of value: how to read its text, and what to say when it is wrong. */
 typedef struct cli_kind {
-    /* Store the value of text in *field; false when the text is no value.
-     * NULL for a flag, whose field is a bool. */
+    /* Store the value of text in *field. False when the text is no such value.
+     * NULL for a flag, which has a bool. */
     bool (*take)(const char *text, void *field);
-    const char *wants; /* completes the sentence "... is not" */
-    /* Not 0: a list of words with commas. The field, of so many bytes, is
-     * zeroed and take gets each word. */
+    const char *wants; /* completes the message "... is not" */
+    /* If not 0, the value is a list of words with commas. The field has so many
+     * bytes and is zeroed, and take gets each word. */
     size_t list_bytes;
-    /* Instead of take: the words, with spaces, that stand for the values of an
-     * enumeration from `first` on. */
+    /* Instead of take: the words, with spaces between them, for the values of
+     * an enumeration from `first` on. */
     const char *names;
     int first;
-    /* Instead of take: the whole numbers of an int64_t; most is above 0. */
+    /* Instead of take: the limits of an int64_t. most is above 0. */
     int64_t least, most;
 } cli_kind;
 
 typedef struct cli_option {
     const char *name;  /* with its dashes; NULL ends a table */
-    const char *value; /* what the help calls its value; NULL: a flag */
+    const char *value; /* the value's name in the help; NULL: a flag */
     const cli_kind *kind;
     size_t offset; /* of the field in the subcommand's struct */
     const char *help;
@@ -42,42 +42,44 @@ typedef struct cli_command {
     const char *summary; /* one line */
     const char *details; /* paragraphs for the help */
     const char *examples;
-    const cli_option *options; /* NULL: run reads its own, and has the help */
-    int operands;              /* how many, exactly */
+    const cli_option *options; /* NULL: run reads its own options and has the
+                                  help */
+    int operands;              /* their exact number */
     const char *operand_names; /* such as "2 files, A.npy and B.npy" */
     int (*run)(int argc, char **argv); /* returns the exit status */
 } cli_command;
 
-/* Read argv[0 .. argc - 1], what follows the subcommand, into the struct that
- * values points to, and its operands into operands[]. A sentence has been
- * printed when it returns CLI_WRONG. */
+/* Read the arguments argv[0 .. argc - 1] that follow the subcommand: options
+ * into the struct at values, and operands into operands[]. On CLI_WRONG a
+ * message has been printed. */
 int cli_parse(const cli_command *command, int argc, char **argv, void *values,
               const char **operands);
 
-/* Run a subcommand on what follows its name, or print its help if that is asked
- * for among it. Returns an exit status. */
+/* Run a subcommand with the arguments that follow its name, or print its help
+ * if one of them asks for it. Returns an exit status. */
 int cli_start(const cli_command *command, int argc, char **argv);
 
-/* The end of a program: the exit status that it returns, or CLI_FAILED and a
- * sentence when its standard output has not gone where it should. */
+/* End the program: returns the exit status, or prints a message and returns
+ * CLI_FAILED when standard output could not be written. */
 int cli_finish(int status);
 
-/* Store the value of text in *field; false when the text is none of that kind.
- */
+/* Store the value of text in *field. False when the text is not of that
+ * kind. */
 bool cli_take(const cli_kind *kind, const char *text, void *field);
 
-/* Where text stands among names, words with spaces between; -1: nowhere. */
+/* The index of text among names, which has spaces between its words. -1:
+ * none. */
 int cli_find_name(const char *text, const char *names);
 
 /* Print "headrace: sentence" to standard error; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Have all that was printed so far appear. When it cannot, a sentence has been
- * printed and CLI_FAILED is returned. */
+/* Flush standard output. When it cannot be written, print a message and return
+ * CLI_FAILED. */
 int cli_flush(void);
 
-/* The same as cli_fail for a wrong command line, and where to find help;
- * returns CLI_WRONG. command may be NULL: the whole program. */
+/* Like cli_fail, for a wrong command line. It also tells where to find help,
+ * and returns CLI_WRONG. command may be NULL: the whole program. */
 int cli_wrong(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -7,16 +7,16 @@
 #include "args.h"
 #include "random.h"
 
-/* A window at one place: the exact sum, and what its bounds are made of. */
+/* The window at one place: the exact sum, and the terms of its bounds. */
 typedef struct sample {
     double sum, sizes, most; /* sum of |w x|, and the largest |x| */
     double weights, squares; /* sums of |w| and w^2 */
     bool finite;             /* each x */
 } sample;
 
-/* All that windows find. */
+/* What the windows cover. */
 typedef struct range {
-    double most; /* the largest |x| that is finite */
+    double most; /* the largest finite |x| */
     bool finite; /* each x */
 } range;
 
@@ -88,11 +88,12 @@ static range find_range(const cli_filtered *f)
     return r;
 }
 
-/* [Higham2002] for sums of n^2 products; for sums of separable filters that of
- * sums of |u v|, which are at most n sqrt(rank) times the root of squares. What
- * transforms of e x e elements are off by is about u log2(e^2) of the norm of
- * all that they give, no more than sum |w| times that of their block, and is
- * spread over it: so much of each element, times what chance may do. */
+/* The bound of an element's error. For sums of n^2 products it is that of
+ * [Higham2002]. For separable filters it is that of sums of |u v|, which are at
+ * most n sqrt(rank) times the root of squares. For transforms of e x e
+ * elements, the error is about u log2(e^2) of the norm of all results, which is
+ * at most sum |w| times that of the block. It is spread over the block: so much
+ * of each element, times a factor for chance. */
 static double bound(const cli_filtered *f, const hr_filter_report *r,
                     const range *all, const sample *s)
 {
@@ -103,7 +104,7 @@ static double bound(const cli_filtered *f, const hr_filter_report *r,
         return 2.0 * (n * n + 3.0) * u * s->sizes + DBL_MIN;
     }
     if (r->method == HR_FILTER_FFT) {
-        const double chance = 32.0, logarithm = 24.0; /* e is 4096 at most */
+        const double chance = 32.0, logarithm = 24.0; /* e is at most 4096 */
         return chance * logarithm * u * s->weights * all->most + DBL_MIN;
     }
     const double terms = n * rank + n + 4.0;
@@ -112,8 +113,9 @@ static double bound(const cli_filtered *f, const hr_filter_report *r,
            DBL_MIN;
 }
 
-/* An element whose window holds what is not finite is not finite either.
- * Transforms spread that over blocks, of which nothing is known here. */
+/* If a window covers a value that is not finite, the result must not be finite
+ * either. Transforms spread such values over blocks, and this function does not
+ * know the blocks. */
 static verdict judge(const cli_filtered *f, const hr_filter_report *r,
                      const range *all, const sample *s, double value)
 {

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* How many bytes of well-formed UTF-8 start at s: 2 to 4; 0 for none, and for
- * overlong forms and surrogates. Bytes below 0x80 are not asked about.
- * [Unicode, table 3-7] */
+/* The number of bytes of well-formed UTF-8 that start at s: 2 to 4. 0 for
+ * anything else, such as overlong forms and surrogates. s must not be below
+ * 0x80. [Unicode, table 3-7] */
 static int utf8_length(const unsigned char *s)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing JSON: one value on one line, valid whatever it is given. */
+/* Writing JSON: one value on one line, which is valid for any input. */
 #ifndef CONSOLE_JSON_H
 #define CONSOLE_JSON_H
 
@@ -9,11 +9,11 @@
 
 typedef struct cli_json {
     FILE *out;
-    bool follows; /* something stands before, on this level */
+    bool follows; /* another member comes before, on this level */
 } cli_json;
 
-/* Each writes one member of an object; key is NULL in an array and for the
- * outermost value. */
+/* Each function writes one member of an object. key is NULL in an array and for
+ * the outermost value. */
 void cli_json_begin(cli_json *json, const char *key, char bracket); /* { [ */
 void cli_json_end(cli_json *json, char bracket);                    /* } ] */
 void cli_json_text(cli_json *json, const char *key,

@@ -60,7 +60,7 @@ bool cli_loop(int64_t count, cli_loop_function function, void *data,
 
 enum {
     BAR_MAX = 40 /* hashes */,
-    TEXT_WIDTH = 60 /* what stands beside the bar */
+    TEXT_WIDTH = 60 /* columns beside the bar */
 };
 
 void cli_progress_start(cli_progress *progress, bool quiet, const char *what,
@@ -86,7 +86,7 @@ static void draw(const cli_progress *progress, double share, double done,
     const int length = (int)hri_min(room, BAR_MAX);
     const int full = (int)(share * length);
     double left = done > 0.0 ? elapsed * (1.0 - share) / share : 0.0;
-    /* Nothing is known yet of the time left when nothing is done. */
+    /* The time left is not known before something is done. */
     cli_text rest = cli_seconds_text(left);
     fprintf(stderr, "\r%s %s%.*s%*s%s %3.0f%%  %s  %s%s\033[K", progress->what,
             length > 0 ? "[" : "", full, hashes, length - full, "",

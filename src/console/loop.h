@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Long work: loops over independent pieces on several threads, which a signal
- * can end between two pieces, and a line on standard error that tells how far
- * they are, only on a terminal. */
+/* Long work: loops over independent pieces on several threads. A signal can end
+ * them between two pieces. On a terminal, a line on standard error shows the
+ * progress. */
 #ifndef CONSOLE_LOOP_H
 #define CONSOLE_LOOP_H
 
@@ -13,17 +13,18 @@
 typedef struct cli_progress {
     bool shown;
     const char *what;         /* "multiplying" */
-    cli_text (*rate)(double); /* how done per second reads */
-    double start, last;       /* clock */
+    cli_text (*rate)(double); /* the text for work done per second */
+    double start, last;       /* of the clock */
     int width;                /* columns of the terminal */
 } cli_progress;
 
-/* Nothing is ever shown when quiet, or when standard error is no terminal. The
- * other two accept NULL. */
+/* Start, update and end the line. It is not shown if quiet, or when standard
+ * error is no terminal. The other two accept NULL. */
 void cli_progress_start(cli_progress *progress, bool quiet, const char *what,
                         cli_text (*rate)(double));
 
-/* done of total; redraws at most ten times a second. */
+/* `done` of `total` is done. The line is drawn again at most ten times a
+ * second. */
 void cli_progress_update(cli_progress *progress, double done, double total);
 
 /* Clear the line. */
@@ -31,8 +32,8 @@ void cli_progress_end(cli_progress *progress);
 
 typedef void (*cli_loop_function)(void *data, int64_t index);
 
-/* Call function(data, 0 .. count - 1), each once, in no order. progress may be
- * NULL; it counts in units of `unit` for each piece. False when cancelled. */
+/* Call function(data, 0 .. count - 1) once each, in any order. progress may be
+ * NULL. Each piece counts `unit` there. False when cancelled. */
 bool cli_loop(int64_t count, cli_loop_function function, void *data,
               cli_progress *progress, double unit);
 

@@ -51,7 +51,7 @@ int cli_output_check(const cli_command *command, const char *path,
                : cli_wrong(command, "-o: '%s' is not a regular file", path);
 }
 
-/* The file is there: let signals know of it. */
+/* The file exists now: let signal handlers know. */
 static int watch(cli_npy *output)
 {
     const char *temporary = hr_npy_temporary(output->file);
@@ -85,7 +85,7 @@ int cli_files_commit(cli_files *files)
             return cli_failed_call();
         }
     }
-    /* Writing to the disk may take long and cannot be asked to stop. */
+    /* Writing to the disk may take long and cannot be interrupted. */
     cli_signals_phase(CLI_COMMITTING);
     return cli_check_cancelled() == CLI_OK
                ? cli_called(hr_npy_commit(files->out.file))
@@ -119,14 +119,14 @@ int cli_output_random(const char *path, hr_matrix like, hr_order order,
     return status;
 }
 
-enum { COPY_ROWS = 64, COPY_COLS = 512 /* a piece, which fits a cache */ };
+enum { COPY_ROWS = 64, COPY_COLS = 512 /* of a piece; fits a cache */ };
 
 typedef struct copy {
     hr_matrix from, to;
-    int64_t across; /* pieces side by side */
+    int64_t across; /* number of pieces side by side */
 } copy;
 
-/* Rows of `to` follow each other; `from` has any layout. */
+/* Copy one piece. `to` is row-major, `from` has any layout. */
 static void copy_piece(void *data, int64_t index)
 {
     const copy *c = data;

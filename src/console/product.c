@@ -9,14 +9,14 @@
 #include "output.h"
 #include "signals.h"
 
-enum { A, B, C0 }; /* the inputs */
+enum { A, B, C0 }; /* the indices of inputs */
 
 typedef struct work {
     hr_context *context;
     const cli_product *product;
     cli_files files;
     hr_matrix a, b; /* as they are multiplied */
-    hr_matrix c;    /* type and shape, then the output itself */
+    hr_matrix c;    /* first type and shape, then the output itself */
     hr_gemm_options options;
     cli_progress progress;
 } work;
@@ -39,8 +39,8 @@ static int open_inputs(work *w)
     return status;
 }
 
-/* Ask for the plan. It finds everything that is wrong with the operands, before
- * a byte is written, and is all that a dry run wants. */
+/* Plan the product. The plan finds every error of the operands before a byte is
+ * written, and is all that a dry run needs. */
 static int plan(work *w, cli_outcome *outcome)
 {
     const cli_product *p = w->product;
@@ -70,7 +70,7 @@ static int check_c0(const work *w)
     return CLI_OK;
 }
 
-/* C := C0, which hr_gemm then scales and adds to. */
+/* C := C0. hr_gemm then scales C and adds to it. */
 static int fill_output(work *w)
 {
     const cli_product *p = w->product;
@@ -107,7 +107,7 @@ static int verify(work *w, cli_outcome *outcome)
     if (!p->verify) {
         return CLI_OK;
     }
-    cli_signals_phase(CLI_AT_ONCE); /* it cannot be asked to stop */
+    cli_signals_phase(CLI_AT_ONCE); /* it cannot be interrupted */
     if (cli_check_cancelled() != CLI_OK) {
         return CLI_FAILED;
     }

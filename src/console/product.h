@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A product of files into a file. */
+/* Multiplying files into a file. */
 #ifndef CONSOLE_PRODUCT_H
 #define CONSOLE_PRODUCT_H
 
@@ -8,7 +8,7 @@
 #include "json.h"
 #include "values.h"
 
-/* What is asked for. */
+/* The arguments. */
 typedef struct cli_product {
     const char *a, *b, *add, *output; /* files; add may be NULL */
     bool transpose_a, transpose_b, conjugate_a, conjugate_b;
@@ -18,34 +18,34 @@ typedef struct cli_product {
     bool dry_run, verify, quiet;
 } cli_product;
 
-/* What came of it. */
+/* The results. */
 typedef struct cli_outcome {
     int64_t m, n, k;
     hr_type type, c_type;
-    hr_gemm_report report;  /* with dry_run: the plan; shares are this struct's
-                               own, freed by cli_outcome_free */
-    hr_verify_report check; /* trials is 0 when it was not asked for */
+    hr_gemm_report report;  /* with dry_run, the plan; cli_outcome_free frees
+                               its shares */
+    hr_verify_report check; /* trials is 0 without verification */
     double seconds;         /* of everything, from opening to committing */
 } cli_outcome;
 
-/* Do it. Sentences have been printed when it fails. Returns an exit status.
- * When there is a result the phase of signals stays CLI_COMMITTING. */
+/* Multiply. On failure a message has been printed. Returns an exit status. If
+ * there is a result, the phase of signals stays CLI_COMMITTING. */
 int cli_multiply(hr_context *context, const cli_product *product,
                  cli_outcome *outcome);
 
 void cli_outcome_free(cli_outcome *outcome);
 
-/* ---- report.c: what it did, or would do */
+/* ---- report.c: what the product did, or would do */
 
-/* A table for people. Returns an exit status. */
+/* Print a table. Returns an exit status. */
 int cli_report_table(const hr_context *context, const cli_product *product,
                      const cli_outcome *outcome);
 
-/* One JSON object on one line. Returns an exit status. */
+/* Print one JSON object on one line. Returns an exit status. */
 int cli_report_json(const hr_context *context, const cli_product *product,
                     const cli_outcome *outcome);
 
-/* The members "bytes" and "accelerators" of such an object. */
+/* Write the members "bytes" and "accelerators" of such an object. */
 void cli_report_members(cli_json *json, const hr_context *context,
                         const hr_gemm_report *report);
 

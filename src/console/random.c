@@ -33,7 +33,7 @@ static double draw_f64(uint64_t key, uint64_t n)
     return (double)draw_integer(key, n, 53) * 0x1p-52;
 }
 
-/* Element number n, counted row by row, goes to number `at` in memory. */
+/* Write element number n, counted row by row, to place `at` in memory. */
 static void put(const hr_matrix *m, uint64_t key, int64_t at, uint64_t n)
 {
     switch (m->type) {
@@ -73,8 +73,8 @@ typedef struct fill {
     uint64_t key;
 } fill;
 
-/* Fill one piece of memory, whichever elements lie there: a column-major matrix
- * is a row-major one whose elements are numbered column by column. */
+/* Fill one piece of memory. In a column-major matrix the elements are numbered
+ * differently from their order in memory. */
 static void fill_piece(void *data, int64_t index)
 {
     const fill *f = data;
@@ -96,7 +96,8 @@ static void fill_piece(void *data, int64_t index)
 
 bool cli_random_fill(hr_matrix m, uint64_t seed, cli_progress *progress)
 {
-    /* Mixed first, so that near seeds do not give shifted streams. */
+    /* mix the seed first, so that neighbouring seeds do not give shifted
+     * streams */
     fill f = {m, cli_random_draw(seed, 0)};
     return cli_loop(hri_ceil_div(m.rows * m.cols, PIECE), fill_piece, &f,
                     progress, (double)PIECE * (double)hr_type_size(m.type));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random matrices: each element is a function of the seed and of its place, so
+/* Random matrices. Each element is a function of the seed and of its place, so
  * neither threads nor the order in memory matter. */
 #ifndef CONSOLE_RANDOM_H
 #define CONSOLE_RANDOM_H
@@ -8,7 +8,7 @@
 
 #include "loop.h"
 
-/* SplitMix64: output number n of the stream of this key. [Steele2014] */
+/* SplitMix64: output number n of the stream for this key. [Steele2014] */
 uint64_t cli_random_draw(uint64_t key, uint64_t n);
 
 /* Fill m, which is packed. Real and imaginary parts are uniform in [-1, 1), on

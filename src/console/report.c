@@ -12,7 +12,7 @@ static double flops_per_second(const hr_gemm_report *report)
     return report->seconds > 0.0 ? report->flops / report->seconds : 0.0;
 }
 
-/* Path and name of the accelerator of a share. */
+/* The path and name of a share's accelerator. */
 static hr_accelerator_info describe(const hr_context *context, uint32_t index)
 {
     hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
@@ -93,7 +93,7 @@ static void add_share(cli_table *table, const hr_context *context,
     }
 }
 
-/* The accelerators chosen that got no part: the plan found it faster so, or
+/* Print the accelerators that got no part: the plan is faster without them, or
  * they do not offer the product. */
 static void print_left_out(const hr_context *context,
                            const hr_gemm_report *report)
@@ -201,7 +201,7 @@ int cli_report_json(const hr_context *context, const cli_product *product,
     cli_json_text(&json, "type", hr_type_name(outcome->type));
     cli_json_text(&json, "output_type", hr_type_name(outcome->c_type));
     cli_json_number(&json, "seconds", r->seconds);
-    if (!product->dry_run) { /* else the time that planning took */
+    if (!product->dry_run) { /* in a dry run it is the time of planning */
         cli_json_number(&json, "seconds_with_files", outcome->seconds);
     }
     cli_json_number(&json, "flops", r->flops);

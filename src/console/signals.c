@@ -17,7 +17,7 @@ enum {
     PATHS = 8,
     GUARDS = 8,
     STOPS = 4,
-    GRACE_MS = 600 /* for cancelled work to end: "within a second" */
+    GRACE_MS = 600 /* for work to end by itself: "within a second" */
 };
 
 typedef struct guard {
@@ -26,7 +26,7 @@ typedef struct guard {
     bool output;
 } guard;
 
-/* Handlers run in any thread, so what they read is published by atomics. */
+/* Handlers run in any thread, so atomics publish what they read. */
 static char paths[PATHS][PATH_MAX];
 static atomic_int path_count;
 static guard guards[GUARDS];
@@ -36,14 +36,14 @@ static atomic_bool cancelled;
 static atomic_bool leaving;
 static atomic_bool told; /* "cancelled" has been printed */
 static const int stops[STOPS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-static bool ignored[STOPS]; /* from the start, and so for ever */
+static bool ignored[STOPS]; /* since the program began, and for good */
 static timer_t grace_timer;
 static bool grace_timer_made;
 
 static void say(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
-    (void)written; /* nothing can be done about it here */
+    (void)written; /* a failure cannot be reported here */
 }
 
 static void say_cancelled(void)
@@ -53,8 +53,9 @@ static void say_cancelled(void)
     }
 }
 
-/* One handler ends the program; those of other threads wait here for that. None
- * interrupts another on the same thread, as all signals are masked. */
+/* Only one handler ends the program. Handlers on other threads wait here for
+ * that. None interrupts another one on the same thread, as all signals are
+ * masked. */
 static void be_the_only_one(void)
 {
     if (atomic_exchange(&leaving, true)) {
@@ -64,7 +65,7 @@ static void be_the_only_one(void)
     }
 }
 
-/* Only functions that signal handlers may call. */
+/* This calls only functions that signal handlers may call. */
 static void remove_all(void)
 {
     for (int i = atomic_load(&path_count); i > 0; i--) {
@@ -74,7 +75,8 @@ static void remove_all(void)
     }
 }
 
-/* Remove the file that is to become the result; false when it has become it. */
+/* Remove the file that is to become the result. False when it has become the
+ * result. */
 static bool take_back(void)
 {
     int count = atomic_load(&path_count);
@@ -87,7 +89,7 @@ static void leave(void)
     _exit(1);
 }
 
-/* Also the handler for when the grace is over. */
+/* Exit after a signal. This also handles the timer of the grace period. */
 static void leave_cancelled(int number)
 {
     (void)number;
@@ -99,7 +101,7 @@ static void leave_cancelled(int number)
 static void on_stop(int number)
 {
     const struct itimerspec grace = {.it_value = {0, GRACE_MS * 1000000L}};
-    int error = errno; /* of whatever was interrupted */
+    int error = errno; /* of the code that was interrupted */
     bool again = atomic_exchange(&cancelled, true);
     int phase = atomic_load(&current_phase);
     if (phase == CLI_AT_ONCE || (phase == CLI_POLLED && again) ||
@@ -126,10 +128,10 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
     const guard *hit = find_guard((uintptr_t)info->si_addr);
-    if (hit == NULL) { /* a fault of our own: let it be seen as such */
+    if (hit == NULL) { /* a bug in the program: let it crash as such */
         remove_all();
         signal(number, SIG_DFL);
-        return; /* to where it happens again */
+        return; /* return to the instruction, which fails again */
     }
     be_the_only_one();
     say("headrace: ");
@@ -142,8 +144,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 
 void cli_signals_init(void)
 {
-    /* A signal that was ignored when the program began stays so: that is how a
-     * shell keeps it away from what runs in the background. */
+    /* A signal that was ignored when the program began stays ignored: shells
+     * protect background jobs from signals in this way. */
     for (int i = 0; i < STOPS; i++) {
         struct sigaction old;
         ignored[i] =
@@ -169,7 +171,7 @@ void cli_signals_install(void)
     handle(SIGALRM, (struct sigaction){.sa_handler = leave_cancelled});
     handle(SIGBUS, (struct sigaction){.sa_sigaction = on_bus_error,
                                       .sa_flags = SA_SIGINFO});
-    /* Both also come back as errors of the calls that cause them. */
+    /* The calls that cause these two signals also return errors. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }

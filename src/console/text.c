@@ -10,7 +10,7 @@
 #include "args.h"
 #include "base/clock.h"
 
-/* Three significant digits, and no exponent below a million. */
+/* Write three significant digits, and no exponent below a million. */
 static cli_text with_unit(double number, const char *unit)
 {
     cli_text t;
@@ -20,8 +20,8 @@ static cli_text with_unit(double number, const char *unit)
     return t;
 }
 
-/* In the first unit in which it has three digits before the point; each is
- * `step` of the one before. */
+/* Use the first unit with at most three digits before the point. Each unit is
+ * `step` times the one before. */
 static cli_text scaled(double number, double step, const char *const units[4])
 {
     int unit = 0;
@@ -142,7 +142,8 @@ void cli_table_number(cli_table *table, const char *format, double number)
     cli_table_add(table, "%s", text);
 }
 
-/* Characters, not bytes: those of UTF-8 that do not continue another. */
+/* The number of characters, not of bytes. In UTF-8 some bytes continue a
+ * character. */
 static int text_width(const char *text)
 {
     int width = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantities as people read them, and tables of them whose columns are as wide
- * as what stands in them. */
+/* Texts of quantities, for people, and tables with columns as wide as their
+ * cells. */
 #ifndef CONSOLE_TEXT_H
 #define CONSOLE_TEXT_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A short text by value, so that several can stand in one call. */
+/* A short text by value, so that one call can use several. */
 typedef struct cli_text {
     char text[48];
 } cli_text;
@@ -18,11 +18,11 @@ cli_text cli_rate_text(double flops_per_second); /* "350 GFLOP/s" */
 cli_text cli_link_text(double bytes_per_second); /* "12.3 GB/s" */
 cli_text cli_seconds_text(double seconds);       /* "12.3 us", "2 h 05 min" */
 
-/* Seconds of a clock that never goes back. */
+/* Seconds of a clock that never runs backwards. */
 double cli_clock(void);
 
 typedef struct cli_table {
-    const char *align; /* 'l' or 'r' for each column; its length counts them */
+    const char *align; /* 'l' or 'r' for each column */
     char **cells;      /* row by row, the heading first */
     size_t count;
     bool failed; /* out of memory: nothing will be printed */

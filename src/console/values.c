@@ -15,7 +15,7 @@ static bool take_text(const char *text, void *field)
     return text[0] != '\0';
 }
 
-/* Digits only, without a sign; *end is what follows them. */
+/* Read digits without a sign. *end is what follows them. */
 static bool take_digits(const char *text, const char **end, uint64_t *number)
 {
     if (!isdigit((unsigned char)text[0])) {
@@ -35,8 +35,8 @@ static bool take_seed(const char *text, void *field)
     return take_digits(text, &end, field) && *end == '\0';
 }
 
-/* Extents with an 'x' between them. Their product fits in 63 bits even when
- * each element takes 16 bytes. */
+/* Read extents with an 'x' between them. Their product fits into 63 bits even
+ * when each element takes 16 bytes. */
 static bool take_shape(const char *text, int rank, uint64_t least,
                        cli_shape *shape)
 {
@@ -64,7 +64,8 @@ static bool take_shape3(const char *text, void *field)
     return take_shape(text, 3, 1, field);
 }
 
-/* A finite decimal number with an optional sign; *end is what follows it. */
+/* Read a finite decimal number with an optional sign. *end is what follows
+ * it. */
 static bool take_number(const char *text, const char **end, double *number)
 {
     const char *digits = text + (text[0] == '+' || text[0] == '-');
@@ -82,7 +83,7 @@ static bool take_number(const char *text, const char **end, double *number)
     return stop != text && isfinite(*number) && !lost;
 }
 
-/* One term of a complex number: "1.5", "2i", "i", "-i". */
+/* Read one term of a complex number: "1.5", "2i", "i", "-i". */
 static bool take_term(const char *text, const char **end, double *number,
                       bool *imaginary)
 {

@@ -10,7 +10,7 @@
 
 #include "args.h"
 
-/* A factor that may or may not have been given. */
+/* A factor, and whether it was given. */
 typedef struct cli_scalar {
     bool given;
     hr_scalar value;
@@ -30,7 +30,7 @@ extern const cli_kind cli_factor;  /* cli_scalar: "1.5", "2i", "1.5+2i" */
 extern const cli_kind cli_finite;  /* cli_scalar: "1.5" */
 extern const cli_kind cli_shape2;  /* cli_shape: "RxC" */
 extern const cli_kind cli_shape3;  /* cli_shape: "MxKxN" */
-extern const cli_kind cli_window;  /* int64_t: how far one reaches */
+extern const cli_kind cli_window;  /* int64_t: the reach of a window */
 extern const cli_kind cli_type;    /* hr_type */
 extern const cli_kind cli_order;   /* hr_order */
 extern const cli_kind cli_compute; /* hr_compute */

@@ -46,7 +46,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     return HR_OK;
 }
 
-/* Number devices as they were opened, and physical ones. */
+/* Number the devices that were opened, and the physical devices. */
 static void relate(hr_context *context)
 {
     uint32_t physical = 0;
@@ -70,9 +70,10 @@ static void relate(hr_context *context)
     }
 }
 
-/* What accelerator may use: an even share of its device among those that hold
- * memory there. Of free memory 90 per cent, as drivers and other programs need
- * some; of the host's a half, as the operands lie there too. */
+/* The memory that an accelerator may use: an equal share of its device among
+ * those that hold memory there. Of the free memory it is 90 per cent, since
+ * drivers and other programs need some. Of the host's it is a half, since the
+ * operands lie there, too. */
 static uint64_t memory_limit(const hr_context *context,
                              const hri_accelerator *accelerator, uint64_t limit)
 {
@@ -132,12 +133,12 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
                : hri_error_raise(&error);
 }
 
-/* What takes long, done for all accelerators that copy ordinary memory slowly
- * at once. */
+/* The slow steps of opening, which all accelerators with staged copies do at
+ * the same time. */
 typedef struct opening {
     hri_call call;
     hri_accelerator *accelerator;
-    bool first; /* of its device */
+    bool first; /* of the accelerators of its device */
 } opening;
 
 static hr_status open_staging(void *argument)
@@ -150,7 +151,7 @@ static hr_status open_staging(void *argument)
     return status;
 }
 
-/* Pinned memory for those that copy ordinary memory slowly, and kernels. */
+/* Pinned memory for accelerators with staged copies, and kernels. */
 static hr_status open_all_staging(hr_context *context)
 {
     uint32_t count = 0;
@@ -178,7 +179,7 @@ static hr_status open_all_staging(hr_context *context)
     return status;
 }
 
-/* Let accelerators that can copy from each other be allowed to. */
+/* Enable copies between all pairs that can do them. */
 static void introduce_peers(const hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
@@ -189,7 +190,7 @@ static void introduce_peers(const hr_context *context)
     }
 }
 
-/* Names for the tuning cache. */
+/* Set the names in the tuning cache. */
 static void set_keys(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
@@ -228,7 +229,7 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
 void hri_accelerators_close(hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
-        /* what one has deferred may wait for another */
+        /* deferred commands of one may wait for another */
         hri_accelerator_drop_default_queue(&context->accelerators[i]);
         hri_accelerator_drop_copy_queue(&context->accelerators[i]);
     }

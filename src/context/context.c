@@ -17,16 +17,16 @@ static const hri_struct options_struct = HRI_STRUCT(
 static const hri_struct info_struct = HRI_STRUCT(
     hr_accelerator_info, "accelerator info", "HR_ACCELERATOR_INFO_INIT", name);
 
-/* The value of a variable; NULL also when it is empty, which is how scripts
- * take one back. */
+/* The value of a variable. NULL also when it is empty: scripts unset variables
+ * in this way. */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Where the list and the limit come from: options before environment. How many
- * threads there are is for the environment alone. */
+/* Take the list and the limit from the options, else from the environment. The
+ * number of threads comes from the environment only. */
 static hr_status read_environment(hr_context_options *options,
                                   const char **source)
 {
@@ -47,7 +47,7 @@ static hr_status read_environment(hr_context_options *options,
     return hri_thread_count_check();
 }
 
-/* Whether what is declared is checked. */
+/* Read whether kernels are checked (HEADRACE_CHECK). */
 static hr_status read_check(bool *check)
 {
     const char *value = variable("HEADRACE_CHECK");
@@ -83,7 +83,7 @@ static void describe_accelerator(const hri_accelerator *accelerator,
     info->chosen = true;
 }
 
-/* A device's entry sums up what the context uses of it. */
+/* Describe a device: its entry adds up what the context uses of it. */
 static void describe_found(const hr_context *context, const hri_found *found,
                            hr_accelerator_info *info)
 {
@@ -130,7 +130,7 @@ static void log_accelerators(hr_context *context)
     }
 }
 
-/* Choose from what was found and make the context ready. */
+/* Choose from what was found, and open it. */
 static hr_status fill_context(hr_context *context, hri_machine *machine,
                               const hr_context_options *options,
                               const char *source, bool remember)
@@ -260,7 +260,7 @@ void hri_log(hr_context *context, const char *format, ...)
     pthread_mutex_unlock(&context->log_lock);
 }
 
-/* The arguments that both describing functions take. */
+/* Check the arguments of a function that describes. */
 static hr_status check_describe(const hr_context *context, uint32_t index,
                                 uint32_t count, const hr_accelerator_info *info)
 {

@@ -11,15 +11,15 @@
 
 enum { MAX_VIRTUAL = 1024 }; /* from one item */
 
-/* One item, between commas and without the spaces around it. */
+/* One item of the list: the text between commas, without spaces around it. */
 typedef struct list_item {
     const char *source;
     size_t position; /* in the list, from 1 */
     const char *text;
-    int length; /* never more than fits a sentence */
+    int length; /* at most what fits into a message */
     const char *path;
     size_t path_length;
-    uint32_t number; /* of virtual accelerators; 0: plain */
+    uint32_t number; /* of virtual accelerators; 0: a plain one */
 } list_item;
 
 /* Append `count` choices, numbered from the first one's number on. */
@@ -38,8 +38,8 @@ static hr_status append(hri_choices *choices, hri_choice first, uint32_t count)
     return HR_OK;
 }
 
-/* Choose entry `found` once, or as many virtual ones as the item says. Numbers
- * go on where an earlier item with the same device ended. */
+/* Choose entry `found` once, or the number of virtual ones that the item asks
+ * for. If an earlier item has the same device, the numbers continue there. */
 static hr_status choose(hri_machine *machine, uint32_t found,
                         const list_item *item, bool named, hri_choices *choices)
 {
@@ -64,8 +64,8 @@ static hr_status choose(hri_machine *machine, uint32_t found,
     return append(choices, choice, choice.virtual ? item->number : 1);
 }
 
-/* "host, opencl:0:0": the devices that are there, or the backends that were not
- * asked. Returns the length, 0 for none. */
+/* Write "host, opencl:0:0": the devices that are there, or the backends that
+ * were not asked. Returns the length, 0 for none. */
 static size_t name_some(const hri_machine *machine, bool there, char *text,
                         size_t size)
 {
@@ -80,7 +80,7 @@ static size_t name_some(const hri_machine *machine, bool there, char *text,
     return used;
 }
 
-/* "host, opencl:0:0", or "none"; then perhaps " (not asked: cuda)". */
+/* Write "host, opencl:0:0" or "none", and perhaps " (not asked: cuda)". */
 static void name_devices(const hri_machine *machine, char *text, size_t size)
 {
     char there[192], unasked[48];
@@ -91,7 +91,7 @@ static void name_devices(const hri_machine *machine, char *text, size_t size)
              others ? ")" : "");
 }
 
-/* Whether "all" means this entry; if not, its reason says why. */
+/* Whether "all" means this entry. If not, its reason says why. */
 static bool is_one_of_all(hri_machine *machine, uint32_t index)
 {
     hri_found *found = &machine->entries[index];
@@ -138,7 +138,7 @@ static hr_status choose_all(hri_machine *machine, const list_item *item,
     return HR_OK;
 }
 
-/* Whether path begins with these words: "cuda:0", like "cuda", with "cuda". */
+/* Whether path begins with these words: "cuda:0" begins with "cuda". */
 static bool begins(const char *path, const char *words, size_t length)
 {
     return strncmp(path, words, length) == 0 &&
@@ -185,7 +185,8 @@ static hr_status choose_named(hri_machine *machine, const list_item *item,
     return any ? HR_OK : fail_missing(machine, item);
 }
 
-/* The length of name [":" number [":" number]] at text; 0 when it is not. */
+/* The length of name [":" number [":" number]] at text. 0 when the text is
+ * something else. */
 static size_t path_length(const char *text, const char *end)
 {
     const char *p = text;
@@ -207,7 +208,7 @@ static size_t path_length(const char *text, const char *end)
     return p == end ? (size_t)(p - text) : 0;
 }
 
-/* Take the item in [item->text, end) apart. */
+/* Parse the item in [item->text, end). */
 static hr_status parse_item(list_item *item, const char *end)
 {
     const char *p = item->text;
@@ -237,7 +238,8 @@ static hr_status parse_item(list_item *item, const char *end)
     return HR_OK;
 }
 
-/* The item in [text, end) of list, spaces around it included. */
+/* Choose what the item in [text, end) of list names. Spaces around it are
+ * skipped. */
 static hr_status choose_item(const char *list, const char *text,
                              const char *end, list_item *item,
                              hri_machine *machine, hri_choices *choices)
@@ -283,7 +285,8 @@ static hr_status choose_list(const char *list, const char *source,
     }
 }
 
-/* The length of the name in an item, behind its number and spaces. */
+/* The length of the name in an item, and where it starts: after its number and
+ * spaces. */
 static size_t name_in_item(const char *text, const char **name)
 {
     text += strspn(text, " \t\r\n\v\f");

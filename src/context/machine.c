@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Devices stand before backends without any. */
+/* Add an entry. Devices come before backends without any. */
 static hr_status append(hri_machine *machine, const hri_found *found)
 {
     uint32_t at = machine->count;
@@ -22,8 +22,8 @@ static hr_status append(hri_machine *machine, const hri_found *found)
     return HR_OK;
 }
 
-/* A backend, or one device of it, that cannot be used: why is the sentence that
- * was recorded last, or `words`. */
+/* Add a backend, or one of its devices, that cannot be used. The reason is
+ * `words`, else the last error message. */
 static hr_status append_absent(hri_machine *machine, const hri_backend *backend,
                                bool asked, const char *words)
 {

@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "model/pays.h"
 
-/* Sums of weights as integers stay below 2^WEIGHT_BITS, so that share_of can
+/* Weights become integers with sums below 2^WEIGHT_BITS, so that share_of can
  * count in 64 bits. */
 enum { WEIGHT_BITS = 60, SIZE_BITS = 62 };
 
@@ -52,8 +52,8 @@ static bool is_open(const hri_portion *p)
     return p->weight > 0 && !p->full;
 }
 
-/* The power of two that makes integers of the weights of open portions; false:
- * none is open. */
+/* Find the power of two that turns the weights of open portions into integers.
+ * False: no portion is open. */
 static bool find_scale(const hri_distribution *d, int *scale)
 {
     double largest = 0;
@@ -76,8 +76,8 @@ static int64_t weight_of(const hri_portion *p, int scale)
 
 /* ---- shares */
 
-/* grains * weight / whole, rounded down, and what is left over: long division,
- * since the product has twice the bits. */
+/* grains * weight / whole, rounded down, and the rest. By long division, since
+ * the product has twice the bits. */
 static int64_t share_of(int64_t grains, int64_t weight, int64_t whole,
                         int64_t *rest)
 {
@@ -93,9 +93,9 @@ static int64_t share_of(int64_t grains, int64_t weight, int64_t whole,
     return share;
 }
 
-/* Shares of the open portions, rounded down; the rests are out of *whole. Those
- * that would exceed what they hold are full then, and *left less. False: some
- * are. */
+/* Set the shares of the open portions, rounded down. Their rests are in units
+ * of 1 / *whole grains. A portion whose share exceeds its limit becomes full,
+ * and *left is reduced. False: some became full. */
 static bool share_out(const hri_distribution *d, int scale, int64_t *left,
                       int64_t *whole)
 {
@@ -128,7 +128,7 @@ typedef struct ranking {
     int64_t grains;
 } ranking;
 
-/* Whether at least so many portions have rests of `rest` or more. */
+/* Whether at least `grains` portions have a rest of `rest` or more. */
 static hr_status has_rests(void *data, int64_t rest, bool *holds)
 {
     const ranking *r = data;
@@ -140,8 +140,8 @@ static hr_status has_rests(void *data, int64_t rest, bool *holds)
     return HR_OK;
 }
 
-/* Give the grains that rounding left to the largest rests. There are fewer of
- * them than rests above 0. */
+/* Give the grains that rounding left to the largest rests. There are fewer such
+ * grains than rests above 0. */
 static void give_rest(const hri_distribution *d, int64_t grains, int64_t whole)
 {
     ranking r = {d, grains};
@@ -162,8 +162,8 @@ static void give_rest(const hri_distribution *d, int64_t grains, int64_t whole)
     }
 }
 
-/* Share out all grains, as far as `most` goes; false: not all are held. Once
- * no share exceeds what a portion holds, rounding up does not either. */
+/* Distribute all grains within `most`. False: the portions do not hold all.
+ * Once no share exceeds its portion's limit, rounding up does not either. */
 static bool fill(const hri_distribution *d)
 {
     int64_t left = hri_ceil_div(d->units, d->grain), whole = 0;
@@ -186,7 +186,7 @@ static bool fill(const hri_distribution *d)
     return open || left == 0;
 }
 
-/* Grains become units, one portion behind the other. */
+/* Turn grains into units, one portion after the other. */
 static void place(const hri_distribution *d)
 {
     int64_t first = 0;
@@ -214,7 +214,7 @@ static hr_status ask(void *data, int64_t grains, bool *holds)
                    grains * d->grain, holds);
 }
 
-/* Lower `most` of portions that do not fit; *fit: all do. */
+/* Lower `most` of portions that do not fit. *fit: all do. */
 static hr_status lower(const hri_distribution *d, bool *fit)
 {
     hr_status status = HR_OK;
@@ -240,11 +240,13 @@ static hr_status lower(const hri_distribution *d, bool *fit)
 hr_status hri_distribute(const hri_distribution *d, bool *held)
 {
     hri_distribution x = *d;
-    /* Portions move when others get less, so one may be found full again. */
+    /* Portions move when others get less, so a portion may turn out too large
+     * again. */
     int64_t rounds = 4 * (int64_t)d->count;
     bool fit = false;
     hr_status status = check_weights(d);
-    x.grain = hri_min(d->grain, d->units); /* so that products have the bits */
+    x.grain = hri_min(d->grain, d->units); /* so that products have few enough
+                                              bits */
     *held = true;
     while (status == HR_OK && *held && !fit) {
         *held = rounds-- >= 0 && fill(&x);

@@ -20,8 +20,8 @@ void hri_rank(hri_ranked *all, uint32_t count)
     qsort(all, count, sizeof *all, most_first);
 }
 
-/* Group `count` speeds into `columns` runs of about equal sums; first[] gets
- * where each starts. Returns the cost: the sum of all half perimeters. */
+/* Group `count` speeds into `columns` runs of about equal sums. first[] gets
+ * where each run starts. Returns the cost: the sum of all half perimeters. */
 static double group(const hri_ranked *speeds, uint32_t count, double total,
                     uint32_t columns, double height, double width,
                     uint32_t *first)
@@ -141,7 +141,7 @@ static int64_t snap(double edge, int64_t tiles)
     return (int64_t)(edge * (double)tiles + 0.5);
 }
 
-/* The largest of (share in tiles) / (fair share) over pieces between edges. */
+/* The largest ratio of a piece's share in tiles to its fair share. */
 static double imbalance(const double *edges, uint32_t pieces, int64_t tiles)
 {
     double worst = 1.0;
@@ -171,13 +171,14 @@ static double row_imbalance(const hri_partition *p, int64_t tiles)
 int64_t hri_partition_tiles(const hri_partition *p, bool rows, int64_t least,
                             int64_t most, double *balance)
 {
-    /* more tiles than some beyond the least cost more than they balance */
+    /* beyond so many, more tiles cost more than better balance gains */
     enum { TRIES = 32, MANY = 64, FEW_TRIES = 12 };
     double best_score = HUGE_VAL;
     int64_t best = least;
     int64_t last = hri_min(most, 2 * least + TRIES + 2 * p->columns);
     last = hri_min(last, least + 2 * TRIES + 2 * p->columns);
-    /* with many pieces, numbers in between are hardly better or worse */
+    /* with many pieces, neighbouring numbers are hardly better or worse, so
+     * step over some */
     int64_t step = p->count > MANY ? hri_max((last - least) / FEW_TRIES, 1) : 1;
     for (int64_t t = least; t <= hri_max(last, least); t += step) {
         double even =
@@ -190,7 +191,7 @@ int64_t hri_partition_tiles(const hri_partition *p, bool rows, int64_t least,
             *balance = even;
         }
         if (even <= 1.0 + 1e-9) {
-            break; /* more tiles cannot do better */
+            break; /* more tiles cannot be better */
         }
     }
     return best;

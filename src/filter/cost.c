@@ -13,24 +13,25 @@
 #include "filter/piece.h"
 #include "model/model.h"
 
-enum { PIECES = 4 }; /* of a share, beside its ends */
+enum { PIECES = 4 }; /* of a share, beside its two ends */
 
-/* Rows of an end: few, but not so few that most of what it reads is what its
- * neighbour reads too. */
+/* Rows of an end. Few rows are best, but with too few of them most of what an
+ * end reads is read by its neighbour, too. */
 static int64_t end_rows(const hri_filter_job *job)
 {
     const int64_t block = hri_filter_block(job);
     return hri_round_up(hri_max(8 * job->window->reach, 256), block);
 }
 
-/* What it does with the device to itself. What is not known is measured, unless
- * the job is small. */
+/* Find what the accelerator does with the device to itself. What is not known
+ * is measured, unless the job is small. */
 static hr_status know_share(const hri_filter_job *job, hri_share *share)
 {
     hri_accelerator *a = share->accelerator;
     const bool measure = !hri_model_is_small(hri_filter_work(job));
     const bool moves = !a->in_place && job->views[0].array == NULL;
-    const bool staged = a->device->info.staged; /* pictures are ordinary */
+    const bool staged = a->device->info.staged; /* pictures are in ordinary
+                                                   memory */
     hr_status status = hri_filter_rate(job, a, &share->rate);
     pthread_mutex_lock(&job->context->lock);
     if (status == HR_OK && moves) {
@@ -56,8 +57,8 @@ static double row_bytes(const hr_matrix *picture)
     return (double)picture->cols * (double)hr_type_size(picture->type);
 }
 
-/* How many it shares its device with, itself among them: virtual ones of the
- * device are there to take part, others count when they do. */
+/* How many accelerators share its device. Virtual ones of the device were asked
+ * for to take part, so all of them count. Others count when they take part. */
 static double sharers(const hri_share *shares, uint32_t count, uint32_t i)
 {
     const hri_accelerator *a = shares[i].accelerator;
@@ -70,8 +71,9 @@ static double sharers(const hri_share *shares, uint32_t count, uint32_t i)
     return same;
 }
 
-/* What a row takes each of the first `count` when they work side by side, with
- * room for as many flows. Where memory is the host's its processors copy. */
+/* Set the seconds for a row for the first `count` shares when they work side by
+ * side. flows has room for as many. Where buffers are in host memory, the
+ * host's CPUs do the copies. */
 static void set_rows(const hri_filter_job *job, hri_share *shares,
                      uint32_t count, hri_flow *flows)
 {
@@ -98,7 +100,8 @@ static void set_rows(const hri_filter_job *job, hri_share *shares,
     }
 }
 
-/* The fastest first; of equal ones, which are in one list, the first. */
+/* The fastest first. Of equal ones, which are in one list, the earlier one
+ * first. */
 static int by_row(const void *x, const void *y)
 {
     const hri_share *a = x, *b = y;
@@ -109,8 +112,8 @@ static int by_row(const void *x, const void *y)
            (a->accelerator < b->accelerator);
 }
 
-/* What host memory takes for the rows of those in place, and for the copies of
- * the others meanwhile. */
+/* Seconds of host memory for the rows of accelerators in place, and for the
+ * copies of the others at the same time. */
 static double host_memory(const hri_filter_job *job, const hri_share *shares,
                           uint32_t count, double speed)
 {
@@ -128,7 +131,8 @@ static double host_memory(const hri_filter_job *job, const hri_share *shares,
     return hri_host_memory_seconds(&load);
 }
 
-/* Transforms need the window's own: one of a block's two, by one processor. */
+/* Seconds to transform the window: one of a block's two transforms, on one
+ * CPU. */
 static double setup_seconds(const hri_filter_job *job, const hri_share *s)
 {
     if (job->method != HR_FILTER_FFT) {
@@ -141,8 +145,8 @@ static double setup_seconds(const hri_filter_job *job, const hri_share *s)
            s->rate;
 }
 
-/* Seconds that the first `count` take together: bands as their speeds are, and
- * for each what it reads and makes of its neighbours' rows. */
+/* Seconds for the first `count` shares together. Bands are in proportion to
+ * speeds, and each band also computes on rows of its neighbours. */
 static double seconds_of(const hri_filter_job *job, hri_share *shares,
                          uint32_t count, hri_flow *flows)
 {
@@ -157,7 +161,8 @@ static double seconds_of(const hri_filter_job *job, hri_share *shares,
         const hri_overheads *o = &s->overheads;
         double own = rows / speed + o->launch + 2.0 * o->copy + o->wait;
         if (!s->accelerator->in_place) {
-            /* the first comes and the last goes alone */
+            /* the first piece comes, and the last goes, while nothing is worked
+             * on */
             const double share = rows / speed / s->row;
             const double ends = hri_in_host_memory(s->accelerator)
                                     ? 0.0
@@ -170,7 +175,7 @@ static double seconds_of(const hri_filter_job *job, hri_share *shares,
            setup_seconds(job, &shares[0]);
 }
 
-/* Pieces that are asked whether they fit. */
+/* For holds_blocks: a job, and an accelerator's memory for pieces. */
 typedef struct piece_room {
     const hri_filter_job *job;
     const hri_accelerator *accelerator;
@@ -185,8 +190,8 @@ static hr_status holds_blocks(void *data, int64_t blocks, bool *holds)
     return HR_OK;
 }
 
-/* The most rows, in whole blocks, whose pieces fit into `room` bytes; 0: none.
- */
+/* The most rows, in whole blocks, with pieces that fit into `room` bytes. 0:
+ * none. */
 static int64_t rows_that_fit(const hri_filter_job *job,
                              const hri_accelerator *a, int64_t rows,
                              uint64_t room)
@@ -198,8 +203,8 @@ static int64_t rows_that_fit(const hri_filter_job *job,
     return most * block;
 }
 
-/* Bytes that an array asks for, for rows [first, last) of a view, unless they
- * are held already. */
+/* Bytes that an array needs for rows [first, last) of a view and does not
+ * hold. */
 static uint64_t bytes_to_come(const hri_filter_job *job, int which,
                               const hri_accelerator *a, int64_t first,
                               int64_t last)
@@ -213,7 +218,8 @@ static uint64_t bytes_to_come(const hri_filter_job *job, int which,
                : (uint64_t)(last - first) * (uint64_t)row;
 }
 
-/* What pictures in arrays take of a share's room: all of its rows stay. */
+/* Bytes that pictures in arrays take of a share's room: all rows of the share
+ * stay there. */
 static uint64_t bytes_that_stay(const hri_filter_job *job, const hri_share *s)
 {
     const int64_t reach = job->window->reach;
@@ -242,8 +248,8 @@ int64_t hri_share_piece(const hri_filter_job *job, const hri_share *s,
     return hri_min(next + rows, s->last);
 }
 
-/* The ends of a share, and the height of what is between them: pieces that are
- * alike, and none of them lower than an end. */
+/* Set the rows of a share's ends, and return the height of the pieces in
+ * between. These are equal, and none of them is lower than an end. */
 static int64_t cut_into_pieces(const hri_filter_job *job, hri_share *s)
 {
     const int64_t block = hri_filter_block(job);
@@ -257,8 +263,8 @@ static int64_t cut_into_pieces(const hri_filter_job *job, hri_share *s)
     return hri_ceil_div(between, hri_min(between / least, PIECES));
 }
 
-/* How many rows at a time: a few pieces, so that they come while others are
- * worked on. */
+/* Set the height of pieces. There are a few, so that some are copied while
+ * others are worked on. */
 static hr_status set_height(const hri_filter_job *job, hri_share *s)
 {
     const int64_t rows = s->last - s->first;
@@ -268,7 +274,7 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
     }
     const uint64_t stay = bytes_that_stay(job, s);
     int64_t wanted = rows;
-    if (job->views[0].array == NULL) { /* else nothing comes or goes */
+    if (job->views[0].array == NULL) { /* else nothing is copied */
         wanted = cut_into_pieces(job, s);
     }
     s->height = rows_that_fit(job, s->accelerator, wanted,
@@ -287,8 +293,8 @@ static hr_status set_height(const hri_filter_job *job, hri_share *s)
                      s->accelerator->path, (unsigned long long)s->room);
 }
 
-/* Whether the accelerator can do any of it: there must be room for a block of
- * rows, and for what a strip works in. */
+/* Whether the accelerator can do a part. There must be room for a block of
+ * rows, and for the scratch memory of a strip. */
 static hr_status check_room(const hri_filter_job *job, hri_share *s)
 {
     const hri_accelerator *a = s->accelerator;
@@ -320,7 +326,8 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
                           (unsigned long long)s->room);
 }
 
-/* Those that can take part: plan->shares. Returns how many. */
+/* List the accelerators that can take part in plan->shares. Returns how
+ * many. */
 static hr_status list_shares(const hri_filter_job *job,
                              hri_accelerator *const *accelerators,
                              uint32_t count, hri_filter_plan *plan,
@@ -345,13 +352,13 @@ static hr_status list_shares(const hri_filter_job *job,
     return status != HR_OK || *found > 0 ? status : refused;
 }
 
-/* What a plan is made with: candidates of a set are the first shares. */
+/* What a plan is made with. The candidates of a set are the first shares. */
 typedef struct choice {
     const hri_filter_job *job;
     hri_share *shares;
-    hri_flow *flows;           /* room for one of each */
-    hri_candidate *candidates; /* likewise */
-    hri_portion *portions;     /* likewise */
+    hri_flow *flows;           /* [shares] */
+    hri_candidate *candidates; /* [shares] */
+    hri_portion *portions;     /* [shares] */
 } choice;
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -363,7 +370,7 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
     return HR_OK;
 }
 
-/* Sort the shares, and find how many of the first take part. */
+/* Sort the shares, and find how many of the first ones take part. */
 static hr_status choose(choice *c, uint32_t count, hri_filter_plan *plan)
 {
     hri_set set = {0};
@@ -371,8 +378,9 @@ static hr_status choose(choice *c, uint32_t count, hri_filter_plan *plan)
         set_rows(c->job, &c->shares[i], 1, c->flows);
     }
     qsort(c->shares, count, sizeof c->shares[0], by_row);
-    for (uint32_t i = 0; i < count; i++) { /* siblings slow each other, which
-                                              their rows tell already */
+    /* rows count already how siblings slow each other, so each share is a
+     * device of its own here */
+    for (uint32_t i = 0; i < count; i++) {
         c->candidates[i] = (hri_candidate){
             .index = i, .device = i, .seconds = c->shares[i].row};
     }
@@ -385,8 +393,9 @@ static hr_status choose(choice *c, uint32_t count, hri_filter_plan *plan)
     return status;
 }
 
-/* Give the first `count` their rows, in whole blocks. What does not fit into
- * memory at once comes in lower pieces, so memory limits no share. */
+/* Give the first `count` shares their rows, in whole blocks. Rows that do not
+ * fit into memory at once are done in lower pieces, so memory does not limit
+ * shares. */
 static hr_status cut(const choice *c, const hri_filter_plan *plan)
 {
     bool held;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Executors: accelerators at work on their shares. */
+/* Executors: accelerators that work on their shares. */
 #include "filter/piece.h"
 
 #include <stdlib.h>
 
 #include <headrace/view.h>
 
-/* An accelerator at work on its share of out, from row `next` on, in two
- * queues: one piece moves while the other is worked on. */
+/* An accelerator that works on its share of out, from row `next` on. It has two
+ * queues, so that one piece is copied while the other is worked on. */
 typedef struct executor {
     hri_call call;
     const hri_filter_job *job;
@@ -16,68 +16,68 @@ typedef struct executor {
     hr_queue *queues[2];
     hri_filter_piece pieces[2];
     int64_t next;
-    uint64_t count; /* pieces begun */
+    uint64_t count; /* pieces begun so far */
 } executor;
 
-static hr_status open_queues(executor *l)
+static hr_status open_queues(executor *e)
 {
-    hr_context *context = l->job->context;
+    hr_context *context = e->job->context;
     const uint32_t index =
-        (uint32_t)(l->share->accelerator - context->accelerators);
+        (uint32_t)(e->share->accelerator - context->accelerators);
     hr_status status = HR_OK;
     for (int i = 0; i < 2 && status == HR_OK; i++) {
-        status = hr_queue_create(context, index, &l->queues[i]);
+        status = hr_queue_create(context, index, &e->queues[i]);
     }
     return status;
 }
 
-static hr_status begin(executor *l, hri_filter_piece *piece, hr_queue *queue)
+static hr_status begin(executor *e, hri_filter_piece *piece, hr_queue *queue)
 {
-    const int64_t last = hri_share_piece(l->job, l->share, l->next);
+    const int64_t last = hri_share_piece(e->job, e->share, e->next);
     hr_status status = hri_filter_piece_finish(piece);
     if (status == HR_OK) {
-        status = hri_filter_piece_init(piece, l->job, l->share->accelerator,
-                                       l->next, last);
+        status = hri_filter_piece_init(piece, e->job, e->share->accelerator,
+                                       e->next, last);
     }
     if (status == HR_OK) {
-        status = hri_filter_piece_launch(piece, l->job, l->tables, queue);
+        status = hri_filter_piece_launch(piece, e->job, e->tables, queue);
     }
     if (status == HR_OK && piece->own[1] != NULL) {
-        /* it goes home as soon as it is there */
+        /* it goes home as soon as it is done */
         status = hr_synchronize_async(piece->out, NULL);
     }
-    l->next = last;
+    e->next = last;
     return status;
 }
 
-/* Begin one more piece, when the one before the last is done; false when there
- * was nothing left, or something failed. */
-static bool step(executor *l)
+/* Begin one more piece, after the one before the last is done. False when
+ * nothing is left, or something failed. */
+static bool step(executor *e)
 {
-    if (l->next >= l->share->last || l->call.error.status != HR_OK) {
+    if (e->next >= e->share->last || e->call.error.status != HR_OK) {
         return false;
     }
-    const int half = (int)(l->count % 2);
-    l->count++;
-    hri_error_keep(&l->call.error, begin(l, &l->pieces[half], l->queues[half]));
+    const int half = (int)(e->count % 2);
+    e->count++;
+    hri_error_keep(&e->call.error, begin(e, &e->pieces[half], e->queues[half]));
     return true;
 }
 
-/* Wait for all, and free what the executor has. */
-static void finish(executor *l)
+/* Wait for the last pieces, and free what the executor has. */
+static void finish(executor *e)
 {
-    for (uint64_t i = 0; i < 2; i++) { /* the older one first */
-        hri_error_keep(&l->call.error,
-                       hri_filter_piece_finish(&l->pieces[(l->count + i) % 2]));
+    for (uint64_t i = 0; i < 2; i++) { /* the older piece first */
+        hri_error_keep(&e->call.error,
+                       hri_filter_piece_finish(&e->pieces[(e->count + i) % 2]));
     }
     for (int i = 0; i < 2; i++) {
-        hr_queue_destroy(l->queues[i]);
+        hr_queue_destroy(e->queues[i]);
     }
 }
 
-static hr_status run(void *l)
+static hr_status run(void *e)
 {
-    while (step(l)) {
+    while (step(e)) {
     }
     return HR_OK;
 }
@@ -103,7 +103,7 @@ static hr_status run_executors(const hri_filter_job *job,
         const hri_share *s = &plan->shares[i];
         executors[i] = (executor){
             .job = job, .tables = tables, .share = s, .next = s->first};
-        /* the first one has the caller's thread */
+        /* the first one runs on the calling thread */
         executors[i].call.threads = i > 0 ? &s->accelerator->threads : NULL;
         status = open_queues(&executors[i]);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A window as a sum of separable ones: columns of the table that span it, by
- * Gram and Schmidt with pivoting (so that what follows works on as few of them
- * as the rank is), then one-sided Jacobi rotations [Hestenes1958] of what the
- * table is in their terms, and as many of the singular vectors as the tolerance
- * asks for. */
+/* A window as a sum of separable ones. First find columns of the table that
+ * span it, by Gram and Schmidt with pivoting. So the next step works on no more
+ * of them than the rank. Then apply one-sided Jacobi rotations [Hestenes1958]
+ * to the table's coordinates in these columns. At last take as many of the
+ * singular vectors as the tolerance needs. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,12 +13,13 @@
 #include "base/status.h"
 #include "filter/window.h"
 
-/* The table T in pieces: T = basis^T core, rows of basis orthonormal. */
+/* The table T in parts: T = basis^T core, where rows of basis are
+ * orthonormal. */
 typedef struct spans {
     int64_t extent, count;
     double *basis; /* [count][extent]: along i */
     double *core;  /* [count][extent]: along j */
-    double *rest;  /* [extent][extent]: what is not spanned, transposed */
+    double *rest;  /* [extent][extent]: the rest of the table, transposed */
 } spans;
 
 static double dot(const double *x, const double *y, int64_t n)
@@ -37,7 +38,7 @@ static void subtract(double *x, double factor, const double *y, int64_t n)
     }
 }
 
-/* The column that has most left of it; *square is its length squared. */
+/* The column with the largest rest. *square is its length squared. */
 static int64_t find_pivot(const spans *s, double *square)
 {
     int64_t pivot = 0;
@@ -53,8 +54,8 @@ static int64_t find_pivot(const spans *s, double *square)
     return pivot;
 }
 
-/* One more row of the basis, out of a column; orthogonal to working precision
- * after the second time. */
+/* Add a row to the basis, from a column's rest. The rest was made orthogonal to
+ * the basis once; doing it again is exact to working precision. */
 static void add_row(spans *s, int64_t pivot)
 {
     const int64_t n = s->extent;
@@ -75,8 +76,8 @@ static void add_row(spans *s, int64_t pivot)
     s->count++;
 }
 
-/* Span the table, at most with `most` columns; what is smaller than rounding
- * makes of the largest column counts as nothing. */
+/* Span the table with at most `most` columns. A rest that is smaller than the
+ * rounding of the largest column counts as nothing. */
 static void span(spans *s, int64_t most)
 {
     double square, first;
@@ -89,8 +90,9 @@ static void span(spans *s, int64_t most)
     }
 }
 
-/* Rotate rows p and q of the core so that they are orthogonal, and those of the
- * basis with them: what they span together stays. False: they were. */
+/* Rotate rows p and q of the core so that they are orthogonal, and the basis
+ * with them. What they span together does not change. False: they were
+ * orthogonal. */
 static bool rotate(spans *s, int64_t p, int64_t q)
 {
     const int64_t n = s->extent;
@@ -115,7 +117,7 @@ static bool rotate(spans *s, int64_t p, int64_t q)
 
 static void diagonalise(spans *s)
 {
-    enum { MAX_SWEEPS = 60 }; /* six to ten do */
+    enum { MAX_SWEEPS = 60 }; /* six to ten are enough */
     bool more = true;
     for (int sweep = 0; sweep < MAX_SWEEPS && more; sweep++) {
         more = false;
@@ -127,7 +129,8 @@ static void diagonalise(spans *s)
     }
 }
 
-/* The row of the core that is the longest from `from` on, brought there. */
+/* Move the longest row of the core, from row `from` on, to row `from`. Returns
+ * its length. */
 static double bring_largest(spans *s, int64_t from)
 {
     const int64_t n = s->extent;
@@ -149,8 +152,8 @@ static double bring_largest(spans *s, int64_t from)
     return sqrt(square);
 }
 
-/* Take vectors, the largest first, until what is left of the table is within
- * tolerance. Both of a pair get the root of its singular value. */
+/* Take vectors, the largest first, until the rest of the table is within
+ * tolerance. Both vectors of a pair get the root of its singular value. */
 static void choose(spans *s, const double *table, double tolerance,
                    hri_factors *f)
 {
@@ -181,7 +184,7 @@ static void choose(spans *s, const double *table, double tolerance,
     f->rank = hri_max(f->rank, 1); /* a table of zeros is one filter of zeros */
 }
 
-/* That of the largest weight, whose squares may be out of range. */
+/* The exponent of the largest weight. Its square may be out of range. */
 static int exponent_of(const hr_window *window)
 {
     const int64_t n = 2 * window->reach + 1;
@@ -194,8 +197,8 @@ static int exponent_of(const hr_window *window)
     return exponent;
 }
 
-/* *spanned: out of how many columns, which are all that there are where they
- * are fewer than `most`. */
+/* Find factors. *spanned is the number of columns they were taken from. If it
+ * is less than `most`, there are no more. */
 static hr_status find(const hr_window *window, double tolerance, int64_t most,
                       hri_factors *factors, int64_t *spanned)
 {
@@ -236,7 +239,7 @@ void hri_factors_free(hri_factors *factors)
     *factors = (hri_factors){0};
 }
 
-/* ---- what was found is kept */
+/* ---- keeping the last factors */
 
 /* False: there is no memory. */
 static bool copy(const hri_factors *from, hri_factors *to)

@@ -23,7 +23,7 @@
 #undef REAL
 #undef NAME
 
-/* ---- the library */
+/* ---- FFTW */
 
 static const char *const libraries[] = {"libfftw3f.so.3", "libfftw3.so.3"};
 
@@ -40,7 +40,7 @@ static const hri_symbol symbols_double[] = {
 #undef SYM
 };
 
-/* Its planner is for one thread at a time; so is finding it. */
+/* FFTW's planner, and finding FFTW, are for one thread at a time. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static hr_status load(int which, hri_fftw *api)
@@ -86,19 +86,20 @@ double hri_fft_blocks(const hri_filter_job *job, int64_t edge)
            (double)hri_ceil_div(job->out.cols, valid);
 }
 
-/* Of powers of two, and one and a half times such, which are fast to transform,
- * the one with the fewest operations for each of the processors, which take
- * blocks in turns; larger ones than MAX leave the cache. */
+/* Choose the edge of blocks. Powers of two, and one and a half times these, are
+ * fast to transform. Of these edges the one with the fewest operations for each
+ * CPU is best, where CPUs take blocks in turn. Edges above MAX_EDGE leave the
+ * cache. */
 int64_t hri_fft_edge(const hri_filter_job *job)
 {
-    enum { MIN = 32, MAX = 2048 };
+    enum { MIN_EDGE = 32, MAX_EDGE = 2048 };
     const double processors = hri_thread_count();
     int64_t best = job->edge;
     double least = INFINITY;
     if (best > 0) {
         return best;
     }
-    for (int64_t power = MIN; best == 0 || power <= MAX; power *= 2) {
+    for (int64_t power = MIN_EDGE; best == 0 || power <= MAX_EDGE; power *= 2) {
         for (int64_t edge = power; edge <= power + power / 2;
              edge += power / 2) {
             if (edge < 4 * job->window->reach) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters by Fourier transforms, on the host: FFTW, found at run time,
- * transforms blocks of edge x edge elements, overlapping by what a window
- * reaches; of each edge - 2 reach rows and columns are right [overlap-save]. A
+/* Filters by Fourier transforms, on the host. FFTW, found at run time,
+ * transforms blocks of edge x edge elements. Blocks overlap by what a window
+ * reaches: edge - 2 reach rows and columns of each are right [overlap-save]. A
  * block takes about 5 edge^2 log2(edge^2) operations, whatever the window. */
 #ifndef HRI_FILTER_FFT_H
 #define HRI_FILTER_FFT_H
@@ -23,7 +23,7 @@ struct hri_fft {
     void *spectrum; /* [edge][edge / 2 + 1], over edge^2 */
 };
 
-/* Blocks that an item of a kernel does: every step-th from the first on. */
+/* The blocks of an item of a kernel: every step-th from the first on. */
 typedef struct hri_block_work {
     hri_picture picture;
     void *out, *scratch;
@@ -31,21 +31,21 @@ typedef struct hri_block_work {
     int64_t first, step;
 } hri_block_work;
 
-/* HR_ERROR_UNSUPPORTED, with the loader's words, where the library for this
- * type is not there. HEADRACE_FFTW=off: it is not. */
+/* Find FFTW. HR_ERROR_UNSUPPORTED, with the loader's words, where there is no
+ * FFTW for this type. HEADRACE_FFTW=off counts as none. */
 hr_status hri_fft_find(hr_type type, const hri_fftw **api);
 
-/* The edge of blocks for a picture of out's size, and how many of them. */
+/* The edge of blocks for a picture of out's size, and the number of blocks. */
 int64_t hri_fft_edge(const hri_filter_job *job);
 double hri_fft_blocks(const hri_filter_job *job, int64_t edge);
 
-/* Elements that a block is transformed in: rows of edge, padded. */
+/* Elements of the memory for transforming a block: padded rows of edge. */
 static inline int64_t hri_fft_scratch(int64_t edge)
 {
     return edge * 2 * (edge / 2 + 1);
 }
 
-/* Make plans and spectrum for job. fft is to be finished in any case. */
+/* Make plans and spectrum for job. Finish fft in any case. */
 hr_status hri_fft_init(hri_fft *fft, const hri_filter_job *job);
 void hri_fft_finish(hri_fft *fft);
 

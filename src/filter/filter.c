@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hr_filter and hr_filter_plan: from arguments to a method, to bands of rows,
- * to a report. */
+ * and to a report. */
 #include <headrace/filter.h>
 
 #include <math.h>
@@ -30,16 +30,16 @@ const char *hr_filter_method_name(hr_filter_method method)
                                                                : "?";
 }
 
-/* A call: its job, which accelerators may take part, and which do. */
+/* A call: its job, the accelerators that may take part, and those that do. */
 typedef struct call {
     uint64_t start_ns;
     hri_filter_job job;
-    bool views;               /* pictures are; else they are matrices */
-    hr_filter_report *report; /* of a plan; NULL: it is to be done */
+    bool views;               /* pictures are views; else they are matrices */
+    hr_filter_report *report; /* of hr_filter_plan; NULL: do the work */
     hri_indices wanted;
-    hri_accelerator **able; /* those of them that have the method */
+    hri_accelerator **able; /* those of them that can do the method */
     hri_filter_plan plan;
-    double factoring; /* seconds that finding factors has taken */
+    double factoring; /* seconds spent on finding factors */
 } call;
 
 /* ---- arguments */
@@ -77,7 +77,7 @@ static hr_status choose_accelerators(call *c)
 
 /* ---- the method */
 
-/* The factors of the window; within the tolerance unless so many would be more
+/* Find factors of the window within the tolerance, unless they would be more
  * work than all weights. */
 static hr_status find_factors(hri_filter_job *job)
 {
@@ -100,7 +100,7 @@ static hr_status find_factors(hri_filter_job *job)
     return status;
 }
 
-/* Fourier transforms are for accelerators of the host. */
+/* Plan a method. Only accelerators of the host can do Fourier transforms. */
 static hr_status plan_method(call *c, hr_filter_method method)
 {
     const bool fft = method == HR_FILTER_FFT;
@@ -127,7 +127,8 @@ static hr_status plan_method(call *c, hr_filter_method method)
                : status;
 }
 
-/* The fastest of those that are there and fit; the direct one is the last. */
+/* Find the fastest method that is possible. The direct one always is, and comes
+ * last. */
 static hr_status find_fastest(call *c, hr_filter_method *fastest)
 {
     double least = 0.0;
@@ -191,8 +192,9 @@ static hr_status prepare(call *c, const hr_filter_options *options)
     return status;
 }
 
-/* Plans are off in the same way for pictures and windows of about the same size
- * on the same accelerators: what pieces wait for each other is not planned. */
+/* A number for work whose plans are wrong in the same way: pictures and windows
+ * of about the same size, on the same accelerators. Plans do not count how long
+ * pieces wait for each other. */
 static uint64_t likeness(const call *c)
 {
     const hri_filter_job *job = &c->job;
@@ -209,7 +211,7 @@ static uint64_t likeness(const call *c)
     return 2 * like + job->options.one_thread;
 }
 
-/* Seconds of the whole call. */
+/* Seconds for the whole call. */
 static double expected(const call *c)
 {
     return c->factoring + hri_model_expect(c->job.context->model, likeness(c),
@@ -273,8 +275,8 @@ static hr_status run_and_report(call *c)
     return status;
 }
 
-/* A context has one filter at a time: what there is room for is planned with
- * what accelerators hold. */
+/* Plan and run. A context runs one filter at a time, since plans depend on the
+ * memory that accelerators have left. */
 static hr_status filter(call *c, const hr_filter_options *options)
 {
     hr_context *context = c->job.context;

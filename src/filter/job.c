@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules of the arguments, and the normal form. */
+/* The rules for the arguments, and the normal form. */
 #include "filter/job.h"
 
 #include <float.h>
@@ -46,7 +46,7 @@ static hr_status check_numbers(const hri_filter_job *job)
     return HR_OK;
 }
 
-/* Products with the scale are what sums are made with. */
+/* Check the weights times the scale, since these are used for sums. */
 static hr_status check_weights(const hri_filter_job *job)
 {
     const hr_window *window = job->asked;
@@ -65,7 +65,7 @@ static hr_status check_weights(const hri_filter_job *job)
     return HR_OK;
 }
 
-/* shapes: they are all that counts. */
+/* Check matrices. `shapes`: they only have shapes. */
 static hr_status check_matrices(const hri_filter_job *job, bool shapes)
 {
     const hr_matrix *in = &job->in, *out = &job->out;
@@ -112,7 +112,7 @@ static hr_status copy_window(const hr_window *window, bool transposed,
     return status;
 }
 
-/* Where nothing is made up beyond the edges, what is written is smaller. */
+/* Without values beyond the edges the output is smaller. */
 static void cut_out(hri_filter_job *job)
 {
     if (job->options.edges != HR_EDGES_LEFT) {
@@ -204,7 +204,7 @@ hr_status hri_filter_job_init(hri_filter_job *job, bool views, bool plan)
     return status;
 }
 
-/* By squares, whose lines stay in the first cache. */
+/* Copy a square, so that its lines stay in the first-level cache. */
 static void pack_square(const hr_matrix *m, int64_t row, int64_t col,
                         int64_t edge, void *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of filters: kernels/host/filter.c, for the host, and
- * kernels/dialect/filter.c, which the build also compiles with double in the
- * place of float; and what they are told. */
+/* The kernels of filters and their arguments. kernels/host/filter.c is for the
+ * host. The build compiles kernels/dialect/filter.c a second time with double
+ * in place of float. */
 #ifndef HRI_FILTER_KERNELS_H
 #define HRI_FILTER_KERNELS_H
 
@@ -18,16 +18,16 @@ extern const hr_kernel hri_filter_down_float, hri_filter_down_double;
 
 /* kernels/dialect/filter.c has the same struct. */
 typedef struct hri_filter_shape {
-    int64_t reach, rank; /* rank 0: directly */
+    int64_t reach, rank; /* rank 0: the direct method */
     int64_t rows, cols;  /* of the picture */
-    int64_t first;       /* the picture's row that row 0 of `in` is */
-    int64_t top, left;   /* the picture's row and column of out's (0, 0) */
+    int64_t first;       /* the row of the picture that is row 0 of `in` */
+    int64_t top, left;   /* the place of out's (0, 0) in the picture */
     int64_t edges;       /* hr_edges */
     int64_t folded;      /* strips: filters along rows are symmetric */
     int64_t height;      /* strips: rows of out that an item does */
 } hri_filter_shape;
 
-/* The picture as kernels on the host see it, whatever its elements' type. */
+/* The picture for kernels on the host, with elements of any type. */
 typedef struct hri_picture {
     hri_filter_shape shape;
     const void *in, *apron;
@@ -37,7 +37,7 @@ typedef struct hri_picture {
 } hri_picture;
 
 /* Which of `count` elements in a row stands for the one at index i, inside or
- * not; -1: none of them. */
+ * outside. -1: none does. */
 static inline int64_t hri_edge_index(int64_t i, int64_t count, int64_t edges)
 {
     if (i >= 0 && i < count) {
@@ -58,35 +58,36 @@ static inline int64_t hri_edge_index(int64_t i, int64_t count, int64_t edges)
 
 /* ---- strips */
 
-/* Filters on the host: strips of 64 columns, from top to bottom, so that what a
- * strip works on stays in the second cache and its loops become vectors.
+/* Filters on the host work in strips of 64 columns, from top to bottom. So the
+ * data of a strip stays in the second-level cache, and loops become vectors.
  *
- * Directly, the rows that a window covers lie in a ring beside each other, with
- * what is beyond the edges: n^2 multiply-adds an element, n = 2 reach + 1. As a
- * sum of separable filters, the ring holds of each row what the rank filters
- * along it give, computed once: rank n multiply-adds (half of them where the
- * filters are symmetric: both elements of a pair are added first), and as many
- * down the ring. Per element 4 to 8 bytes are read from memory and as many
- * written. Sums are formed in an order that depends on the element alone. */
+ * In the direct method, a ring holds the rows that a window covers, with values
+ * beyond the edges. Each element takes n^2 multiply-adds, n = 2 reach + 1. With
+ * separable filters, the ring holds what the rank filters along rows give,
+ * computed once for each row: rank n multiply-adds, or half of them where
+ * filters are symmetric, since both elements of a pair are added first. Then
+ * rank n multiply-adds follow down the ring. For each element 4 to 8 bytes are
+ * read from memory and as many written. The order of summation depends only on
+ * the element. */
 
-/* How wide strips are, and how many of their rows make a block. Where an
- * element lies in its block decides in which order it is summed, so bands begin
- * with whole ones. */
+/* The width of strips, and how many of their rows make a block. The order in
+ * which an element is summed depends on its place in the block. So bands begin
+ * with whole blocks. */
 enum { HRI_STRIP_COLS = 64, HRI_STRIP_BLOCK = 12 };
 
-/* Between the rows of one filter and the next, so that they do not meet in one
- * set of a cache. */
+/* Elements between the rows of one filter and those of the next, so that they
+ * do not fall into one set of a cache. */
 enum { HRI_STRIP_GAP = 16 };
 
-/* A row of a strip with what windows reach on both sides. */
+/* Elements in a row of a strip, with those that windows reach on both sides. */
 static inline int64_t hri_strip_line(int64_t reach)
 {
     return (HRI_STRIP_COLS + 2 * reach + 15) / 16 * 16;
 }
 
-/* Rows that are done between two moves of the ring, whole blocks: as many as
- * let it stay in the second cache, up to four times what moves; never less than
- * that. */
+/* Rows to do between two moves of the ring, in whole blocks. The ring should
+ * stay in the second-level cache. So there are at most four times as many rows
+ * as are moved, and never fewer than those. */
 static inline int64_t hri_strip_rows(int64_t reach, int64_t rank)
 {
     enum { CACHED = 1 << 19 }; /* elements */
@@ -98,7 +99,7 @@ static inline int64_t hri_strip_rows(int64_t reach, int64_t rank)
     return hri_round_up(rows, HRI_STRIP_BLOCK);
 }
 
-/* Elements that a strip works in. */
+/* Elements of scratch memory for a strip. */
 static inline int64_t hri_strip_scratch(int64_t reach, int64_t rank)
 {
     const int64_t ring = hri_strip_rows(reach, rank) + 2 * reach;
@@ -107,7 +108,8 @@ static inline int64_t hri_strip_scratch(int64_t reach, int64_t rank)
                      : line + rank * (ring * HRI_STRIP_COLS + HRI_STRIP_GAP);
 }
 
-/* A part of a strip kernel's domain, whatever the elements' type. */
+/* The part of a strip kernel's domain for one item, for elements of any
+ * type. */
 typedef struct hri_strip {
     hri_picture picture;
     const void *across, *down;
@@ -117,7 +119,7 @@ typedef struct hri_strip {
     int64_t first_strip, step;    /* every step-th strip from the first on */
 } hri_strip;
 
-/* What is compiled for an instruction set. */
+/* The functions compiled for one instruction set. */
 typedef struct hri_strip_variant {
     void (*f32)(const hri_strip *strip);
     void (*f64)(const hri_strip *strip);
@@ -126,7 +128,7 @@ typedef struct hri_strip_variant {
 extern const hri_strip_variant hri_strip_avx512, hri_strip_avx2,
     hri_strip_plain;
 
-/* With the best of those that this CPU can run. */
+/* Run with the best variant for this CPU. */
 void hri_strip_run_float(const hri_strip *strip);
 void hri_strip_run_double(const hri_strip *strip);
 

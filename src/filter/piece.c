@@ -8,12 +8,13 @@
 #include "filter/fft.h"
 #include "filter/kernels.h"
 
-/* A tile of kernels/dialect/filter.c (HIGH and BROAD there), bytes of TALL
- * elements, and the sums of an item, one below the other and side by side. */
+/* The tiles of kernels/dialect/filter.c (HIGH and BROAD there, and TALL in
+ * bytes). OWN and SIDE are the sums of an item, below each other and beside
+ * each other. */
 enum { TILE_ROWS = 4, TILE_COLS = 32, TALL_BYTES = 32, OWN = 16, SIDE = 8 };
 
-/* What an allocation may need beyond its bytes, and rows beyond their length.
- */
+/* What allocations may need beside their bytes, and rows beside their
+ * length. */
 enum { ROW_BYTES = 512, SPARE_BYTES = 4096 };
 
 bool hri_filter_strips(const hr_context *context,
@@ -22,7 +23,8 @@ bool hri_filter_strips(const hr_context *context,
     return accelerator->device->info.host && context->checker == NULL;
 }
 
-/* The rows of in that rows [first, last) of out see, without the apron. */
+/* Find the rows of in that rows [first, last) of out need, without the
+ * apron. */
 static void find_rows(const hri_filter_job *job, int64_t first, int64_t last,
                       int64_t *from, int64_t *to)
 {
@@ -31,7 +33,7 @@ static void find_rows(const hri_filter_job *job, int64_t first, int64_t last,
     *to = hri_min(job->top + last + reach, job->in.rows);
 }
 
-/* A view of rows [first, last) of in or out (0, 1). */
+/* Make a view of rows [first, last) of in (0) or out (1). */
 static hr_status take_rows(hri_filter_piece *piece, const hri_filter_job *job,
                            int which, int64_t first, int64_t last)
 {
@@ -88,7 +90,7 @@ uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
     return (uint64_t)elements * hr_type_size(job->in.type);
 }
 
-/* A piece on its way to a queue, and what its kernels are given. */
+/* A piece on its way to a queue, and the arguments of its kernels. */
 typedef struct work {
     const hri_filter_job *job;
     const hri_filter_tables *tables;
@@ -104,8 +106,8 @@ static hr_argument table_of(const hri_table *table)
     return hr_in(hr_view_of(table->array));
 }
 
-/* Items enough for all threads, strips side by side first; where there are few
- * strips, each is cut into some of at least a window's height. */
+/* Launch enough items for all threads. Strips lie side by side. Where there are
+ * few strips, each is cut into parts of at least a window's height. */
 static hr_status launch_strips(work *w)
 {
     enum { ITEMS_EACH = 8 };
@@ -133,7 +135,7 @@ static hr_status launch_strips(work *w)
                      &one, arguments, 8);
 }
 
-/* Two items for each thread, which take the blocks in turns. */
+/* Launch two items for each thread. Items take blocks in turn. */
 static hr_status launch_fft(const work *w)
 {
     enum { ITEMS_EACH = 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces: bands of rows that an accelerator works on at one time. */
+/* Pieces: bands of rows that an accelerator works on at a time. */
 #ifndef HRI_FILTER_PIECE_H
 #define HRI_FILTER_PIECE_H
 
@@ -9,22 +9,22 @@
 #include "filter/cost.h"
 #include "runtime/runtime.h"
 
-/* Rows [first, last) of out, what they need of in, and what is between. Arrays
- * over the caller's matrices are the piece's own. */
+/* A piece: rows [first, last) of out, the rows of in that they need, and what
+ * is in between. Arrays over the caller's matrices belong to the piece. */
 typedef struct hri_filter_piece {
     int64_t first, last;
     hr_view in, out;
     hr_array *own[2], *planes;
-    hr_queue *queue; /* of its kernels; NULL: none yet */
+    hr_queue *queue; /* that its kernels run on; NULL: none yet */
 } hri_filter_piece;
 
-/* Whether the accelerator filters in strips (kernels.h) or by the kernels of
- * kernels/dialect/filter.c, which is all that can be checked. */
+/* Whether the accelerator filters in strips (kernels.h). Otherwise it uses the
+ * kernels of kernels/dialect/filter.c. Only these can be checked. */
 bool hri_filter_strips(const hr_context *context,
                        const hri_accelerator *accelerator);
 
-/* Make the arrays of rows [first, last); enqueue the kernels; wait and forget.
- * finish accepts a piece that is made in part, or not at all. */
+/* Make the arrays of rows [first, last), enqueue the kernels, and wait and
+ * free. finish accepts a piece that is made in part or not at all. */
 hr_status hri_filter_piece_init(hri_filter_piece *piece,
                                 const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
@@ -35,12 +35,12 @@ hr_status hri_filter_piece_launch(hri_filter_piece *piece,
                                   hr_queue *queue);
 hr_status hri_filter_piece_finish(hri_filter_piece *piece);
 
-/* Bytes that each thread works in; 0: there is nothing of the kind. */
+/* Bytes of scratch memory for each thread. 0: none is needed. */
 uint64_t hri_filter_piece_scratch(const hri_filter_job *job,
                                   const hri_accelerator *accelerator);
 
-/* Bytes that an accelerator with memory of its own needs for pieces of `rows`
- * rows, two of them, and the tables. */
+/* Bytes that an accelerator with memory of its own needs for two pieces of
+ * `rows` rows, and for the tables. */
 uint64_t hri_filter_piece_bytes(const hri_filter_job *job,
                                 const hri_accelerator *accelerator,
                                 int64_t rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How fast accelerators filter. */
+/* Measuring how fast accelerators filter. */
 #include <stdlib.h>
 
 #include "base/size.h"
@@ -9,14 +9,15 @@
 #include "filter/piece.h"
 
 enum {
-    REACH = 24, /* of what is measured */
+    REACH = 24, /* of the window that is measured */
     COLS = 1024,
-    MIN_EDGE = 128,  /* of transforms, of which it is a small part */
-    MIN_ROWS = 256,  /* four times as many until it takes long enough */
-    MAX_ROWS = 16384 /* of COLS */
+    MIN_EDGE = 128,  /* of blocks of transforms; the window is a small part of
+                        it */
+    MIN_ROWS = 256,  /* the first size; each next one has four times as many */
+    MAX_ROWS = 16384 /* of COLS columns */
 };
 
-/* Pictures of zeros that are tried. */
+/* Pictures of zeros to try filters on. */
 typedef struct pictures {
     hri_filter_job job;
     hri_accelerator *accelerator;
@@ -26,7 +27,7 @@ typedef struct pictures {
     hri_filter_piece piece;
 } pictures;
 
-/* What lasts for all sizes. */
+/* Open what all sizes need. */
 static hr_status open_pictures(pictures *p)
 {
     hri_filter_job *job = &p->job;
@@ -67,11 +68,11 @@ static hr_status prepare(void *data, int64_t rows)
                            : status;
 }
 
-/* The first try brings the data. */
+/* Run one try. The first one also copies the data. */
 static hr_status run(void *data, double *seconds)
 {
     pictures *p = data;
-    (void)seconds; /* what callers see is what counts */
+    (void)seconds; /* the time that callers see is what counts */
     hr_status status =
         hri_filter_piece_launch(&p->piece, &p->job, &p->tables, p->queue);
     return status == HR_OK ? hr_queue_finish(p->queue) : status;
@@ -104,7 +105,8 @@ hr_status hri_filter_rate(const hri_filter_job *job,
     static const char *const names[2][3] = {
         {"filter-direct-f32", "filter-separable-f32", "filter-fft-f32"},
         {"filter-direct-f64", "filter-separable-f64", "filter-fft-f64"}};
-    /* Large transforms leave caches: each size is measured, on whole blocks. */
+    /* large transforms leave the cache, so each edge is measured by itself, on
+     * whole blocks */
     const int64_t edge =
         job->method == HR_FILTER_FFT ? hri_max(hri_fft_edge(job), MIN_EDGE) : 0;
     const int64_t block = hri_max(edge - 2 * REACH, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Strips for whatever the compiler was told to build for (SSE2 on x86-64, NEON
- * on aarch64), and which variant runs here. */
+/* Strips for the compiler's default target (SSE2 on x86-64, NEON on aarch64),
+ * and the choice of the variant. */
 #include "filter/kernels.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Weights in the type of the picture, as the kernels want them. */
+/* Tables of weights in the type of the picture, in the order that kernels
+ * need. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,15 +36,17 @@ static hr_status make(const hri_filter_job *job, hr_extent extent,
                          &table->array);
 }
 
-/* Rows of the picture in host memory: its first and its last ones. */
+/* The first and last rows of the picture, in host memory. */
 typedef struct ends {
-    int64_t count, last; /* rows of each; the first of the last ones */
+    int64_t count, last; /* rows in each; the index of the first of the last
+                            ones */
     const char *top, *bottom;
     size_t row_bytes;
-    void *fetched; /* those of a view; NULL: they are the caller's */
+    void *fetched; /* copies of a view's rows; NULL: the rows are the
+                      caller's */
 } ends;
 
-/* Bring rows of in, which is a view. */
+/* Fetch rows of in, which is a view. */
 static hr_status fetch(const hri_filter_job *job, int64_t first, int64_t count,
                        void *to)
 {
@@ -89,7 +92,7 @@ static hr_status find_ends(const hri_filter_job *job, ends *e)
                : status;
 }
 
-/* What windows find above and below the picture. */
+/* Fill the apron: the rows that windows read above and below the picture. */
 static void fill_apron(const hri_filter_job *job, const ends *e,
                        const hri_table *apron)
 {
@@ -132,7 +135,8 @@ static hr_status make_apron(hri_filter_tables *t, const hri_filter_job *job)
     return status;
 }
 
-/* All weights, for kernels by rows; for strips by columns, each backwards. */
+/* Fill in all weights: by rows for kernels, by columns and backwards for
+ * strips. */
 static void fill_direct(const hri_filter_tables *t, const hri_filter_job *job)
 {
     const int64_t n = hri_filter_extent(job);
@@ -143,8 +147,8 @@ static void fill_direct(const hri_filter_tables *t, const hri_filter_job *job)
     }
 }
 
-/* Whether all rows of weights are symmetric: filters along them then are, but
- * for rounding. */
+/* Whether all rows of weights are symmetric. Then filters along rows are, too,
+ * but for rounding. */
 static bool is_symmetric(const hr_window *window)
 {
     const int64_t n = 2 * window->reach + 1;
@@ -173,7 +177,7 @@ static void fill_separable(const hri_filter_tables *t,
             put(&t->strip_down, type, k * n + n - 1 - i, down);
             if (!t->folded) {
                 put(&t->across, type, i * f->rank + k, across);
-            } else if (i >= reach) { /* the middle meets itself */
+            } else if (i >= reach) { /* the middle is its own pair */
                 across = (across + f->across[k * n + n - 1 - i]) / 2.0;
                 put(&t->across, type, (i - reach) * f->rank + k,
                     i > reach ? across : across / 2.0);
@@ -190,7 +194,7 @@ static hr_status make_weights(hri_filter_tables *t, const hri_filter_job *job)
     if (status == HR_OK) {
         status = make(job, hr_extent1(all.size[0] * n), &t->strip_down);
     }
-    if (status == HR_OK) { /* kernels want something of each kind */
+    if (status == HR_OK) { /* kernels need one of each argument, used or not */
         status = make(job, hr_extent1(rank > 0 ? rank * n : 1), &t->across);
     }
     if (status == HR_OK && rank > 0) {

@@ -59,7 +59,7 @@ hr_status hr_window_create(int64_t reach, const double *values,
     return HR_OK;
 }
 
-/* Fill a window whose weights are a function of i^2 + j^2. */
+/* Fill a window with weights that are a function of i^2 + j^2. */
 static hr_status make_round(int64_t reach, double (*weight)(double, double),
                             double width, hr_window **window)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows, and what they are made of. */
+/* Windows and their factors. */
 #ifndef HRI_FILTER_WINDOW_H
 #define HRI_FILTER_WINDOW_H
 
@@ -8,7 +8,7 @@
 #include <headrace/filter.h>
 
 /* w(i, j) = 2^exponent times the sum over k < rank of down[k][i] across[k][j],
- * i and j from 0 to extent - 1, but for error * sum |w| in all. */
+ * for i and j from 0 to extent - 1. The error is error * sum |w| in all. */
 typedef struct hri_factors {
     int64_t extent, rank; /* extent: 2 reach + 1 */
     int exponent;
@@ -16,12 +16,13 @@ typedef struct hri_factors {
     double error;
 } hri_factors;
 
-/* Factors that were asked for last. */
+/* The factors that were found last, and for which question. */
 typedef struct hri_cached_factors {
     pthread_mutex_t lock;
-    double tolerance; /* that they were asked for with, */
-    int64_t most;     /* as well as this; */
-    int64_t spanned;  /* where these are fewer, any number above them */
+    double tolerance; /* the tolerance of the question, */
+    int64_t most;     /* and its limit; */
+    int64_t spanned;  /* if fewer than the limit, any higher limit gives the
+                         same */
     hri_factors factors;
 } hri_cached_factors;
 
@@ -31,10 +32,10 @@ struct hr_window {
     double values[]; /* [2 reach + 1][2 reach + 1] */
 };
 
-/* The fewest factors whose error is within tolerance; when rounding, or `most`,
- * of which there may be no more, does not let any be, as many as bring it down.
- * *factors is to be freed in any case. Asked again they are there at once. Any
- * thread. */
+/* Find the fewest factors with an error within tolerance. If neither rounding
+ * nor the limit `most` allows that, find as many as reduce the error. The
+ * caller frees *factors in any case. The same question is answered from memory
+ * the next time. Any thread. */
 hr_status hri_factors_find(const hr_window *window, double tolerance,
                            int64_t most, hri_factors *factors);
 void hri_factors_free(hri_factors *factors);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Choosing how C and k are cut: of all blockings that fit into the memories,
- * the ones within 3 per cent of the fewest bytes, and of these the fastest of
- * each kind. */
+/* Choosing how C and k are cut. Of all blockings that fit into the memories,
+ * take those within 3 per cent of the fewest bytes. Of these keep the fastest
+ * of each kind. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,16 +10,18 @@
 
 enum {
     MAX_EDGE = 4096,
-    MIN_GROWING = 5 * HRI_MIN_EDGE, /* k that growing pieces are tried for */
-    SHALLOW = 512,       /* depth for which the largest tiles are tried */
-    GRAIN = 32,          /* of the largest edges */
-    MAX_FLAT = 2,        /* edge to height, and width to edge */
-    RING = 4,            /* tiles on their way home when k is whole */
-    MAX_TASKS = 1 << 22, /* a plan lists all of them, with their panels */
+    MIN_GROWING = 5 * HRI_MIN_EDGE, /* the least k for which growing pieces are
+                                       tried */
+    SHALLOW = 512,       /* the depth for which the largest tiles are tried */
+    GRAIN = 32,          /* the largest edges are multiples of it */
+    MAX_FLAT = 2,        /* the largest ratios of edge to height and width to
+                            edge */
+    RING = 4,            /* tiles that go home at a time when k is whole */
+    MAX_TASKS = 1 << 22, /* a plan lists all tasks, with their panels */
 };
 
-/* Longer tasks than these would make cancelling and stealing slow. A product
- * in place has one task running, and nothing waits behind it. */
+/* Longer tasks than these would make cancelling and stealing slow. A product in
+ * place has only one task, and nothing waits behind it. */
 static const double most_task_seconds = 0.1, most_in_place_seconds = 0.6;
 
 double hri_blocking_tasks(const hri_blocking *b)
@@ -38,15 +40,15 @@ void hri_blocking_slots(const hri_blocking *b, int64_t rows, int64_t cols,
         slots[HRI_A] = rows * b->depth;
         slots[HRI_B] = cols * b->depth;
         slots[HRI_C] = rows * cols;
-    } else { /* the longer-lived side stays, the other streams */
+    } else { /* the panels needed longer stay, the others stream */
         slots[HRI_A] = rows * (many && b->by_columns ? b->depth : 1);
         slots[HRI_B] = cols * (many && !b->by_columns ? b->depth : 1);
         slots[HRI_C] = b->depth > 1 ? hri_min(rows * cols, RING) : 1;
     }
 }
 
-/* Blockings differ in kind by the size of their tiles, in powers of two, and by
- * the pieces that they cut k into: 1, 2, 3, or more, or growing ones. */
+/* The kind of a blocking is the size of its tiles, in powers of two, and its
+ * pieces of k: 1, 2, 3, more, or growing ones. */
 enum { EDGES = 7, PIECES = 5, KINDS = EDGES * PIECES };
 
 typedef struct search {
@@ -58,14 +60,16 @@ typedef struct search {
     hri_totals totals;
     double products; /* multiply-adds of the largest task */
     int64_t whole_edge, cut_edge;
-    int32_t depth;     /* sets of streamed panels: 2, or 1 in dire need */
-    double most_bytes; /* of a candidate worth looking at */
-    bool by_time;      /* look for the least seconds, else bytes */
-    double worthwhile; /* times the least seconds: of interest, too */
-    bool one_block;    /* all of C at once: nothing moves less */
+    int32_t depth;     /* sets of streamed panels: 2, or 1 when memory is
+                          scarce */
+    double most_bytes; /* candidates with more bytes are not looked at */
+    bool by_time;      /* seek the least seconds; else the fewest bytes */
+    double worthwhile; /* keep kinds within this factor of the least seconds */
+    bool one_block;    /* all of C is one block: no other moves less */
     bool found;
     hri_blocking best;
-    hri_blocking kinds[KINDS]; /* the fastest of each; chunks 0: none yet */
+    hri_blocking kinds[KINDS]; /* the fastest of each kind; chunks 0: none
+                                  yet */
 } search;
 
 static bool fits(search *x, const hri_blocking *b)
@@ -131,7 +135,7 @@ static void consider(search *x, hri_blocking b)
     }
 }
 
-/* Panels that span all of k: along rows of blocks, or down columns. */
+/* Try panels that span all of k, along rows of blocks and down columns. */
 static void consider_whole(search *x, hri_blocking b)
 {
     b.chunks = 1;
@@ -143,14 +147,14 @@ static void consider_whole(search *x, hri_blocking b)
     }
 }
 
-/* 2, 3, 4, 8, 16, ..., most. */
+/* The next number of pieces: 2, 3, 4, 8, 16, ..., most. */
 static int64_t next_chunks(int64_t chunks, int64_t most)
 {
     int64_t next = chunks == 2 ? 3 : chunks == 3 ? 4 : chunks * 2;
     return chunks < most ? hri_min(next, most) : most + 1;
 }
 
-/* Pieces of k that keep tasks short. */
+/* Try pieces of k that keep tasks short. */
 static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 {
     int64_t most = hri_ceil_div(x->shape->k, HRI_MIN_EDGE);
@@ -182,15 +186,15 @@ static void consider_holdings(search *x, hri_blocking b, int64_t edge)
     }
 }
 
-/* How often an extent is cut: every small number, then steps of a 16th, and
- * `last`, which nothing follows. */
+/* The next number of cuts: every small number, then steps of a 16th, and at
+ * last `last`. */
 static int64_t next_count(int64_t count, int64_t last)
 {
     int64_t next = count < 32 ? count + 1 : count + count / 16;
     return count < last ? hri_min(next, last) : last + 1;
 }
 
-/* Tiles of about height x width. */
+/* Try tiles of about height x width. */
 static void consider_tiles(search *x, int64_t height, int64_t width)
 {
     enum { COUNTS = 512 };
@@ -232,8 +236,8 @@ static void consider_tiles(search *x, int64_t height, int64_t width)
     }
 }
 
-/* How much the slowest accelerator does in good time, and the largest tile
- * edges that leave k whole, or in pieces of some depth. */
+/* Set the work of the longest task, and the largest tile edges when k is whole
+ * and when it is in pieces. */
 static void set_edges(search *x)
 {
     const hri_plan_shape *s = x->shape;
@@ -241,7 +245,7 @@ static void set_edges(search *x)
     for (uint32_t i = 0; i < x->count; i++) {
         slowest = fmin(slowest, x->accelerators[i].rate);
     }
-    /* virtual accelerators take turns: each task is over sooner */
+    /* virtual accelerators share a device, so each task takes longer */
     double seconds =
         x->totals.one_device ? 2 * most_task_seconds : most_task_seconds;
     x->products = seconds * slowest / s->flops;
@@ -251,8 +255,9 @@ static void set_edges(search *x)
     x->cut_edge = hri_max((int64_t)cut / GRAIN * GRAIN, HRI_MIN_EDGE);
 }
 
-/* Down in steps of a quarter, or by powers of two, whose multiples suit the
- * kernels of accelerators; and end on the smallest exactly. 0: no more. */
+/* The next smaller edge: in steps of a quarter, or by powers of two, so that
+ * the edges suit the kernels of accelerators. The smallest edge comes last. 0:
+ * there are no more. */
 static int64_t next_edge(const search *x, int64_t edge)
 {
     if (edge <= HRI_MIN_EDGE) {
@@ -275,7 +280,7 @@ static void scan(search *x)
         x->shape->whole_k ? x->whole_edge : hri_max(x->whole_edge, x->cut_edge);
     for (int64_t edge = first; edge >= HRI_MIN_EDGE;) {
         consider_tiles(x, edge, edge);
-        /* flat ones have longer rows */
+        /* flat tiles have longer rows */
         for (int64_t flat = 2;
              x->by_time && x->totals.up.alone + x->totals.down.alone > 0 &&
              flat <= MAX_FLAT && edge % flat == 0;
@@ -283,14 +288,14 @@ static void scan(search *x)
             consider_tiles(x, edge / flat, edge * flat);
         }
         if (x->found && !x->by_time && hri_is_single(&x->best)) {
-            break; /* every panel crosses once: smaller tiles add nothing */
+            break; /* every panel crosses once: smaller tiles gain nothing */
         }
         edge = next_edge(x, edge);
     }
 }
 
-/* A product in place: all of C at once as long as tasks stay short, in pieces
- * of k. */
+/* A product in place: one block, cut into tiles and pieces of k so that tasks
+ * stay short. */
 static void choose_in_place(const hri_plan_shape *s, double rate,
                             hri_blocking *best)
 {
@@ -336,7 +341,7 @@ static int fastest_first(const void *x, const void *y)
     return a->seconds < b->seconds ? -1 : a->seconds > b->seconds;
 }
 
-/* The fastest of each kind that is worth a closer look. */
+/* List the fastest of each kind that is worth a closer look. */
 static void list_kinds(search *x, hri_blockings *list)
 {
     list->count = 0;

@@ -125,7 +125,8 @@ static hr_scalar conjugate(hr_scalar s)
     return (hr_scalar){s.re, -s.im};
 }
 
-/* The stride of what is not stepped over may be anything: make it plain. */
+/* Set strides that are never used, since their extent is 1, to those of a
+ * packed matrix. */
 static hr_matrix tidy(hr_matrix m)
 {
     if (m.col_stride == 1) {

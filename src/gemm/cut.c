@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Where an extent is cut, and the slots that the pieces lie in. */
+/* Where an extent is cut, and the slots that hold the pieces. */
 #include "base/size.h"
 #include "gemm/plan.h"
 
 enum {
-    PAD = 16,   /* elements; lines in slots start at multiples of it */
-    GRAIN = 32, /* elements; cuts fall on multiples of it, and larger ones on */
-    MAX_GRAIN = 256 /* those of larger powers of two, as kernels' tiles are */
+    PAD = 16,       /* elements; lines in slots start at multiples of it */
+    GRAIN = 32,     /* elements; cuts fall on multiples of it, and larger pieces
+                       on */
+    MAX_GRAIN = 256 /* those of larger powers of two, like the tiles of
+                       kernels */
 };
 
 static int64_t grain(int64_t extent, int64_t pieces)
@@ -54,7 +56,7 @@ int64_t hri_slot_pitch(int64_t width)
     return hri_round_up(width, PAD);
 }
 
-/* UINT64_MAX, which fits nowhere, when it overflows. */
+/* The bytes of a slot. UINT64_MAX, which fits nowhere, on overflow. */
 static uint64_t slot(int64_t height, int64_t width, uint32_t size)
 {
     uint64_t elements, bytes;

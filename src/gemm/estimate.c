@@ -3,11 +3,12 @@
 
 #include <math.h>
 
-/* Add one accelerator's link. Where any minds short rows, all are taken to. */
+/* Add the link of one accelerator. If short rows are slow for one of them, they
+ * count as slow for all. */
 static void add_link(hri_way *sum, const hri_way *one)
 {
     if (one->alone > 0.0 && sum->alone == 0.0) {
-        sum->alone = sum->rate; /* of those before */
+        sum->alone = sum->rate; /* of the links added before */
     }
     if (one->alone > 0.0 || sum->alone > 0.0) {
         sum->alone += one->alone > 0.0 ? one->alone : one->rate;
@@ -16,7 +17,7 @@ static void add_link(hri_way *sum, const hri_way *one)
     sum->start = fmax(sum->start, one->start);
 }
 
-/* What tiles of some sizes cost all accelerators together. */
+/* Set what tile sizes cost all accelerators together. */
 static void set_efficiency(hri_totals *x,
                            const hri_plan_accelerator *accelerators)
 {
@@ -60,15 +61,16 @@ double hri_estimate_panels(const hri_plan_shape *s, const hri_blocking *b)
     if (b->chunks > 1) {
         return a * cols + bb * rows;
     }
-    /* whole k: one side stays along a line of blocks; the other streams past
-     * once a line, and its last block still serves the next line */
+    /* whole k: one side stays along a line of blocks, and the other streams
+     * past once for each line; the last block's panels still serve the next
+     * line */
     return b->by_columns ? bb + a * cols - a * (cols - 1) / rows
                          : a + bb * rows - bb * (rows - 1) / cols;
 }
 
-/* Seconds for which arithmetic waits beyond the longer of the two when panels
- * arrive within `load` seconds and allow work as the square of what has come,
- * `compute` seconds of it. */
+/* Seconds that arithmetic waits beyond the longer of load and compute. Panels
+ * arrive within `load` seconds. They allow work in proportion to the square of
+ * what has arrived, `compute` seconds in all. */
 static double waiting(double load, double compute)
 {
     if (load >= 2 * compute) {
@@ -78,9 +80,9 @@ static double waiting(double load, double compute)
     return load > compute ? gap * gap / compute : load * load / compute / 4;
 }
 
-/* What a blocking moves: tiles or panels of so many elements. */
+/* The tiles or panels of a blocking, and their size in elements. */
 typedef struct tiling {
-    double rows, cols; /* tiles down and across C */
+    double rows, cols; /* number of tiles down and across C */
     double height, width, depth;
 } tiling;
 
@@ -96,8 +98,8 @@ static tiling tiling_of(const hri_totals *x, const hri_blocking *b)
     };
 }
 
-/* Seconds in which links and arithmetic cannot work side by side: at the start,
- * and after most products are done. */
+/* Seconds in which links and arithmetic cannot work at the same time: at the
+ * start, and after most products are done. */
 static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
                    double compute)
 {
@@ -107,11 +109,12 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
     double block_width = (double)s->n / (double)b->block_cols;
     double seconds = 0.0, load = 0.0;
     if (!x->one_device) {
-        /* some wait for the last tile of others, on average half of one */
+        /* some accelerators wait for the last tile of others: on average for
+         * half of a tile's time */
         seconds = 0.5 * s->flops * t->height * t->width * t->depth * x->count /
                   x->rate;
     }
-    /* the first piece of k, and what all of a block needs of arithmetic and
+    /* the first piece of k, and what the whole block needs of arithmetic and
      * links for each element of k */
     double first = (double)hri_cut_depth(b, s->k, 1);
     compute /= blocks * (double)s->k;
@@ -120,15 +123,15 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
         /* the first tile's panels */
         seconds +=
             (t->height + t->width) * first * s->size * x->count / x->up.rate;
-        /* the other panels of the first block, or of its piece of k; later
-         * blocks with whole k need fewer */
+        /* the other panels of the first block, or of its first piece of k;
+         * later blocks with whole k need fewer */
         seconds += first * (b->chunks == 1 && !hri_is_single(b)
                                 ? fmax(0.0, load - compute)
                                 : waiting(load, compute));
     }
     if (x->down.rate > 0) {
-        /* the last tiles go home: those of a block, beside its last piece of k,
-         * when k is in pieces */
+        /* the last tiles go home; with k in pieces these are all of a block,
+         * and some go beside its last piece of k */
         double one = t->height * t->width * x->count * s->c_size / x->down.rate;
         double all = b->chunks > 1
                          ? block_height * block_width * s->c_size / x->down.rate
@@ -138,8 +141,8 @@ static double ends(const hri_totals *x, const hri_blocking *b, const tiling *t,
     return seconds;
 }
 
-/* Panels of A and B, as many bytes of each: rows of A are as long as k is deep,
- * those of B and C as tiles are wide. */
+/* Seconds to copy panels of A and B, as many bytes of each. Rows of A are as
+ * long as a piece of k, rows of B and C as long as a tile is wide. */
 static double carry_panels(const hri_totals *x, const hri_way *w,
                            const tiling *t, double bytes)
 {
@@ -147,8 +150,8 @@ static double carry_panels(const hri_totals *x, const hri_way *w,
            hri_cost_carry(w, 0.5 * bytes, t->width * x->shape->size);
 }
 
-/* Copies to the accelerators: panels, for each block anew when k is in pieces,
- * and old C. */
+/* Seconds of copies to the accelerators: panels, again for each block when k is
+ * in pieces, and old C. */
 static double copies_up(const hri_totals *x, const hri_blocking *b,
                         const tiling *t)
 {

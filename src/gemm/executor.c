@@ -52,8 +52,8 @@ bool hri_is_staged(hri_device *device, const hr_matrix *m)
 
 /* ---- slots */
 
-/* Memory for `count` slots of `bytes` bytes, in as few buffers as the device
- * allows; places[i] is where slot i starts. */
+/* Allocate `count` slots of `bytes` bytes, in as few buffers as the device
+ * allows. places[i] is where slot i starts. */
 static hr_status allocate_places(hri_executor *executor, uint64_t bytes,
                                  int64_t count, hri_place *places)
 {
@@ -86,7 +86,7 @@ static hr_status take_events(hri_executor *executor, hri_event **events,
     return status;
 }
 
-/* As many slots of a side as the part has, and which delivery each holds. */
+/* Allocate the part's slots of a side, and note which delivery each holds. */
 static hr_status allocate_slots(hri_executor *executor, int side,
                                 hri_place **places, int64_t **held)
 {
@@ -126,7 +126,7 @@ static hr_status allocate_tiles(hri_executor *executor)
 
 static hr_status allocate_memory(hri_executor *executor)
 {
-    size_t buffers = 2; /* of the spare panels */
+    size_t buffers = 2; /* for the spare panels */
     buffers +=
         executor->part->packed ? (size_t)executor->part->slots[HRI_A] : 0;
     for (int side = HRI_A; side <= HRI_C; side++) {
@@ -167,9 +167,8 @@ static void fail_run(void *run, hr_status status)
     hri_run_fail(run, status);
 }
 
-/* The copy pool that brings tiles home; one for panels, when their memory wants
- * it.
- */
+/* The copy pool that brings tiles home, and one for panels if their memory
+ * needs staging. */
 static hr_status gather_copy_pools(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
@@ -280,7 +279,7 @@ void hri_executor_finish(hri_executor *executor)
 
 /* ---- where things are */
 
-/* A window of the caller's memory, and how it lies in a slot. */
+/* A window of the caller's memory, and its layout in a slot. */
 typedef struct window {
     const hr_matrix *matrix;
     int64_t row, col, rows, cols;

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The feeder brings an executor's panels from the host, the forwarder sends
- * them on to the executors that need them too. */
+/* The feeder brings an executor's panels from the host. The forwarder sends
+ * them on to other executors that need them. */
 #include "gemm/executor.h"
 
-/* The delivery before d in its slot; NULL when there was none. */
+/* The delivery that was in d's slot before d. NULL when there was none. */
 static hri_arrival *before(const hri_executor *executor, const hri_delivery *d)
 {
     int64_t number = executor->held[d->side][d->slot];
     return number < 0 ? NULL : &executor->arrivals[number];
 }
 
-/* Whether all that reads the old content of d's slot has been issued. */
+/* Whether all commands that read the old content of d's slot have been
+ * enqueued. */
 static bool is_free(const hri_executor *executor, const hri_delivery *d)
 {
     const hri_arrival *old = before(executor, d);
     return executor->issued > d->after && (old == NULL || old->forwarded);
 }
 
-/* Wait until d may be issued into executor; false when the run has failed. The
+/* Wait until d may be enqueued for executor. False when the run has failed. The
  * run's lock is held. */
 static bool wait_free(hri_executor *executor, const hri_delivery *d)
 {
@@ -33,24 +34,25 @@ static hri_executor *source_of(hri_executor *executor, const hri_delivery *d)
     return d->source < 0 ? executor : &executor->run->executors[d->source];
 }
 
-/* A product, and a copy to other executors; NULL: there is none. */
+/* The last product that reads a slot, and the last copy to other executors.
+ * NULL: there is none. */
 typedef struct readers {
     hri_event *of[2];
 } readers;
 
-/* What reads the old content of d's slot and may not have run yet. The run's
- * lock is held. */
+/* Find what reads the old content of d's slot and may not have run yet. The
+ * run's lock is held. */
 static readers find_readers(const hri_executor *executor, const hri_delivery *d)
 {
     const hri_arrival *old = before(executor, d);
-    /* older tasks have run: the compute thread has waited for them */
+    /* the compute thread has waited for older tasks */
     bool recent = d->after >= 0 && executor->issued <= d->after + HRI_WINDOW;
     return (readers){{recent ? executor->done[d->after % HRI_WINDOW] : NULL,
                       old != NULL ? old->sent : NULL}};
 }
 
-/* The slot holds delivery `number` now: nobody will ask for the events of the
- * one before any more. The run's lock is held. */
+/* Note that the slot holds delivery `number` now. The events of the delivery
+ * before it are not needed any more. The run's lock is held. */
 static void take_slot(hri_executor *executor, int64_t number)
 {
     const hri_delivery *d = &executor->part->deliveries[number];
@@ -66,7 +68,8 @@ static void take_slot(hri_executor *executor, int64_t number)
     executor->held[d->side][d->slot] = number;
 }
 
-/* Let queue wait for them; without one, wait here. */
+/* Make queue wait for the readers. If queue is NULL, the calling thread
+ * waits. */
 static hr_status wait_for(readers r, hri_queue *queue)
 {
     hr_status status = HR_OK;
@@ -79,8 +82,8 @@ static hr_status wait_for(readers r, hri_queue *queue)
     return status;
 }
 
-/* Let queue wait until the slot of delivery `number` is free, and take it. The
- * run's lock is held. */
+/* Make queue wait until the slot of delivery `number` is free, and take the
+ * slot. The run's lock is held. */
 static hr_status queue_for_slot(hri_executor *executor, int64_t number,
                                 hri_queue *queue)
 {
@@ -90,8 +93,8 @@ static hr_status queue_for_slot(hri_executor *executor, int64_t number,
     return status;
 }
 
-/* The same, waiting here: a copy pool enqueues pieces of earlier panels later
- * than this, which must not wait for this slot. */
+/* The same, but the calling thread waits. The copy pool's queue must not wait,
+ * since pieces of earlier panels may come after this. */
 static hr_status wait_for_slot(hri_executor *executor, int64_t number)
 {
     hri_run_state *run = executor->run;
@@ -105,8 +108,8 @@ static hr_status wait_for_slot(hri_executor *executor, int64_t number)
     return status;
 }
 
-/* The panel of delivery `number` is on its way through queue, of executor
- * `from`: whoever waits for it may go on. The run's lock is held. */
+/* The panel of delivery `number` comes on queue, of executor `from`. Threads
+ * that wait for it may go on. The run's lock is held. */
 static hr_status arrive(hri_executor *executor, int64_t number,
                         hri_executor *from, hri_queue *queue)
 {
@@ -121,8 +124,8 @@ static hr_status arrive(hri_executor *executor, int64_t number,
     return status;
 }
 
-/* The panel of delivery `number` has been enqueued on executor->up, whose lock
- * is held. */
+/* The panel of delivery `number` has been enqueued on executor->up. The queue's
+ * lock is held. */
 static hr_status loaded(hri_executor *executor, int64_t number,
                         const hri_copy *copy)
 {
@@ -138,7 +141,7 @@ static void load_done(void *data)
 {
     const hri_load *load = data;
     hri_executor *executor =
-        load->executor; /* *load is the next one's when it arrives */
+        load->executor; /* *load may be used for the next panel from now on */
     hri_lock_soon(&executor->queues);
     hr_status status = loaded(executor, load->number, &load->job.copy);
     pthread_mutex_unlock(&executor->queues);
@@ -166,7 +169,7 @@ static hr_status load_staged(hri_executor *executor, int64_t number,
     return status;
 }
 
-/* Enqueue the copy of a panel from pinned memory, when there are not too many
+/* Enqueue the copy of a panel from pinned memory. Wait first if too many are
  * under way. */
 static hr_status load_pinned(hri_executor *executor, int64_t number,
                              const hri_copy *copy)
@@ -195,7 +198,7 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
     return status;
 }
 
-/* The copy that brings the panel from the caller's memory to a slot. */
+/* The copy of a panel from the caller's memory to a slot. */
 static hri_copy panel_copy(const hri_run_state *run, const hri_delivery *d,
                            hri_place slot)
 {
@@ -219,7 +222,7 @@ static hr_status load(hri_executor *executor, int64_t number)
                                      : load_pinned(executor, number, &copy);
 }
 
-/* One forward of delivery d of executor. The run's lock is held. */
+/* Carry out one forward of delivery d of executor. The run's lock is held. */
 static hr_status forward(hri_executor *executor, const hri_delivery *d,
                          const hri_forward *f)
 {
@@ -277,8 +280,8 @@ static hr_status forward_all(hri_executor *executor, int64_t number)
     return status;
 }
 
-/* Do what is to be done for each panel that this executor brings itself; others
- * come from their source. */
+/* Call a function for each panel that this executor brings itself. Other
+ * executors send it the rest. */
 static hr_status for_own(hri_executor *executor,
                          hr_status (*function)(hri_executor *executor,
                                                int64_t number))

@@ -4,29 +4,31 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One way of an accelerator's link. */
+/* One direction of an accelerator's link. */
 typedef struct way {
     hri_way of;
-    double free; /* when it can carry more */
+    double free; /* when it is free again */
 } way;
 
-/* What an executor does next: old C comes, a panel comes from the host, a
+/* The steps of an executor: old C is fetched, a panel comes from the host, a
  * product runs, a tile goes home. */
 enum { FETCH, LOAD, PRODUCT, HOME, STEPS };
 
-/* A part as time goes on. Times are in seconds. INFINITY: not known yet. */
+/* The state of a part at a time. Times are in seconds. INFINITY: not known
+ * yet. */
 typedef struct executor {
     const hri_plan_part *part;
-    const hri_plan_accelerator *figures;
+    const hri_plan_accelerator *accelerator;
     double efficiencies[HRI_TILE_RATES];
     double *arrivals; /* [delivery] */
-    double *ends;     /* [task] of the product; before it, of the fetch */
+    double *ends;     /* [task] when the product ends; before that, the fetch of
+                         old C */
     double *tiles;    /* [slot of C] when it may be written */
     way up, down, both;
     double compute;       /* when arithmetic is free again */
-    int64_t next[STEPS];  /* the next delivery, or task, of each kind of step */
-    double starts[STEPS]; /* when that can start */
-    bool stale;           /* starts are to be looked at again */
+    int64_t next[STEPS];  /* the next delivery, or task, of each step */
+    double starts[STEPS]; /* when each step can start */
+    bool stale;           /* starts must be computed again */
 } executor;
 
 typedef struct forecast {
@@ -35,28 +37,29 @@ typedef struct forecast {
     executor *executors;
 } forecast;
 
-/* ---- making and dropping it */
+/* ---- setting up and freeing */
 
-static bool executor_init(executor *l, const hri_plan_part *part,
-                          const hri_plan_accelerator *figures)
+static bool executor_init(executor *e, const hri_plan_part *part,
+                          const hri_plan_accelerator *accelerator)
 {
-    *l = (executor){.part = part,
-                    .figures = figures,
-                    .up = {.of = figures->up},
-                    .down = {.of = figures->down},
-                    .both = {.of = figures->both},
+    *e = (executor){.part = part,
+                    .accelerator = accelerator,
+                    .up = {.of = accelerator->up},
+                    .down = {.of = accelerator->down},
+                    .both = {.of = accelerator->both},
                     .stale = true};
     for (int i = 0; i < HRI_TILE_RATES; i++) {
-        l->efficiencies[i] = fmin(figures->tile_rates[i] / figures->rate, 1.0);
+        e->efficiencies[i] =
+            fmin(accelerator->tile_rates[i] / accelerator->rate, 1.0);
     }
-    l->arrivals = calloc((size_t)part->delivery_count + 1, sizeof(double));
-    l->ends = calloc((size_t)part->task_count + 1, sizeof(double));
-    l->tiles = calloc((size_t)part->slots[HRI_C] + 1, sizeof(double));
-    if (l->arrivals == NULL || l->ends == NULL || l->tiles == NULL) {
+    e->arrivals = calloc((size_t)part->delivery_count + 1, sizeof(double));
+    e->ends = calloc((size_t)part->task_count + 1, sizeof(double));
+    e->tiles = calloc((size_t)part->slots[HRI_C] + 1, sizeof(double));
+    if (e->arrivals == NULL || e->ends == NULL || e->tiles == NULL) {
         return false;
     }
     for (int64_t i = 0; i < part->delivery_count; i++) {
-        l->arrivals[i] = INFINITY;
+        e->arrivals[i] = INFINITY;
     }
     return true;
 }
@@ -110,59 +113,60 @@ static hr_status init(forecast *f, const hri_plan *plan,
 
 /* ---- links */
 
-static bool is_host(const executor *l)
+static bool is_host(const executor *e)
 {
-    return l->figures->tile_rates[0] == 0.0;
+    return e->accelerator->tile_rates[0] == 0.0;
 }
 
-/* Carry rows of so many bytes from `start` on, when the link is free that way.
- * Both ways at once each goes slower. Returns when it is there. */
-static double carry(executor *l, way *w, double start, double rows,
+/* Carry rows of `bytes` bytes from `start` on, or when the link is free in this
+ * direction. While both directions are busy, each is slower. Returns when the
+ * rows have arrived. */
+static double carry(executor *e, way *w, double start, double rows,
                     double width)
 {
     start = fmax(start, w->free);
     double there =
         start + w->of.start + hri_cost_carry(&w->of, rows * width, width);
-    if (l->both.of.rate > 0.0) {
-        l->both.free = fmax(l->both.free, start) +
-                       hri_cost_carry(&l->both.of, rows * width, width);
-        there = fmax(there, l->both.free);
+    if (e->both.of.rate > 0.0) {
+        e->both.free = fmax(e->both.free, start) +
+                       hri_cost_carry(&e->both.of, rows * width, width);
+        there = fmax(there, e->both.free);
     }
     return w->free = there;
 }
 
 /* ---- panels */
 
-/* When the executor's task `number` has run; -1: long ago. */
-static double end_of(const executor *l, int64_t number)
+/* When the executor's task `number` has run. -1: before everything. */
+static double end_of(const executor *e, int64_t number)
 {
     return number < 0                  ? 0.0
-           : number < l->next[PRODUCT] ? l->ends[number]
+           : number < e->next[PRODUCT] ? e->ends[number]
                                        : INFINITY;
 }
 
-static double start_of_load(executor *l)
+static double start_of_load(executor *e)
 {
-    const hri_plan_part *part = l->part;
-    int64_t *next = &l->next[LOAD];
+    const hri_plan_part *part = e->part;
+    int64_t *next = &e->next[LOAD];
     while (*next < part->delivery_count &&
            part->deliveries[*next].source >= 0) {
-        ++*next; /* it is forwarded by another executor */
+        ++*next; /* another executor forwards it */
     }
     return *next == part->delivery_count
                ? INFINITY
-               : fmax(l->up.free, end_of(l, part->deliveries[*next].after));
+               : fmax(e->up.free, end_of(e, part->deliveries[*next].after));
 }
 
-static void load(forecast *f, executor *l)
+static void load(forecast *f, executor *e)
 {
-    const hri_delivery *d = &l->part->deliveries[l->next[LOAD]];
+    const hri_delivery *d = &e->part->deliveries[e->next[LOAD]];
     double depth = f->depths[d->chunk], size = f->plan->shape.size;
-    double there = d->side == HRI_A ? carry(l, &l->up, l->starts[LOAD],
+    double there = d->side == HRI_A ? carry(e, &e->up, e->starts[LOAD],
                                             f->heights[d->index], depth * size)
-                                    : carry(l, &l->up, l->starts[LOAD], depth,
+                                    : carry(e, &e->up, e->starts[LOAD], depth,
                                             f->widths[d->index] * size);
-    l->arrivals[l->next[LOAD]++] = there;
+    e->arrivals[e->next[LOAD]++] = there;
     for (int32_t i = 0; i < d->forward_count; i++) {
         const hri_forward *to = &f->plan->forwards[d->forwards + i];
         f->executors[to->part].arrivals[to->delivery] = there;
@@ -172,133 +176,133 @@ static void load(forecast *f, executor *l)
 
 /* ---- tiles */
 
-/* Where the tile of a task is, in an executor that is not in place. */
-static double *tile_of(executor *l, int64_t number)
+/* The time of a task's tile slot. The executor is not in place. */
+static double *tile_of(executor *e, int64_t number)
 {
-    const hri_task *task = &l->part->tasks[number];
-    return &l->tiles[task->slot >= 0 ? task->slot
-                                     : number % l->part->slots[HRI_C]];
+    const hri_task *task = &e->part->tasks[number];
+    return &e->tiles[task->slot >= 0 ? task->slot
+                                     : number % e->part->slots[HRI_C]];
 }
 
-/* Whether a task starts with what is in C. */
-static bool wants_old(const forecast *f, const executor *l,
+/* Whether a task starts with the old values of C. */
+static bool wants_old(const forecast *f, const executor *e,
                       const hri_task *task)
 {
-    return f->plan->shape.read_c && task->chunk == 0 && !l->part->in_place;
+    return f->plan->shape.read_c && task->chunk == 0 && !e->part->in_place;
 }
 
-/* Whether a task's tile goes home after it. */
-static bool is_last(const forecast *f, const executor *l, const hri_task *task)
+/* Whether a task's tile goes home after the task. */
+static bool is_last(const forecast *f, const executor *e, const hri_task *task)
 {
-    return task->chunk == f->plan->blocking.chunks - 1 && !l->part->in_place;
+    return task->chunk == f->plan->blocking.chunks - 1 && !e->part->in_place;
 }
 
-/* Old C comes when the task is issued: its panels are on their way, and
- * HRI_WINDOW tasks are under way at most. */
-static double start_of_fetch(const forecast *f, executor *l)
+/* Old C is fetched when the task is issued: its panels have been enqueued, and
+ * at most HRI_WINDOW tasks are under way. */
+static double start_of_fetch(const forecast *f, executor *e)
 {
-    int64_t *next = &l->next[FETCH];
-    while (*next < l->part->task_count &&
-           !wants_old(f, l, &l->part->tasks[*next])) {
+    int64_t *next = &e->next[FETCH];
+    while (*next < e->part->task_count &&
+           !wants_old(f, e, &e->part->tasks[*next])) {
         ++*next;
     }
-    if (*next == l->part->task_count) {
+    if (*next == e->part->task_count) {
         return INFINITY;
     }
-    const hri_task *task = &l->part->tasks[*next];
+    const hri_task *task = &e->part->tasks[*next];
     bool issued =
-        l->arrivals[task->a] < INFINITY && l->arrivals[task->b] < INFINITY;
-    return issued ? fmax(fmax(l->up.free, *tile_of(l, *next)),
-                         end_of(l, *next - HRI_WINDOW))
+        e->arrivals[task->a] < INFINITY && e->arrivals[task->b] < INFINITY;
+    return issued ? fmax(fmax(e->up.free, *tile_of(e, *next)),
+                         end_of(e, *next - HRI_WINDOW))
                   : INFINITY;
 }
 
-static void fetch(forecast *f, executor *l)
+static void fetch(forecast *f, executor *e)
 {
-    int64_t number = l->next[FETCH]++;
-    const hri_task *task = &l->part->tasks[number];
-    l->ends[number] = carry(l, &l->up, l->starts[FETCH], f->heights[task->row],
+    int64_t number = e->next[FETCH]++;
+    const hri_task *task = &e->part->tasks[number];
+    e->ends[number] = carry(e, &e->up, e->starts[FETCH], f->heights[task->row],
                             f->widths[task->col] * f->plan->shape.c_size);
-    *tile_of(l, number) = INFINITY; /* until it is home */
+    *tile_of(e, number) = INFINITY; /* until the tile is home */
 }
 
-static double start_of_home(const forecast *f, executor *l)
+static double start_of_home(const forecast *f, executor *e)
 {
-    int64_t *next = &l->next[HOME];
-    while (*next < l->next[PRODUCT] && !is_last(f, l, &l->part->tasks[*next])) {
+    int64_t *next = &e->next[HOME];
+    while (*next < e->next[PRODUCT] && !is_last(f, e, &e->part->tasks[*next])) {
         ++*next;
     }
-    return *next == l->next[PRODUCT] ? INFINITY
-                                     : fmax(l->down.free, l->ends[*next]);
+    return *next == e->next[PRODUCT] ? INFINITY
+                                     : fmax(e->down.free, e->ends[*next]);
 }
 
-static void send_home(forecast *f, executor *l)
+static void send_home(forecast *f, executor *e)
 {
-    int64_t number = l->next[HOME]++;
-    const hri_task *task = &l->part->tasks[number];
-    *tile_of(l, number) =
-        carry(l, &l->down, l->starts[HOME], f->heights[task->row],
+    int64_t number = e->next[HOME]++;
+    const hri_task *task = &e->part->tasks[number];
+    *tile_of(e, number) =
+        carry(e, &e->down, e->starts[HOME], f->heights[task->row],
               f->widths[task->col] * f->plan->shape.c_size);
 }
 
 /* ---- products */
 
-static double start_of_product(const forecast *f, executor *l)
+static double start_of_product(const forecast *f, executor *e)
 {
-    int64_t number = l->next[PRODUCT];
-    if (number == l->part->task_count) {
+    int64_t number = e->next[PRODUCT];
+    if (number == e->part->task_count) {
         return INFINITY;
     }
-    const hri_task *task = &l->part->tasks[number];
-    double start = l->compute;
-    if (l->part->in_place) {
+    const hri_task *task = &e->part->tasks[number];
+    double start = e->compute;
+    if (e->part->in_place) {
         return start;
     }
-    if (wants_old(f, l, task)) {
+    if (wants_old(f, e, task)) {
         start =
-            fmax(start, number < l->next[FETCH] ? l->ends[number] : INFINITY);
+            fmax(start, number < e->next[FETCH] ? e->ends[number] : INFINITY);
     } else if (task->chunk == 0) {
-        start = fmax(start, *tile_of(l, number));
+        start = fmax(start, *tile_of(e, number));
     }
-    return fmax(start, fmax(l->arrivals[task->a], l->arrivals[task->b]));
+    return fmax(start, fmax(e->arrivals[task->a], e->arrivals[task->b]));
 }
 
-static void multiply(forecast *f, executor *l)
+static void multiply(forecast *f, executor *e)
 {
-    int64_t number = l->next[PRODUCT]++;
-    const hri_task *task = &l->part->tasks[number];
+    int64_t number = e->next[PRODUCT]++;
+    const hri_task *task = &e->part->tasks[number];
     double height = f->heights[task->row], width = f->widths[task->col];
     double depth = f->depths[task->chunk];
-    double rate = l->figures->rate *
-                  hri_cost_efficiency(l->efficiencies, height, width, depth);
-    l->compute = l->starts[PRODUCT] + l->figures->task +
+    double rate = e->accelerator->rate *
+                  hri_cost_efficiency(e->efficiencies, height, width, depth);
+    e->compute = e->starts[PRODUCT] + e->accelerator->task +
                  f->plan->shape.flops * height * width * depth / rate;
-    l->ends[number] = l->compute;
-    if (is_last(f, l, task)) {
-        *tile_of(l, number) = INFINITY; /* until it is home */
+    e->ends[number] = e->compute;
+    if (is_last(f, e, task)) {
+        *tile_of(e, number) = INFINITY; /* until the tile is home */
     }
 }
 
 /* ---- the whole */
 
-/* The step that can start first; NULL: there is none left. */
+/* The executor that can start a step first. NULL: no step is left. */
 static executor *next_step(forecast *f, int *step)
 {
     executor *first = NULL;
     double least = INFINITY;
     for (uint32_t i = 0; i < f->plan->part_count; i++) {
-        executor *l = &f->executors[i];
-        if (l->stale) {
-            l->starts[LOAD] = start_of_load(l);
-            l->starts[FETCH] = start_of_fetch(f, l);
-            l->starts[PRODUCT] = start_of_product(f, l);
-            l->starts[HOME] = start_of_home(f, l);
-            l->stale = false;
+        executor *e = &f->executors[i];
+        if (e->stale) {
+            e->starts[LOAD] = start_of_load(e);
+            e->starts[FETCH] = start_of_fetch(f, e);
+            e->starts[PRODUCT] = start_of_product(f, e);
+            e->starts[HOME] = start_of_home(f, e);
+            e->stale = false;
         }
         for (int s = 0; s < STEPS; s++) {
-            if (l->starts[s] < least) {
-                least = l->starts[s];
-                first = l;
+            if (e->starts[s] < least) {
+                least = e->starts[s];
+                first = e;
                 *step = s;
             }
         }
@@ -315,18 +319,18 @@ static double walk(forecast *f)
         [HOME] = send_home,
     };
     int step;
-    for (executor *l; (l = next_step(f, &step)) != NULL;) {
-        steps[step](f, l);
-        l->stale = true;
+    for (executor *e; (e = next_step(f, &step)) != NULL;) {
+        steps[step](f, e);
+        e->stale = true;
     }
     double seconds = 0.0, start = 0.0, hosts = 0.0;
     for (uint32_t i = 0; i < f->plan->part_count; i++) {
-        const executor *l = &f->executors[i];
-        bool over = l->next[PRODUCT] == l->part->task_count;
+        const executor *e = &f->executors[i];
+        bool over = e->next[PRODUCT] == e->part->task_count;
         seconds =
-            fmax(seconds, over ? fmax(l->compute, l->down.free) : INFINITY);
-        start += is_host(l) ? 0.0 : l->figures->start;
-        hosts = is_host(l) ? fmax(hosts, l->figures->start) : hosts;
+            fmax(seconds, over ? fmax(e->compute, e->down.free) : INFINITY);
+        start += is_host(e) ? 0.0 : e->accelerator->start;
+        hosts = is_host(e) ? fmax(hosts, e->accelerator->start) : hosts;
     }
     return seconds + start + hosts;
 }

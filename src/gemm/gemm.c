@@ -13,7 +13,7 @@
 #include "gemm/run.h"
 #include "model/model.h"
 
-/* A call: its arguments checked, its accelerators chosen, its plan made. */
+/* A call: its checked arguments, its accelerators, and its plan. */
 typedef struct call {
     uint64_t start_ns;
     hr_context *context;
@@ -21,8 +21,8 @@ typedef struct call {
     hri_product product;
     uint32_t count;                 /* accelerators that take part */
     hri_accelerator **accelerators; /* [count] */
-    uint64_t *limits;               /* [count] their own memory limits */
-    hri_plan_accelerator *figures;  /* [count] */
+    uint64_t *limits;               /* [count] the call's own memory limits */
+    hri_plan_accelerator *inputs;   /* [count] for the planner */
     hri_flow *flows;                /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
 } call;
@@ -62,8 +62,8 @@ static hri_product_kind kind_of(const hri_product *p)
     return (hri_product_kind){p->a.type, p->c.type, p->compute};
 }
 
-/* The accelerators that the caller wants and that offer this product. Whatever
- * the order of the list, that of the context is kept. */
+/* Choose the accelerators that the caller wants and that offer this product.
+ * They stay in the order of the context, whatever the order of the list. */
 static hr_status choose_accelerators(call *c)
 {
     hri_indices wanted;
@@ -75,9 +75,9 @@ static hr_status choose_accelerators(call *c)
     }
     c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
     c->limits = calloc(wanted.count, sizeof *c->limits);
-    c->figures = calloc(wanted.count, sizeof *c->figures);
+    c->inputs = calloc(wanted.count, sizeof *c->inputs);
     c->flows = calloc(wanted.count, sizeof *c->flows);
-    if (c->accelerators == NULL || c->limits == NULL || c->figures == NULL ||
+    if (c->accelerators == NULL || c->limits == NULL || c->inputs == NULL ||
         c->flows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
@@ -100,10 +100,9 @@ static hr_status choose_accelerators(call *c)
     return HR_OK;
 }
 
-/* ---- figures */
+/* ---- what the plan is made from */
 
-/* Whether the device multiplies faster when panels of A are packed transposed.
- */
+/* Whether the device multiplies faster when panels of A are packed. */
 static bool wants_packing(const hri_product *p, hri_device *device)
 {
     return (device->info.packed >> p->a.type & 1) != 0 &&
@@ -116,11 +115,11 @@ static double flops_of(const hri_product *p)
     return hri_product_flops(p->a.type, p->m, p->n, p->k);
 }
 
-/* Measure, or look up, what planning asks of accelerator i. */
+/* Measure what planning needs to know of accelerator i, or look it up. */
 static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
 {
     hri_accelerator *a = c->accelerators[i];
-    hri_plan_accelerator *f = &c->figures[i];
+    hri_plan_accelerator *f = &c->inputs[i];
     const hri_product_kind kind = kind_of(&c->product);
     const bool small = hri_model_is_small(flops_of(&c->product));
     hr_status status = hri_accelerator_rate(a, kind, &f->rate);
@@ -133,7 +132,8 @@ static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
     if (status == HR_OK) {
         status = hri_model_know_link(c->context, a);
         if (status == HR_ERROR_OUT_OF_MEMORY) {
-            status = HR_OK; /* another one is full: planned without links */
+            status = HR_OK; /* it is out of memory for others: plan without
+                               links */
         }
     }
     return status;
@@ -142,7 +142,7 @@ static hr_status measure_one(call *c, uint32_t i, hri_overheads *overheads)
 static hr_status gather_one(call *c, uint32_t i, uint64_t least)
 {
     hri_accelerator *a = c->accelerators[i];
-    hri_plan_accelerator *f = &c->figures[i];
+    hri_plan_accelerator *f = &c->inputs[i];
     const hri_product *p = &c->product;
     double sharing = hri_accelerators_sharing(c->accelerators, c->count, a);
     double known = hri_accelerator_known_rate(a, kind_of(p));
@@ -161,8 +161,8 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     }
     f->packed = wants_packing(p, a->device);
     hr_status status = hri_model_overheads(a, false, &overheads);
-    /* how fast they are matters when they differ, or when it takes long; and
-     * there may be no room to measure those that cannot take part */
+    /* speeds matter when they differ, or when the work takes long; and an
+     * accelerator that cannot take part may have no memory to measure in */
     if (status == HR_OK &&
         (!hri_model_is_small(flops_of(p)) || sharing < c->count) &&
         hri_plan_fits(f, least)) {
@@ -178,7 +178,7 @@ static hr_status gather_one(call *c, uint32_t i, uint64_t least)
     return status;
 }
 
-/* Links as they are beside each other. */
+/* Set the links to their rates beside each other. */
 static void gather_links(call *c)
 {
     const hri_product *p = &c->product;
@@ -192,7 +192,7 @@ static void gather_links(call *c)
     hri_model_flows(c->context, c->flows, c->count);
     for (uint32_t i = 0; i < c->count; i++) {
         const hri_flow *flow = &c->flows[i];
-        hri_plan_accelerator *f = &c->figures[i];
+        hri_plan_accelerator *f = &c->inputs[i];
         f->up.rate = flow->beside.up;
         f->down.rate = flow->beside.down;
         f->both.rate = flow->beside.both;
@@ -210,7 +210,7 @@ static void gather_links(call *c)
     }
 }
 
-/* Who shares a device, and who copies from whom. */
+/* Find which accelerators share a device, and which copy from each other. */
 static void gather_groups(call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -218,11 +218,11 @@ static void gather_groups(call *c)
         for (uint32_t j = 0; j < i; j++) {
             const hri_accelerator *other = c->accelerators[j];
             if (hri_accelerators_same_kind(a, other)) {
-                c->figures[i].device = c->figures[j].device;
+                c->inputs[i].device = c->inputs[j].device;
             }
             if (!a->in_place && !other->in_place &&
                 a->device->ops->is_peer(a->device, other->device)) {
-                c->figures[i].peers = c->figures[j].peers;
+                c->inputs[i].peers = c->inputs[j].peers;
             }
         }
     }
@@ -251,7 +251,7 @@ static hr_status make_plan(call *c)
     }
     gather_links(c);
     gather_groups(c);
-    return hri_plan_create(&shape, c->figures, c->count, &c->plan);
+    return hri_plan_create(&shape, c->inputs, c->count, &c->plan);
 }
 
 /* Whether there is anything to multiply. */
@@ -266,7 +266,7 @@ static void call_close(call *c)
     hri_plan_destroy(c->plan);
     free(c->accelerators);
     free(c->limits);
-    free(c->figures);
+    free(c->inputs);
     free(c->flows);
 }
 
@@ -289,9 +289,9 @@ static void report_part(const call *c, const hri_plan_part *part,
             .peer = part->peer,
             .memory_bytes =
                 part->memory +
-                (a->in_place ? 0 : c->figures[part->accelerator].own),
+                (a->in_place ? 0 : c->inputs[part->accelerator].own),
             .memory_limit =
-                a->in_place ? 0 : c->figures[part->accelerator].memory,
+                a->in_place ? 0 : c->inputs[part->accelerator].memory,
         };
     }
     report->share_count++;
@@ -305,7 +305,7 @@ static double ratio(const hr_gemm_report *r)
                              : 1.0;
 }
 
-/* What the plan says. Keeps the caller's shares. */
+/* Write the plan into the report. The caller's array of shares stays. */
 static void report_plan(const call *c, hr_gemm_report *report)
 {
     const hri_product *p = &c->product;
@@ -335,7 +335,8 @@ static void report_plan(const call *c, hr_gemm_report *report)
     }
 }
 
-/* A rate that was measured while others were busy would stay too low. */
+/* Correct the rate of an accelerator in place after a run that had the device
+ * to itself. A rate measured while others were busy would stay too low. */
 static void learn_rate(const call *c, uint32_t index, const hri_run_share *done)
 {
     hri_accelerator *a = c->accelerators[index];
@@ -346,7 +347,7 @@ static void learn_rate(const call *c, uint32_t index, const hri_run_share *done)
     }
 }
 
-/* Replace what was planned by what was done. */
+/* Replace what was planned by what was measured. */
 static void report_run(const call *c, const hri_run_share *done, double seconds,
                        hr_gemm_report *report)
 {
@@ -356,7 +357,7 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
     for (uint32_t i = 0; i < c->plan->part_count; i++) {
         const hri_run_share *s = &done[i];
         uint32_t index = c->plan->parts[i].accelerator;
-        const hri_plan_accelerator *f = &c->figures[index];
+        const hri_plan_accelerator *f = &c->inputs[index];
         report->host_to_device += s->up;
         report->device_to_host += s->down;
         report->peer += s->peer;
@@ -400,14 +401,14 @@ static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
     return status;
 }
 
-/* Let this call's limits bound what accelerators hold, the cache of earlier
- * calls included; afterwards the context's bound it again. */
+/* Use this call's limits for what accelerators hold. The cache of earlier calls
+ * counts. Afterwards the context's limits apply again. */
 static void limit_memory(const call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         hri_accelerator *a = c->accelerators[i];
-        uint64_t own = a->in_place ? 0 : c->figures[i].own;
-        uint64_t most = c->figures[i].memory + hri_accelerator_held(a);
+        uint64_t own = a->in_place ? 0 : c->inputs[i].own;
+        uint64_t most = c->inputs[i].memory + hri_accelerator_held(a);
         if (a->memory_used + own > most) {
             hri_accelerator_trim(a);
         }

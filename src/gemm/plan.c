@@ -42,63 +42,66 @@ void hri_plan_destroy(hri_plan *plan)
     free(plan);
 }
 
-/* A choice of accelerators and what it leads to. */
+/* A set of accelerators, and what follows from it. */
 typedef struct candidate_set {
     uint32_t count;
-    uint32_t *members;             /* indices into the figures */
-    hri_plan_accelerator *figures; /* of the members */
+    uint32_t *members;                  /* indices among all accelerators */
+    hri_plan_accelerator *accelerators; /* of the members */
     double *speeds;
     hri_rect *rects;
     hri_partition *partition;
     hri_blockings blockings;
 } candidate_set;
 
-static double seconds_of(const candidate_set *t)
+static double seconds_of(const candidate_set *set)
 {
-    return t->blockings.of[0].seconds;
+    return set->blockings.of[0].seconds;
 }
 
-static void candidate_set_finish(candidate_set *t)
+static void candidate_set_finish(candidate_set *set)
 {
-    free(t->members);
-    free(t->figures);
-    free(t->speeds);
-    free(t->rects);
-    hri_partition_destroy(t->partition);
-    *t = (candidate_set){0};
+    free(set->members);
+    free(set->accelerators);
+    free(set->speeds);
+    free(set->rects);
+    hri_partition_destroy(set->partition);
+    *set = (candidate_set){0};
 }
 
-/* Room for `count` accelerators. */
-static hr_status candidate_set_init(candidate_set *t, uint32_t count)
+/* Allocate for `count` accelerators. */
+static hr_status candidate_set_init(candidate_set *set, uint32_t count)
 {
-    *t = (candidate_set){.count = count};
-    t->members = calloc(count, sizeof *t->members);
-    t->figures = calloc(count, sizeof *t->figures);
-    t->speeds = calloc(count, sizeof *t->speeds);
-    t->rects = calloc(count, sizeof *t->rects);
-    if (t->members == NULL || t->figures == NULL || t->speeds == NULL ||
-        t->rects == NULL) {
-        candidate_set_finish(t);
+    *set = (candidate_set){.count = count};
+    set->members = calloc(count, sizeof *set->members);
+    set->accelerators = calloc(count, sizeof *set->accelerators);
+    set->speeds = calloc(count, sizeof *set->speeds);
+    set->rects = calloc(count, sizeof *set->rects);
+    if (set->members == NULL || set->accelerators == NULL ||
+        set->speeds == NULL || set->rects == NULL) {
+        candidate_set_finish(set);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "gemm: no memory to plan for %u accelerators", count);
     }
     return HR_OK;
 }
 
-static hr_status candidate_set_choose(candidate_set *t,
+static hr_status candidate_set_choose(candidate_set *set,
                                       const hri_plan_shape *shape,
                                       const hri_plan_accelerator *all)
 {
-    for (uint32_t i = 0; i < t->count; i++) {
-        t->figures[i] = all[t->members[i]];
-        t->figures[i].memory -= t->figures[i].in_place ? 0 : t->figures[i].own;
-        t->speeds[i] = t->figures[i].rate;
+    for (uint32_t i = 0; i < set->count; i++) {
+        set->accelerators[i] = all[set->members[i]];
+        set->accelerators[i].memory -=
+            set->accelerators[i].in_place ? 0 : set->accelerators[i].own;
+        set->speeds[i] = set->accelerators[i].rate;
     }
-    hr_status status = hri_partition_create(
-        t->speeds, t->count, (double)shape->m, (double)shape->n, &t->partition);
+    hr_status status =
+        hri_partition_create(set->speeds, set->count, (double)shape->m,
+                             (double)shape->n, &set->partition);
     if (status == HR_OK) {
-        status = hri_blocking_choose(shape, t->figures, t->count, t->partition,
-                                     t->rects, &t->blockings);
+        status =
+            hri_blocking_choose(shape, set->accelerators, set->count,
+                                set->partition, set->rects, &set->blockings);
     }
     return status;
 }
@@ -108,8 +111,9 @@ bool hri_plan_fits(const hri_plan_accelerator *a, uint64_t least)
     return a->in_place || (a->memory >= least + a->own && a->buffer >= least);
 }
 
-/* Those whose memory does, and that work in place or not, as wanted: the best
- * fed first. Returns how many there are. */
+/* List accelerators with enough memory that work in place, or do not, as
+ * wanted. The one with the most memory for its speed comes first. Returns how
+ * many there are. */
 static uint32_t list_candidates(const hri_plan_shape *shape,
                                 const hri_plan_accelerator *all, uint32_t count,
                                 bool in_place, bool others,
@@ -134,19 +138,19 @@ static int lowest_first(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Whether a set is to take the place of an earlier one: to have more must pay,
- * also since the host's arithmetic is worth less beside accelerators whose data
- * it moves. */
-static bool is_better(const candidate_set *t, const candidate_set *best)
+/* Whether a set should replace an earlier one. A larger set must pay, also
+ * because the host has less arithmetic to give when it moves data for
+ * accelerators. */
+static bool is_better(const candidate_set *set, const candidate_set *best)
 {
-    return t->count > best->count
-               ? hri_model_pays(seconds_of(t), seconds_of(best))
-               : hri_model_prefers(seconds_of(t), seconds_of(best));
+    return set->count > best->count
+               ? hri_model_pays(seconds_of(set), seconds_of(best))
+               : hri_model_prefers(seconds_of(set), seconds_of(best));
 }
 
-/* The fastest set of the candidates: all, or fewer when those with little
- * memory, or with little to do, would hold the others up. *best is kept unless
- * another is better. */
+/* Find the fastest set of the candidates. Accelerators with little memory, or
+ * with little to do, may delay the others, so smaller sets are tried, too.
+ * *best is kept unless another one is better. */
 static hr_status improve(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
                          const hri_ranked *candidates, uint32_t count,
@@ -161,22 +165,22 @@ static hr_status improve(const hri_plan_shape *shape,
             rate += all[candidates[i].index].rate;
         }
         if (best->count > 0 && flops / rate > seconds_of(best)) {
-            break; /* fewer cannot be faster any more */
+            break; /* even smaller sets are not faster */
         }
-        candidate_set t;
-        status = candidate_set_init(&t, n);
+        candidate_set set;
+        status = candidate_set_init(&set, n);
         for (uint32_t i = 0; status == HR_OK && i < n; i++) {
-            t.members[i] = candidates[i].index;
+            set.members[i] = candidates[i].index;
         }
         if (status == HR_OK) {
-            qsort(t.members, n, sizeof *t.members, lowest_first);
-            status = candidate_set_choose(&t, shape, all);
+            qsort(set.members, n, sizeof *set.members, lowest_first);
+            status = candidate_set_choose(&set, shape, all);
         }
-        if (status == HR_OK && (best->count == 0 || is_better(&t, best))) {
+        if (status == HR_OK && (best->count == 0 || is_better(&set, best))) {
             candidate_set_finish(best);
-            *best = t;
+            *best = set;
         } else {
-            candidate_set_finish(&t);
+            candidate_set_finish(&set);
         }
     }
     return status;
@@ -201,8 +205,8 @@ static hr_status too_little_memory(const hri_plan_shape *shape,
                     (unsigned long long)needed, (unsigned long long)most);
 }
 
-/* The fastest set: of accelerators with their own memory, of the host in
- * place, or of all together. */
+/* Choose the fastest set: accelerators with their own memory, the host in
+ * place, or all together. */
 static hr_status choose_candidate_set(const hri_plan_shape *shape,
                                       const hri_plan_accelerator *all,
                                       uint32_t count, candidate_set *best)
@@ -233,17 +237,18 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
     return status;
 }
 
-/* Packing a panel of A transposed takes as long as what it saves on some 3,000
- * columns of C (2 per cent of 51 TFLOP/s in float, at 3.5 TB/s). */
+/* Whether a part is wide enough to pack A: packing a panel takes as long as it
+ * saves on some 3,000 columns of C (2 per cent of 51 TFLOP/s in float, at 3.5
+ * TB/s). */
 static bool is_wide(const hri_plan *plan, hri_rect r)
 {
     enum { WIDE = 4096 };
     return hri_plan_col(plan, r.col1) - hri_plan_col(plan, r.col0) >= WIDE;
 }
 
-/* Tiles on their way home, beyond those that the blocking counts on: products
- * then wait for no slot at the end, when many tiles are finished at once. Each
- * is complete after one product. */
+/* Add slots for tiles on their way home, beyond those of the blocking. At the
+ * end many tiles are finished at once, and products then need not wait for a
+ * slot. Each tile is complete after one product. */
 static void add_tiles(const hri_plan *plan, uint64_t memory,
                       hri_plan_part *part)
 {
@@ -258,54 +263,54 @@ static void add_tiles(const hri_plan *plan, uint64_t memory,
     }
 }
 
-static void fill_part(const hri_plan *plan, const candidate_set *t, uint32_t i,
-                      hri_plan_part *part)
+static void fill_part(const hri_plan *plan, const candidate_set *set,
+                      uint32_t i, hri_plan_part *part)
 {
-    hri_rect r = t->rects[i];
+    hri_rect r = set->rects[i];
     int64_t slots[3];
     hri_blocking_slots(&plan->blocking, r.row1 - r.row0, r.col1 - r.col0,
                        slots);
-    *part = (hri_plan_part){.accelerator = t->members[i],
+    *part = (hri_plan_part){.accelerator = set->members[i],
                             .rect = r,
-                            .in_place = t->figures[i].in_place};
+                            .in_place = set->accelerators[i].in_place};
     for (int side = HRI_A; side <= HRI_C && !part->in_place; side++) {
         part->slots[side] = (int32_t)slots[side];
         part->memory += (uint64_t)slots[side] * plan->slot_bytes[side];
     }
     uint64_t spare = plan->slot_bytes[HRI_A] + plan->slot_bytes[HRI_B];
-    if (plan->blocking.chunks == 1 && t->count > 1) {
-        part->spare =
-            part->in_place || part->memory + spare <= t->figures[i].memory;
+    if (plan->blocking.chunks == 1 && set->count > 1) {
+        part->spare = part->in_place ||
+                      part->memory + spare <= set->accelerators[i].memory;
         part->memory += part->spare && !part->in_place ? spare : 0;
     }
     uint64_t again = (uint64_t)part->slots[HRI_A] * plan->slot_bytes[HRI_A];
-    part->packed = t->figures[i].packed && !part->in_place &&
+    part->packed = set->accelerators[i].packed && !part->in_place &&
                    is_wide(plan, r) &&
-                   part->memory + again <= t->figures[i].memory;
+                   part->memory + again <= set->accelerators[i].memory;
     part->memory += part->packed ? again : 0;
     if (plan->blocking.chunks == 1 && !part->in_place) {
-        add_tiles(plan, t->figures[i].memory, part);
+        add_tiles(plan, set->accelerators[i].memory, part);
     }
 }
 
-static hr_status fill_parts(hri_plan *plan, const candidate_set *t)
+static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
 {
-    plan->parts = calloc(t->count, sizeof *plan->parts);
+    plan->parts = calloc(set->count, sizeof *plan->parts);
     if (plan->parts == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
     }
-    hri_partition_rects(t->partition, plan->blocking.rows, plan->blocking.cols,
-                        t->rects);
-    for (uint32_t i = 0; i < t->count; i++) {
-        hri_rect r = t->rects[i];
+    hri_partition_rects(set->partition, plan->blocking.rows,
+                        plan->blocking.cols, set->rects);
+    for (uint32_t i = 0; i < set->count; i++) {
+        hri_rect r = set->rects[i];
         if (r.row1 > r.row0 && r.col1 > r.col0) {
-            fill_part(plan, t, i, &plan->parts[plan->part_count++]);
+            fill_part(plan, set, i, &plan->parts[plan->part_count++]);
         }
     }
     return HR_OK;
 }
 
-/* The sums over all parts, and what takes longest. */
+/* Add up all parts, and find what takes longest. */
 static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
 {
     double compute = 0.0, link = 0.0;
@@ -325,11 +330,11 @@ static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
     plan->link_bound = link > compute;
 }
 
-/* The plan of a set with one of its blockings. */
+/* Make the plan of a set with one of its blockings. */
 static hr_status make_plan(const hri_plan_shape *shape,
                            const hri_plan_accelerator *all,
-                           const candidate_set *t, const hri_blocking *blocking,
-                           hri_plan **out)
+                           const candidate_set *set,
+                           const hri_blocking *blocking, hri_plan **out)
 {
     hri_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) {
@@ -341,7 +346,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
     plan->tile_cols = blocking->block_cols * blocking->cols;
     plan->seconds = blocking->seconds;
     hri_blocking_slot_bytes(shape, blocking, plan->slot_bytes);
-    hr_status status = fill_parts(plan, t);
+    hr_status status = fill_parts(plan, set);
     if (status == HR_OK) {
         status = hri_schedule(plan, all);
     }
@@ -353,46 +358,46 @@ static hr_status make_plan(const hri_plan_shape *shape,
     return HR_OK;
 }
 
-/* Seconds to compare plans by. When k is in pieces nobody can take over the
- * last tiles of others. */
-static double risk(const candidate_set *t, const hri_plan *plan)
+/* The seconds to compare plans by. With k in pieces the last tiles cannot be
+ * stolen, which adds a risk. */
+static double risk(const candidate_set *set, const hri_plan *plan)
 {
     double least = HUGE_VAL, most = 0.0;
-    for (uint32_t i = 0; i < t->count; i++) {
-        least = fmin(least, t->figures[i].rate);
-        most = fmax(most, t->figures[i].rate);
+    for (uint32_t i = 0; i < set->count; i++) {
+        least = fmin(least, set->accelerators[i].rate);
+        most = fmax(most, set->accelerators[i].rate);
     }
-    bool alone = plan->blocking.chunks == 1 || t->count == 1;
+    bool alone = plan->blocking.chunks == 1 || set->count == 1;
     return plan->seconds * (alone ? 1.0 : hri_cost_risk(least, most));
 }
 
-/* The part of the time that a product takes that may go into choosing how. */
+/* The part of a product's time that may be spent on comparing plans. */
 static const double planning_share = 0.01;
 
-/* Walk through the plans of a set, and keep the quickest in *best, which is
- * the one of the first blocking. */
+/* Try the plans of a set with forecasts, and keep the fastest in *best. *best
+ * starts with the first blocking's plan. */
 static hr_status compare(const hri_plan_shape *shape,
                          const hri_plan_accelerator *all,
-                         const candidate_set *t, hri_plan **best)
+                         const candidate_set *set, hri_plan **best)
 {
-    const hri_blockings *list = &t->blockings;
+    const hri_blockings *list = &set->blockings;
     double left = planning_share * list->of[0].seconds -
-                  hri_forecast_cost(&list->of[0], t->count);
-    bool in_place = t->count == 1 && t->figures[0].in_place;
-    if (t->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
-        return HR_OK; /* the estimate does */
+                  hri_forecast_cost(&list->of[0], set->count);
+    bool in_place = set->count == 1 && set->accelerators[0].in_place;
+    if (set->count > HRI_FORECAST_PARTS || in_place || left < 0.0) {
+        return HR_OK; /* then the estimate has to do */
     }
     hr_status status = hri_forecast(*best, all);
     for (uint32_t i = 1; i < list->count && status == HR_OK; i++) {
-        double cost = hri_forecast_cost(&list->of[i], t->count);
+        double cost = hri_forecast_cost(&list->of[i], set->count);
         hri_plan *plan = NULL;
         if (cost > left ||
-            make_plan(shape, all, t, &list->of[i], &plan) != HR_OK) {
+            make_plan(shape, all, set, &list->of[i], &plan) != HR_OK) {
             continue;
         }
         left -= cost;
         status = hri_forecast(plan, all);
-        if (status == HR_OK && risk(t, plan) < risk(t, *best)) {
+        if (status == HR_OK && risk(set, plan) < risk(set, *best)) {
             hri_plan *slower = *best;
             *best = plan;
             plan = slower;
@@ -409,17 +414,17 @@ hr_status hri_plan_create(const hri_plan_shape *shape,
     if (count == 0) {
         return hri_fail(HR_ERROR_INVALID, "gemm: no accelerators");
     }
-    candidate_set t;
+    candidate_set set;
     hri_plan *best = NULL;
-    hr_status status = choose_candidate_set(shape, accelerators, count, &t);
+    hr_status status = choose_candidate_set(shape, accelerators, count, &set);
     if (status != HR_OK) {
         return status;
     }
-    status = make_plan(shape, accelerators, &t, &t.blockings.of[0], &best);
+    status = make_plan(shape, accelerators, &set, &set.blockings.of[0], &best);
     if (status == HR_OK) {
-        status = compare(shape, accelerators, &t, &best);
+        status = compare(shape, accelerators, &set, &best);
     }
-    candidate_set_finish(&t);
+    candidate_set_finish(&set);
     if (status != HR_OK) {
         hri_plan_destroy(best);
         return status;

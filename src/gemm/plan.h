@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Where every byte goes: a pure function from shapes and figures about
- * accelerators to a schedule.
+/* Where every byte goes: a pure function from shapes, and from what is known of
+ * accelerators, to a schedule.
  *
- * C is cut into tiles; tiles make blocks, all accelerators work on one block at
- * a time, each on its own rectangle of the block's tiles. A panel is what a
- * tile needs of one operand: a tile row of A or a tile column of B, over one
- * chunk of k. Every accelerator has slots for panels and tiles and nothing
- * else. A panel comes over the host link to one accelerator of those that can
- * copy from each other and is forwarded to the others that need it.
+ * C is cut into tiles, and tiles form blocks. All accelerators work on one
+ * block at a time, each on its own rectangle of the block's tiles. A panel is
+ * what a tile needs of one operand: a tile row of A or a tile column of B, over
+ * one chunk of k. Every accelerator has slots for panels and tiles and nothing
+ * else. Among accelerators that can copy from each other, one gets a panel over
+ * the host link and forwards it to those that need it.
  *
- * Two ways to fit into memory (docs/architecture.md has the formulas):
+ * There are two ways to fit into memory (docs/architecture.md has the
+ * formulas):
  *   - whole k: panels span all of k, a tile is complete after one product;
  *   - chunked k: the block's tiles stay while chunks of k stream past.
  *
- * The schedule is one sequence of deliveries and tasks over all accelerators;
- * everything in it depends only on what comes earlier, so that it cannot lock
- * up however its parts are run side by side. */
+ * The schedule is one sequence of deliveries and tasks over all accelerators.
+ * Everything in it depends only on earlier entries. So no order in which its
+ * parts run can cause a deadlock. */
 #ifndef HRI_GEMM_PLAN_H
 #define HRI_GEMM_PLAN_H
 
@@ -27,25 +28,26 @@
 #include "distribute/distribute.h"
 #include "model/cost.h"
 
-/* What the plan is made from. */
+/* What the plan knows of an accelerator. */
 typedef struct hri_plan_accelerator {
-    uint64_t memory; /* bytes it may use; not looked at in_place */
-    uint64_t own;    /* of these, what multiplying takes beside panels and
+    uint64_t memory; /* bytes it may use; ignored if in_place */
+    uint64_t own;    /* of these, what multiplying needs beside panels and
                         tiles */
-    uint64_t buffer; /* of memory, in one piece: no slot may be larger */
+    uint64_t buffer; /* the largest possible slot in bytes */
     double rate;     /* flop/s */
-    double
-        tile_rates[HRI_TILE_RATES]; /* on tiles with the edges hri_tile_edges;
-                                       0: the host, which minds less */
-    hri_way up, down, both;         /* host link; both: the sum of both ways */
-    double task;                    /* seconds that issuing a task adds */
-    double start; /* seconds that its threads add to a run; those of hosts that
-                     take part alone are the caller's, and count once */
-    uint32_t peers;  /* equal for accelerators that copy from each other */
-    uint32_t device; /* equal for virtual accelerators of one device */
-    bool in_place;   /* works on host memory, needs no panels */
-    bool packed;     /* arithmetic is faster on panels of A that lie by columns
-                        in a second set of slots */
+    double tile_rates[HRI_TILE_RATES]; /* on tiles with the edges
+                                          hri_tile_edges; 0: the host, for which
+                                          edges matter less */
+    hri_way up, down, both;            /* the host link; both: both directions
+                                          added */
+    double task;                       /* seconds that issuing a task adds */
+    double start; /* seconds that its threads add to a run; for hosts that work
+                     alone these are the calling thread's and count once */
+    uint32_t peers;  /* the same for accelerators that copy from each other */
+    uint32_t device; /* the same for virtual accelerators of one device */
+    bool in_place;   /* works on host memory and needs no panels */
+    bool packed;     /* faster on panels of A by columns, for which it needs a
+                        second set of slots */
 } hri_plan_accelerator;
 
 typedef struct hri_plan_shape {
@@ -62,17 +64,18 @@ typedef struct hri_blocking {
     int64_t rows, cols;             /* tiles down and across a block */
     int64_t chunks;                 /* pieces of k; 1: whole k */
     bool growing;    /* three pieces, of a fifth, three tenths and a half of k:
-                        little before the first product, and much for tiles to
-                        go home beside; else pieces are equal */
-    int32_t depth;   /* sets of streamed panels held: 2 overlap, 1 not */
-    bool by_columns; /* blocks are walked down columns, not along rows */
-    double balance;  /* busiest accelerator's share over its fair share */
+                        the first product starts early, and tiles have time to
+                        go home at the end; false: pieces are equal */
+    int32_t depth;   /* sets of streamed panels: 2 overlap with work, 1 does
+                        not */
+    bool by_columns; /* blocks are walked down columns instead of along rows */
+    double balance;  /* the busiest accelerator's share over its fair share */
     double bytes;    /* panels over the host link */
-    double seconds;  /* estimated in all */
+    double seconds;  /* estimated for the whole product */
 } hri_blocking;
 
-/* Blockings that move about the same bytes, each the fastest of its kind as
- * estimated; the fastest of all first. */
+/* Blockings that move about the same bytes. Each is the fastest of its kind by
+ * the estimate. The fastest of all comes first. */
 enum { HRI_BLOCKINGS = 6 };
 typedef struct hri_blockings {
     uint32_t count; /* at least 1 */
@@ -81,23 +84,24 @@ typedef struct hri_blockings {
 
 enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
 
-/* The smallest edge of tiles, and depth of pieces of k, that is tried. */
+/* The least edge of tiles, and the least depth of pieces of k, that are
+ * tried. */
 enum { HRI_MIN_EDGE = 64 };
 
-/* Tasks that an accelerator has under way at most: enough to keep its queue
+/* The most tasks that an accelerator has under way: enough to keep its queue
  * busy, few enough to cancel and steal promptly. */
 enum { HRI_WINDOW = 3 };
 
-/* A panel arrives in a slot of one part. */
+/* The arrival of a panel in a slot of one part. */
 typedef struct hri_delivery {
-    int64_t after;    /* the task of this part that must have run before
-                         the slot is overwritten; -1: none */
-    int64_t forwards; /* first of forward_count in plan->forwards */
+    int64_t after;    /* the part's task that must have run before the slot is
+                         overwritten; -1: none */
+    int64_t forwards; /* its first entry in plan->forwards */
     int32_t forward_count;
     int32_t index,
-        chunk; /* of the panel: tile row or column of C, piece of k */
+        chunk; /* of the panel: tile row or column of C, and piece of k */
     int32_t slot;
-    int32_t source; /* part that sends it; -1: it comes from the host */
+    int32_t source; /* the part that sends it; -1: the host */
     int32_t side;   /* HRI_A or HRI_B */
 } hri_delivery;
 
@@ -108,21 +112,21 @@ typedef struct hri_forward {
 
 /* tile (row, col) += panel A (row, chunk) * panel B (chunk, col). */
 typedef struct hri_task {
-    int64_t a, b; /* deliveries of this part; -1: in place */
+    int64_t a, b; /* deliveries to this part; -1: in place */
     int32_t row, col, chunk;
-    int32_t slot; /* of the tile when k is chunked; -1: any */
+    int32_t slot; /* the tile's slot when k is chunked; -1: any */
 } hri_task;
 
 /* One accelerator's part of the work. */
 typedef struct hri_plan_part {
-    uint32_t accelerator; /* index in the figures */
+    uint32_t accelerator; /* index of its hri_plan_accelerator */
     hri_rect rect;        /* its tiles, the same in every block */
-    int32_t slots[3];     /* how many of HRI_A, HRI_B, HRI_C it holds */
+    int32_t slots[3];     /* how many slots for HRI_A, HRI_B and HRI_C it has */
     bool in_place;
-    bool spare;  /* room for one more panel of A and of B: it can take
-                    over tiles of others at the end */
-    bool packed; /* each panel of A is packed transposed before its first
-                    product, into as many slots again */
+    bool spare;  /* it has room for one more panel of A and of B, and can steal
+                    tiles at the end */
+    bool packed; /* each panel of A is packed before its first product, into a
+                    second set of slots */
     hri_delivery *deliveries;
     int64_t delivery_count;
     hri_task *tasks;
@@ -136,62 +140,62 @@ typedef struct hri_plan {
     hri_blocking blocking;
     int64_t tile_rows, tile_cols; /* of all of C */
     uint64_t slot_bytes[3];       /* HRI_A, HRI_B, HRI_C */
-    hri_plan_part *parts;         /* in the order of the figures */
+    hri_plan_part *parts;         /* in the order of the accelerators */
     uint32_t part_count;
     hri_forward *forwards;
     int64_t forward_count;
     uint64_t compulsory, up, down, peer; /* bytes */
-    double seconds;                      /* hri_forecast */
+    double seconds;                      /* predicted by hri_forecast */
     bool link_bound;
 } hri_plan;
 
-/* Make the plan. HR_ERROR_OUT_OF_MEMORY when no accelerator's memory holds the
- * least working set (the sentence says how much that is), or when the plan
- * itself does not fit; HR_ERROR_INVALID when there are no accelerators. */
+/* Make the plan. HR_ERROR_OUT_OF_MEMORY when no accelerator has memory for the
+ * least working set (the message gives its size), or when there is no memory
+ * for the plan. HR_ERROR_INVALID when there are no accelerators. */
 hr_status hri_plan_create(const hri_plan_shape *shape,
                           const hri_plan_accelerator *accelerators,
                           uint32_t count, hri_plan **plan);
 void hri_plan_destroy(hri_plan *plan); /* accepts NULL */
 
-/* Where tile row i of C starts, 0 <= i <= tile_rows; likewise columns, and
- * pieces of k. */
+/* Where tile row i of C starts, 0 <= i <= tile_rows. The same for tile columns
+ * and pieces of k. */
 int64_t hri_plan_row(const hri_plan *plan, int64_t i);
 int64_t hri_plan_col(const hri_plan *plan, int64_t i);
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i);
 
-/* One of these, and how long piece i is under it. */
+/* One of these functions, and the length of piece i by it. */
 typedef int64_t hri_plan_start(const hri_plan *plan, int64_t i);
 int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i);
 
-/* cut.c: where piece i of `pieces` of an extent starts, which differ little,
- * and the most that one of them has. */
+/* cut.c: where piece i of `pieces` pieces of an extent starts, and the length
+ * of the longest piece. Pieces have nearly equal lengths. */
 int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i);
 int64_t hri_cut_max(int64_t extent, int64_t pieces);
 /* The same for a blocking's pieces of k. */
 int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
 int64_t hri_deepest(const hri_blocking *blocking, int64_t k);
-/* The bytes of each kind of slot under a blocking. */
+/* The bytes of each kind of slot for a blocking. */
 void hri_blocking_slot_bytes(const hri_plan_shape *shape,
                              const hri_blocking *blocking, uint64_t bytes[3]);
-/* Elements from line to line of a panel or tile whose lines have width
- * elements, in a slot. */
+/* Elements from line to line in the slot of a panel or tile with lines of
+ * `width` elements. */
 int64_t hri_slot_pitch(int64_t width);
 
 /* The least memory in bytes that an accelerator needs for this product. */
 uint64_t hri_plan_min_memory(const hri_plan_shape *shape);
-/* Whether it can take part in a product that needs so much. */
+/* Whether it has the least memory that a product needs. */
 bool hri_plan_fits(const hri_plan_accelerator *accelerator, uint64_t least);
 
-/* blocking.c: cuts of C and k for accelerators that all take part, whose
- * partition is given. rects is scratch for count rectangles.
- * HR_ERROR_OUT_OF_MEMORY when their memory does not do. */
+/* blocking.c: choose cuts of C and k for accelerators that all take part in a
+ * given partition. rects is scratch for count rectangles.
+ * HR_ERROR_OUT_OF_MEMORY when their memory is too small. */
 hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
                               hri_rect *rects, hri_blockings *blockings);
-/* How many tasks a blocking makes. */
+/* How many tasks a blocking leads to. */
 double hri_blocking_tasks(const hri_blocking *blocking);
-/* Slots that a rectangle of rows x cols tiles needs under a blocking. */
+/* The slots that a rectangle of rows x cols tiles needs. */
 void hri_blocking_slots(const hri_blocking *blocking, int64_t rows,
                         int64_t cols, int64_t slots[3]);
 
@@ -201,7 +205,7 @@ static inline bool hri_is_single(const hri_blocking *blocking)
     return blocking->block_rows == 1 && blocking->block_cols == 1;
 }
 
-/* estimate.c: what a blocking moves and how long it takes, estimated from sums:
+/* estimate.c: what a blocking moves and how long it takes. The estimate treats
  * all accelerators together as one. */
 
 /* A product, and all accelerators of a plan. */
@@ -209,45 +213,46 @@ typedef struct hri_totals {
     const hri_plan_shape *shape;
     uint32_t count;
     double rate;                       /* flop/s */
-    hri_way up, down, both;            /* of all links; start: of any */
-    double task, start;                /* the most of any */
-    double efficiency[HRI_TILE_RATES]; /* of tiles; 0: all work on the host */
-    bool one_device; /* all of them: none idles while others work */
+    hri_way up, down, both;            /* all links added; start: the longest */
+    double task, start;                /* the largest of all */
+    double efficiency[HRI_TILE_RATES]; /* by tile edge; 0: all work is on the
+                                          host */
+    bool one_device; /* all share one device: none idles while others work */
 } hri_totals;
 
 hri_totals hri_totals_of(const hri_plan_shape *shape,
                          const hri_plan_accelerator *accelerators,
                          uint32_t count);
 
-/* Bytes of panels over the host link when every panel crosses once for each
- * block that it is not still there for. */
+/* Bytes of panels over the host link. A panel crosses once for each block,
+ * unless it is still there from the block before. */
 double hri_estimate_panels(const hri_plan_shape *shape,
                            const hri_blocking *blocking);
 
-/* Seconds of a blocking whose bytes and balance are known. */
+/* Seconds of a blocking with known bytes and balance. */
 double hri_estimate_seconds(const hri_totals *totals,
                             const hri_blocking *blocking);
 
-/* schedule.c: fill plan->parts with deliveries and tasks, and the byte counts.
+/* schedule.c: fill plan->parts with deliveries and tasks, and count bytes.
  * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_schedule(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);
 
-/* forecast.c: how long a plan will take: its schedule walked through with the
- * rates of the figures. What planning cannot see in sums shows here: arithmetic
- * that waits for the first panels, links that are busy one way while they could
- * be both ways, tiles that are still going home at the end. Copies between
- * peers take no time here, and nobody takes over tiles of others. */
+/* forecast.c: how long a plan will take. It walks through the schedule with the
+ * accelerators' rates. This shows what sums cannot: arithmetic that waits for
+ * the first panels, links that are busy in one direction only, tiles that are
+ * still going home at the end. Here copies between peers take no time, and no
+ * tiles are stolen. */
 
-/* Plans for more accelerators are not worth walking through. */
+/* For more accelerators the forecast takes too long. */
 enum { HRI_FORECAST_PARTS = 16 };
 
-/* Seconds that making a plan with this blocking for so many accelerators and
- * walking through it takes. */
+/* Seconds to make a plan with this blocking for so many accelerators and to
+ * walk through it. */
 double hri_forecast_cost(const hri_blocking *blocking, uint32_t parts);
 
-/* Seconds from the call to its end, into plan->seconds; INFINITY for a plan
- * that would never end. HR_ERROR_OUT_OF_MEMORY. */
+/* Set plan->seconds: from the call to its end. INFINITY for a plan that would
+ * never end. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_forecast(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);
 

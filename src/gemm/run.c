@@ -43,8 +43,8 @@ static void start_executor(threads *t, hri_executor *executor)
     }
 }
 
-/* Tell the caller how far the work is, and stop everybody when it wants to. The
- * run's lock is held, and let go for the call. */
+/* Call the program's progress function, and stop all threads when it says so.
+ * The run's lock is held, and released for the call. */
 static void tell(hri_run_state *run)
 {
     const hri_product *p = run->product;
@@ -80,7 +80,7 @@ static void pause_watching(hri_run_state *run)
     }
 }
 
-/* Tell how far the work is, from its start until all threads have ended. */
+/* Report progress from the start until all threads have ended. */
 static void watch(hri_run_state *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -92,8 +92,8 @@ static void watch(hri_run_state *run)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* A product of one tile in place is not worth a thread, unless somebody wants
- * to be told how far it is. */
+/* Whether the plan is one product in place and needs no thread. It does need
+ * one if progress must be reported. */
 static bool is_small(const hri_plan *plan)
 {
     return plan->part_count == 1 && plan->parts[0].in_place &&

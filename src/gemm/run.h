@@ -11,18 +11,18 @@
 typedef struct hri_run_share {
     double seconds_busy, flops;
     uint64_t tiles, tiles_stolen;
-    uint64_t up, down, peer, stolen; /* bytes; stolen: of these, for tiles taken
-                                        over from others */
+    uint64_t up, down, peer, stolen; /* bytes; stolen: those of them for tiles
+                                        stolen from other executors */
 } hri_run_share;
 
-/* Whether copies between a matrix of the caller's and the device are staged. */
+/* Whether copies between a matrix of the caller and the device are staged. */
 bool hri_is_staged(hri_device *device, const hr_matrix *matrix);
 
 /* Run the plan of a product on accelerators[part->accelerator]. Returns when C
- * is complete or nothing is under way any more. shares has one entry for each
- * part. The caller holds the context's lock; progress is called on its thread,
- * with no lock of the run held. Errors: HR_ERROR_CANCELLED, and what the
- * backends report. */
+ * is complete, or, after an error, when nothing is under way any more. shares
+ * has one entry for each part. The caller holds the context's lock. progress is
+ * called on the calling thread, without a lock of the run. Errors:
+ * HR_ERROR_CANCELLED, and those of backends. */
 hr_status hri_run(const hri_product *product, const hri_plan *plan,
                   hri_accelerator *const *accelerators,
                   hr_progress_function progress, void *progress_data,

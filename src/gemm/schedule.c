@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* From a blocking to the sequence of deliveries and tasks.
  *
- * The work goes in phases: one block of C and one chunk of k. In each phase the
- * panels are delivered in the order in which a square of finished tiles grows
- * (A0, B0, A1, B1, ...), and tasks follow as soon as both panels are there:
- * little data before the first product, then ever more work for each byte.
- * Slots are reused least recently needed first. */
+ * The work goes in phases: one block of C and one chunk of k each. In a phase
+ * panels are delivered so that a square of finished tiles grows (A0, B0, A1,
+ * B1, ...). Tasks follow as soon as both panels are there. So the first product
+ * needs little data, and later bytes allow ever more work. The slot that was
+ * needed longest ago is used again first. */
 #include <stdlib.h>
 
 #include "base/size.h"
@@ -15,15 +15,15 @@
 typedef struct slot {
     int32_t index, chunk; /* of the panel; index -1: empty */
     int64_t delivery;
-    int64_t last_task; /* of the part, that reads it; -1: none */
-    int64_t phase;     /* the last that needs it */
+    int64_t last_task; /* the part's last task that reads it; -1: none */
+    int64_t phase;     /* the last phase that needs it */
 } slot;
 
-/* A panel of every block that some part needs: tile row of A or tile column of
- * B, counted inside the block. */
+/* A panel that some part needs in every block: a tile row of A or a tile column
+ * of B, counted inside the block. */
 typedef struct panel {
     int32_t side, index;
-    int32_t key; /* the earliest place it has in a part's order */
+    int32_t key; /* its earliest place in any part's order */
 } panel;
 
 typedef struct builder {
@@ -32,9 +32,9 @@ typedef struct builder {
     slot *(*slots)[2]; /* [part][HRI_A or HRI_B] */
     panel *panels;     /* [panel_count], in order of delivery */
     int64_t panel_count;
-    uint32_t *lacking; /* room for parts that lack a panel */
+    uint32_t *lacking; /* room for a list of parts that lack a panel */
     int64_t forward_capacity;
-    /* the phase */
+    /* the present phase */
     int64_t phase;
     int32_t block_row, block_col, chunk;
 } builder;
@@ -53,7 +53,7 @@ static uint64_t panel_size(const hri_plan *p, int side, int64_t index,
     return (uint64_t)depth * (uint64_t)width * p->shape.size;
 }
 
-/* ---- which panels there are, and who needs them */
+/* ---- which panels there are, and which parts need them */
 
 static int first_to_grow(const void *x, const void *y)
 {
@@ -67,7 +67,7 @@ static int first_to_grow(const void *x, const void *y)
     return a->index < b->index ? -1 : 1;
 }
 
-/* The place of a panel in a part's order; negative when the part does not need
+/* The place of a panel in a part's order. Negative when the part does not need
  * it, or works in place. */
 static int32_t place_of(const hri_plan_part *part, int side, int32_t index)
 {
@@ -100,7 +100,7 @@ static hr_status list_panels(builder *b)
     return HR_OK;
 }
 
-/* ---- room for what will be written */
+/* ---- memory for the schedule */
 
 static hr_status allocate_part(builder *b, uint32_t i)
 {
@@ -142,7 +142,7 @@ static hr_status allocate_part(builder *b, uint32_t i)
 
 /* ---- deliveries */
 
-/* The part's slot that holds the panel; NULL when none does. */
+/* The part's slot that holds the panel. NULL when none does. */
 static slot *find(const builder *b, uint32_t part, int side, int32_t index,
                   int32_t chunk)
 {
@@ -155,8 +155,8 @@ static slot *find(const builder *b, uint32_t part, int side, int32_t index,
     return NULL;
 }
 
-/* The slot to overwrite: empty, else least recently needed. The blocking sees
- * to it that there is one that this phase does not need. */
+/* The slot to overwrite: an empty one, else the one needed longest ago. The
+ * blocking has enough slots, so this phase does not need it. */
 static int32_t victim(const builder *b, uint32_t part, int side)
 {
     const slot *s = b->slots[part][side];
@@ -209,8 +209,8 @@ static hr_status add_forward(builder *b, uint32_t part, int64_t delivery)
     return HR_OK;
 }
 
-/* Of the parts that lack the panel and are peers of `like`: the one whose link
- * has the least to do so far. */
+/* Choose the part that gets the panel from the host. It is a peer of `like`
+ * that lacks the panel, and its link has the least to do so far. */
 static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
                             uint32_t count, uint32_t peers)
 {
@@ -228,8 +228,8 @@ static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
     return best;
 }
 
-/* One panel to all parts of one group of peers that lack it. Removes them from
- * lacking; returns how many are left through *count. */
+/* Deliver one panel to all parts of a group of peers that lack it, and remove
+ * them from `lacking`. *count becomes the number of parts left. */
 static hr_status deliver_group(builder *b, const panel *p, int32_t index,
                                uint32_t *count)
 {
@@ -271,7 +271,8 @@ static int32_t global_index(const builder *b, int side, int32_t index)
 static hr_status deliver_phase(builder *b)
 {
     const uint32_t parts = b->plan->part_count;
-    /* what is still there must not be overwritten by what is not */
+    /* first note which panels are there, so that new ones do not overwrite
+     * them */
     for (int64_t i = 0; i < b->panel_count; i++) {
         const panel *p = &b->panels[i];
         int32_t index = global_index(b, p->side, p->index);
@@ -332,7 +333,7 @@ static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
     };
 }
 
-/* The tiles of a part's rectangle, as a growing square. */
+/* Add the tasks of a part's rectangle, as a growing square. */
 static void add_tasks(builder *b, uint32_t part_index)
 {
     const hri_rect *r = &b->plan->parts[part_index].rect;
@@ -347,7 +348,7 @@ static void add_tasks(builder *b, uint32_t part_index)
     }
 }
 
-/* ---- the whole */
+/* ---- the whole schedule */
 
 static hr_status run_phases(builder *b)
 {
@@ -356,7 +357,8 @@ static hr_status run_phases(builder *b)
     int64_t inner = k->by_columns ? k->block_rows : k->block_cols;
     for (int64_t o = 0; o < outer; o++) {
         for (int64_t step = 0; step < inner; step++) {
-            /* there and back, so that the turn reuses a block's panels */
+            /* back and forth, so that the first block of a line reuses panels
+             * of the last */
             int64_t i = o % 2 == 0 ? step : inner - 1 - step;
             b->block_row = (int32_t)(k->by_columns ? i : o);
             b->block_col = (int32_t)(k->by_columns ? o : i);
@@ -393,8 +395,8 @@ static void count_products(hri_plan *p, hri_plan_part *part)
     }
 }
 
-/* Bytes that nobody could do without: each panel that any part with memory of
- * its own needs, once, and those parts' tiles. */
+/* Count the compulsory bytes: each panel that a part with memory of its own
+ * needs, once, and the tiles of such parts. */
 static void count_compulsory(builder *b)
 {
     hri_plan *p = b->plan;

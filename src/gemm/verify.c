@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hr_gemm_verify: the random test points at rows, which are then recomputed and
+/* hr_gemm_verify: a random test finds suspicious rows. These are recomputed and
  * judged element by element. docs/verify.md says why that is enough. */
 #include "gemm/verify.h"
 
@@ -17,7 +17,7 @@
 
 typedef long long ll; /* for %lld */
 
-/* Scalars count as rounded to the type that sums are formed in. */
+/* Round a scalar to the type of sums, as products use it. */
 static hr_scalar round_scalar(hr_scalar s, hr_type c_type)
 {
     bool keep = c_type == HR_F64 || c_type == HR_C64 || c_type == HR_I32;
@@ -29,7 +29,7 @@ static bool is_zero(hr_scalar s)
     return s.re == 0.0 && s.im == 0.0;
 }
 
-/* Work on the transposed problem, whose rows are the columns of this one. */
+/* Transpose the problem: its rows are the columns of the given one. */
 static void transpose(hri_verify *v)
 {
     const hri_verify old = *v;
@@ -49,7 +49,7 @@ static void transpose(hri_verify *v)
 hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
                               uint64_t seed)
 {
-    /* the signs want the alignment of a vector */
+    /* the signs need the alignment of a vector */
     hri_verify *v = aligned_alloc(_Alignof(hri_verify), sizeof *v);
     if (v == NULL) {
         hri_fail(HR_ERROR_OUT_OF_MEMORY, "verify: out of memory");
@@ -82,7 +82,7 @@ hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
                                   .alpha = hri_verify_size(v->alpha),
                                   .beta = hri_verify_size(v->beta)};
     hri_verify_signs_init(v);
-    if (v->n > v->m) { /* rows are what is judged, so let them be short */
+    if (v->n > v->m) { /* rows are judged, so make them the short side */
         transpose(v);
     }
     return v;
@@ -97,8 +97,8 @@ void hri_verify_destroy(hri_verify *v)
     }
 }
 
-/* The random test; once more, after a look at the elements, when a row is not
- * finite. */
+/* Run the random test. When a row is not finite, run it again with scales and
+ * without values that are not finite. */
 static hr_status find_suspects(hri_verify *v, double *ratios)
 {
     hr_status status = hri_verify_residuals(v, ratios);
@@ -111,7 +111,7 @@ static hr_status find_suspects(hri_verify *v, double *ratios)
     return status;
 }
 
-/* Rows in the order in which they are recomputed: the worst first. */
+/* Rows in the order in which to recompute them: the worst first. */
 typedef struct worst_rows {
     int64_t rows[HRI_VERIFY_LIMIT];
     double ratios[HRI_VERIFY_LIMIT];
@@ -147,7 +147,7 @@ static bool check_rows(const hri_verify *v, const worst_rows *w,
     return false;
 }
 
-/* Recompute rows that the random test left out. */
+/* Recompute the rows that the random test left out. */
 static bool check_skipped(const hri_verify *v, hr_verify_report *report,
                           hri_verify_miss *miss)
 {
@@ -160,7 +160,7 @@ static bool check_skipped(const hri_verify *v, hr_verify_report *report,
     return check_rows(v, &w, report, miss);
 }
 
-/* With as many digits as tell any two elements of C's type apart. */
+/* Write with enough digits to tell any two elements of C's type apart. */
 static void print_element(const hri_verify *v, const double x[2], char *text,
                           size_t size)
 {
@@ -191,7 +191,7 @@ static hr_status report_miss(const hri_verify *v, const hri_verify_miss *miss,
                     miss->bound);
 }
 
-/* All of it, after the arguments are known to be right. */
+/* Verify, once the arguments have been checked. */
 static hr_status verify(hri_verify *v, double *ratios, hr_verify_report *report)
 {
     worst_rows worst = {.count = 0};
@@ -266,7 +266,7 @@ static hr_status check(const hri_verify_problem *x)
     return hri_gemm_check(x->alpha, &x->a, &x->b, x->beta, &x->c0);
 }
 
-/* Nobody who makes a product can know this. */
+/* A random seed, which nothing that makes a product can know. */
 static uint64_t fresh_seed(const void *context)
 {
     static _Atomic uint64_t calls;

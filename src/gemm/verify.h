@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of hr_gemm_verify. docs/verify.md derives what is used here.
+/* The parts of hr_gemm_verify. docs/verify.md derives the formulas.
  *
- * Everything happens in double. A block of a matrix is converted as it is
- * needed; the trials are lanes, side by side, of eight to a vector. */
+ * All computation is in double. A block of a matrix is converted when it is
+ * needed. The trials lie side by side in lanes of vectors, eight to a
+ * vector. */
 #ifndef HRI_GEMM_VERIFY_H
 #define HRI_GEMM_VERIFY_H
 
@@ -16,42 +17,43 @@ enum {
     HRI_VERIFY_GROUPS = HRI_VERIFY_TRIALS / HRI_VERIFY_LANES,
     HRI_VERIFY_ROWS = 32, /* of a block */
     HRI_VERIFY_COLS = 64,
-    HRI_VERIFY_LIMIT = 64 /* rows that are recomputed at most */
+    HRI_VERIFY_LIMIT = 64 /* most rows that are recomputed */
 };
 
-/* Eight doubles; the compiler makes of it what the CPU has. */
+/* Eight doubles. The compiler uses the vectors that the CPU has. */
 typedef double hri_lanes __attribute__((vector_size(64)));
 
-/* A matrix, and the power of two that its elements are multiplied by. */
+/* A matrix, and the power of two that scales its elements. */
 typedef struct hri_verify_source {
     hr_matrix matrix;
     double scale;
 } hri_verify_source;
 
-/* What rounding may do in a type; see tests/support/reference.c for the same
- * thing written a second time. */
+/* What rounding may do in a type. tests/support/reference.c computes the same
+ * independently. */
 typedef struct hri_verify_precision {
     double unit;           /* of the accumulation, u */
-    double smallest;       /* true number that one underflow may lose */
+    double smallest;       /* the most that one underflow may lose, in true
+                              numbers */
     double half_unit;      /* u of a half C, else 0 */
-    double half_subnormal; /* smallest positive half C, else 0; scaled, as is */
+    double half_subnormal; /* smallest positive half C, scaled like C; else 0 */
     double largest;        /* the largest finite value of the accumulation */
-    double largest_result; /* and that of C's type */
+    double largest_result; /* the largest finite value of C's type */
 } hri_verify_precision;
 
-/* What 1 in the true numbers is worth here, for terms of the error that are not
- * relative to what they belong to; and the size of the true factors. All units
- * are 1 unless the numbers had to be scaled. */
+/* The scaled value of 1 in true numbers, for error terms that do not scale with
+ * their operands, and the size of the true factors. All units are 1 unless the
+ * numbers had to be scaled. */
 typedef struct hri_verify_units {
-    double one;     /* 2^-exponent: of C */
-    double a, b;    /* of what is in sums of scaled |a| and |b| */
-    double product; /* of sums of scaled |a||b| */
-    double old;     /* of scaled C0 */
+    double one;     /* 2^-exponent: for C */
+    double a, b;    /* for sums of scaled |a| and |b| */
+    double product; /* for sums of scaled |a||b| */
+    double old;     /* for scaled C0 */
     double alpha, beta;
 } hri_verify_units;
 
-/* The problem: C = alpha A B + beta C0 in scaled numbers, every value of the
- * true problem being 2^exponent as large. */
+/* The problem: C = alpha A B + beta C0 in scaled numbers. Every value of the
+ * true problem is 2^exponent times as large. */
 typedef struct hri_verify {
     hri_pool *pool;
     uint64_t seed;
@@ -59,17 +61,17 @@ typedef struct hri_verify {
     hr_scalar alpha, beta;
     hri_verify_source a, b, c0, c;
     bool complex, integer;
-    bool old;        /* beta is not 0: there is a C0 */
-    bool transposed; /* these are C's transpose, and the factors it has */
+    bool old;        /* beta is not 0, so C0 is used */
+    bool transposed; /* c is C's transpose, and a and b are swapped */
     int exponent;
     hri_verify_precision precision;
     hri_verify_units units;
-    uint8_t *skip_rows, *skip_cols; /* flags of what the random test leaves
-                                       out; NULL: nothing */
-    hri_lanes signs[256];           /* eight bits of a random word as lanes */
+    uint8_t *skip_rows, *skip_cols; /* flags of what the random test leaves out;
+                                       NULL: nothing */
+    hri_lanes signs[256];           /* eight bits of a random word, as lanes */
 } hri_verify;
 
-/* An element that is wrong, in numbers of the true problem. */
+/* A wrong element, in numbers of the true problem. */
 typedef struct hri_verify_miss {
     int64_t row, col; /* col is -1 when there is none */
     double got[2], want[2], error, bound;
@@ -85,8 +87,8 @@ double hri_verify_gamma(double n, double u);
 /* |re| + |im| */
 double hri_verify_size(hr_scalar s);
 
-/* What underflow may have taken from so many elements of C together, for which
- * the scaled moduli of the operands that they meet sum up to a and b. */
+/* The most that underflow may have taken from `elements` elements of C
+ * together. a and b are sums of the scaled moduli of their operands. */
 double hri_verify_underflow(const hri_verify *v, double elements, double a,
                             double b);
 
@@ -100,15 +102,15 @@ typedef struct hri_verify_block {
     double im[HRI_VERIFY_ROWS * HRI_VERIFY_COLS]; /* complex types only */
 } hri_verify_block;
 
-/* Load a window; columns flagged in skip (which may be NULL) become 0, and so
- * do rows up to the next multiple of four and columns up to the next of eight.
- */
+/* Load a window. Columns flagged in skip (which may be NULL) become 0. So does
+ * the padding: rows up to the next multiple of four, and columns up to the next
+ * of eight. */
 void hri_verify_load(const hri_verify_source *source,
                      const hri_verify_window *window, const uint8_t *skip,
                      hri_verify_block *block);
 
-/* Look through A, B and C0: flag rows of A and C0 and columns of B that hold
- * what is not finite, and choose scales under which no sum overflows.
+/* Scan A, B and C0. Flag rows of A and C0 and columns of B with values that are
+ * not finite. Choose scales with which no sum overflows.
  * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_verify_scan(hri_verify *v);
 
@@ -129,23 +131,23 @@ void hri_verify_multiply(const double *block, const hri_verify_window *window,
 /* Reduce whole numbers below 2^53 modulo 2^32, to [-2^31, 2^31). */
 void hri_verify_wrap(hri_lanes *lanes, int64_t count);
 
-/* verify_residual.c: for each row the largest residual of any trial over the
- * threshold, 0 where none is above it, infinity where it is not finite.
- * HR_ERROR_OUT_OF_MEMORY. */
+/* verify_residual.c: for each row the ratio of the largest residual of any
+ * trial to the threshold. 0 where no residual is above the threshold, infinity
+ * where one is not finite. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_verify_residuals(const hri_verify *v, double *ratios);
 
 /* verify_exact.c: recompute a row and judge it element by element. */
 void hri_verify_row(const hri_verify *v, int64_t row, hri_verify_miss *miss);
 
-/* verify.c: hr_gemm_verify with its choices made: checked arguments, a seed.
- * c0's data is not looked at when beta is 0. */
+/* verify.c: the checked arguments of hr_gemm_verify, and a seed. c0's data is
+ * not read when beta is 0. */
 typedef struct hri_verify_problem {
     hr_scalar alpha, beta;
     hr_matrix a, b, c0, c;
 } hri_verify_problem;
 
-/* Its working form; NULL, with the sentence recorded, when memory runs out. c
- * must not be empty. */
+/* Make the working form of a problem. NULL, with the error set, when there is
+ * no memory. c must not be empty. */
 hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *problem,
                               uint64_t seed);
 void hri_verify_destroy(hri_verify *v); /* accepts NULL */

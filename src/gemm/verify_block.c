@@ -12,8 +12,8 @@
 #include "base/status.h"
 #include "gemm/verify.h"
 
-/* Convert `count` neighbouring elements. One loop for each type, so that the
- * compiler vectorises them; im is written for complex types only. */
+/* Convert `count` neighbouring elements. Each type has a loop of its own, so
+ * that the compiler vectorises it. im is written for complex types only. */
 static void load_line(const void *from, hr_type type, int64_t count,
                       double *restrict re, double *restrict im)
 {
@@ -50,7 +50,7 @@ static void load_line(const void *from, hr_type type, int64_t count,
     }
 }
 
-/* Rows follow each other in memory: convert along them. */
+/* Convert along rows: their elements follow each other in memory. */
 static void load_rows(const hr_matrix *m, const hri_verify_window *w,
                       hri_verify_block *block)
 {
@@ -64,7 +64,7 @@ static void load_rows(const hr_matrix *m, const hri_verify_window *w,
     }
 }
 
-/* Columns follow each other: convert along them and turn. */
+/* Convert along columns: their elements follow each other in memory. */
 static void load_columns(const hr_matrix *m, const hri_verify_window *w,
                          hri_verify_block *block)
 {
@@ -83,7 +83,7 @@ static void load_columns(const hr_matrix *m, const hri_verify_window *w,
     }
 }
 
-/* Multiply a plane by scale, clear what is skipped and what pads it. */
+/* Multiply a plane by scale. Clear skipped columns and padding. */
 static void finish_plane(double *plane, double scale,
                          const hri_verify_window *w, const uint8_t *skip)
 {
@@ -123,12 +123,12 @@ void hri_verify_load(const hri_verify_source *source,
     }
 }
 
-/* A look through one matrix. */
+/* One scan of a matrix. */
 typedef struct scan {
     const hri_verify_source *source;
-    uint8_t *flags;       /* set for rows that hold what is not finite */
+    uint8_t *flags;       /* set for rows with a value that is not finite */
     pthread_mutex_t lock; /* guards largest */
-    double largest;       /* modulus of a finite part */
+    double largest;       /* the largest modulus of a finite part */
 } scan;
 
 static void scan_part(const double *line, int64_t cols, double *largest,
@@ -169,9 +169,9 @@ static void scan_task(void *data, int64_t index)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Flag rows of one matrix; choose its scale, so that it is below 1. Returns the
- * power of two that the scale takes away. Below 2^-1000 it stays, as the scale
- * would overflow. */
+/* Flag rows of one matrix, and choose a scale that brings it below 1. Returns
+ * the power of two that the scale removes. A matrix below 2^-1000 is not
+ * scaled, as the scale would overflow. */
 static int scan_matrix(hri_pool *pool, hri_verify_source *source,
                        uint8_t *flags)
 {
@@ -191,7 +191,7 @@ static int exponent_of(hr_scalar s)
 {
     int exponent = 0;
     double modulus = fmax(fabs(s.re), fabs(s.im));
-    if (isfinite(modulus)) { /* frexp leaves it open otherwise */
+    if (isfinite(modulus)) { /* frexp is not defined for other values */
         frexp(modulus, &exponent);
     }
     return exponent;
@@ -207,8 +207,9 @@ static bool is_finite_scalar(hr_scalar s)
     return isfinite(s.re) && isfinite(s.im);
 }
 
-/* Choose the exponent of the whole problem, and scale what is left: C and the
- * factors. a, b and old are the exponents that the scales take away. */
+/* Choose the exponent of the whole problem, and scale the rest: C and the
+ * factors. a, b and old are the exponents that the scales of A, B and C0
+ * remove. */
 static void scale_problem(hri_verify *v, int a, int b, int old)
 {
     int exponent = exponent_of(v->alpha) + a + b;

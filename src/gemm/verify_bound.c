@@ -8,14 +8,14 @@
 
 static const hri_verify_precision single = {
     .unit = 0x1p-24,
-    .smallest = FLT_MIN, /* accelerators may flush what is below to zero */
+    .smallest = FLT_MIN, /* accelerators may flush smaller numbers to zero */
     .largest = (double)FLT_MAX,
     .largest_result = (double)FLT_MAX,
 };
 
 static const hri_verify_precision twice = {
     .unit = 0x1p-53,
-    .smallest = 0x1p-1074, /* nobody flushes double */
+    .smallest = 0x1p-1074, /* no accelerator flushes double */
     .largest = DBL_MAX,
     .largest_result = DBL_MAX,
 };

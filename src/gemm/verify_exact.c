@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One row of the product again, in compensated arithmetic: Dot2 of [Ogita2005]
- * (T. Ogita, S. M. Rump, S. Oishi, Accurate sum and dot product, SIAM J. Sci.
- * Comput. 26, 2005), which is as good as twice the digits of double; then every
- * element is judged against the rounding bound of hr_gemm. */
+/* Recomputing one row of the product in compensated arithmetic, Dot2 of
+ * [Ogita2005] (T. Ogita, S. M. Rump, S. Oishi, Accurate sum and dot product,
+ * SIAM J. Sci. Comput. 26, 2005). It is as good as twice the digits of double.
+ * Then every element is judged against the rounding bound of hr_gemm. */
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -24,13 +24,13 @@ typedef int64_t bits __attribute__((vector_size(64)));
 typedef struct row_sums {
     hri_lanes high[2][VECTORS];  /* the plain sums: real, imaginary */
     hri_lanes low[2][VECTORS];   /* what their roundings lost */
-    hri_lanes straight[VECTORS]; /* |ar br| + |ai bi|, of what is finite */
+    hri_lanes straight[VECTORS]; /* |ar br| + |ai bi|, of finite values */
     hri_lanes crossed[VECTORS];  /* |ar bi| + |ai br| */
     hri_lanes b[VECTORS];        /* |br| + |bi| */
     double a;                    /* |ar| + |ai| */
 } row_sums;
 
-/* |x|, and 0 for what is not finite. */
+/* |x|, or 0 if it is not finite. */
 static inline __attribute__((always_inline)) void
 finite_size(const hri_lanes *x, hri_lanes *size)
 {
@@ -43,7 +43,7 @@ static double finite_modulus(double x)
     return isfinite(x) ? fabs(x) : 0.0;
 }
 
-/* (high, low) += a b. The halves of a and b keep 26 and 27 bits, so products of
+/* (high, low) += a b. The halves of a and b have 26 and 27 bits, so products of
  * halves are exact, but for the last bit of low times low. */
 static inline __attribute__((always_inline)) void
 add_term(double a, const hri_lanes *b, hri_lanes *high, hri_lanes *low)
@@ -60,7 +60,7 @@ add_term(double a, const hri_lanes *b, hri_lanes *high, hri_lanes *low)
     *high = sum;
 }
 
-/* One vector of columns over a block of B. a is one row of a block. */
+/* Add one vector of columns over a block of B. a is one row of a block. */
 static void add_column(const hri_verify_block *a, const hri_verify_block *b,
                        int64_t rows, int vector, bool complex, row_sums *s)
 {
@@ -114,7 +114,7 @@ static void sum_columns(const hri_verify *v, int64_t row, int64_t first,
     }
 }
 
-/* One element: what it is made of. */
+/* The terms of one element. */
 typedef struct element {
     double sum[2];            /* of A B */
     double straight, crossed; /* the terms of row_sums */
@@ -174,16 +174,16 @@ static double half_ulp(const hri_verify_precision *p, double x)
     return fmax(ldexp(p->half_unit, exponent - 1), p->half_subnormal / 2);
 }
 
-/* |s| applied to the absolute terms of part i: of a product with a complex
- * number, each part takes from both. */
+/* The absolute terms of part i of s times x. With a complex s, each part has
+ * terms from both parts of x. */
 static double spread(hr_scalar s, const double sizes[2], int i)
 {
     return fabs(s.re) * sizes[i] + fabs(s.im) * sizes[1 - i];
 }
 
-/* What the arithmetic of this file may be off by: sums of absolute terms, Dot2,
- * the last steps to want. `size` is the magnitude, `last` what is added last.
- */
+/* The error of this file's own arithmetic: sums of absolute terms, Dot2, and
+ * the last steps to want. `size` is the magnitude, and `last` is what is added
+ * last. */
 static double own_error(const hri_verify *v, double size, double last)
 {
     double depth = (v->complex ? 2.0 : 1.0) * (double)v->k * 0x1p-53;
@@ -236,9 +236,9 @@ static bool part_is_right(double want, double got, double bound)
                        : isfinite(got) && fabs(got - want) <= bound;
 }
 
-/* The part that is wrong, or -1. A complex element of which a part should not
- * be finite must have such a part; which one is left open, as implementations
- * differ in it. */
+/* The part that is wrong, or -1. If a complex element should have a part that
+ * is not finite, it must have one. Implementations differ in which part, so
+ * either will do. */
 static int wrong_part(const hri_verify *v, const element *e,
                       const double want[2], double bound[2])
 {
@@ -281,7 +281,7 @@ static bool judge(const hri_verify *v, const element *e, hri_verify_miss *miss)
     return false;
 }
 
-/* Whole numbers: all sums here are exact, in double and modulo 2^32. */
+/* Judge integers: all sums here are exact, in double and modulo 2^32. */
 static bool judge_integer(const hri_verify *v, const element *e,
                           hri_verify_miss *miss)
 {
@@ -302,7 +302,8 @@ typedef struct row_job {
     hri_verify_miss *miss;
 } row_job;
 
-/* 64 columns of the row; the leftmost wrong element of all tasks is kept. */
+/* Judge 64 columns of the row. Of all tasks the leftmost wrong element is
+ * kept. */
 static void row_task(void *data, int64_t index)
 {
     row_job *job = data;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums over all trials at once: each element of a block meets 48 lanes. The
- * loops are written once and compiled for the widest vectors of x86 too; what
- * the CPU has is asked at run time. */
+/* Sums over all trials at once: each element of a block is multiplied by 48
+ * lanes. The loops are written once. On x86 they are also compiled for the
+ * widest vectors. At run time the CPU decides which version runs. */
 #include "base/cpus.h"
 #include "gemm/verify.h"
 
 enum { GROUPS = HRI_VERIFY_GROUPS };
 
 /* 64 well-mixed bits for each (seed, index): the output function of splitmix64
- * [Steele2014], so no vector needs to be stored. */
+ * [Steele2014]. So no vector needs to be stored. */
 static uint64_t random_bits(uint64_t seed, int64_t index)
 {
     uint64_t z = seed + (uint64_t)index * 0x9e3779b97f4a7c15u;
@@ -38,9 +38,9 @@ void hri_verify_signs(const hri_verify *v, int64_t first, int64_t count,
     }
 }
 
-/* Four rows and eight lanes are held in registers while the columns pass. The
- * sum of a block is formed first and then added: that keeps the rounding errors
- * of long rows small. */
+/* Four rows of eight lanes stay in registers while the columns pass. The sum of
+ * a block is formed first and then added, which keeps the rounding errors of
+ * long rows small. */
 static inline __attribute__((always_inline)) void
 multiply_rows(const double *block, int64_t cols, const hri_lanes *lanes,
               hri_lanes *out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The random test: R = C X - alpha A (B X) - beta C0 X, whose columns are the
- * trials, against a threshold for each row. docs/verify.md derives it. */
+/* The random test: R = C X - alpha A (B X) - beta C0 X, compared with a
+ * threshold for each row. The columns of R are the trials. docs/verify.md
+ * derives the threshold. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +14,16 @@ enum {
     GROUPS = HRI_VERIFY_GROUPS,
     ROWS = HRI_VERIFY_ROWS,
     COLS = HRI_VERIFY_COLS,
-    DEPTH = 4096, /* of k at one time at least: 1.5 MiB of B X */
-    STRIP = 16384 /* rows at one time where k is not cut: 6 MiB of A (B X) */
+    DEPTH = 4096, /* the least piece of k: 1.5 MiB of B X */
+    STRIP = 16384 /* the rows at a time where k is not cut: 6 MiB of A (B X) */
 };
 
-/* Where the noise of a right product should stay: see docs/verify.md. */
+/* The noise of a right product should stay below this: see docs/verify.md. */
 static const double noise_factor = 4.0;
 
-/* What is held between the steps. Either all of B X is there and rows come in
- * slabs, or all rows are there and k comes in chunks; so memory stays below
- * that of A, or a few MiB. */
+/* What is kept between the steps. Either all of B X is kept and rows come in
+ * strips, or all rows are kept and k comes in chunks. So this needs less memory
+ * than A, or a few MiB. */
 typedef struct pass {
     const hri_verify *v;
     int64_t chunk_start, chunk; /* of k */
@@ -36,8 +37,8 @@ typedef struct pass {
     double *ratios;
 } pass;
 
-/* sum_c |line[c] weights[c]|; eight sums at once, so that it vectorises. Lines
- * of blocks are padded with zeros to whole vectors. */
+/* sum_c |line[c] weights[c]|. It forms eight sums at once, so that it
+ * vectorises. Lines of blocks are padded with zeros to whole vectors. */
 static double weigh(const double *line, const double *weights, int64_t cols)
 {
     double sums[HRI_VERIFY_LANES] = {0}, sum = 0.0;
@@ -58,7 +59,7 @@ static const double ones[COLS] = {
     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 };
 
-/* The same of both parts of an element of a block. */
+/* The same for both parts of the elements of a row of a block. */
 static double weigh_row(const hri_verify *v, const hri_verify_block *block,
                         int64_t r, const double *weights, int64_t cols)
 {
@@ -74,7 +75,7 @@ static double square_row(const hri_verify *v, const hri_verify_block *block,
     return v->complex ? sum + weigh(im, im, cols) : sum;
 }
 
-/* out += M X over one block of M, whose columns are C's. */
+/* out += M X for one block of M. The columns of M are C's. */
 static void add_signs(const hri_verify *v, const hri_verify_block *block,
                       const hri_verify_window *w, hri_lanes *const out[2])
 {
@@ -89,7 +90,7 @@ static void add_signs(const hri_verify *v, const hri_verify_block *block,
     }
 }
 
-/* M X of some rows, and the sums along them; squares may be NULL. */
+/* M X for some rows, and the sums along them. squares may be NULL. */
 static void add_rows(const hri_verify *v, const hri_verify_source *source,
                      hri_verify_window w, hri_lanes *const out[2], double *sums,
                      double *squares)
@@ -126,7 +127,7 @@ static void b_task(void *data, int64_t index)
     add_rows(v, &v->b, w, out, p->b_sums + first, NULL);
 }
 
-/* out += A Y for one block of A and the rows of Y = B X that it meets. */
+/* out += A Y for one block of A and the rows of Y = B X that belong to it. */
 static void add_product(const pass *p, hri_verify_block *block,
                         const hri_verify_window *w, hri_lanes *const out[2])
 {
@@ -170,16 +171,16 @@ static void a_task(void *data, int64_t index)
     }
 }
 
-/* The products of rows of C and C0 with X, real and imaginary, and sums along
- * these rows. */
+/* The products of rows of C and C0 with X, real and imaginary, and the sums
+ * along these rows. */
 typedef struct signed_sums {
     hri_lanes c[2][ROWS * GROUPS];
     hri_lanes c0[2][ROWS * GROUPS];
     double c_sums[ROWS], c_squares[ROWS], c0_sums[ROWS], c0_squares[ROWS];
 } signed_sums;
 
-/* What the residual of a right row stays below, and what the test's own
- * arithmetic may add. */
+/* The threshold: the most that a right row's residual can be, and the most that
+ * the test's own arithmetic may add. */
 static double threshold(const pass *p, int64_t row, const signed_sums *x,
                         int64_t r)
 {
@@ -212,7 +213,7 @@ static void subtract(hr_scalar s, const double *const x[2], double *re,
     }
 }
 
-/* The largest of the trials; infinity where one is not finite. */
+/* The largest residual of the trials. Infinity where one is not finite. */
 static double largest_of(const double *r)
 {
     double largest = 0.0;
@@ -226,7 +227,7 @@ static double largest_of(const double *r)
     return largest;
 }
 
-/* Residuals of integers are exact modulo 2^32: any but 0 is an error. */
+/* Residuals of integers are exact modulo 2^32, so any but 0 is an error. */
 static double integer_ratio(const hri_verify *v, const double *c,
                             const double *abx, const double *c0)
 {
@@ -296,7 +297,8 @@ static void release(pass *p)
     free(p->product_sums);
 }
 
-/* Room for `rows` rows of lanes and of sums; a whole number of blocks. */
+/* Allocate `rows` rows of lanes and of sums. rows is a whole number of
+ * blocks. */
 static bool allocate(const hri_verify *v, int64_t rows, hri_lanes *lanes[2],
                      double **sums)
 {
@@ -341,11 +343,11 @@ static void clear_strip(pass *p)
     memset(p->product_sums, 0, (size_t)p->strip * sizeof(double));
 }
 
-/* B X of the chunk, unless it is there already. */
+/* Compute B X for the chunk, unless it is there already. */
 static void form_bx(pass *p)
 {
     if (p->strip_start > 0) {
-        return; /* k is one chunk then */
+        return; /* then k is one chunk */
     }
     hri_pool_run(p->v->pool, hri_ceil_div(p->chunk, ROWS), b_task, p);
     for (int64_t i = 0; i < p->chunk; i++) {

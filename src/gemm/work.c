@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The compute thread: issues an executor's products in order, and at the end
- * those of other executors that are behind. */
+/* The compute thread issues an executor's products in order. At the end it
+ * steals tasks of executors that are behind. */
 #include "base/size.h"
 #include "gemm/executor.h"
 
-/* Where a task's operands are, in the executor that runs it. NULL: in the
+/* Where a task's operands are in the executor that runs it. NULL: in the
  * caller's memory. */
 typedef struct source {
     const hri_place *place[2];
@@ -12,7 +12,7 @@ typedef struct source {
     bool packed;         /* A lies by columns */
 } source;
 
-/* ---- what has run */
+/* ---- tasks that have run */
 
 /* Wait until the next task has run, and count it. */
 static hr_status collect(hri_executor *executor)
@@ -37,7 +37,7 @@ static hr_status collect(hri_executor *executor)
     return HR_OK;
 }
 
-/* Wait until no more than `most` tasks are under way. */
+/* Wait until at most `most` tasks are under way. */
 static hr_status throttle(hri_executor *executor, int64_t most)
 {
     hr_status status = HR_OK;
@@ -47,7 +47,7 @@ static hr_status throttle(hri_executor *executor, int64_t most)
     return status;
 }
 
-/* Several threads count an executor's bytes. */
+/* Count bytes of a copy. Several threads do so, so the lock is taken. */
 static void count(hri_executor *executor, uint64_t *bytes, const hri_copy *copy)
 {
     pthread_mutex_lock(&executor->run->lock);
@@ -63,8 +63,8 @@ static hr_status run_error(hri_run_state *run)
     return status;
 }
 
-/* Copy host memory into a buffer on the fetch queue, before other panels, and
- * record event behind it. */
+/* Copy host memory into a buffer on the fetch queue, so that it need not wait
+ * for panels. Record event after it. */
 static hr_status fetch_copy(hri_executor *executor, const hri_copy *copy,
                             bool staged, hri_event *event)
 {
@@ -91,8 +91,8 @@ static hr_status fetch_copy(hri_executor *executor, const hri_copy *copy,
 
 /* ---- tiles of C */
 
-/* The slot for the task's tile, free to be written by the compute queue; old C
- * on its way into it where beta wants it. */
+/* Take the slot for the task's tile, so that the compute queue may write it.
+ * Where beta is not 0, start to bring old C into it. */
 static hr_status open_tile(hri_executor *executor, const hri_task *task,
                            int32_t slot)
 {
@@ -105,7 +105,7 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
     hr_status status = hri_error_raise(&run->error);
     pthread_mutex_unlock(&run->lock);
     if (status != HR_OK) {
-        return status; /* the copy pool may have left the tile in use */
+        return status; /* the copy pool may not have released the tile */
     }
     if (!run->plan->shape.read_c) {
         return HR_OK;
@@ -130,7 +130,7 @@ static void tile_is_home(void *data)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Send the tile home when its last product, just issued, has run. */
+/* Send the tile home after its last product, which has just been enqueued. */
 static hr_status store_tile(hri_executor *executor, const hri_task *task,
                             int32_t slot)
 {
@@ -177,7 +177,7 @@ static hri_gemm product_of(const hri_executor *executor, const hri_task *task,
     return gemm;
 }
 
-/* The product itself, between two events. */
+/* Enqueue the product, between two events. */
 static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
                                const source *from)
 {
@@ -243,14 +243,14 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
 
 /* ---- the executor's own tasks */
 
-/* Wait until delivery `number` of executor has been issued, for its place and
- * event; they mean nothing when the run has failed. */
+/* Wait until delivery `number` of executor has been enqueued, and give its
+ * place and event. When the run has failed these mean nothing. */
 static void await(hri_executor *executor, int side, int64_t number,
                   source *from)
 {
     hri_run_state *run = executor->run;
     if (number < 0) {
-        return; /* in place, or not there */
+        return; /* in place, or there is no such delivery */
     }
     const hri_arrival *a = &executor->arrivals[number];
     pthread_mutex_lock(&run->lock);
@@ -263,9 +263,8 @@ static void await(hri_executor *executor, int side, int64_t number,
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Let A come from where it lies by columns; the first task that needs a panel
- * has it packed transposed. The slot where it arrived is not given to another
- * before that task has run. */
+/* Use the packed copy of A. The first task that needs a panel packs it. The
+ * slot where the panel arrived is not used again before that task has run. */
 static hr_status pack_panel(hri_executor *executor, const hri_task *task,
                             source *from)
 {
@@ -282,13 +281,14 @@ static hr_status pack_panel(hri_executor *executor, const hri_task *task,
         executor->packed_of[slot] = task->a;
     }
     from->place[HRI_A] = &executor->packed[slot];
-    from->ready[HRI_A] = NULL; /* the queue is in order */
+    from->ready[HRI_A] = NULL; /* the queue is in order, so there is no need to
+                                  wait */
     from->packed = true;
     return status;
 }
 
-/* The executor's next own task; NULL when there is none left or the run failed.
- */
+/* The executor's next own task. NULL when none is left or the run has
+ * failed. */
 static const hri_task *next_own(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
@@ -324,8 +324,8 @@ static hr_status run_own(hri_executor *executor)
 
 /* ---- stealing */
 
-/* How long one of the executor's tasks takes: as seen so far, else as planned.
- */
+/* Seconds for one of the executor's tasks: as measured so far, else as
+ * planned. */
 static double task_seconds(const hri_executor *executor)
 {
     if (executor->collected > 0) {
@@ -334,8 +334,8 @@ static double task_seconds(const hri_executor *executor)
     return executor->part->seconds / (double)executor->part->task_count;
 }
 
-/* How long executor has still to do with what it has not issued yet. Only tasks
- * of the last block count: their panels stay to the end. */
+/* Seconds of work that the executor has not issued yet. Only tasks of the last
+ * block count, since only their panels stay to the end. */
 static double seconds_left(const hri_executor *executor)
 {
     const hri_blocking *b = &executor->run->plan->blocking;
@@ -345,15 +345,15 @@ static double seconds_left(const hri_executor *executor)
            task_seconds(executor);
 }
 
-/* Take the last task of the executor that is furthest behind, if that ends
- * sooner than leaving it there. NULL: nothing worth it. */
+/* Steal the last task of the executor that is furthest behind, if this ends
+ * sooner than leaving it there. NULL: nothing is worth stealing. */
 static const hri_task *steal(hri_executor *executor, hri_executor **victim)
 {
     hri_run_state *run = executor->run;
     const hri_task *task = NULL;
     hri_executor *behind = NULL;
     pthread_mutex_lock(&run->lock);
-    /* its forwarder may still be forwarding panels to those who are behind */
+    /* its forwarder may still be sending panels to executors that are behind */
     while (run->error.status == HR_OK && !executor->part->in_place &&
            !executor->forwarded) {
         pthread_cond_wait(&run->changed, &run->lock);
@@ -375,7 +375,7 @@ static const hri_task *steal(hri_executor *executor, hri_executor **victim)
     return task;
 }
 
-/* The executor's own copy of a panel, when it has one. */
+/* Find the executor's own copy of a panel. False when it has none. */
 static bool find_own(hri_executor *executor, int side, int32_t index,
                      source *from)
 {
@@ -393,7 +393,7 @@ static bool find_own(hri_executor *executor, int side, int32_t index,
 }
 
 /* Bring a panel of a stolen task into the executor's spare slot: from the
- * victim when it is a peer, else from the host. */
+ * victim if it is a peer, else from the host. */
 static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
                              int side, const hri_task *task, source *from)
 {
@@ -458,14 +458,15 @@ static hr_status run_stolen(hri_executor *executor)
             status = run_task(executor, task, &from);
         }
         if (status == HR_OK) {
-            status = throttle(executor, 1); /* look again only when it is due */
+            status = throttle(executor, 1); /* look for more only when the last
+                                               task is nearly done */
         }
     }
     return status;
 }
 
-/* Until every thread of the run has started, or it has failed: C stays as it
- * was when the system refuses one. */
+/* Wait until every thread of the run has started, or the run has failed. So C
+ * stays as it was when the system refuses a thread. */
 static void wait_for_all(hri_run_state *run)
 {
     pthread_mutex_lock(&run->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from how fast bands are: other bands, and how many steps are
- * made from one exchange. */
+/* What follows from the measured speeds of bands: other bands, and how many
+ * steps are made from one exchange. */
 #include "grid/step.h"
 
 #include <math.h>
@@ -13,12 +13,12 @@
 #include "model/model.h"
 
 enum {
-    SOON = 8,    /* the first steps that are timed are 1 and 1 + SOON ... */
-    PERIOD = 64, /* ... and then every so many */
-    MAX_STEPS_CHOSEN = 16 /* from one exchange, of our choice */
+    SOON = 8,    /* steps 1 and 1 + SOON are the first ones that are timed */
+    PERIOD = 64, /* then one step in so many is timed */
+    MAX_STEPS_CHOSEN = 16 /* from one exchange, if the caller does not choose */
 };
 
-/* What was timed beside what was known of it before. */
+/* Learn from what was timed, and compare it with what was expected. */
 static void learn(const hr_grid *grid, hri_timing *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
@@ -36,9 +36,9 @@ static void learn(const hr_grid *grid, hri_timing *b)
     b->next += b->next == 1 ? SOON : PERIOD;
 }
 
-/* ---- what follows */
+/* ---- decisions */
 
-/* Whether the pace of every band that has rows is known. */
+/* Whether the seconds for a row are known for every band that has rows. */
 static bool is_known(const hr_grid *grid)
 {
     bool known = true;
@@ -49,18 +49,18 @@ static bool is_known(const hr_grid *grid)
     return known;
 }
 
-/* What enqueueing a step takes when so many are made from one exchange: a
- * band's launches, and copies with its neighbours. On 2 H200s 47 us for two
- * bands with one and 21 with eight, 122 and 73 for four (2026-11). One band
- * needs no more than a launch. */
+/* Seconds to enqueue a step when `steps` steps are made from one exchange: a
+ * band's launches, and copies with its neighbours. On 2 H200s this took 47 us
+ * for two bands with one step and 21 with eight, and 122 and 73 for four bands
+ * (2026-11). A single band only needs its launches, which do not count. */
 static double enqueueing(const hri_timing *b, uint32_t busy, uint32_t steps)
 {
     const double exchange = b->overheads.launch + b->overheads.copy;
     return busy > 1 ? busy * exchange + 2 * (busy - 1) * exchange / steps : 0;
 }
 
-/* Seconds that a step of these bands takes: the slowest one's, or what it takes
- * to enqueue the work of several. */
+/* Seconds for a step of these bands: those of the slowest band, or those for
+ * enqueueing the work of several. */
 static double step_of(const hri_timing *b, const hri_band *bands,
                       uint32_t steps)
 {
@@ -76,7 +76,7 @@ static double step_of(const hri_timing *b, const hri_band *bands,
     return most > least ? most : least;
 }
 
-/* Seconds that moving is taken to cost, at the least. */
+/* An estimate of the seconds that moving all rows takes. */
 static double cost_of(const hr_grid *grid)
 {
     double bytes = 0;
@@ -87,15 +87,15 @@ static double cost_of(const hr_grid *grid)
     return hri_model_moving + bytes / hri_guess(HRI_GUESS_LINK);
 }
 
-/* What a grid's bands are chosen from. */
+/* What to choose a grid's bands from. */
 typedef struct choice {
     hr_grid *grid;
-    uint32_t steps; /* from one exchange, that are reckoned with */
+    uint32_t steps; /* from one exchange, as assumed for predictions */
     double *weights;
-    hri_band *bands; /* their rows alone */
+    hri_band *bands; /* only their rows are used */
 } choice;
 
-/* Bands for the accelerators of a set by their pace. */
+/* Lay out bands for the accelerators of a set by their speeds. */
 static hr_status lay_out(const choice *c, const hri_candidate *set,
                          uint32_t count)
 {
@@ -114,13 +114,13 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
                          double *seconds)
 {
     const choice *c = data;
-    *seconds = lay_out(c, set, count) == HR_OK /* else it is full */
+    *seconds = lay_out(c, set, count) == HR_OK /* else memory is too small */
                    ? step_of(c->grid->timing, c->bands, c->steps)
                    : INFINITY;
     return HR_OK;
 }
 
-/* Those whose pace is known. */
+/* List the accelerators with known speeds. */
 static uint32_t list(const hr_grid *grid, hri_candidate *all)
 {
     const hri_timing *b = grid->timing;
@@ -135,9 +135,10 @@ static uint32_t list(const hr_grid *grid, hri_candidate *all)
     return count;
 }
 
-/* Give the bands rows by their pace, or all rows to fewer or more of them, when
- * steps are to be clearly faster and those to come make up for it: at least as
- * many as were made. */
+/* Give the bands rows by their speeds, possibly with fewer or more bands. This
+ * is done when steps become clearly faster, and the time gained makes up for
+ * the move. The steps to come are assumed to be at least as many as those
+ * made. */
 static hr_status rebalance(choice *c, hri_candidate *all, int64_t left)
 {
     hr_grid *grid = c->grid;
@@ -174,9 +175,9 @@ static hr_status move(hr_grid *grid, int64_t left)
     return status;
 }
 
-/* Steps from one exchange, so that a step takes least: what is exchanged, less
- * often, and cells that two bands work out. Where a step takes long, exchanges
- * are hidden behind it. */
+/* The number of steps from one exchange with which a step takes least. More
+ * steps need fewer exchanges, but two bands both compute some cells. Where a
+ * step takes long, exchanges are hidden behind it. */
 static uint32_t best_steps(const hr_grid *grid, const hr_phase *phases,
                            size_t count)
 {
@@ -222,11 +223,11 @@ hr_status hri_balance_settle(hr_grid *grid, const hr_phase *phases,
         return HR_OK;
     }
     hr_status status = move(grid, left);
-    if (status == HR_OK) { /* a move has set them to one */
+    if (status == HR_OK) { /* a move has set the number to one */
         const uint32_t steps =
             grid->wanted > 0 ? grid->wanted : best_steps(grid, phases, count);
         status = hri_grid_widen(grid, phases, count, steps);
     }
-    /* where there is no room, all stays as it is */
+    /* when there is no room, everything stays as it is */
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bands: which rows each of them has, and where their cells lie. */
+/* Bands: which rows each of them has, and how their cells are stored. */
 #include "grid/bands.h"
 
 #include <stdio.h>
@@ -10,13 +10,14 @@
 
 /* ---- storage */
 
-/* Elements that rows are a multiple of and that lie in front of the first cell
- * inside, so that it starts a line of a cache; fewer when rows would be longer
- * by more than an eighth. */
+/* The grain, in elements. Rows are a multiple of it, and so are the elements
+ * before the first cell inside, which thus starts a cache line. The grain is
+ * smaller when rows would be longer by more than an eighth. */
 static int64_t line_grain(const hri_field *field, int64_t cells)
 {
     const int64_t bytes = (int64_t)field->element_bytes;
-    const int64_t power = bytes & -bytes; /* of two, that divides them */
+    const int64_t power = bytes & -bytes; /* the largest power of two that
+                                             divides bytes */
     int64_t grain = HRI_LINE_BYTES / hri_min(HRI_LINE_BYTES, power);
     while (grain > 1 && 2 * grain > cells / 8) {
         grain /= 2;
@@ -24,8 +25,8 @@ static int64_t line_grain(const hri_field *field, int64_t cells)
     return grain;
 }
 
-/* The cells of a row of the last dimension, but those that follow, and what
- * there is room for. */
+/* Where the first of a row's cells lies in storage, and the length of the row,
+ * in elements. Halo cells count. */
 static void measure_row(const hr_grid *grid, const hri_field *field,
                         int64_t cells, int64_t *lead, int64_t *pitch)
 {
@@ -64,8 +65,8 @@ uint64_t hri_storage_row_bytes(const hr_grid *grid, const hri_field *field)
                : UINT64_MAX;
 }
 
-/* The rows that a band's storage has: its own, those of others, and no more
- * beyond the ends than are read there. */
+/* The cells that a band's storage has: its own rows and those of its
+ * neighbours. Beyond the grid's ends it has no more rows than its halo. */
 static hri_cells cells_of(const hr_grid *grid, const hri_field *field,
                           const hri_band *band)
 {
@@ -124,11 +125,11 @@ static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
     return a->in_place ? a->device->info.free_bytes : hri_accelerator_room(a);
 }
 
-/* What bands hold, of all fields. */
+/* What bands hold, for all fields together. */
 typedef struct weighing {
     uint64_t row;   /* bytes of a row */
-    uint64_t spare; /* bytes that are no rows: the rest of a line in rank 1, and
-                       a value that cells are set to */
+    uint64_t spare; /* bytes that are not in rows: in rank 1 the rest of a line,
+                       and a value to set cells to */
     int64_t others; /* the most rows beside a band's own */
 } weighing;
 
@@ -137,7 +138,8 @@ static weighing weigh(const hr_grid *grid)
     weighing w = {0};
     for (uint32_t f = 0; f < grid->field_count; f++) {
         const hri_field *field = &grid->fields[f];
-        const int64_t *depth = field->depth.of; /* its halo, or more */
+        const int64_t *depth = field->depth.of; /* rows of neighbours: its halo,
+                                                   or more */
         if (!hri_add(w.row, hri_storage_row_bytes(grid, field), &w.row)) {
             w.row = UINT64_MAX;
         }
@@ -147,7 +149,7 @@ static weighing weigh(const hr_grid *grid)
     return w;
 }
 
-/* Rows of a band that fit beside those of its neighbours and the ends. */
+/* How many rows of a band fit, beside those of its neighbours and the ends. */
 static int64_t rows_that_fit(uint64_t capacity, const weighing *w)
 {
     const uint64_t most = (uint64_t)1 << 62, others = (uint64_t)w->others;
@@ -158,7 +160,8 @@ static int64_t rows_that_fit(uint64_t capacity, const weighing *w)
                                   : (int64_t)most;
 }
 
-/* UINT64_MAX stands for all that 64 bits do not hold. */
+/* Write a number of bytes. UINT64_MAX stands for anything too large for 64
+ * bits. */
 static const char *bytes_text(char *text, size_t room, uint64_t bytes)
 {
     if (bytes == UINT64_MAX) {

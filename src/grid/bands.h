@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bands: which rows each of them has, where their cells lie, and cells that
- * they hold beside their own. */
+/* Bands: which rows each of them has, how their cells are stored, and which
+ * other cells they hold. */
 #ifndef HRI_GRID_BANDS_H
 #define HRI_GRID_BANDS_H
 
@@ -8,75 +8,76 @@
 
 /* ---- rows */
 
-/* Set first and end of bands by these weights (NULL: all alike), so that every
- * band's storage fits into its memory beside what it has, which stays until the
- * new storage has its values. An accelerator that cannot hold its share has
- * less. stay: what a band has already counts as fitting, to ask whether all can
- * stay as it is. HR_ERROR_OUT_OF_MEMORY with the numbers. */
+/* Set first and end of bands by these weights (NULL: equal ones). Every band's
+ * new storage must fit beside its old one, which stays until the values have
+ * moved. An accelerator that cannot hold its share gets less. stay: a band's
+ * present storage counts as room, to find out whether the bands can stay.
+ * HR_ERROR_OUT_OF_MEMORY with the numbers. */
 hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
                            bool stay, hri_band *bands);
 
 /* ---- storage */
 
-/* Make the storage of a band, whose cells have no values yet. */
+/* Make the storage of a band. Its cells have no values yet. */
 hr_status hri_storage_create(const hr_grid *grid, const hri_field *field,
                              const hri_band *band, hri_storage *storage);
 void hri_storage_destroy(hri_storage *storage, uint32_t count);
-/* Of a row with all that lies beyond its ends; UINT64_MAX: as many or more. */
+/* Bytes of a row, with the cells beyond its ends. UINT64_MAX: as many or
+ * more. */
 uint64_t hri_storage_row_bytes(const hr_grid *grid, const hri_field *field);
 
 /* The view of cells that are in storage. */
 hr_view hri_storage_view(const hri_storage *storage, const hri_cells *cells);
 
-/* All cells of rows first to before end that the field has beside those of the
- * extent, ends included. */
+/* All cells of rows first to before end that the field has, with those beyond
+ * the ends of the other dimensions. */
 hri_cells hri_field_rows(const hr_grid *grid, const hri_field *field,
                          int64_t first, int64_t end);
 
-/* ---- cells beyond the ends of the grid, and of other bands. The context's
- * lock is held. */
+/* ---- cells beyond the ends of the grid, and rows of other bands. The caller
+ * holds the context's lock. */
 
-/* boundary.c: give a band's cells of rows first to before end that lie beyond
- * the ends of dimensions from 1 on their values. */
+/* boundary.c: compute a band's cells beyond the ends of dimensions 1 and
+ * higher, for rows first to before end. */
 hr_status hri_boundary_fill(hr_grid *grid, const hri_field *f, uint32_t band,
                             hr_queue *queue, int64_t first, int64_t end);
-/* And rows first to before end, which lie beyond an end of dimension 0, out of
- * rows that the storage has. */
+/* Compute rows first to before end, which lie beyond an end of dimension 0,
+ * from rows that the storage has. */
 hr_status hri_boundary_fill_end(hr_grid *grid, const hri_field *f,
                                 uint32_t band, int64_t first, int64_t end);
-/* The row inside, or of the caller's own boundary, that a row beyond an end has
- * its values from; they are not constant. */
+/* The row that gives its values to a row beyond an end. It lies inside, or is
+ * the row itself where the boundary is the user's. The boundary must not be
+ * constant. */
 int64_t hri_boundary_source(const hr_grid *grid, const hri_field *field,
                             int64_t row);
-/* Set new storage. Takes the context's lock itself. */
+/* Set the cells of new storage. Takes the context's lock itself. */
 hr_status hri_boundary_set(hr_grid *grid, const hri_field *field,
                            const hri_storage *storage, hr_queue *queue);
 
-/* exchange.c: let bands have `depth` rows of those beside them as these have
- * them. */
+/* exchange.c: copy `depth` rows of neighbouring bands to each band. */
 hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth);
-/* And rows beyond the ends of dimension 0. */
+/* Fill rows beyond the ends of dimension 0. */
 hr_status hri_exchange_ends(hr_grid *grid, hri_field *f);
-/* Copy rows of one band's storage to another's of the same field, or to newer
- * storage. */
+/* Copy rows of one band's storage to another band's storage of the same field,
+ * or to new storage. */
 hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
                          const hri_storage *to, int64_t shift, hr_queue *queue,
                          uint64_t *bytes);
 
-/* ---- move.c: new storage of all bands in place of the old. The context's lock
- * is not held. */
+/* ---- move.c: new storage of all bands replaces the old. The caller does not
+ * hold the context's lock. */
 
-/* New queues, and new storage with the cells of a new grid, in place of the
- * old, which failed work may have left without values. Forgets the error. */
+/* Replace queues and storage, which failed work may have left without values.
+ * The cells are those of a new grid. Forgets the error. */
 hr_status hri_grid_renew(hr_grid *grid);
 
 /* Give the bands rows by these weights, unless they may stay as they are. On
  * failure the grid is as it was. */
 hr_status hri_grid_rebalance(hr_grid *grid, const double *weights);
 
-/* Give storage the room that so many steps from one exchange ask for, if it
- * has less; one step, when bands are not as wide, rows come from the other end
- * of the grid, or memory is short. */
+/* Give storage the room for `steps` steps from one exchange, unless it has it.
+ * It gets room for one step only when bands have too few rows, rows come from
+ * the other end of the grid, or memory is short. */
 hr_status hri_grid_widen(hr_grid *grid, const hr_phase *phases, size_t count,
                          uint32_t steps);
 

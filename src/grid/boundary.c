@@ -11,7 +11,8 @@ extern const hr_kernel hri_halo_fill1, hri_halo_fill2, hri_halo_fill4,
 extern const hr_kernel hri_halo_set1, hri_halo_set2, hri_halo_set4,
     hri_halo_set8;
 
-/* As in kernels/dialect/halo.c: three dimensions, ours being the last ones. */
+/* The struct of kernels/dialect/halo.c. It has three dimensions; the grid's are
+ * the last ones. */
 typedef struct shell {
     int64_t extent[HR_MAX_RANK];
     int64_t lo[HR_MAX_RANK], in[HR_MAX_RANK];
@@ -22,8 +23,8 @@ typedef struct shell {
 
 /* ---- cells as units */
 
-/* The largest unit that cells of so many bytes are made of: 0 for 1 byte to 3
- * for 8. */
+/* The largest unit that divides cells of so many bytes: 0 for 1 byte to 3 for
+ * 8. */
 static int unit_of(size_t element_bytes)
 {
     int unit = 3;
@@ -64,7 +65,7 @@ static hr_view view_units(const hr_grid *grid, const hri_storage *storage,
     return u;
 }
 
-/* ---- values that follow from those inside */
+/* ---- values that follow from cells inside */
 
 static int64_t wrap(int64_t row, int64_t period)
 {
@@ -85,7 +86,7 @@ int64_t hri_boundary_source(const hr_grid *grid, const hri_field *field,
         return x < n ? x : 2 * n - 1 - x;
     case HR_BOUNDARY_PERIODIC:
         return wrap(row, n);
-    default: /* the caller's own */
+    default: /* the user's */
         return row;
     }
 }
@@ -108,7 +109,7 @@ static shell shell_of(const hr_grid *grid, const hri_field *field)
     return s;
 }
 
-/* Cells of the outer box that the inner one does not have. */
+/* The number of cells of the outer box that are not in the inner box. */
 static int64_t count_of(const shell *s)
 {
     int64_t all = 1, inner = 1;
@@ -119,9 +120,8 @@ static int64_t count_of(const shell *s)
     return all - inner;
 }
 
-/* Fill the shell of a band's storage; rows lo to before hi are what it reads
- * and writes.
- */
+/* Fill the shell of a band's storage. The kernel reads and writes only rows lo
+ * to before hi. */
 static hr_status fill(const hr_grid *grid, const hri_field *f, uint32_t band,
                       hr_queue *queue, const shell *s, int64_t lo, int64_t hi)
 {
@@ -170,14 +170,14 @@ hr_status hri_boundary_fill_end(hr_grid *grid, const hri_field *f,
     }
     s.lo[a] = first;
     s.hi[a] = end;
-    s.in[a] = s.out[a] = first; /* nothing is inside */
-    /* alone, all work is in one queue (replay.c) */
+    s.in[a] = s.out[a] = first; /* the inner box is empty */
+    /* with one band, all work is in one queue (replay.c) */
     hr_queue *queue = hri_grid_busy(grid) > 1 ? grid->bands[band].edge
                                               : grid->bands[band].inner;
     return fill(grid, f, band, queue, &s, lo, hi);
 }
 
-/* ---- values that stay */
+/* ---- constant values */
 
 /* Set cells to a value, which a small array holds. */
 static hr_status set(const hr_grid *grid, const hri_field *field,

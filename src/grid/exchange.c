@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows that bands have of others. */
+/* Rows of other bands that a band holds. */
 #include "base/size.h"
 #include "grid/bands.h"
 
@@ -10,8 +10,8 @@ hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
                          uint64_t *bytes)
 {
     hri_cells target = *cells;
-    hri_boxes source = {0}, destination = {0}; /* one box each: cells are some
-                                                  of each row */
+    hri_boxes source = {0}, destination = {0}; /* one box each: of each row some
+                                                  cells */
     target.lo[0] += shift;
     target.hi[0] += shift;
     const hr_view here = hri_storage_view(from, cells);
@@ -34,8 +34,8 @@ hr_status hri_copy_cells(const hri_storage *from, const hri_cells *cells,
 
 /* ---- rows of bands beside */
 
-/* Copy rows first to before end of other bands to a band, where they are
- * `shift` rows further on. */
+/* Copy rows first to before end of other bands to a band. Row r goes to the
+ * place of the band's row r + shift. */
 static hr_status fetch(hr_grid *grid, const hri_field *f, uint32_t band,
                        int64_t first, int64_t end, int64_t shift)
 {
@@ -83,8 +83,8 @@ hr_status hri_exchange(hr_grid *grid, hri_field *f, hri_rows depth)
 
 /* ---- rows beyond the ends */
 
-/* Fill rows one run at a time: those that follow each other and come from rows
- * that do too, all of the band itself or none. */
+/* Fill rows in runs. A run has rows that follow each other and come from rows
+ * that do so, too. Either all of these belong to the band or none does. */
 static hr_status fill_runs(hr_grid *grid, const hri_field *f, uint32_t band,
                            int64_t first, int64_t end)
 {
@@ -104,8 +104,8 @@ static hr_status fill_runs(hr_grid *grid, const hri_field *f, uint32_t band,
     return status;
 }
 
-/* Fill the rows that a band has beyond an end of the grid: at once where all of
- * them follow from its own. */
+/* Fill the rows of a band beyond an end of the grid. If all of them follow from
+ * its own rows, this is one launch. */
 static hr_status fill_end(hr_grid *grid, const hri_field *f, uint32_t band,
                           int side)
 {
@@ -126,7 +126,7 @@ static hr_status fill_end(hr_grid *grid, const hri_field *f, uint32_t band,
     if (!own) {
         return fill_runs(grid, f, band, first, end);
     }
-    return rule == HR_BOUNDARY_USER /* they are where they come from */
+    return rule == HR_BOUNDARY_USER /* the rows are their own sources */
                ? HR_OK
                : hri_boundary_fill_end(grid, f, band, first, end);
 }

@@ -40,7 +40,7 @@ static hr_status check_side(uint32_t field, const hr_side *side)
     return HR_OK;
 }
 
-/* Why an extent has no cells that can be counted. */
+/* Tell why the cells of an extent cannot be counted. */
 static hr_status refuse_extent(const hr_extent *extent)
 {
     char text[3 * 24] = "";
@@ -117,7 +117,7 @@ static hr_status check(const hr_context *context, hr_extent extent,
 
 /* ---- fields */
 
-/* Sides, and their values: zeros first. */
+/* Copy the sides and their values. Those not given are zeros. */
 static hr_status copy_sides(const hr_grid *grid, const hr_field *from,
                             hri_field *field)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* New storage of all bands: without values, for other rows, or with wider
+/* New storage for all bands: without values, for other rows, or with wider
  * halos. */
 #include "grid/bands.h"
 
@@ -11,8 +11,8 @@
 
 /* ---- new storage */
 
-/* Make the storage of a field for these bands, whose cells are all set to what
- * the boundaries hold, or 0. To be destroyed in any case. */
+/* Make the storage of a field for these bands. All cells get the values that
+ * the boundaries hold, or 0. It must be destroyed in any case. */
 static hr_status create_storage(hr_grid *grid, const hri_field *field,
                                 const hri_band *bands, hri_storage **storage)
 {
@@ -59,10 +59,10 @@ hr_status hri_grid_renew(hr_grid *grid)
     return status;
 }
 
-/* ---- storage for old values */
+/* ---- moving the old values */
 
-/* Rows of a band with those beyond the ends that only it has; none of one that
- * has no rows. */
+/* Rows of a band, with those beyond the grid's ends that only it has. Empty for
+ * a band that has no rows. */
 static hri_cells all_rows(const hr_grid *grid, const hri_field *field,
                           const hri_band *band)
 {
@@ -74,7 +74,7 @@ static hri_cells all_rows(const hr_grid *grid, const hri_field *field,
         band->end + (last ? field->sides[HRI_AFTER][0].halo : 0));
 }
 
-/* Copy the rows that a band has to where they are in new storage. */
+/* Copy a band's rows to their places in the new storage. */
 static hr_status bring_band(hr_grid *grid, const hri_field *field,
                             uint32_t from, const hri_band *bands,
                             const hri_storage *storage)
@@ -106,7 +106,7 @@ static hr_status bring(hr_grid *grid, const hri_field *field,
     return status;
 }
 
-/* The new storage of all fields replaces the old. */
+/* Replace the old storage of all fields by the new. */
 static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
                     hri_storage **storage)
 {
@@ -126,8 +126,8 @@ static void replace(hr_grid *grid, const hri_band *bands, const hri_rows *depth,
     }
 }
 
-/* Give the bands other rows, and storage other depths, and bring all values
- * over. On failure the grid is as it was. */
+/* Give the bands other rows, and the storage other depths, and move all values.
+ * On failure the grid is as it was. */
 static hr_status move(hr_grid *grid, const hri_band *bands,
                       const hri_rows *depth)
 {
@@ -185,7 +185,8 @@ hr_status hri_grid_rebalance(hr_grid *grid, const double *weights)
         grid->state.moves += status == HR_OK;
     }
     if (status == HR_OK) {
-        grid->state.steps_per_exchange = 1; /* widened anew, if bands allow */
+        grid->state.steps_per_exchange = 1; /* halos are widened again later, if
+                                               bands allow it */
     }
     free(bands);
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Phases: their rules, and what they ask for of other bands. */
+/* Phases: their rules, and the rows of other bands that they need. */
 #include "grid/step.h"
 
 #include <string.h>
@@ -73,9 +73,9 @@ static hr_status check_swap(const hr_grid *grid, const hr_phase *phase)
                            a, b);
 }
 
-/* How far beyond the extent the cells of a phase may lie: what it writes there
- * is the caller's, and what it reads of the cell itself is there. Of neighbours
- * those that the halo has are; kernels read no others. */
+/* How far beyond the extent the cells of a phase may lie. It may write there
+ * only where the boundary is the user's. It may read cells there as far as the
+ * halo goes, and kernels read no neighbours beyond it. */
 static int64_t room_of(const hr_grid *grid, const hr_phase *phase, int side,
                        uint32_t d)
 {
@@ -125,7 +125,7 @@ static hr_status check_cells(const hr_grid *grid, const hr_phase *phase)
     return HR_OK;
 }
 
-/* Argument i alone, and beside those before it. */
+/* Check argument i by itself and against those before it. */
 static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
                                 size_t i)
 {
@@ -160,8 +160,8 @@ static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
     return HR_OK;
 }
 
-/* What a launch would refuse, so that none does in the middle of a step: the
- * bands' launches differ in their boxes alone. */
+/* Check what a launch would refuse, so that none is refused in the middle of a
+ * step. The launches of bands differ only in their boxes. */
 static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
 {
     const uint32_t band = hri_grid_owner(grid, 0);
@@ -219,12 +219,14 @@ hr_status hri_phases_check(const hr_grid *grid, const hr_phase *phases,
     return status;
 }
 
-/* ---- needs: how many rows of other bands several steps from one exchange ask
- * for, found backwards from the last phase, after which nobody needs any */
+/* ---- needs: how many rows of other bands several steps from one exchange
+ * need. They are found backwards from the last phase, after which no rows are
+ * needed */
 
 static void go_back(const hr_grid *grid, const hr_phase *phase, hri_rows *need)
 {
-    int64_t made[HRI_SIDES] = {0, 0}; /* rows that the phase works out */
+    int64_t made[HRI_SIDES] = {0, 0}; /* rows of neighbours that the phase must
+                                         compute */
     for (size_t i = 0; i < phase->argument_count; i++) {
         const hr_argument *a = &phase->arguments[i];
         const hri_field *f = hri_argument_field(grid, a);
@@ -264,10 +266,11 @@ static void find_room(const hr_grid *grid, const hri_rows *need, hri_rows *room)
     }
 }
 
-/* Fields that change places have the same room. */
+/* Fields that are swapped get the same room. */
 static void share_room(const hr_phase *phases, size_t count, hri_rows *room)
 {
-    for (size_t i = 0; i < count * count; i++) { /* over chains of swaps, too */
+    for (size_t i = 0; i < count * count; i++) { /* often enough for chains of
+                                                    swaps */
         const hr_phase *phase = &phases[i % count];
         for (int s = 0; s < HRI_SIDES && phase->kernel == NULL; s++) {
             int64_t *a = &room[phase->swap[0]].of[s];

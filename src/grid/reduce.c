@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions: each row becomes one number where it is, and the numbers of all
- * rows are joined on the host. */
+/* Reductions: an accelerator reduces each row to one number, and the host joins
+ * the numbers of all rows. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,12 +17,12 @@ enum { LANES = HRI_BLOCK }; /* as in kernels/dialect/reduce.c */
 
 struct hr_reducing {
     hr_grid *grid;
-    hr_array *rows; /* a number of each row, of rank 1 of each block */
+    hr_array *rows; /* one number for each row, in rank 1 for each block */
     int64_t count;
     hr_reduction reduction;
 };
 
-/* NULL: there is none. */
+/* The kernel for a type and rank. NULL: there is none. */
 static const hr_kernel *kernel_for(hr_type type, uint32_t rank)
 {
     static const hr_kernel *const kernels[][2] = {
@@ -87,7 +87,8 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
     return status == HR_OK ? hri_error_raise(&grid->error) : status;
 }
 
-/* Rows first to before end of a field inside, as rank 3 in rank 2. */
+/* A view of rows first to before end of a field, without the cells beyond the
+ * ends. Rank 3 becomes rank 2. */
 static hr_view view_rows(const hr_grid *grid, uint32_t field, uint32_t band,
                          int64_t first, int64_t end, hri_window *window)
 {
@@ -160,7 +161,8 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
         .grid = grid,
         .count = hri_ceil_div(grid->extent.size[0], hri_grid_grain(grid)),
         .reduction = reduction};
-    /* where the first accelerator copies to without holding anybody */
+    /* in memory that the first accelerator copies to without blocking the
+     * caller */
     status = hr_array_create_staging(hri_grid_origin(grid), sizeof(double),
                                      hr_extent1(r->count), &r->rows);
     pthread_mutex_lock(&grid->context->lock);
@@ -170,19 +172,20 @@ hr_status hr_grid_reduce(hr_grid *grid, hr_reduction reduction, hr_type type,
         }
     }
     pthread_mutex_unlock(&grid->context->lock);
-    if (status == HR_OK) { /* the numbers travel while steps go on */
+    if (status == HR_OK) { /* the numbers are copied while steps go on */
         status = hr_synchronize_async(hr_view_of(r->rows), NULL);
     }
     if (status != HR_OK) {
         hr_array_destroy(r->rows);
         free(r);
-        return status; /* the fields have their values all the same */
+        return status; /* a failure here does not change the fields */
     }
     *reducing = r;
     return HR_OK;
 }
 
-/* Halves are joined, so that errors grow with the logarithm of the count. */
+/* Join the numbers in halves, so that errors grow with the logarithm of the
+ * count. */
 static double join(hr_reduction reduction, const double *x, int64_t count)
 {
     if (count == 1) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps that are enqueued as one: small grids make a step in less time than
- * enqueueing its launches takes. */
+/* Graphs of steps. On a small grid, enqueueing the launches of a step takes
+ * longer than running them. So several steps are enqueued as one graph. */
 #include "grid/step.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "runtime/stream.h"
 
 enum {
-    MIN_STEPS = 16,      /* of a graph, so that running it is worth while */
-    MAX_PERIOD = 256,    /* graphs are not longer */
-    MAX_CELLS = 1 << 22, /* with more of them launches are in time */
+    MIN_STEPS = 16,      /* of a graph: with fewer steps it gains nothing */
+    MAX_PERIOD = 256,    /* of a graph */
+    MAX_CELLS = 1 << 22, /* larger grids run longer than launches take */
 };
 
 /* ---- phases as bytes */
@@ -34,7 +34,7 @@ static bool add_argument(hri_replay *r, const hr_argument *a)
     const uint64_t kind[] = {(uint64_t)a->kind, (uint64_t)a->access, a->field,
                              a->near, a->bytes};
     if (a->kind == HR_PARAMETER_VIEW && a->field == 0) {
-        return false; /* whoever writes the view would not know of its reader */
+        return false; /* the graph would not note that it reads the view */
     }
     return add_bytes(r, kind, sizeof kind) &&
            (a->kind != HR_PARAMETER_VALUE || add_bytes(r, a->value, a->bytes));
@@ -57,9 +57,10 @@ static bool add_phase(hri_replay *r, const hr_phase *s)
     return fits;
 }
 
-/* ---- when it can be done */
+/* ---- whether graphs are possible */
 
-/* Steps until swaps have brought every field back. */
+/* The number of steps after which swaps have brought every field back to its
+ * place. */
 static int64_t period_of(const hr_grid *grid, const hr_phase *phases,
                          size_t count)
 {
@@ -87,7 +88,8 @@ static int64_t period_of(const hr_grid *grid, const hr_phase *phases,
     return 0;
 }
 
-/* There is one band, so that one queue does it all, and it is small. */
+/* Whether the grid can have graphs: it is small, and one band has all rows, so
+ * that one queue does all work. */
 static bool is_offered(const hr_grid *grid)
 {
     return grid->context->checker == NULL && hri_grid_busy(grid) == 1 &&
@@ -95,10 +97,10 @@ static bool is_offered(const hr_grid *grid)
            !hri_grid_origin(grid)->accelerator->device->info.host;
 }
 
-/* ---- keeping */
+/* ---- making a graph */
 
-/* Let the origin wait for all that uses the storage, or, when there is a fence,
- * note that all of it is written until then. */
+/* Make the origin wait for everything that uses the storage. With a fence, note
+ * instead that all storage is written until the fence. */
 static hr_status use_storage(const hr_grid *grid, hri_fence *fence)
 {
     hr_status status = HR_OK;
@@ -119,7 +121,7 @@ static hr_status use_storage(const hr_grid *grid, hri_fence *fence)
     return status;
 }
 
-/* Whether the fields lie, and all that is known of them is, as it was. */
+/* Whether the fields are stored as before, with the same rows valid. */
 static bool is_as_before(const hr_grid *grid, const hri_field *before)
 {
     bool same = true;
@@ -156,7 +158,8 @@ static hr_status keep_steps(hr_grid *grid, const hr_phase *phases, size_t count,
     return status;
 }
 
-/* A graph of as many steps as suits, or a note that there is none. */
+/* Make a graph of a suitable number of steps. Without success r->graph is
+ * NULL. */
 static void make(hr_grid *grid, const hr_phase *phases, size_t count,
                  hri_replay *r)
 {
@@ -178,7 +181,7 @@ static void make(hr_grid *grid, const hr_phase *phases, size_t count,
     pthread_mutex_unlock(&grid->context->lock);
 }
 
-/* What is kept for these phases; NULL: nothing can be. */
+/* What is kept for these phases. NULL: nothing can be kept. */
 static hri_replay *find(hr_grid *grid, const hr_phase *phases, size_t count)
 {
     const hri_replay *old = grid->replay;
@@ -200,8 +203,8 @@ static hri_replay *find(hr_grid *grid, const hr_phase *phases, size_t count)
 
 /* ---- running */
 
-/* Swaps may have left the fields otherwise than the graph wants them: steps
- * bring them back, or if they do not it is made anew. */
+/* Run single steps until swaps have brought the fields to where the graph needs
+ * them. If they do not get there, make a new graph. */
 static hr_status align(hr_grid *grid, const hr_phase *phases, size_t count,
                        hri_replay *r, int64_t *done)
 {
@@ -252,7 +255,7 @@ hr_status hri_replay_steps(hr_grid *grid, const hr_phase *phases, size_t count,
     }
     hri_replay *r = find(grid, phases, count);
     if (r == NULL || r->graph == NULL) {
-        return HR_OK; /* without */
+        return HR_OK; /* there is no graph */
     }
     hr_status status = align(grid, phases, count, r, done);
     for (; r->graph != NULL && steps - *done >= r->steps && status == HR_OK;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that step a grid, and the one that gives its bands other rows. */
+/* The calls that step a grid, and the one that moves rows between its bands. */
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
 
-enum { FIRST_STEPS = 2 }; /* after which halos are as wide as in later ones */
+enum { FIRST_STEPS = 2 }; /* then halos have their final width */
 
 static hr_status check(const hr_grid *grid, const hr_phase *phases,
                        size_t count, int64_t steps)
@@ -21,8 +21,8 @@ static hr_status check(const hr_grid *grid, const hr_phase *phases,
     return status == HR_OK ? hri_phases_check(grid, phases, count) : status;
 }
 
-/* Of hr_grid_run as well: what the caller's function does between steps may be
- * refused here, too. */
+/* Step the grid. hr_grid_run also calls this, so it checks for errors of work
+ * that the caller's function did between steps. */
 hr_status hr_grid_step(hr_grid *grid, const hr_phase *phases, size_t count,
                        int64_t steps)
 {
@@ -71,7 +71,8 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
         status = hr_grid_step(grid, phases, count, now);
         done += now;
         if (status == HR_OK && now == every && !function(data, grid, done)) {
-            status = hri_error_raise(&grid->error); /* which may be why */
+            status = hri_error_raise(&grid->error); /* an error of the grid may
+                                                       be the reason */
             status =
                 status != HR_OK
                     ? status

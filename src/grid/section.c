@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of a grid from outside, and back. */
+/* Copying values into a grid and out of it. */
 #include "base/size.h"
 #include "grid/bands.h"
 
@@ -42,7 +42,7 @@ static hr_status check_section(const hr_grid *grid, uint32_t field,
     return HR_OK;
 }
 
-/* Copy between a view and the part of the section that a band has. */
+/* Copy between a view and a band's part of the section. */
 static hr_status copy_part(const hr_grid *grid, const hri_field *f,
                            uint32_t band, const int64_t *origin,
                            const hr_view *view, bool write)
@@ -72,7 +72,7 @@ static hr_status copy_part(const hr_grid *grid, const hri_field *f,
                  : hr_copy_async(inside, outside, NULL);
 }
 
-/* Values have been written to rows of a field. */
+/* Note that values were written to rows of a field. */
 static hr_status renew(hr_grid *grid, hri_field *f, int64_t first, int64_t end)
 {
     hr_status status = HR_OK;
@@ -111,7 +111,7 @@ static hr_status copy(hr_grid *grid, uint32_t field, const int64_t *origin,
     if (status == HR_OK && write) {
         status = renew(grid, f, origin[0], origin[0] + view->extent.size[0]);
     }
-    /* what is refused or only read leaves the values as they are */
+    /* after a refusal or a read the grid still has its values */
     return write && status != HR_ERROR_INVALID ? hri_grid_keep(grid, status)
                                                : status;
 }
@@ -153,7 +153,7 @@ static hr_status copy_all(hr_grid *grid, uint32_t field, const void *data,
     if (status == HR_OK && !write) {
         status = hri_grid_keep(grid, hr_synchronize(hr_view_of(array)));
     }
-    if (status == HR_OK) { /* what failed left nothing to copy */
+    if (status == HR_OK) { /* after a failure there is nothing to copy */
         status = hri_grid_finish(grid);
     }
     hr_array_destroy(array);

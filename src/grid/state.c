@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all of a grid's code asks of its state: bands, queues, errors, and the
- * graph that steps are kept as. */
+/* The state of a grid: bands, queues, errors, and the graph of its steps. */
 #include <stdlib.h>
 
 #include "grid/grid.h"
@@ -32,7 +31,8 @@ uint32_t hri_grid_owner(const hr_grid *grid, int64_t row)
     return owner;
 }
 
-/* Host threads share one pool, so that nothing is gained by several queues. */
+/* Create the queues of a band. The host's threads are one pool, so several
+ * queues would gain nothing there. */
 hr_status hri_band_create_queues(const hr_grid *grid, hri_band *band)
 {
     const hri_accelerator *a = &grid->context->accelerators[band->accelerator];
@@ -70,8 +70,8 @@ hr_status hri_grid_keep(hr_grid *grid, hr_status status)
     return status;
 }
 
-/* Wait for all that uses a band's storage: copies from and to outside are in no
- * queue of the grid's. */
+/* Wait for everything that uses a band's storage. Copies into the grid and out
+ * of it are not in its queues. */
 static hr_status finish_storage(const hri_storage *storage)
 {
     hri_fences fences = {0};
@@ -114,7 +114,7 @@ void hri_grid_drop_graph(const hr_grid *grid, hri_replay *r)
 {
     if (r->graph != NULL) {
         const hr_queue *queue = hri_grid_origin(grid);
-        (void)hri_stream_finish(queue->stream); /* whatever its error is */
+        (void)hri_stream_finish(queue->stream); /* its error does not matter */
         queue->accelerator->device->ops->destroy_graph(r->graph);
         r->graph = NULL;
     }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* A step: what each band does at each phase, and in which queues. */
+/* A step: what each band does in each phase, and in which queues. */
 #include "grid/step.h"
 
 #include "arrays/launch.h"
 #include "base/size.h"
 #include "grid/bands.h"
 
-/* A phase that all bands are at. */
+/* The phase that all bands are running. */
 typedef struct running {
     hr_grid *grid;
-    const hr_phase *phases, *phase; /* the list, and which of it */
+    const hr_phase *phases, *phase; /* all phases, and the present one */
     size_t count;
-    size_t number;   /* of the kernels that run for all rows; SIZE_MAX: none */
-    hri_cells cells; /* that it runs for */
-    int64_t extra[HRI_SIDES]; /* rows of other bands that it works out, too */
-    int64_t edge[HRI_SIDES];  /* rows that wait for neighbours, or they for
-                                 them; 0: nobody does */
+    size_t number;   /* counts kernels that run for all rows; SIZE_MAX: does
+                        not */
+    hri_cells cells; /* that the phase runs for */
+    int64_t extra[HRI_SIDES]; /* rows of neighbours that a band computes
+                                 itself */
+    int64_t edge[HRI_SIDES];  /* rows of a band that read from neighbours, or
+                                 that neighbours wait for; 0: none */
     bool ring;                /* the first and the last band are neighbours */
 } running;
 
@@ -35,7 +37,7 @@ static bool is_wide(const hr_grid *grid)
     return grid->state.steps_per_exchange > 1;
 }
 
-/* Fetch what several steps from this phase on read, of all fields. */
+/* Fetch what several steps from this phase on read, for all fields. */
 static hr_status exchange_wide(running *s)
 {
     hr_grid *grid = s->grid;
@@ -53,8 +55,7 @@ static hr_status exchange_wide(running *s)
     return status;
 }
 
-/* Whether the phase reads rows beyond the ends that do not follow from those
- * inside. */
+/* Whether the phase reads rows beyond the ends that must be computed again. */
 static bool lacks_ends(const running *s, const hr_argument *a)
 {
     const hri_field *f = hri_argument_field(s->grid, a);
@@ -89,7 +90,7 @@ static hr_status fetch_needs(running *s, bool *exchanged)
     return status;
 }
 
-/* How many rows of its neighbours each band can work out, so that these need
+/* Find how many rows of its neighbours each band can compute itself. These need
  * not be fetched. */
 static void find_extra(running *s)
 {
@@ -109,8 +110,8 @@ static void find_extra(running *s)
     }
 }
 
-/* Edges are rows that read what neighbours have, or are read by them; they go
- * first where halos have just been fetched or will be. */
+/* Find the edges: rows that read from neighbours, or that neighbours read. They
+ * run first when halos have just been fetched or are fetched next. */
 static void find_edges(running *s, bool exchanged)
 {
     const bool soon = s->extra[HRI_BEFORE] == 0 && s->extra[HRI_AFTER] == 0;
@@ -124,7 +125,7 @@ static void find_edges(running *s, bool exchanged)
             if (a->near && exchanged) {
                 *edge = hri_max(*edge, f->sides[side][0].halo);
             }
-            /* what the other side reads of it */
+            /* what the neighbour on this side reads */
             if (hri_argument_writes(a) && soon) {
                 *edge =
                     hri_max(*edge, is_wide(s->grid) ? f->depth.of[other]
@@ -189,8 +190,9 @@ static hr_status launch(const running *s, uint32_t band, hr_queue *queue,
                            arguments, phase->argument_count);
 }
 
-/* Run rows lo to before hi of the phase on a band, and what follows from them
- * beyond the ends of other dimensions; inner ones may be timed. */
+/* Run rows lo to before hi of the phase on a band, then fill the cells that
+ * follow from them beyond the ends of other dimensions. Inner rows may be
+ * timed. */
 static hr_status run_rows(const running *s, uint32_t band, bool inner,
                           int64_t lo, int64_t hi)
 {
@@ -220,9 +222,10 @@ static hr_status run_rows(const running *s, uint32_t band, bool inner,
     return status;
 }
 
-/* The edges of a band, or its inner part: of its own rows, of extra ones of its
- * neighbours, and beyond the ends of all that the phase has. The inner part is
- * everything where there are no edges, or nothing between them. */
+/* Run the edges of a band, or its inner part. Both together are the band's own
+ * rows, extra rows of its neighbours, and rows beyond the ends as far as the
+ * phase goes. The inner part is everything where there are no edges, or nothing
+ * is left between them. */
 static hr_status run_part(const running *s, uint32_t band, bool inner)
 {
     const hri_band *b = &s->grid->bands[band];
@@ -245,7 +248,7 @@ static hr_status run_part(const running *s, uint32_t band, bool inner)
     return status == HR_OK ? run_rows(s, band, false, end, hi) : status;
 }
 
-/* The edges of all bands come first. */
+/* Run the edges of all bands, then their inner parts. */
 static hr_status run_bands(const running *s)
 {
     const hr_grid *grid = s->grid;
@@ -260,7 +263,7 @@ static hr_status run_bands(const running *s)
     return status;
 }
 
-/* What is known of the fields once the phase has run. */
+/* Note which rows are valid once the phase has run. */
 static void settle(const running *s)
 {
     for (size_t i = 0; i < s->phase->argument_count; i++) {
@@ -300,7 +303,7 @@ static hri_cells cells_of(const hr_grid *grid, const hr_phase *phase)
     return cells;
 }
 
-/* *kernels: how many before it have run for all rows. */
+/* Run one phase. *kernels counts the kernels that have run for all rows. */
 static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
                            size_t index, size_t *kernels)
 {

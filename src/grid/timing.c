@@ -26,7 +26,7 @@ void hri_timing_destroy(hri_timing *timing)
     free(timing);
 }
 
-/* What enqueueing takes, the most of any band's accelerator. */
+/* The overheads of enqueueing: the largest of all bands' accelerators. */
 static hr_status know_overheads(const hr_grid *grid, hri_timing *b)
 {
     hr_status status = HR_OK;
@@ -58,7 +58,7 @@ hr_status hri_timing_create(hr_grid *grid)
     return know_overheads(grid, b);
 }
 
-/* ---- while it steps */
+/* ---- during steps */
 
 void hri_timing_begin(hr_grid *grid)
 {

@@ -9,7 +9,7 @@
 
 #include "base/size.h"
 
-/* ---- slots */
+/* ---- functions that backends without a feature use */
 
 void hri_no_unload(hri_module *module)
 {
@@ -151,8 +151,8 @@ void hri_copy_rows(const hri_copy *copy)
     }
 }
 
-/* What drivers ask of pitches: rows do not overlap, a slice is a whole number
- * of rows. */
+/* Whether a copy is as drivers want it: rows do not overlap, and a slice is a
+ * whole number of rows. */
 static bool is_regular(const hri_copy *c, size_t pitch, size_t slice)
 {
     return pitch >= c->width && (c->depth == 1 || (slice % pitch == 0 &&
@@ -186,7 +186,7 @@ int32_t hri_copy_enqueue(const hri_copy_commands *commands, void *queue,
 
 /* ---- products */
 
-/* An integer modulo 2^32, of any size. */
+/* An integer of any size, modulo 2^32. */
 static uint32_t wrap(double x)
 {
     return (uint32_t)(int64_t)fmod(x, 0x1p32);
@@ -242,7 +242,7 @@ hr_status hri_gemm_check_offered(const hri_queue *queue, const hri_gemm *g)
 
 /* ---- kernels */
 
-/* The line of a compiler's log that first speaks of an error, else its first
+/* The first line of a compiler's log with the word error, else its first
  * line. */
 static const char *find_error(const char *log)
 {
@@ -253,8 +253,8 @@ static const char *find_error(const char *log)
     return line != NULL ? line : log + strspn(log, "\r\n ");
 }
 
-/* What source says by #line of its line of that number: what stands there of
- * the last directive, and the line behind it. */
+/* Find what the #line directives say of line `number` of source: the text of
+ * the last directive before it, and the line number in that file. */
 static const char *find_place(const char *source, long number, long *line)
 {
     const char *place = NULL;

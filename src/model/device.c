@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which accelerators share what. */
+/* Which accelerators share a device. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ hr_status hri_devices_list(hr_context *context,
     return HR_OK;
 }
 
-/* Their keys' FNV-1a hash. */
+/* The name is the FNV-1a hash of the devices' keys. */
 void hri_devices_name(hri_accelerator *const *devices, uint32_t count,
                       char *name, size_t bytes)
 {

@@ -28,7 +28,7 @@ void hri_model_destroy(hr_context *context)
     }
 }
 
-/* ---- what is taken where nothing is known */
+/* ---- assumptions where nothing is known */
 
 double hri_guess(hri_guessed what)
 {
@@ -45,7 +45,7 @@ bool hri_model_is_small(double operations)
     return operations < 1e9;
 }
 
-/* ---- the store, under the model's lock */
+/* ---- the store; the caller holds the model's lock */
 
 static bool is_same(const hri_figure *f, uint32_t device, const hri_kind *kind)
 {
@@ -55,7 +55,7 @@ static bool is_same(const hri_figure *f, uint32_t device, const hri_kind *kind)
             strcmp(f->kind.name, kind->name) == 0);
 }
 
-/* The figure, a new one if there is none; NULL: there is no memory for it. */
+/* Find a figure, or make a new one. NULL: there is no memory. */
 static hri_figure *take(hri_model *m, uint32_t device, const hri_kind *kind)
 {
     for (uint32_t i = 0; i < m->count; i++) {
@@ -77,7 +77,7 @@ static hri_figure *take(hri_model *m, uint32_t device, const hri_kind *kind)
     return &m->figures[m->count++];
 }
 
-/* Its word in the tuning cache. */
+/* Write the word for a kind in the tuning cache. */
 static void name_kind(const hri_kind *kind, char name[64])
 {
     if (kind->shape != 0) {
@@ -174,14 +174,14 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
     return status;
 }
 
-/* ---- rows of kernels, as launches on the accelerators' default queues show */
+/* ---- seconds for rows of kernels, from launches on default queues */
 
 static hri_kind row_of(const hr_kernel *kernel, int64_t points)
 {
     return (hri_kind){.name = "kernel", .shape = points, .what = kernel};
 }
 
-/* Take note of the launch that is timed, if it is done. */
+/* Learn from the launch that is timed, if it is done. */
 static void learn_launch(hri_accelerator *a)
 {
     hri_default_queue *w = &a->default_queue;

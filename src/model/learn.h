@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one rule of learning from what runs took. Nothing but this file is in it,
- * so that clients of the library may use it, too. */
+/* The one rule of learning from what runs took. It stands in a file of its own,
+ * so that programs that use the library can include it, too. */
 #ifndef HRI_MODEL_LEARN_H
 #define HRI_MODEL_LEARN_H
 
@@ -9,14 +9,14 @@
 /* Seconds for a unit of work. */
 typedef struct hri_learned {
     double value; /* what is planned with; 0: not known */
-    double last;  /* the last that was seen; 0: none was */
+    double last;  /* the last one seen; 0: none */
 } hri_learned;
 
-/* One run has been seen. It may have met new pages, cold caches or other
- * programs, so the lesser of two in a row counts, and the first of all is
- * provisional. Small differences are none: with every other figure work would
- * move, and its data with it. However wrong a figure is, one step does not
- * change it by more than four times. Whether it changed. */
+/* Learn from a run. It may have met new pages, cold caches or other programs.
+ * So the smaller of two values in a row counts, and the very first is
+ * provisional. Small differences are ignored, since a new figure moves work,
+ * and its data with it. A single step changes the figure at most by a factor of
+ * four. Returns whether it changed. */
 static inline bool hri_learn(hri_learned *f, double seen)
 {
     const double least_difference = 0.1, most_step = 4.0;
@@ -36,22 +36,22 @@ static inline bool hri_learn(hri_learned *f, double seen)
     return true;
 }
 
-/* The same where `value` was measured on purpose, with nothing else at work:
- * a run that took longer was disturbed, or was not alike. */
+/* The same where `value` was measured on purpose, with nothing else at work. A
+ * run that took longer was disturbed, or was different work. */
 static inline bool hri_learn_measured(hri_learned *f, double seen)
 {
     f->last = f->value;
     return hri_learn(f, seen);
 }
 
-/* What is known, or provisional; 0: neither. */
+/* What is known, even if provisional. 0: nothing. */
 static inline double hri_learned_by_now(const hri_learned *f)
 {
     return f->value > 0.0 ? f->value : f->last;
 }
 
-/* Seconds for a flop of a BLAS on one processor before any has been seen: 32
- * flop/s a clock of 2 GHz in single precision, half of that in double. */
+/* Seconds for a flop of a BLAS on one CPU, assumed until it is measured: 32
+ * flops in each clock of 2 GHz in single precision, half of that in double. */
 static inline double hri_guess_processor(bool single)
 {
     return single ? 1.0 / 64e9 : 1.0 / 32e9;

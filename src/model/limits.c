@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What no product on a context's devices can beat, measured. */
+/* Measuring the limits that no product on a context's devices can beat. */
 #include <stdlib.h>
 
 #include "base/structs.h"
@@ -23,8 +23,8 @@ static hr_status measure_links(hri_accelerator *const *devices, uint32_t count,
                : status;
 }
 
-/* Where not all devices stage, ordinary memory is copied as it is, and so it is
- * measured: on the devices that do not stage there is no difference. */
+/* Where only some devices stage, ordinary memory is copied directly and so
+ * measured directly. For devices that do not stage, it makes no difference. */
 static hr_status measure_all_links(hri_accelerator *const *devices,
                                    uint32_t count, hr_gemm_limits *l)
 {

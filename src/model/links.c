@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the links between host memory and accelerators carry, alone and at once:
- * they share buses, and the host's memory. */
+/* Measuring what the links between host memory and accelerators carry, alone
+ * and at once. They share buses and the host's memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +13,16 @@ enum {
     UP,
     DOWN,
     WAYS,
-    /* One copy each way: more than caches hold, and long enough for links; of
-     * ordinary memory much more than copy pools have under way. */
+    /* Bytes of one copy in each direction: more than caches hold, and enough
+     * for a steady rate. For ordinary memory it is much more than copy pools
+     * have under way. */
     MAX_BYTES = 64 << 20,
     MAX_STAGED_BYTES = 256 << 20,
     MIN_BYTES = 1 << 20,
-    SHARE = 4 /* the part of a copy that tells what starting takes */
+    SHARE = 4 /* a copy of 1/SHARE of the bytes shows what starting takes */
 };
 
-/* One accelerator's part in a measurement. */
+/* One accelerator in a measurement. */
 typedef struct probe {
     hri_accelerator *accelerator;
     hri_buffer *buffers[WAYS];
@@ -29,17 +30,18 @@ typedef struct probe {
     hri_queue *queues[WAYS];
     hri_copy_pool copy_pools[WAYS];
     hri_job jobs[WAYS];
-    pthread_mutex_t locks[WAYS]; /* around calls on the queues */
+    pthread_mutex_t locks[WAYS]; /* held around calls on the queues */
     pthread_mutex_t lock;
-    hri_error error; /* of a copy pool; under lock */
+    hri_error error; /* of a copy pool; guarded by lock */
 } probe;
 
 typedef struct probes {
     probe *all;
     uint32_t count;
     bool staged;
-    uint64_t most, bytes; /* of each copy: that there is room for, and now */
-    int first, last;      /* ways that are crossed at the same time */
+    uint64_t most, bytes; /* bytes of each copy: the most there is room for, and
+                             now */
+    int first, last;      /* directions that are measured at the same time */
 } probes;
 
 static void fail(void *data, hr_status status)
@@ -52,7 +54,7 @@ static void fail(void *data, hr_status status)
     hri_copy_pool_stop(&p->copy_pools[DOWN]);
 }
 
-/* Host memory whose pages exist. */
+/* Allocate host memory and touch its pages. */
 static hr_status take_host(const probes *x, probe *p, int way)
 {
     hr_status status = HR_OK;
@@ -149,12 +151,12 @@ static hr_status prepare(void *data, int64_t bytes)
     return HR_OK;
 }
 
-/* A copy of every accelerator in every way. */
+/* One copy of every accelerator in every direction. */
 static hr_status run(void *data, double *seconds)
 {
     const probes *x = data;
     hr_status status = HR_OK;
-    (void)seconds; /* no clock knows of all */
+    (void)seconds; /* no device's clock covers all accelerators */
     for (uint32_t i = 0; i < x->count && status == HR_OK; i++) {
         for (int way = x->first; way <= x->last && status == HR_OK; way++) {
             status = begin(x, &x->all[i], way);
@@ -169,9 +171,9 @@ static hr_status run(void *data, double *seconds)
     return status;
 }
 
-/* What they carry once they are under way: starting is done for a whole copy
- * and for a part of it alike. If the part alone takes so long that starting
- * does not count, it is enough. */
+/* Find the steady rate. A whole copy and a part of it take the same time to
+ * start, so their difference has none of it. If the part alone takes long, the
+ * start does not count, and there is no whole copy. */
 static hr_status find_rate(probes *x, int first, int last, double *rate)
 {
     const double ways = last - first + 1, enough = 15e-3;
@@ -263,9 +265,10 @@ hr_status hri_links_measure(hri_accelerator *const *accelerators,
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }
 
-/* ---- single copies, by the accelerator's clock */
+/* ---- single copies, timed by the accelerator's clock */
 
-/* From pinned memory, to it, and within the accelerator's own. */
+/* The directions: from pinned memory, to it, and within the accelerator's
+ * memory. */
 enum { WITHIN = WAYS };
 
 typedef struct single {
@@ -283,7 +286,8 @@ static hr_status prepare_single(void *data, int64_t bytes)
         status = hri_stopwatch_take(w, 1, (uint64_t)bytes, s->way != WITHIN);
     }
     if (status == HR_OK && s->way != WITHIN) {
-        memset(w->places[1].host, 1, (size_t)bytes); /* so that pages exist */
+        memset(w->places[1].host, 1, (size_t)bytes); /* so that the pages
+                                                        exist */
     }
     s->copy = hri_flat_copy(w->places[s->way == DOWN],
                             w->places[s->way != DOWN], (size_t)bytes);
@@ -302,11 +306,11 @@ static hr_status finish_single(void *data)
     return hri_stopwatch_clear(&s->watch);
 }
 
-/* Copies of up to `most` bytes, from what there is room for of `first` on. */
+/* Try copies of `first` to `most` bytes, as far as there is room. */
 static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
                             int64_t most, hri_probed *found)
 {
-    enum { MIN = 64 << 10 }; /* below, latency is all that would be seen */
+    enum { MIN_COPY = 64 << 10 }; /* smaller copies only show latency */
     const uint64_t room = hri_accelerator_room(a) / (way == WITHIN ? 2 : 1);
     const uint64_t largest = a->device->info.allocation_bytes;
     first = room < first ? room : first;
@@ -315,7 +319,7 @@ static hr_status try_copies(hri_accelerator *a, int way, uint64_t first,
                              run_single,
                              finish_single,
                              (int64_t)first,
-                             first >= MIN ? most : -1, /* none is tried */
+                             first >= MIN_COPY ? most : -1, /* -1: none */
                              4,
                              hri_long_enough};
     single s = {.way = way};
@@ -331,11 +335,11 @@ static const hri_kind kinds[WAYS] = {{.name = "up"}, {.name = "down"}};
 
 hr_status hri_link_measure(hri_accelerator *a)
 {
-    enum { FIRST = 4 << 20, MAX = 64 << 20 };
+    enum { FIRST = 4 << 20, MAX_COPY = 64 << 20 };
     hr_status status = HR_OK;
     for (int way = UP; way < WAYS && status == HR_OK; way++) {
         hri_probed found;
-        status = try_copies(a, way, FIRST, MAX, &found);
+        status = try_copies(a, way, FIRST, MAX_COPY, &found);
         if (status == HR_OK) {
             hri_figure_note(hri_subject_of(a), kinds[way], found.settled,
                             found.size > 0 ? (double)found.size / found.seconds
@@ -399,13 +403,14 @@ static void note(hri_subject of, int kind, hri_link link, bool settled)
     }
 }
 
-/* Of those that stage memory, one of each device. */
+/* Whether it stages memory and is the first of its device. */
 static bool is_wanted(const hri_accelerator *a)
 {
     return !a->in_place && a->device->info.staged;
 }
 
-/* An earlier device of the same name; itself when there is none. */
+/* The first earlier device of the same name. The device itself when there is
+ * none. */
 static uint32_t find_like(hri_accelerator *const *devices, uint32_t i)
 {
     uint32_t j = 0;
@@ -432,7 +437,8 @@ static hr_status learn_set(hri_subject of, hri_accelerator *const *devices,
     return status;
 }
 
-/* Each alone, where none of the same name has been; then all together. */
+/* Measure each device alone, unless one of the same name was measured. Then
+ * measure all together. */
 static hr_status learn(hri_subject all, hri_accelerator *const *devices,
                        uint32_t count, int kind, bool again)
 {
@@ -484,7 +490,7 @@ hr_status hri_links_learn(hr_context *context)
     return learn_all(context, true);
 }
 
-/* ---- what an engine asks */
+/* ---- what engines ask for */
 
 hri_link hri_links_of(const hri_accelerator *a, int kind)
 {
@@ -515,7 +521,8 @@ hr_status hri_model_know_link(hr_context *context, hri_accelerator *a)
                                   : hri_accelerator_link(a);
 }
 
-/* What a flow's memory gets of links that carry so much of either kind. */
+/* The link for a flow's memory, when pinned and staged copies have these
+ * rates. */
 static hri_link link_for(const hri_flow *f, hri_link pinned, hri_link staged)
 {
     const bool copy_pools = f->staged_up || f->staged_down;
@@ -538,8 +545,8 @@ hri_flow hri_model_flow(const hri_accelerator *a, bool staged_up,
     return f;
 }
 
-/* The part of its speed alone that each keeps beside the others, of which it is
- * known what they carry together. */
+/* The part of its rate alone that each link keeps when all are used. `all` was
+ * measured for all together. */
 static double kept(double all, double sum)
 {
     return all > 0.0 && sum > all ? all / sum : 1.0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What bounds kernels that compute little, an accelerator's memory; and what
- * enqueueing costs. */
+/* Measuring the memory of accelerators, which limits kernels that compute
+ * little, and the overheads of enqueueing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "model/model.h"
 
 enum {
-    MAX_BYTES = 32 << 20, /* more than caches hold, on most */
-    PIECE_BYTES = 1 << 20 /* of the host's copy, for a thread of the pool */
+    MAX_BYTES = 32 << 20, /* more than caches hold, mostly */
+    PIECE_BYTES = 1 << 20 /* of the host's copy, for each thread of the pool */
 };
 
 /* ---- copies within the host's memory */
 
 typedef struct copies {
-    hri_pool *pool; /* of the host, all its threads */
+    hri_pool *pool; /* of the host, with all its threads */
     char *host[2];
 } copies;
 
@@ -34,7 +34,7 @@ static hr_status run_host(void *data, double *seconds)
     return HR_OK;
 }
 
-/* Want of memory is no error: the rate stays guessed. */
+/* Too little memory is not an error: the rate stays guessed. */
 static hr_status measure_host(hri_pool *pool, hri_probed *found)
 {
     static const hri_trial trial = {
@@ -75,27 +75,27 @@ hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *a,
 double hri_host_memory_seconds(const hri_host_load *load)
 {
     const double copy_pools =
-        3.0; /* read, write, and the device's own access */
+        3.0; /* read and written, and read again by the device */
     return hri_cost_bytes(
         load->in_place + load->copied + copy_pools * load->staged, load->rate);
 }
 
-/* ---- launches and copies */
+/* ---- the overheads of launches and copies */
 
-/* Rows of tiny fills or copies. */
+/* Long sequences of tiny fills or copies. */
 typedef struct tiny {
     hri_accelerator *accelerator;
     hri_queue *queue;
     hri_buffer *buffer;
-    void *host; /* of a copy; NULL: fills */
+    void *host; /* of a copy; NULL: do fills */
     int64_t count;
 } tiny;
 
 enum { TINY_BYTES = 64 };
 
-/* Seconds of each that was not measured: launches on H200s take 5 to 10
- * microseconds, copies 5; one that is waited for 4 through CUDA and 40 through
- * PoCL (November 2026). */
+/* The seconds assumed until measured. Launches on H200s take 5 to 10
+ * microseconds and copies 5. Waiting for a launch takes 4 through CUDA and 40
+ * through PoCL (November 2026). */
 static const double usual_launch = 1e-5, usual_copy = 5e-6, usual_wait = 2e-5,
                     usual_task = 1e-5;
 
@@ -112,7 +112,7 @@ static hr_status run_tiny(void *data, double *seconds)
     const hri_copy copy = hri_flat_copy(hri_at(t->buffer, 0),
                                         hri_at_host(t->host, 0), TINY_BYTES);
     hr_status status = HR_OK;
-    (void)seconds; /* enqueueing is what counts */
+    (void)seconds; /* the time of enqueueing is what counts */
     for (int64_t i = 0; i < t->count && status == HR_OK; i++) {
         status = t->host != NULL ? t->queue->ops->copy(t->queue, &copy)
                                  : t->queue->ops->fill(t->queue, t->buffer, 0,
@@ -122,7 +122,8 @@ static hr_status run_tiny(void *data, double *seconds)
     return status == HR_OK ? finished : status;
 }
 
-/* In place nothing may be held, so its few bytes are not the accelerator's. */
+/* In place an accelerator may not hold buffers, so the few bytes are not
+ * counted as its own. */
 static hr_status open_tiny(hri_accelerator *a, tiny *t)
 {
     hri_device *device = a->device;
@@ -167,14 +168,14 @@ static hr_status count_tiny(tiny *t, hri_kind kind, int64_t first, int64_t most)
     return status;
 }
 
-/* Want of memory is no error: they stay guessed. */
+/* Too little memory is not an error: the overheads stay guessed. */
 static hr_status measure_overheads(hri_accelerator *a)
 {
-    enum { FIRST = 64, MAX = 4096 };
+    enum { FIRST = 64, MAX_COMMANDS = 4096 };
     tiny t;
     hr_status status = open_tiny(a, &t);
     if (status == HR_OK) {
-        status = count_tiny(&t, launches, FIRST, MAX);
+        status = count_tiny(&t, launches, FIRST, MAX_COMMANDS);
     }
     if (status == HR_OK) {
         status = count_tiny(&t, waits, 1, 1);
@@ -184,7 +185,7 @@ static hr_status measure_overheads(hri_accelerator *a)
     }
     if (status == HR_OK) {
         memset(t.host, 1, TINY_BYTES);
-        status = count_tiny(&t, small_copies, FIRST, MAX);
+        status = count_tiny(&t, small_copies, FIRST, MAX_COMMANDS);
     }
     hri_accelerator_release_pinned(a, t.host);
     close_tiny(&t);
@@ -195,8 +196,9 @@ static hr_status measure_overheads(hri_accelerator *a)
     return status;
 }
 
-/* Seconds for one of what is counted by the second; a moment in which others
- * were at work, or a clock that stands still, must not rule plans. */
+/* The seconds for one, from a figure for a second. They stay near the guess: a
+ * measurement that others disturbed, or a clock that stands still, must not
+ * rule plans. */
 static double seconds_of(const hri_accelerator *a, hri_kind kind, double guess)
 {
     const double least = guess / 50.0, most = guess * 20.0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine as it is known, for every engine: what work takes, what links
- * carry, who shares what, and what came of predictions. Figures are measured on
- * the first question that needs them, shared by all accelerators of a device,
- * and kept for later processes (tuning.h). Unless another rule is given the
- * caller holds the context's lock. docs/model.md lists every figure and rule.
- */
+/* What is known of the machine, for every engine: how long work takes, what
+ * links carry, which accelerators share a device, and how good predictions
+ * were. Figures are measured when first needed, shared by all accelerators of a
+ * device, and kept for later processes (tuning.h). The caller holds the
+ * context's lock, unless a function says otherwise. docs/model.md lists every
+ * figure and rule. */
 #ifndef HRI_MODEL_MODEL_H
 #define HRI_MODEL_MODEL_H
 
@@ -15,47 +15,48 @@
 #include "model/probe.h"
 #include "runtime/runtime.h"
 
-/* Let the context have a model, which knows nothing yet. destroy accepts a
- * context without one. */
+/* Give the context a model, which knows nothing yet. destroy accepts a context
+ * without one. */
 hr_status hri_model_create(hr_context *context);
 void hri_model_destroy(hr_context *context);
 
-/* ---- who shares what */
+/* ---- which accelerators share a device */
 
-/* Whether its buffers lie in host memory, through whichever interface. */
+/* Whether its buffers lie in host memory, through any backend. */
 bool hri_in_host_memory(const hri_accelerator *accelerator);
 
-/* Whether two accelerators take their memory from one place and are no faster
- * than one: virtual ones of a device, and those on the host's processors. What
- * is alike shares arithmetic, memory and link. */
+/* Whether two accelerators take their memory from one place and are together no
+ * faster than one. These are virtual accelerators of one device, and all that
+ * run on the host's CPUs. They share arithmetic, memory and link. */
 bool hri_accelerators_same_kind(const hri_accelerator *a,
                                 const hri_accelerator *b);
 
-/* How many of these are alike with `a`. */
+/* How many of these are of the same kind as `a`. */
 uint32_t hri_accelerators_sharing(hri_accelerator *const *accelerators,
                                   uint32_t count, const hri_accelerator *a);
 
-/* The first accelerator of each device, of those that `wanted` accepts; NULL:
- * of all. *devices is to be freed. */
+/* List the first accelerator of each device among those that `wanted` accepts
+ * (NULL: all). The caller frees *devices. */
 hr_status hri_devices_list(hr_context *context,
                            bool (*wanted)(const hri_accelerator *a),
                            hri_accelerator ***devices, uint32_t *count);
 
-/* A name for all these together in the tuning cache; "": they have none. */
+/* A name in the tuning cache for all these together. "": they have none. */
 void hri_devices_name(hri_accelerator *const *devices, uint32_t count,
                       char *name, size_t bytes);
 
-/* ---- figures that are measured or guessed */
+/* ---- measured or guessed figures */
 
-/* What is planned with where nothing was measured: orders of magnitude, in
- * units a second. */
+/* Figures for plans where nothing was measured: orders of magnitude, in units a
+ * second. */
 typedef enum hri_guessed {
     HRI_GUESS_PRODUCT,              /* flop/s of a small product */
-    HRI_GUESS_PRODUCT_WITHOUT_ROOM, /* where not even the smallest fits: the
-                                       accelerator will not get much anyway */
+    HRI_GUESS_PRODUCT_WITHOUT_ROOM, /* where not even the smallest product fits:
+                                       such an accelerator gets little work
+                                       anyway */
     HRI_GUESS_FILTER,               /* products/s */
-    HRI_GUESS_TRANSFORM, /* so low that the library of transforms is not even
-                            loaded for a small filter */
+    HRI_GUESS_TRANSFORM, /* so low that a small filter does not load the library
+                            of transforms */
     HRI_GUESS_LINK,      /* bytes/s */
     HRI_GUESS_MEMORY,    /* bytes/s */
     HRI_GUESSES
@@ -63,19 +64,20 @@ typedef enum hri_guessed {
 
 double hri_guess(hri_guessed what);
 
-/* Whether work of so many operations is small: measuring takes longer, so it is
- * planned with what is known or guessed. */
+/* Whether work of so many operations takes less time than measuring. Such work
+ * is planned with figures that are known or guessed. */
 bool hri_model_is_small(double operations);
 
-/* A figure of an engine's own, in units a second: what is known under this name
- * and, unless that is nothing and the work small, measured by the trial, whose
- * jobs of size n do units(data, n) of them. `guess` stands where it is small,
- * or not even the first job fits. *figure is kept for later processes when
- * `keep` and the trial found no limit. The context's lock is not held. */
+/* A figure that only one engine uses, in units a second. If it is not known
+ * under this name, the trial measures it: its jobs of size n do units(data, n)
+ * units. Small work is not measured. It gets `guess`, and so does work when not
+ * even the first job fits into memory. *figure is kept for later processes if
+ * `keep` is set and the trial was settled. The caller does not hold the
+ * context's lock. */
 typedef struct hri_question {
     const char *name;
-    int64_t shape;     /* what changes it, such as the length of rows; 0:
-                          nothing */
+    int64_t shape;     /* a number that matters, such as the length of rows; 0:
+                          none */
     double operations; /* of the work that is planned */
     double guess;
     bool keep;
@@ -89,46 +91,48 @@ hr_status hri_model_ask(hri_accelerator *accelerator, const hri_question *q,
 
 /* ---- products */
 
-/* A and B are of one type, C of another. */
+/* A and B have one type, C another. */
 typedef struct hri_product_kind {
     hr_type type, c_type;
     hr_compute compute;
 } hri_product_kind;
 
-/* Whether its device offers them. */
+/* Whether the accelerator's device offers such products. */
 bool hri_accelerator_multiplies(const hri_accelerator *accelerator,
                                 hri_product_kind kind);
 
-/* Their rate, flop/s: measured on first use with a small product of random
- * numbers (some milliseconds). */
+/* The rate of such products in flop/s. On first use it is measured with small
+ * products of random numbers (some milliseconds). */
 hr_status hri_accelerator_rate(hri_accelerator *accelerator,
                                hri_product_kind kind, double *flops_per_second);
 
-/* The same when it is known without measuring, else 0. */
+/* The same if it is known without measuring, else 0. */
 double hri_accelerator_known_rate(const hri_accelerator *accelerator,
                                   hri_product_kind kind);
 
-/* A product ran in place, with the device to itself, for so many seconds of
- * arithmetic. When that was long and clearly faster than what was measured,
- * then others were busy during the measurement, and it is corrected. */
+/* Learn from a product that ran in place, with the device to itself, and took
+ * so many seconds of arithmetic. If these were many, and it was clearly faster
+ * than measured, then other work disturbed the measurement. So the rate is
+ * corrected. */
 void hri_accelerator_learn_rate(hri_accelerator *accelerator,
                                 hri_product_kind kind, double flops,
                                 double seconds);
 
-/* And on tiles with the edges hri_tile_edges over a deep k: its rates there, or
- * 0 where it works in host memory. After hri_accelerator_rate. */
+/* The rates on tiles with the edges hri_tile_edges, with a deep k. They are 0
+ * where the accelerator works in host memory. Called after
+ * hri_accelerator_rate. */
 hr_status hri_accelerator_tile_rates(hri_accelerator *accelerator,
                                      hri_product_kind kind,
                                      double rates[HRI_TILE_RATES]);
 
-/* Multiply once, whatever its memory holds, on every kind of tile whose rate an
- * earlier process kept: libraries load their kernels on first use, which takes
- * longer than many a product. Errors are left for later calls to meet. One
- * caller at a time for an accelerator. */
+/* Multiply once on every kind of tile whose rate an earlier process kept.
+ * Libraries load their kernels on first use, which takes longer than many a
+ * product. Memory is not initialised. Errors are left for later calls to find.
+ * One caller at a time for an accelerator. */
 void hri_accelerator_warm(hri_accelerator *accelerator);
 
-/* The most it does, measured now with products of up to a tenth of a second,
- * neither taken from the tuning cache nor kept. */
+/* The highest rate, measured now with products of up to a tenth of a second. It
+ * is neither taken from the tuning cache nor kept there. */
 hr_status hri_accelerator_top_rate(hri_accelerator *accelerator,
                                    hri_product_kind kind, double *rate);
 
@@ -137,76 +141,78 @@ hr_status hri_accelerator_top_rate(hri_accelerator *accelerator,
 /* What links carry, bytes/s; 0: not known. */
 typedef hr_link_rates hri_link;
 
-/* Links from pinned memory, and from ordinary memory through copy pools. */
+/* The kinds of copies: from pinned memory, and from ordinary memory through
+ * copy pools. */
 enum { HRI_PINNED, HRI_STAGED, HRI_LINKS };
 
-/* One accelerator's link while others use theirs. */
+/* The link of one accelerator while others use theirs. */
 typedef struct hri_flow {
     const hri_accelerator *accelerator;
     bool staged_up,
-        staged_down; /* ordinary memory that goes through copy pools */
-    hri_link own;    /* what the whole link carries when others do nothing */
-    hri_link alone;  /* the accelerator's share of that; and */
+        staged_down; /* ordinary memory, copied through copy pools */
+    hri_link own;    /* the whole link's rates when others do nothing */
+    hri_link alone;  /* the accelerator's share of them; and */
     hri_link beside; /* its share when all flows are under way */
 } hri_flow;
 
-/* A flow with its own link, as far as it is known: rates are 0 in place, and
- * where nothing is. */
+/* A flow with its own link, as far as it is known. Rates are 0 in place, and
+ * where nothing is known. */
 hri_flow hri_model_flow(const hri_accelerator *accelerator, bool staged_up,
                         bool staged_down);
 
-/* Who crowds whom: links together carry no more than what was measured of all,
- * and accelerators of one device share theirs. Fills alone and beside. */
+/* Set `alone` and `beside` of flows. All links together carry no more than was
+ * measured for all, and accelerators of one device share a link. */
 void hri_model_flows(const hr_context *context, hri_flow *flows,
                      uint32_t count);
 
-/* Know the link from and to pinned memory; and all that flows want to know. In
- * place there is none. */
+/* Measure the link from and to pinned memory, unless it is known. The second
+ * function does so for all that flows need. Nothing is measured in place. */
 hr_status hri_accelerator_link(hri_accelerator *accelerator);
 hr_status hri_model_know_link(hr_context *context, hri_accelerator *a);
 
 /* ---- memory */
 
-/* Bytes/s that kernels read and write of its memory: measured once, in some
+/* Bytes/s that kernels read and write in its memory. Measured once, in some
  * milliseconds. */
 hr_status hri_bandwidth_know(hr_context *context, hri_accelerator *accelerator,
                              double *rate);
 
-/* What is done in host memory at the same time. */
+/* Work in host memory at the same time. */
 typedef struct hri_host_load {
-    double rate;     /* bytes/s of the host's memory; 0: it is no limit */
-    double in_place; /* bytes that the host reads and writes there, */
-    double copied;   /* that copies of others read or write, */
-    double staged;   /* and those that go through copy pools */
+    double rate;     /* bytes/s of the host's memory; 0: no limit */
+    double in_place; /* bytes that the host reads and writes itself, */
+    double copied;   /* that copies of other accelerators read or write, */
+    double staged;   /* and those of them that go through copy pools */
 } hri_host_load;
 
 double hri_host_memory_seconds(const hri_host_load *load);
 
 /* ---- launches and copies */
 
-/* Seconds that enqueueing takes, measured with long rows of tiny ones: of a
- * kernel or fill, and of a copy from pinned memory; and that one takes from
- * enqueueing to having waited for it. What has not been measured, and is not to
- * be now, is guessed. */
+/* Seconds that enqueueing takes, measured with long sequences of tiny commands.
+ * launch is for a kernel or fill, copy for a copy from pinned memory. wait is
+ * from enqueueing a launch until a thread has waited for it. Those not measured
+ * yet are guessed if they are not to be measured now. */
 typedef struct hri_overheads {
     double launch, copy, wait;
-    double task;    /* of a plan: a product, the waits for its two panels, its
-                       record, and until another queue hears of it */
-    double carried; /* a copy of a plan: itself, a wait and its record */
+    double task;    /* for a task of a plan: the product, the waits for its two
+                       panels, its record, and the time until another queue sees
+                       it */
+    double carried; /* for a copy of a plan: the copy, a wait and its record */
 } hri_overheads;
 
 hr_status hri_model_overheads(hri_accelerator *accelerator, bool measure,
                               hri_overheads *overheads);
 
-/* Seconds that a copy of ordinary memory takes longer than its bytes: copy
- * pools have pieces to share out, and the last one to wait for. Boxes of 2 to
- * 16 MiB took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes
- * were under way, before copy pools spun for their locks; a part of that is
- * taken for the box's own (November 2026). */
+/* Seconds that a copy of ordinary memory takes beside its bytes. Copy pools
+ * have to distribute the pieces, and to wait for the last one. Boxes of 2 to 16
+ * MiB took 0.3 to 0.5 ms longer than their bytes on H200s while other boxes
+ * were under way, before copy pools spun for their locks. A part of that is
+ * assumed for a box alone (November 2026). */
 static const double hri_model_staged_copy = 1e-4;
 
-/* Seconds that moving work and its data to others takes beside the bytes, for
- * new arrays and queues that run empty: an order of magnitude. */
+/* Seconds that moving work to other accelerators takes beside copying its data,
+ * for new arrays and for queues that run empty. An order of magnitude. */
 static const double hri_model_moving = 2e-3;
 
 /* Seconds that starting and joining the threads of an executor add to a run.
@@ -219,15 +225,14 @@ static inline double hri_model_executor(bool host)
 
 /* ---- kernels */
 
-/* Seconds for a row of so many points of a kernel on the accelerator when it
- * has the device alone, by the launches that are done by now; 0: not known. */
+/* Seconds for a row of so many points of a kernel, when the accelerator has the
+ * device to itself. Launches that are done by now count. 0: not known. */
 double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
                         int64_t points);
 
-/* Its default queue is given so many rows of a kernel: returns where the fence
- * right before goes. Rows count as often as there are accelerators that share
- * the device. What went before and is not done by now is timed no more.
- */
+/* Time a kernel that goes to the default queue. Returns where to put the fence
+ * right before it. Each row counts as often as accelerators share the device.
+ * An earlier launch that is not done by now is no longer timed. */
 hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
                                   const hr_kernel *kernel, int64_t points,
                                   double rows);
@@ -236,20 +241,20 @@ hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
 
 enum { HRI_ENGINES = HR_ENGINE_GRID + 1 };
 
-/* An engine's work was predicted to take so many seconds, and took others.
- * Any thread. */
+/* Note that an engine's work was predicted to take `predicted` seconds and took
+ * others. Any thread. */
 void hri_model_saw(hri_model *model, hr_engine engine, double predicted,
                    double seen);
 
-/* Work whose plans are off in the same way: what is common to it, as a number.
- * Seconds that such work is expected to take when its plan adds up to
- * `planned`, by what came of earlier plans; and one more that has been seen.
+/* Work with the same number `like` has plans that are wrong in the same way.
+ * The first function gives the seconds to expect when the plan adds up to
+ * `planned`, after what earlier plans showed. The second notes another result.
  * Any thread. */
 double hri_model_expect(hri_model *model, uint64_t like, double planned);
 void hri_model_correct(hri_model *model, uint64_t like, double planned,
                        double seen);
 
-/* Add what this context has seen to what is in the tuning cache. */
+/* Add what this context has seen to the tuning cache. */
 void hri_predictions_keep(hr_context *context);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one rule for whether one more accelerator, or any other change, is worth
- * it. */
+/* The one rule for whether a change is worth it, such as using one more
+ * accelerator. */
 #ifndef HRI_MODEL_PAYS_H
 #define HRI_MODEL_PAYS_H
 
@@ -14,8 +14,8 @@ static inline bool hri_model_pays(double with, double without)
     return with < clearly_less * without;
 }
 
-/* Whether one way is to be preferred to another that takes no less of the
- * machine, and to which the next call may go back: by 3 per cent. */
+/* Whether to prefer one way to another that uses no less of the machine, if the
+ * next call may choose again: by 3 per cent. */
 static inline bool hri_model_prefers(double with, double without)
 {
     const double less = 0.97;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was predicted beside what came of it. */
+/* Predictions, and what came of them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@
 
 enum { VALUES = 6, NAME = 40 };
 
-/* Lines of an engine in the tuning cache. Times are in nanoseconds. */
+/* The kinds of lines for an engine in the tuning cache. Times are in
+ * nanoseconds. */
 static const char *const engines[HRI_ENGINES] = {
     [HR_ENGINE_GEMM] = "gemm",
     [HR_ENGINE_FILTER] = "filter",
@@ -38,7 +39,7 @@ void hri_model_saw(hri_model *model, hr_engine engine, double predicted,
     pthread_mutex_unlock(&model->lock);
 }
 
-/* What such work took over its plans. */
+/* The subject of the factors between plans and results. */
 static hri_subject factors(hri_model *model)
 {
     return (hri_subject){model, HRI_ALL_DEVICES, ""};
@@ -63,7 +64,7 @@ void hri_model_correct(hri_model *model, uint64_t like, double planned,
     }
 }
 
-/* All accelerators of the context, virtual ones one by one. */
+/* Name all accelerators of the context together. Each virtual one counts. */
 static bool name_context(hr_context *context, char key[64])
 {
     hri_accelerator **all =
@@ -84,7 +85,7 @@ static void name_value(hr_engine engine, int value, char name[NAME])
     snprintf(name, NAME, "prediction-%s-%s", engines[engine], values[value]);
 }
 
-/* What earlier contexts kept and what this one saw. */
+/* Add what earlier contexts kept to what this one saw. */
 static hr_predictions sum(hr_context *context, hr_engine engine,
                           const char *key)
 {

@@ -21,7 +21,7 @@ hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w)
 {
     hri_device *device = accelerator->device;
     *w = (hri_stopwatch){.accelerator = accelerator};
-    /* what kept queues hold for multiplying is not counted twice */
+    /* memory that kept queues hold for multiplying would be counted twice */
     hri_accelerator_forget(accelerator);
     hr_status status = device->ops->create_queue(device, false, &w->queue);
     if (status == HR_OK) {
@@ -81,7 +81,7 @@ hr_status hri_stopwatch_time(const hri_stopwatch *w, const hri_gemm *gemm,
 
 /* ---- the loop */
 
-/* By the job's clock, else by ours. */
+/* Run one try, timed by the job's clock or else by ours. */
 static hr_status try_once(const hri_trial *trial, void *data, double *seconds)
 {
     const uint64_t start = hri_clock_ns();
@@ -93,7 +93,7 @@ static hr_status try_once(const hri_trial *trial, void *data, double *seconds)
     return status;
 }
 
-/* The shortest of a few tries; short jobs are tried more often. */
+/* Run a few tries and take the shortest. Short jobs are tried more often. */
 static hr_status try_size(const hri_trial *trial, void *data, double *best)
 {
     enum { MIN_TRIES = 3, MAX_TRIES = 10 };

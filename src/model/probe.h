@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* Measuring: the one loop that tries jobs, and the timing of single ones by an
- * accelerator's own clock. */
+/* Measuring: the one loop that tries jobs of growing size, and timing single
+ * jobs by an accelerator's clock. */
 #ifndef HRI_MODEL_PROBE_H
 #define HRI_MODEL_PROBE_H
 
 #include "runtime/runtime.h"
 
-/* A job of any size that is tried. */
+/* A kind of job that can have any size. */
 typedef struct hri_trial {
-    /* Get ready for tries of so many units. Optional, as is finish. */
+    /* Prepare tries of `size` units. Optional, as is finish. */
     hr_status (*prepare)(void *data, int64_t size);
-    /* One try, to its end. *seconds is 0 before, and is what it took if the job
-     * has a clock of its own. */
+    /* Run one try to its end. A job with a clock of its own sets *seconds,
+     * which is 0 before. */
     hr_status (*run)(void *data, double *seconds);
-    /* After the tries of a size, also when getting ready failed: wait, and give
-     * back what prepare took. */
+    /* Called after the tries of a size, also when prepare failed: wait, and
+     * release what prepare took. */
     hr_status (*finish)(void *data);
-    int64_t first, most; /* sizes that are tried, */
+    int64_t first, most; /* the sizes to try, */
     int64_t growth;      /* each so many times the one before, */
     double enough;       /* until a try takes so many seconds */
 } hri_trial;
 
 typedef struct hri_probed {
-    int64_t size; /* the largest that was tried; 0: there is no room for any */
-    double seconds; /* the shortest try of it, more than 0 */
-    bool settled;   /* it was not for want of memory that no larger one was */
+    int64_t size;   /* the largest size tried; 0: there was no room for any */
+    double seconds; /* its shortest try, more than 0 */
+    bool settled;   /* larger sizes were not left out for lack of memory */
 } hri_probed;
 
-/* What takes at least so long is not ruled by latency or a clock's steps. */
+/* Times of this length do not depend much on latency or on a clock's steps. */
 static const double hri_long_enough = 2e-3;
 
-/* And so long, by that of an engine's launches. */
+/* The same for times that include an engine's launches. */
 static const double hri_long_for_launches = 1e-2;
 
 /* Try larger and larger jobs until one takes long enough or does not fit. The
- * first try of each may build kernels. Errors other than want of memory are
- * returned. */
+ * first try of each size may build kernels. Lack of memory is not an error;
+ * other errors are returned. */
 hr_status hri_probe(const hri_trial *trial, void *data, hri_probed *found);
 
 /* The copy of so many bytes in one piece. */
@@ -50,30 +50,30 @@ static inline hri_copy hri_flat_copy(hri_place to, hri_place from, size_t bytes)
                       .depth = 1};
 }
 
-/* A queue of the accelerator's and two events to time jobs with, and memory
- * that jobs work on. */
+/* A queue of the accelerator and two events to time jobs with, and memory for
+ * jobs. */
 typedef struct hri_stopwatch {
     hri_accelerator *accelerator;
     hri_queue *queue;
     hri_event *start, *end;
-    hri_place places[3]; /* at most; without any: not taken */
+    hri_place places[3]; /* at most; neither buffer nor host: not taken */
 } hri_stopwatch;
 
 hr_status hri_stopwatch_open(hri_accelerator *accelerator, hri_stopwatch *w);
 
-/* Waits for the queue, and frees the accelerator's cached memory: engines need
- * other sizes. Accepts one that is open in part. */
+/* Wait for the queue, and free the accelerator's cached memory, since engines
+ * need other sizes. A stopwatch that is open in part is accepted. */
 void hri_stopwatch_close(hri_stopwatch *w);
 
-/* A buffer, or pinned host memory. */
+/* Take a buffer, or pinned host memory. */
 hr_status hri_stopwatch_take(hri_stopwatch *w, int place, uint64_t bytes,
                              bool host);
 
-/* Wait for the queue, and give back what was taken. */
+/* Wait for the queue, and release what was taken. */
 hr_status hri_stopwatch_clear(hri_stopwatch *w);
 
-/* Seconds of one product or one copy, the other is NULL; 0: the device's clock
- * has not moved. */
+/* The seconds of one product or one copy; the other is NULL. 0: the device's
+ * clock has not moved. */
 hr_status hri_stopwatch_time(const hri_stopwatch *w, const hri_gemm *gemm,
                              const hri_copy *copy, double *seconds);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How fast an accelerator multiplies, found out with small products through the
- * same HAL calls that the engines use. */
+/* Measuring how fast an accelerator multiplies, by small products with the HAL
+ * calls that the engines use. */
 #include <string.h>
 #include <time.h>
 
@@ -13,24 +13,23 @@
 #include "model/probe.h"
 
 enum {
-    MIN_EXTENT = 128, /* of a product, doubled until it takes long enough */
+    MIN_EXTENT = 128, /* of a product; doubled until it takes long enough */
     MAX_EXTENT = 8192,
     MAX_TOP_EXTENT = 16384,
-    TILE_DEPTH = 8192,       /* of the products of tiles */
-    PATTERN_BYTES = 64 << 10 /* random numbers, repeated over operands */
+    TILE_DEPTH = 8192,       /* k of the products on tiles */
+    PATTERN_BYTES = 64 << 10 /* of random numbers, repeated over operands */
 };
 
-/* A product comes close to the most that a device does when it takes so long.
- */
+/* Products that take this long come close to the highest rate. */
 static const double long_for_top = 20e-3;
 
-/* A number of size at most 1 made of random bits; returns its bytes. */
+/* Make a number of size at most 1 from random bits. Returns its bytes. */
 static size_t make_number(hr_type type, uint64_t bits, void *number)
 {
     const float single = (float)(int32_t)(bits >> 32) * 0x1p-31f;
     const double wide = (double)(int64_t)bits * 0x1p-63;
     const uint8_t byte = (uint8_t)(bits >> 56);
-    /* A random sign and fraction under the exponent of one half. */
+    /* a random sign and fraction with the exponent of one half */
     const uint16_t half = (uint16_t)((bits >> 48 & 0x83ff) | 0x3800);
     const uint16_t brain = (uint16_t)((bits >> 48 & 0x807f) | 0x3f00);
     const struct {
@@ -58,7 +57,7 @@ static void fill_pattern(hr_type type, char *pattern)
     }
 }
 
-/* Memory for an operand: a buffer, or host memory where that is worked on. */
+/* Take memory for an operand: a buffer, or host memory for a host device. */
 static hr_status take(hri_stopwatch *w, int place, uint64_t bytes)
 {
     return hri_stopwatch_take(w, place, bytes, w->accelerator->in_place);
@@ -83,13 +82,13 @@ static hr_status upload(const hri_stopwatch *w, const void *pattern,
     return status;
 }
 
-/* Products that are tried. */
+/* The products to try. */
 typedef struct products {
     hri_stopwatch watch;
     hri_product_kind kind;
-    int64_t depth; /* of all; 0: as large as the other extents */
-    bool by_rows;  /* A is not packed transposed even where that is faster */
-    void *pattern; /* what operands repeat; NULL: they hold anything */
+    int64_t depth; /* k of all; 0: the same as m and n */
+    bool by_rows;  /* A is never packed, even where that is faster */
+    void *pattern; /* random numbers for the operands; NULL: not initialised */
     hri_gemm gemm;
 } products;
 
@@ -104,8 +103,8 @@ static bool wants_packing(const hri_accelerator *a, hri_product_kind kind)
            kind.compute == HR_COMPUTE_NATIVE;
 }
 
-/* The product of an n x k and a k x n matrix that lie at the watch's places,
- * into the third. */
+/* The product of an n x k and a k x n matrix, which lie at the first two places
+ * of the stopwatch. The result goes to the third. */
 static hri_gemm make_product(const products *x, int64_t n, int64_t k)
 {
     hri_operand operands[3];
@@ -162,14 +161,14 @@ static hr_status finish(void *data)
     return hri_stopwatch_clear(&x->watch);
 }
 
-/* Products of a depth (products.depth), of extents from `first` on, until one
- * takes long enough. */
+/* A series of products with one depth (products.depth). Extents grow from
+ * `first` on until a product takes long enough. */
 typedef struct row {
     int64_t first, most, depth;
     double enough;
 } row;
 
-/* The rate of a row, flop/s; 0: there is no room. */
+/* The rate of a series in flop/s. 0: there is no room. */
 static hr_status find_rate(products *x, const row *r, double *rate,
                            bool *settled)
 {
@@ -186,7 +185,7 @@ static hr_status find_rate(products *x, const row *r, double *rate,
     return status;
 }
 
-/* The rates of some rows, up to the first that is not settled. */
+/* The rates of some series, up to the first that is not settled. */
 static hr_status find_rates(hri_accelerator *a, hri_product_kind kind,
                             const row *rows, int count, double *rates,
                             bool *settled)
@@ -209,7 +208,7 @@ static hr_status find_rates(hri_accelerator *a, hri_product_kind kind,
     return status;
 }
 
-/* ---- their figures */
+/* ---- the figures of products */
 
 static hri_kind figure_of(hri_product_kind kind, int64_t edge)
 {
@@ -224,7 +223,7 @@ double hri_accelerator_known_rate(const hri_accelerator *a,
     return hri_figure_find(hri_subject_of(a), figure_of(kind, 0));
 }
 
-/* Those on tiles, if all are known. */
+/* The rates on tiles, if all are known. */
 static bool tiles_known(const hri_accelerator *a, hri_product_kind kind,
                         double rates[HRI_TILE_RATES])
 {
@@ -237,7 +236,7 @@ static bool tiles_known(const hri_accelerator *a, hri_product_kind kind,
     return all;
 }
 
-/* Of processors, that this process has used. */
+/* Seconds of CPU time that this process has used. */
 static double processor_seconds(void)
 {
     struct timespec t;
@@ -245,8 +244,8 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Until other threads of the process leave processors to the host, 0.2 s at
- * most: those of a BLAS that the program has used just now look for more work
+/* Wait until other threads of the process leave the CPUs to the host, 0.2 s at
+ * most. The threads of a BLAS that the program has just used look for more work
  * for some 0.11 s (OpenBLAS 0.3.21), and a rate measured meanwhile was half. */
 static void wait_for_processors(void)
 {
@@ -277,7 +276,8 @@ static hr_status measure_large(hri_accelerator *a, hri_product_kind kind)
     return status;
 }
 
-/* Those that there is no room for are like others. */
+/* Measure the rates on tiles. Tiles that there is no room for get the rate of
+ * others. */
 static hr_status measure_tiles(hri_accelerator *a, hri_product_kind kind)
 {
     row rows[HRI_TILE_RATES];
@@ -314,7 +314,8 @@ void hri_accelerator_learn_rate(hri_accelerator *a, hri_product_kind kind,
                                 double flops, double seconds)
 {
     const double rate = hri_accelerator_known_rate(a, kind);
-    const double long_run = 0.1; /* seconds of arithmetic that show a rate */
+    const double long_run = 0.1; /* seconds of arithmetic that are enough to
+                                    tell a rate */
     if (rate > 0.0 && seconds >= long_run) {
         hri_learned one = {.value = 1.0 / rate};
         if (hri_learn_measured(&one, seconds / flops)) {
@@ -360,7 +361,7 @@ hr_status hri_accelerator_tile_rates(hri_accelerator *a, hri_product_kind kind,
     return status;
 }
 
-/* All rates that are kept. */
+/* The number of rates that are kept. */
 enum { KINDS = 8 };
 static const hri_product_kind kinds[KINDS] = {
     {HR_F32, HR_F32, HR_COMPUTE_NATIVE}, {HR_F64, HR_F64, HR_COMPUTE_NATIVE},
@@ -369,7 +370,7 @@ static const hri_product_kind kinds[KINDS] = {
     {HR_I8, HR_I32, HR_COMPUTE_NATIVE},  {HR_F32, HR_F32, HR_COMPUTE_TF32},
 };
 
-/* Each kind of tile once, untimed. */
+/* Multiply once on each kind of tile, untimed. */
 static hr_status warm_kind(const hri_stopwatch *w, hri_product_kind kind,
                            bool by_rows)
 {
@@ -387,8 +388,8 @@ static hr_status warm_kind(const hri_stopwatch *w, hri_product_kind kind,
     return status;
 }
 
-/* Turning about, and products of what has not been. */
-static hr_status warm_turning(hri_stopwatch *w, hri_product_kind kind)
+/* Pack once, and multiply by a matrix that is not packed. */
+static hr_status warm_packing(hri_stopwatch *w, hri_product_kind kind)
 {
     enum { EDGE = 1024 };
     const uint64_t bytes = (uint64_t)EDGE * EDGE * hr_type_size(kind.type);
@@ -421,16 +422,16 @@ void hri_accelerator_warm(hri_accelerator *a)
         }
         status = warm_kind(&w, kinds[i], false);
         if (status == HR_OK && wants_packing(a, kinds[i])) {
-            status = warm_turning(&w, kinds[i]);
+            status = warm_packing(&w, kinds[i]);
         }
         if (status == HR_ERROR_OUT_OF_MEMORY) {
-            status = HR_OK; /* smaller kinds may fit */
+            status = HR_OK; /* smaller tiles may fit */
         }
     }
     hri_stopwatch_close(&w);
 }
 
-/* Measure a rate again; one that nobody has asked for yet only when wanted. */
+/* Measure a rate again. If it was not needed so far, only when `wanted`. */
 static hr_status remeasure(hri_accelerator *a, hri_product_kind kind,
                            bool wanted)
 {
@@ -447,7 +448,7 @@ static hr_status remeasure(hri_accelerator *a, hri_product_kind kind,
 static hr_status measure_all(hr_context *context, hri_accelerator *a,
                              hr_accelerator_rates *rates)
 {
-    enum { F32, F64, WANTED }; /* of kinds */
+    enum { F32, F64, WANTED }; /* kinds of products */
     hr_status status = a->in_place ? HR_OK : hri_link_measure(a);
     for (int i = 0; i < KINDS && status == HR_OK; i++) {
         status = remeasure(a, kinds[i], i < WANTED);

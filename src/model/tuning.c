@@ -9,7 +9,7 @@
 enum { LINE = 512, MAX_LINES = 1000 };
 static const double max_value = 1e18; /* integers hold the sums of a few */
 
-/* Whether a line is of this kind and key, or of any when kind is NULL. */
+/* Whether a line has this kind and key. If kind is NULL, any line will do. */
 static bool parse(const char *line, const char *kind, const char *key,
                   double *value)
 {
@@ -62,7 +62,7 @@ static bool is_any(const char *line, const hri_tuning_line *lines, size_t count)
     return found;
 }
 
-/* All lines of the old file but those that are new. */
+/* Copy all lines of the old file, except those that are new. */
 static void copy_others(const char *path, FILE *to,
                         const hri_tuning_line *lines, size_t count)
 {

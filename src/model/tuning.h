@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Speeds that were measured on this machine, kept in a file between processes:
+/* Tuning data: speeds that were measured on this machine, kept between
+ * processes. The file `rates`, in the folder of cache.h, has lines of the form
  *
  *     VALUE KIND KEY
  *
- * on each line of `rates` in the folder of cache.h. The file is a convenience:
- * one that cannot be read, written or understood is as good as none, and of two
- * processes that write at once one may lose its lines. */
+ * A file that cannot be read, written or understood counts as missing. Of two
+ * processes that write at the same time, one may lose its lines. */
 #ifndef HRI_MODEL_TUNING_H
 #define HRI_MODEL_TUNING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What was kept under this kind (a word) and key (a line); false: nothing.
+/* Find what was kept under this kind (a word) and key (a line). False: nothing.
  * Under the key "" nothing is kept. */
 bool hri_tuning_find(const char *kind, const char *key, double *value);
 
-/* Keep a value, in the place of an earlier one. */
+/* Keep a value. It replaces an earlier one. */
 void hri_tuning_keep(const char *kind, const char *key, double value);
 
 typedef struct hri_tuning_line {

@@ -24,7 +24,7 @@ const char *hri_npy_show(hri_npy_text text, char shown[HRI_NPY_SHOWN_BYTES])
     return shown;
 }
 
-/* Whether the next byte is one of set; the end of the text never is. */
+/* Whether the next byte is one of set. At the end of the text it is not. */
 static bool next_is(const cursor *c, const char *set)
 {
     return c->at < c->end && *c->at != 0 && strchr(set, *c->at) != NULL;
@@ -65,8 +65,8 @@ static hr_status unexpected(const cursor *c, const char *wanted)
                     place, wanted, hri_npy_show(rest, shown));
 }
 
-/* A string in either quotes. Escapes, prefixes and line breaks are refused: no
- * key and no element type has them. */
+/* Read a string in single or double quotes. Escapes, prefixes and line breaks
+ * are refused: no key and no element type has them. */
 static hr_status parse_string(cursor *c, const char *what, hri_npy_text *out)
 {
     if (!next_is(c, "'\"")) {
@@ -102,8 +102,9 @@ static hr_status parse_order(cursor *c, hri_npy_dictionary *out)
     return HR_OK;
 }
 
-/* Items with commas between them, up to the closing bracket; `wanted` is what
- * may come after one. *comma: whether a comma came last. */
+/* Read items with commas between them, up to the closing bracket. `wanted` says
+ * in messages what may follow an item. *comma: the last item has a comma behind
+ * it. */
 static hr_status parse_list(cursor *c, const char *closing, const char *wanted,
                             hr_status (*item)(cursor *, hri_npy_dictionary *),
                             hri_npy_dictionary *out, bool *comma)
@@ -123,7 +124,7 @@ static hr_status parse_list(cursor *c, const char *closing, const char *wanted,
     return HR_OK;
 }
 
-/* A whole number as Python writes it: decimal, without leading zeros. */
+/* Read a whole number as Python writes it: decimal, without leading zeros. */
 static hr_status parse_extent(cursor *c, hri_npy_dictionary *out)
 {
     if (next_is(c, "-")) {

@@ -19,13 +19,15 @@ struct hr_npy {
     int fd;
     uint8_t *map; /* NULL: not mapped */
     size_t map_bytes;
-    char *path;         /* absolute; of a created file: no symbolic link */
-    char *temporary;    /* of a created file; there until committed */
+    char *path;         /* absolute; of a created file also without symbolic
+                           links */
+    char *temporary;    /* of a created file; it exists until committed */
     bool lost;          /* a write to the disk has failed */
-    struct stat opened; /* of an opened file, as it was then */
+    struct stat opened; /* of an opened file, when it was opened */
 };
 
-/* For a caller who gave path, file and matrix. */
+/* Make the struct. `path`, `file` and `matrix` are the caller's pointers to
+ * check. */
 static hr_status new_file(const char *path, hr_npy *const *file,
                           const hr_matrix *matrix, hr_npy **out)
 {
@@ -61,7 +63,7 @@ static hr_status map_file(hr_npy *npy, const char *path, uint64_t bytes,
     return HR_OK;
 }
 
-/* Hand a file and its matrix out, unless something failed. */
+/* Give file and matrix to the caller, unless something failed. */
 static hr_status give(hr_status status, hr_npy *npy,
                       const hri_npy_header *header, hr_npy **file,
                       hr_matrix *matrix)
@@ -80,7 +82,7 @@ static hr_status give(hr_status status, hr_npy *npy,
     return HR_OK;
 }
 
-/* What was found about a header is told with the file's name. */
+/* Put the file's name before the message about its header. */
 static hr_status with_name(hr_status status, const char *path)
 {
     return status == HR_OK ? HR_OK
@@ -88,7 +90,7 @@ static hr_status with_name(hr_status status, const char *path)
                                       hr_last_error());
 }
 
-/* Without O_NONBLOCK a pipe would wait for a writer. */
+/* Open the file. Without O_NONBLOCK, opening a pipe would wait for a writer. */
 static hr_status open_regular(hr_npy *npy, const char *path)
 {
     npy->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -133,8 +135,8 @@ hr_status hr_npy_open(const char *path, hr_npy **file, hr_matrix *matrix)
     return give(status, npy, &header, file, matrix);
 }
 
-/* What stands under the name now may be a file, which is replaced, and whose
- * permissions are kept. */
+/* Create the temporary file. If a file has the name already, it will be
+ * replaced, and its permissions are kept. */
 static hr_status make_file(hr_npy *npy)
 {
     struct stat there;
@@ -156,14 +158,15 @@ static hr_status make_file(hr_npy *npy)
     hr_status status =
         hri_npy_make_temporary(path, mode, &npy->fd, &npy->temporary);
     if (status == HR_OK && earlier) {
-        /* Bits that the mask took. Some file systems keep none at all. */
+        /* Set bits that the mask took. Some file systems have no
+         * permissions. */
         fchmod(npy->fd, mode);
     }
     return status;
 }
 
-/* Write zeros over the whole file: its disk space where the file system cannot
- * set it aside. Returns an error number, or 0. */
+/* Write zeros over the whole file, where the file system cannot reserve disk
+ * space. Returns an error number, or 0. */
 static int write_zeros(int fd, uint64_t bytes)
 {
     static const uint8_t zeros[1 << 16];
@@ -179,7 +182,7 @@ static int write_zeros(int fd, uint64_t bytes)
     return 0;
 }
 
-/* Returns an error number, or 0. */
+/* Reserve disk space for the file. Returns an error number, or 0. */
 static int set_aside(int fd, uint64_t bytes)
 {
     int error;
@@ -190,20 +193,20 @@ static int set_aside(int fd, uint64_t bytes)
                                                   : error;
 }
 
-/* What this process may still take of the file's disk; false when the file
- * system does not tell, which some do by no blocks at all. */
+/* The space on the file's disk that this process may use. False when the file
+ * system does not tell: some do so by giving no blocks at all. */
 static bool free_space(int fd, uint64_t *bytes)
 {
     struct statvfs disk;
     if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0) {
         return false;
     }
-    bool root = geteuid() == 0; /* for which some may be kept */
+    bool root = geteuid() == 0; /* some space may be kept for root */
     return hri_mul(root ? disk.f_bfree : disk.f_bavail, disk.f_frsize, bytes);
 }
 
-/* Disk space for the whole file. What is larger than all that is free is not
- * even begun: others would meet a full disk in the meantime. */
+/* Get disk space for the whole file. If the file is larger than the free space,
+ * this does not begin: others would find the disk full meanwhile. */
 static hr_status reserve(const hr_npy *npy, uint64_t bytes)
 {
     uint64_t room;
@@ -270,7 +273,7 @@ hr_status hr_npy_commit(hr_npy *file)
                 ? "was opened, not created, so it cannot be committed"
                 : "has been committed already");
     }
-    /* The system tells of pages that it could not write only once. */
+    /* The system reports pages that it could not write only once. */
     if (file->lost) {
         return hri_fail(HR_ERROR_IO,
                         "%s: it could not be written to disk before: create it "

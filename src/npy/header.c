@@ -9,13 +9,13 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "numbers are used as they lie in the file: little-endian");
 
-/* What is written for each type; the first character is the byte order. */
+/* The descr of each type. Its first character is the byte order. */
 static const char *const descrs[] = {
     [HR_F32] = "<f4", [HR_F64] = "<f8",  [HR_C32] = "<c8", [HR_C64] = "<c16",
     [HR_F16] = "<f2", [HR_BF16] = "<V2", [HR_I8] = "|i1",  [HR_I32] = "<i4",
 };
 
-/* Kinds of elements by the second character, for messages. */
+/* The kinds of elements by the second character, for messages. */
 static const struct {
     char kind;
     const char *name;
@@ -43,7 +43,7 @@ static const char *kind_of(hri_npy_text descr)
     return "unknown";
 }
 
-/* The type of descr without its byte order; 0 when it is none of ours. */
+/* The type of descr without its byte order. 0 when it is not one of ours. */
 static hr_type type_of(hri_npy_text descr)
 {
     for (hr_type type = HR_F32; type <= HR_I32; type++) {
@@ -56,8 +56,8 @@ static hr_type type_of(hri_npy_text descr)
     return (hr_type)0;
 }
 
-/* Whether this byte order is the one that elements have in memory. Single bytes
- * have none; NumPy says '|' for raw bytes that it has read as '<V2'. */
+/* Whether elements in memory have this byte order. Single bytes have none.
+ * NumPy writes '|' for raw bytes that it has read as '<V2'. */
 static bool order_fits(hr_type type, uint8_t order)
 {
     if (hr_type_size(type) == 1) {
@@ -88,7 +88,7 @@ static hr_status parse_type(hri_npy_text descr, hr_type *out)
         shown, kind_of(descr));
 }
 
-/* rows, cols from the shape; an array of one dimension is a column. */
+/* Set rows and cols from the shape. An array of one dimension is a column. */
 static hr_status parse_extents(const hri_npy_dictionary *dictionary,
                                hri_npy_header *header)
 {
@@ -110,8 +110,9 @@ static hr_status parse_extents(const hri_npy_dictionary *dictionary,
     return HR_OK;
 }
 
-/* Fill data_bytes; false when the file's length would reach 2^63. An extent of
- * 0 counts as 1 here: NumPy does not take more even of nothing. */
+/* Fill in data_bytes. False when the file's length would reach 2^63. An extent
+ * of 0 counts as 1 here: NumPy allows no larger extents even of an empty
+ * array. */
 static bool measure(hri_npy_header *header)
 {
     uint64_t rows = (uint64_t)hri_max(header->rows, 1);
@@ -127,7 +128,7 @@ static bool measure(hri_npy_header *header)
     return true;
 }
 
-/* That the elements lie inside the file and where C may read them. */
+/* Check that the elements lie inside the file, and where C may read them. */
 static hr_status check_place(hri_npy_header *header, uint64_t size)
 {
     size_t alignment = hr_type_size(header->type);
@@ -160,7 +161,7 @@ static hr_status check_place(hri_npy_header *header, uint64_t size)
     return HR_OK;
 }
 
-/* The text of the header, and whether Python 2 may have written it. */
+/* Find the text of the header, and whether Python 2 may have written it. */
 static hr_status find_text(const uint8_t *bytes, size_t size,
                            hri_npy_text *text, bool *python2)
 {

@@ -13,7 +13,7 @@
 
 const char *hri_npy_name(const char *path)
 {
-    enum { SHOWN = 160 }; /* leaves most of a message to the sentence */
+    enum { SHOWN = 160 }; /* leaves most of a message for the rest */
     size_t length = strlen(path);
     return path + (length > SHOWN ? length - SHOWN : 0);
 }
@@ -28,7 +28,7 @@ hr_status hri_npy_fail(const char *path, const char *what, int error)
                     "%s: %s: %s", hri_npy_name(path), what, words);
 }
 
-/* folder/name, to be freed; NULL when there is no memory. */
+/* folder/name. The caller frees it. NULL when there is no memory. */
 static char *join(const char *folder, const char *name)
 {
     size_t bytes = strlen(folder) + strlen(name) + 2;
@@ -47,7 +47,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The folder of path as it is written there; NULL when there is no memory. */
+/* The folder in path, as written there. NULL when there is no memory. */
 static char *folder_of(const char *path)
 {
     size_t length = (size_t)(base_name(path) - path);
@@ -84,8 +84,8 @@ hr_status hri_npy_absolute(const char *path, char **absolute)
     return HR_OK;
 }
 
-/* One step: *next is where the link at `at`, an absolute path, points; NULL
- * when it is no link or nothing is there. */
+/* Follow one link. *next is where the link at `at`, an absolute path, points.
+ * NULL when there is no link, or nothing at all. */
 static hr_status follow_link(const char *at, char **next)
 {
     char link[PATH_MAX];
@@ -132,7 +132,7 @@ hr_status hri_npy_follow(const char *path, char **target)
     return status;
 }
 
-/* Fill letters with count random ones. */
+/* Fill in count random letters. */
 static bool random_letters(char *letters, size_t count)
 {
     static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz"
@@ -183,7 +183,7 @@ void hri_npy_sync_folder(const char *path)
         folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     free(folder);
     if (fd >= 0) {
-        /* Some file systems cannot: the name is there all the same. */
+        /* some file systems cannot, but the name is there all the same */
         fsync(fd);
         close(fd);
     }

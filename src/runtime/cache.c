@@ -68,7 +68,8 @@ void hri_draft_end(hri_draft *draft)
 {
     bool written = ferror(draft->file) == 0;
     written = fclose(draft->file) == 0 && written;
-    /* A file takes the place of a folder only when that is empty and gone. */
+    /* Rename fails where there is a folder: an empty one is removed, and the
+     * file put in its place. */
     if (!written || (rename(draft->temporary, draft->path) != 0 &&
                      (rmdir(draft->path) != 0 ||
                       rename(draft->temporary, draft->path) != 0))) {

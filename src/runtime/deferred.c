@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that a thread hands on to the accelerator's queue of a stream. */
+/* Deferred commands, and the thread that gives them to the accelerator's
+ * queue. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ struct hri_node {
     hri_node *next;
     hri_command command;
     hri_copy copy;
-    hri_launch launch; /* its arguments, then their values, are behind it */
+    hri_launch launch; /* its arguments, then their values, follow the node */
 };
 
 void hri_deferral_init(hri_deferral *deferral)
@@ -43,7 +44,8 @@ void hri_deferred_drain(hri_stream *s)
 
 /* ---- the thread */
 
-/* Where a record fails, nothing goes on that nobody knows of. */
+/* When recording a fence fails, wait for the queue: no work may go on that no
+ * fence guards. */
 static void hand_on(hri_stream *stream, const hri_command *c)
 {
     hr_status status = hri_command_run(stream, c);
@@ -94,7 +96,8 @@ static void *deferred_main(void *argument)
 
 static size_t room_for(size_t bytes)
 {
-    return hri_round_up_bytes(bytes, 16); /* any value's alignment */
+    return hri_round_up_bytes(bytes, 16); /* so that a value of any type is
+                                             aligned */
 }
 
 /* The bytes of a launch's arguments and their values. */
@@ -151,7 +154,7 @@ static hri_node *make_node(const hri_command *c)
     return n;
 }
 
-/* Where the system refuses a thread the caller does the work. */
+/* Where the system refuses a thread, the calling thread runs the command. */
 hr_status hri_deferred_add(hri_stream *s, const hri_command *command)
 {
     hri_deferral *deferral = &s->accelerator->deferral;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The stream's pending fence; NULL: there is no memory for one. */
+/* Make the stream's pending fence. NULL: there is no memory for it. */
 static hri_fence *make(hri_stream *stream)
 {
     hri_fence *f = calloc(1, sizeof *f);
@@ -47,7 +47,7 @@ hr_status hri_fence_create_recorded(hri_stream *stream, hri_fence **fence)
     return status;
 }
 
-/* It has no event any more. */
+/* Give the event back. The fence then has none. */
 static void give_event(hri_fence *fence)
 {
     hri_events_give(fence->accelerator, fence->event);
@@ -82,7 +82,8 @@ void hri_fence_hold(hri_fence *fence)
     atomic_fetch_add(&fence->holders, 1);
 }
 
-/* Events may be recorded again before they are done. */
+/* The event goes back to the pool at once: it may be recorded again before it
+ * is done. */
 void hri_fence_drop(hri_fence *fence)
 {
     if (fence == NULL || atomic_fetch_sub(&fence->holders, 1) > 1) {

@@ -2,8 +2,9 @@
 #include "runtime/runtime.h"
 
 /* The first `count` entries are checked already. A list that is longer than the
- * context has one twice, so nothing is read behind that. */
-static hr_status check_entry(const hr_context *context, const char *who,
+ * context has some accelerator twice, so nothing is read behind the
+ * duplicate. */
+static hr_status check_entry(const hr_context *context, const char *caller,
                              const uint32_t *list, uint32_t count,
                              uint32_t length)
 {
@@ -11,14 +12,14 @@ static hr_status check_entry(const hr_context *context, const char *who,
     const uint32_t index = list[count];
     if (index >= context->accelerator_count) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: accelerator index %u is not below %u", who, index,
-                        context->accelerator_count);
+                        "%s: accelerator index %u is not below %u", caller,
+                        index, context->accelerator_count);
     }
     if (hri_indices_have(&before, index)) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: accelerator %u is listed twice among %u "
                         "accelerators",
-                        who, index, length);
+                        caller, index, length);
     }
     return HR_OK;
 }
@@ -33,26 +34,27 @@ bool hri_indices_have(const hri_indices *indices, uint32_t index)
     return false;
 }
 
-hr_status hri_indices_read(const hr_context *context, const char *who,
+hr_status hri_indices_read(const hr_context *context, const char *caller,
                            const uint32_t *list, uint32_t count,
                            hri_indices *indices)
 {
     hr_status status = HR_OK;
     if (context->accelerator_count == 0) {
         return hri_fail(HR_ERROR_INVALID, "%s: the context has 0 accelerators",
-                        who);
+                        caller);
     }
     if (list == NULL && count != 0) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %u accelerator%s, but no list: accelerators is "
                         "NULL",
-                        who, count, hri_plural(count));
+                        caller, count, hri_plural(count));
     }
     if (list != NULL && count == 0) {
-        return hri_fail(HR_ERROR_INVALID, "%s: a list of 0 accelerators", who);
+        return hri_fail(HR_ERROR_INVALID, "%s: a list of 0 accelerators",
+                        caller);
     }
     for (uint32_t i = 0; list != NULL && i < count && status == HR_OK; i++) {
-        status = check_entry(context, who, list, i, count);
+        status = check_entry(context, caller, list, i, count);
     }
     if (status == HR_OK) {
         const uint32_t all = context->accelerator_count;

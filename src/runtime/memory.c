@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of accelerators: allocation under a limit, with a cache, because
- * allocating and page-locking take longer than many a product. */
+/* Memory of accelerators: allocation under a limit, with a cache. Allocating
+ * and page-locking take longer than many a product. */
 #include <stdlib.h>
 
 #include "hal/backend.h"
 #include "runtime/runtime.h"
 
-/* A buffer, or an area of pinned memory when buffer is NULL. In the list of its
- * accelerator the one released last comes first. */
+/* A buffer, or an area of pinned memory when buffer is NULL. The list of the
+ * accelerator starts with the block that was released last. */
 struct hri_block {
     hri_block *next;
     hri_buffer *buffer;
     void *host;
     uint64_t bytes;
-    bool used; /* false: cached */
+    bool used; /* false: it is in the cache */
 };
 
 static uint64_t *used_bytes(hri_accelerator *accelerator, bool pinned)
@@ -106,8 +106,8 @@ static hr_status ask_device(hri_accelerator *accelerator, uint64_t bytes,
                   : device->ops->allocate(device, bytes, &block->buffer);
 }
 
-/* A new block from the device. When it has no memory left, the cache goes and
- * it is asked once more. */
+/* Get a new block from the device. If the device is out of memory, free the
+ * cache and try once more. */
 static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
                             bool pinned, hri_block **out)
 {
@@ -139,7 +139,7 @@ static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
     return HR_OK;
 }
 
-/* That the limits allow it, once the cache has gone. */
+/* Check that the limits allow the block after the cache is freed. */
 static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
 {
     uint64_t room = hri_accelerator_room(accelerator);
@@ -166,14 +166,15 @@ static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
     return HR_OK;
 }
 
-/* A cached block of exactly this size, else a new one. Cached ones of its kind
- * give way, oldest first: buffers until the limit allows it; pinned areas all,
- * as no limit bounds them, so what is kept is what the last run needed. */
+/* A cached block of exactly this size, else a new one. Cached blocks of its
+ * kind are freed first, oldest first. Buffers are freed until the limit allows
+ * the new one. Pinned areas have no limit, so all are freed: the cache holds
+ * what the last run needed. */
 static hr_status obtain(hri_accelerator *accelerator, uint64_t bytes,
                         bool pinned, hri_block **block)
 {
     hri_block **oldest;
-    uint64_t most = 0; /* that may exist beside it */
+    uint64_t most = 0; /* bytes that may exist beside it */
     *block = reuse(accelerator, bytes, pinned);
     if (*block != NULL) {
         return HR_OK;
@@ -220,8 +221,8 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
     return status;
 }
 
-/* Make the used block that is this buffer or area a cached one; none is where
- * both are NULL. */
+/* Put the used block with this buffer or area into the cache. Nothing is done
+ * where both are NULL. */
 static void release(hri_accelerator *accelerator, const hri_buffer *buffer,
                     const void *host)
 {

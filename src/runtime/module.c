@@ -13,7 +13,8 @@ struct hri_loaded {
     hri_module *module;
 };
 
-/* What the compiler finds true of types whose size it alone knows. */
+/* Assertions that make the compiler check types with a size that only the
+ * arguments tell. */
 static void append_sizes(char *end, const hr_kernel *kernel)
 {
     const hr_parameter *p = kernel->parameters(kernel);
@@ -37,8 +38,8 @@ static void remove_include(char *text, const char *include)
     }
 }
 
-/* Messages have the file's own name and lines. The line that includes the
- * dialect becomes empty. */
+/* The line directives make messages name the kernel's own file and lines. The
+ * line that includes the dialect becomes empty. */
 char *hri_kernel_source(const hr_kernel *kernel)
 {
     const hr_parameter *p = kernel->parameters(kernel);
@@ -59,8 +60,9 @@ char *hri_kernel_source(const hr_kernel *kernel)
     return source;
 }
 
-/* What an earlier process kept, or an earlier kernel of the same source. False:
- * nothing, or the device does not take it, which is no error. */
+/* Load an image that an earlier process kept, or that an earlier kernel of the
+ * same source left. False: there is none, or the device does not accept it,
+ * which is not an error. */
 static bool load_kept(hri_device *device, const hr_kernel *kernel,
                       const char *source, hri_module **module)
 {
@@ -71,7 +73,7 @@ static bool load_kept(hri_device *device, const hr_kernel *kernel,
     }
     hri_error_keep(&before, HR_ERROR_BUILD);
     bool taken = device->ops->load(device, kernel, &image, module) == HR_OK;
-    if (!taken) { /* the last sentence stays what it was */
+    if (!taken) { /* keep the message of the last error */
         (void)hri_error_raise(&before);
     }
     free(image.bytes);

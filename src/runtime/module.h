@@ -1,54 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of the caller's, compiled for an accelerator when first launched
- * there. The first two want the context's lock. */
+/* The caller's kernels, compiled for an accelerator on their first launch
+ * there. The caller of the first two functions holds the context's lock. */
 #ifndef HRI_RUNTIME_MODULE_H
 #define HRI_RUNTIME_MODULE_H
 
 #include "runtime/runtime.h"
 
-/* The module of a kernel; *module is NULL where kernels are part of the
+/* The module of a kernel. *module is NULL where kernels are part of the
  * program. */
 hr_status hri_accelerator_module(hri_accelerator *accelerator,
                                  const hr_kernel *kernel, hri_module **module);
 void hri_modules_close(hri_accelerator *accelerator);
 
-/* The dialect, and behind it the text of the kernel's file, for free; NULL when
- * there is no memory. The kernel has its text. Any thread. */
+/* The dialect followed by the text of the kernel's file. The caller frees it.
+ * NULL when there is no memory. The kernel must have its text. Any thread. */
 char *hri_kernel_source(const hr_kernel *kernel);
 
-/* ---- text.c: kernels that are known as text alone (hr_kernel_create). All but
- * the last want the context's lock. */
+/* ---- text.c: kernels that are known as text alone (hr_kernel_create). For all
+ * but the last function the caller holds the context's lock. */
 
-/* HR_ERROR_INVALID when this is such a kernel, and another context's. */
+/* HR_ERROR_INVALID when this is a kernel of another context. */
 hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context);
 
-/* Elements of a parameter whose size the text does not tell have this one from
- * now on; 0: it is not known after all. */
+/* Set the size of a parameter's elements when the text does not tell it. 0: the
+ * size is unknown again. */
 void hri_text_learn(const hr_kernel *kernel, uint32_t parameter, size_t bytes);
 
-/* Whether a parameter's size has been learned. */
+/* Whether hri_text_learn has set a parameter's size. */
 bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 
-/* Free those of a context whose accelerators are closed. */
+/* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);
 
 /* ---- module_cache.c: machine code of kernels, kept in files between
- * processes: `modules` in the folder of cache.h, a file for each source and
- * what it was compiled for. A file is believed when it is this user's and
- * nobody else may write to it, all that it was kept under is as asked, and its
- * sums are right; any other is as good as none, and goes when its place is
- * wanted. Of many files those that were not used for longest go. Any thread;
- * processes may do all of this at once. */
+ * processes. The folder is `modules` in that of cache.h. Each file has the code
+ * of one source for one target. A file is used only if this user owns it,
+ * nobody else may write to it, target and source are those asked for, and its
+ * checksums are right. Any other file counts as missing and is replaced. If
+ * there are too many files, the one that was used longest ago is removed. Any
+ * thread; several processes may do all this at once. */
 
-/* Whether there is a folder, and so a reason to ask a device for images. */
+/* Whether there is a folder. Without one there is no reason to ask a device for
+ * images. */
 bool hri_module_cache_wanted(void);
 
-/* What was kept of a source for a target (hri_device_info), its bytes to be
- * freed; false: nothing. */
+/* Find what was kept of a source for a target (hri_device_info). The caller
+ * frees its bytes. False: there is nothing. */
 bool hri_module_cache_find(const char *target, const char *source,
                            hri_image *image);
 
-/* Keep an image, in the place of an earlier one. */
+/* Keep an image. It replaces an earlier one. */
 void hri_module_cache_keep(const char *target, const char *source,
                            const hri_image *image);
 

@@ -15,7 +15,8 @@
 enum { VERSION = 1, MAX_FILES = 256, MAX_REMOVED = 16, MAX_NAME = 48 };
 enum { MAX_IMAGE_BYTES = 1 << 26 };
 
-/* A file: this, the target, the source, the image, and nothing more. */
+/* A file holds this header, the target, the source and the image, and nothing
+ * more. */
 typedef struct header {
     char magic[8];
     uint64_t version, target_bytes, source_bytes, image_bytes, image_sum;
@@ -23,7 +24,7 @@ typedef struct header {
 
 static const char magic[8] = {'H', 'R', 'M', 'O', 'D', 'U', 'L', 'E'};
 
-/* FNV-1a. */
+/* The FNV-1a hash. */
 static uint64_t sum_of(const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;
@@ -34,7 +35,8 @@ static uint64_t sum_of(const void *bytes, size_t count)
     return sum;
 }
 
-/* The name only finds the file: what it is for stands in it in full. */
+/* The name only helps to find the file. The file holds target and source in
+ * full. */
 static bool path_of(const char *target, const char *source, char path[PATH_MAX])
 {
     char name[MAX_NAME];
@@ -43,9 +45,9 @@ static bool path_of(const char *target, const char *source, char path[PATH_MAX])
     return hri_cache_path(name, path);
 }
 
-/* Whether these texts have the lengths that the header says, and the file the
- * length that follows. It is code, so nobody else may have written it, nor may
- * now. */
+/* Whether the header's lengths match these texts and the file. The file is code
+ * that will run. So this user must own it, and nobody else may be able to write
+ * to it. */
 static bool fits(const header *h, const struct stat *s, const char *target,
                  const char *source)
 {
@@ -58,7 +60,7 @@ static bool fits(const header *h, const struct stat *s, const char *target,
                sizeof *h + h->target_bytes + h->source_bytes + h->image_bytes;
 }
 
-/* Whether this text comes next. */
+/* Whether this text comes next in the file. */
 static bool follows(FILE *file, const char *text, size_t bytes)
 {
     char read[4096];
@@ -107,13 +109,15 @@ bool hri_module_cache_find(const char *target, const char *source,
         fits(&h, &s, target, source) && follows(file, target, strlen(target)) &&
         follows(file, source, strlen(source)) && read_image(file, &h, image);
     if (found) {
-        (void)futimens(fileno(file), NULL); /* it was used now */
+        (void)futimens(fileno(file), NULL); /* the time of use decides what is
+                                               removed */
     }
     fclose(file);
     return found;
 }
 
-/* Whether a file has a name of path_of's, or that of a draft of one. */
+/* Whether a file has a name that path_of makes, or is a draft of such a
+ * file. */
 static bool is_ours(const char *name)
 {
     static const char digits[] = "0123456789abcdef";
@@ -128,7 +132,7 @@ static bool is_older(const struct timespec *a, const struct timespec *b)
                                   : a->tv_nsec < b->tv_nsec;
 }
 
-/* Remove the file that was not used for longest, when there are too many. */
+/* Remove the file that was used longest ago, when there are too many. */
 static bool remove_one(DIR *folder)
 {
     char oldest[MAX_NAME] = "";
@@ -141,7 +145,8 @@ static bool remove_one(DIR *folder)
         if (!is_ours(entry->d_name) ||
             fstatat(dirfd(folder), entry->d_name, &s, AT_SYMLINK_NOFOLLOW) !=
                 0 ||
-            S_ISDIR(s.st_mode)) { /* which would stay, and be the oldest */
+            S_ISDIR(s.st_mode)) { /* a folder would stay, and always be the
+                                     oldest */
             continue;
         }
         if (count++ == 0 || is_older(&s.st_mtim, &since)) {
@@ -150,7 +155,8 @@ static bool remove_one(DIR *folder)
         }
     }
     return count > MAX_FILES && (unlinkat(dirfd(folder), oldest, 0) == 0 ||
-                                 errno == ENOENT); /* another was first */
+                                 errno == ENOENT); /* another process removed it
+                                                      first */
 }
 
 static void remove_old(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Host memory for callers, page-locked where that makes copies faster. */
+/* Host memory for the caller, page-locked where that makes copies faster. */
 #include <stdlib.h>
 
 #include "base/pages.h"
@@ -12,7 +12,8 @@ typedef struct hri_area {
     void *memory;
 } hri_area;
 
-/* The device that page-locks memory: the first that stages, or NULL. */
+/* The device that page-locks memory: the first one with staged copies, or
+ * NULL. */
 static hri_device *find_device(const hr_context *context)
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {

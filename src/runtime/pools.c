@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues and events of accelerators, kept because creating them takes longer
- * than many a copy. */
+/* Pools of queues and events. Creating them takes longer than many a copy. */
 #include <stdlib.h>
 
 #include "runtime/runtime.h"
@@ -35,13 +34,13 @@ static void push(hri_event_pool *pool, hri_event_list list, hri_event *event)
     pool->of[list][pool->count[list]++] = event;
 }
 
-/* NULL: there is none. */
+/* NULL: the list is empty. */
 static hri_event *pop(hri_event_pool *pool, hri_event_list list)
 {
     return pool->count[list] > 0 ? pool->of[list][--pool->count[list]] : NULL;
 }
 
-/* Room in each list for all events and one more. */
+/* Give each list room for all events and one more. */
 static hr_status grow(hri_accelerator *a)
 {
     hri_event_pool *pool = &a->events;
@@ -61,7 +60,7 @@ static hr_status grow(hri_accelerator *a)
     return HR_OK;
 }
 
-/* An idle one, else a new one. The pool's lock is held. */
+/* Take an idle event, else a new one. The pool's lock is held. */
 static hr_status take(hri_accelerator *a, hri_event **event)
 {
     hri_event *idle = pop(&a->events, HRI_EVENTS_FREE);
@@ -132,7 +131,7 @@ static void destroy_all(hri_event_pool *pool, hri_event_list list)
     }
 }
 
-/* ---- the end of an engine's call, and of the accelerator */
+/* ---- at the end of an engine's call, and of the accelerator */
 
 void hri_accelerator_recall(hri_accelerator *a)
 {

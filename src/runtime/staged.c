@@ -7,7 +7,7 @@
 
 typedef struct staged {
     hri_copy_pool copy_pool;
-    pthread_mutex_t lock; /* around calls on the queue; guards error */
+    pthread_mutex_t lock; /* held around calls on the queue; guards error */
     hri_error error;
     hri_job *jobs; /* one for each slice */
 } staged;
@@ -45,7 +45,7 @@ static void run_copy_pool(staged *s, hri_queue *queue, const hri_copy *box)
         fail(s, status);
     }
     hri_copy_pool_join(&s->copy_pool);
-    /* the pinned memory is another's next */
+    /* wait, since another copy gets the pinned memory next */
     hri_error_keep(&s->error, queue->ops->finish(queue));
     hri_copy_pool_finish(&s->copy_pool);
 }
@@ -53,7 +53,8 @@ static void run_copy_pool(staged *s, hri_queue *queue, const hri_copy *box)
 hr_status hri_staging_copy(hri_accelerator *accelerator, hri_queue *queue,
                            const hri_copy *copy)
 {
-    const hri_copy box = hri_copy_flatten(copy); /* copy pools like few boxes */
+    const hri_copy box = hri_copy_flatten(copy); /* fewer boxes are better for a
+                                                    copy pool */
     staged s = {.copy_pool = {.accelerator = accelerator,
                               .up = copy->from.buffer == NULL,
                               .queues = &s.lock,
@@ -65,8 +66,8 @@ hr_status hri_staging_copy(hri_accelerator *accelerator, hri_queue *queue,
                         "%s: no memory for a copy of %zu slices",
                         accelerator->path, box.depth);
     }
-    /* the copy pool is for other queues, too: what comes before may take long
-     */
+    /* wait here and not in the copy pool: other queues use the pool, too, and
+     * earlier work may take long */
     hr_status status = queue->ops->finish(queue);
     if (status == HR_OK) {
         pthread_mutex_init(&s.lock, NULL);

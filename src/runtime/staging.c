@@ -11,8 +11,8 @@
 
 /* ---- pieces */
 
-/* Move on to the next piece of a box, which has one more, of so many bytes at
- * most; or to the first when rows is 0. */
+/* Move on to the next piece of a box, of at most `bytes` bytes. The box has one
+ * more. When rows is 0, go to the first piece. */
 static void next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
 {
     size_t width = box->width < bytes ? box->width : bytes;
@@ -37,7 +37,7 @@ static bool is_last(const hri_copy *box, const hri_piece *p)
     return p->row + p->rows == box->height && p->start + p->width == box->width;
 }
 
-/* The copy of a piece alone. */
+/* The copy of one piece. */
 static hri_copy piece_of(const hri_copy *box, const hri_piece *p)
 {
     hri_copy piece = *box;
@@ -48,7 +48,7 @@ static hri_copy piece_of(const hri_copy *box, const hri_piece *p)
     return piece;
 }
 
-/* The same with pinned memory where it comes from, or where it goes. */
+/* The same with pinned memory as the source or the destination. */
 static hri_copy pinned_piece(const hri_copy *box, const hri_piece *p,
                              void *pinned, bool from)
 {
@@ -64,8 +64,8 @@ static void copy_up(const hri_job *job, const hri_piece *p, void *pinned)
     hri_copy_rows(&piece);
 }
 
-/* memcpy past the caches: what comes home is not read again soon, and lines
- * that are written whole need not be read before. */
+/* memcpy past the caches. What arrives at home is not read again soon, and
+ * lines that are written whole need not be read first. */
 static void copy_past_caches(char *to, const char *from, size_t bytes)
 {
 #if defined(__SSE2__)
@@ -102,9 +102,10 @@ static void copy_down(const hri_job *job, const hri_piece *p,
     }
 }
 
-/* Enqueue it, or the whole box when there is no need for pieces. */
-static hr_status travel(const hri_copy_pool *pool, const hri_job *job,
-                        const hri_piece *p, void *pinned, hri_event *event)
+/* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
+static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
+                               const hri_piece *p, void *pinned,
+                               hri_event *event)
 {
     hri_queue *queue = job->queue;
     const hri_copy copy = pool->direct
@@ -127,14 +128,14 @@ static hr_status travel(const hri_copy_pool *pool, const hri_job *job,
 
 /* ---- the list of jobs */
 
-/* A piece that a thread works on; job is NULL when there is none. */
+/* A piece that a thread works on. job is NULL when there is none. */
 typedef struct work {
     hri_job *job;
     hri_piece piece;
 } work;
 
-/* The next piece to be done. When there is none: wait for one if `patient`, and
- * give up when there will be none any more. */
+/* Take the next piece. If there is none, wait for one if `patient`. job is NULL
+ * when no more will come. */
 static work take(hri_copy_pool *pool, bool patient)
 {
     work w = {0};
@@ -155,7 +156,7 @@ static work take(hri_copy_pool *pool, bool patient)
     return w;
 }
 
-/* A piece is done, or has failed. The job may be gone when this returns. */
+/* A piece is done or has failed. The job may be gone when this returns. */
 static void finish(hri_copy_pool *pool, hri_job *job, bool well)
 {
     void (*done)(void *) = job->done;
@@ -174,8 +175,8 @@ static void finish(hri_copy_pool *pool, hri_job *job, bool well)
     }
 }
 
-/* Pieces for half of the copy pool's threads; the others are at the boxes
- * before and after. */
+/* The size of pieces: enough pieces for half of the copy pool's threads. The
+ * other half works on the boxes before and after. */
 static size_t choose_piece(const hri_copy_pool *pool, const hri_copy *box)
 {
     size_t even = 2 * box->width * box->height / pool->thread_count;
@@ -202,7 +203,7 @@ void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent)
         return;
     }
     pthread_mutex_lock(&pool->lock);
-    if (pool->stopped) { /* jobs that are left may be gone by now */
+    if (pool->stopped) { /* the jobs that are left may be gone by now */
         pthread_mutex_unlock(&pool->lock);
         return;
     }
@@ -244,13 +245,13 @@ static hr_status carry_up(hri_copy_thread *copy_thread)
         uint32_t at = round % copy_thread->pool->depth;
         hri_event *event = copy_thread->events[at];
         if (round >=
-            copy_thread->pool->depth) { /* the piece has been used before */
+            copy_thread->pool->depth) { /* its earlier copy may go on */
             status = event->ops->wait(event);
         }
         if (status == HR_OK) {
             copy_up(w.job, &w.piece, copy_thread->pinned[at]);
-            status = travel(copy_thread->pool, w.job, &w.piece,
-                            copy_thread->pinned[at], event);
+            status = enqueue_piece(copy_thread->pool, w.job, &w.piece,
+                                   copy_thread->pinned[at], event);
         }
         finish(copy_thread->pool, w.job, status == HR_OK);
     }
@@ -272,9 +273,9 @@ static hr_status carry_down(hri_copy_thread *copy_thread)
         if (w.job != NULL) {
             uint32_t at = sent++ % depth;
             under_way[at] = w;
-            status = travel(pool, w.job, &w.piece,
-                            copy_thread->pinned[at % HRI_THREAD_PIECES],
-                            copy_thread->events[at]);
+            status = enqueue_piece(pool, w.job, &w.piece,
+                                   copy_thread->pinned[at % HRI_THREAD_PIECES],
+                                   copy_thread->events[at]);
         } else if (arrived < sent) {
             uint32_t at = arrived++ % depth;
             w = under_way[at];
@@ -308,8 +309,8 @@ static void *copy_thread_main(void *argument)
 
 /* ---- the copy pool */
 
-/* Let the threads of an accelerator run on the processors near it, when that is
- * known and there are enough for its copy pools. */
+/* Let the threads of an accelerator run on the CPUs near it. This needs to be
+ * known, and the CPUs must be enough for its copy pools. */
 static void stay_near(hri_accelerator *a)
 {
     static const char prefix[] = "pci:";
@@ -325,7 +326,8 @@ static void stay_near(hri_accelerator *a)
 
 void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
 {
-    /* half of the machine's threads each way: many wait for memory or copies */
+    /* half of the machine's threads for each direction, as many of them wait
+     * for memory or copies */
     int64_t count = hri_cpu_count() / (2 * accelerators);
     accelerator->copy_threads =
         (uint32_t)hri_min(hri_max(count, 1), HRI_MAX_COPY_THREADS);
@@ -441,7 +443,7 @@ hr_status hri_copy_pool_start(hri_copy_pool *pool)
     return HR_OK;
 }
 
-/* Tell the threads of the end, which is copy pool->closed or stopped. */
+/* Set *end, which is pool->closed or pool->stopped, and wake the threads. */
 static void tell(hri_copy_pool *pool, bool *end)
 {
     pthread_mutex_lock(&pool->lock);

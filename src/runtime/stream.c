@@ -6,9 +6,9 @@
 #include "runtime/staging.h"
 
 enum {
-    MIN_STAGED_BYTES = 1 << 20, /* fewer are not worth waking threads */
-    MAX_TAKEN_BYTES = 64 << 10  /* of ordinary memory, that drivers take along
-                                   without holding the caller */
+    MIN_STAGED_BYTES = 1 << 20, /* fewer bytes are not worth waking threads */
+    MAX_TAKEN_BYTES = 64 << 10  /* of ordinary memory that drivers copy without
+                                   blocking the caller */
 };
 
 /* ---- commands */
@@ -16,7 +16,7 @@ enum {
 static hr_status run_launch(hri_stream *s, const hri_launch *launch)
 {
     hri_deferral *deferral = &s->accelerator->deferral;
-    if (!s->defers) { /* the context's lock is held */
+    if (!s->defers) { /* then the context's lock is held */
         return s->queue->ops->launch(s->queue, launch);
     }
     pthread_mutex_lock(&deferral->launches);
@@ -25,7 +25,7 @@ static hr_status run_launch(hri_stream *s, const hri_launch *launch)
     return status;
 }
 
-/* Errors that the driver does not know of are told later. */
+/* An error that the driver does not know is kept and told later. */
 static hr_status run_wait(hri_stream *s, hri_fence *fence)
 {
     hri_fence_await_record(fence);
@@ -57,7 +57,7 @@ hr_status hri_command_run(hri_stream *s, const hri_command *c)
     return HR_OK;
 }
 
-/* Now, unless something comes before it. */
+/* Run the command now, unless deferred ones come before it. */
 static hr_status enqueue(hri_stream *s, const hri_command *c)
 {
     return hri_deferred_is_empty(s) ? hri_command_run(s, c)
@@ -71,8 +71,8 @@ static size_t bytes_of(const hri_copy *copy)
     return copy->width * copy->height * copy->depth;
 }
 
-/* Whether the driver may hold up the caller. Buffers of an emulated device lie
- * in host memory: pinned memory would be a detour. */
+/* Whether the driver may block the caller. Buffers of an emulated device lie in
+ * host memory, so pinned memory would be a detour. */
 static bool may_hold(const hri_stream *s, const hri_copy *c)
 {
     hri_device *device = s->accelerator->device;
@@ -134,8 +134,8 @@ hr_status hri_stream_record_pending(hri_stream *s)
     return s->pending != NULL ? hri_fence_record(s->pending) : HR_OK;
 }
 
-/* Whether the stream can wait, instead of the caller. There is no event where
- * recording failed. */
+/* Whether the stream can wait instead of the calling thread. There is no event
+ * where recording failed. */
 static bool can_wait(const hri_stream *s, const hri_fence *fence)
 {
     hri_device *device = s->accelerator->device;
@@ -151,7 +151,7 @@ hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
         return HR_OK;
     }
     hr_status status = hri_fence_record(fence);
-    if (status == HR_OK) { /* its holders need not wait so long */
+    if (status == HR_OK) { /* so its holders do not wait for `fence` */
         status = hri_stream_record_pending(s);
     }
     if (status != HR_OK) {
@@ -163,10 +163,11 @@ hr_status hri_stream_wait(hri_stream *s, hri_fence *fence)
     if (hri_fence_is_deferred(fence) && s->defers) {
         return hri_deferred_add(s, &c);
     }
-    return enqueue(s, &c); /* there is an event, or the caller awaits it */
+    return enqueue(s, &c); /* there is an event, or the command waits for the
+                              record */
 }
 
-/* ---- the end of it */
+/* ---- the end of a stream */
 
 hr_status hri_stream_finish(hri_stream *s)
 {
@@ -209,7 +210,7 @@ hr_status hri_stream_run_graph(hri_stream *s, hri_graph *graph)
                                     : HR_OK;
 }
 
-/* ---- the stream */
+/* ---- making streams */
 
 hr_status hri_stream_create(hri_accelerator *accelerator, bool urgent,
                             hri_stream **out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that are known as text alone: finding one in its text, and what it
- * says of its parameters. The rest of the text is for the compilers. */
+/* Kernels that are known as text alone. This file finds a kernel in its text
+ * and reads its parameters. The rest of the text is for the compilers. */
 #include "runtime/module.h"
 
 #include <ctype.h>
@@ -10,13 +10,13 @@
 #include <string.h>
 
 typedef struct hri_text {
-    hr_kernel kernel; /* first, so that one is the other */
+    hr_kernel kernel; /* first: a pointer to it is one to the hri_text */
     struct hri_text *next;
     hr_context *context;
     hr_parameter parameters[HR_MAX_PARAMETERS];
     bool learned[HR_MAX_PARAMETERS];
-    char *free_words; /* where the next goes */
-    char words[];     /* all that is kept of the text, and itself */
+    char *free_words; /* where the next word is copied to */
+    char words[];     /* all words kept of the text, and file and name */
 } hri_text;
 
 static const hr_parameter *parameters_of(const hr_kernel *kernel)
@@ -35,8 +35,8 @@ static const char *keep(hri_text *text, const char *words, size_t length)
 
 /* ---- reading */
 
-/* Behind the comment, the string or the character that starts here; `at` when
- * none does. */
+/* The end of the comment, string or character constant that starts at `at`.
+ * Returns `at` when none starts there. */
 static char *end_of_words(char *at)
 {
     char *end = at + 1;
@@ -48,14 +48,15 @@ static char *end_of_words(char *at)
     if (!comment && *at != '"' && *at != '\'') {
         return at;
     }
-    /* it ends with its line, which may be continued */
+    /* a line comment or string ends with its line; a backslash continues the
+     * line */
     for (; *end != '\0' && *end != '\n' && (comment || *end != *at); end++) {
         end += end[0] == '\\' && end[1] != '\0';
     }
     return end + (*end != '\0' && *end != '\n');
 }
 
-/* Spaces in the place of comments, strings and continued lines. */
+/* Overwrite comments, strings and continued lines with spaces. */
 static void blank(char *at)
 {
     while (*at != '\0') {
@@ -74,7 +75,7 @@ static void blank(char *at)
 
 typedef struct reader {
     hri_text *to;
-    const char *start, *at; /* of what is blanked */
+    const char *start, *at; /* in the blanked text */
 } reader;
 
 static hr_status __attribute__((format(printf, 2, 3)))
@@ -111,7 +112,8 @@ static bool take(reader *r, char c)
     return there;
 }
 
-/* What stands before the next comma or parenthesis, one space between words. */
+/* Copy what comes before the next comma or parenthesis, with one space between
+ * words. */
 static const char *take_words(reader *r)
 {
     char *const start = r->to->free_words, *end = start;
@@ -139,7 +141,7 @@ static bool is_name(const char *words)
            !isdigit((unsigned char)words[0]);
 }
 
-/* Compilers get it between quotes. */
+/* Whether it can be a file name: compilers get it between quotes. */
 static bool is_file(const char *name)
 {
     for (; *name != '\0'; name++) {
@@ -193,7 +195,7 @@ static bool set_kind(hr_parameter *p, const char *word)
     return false;
 }
 
-/* (KIND, type, rank, name) */
+/* Read "(KIND, type, rank, name)". */
 static hr_status take_parameter(reader *r, hr_parameter *p)
 {
     const char *words[4] = {"", "", "", ""};
@@ -235,7 +237,7 @@ static hr_status take_parameter(reader *r, hr_parameter *p)
     return HR_OK;
 }
 
-/* Behind HR_KERNELn(name */
+/* Read what follows "HR_KERNELn(name". */
 static hr_status take_parameters(reader *r, uint32_t count)
 {
     hri_text *to = r->to;
@@ -266,7 +268,7 @@ static hr_status take_parameters(reader *r, uint32_t count)
     return HR_OK;
 }
 
-/* Go behind "HR_KERNELn(name"; false when there is none. */
+/* Go behind "HR_KERNELn(name". False when there is no such kernel. */
 static bool find_kernel(reader *r, uint32_t *count)
 {
     static const char start[] = "HR_KERNEL";
@@ -316,7 +318,7 @@ static hr_status create(const char *text, const char *name, const char *file,
 {
     const size_t bytes = strlen(text);
     char *blanked = strdup(text);
-    /* words are parts of the text, ended each */
+    /* the words are parts of the text, each with a 0 at its end */
     hri_text *to =
         calloc(1, sizeof *to + 3 * bytes + strlen(name) + strlen(file) + 8);
     if (blanked == NULL || to == NULL) {
@@ -377,7 +379,8 @@ hr_status hr_kernel_create(hr_context *context, const char *text,
     return HR_OK;
 }
 
-/* Kernels that the build has compiled have a function for the host. */
+/* The hri_text of a kernel. A kernel that the build has compiled has a function
+ * for the host and no hri_text: NULL. */
 static hri_text *text_of(const hr_kernel *kernel)
 {
     return kernel->host == NULL ? (hri_text *)(uintptr_t)kernel : NULL;

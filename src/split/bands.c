@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bands of rows: which rows, what they read, and whether memory holds them. */
+/* Bands of rows: which rows they have, what they read, and whether memory can
+ * hold them. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 
 enum { SIZE_BITS = 62 };
 
-/* ---- rows alone */
+/* ---- rows only */
 
 void hri_band_reach(int64_t size, int64_t before, int64_t after, hr_band *band)
 {
@@ -43,7 +44,7 @@ static hr_status check(int64_t size, uint32_t count, int64_t before,
     return HR_OK;
 }
 
-/* Make the bands that these weights (NULL: all alike) give; not *held: they
+/* Make the bands for these weights (NULL: equal ones). If not *held, the bands
  * stay as they were. */
 static hr_status cut(const hri_distribution *d, const double *weights,
                      int64_t before, int64_t after, hr_band *bands, bool *held)
@@ -82,7 +83,7 @@ hr_status hr_split(int64_t size, const double *weights, uint32_t count,
     return status;
 }
 
-/* ---- what bands need of views */
+/* ---- what bands read of views */
 
 hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view, int64_t *first)
@@ -119,7 +120,8 @@ static bool is_first(const hri_splitting *s, uint32_t k)
     return j == k;
 }
 
-/* What a band needs of the array of view k, by this view and later ones. */
+/* The part of the array of view k that a band needs, for this view and later
+ * ones of the same array. */
 static hr_status find_region(const hri_splitting *s, uint32_t k,
                              const hr_band *band, hri_boxes *region)
 {
@@ -145,8 +147,8 @@ static hr_status find_region(const hri_splitting *s, uint32_t k,
     return status;
 }
 
-/* Whether accelerator i has room for what a band lacks there. An array's old
- * memory is freed once the new one has its values. */
+/* Whether accelerator i has memory for what a band lacks there. The old memory
+ * of an array is freed only after its values have moved to the new one. */
 static hr_status fits_rows(void *data, uint32_t i, int64_t first, int64_t count,
                            bool *fits)
 {
@@ -196,7 +198,7 @@ uint32_t hri_split_sharers(const hri_splitting *s, uint32_t i)
     return count;
 }
 
-/* The rows near its own that any argument of a point may be read in. */
+/* The rows near its own that any argument of a point may read. */
 static void find_reach(const hri_splitting *s, int64_t *before, int64_t *after)
 {
     const int64_t rows = s->domain.size[0];

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Which accelerators share a launch, and how: the set and the bands with the
- * least time predicted. */
+/* Choosing which accelerators share a launch: the set and the bands with the
+ * least predicted time. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "split/split.h"
 
-/* Seconds that an accelerator takes. */
+/* The seconds of an accelerator. */
 typedef struct row_cost {
-    double whole;  /* for views that it gets all of, whatever its rows */
-    double row[2]; /* for a row that has to come, and one that is there */
+    double whole;  /* for views that it gets whole, whatever its rows */
+    double row[2]; /* for a row that must be copied, and for one that is
+                      there */
 } row_cost;
 
 typedef struct choice {
     hri_splitting *split;
     hri_candidate *candidates;
-    row_cost *row_costs; /* of each participant */
+    row_cost *row_costs; /* [participants] */
     double *weights;
-    bool *in_place; /* of a set of so many: whether its bands are better when
-                       they are as if all rows were there already */
-    bool limited;   /* by memory */
+    bool *in_place; /* [set size]: bands are better if laid out as if all rows
+                       were there */
+    bool limited;   /* memory limits the bands */
 } choice;
 
 /* The first participant that shares a device with this one. */
@@ -55,8 +56,8 @@ static hr_status list(const choice *c)
     return HR_OK;
 }
 
-/* The time at which the accelerators of a set are done together, some of which
- * may not even begin by then. */
+/* The time at which all accelerators of a set are done. One that does not have
+ * its whole views by then gets no rows. */
 static double level(const choice *c, const hri_candidate *set, uint32_t count,
                     bool in_place)
 {
@@ -75,8 +76,8 @@ static double level(const choice *c, const hri_candidate *set, uint32_t count,
     return time;
 }
 
-/* Weights of a set, by what rows take when they are there already, or when they
- * have to come. */
+/* Set weights for a set, by the time for rows that are there, or for rows that
+ * must be copied. */
 static void weigh(const choice *c, const hri_candidate *set, uint32_t count,
                   bool in_place)
 {
@@ -91,8 +92,8 @@ static void weigh(const choice *c, const hri_candidate *set, uint32_t count,
     }
 }
 
-/* What the bands of a set take; INFINITY when it has not the memory for them
- * and that matters. */
+/* Predict the time of the bands of a set. INFINITY when memory limits bands and
+ * the set has not enough. */
 static hr_status try_bands(const choice *c, const hri_candidate *set,
                            uint32_t count, bool in_place, double *seconds)
 {
@@ -120,7 +121,8 @@ static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
     return status;
 }
 
-/* Where no set has the memory, launching will tell who has not. */
+/* If no set has enough memory, the launch will report which accelerator lacks
+ * it. */
 static hr_status choose(choice *c)
 {
     hri_set set = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches over several accelerators: one for each band. */
+/* Launches over several accelerators: one launch for each band. */
 #include <stdlib.h>
 
 #include "arrays/array.h"
@@ -27,8 +27,8 @@ static const hri_struct options_struct = HRI_STRUCT(
 static const hri_struct report_struct = HRI_STRUCT(
     hr_split_report, "split report", "HR_SPLIT_REPORT_INIT", seconds);
 
-/* The caller's options, which may be NULL, and the report and the accelerators
- * that they list. */
+/* Read the caller's options, which may be NULL, and the report and the list of
+ * accelerators in them. */
 static hr_status read_options(hri_splitting *s, const hr_split_options *options)
 {
     s->options = (hr_split_options)HR_SPLIT_OPTIONS_INIT;
@@ -44,7 +44,7 @@ static hr_status read_options(hri_splitting *s, const hr_split_options *options)
     return status;
 }
 
-/* Whether an argument can be given in bands. */
+/* Check that an argument can be given in bands. */
 static hr_status check_argument(const hri_splitting *s, uint32_t i)
 {
     const hr_argument *a = &s->arguments[i];
@@ -72,7 +72,7 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
     return HR_OK;
 }
 
-/* Whether kernel, domain and `count` arguments go together. */
+/* Check that kernel, domain and `count` arguments go together. */
 static hr_status check(const hri_splitting *s, size_t count)
 {
     hri_part part = hri_part_of(s->domain);
@@ -87,7 +87,7 @@ static hr_status check(const hri_splitting *s, size_t count)
 
 /* ---- launches */
 
-/* The arguments of a band, and what of the whole they are. */
+/* Make the arguments of a band, and their windows in the whole. */
 static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
                                hr_argument *arguments, hri_window *windows)
 {
@@ -146,11 +146,11 @@ static hr_status give(void *argument)
     hr_status status = hri_accelerator_default_queue(p->accelerator);
     if (status == HR_OK) {
         hri_error_keep(&p->call.error, launch_band(s, index));
-        /* copies may go on all the same */
+        /* record it even after a failure, since copies may be under way */
         status = hri_fence_create_recorded(p->accelerator->default_queue.stream,
                                            &fence);
         if (status == HR_OK && p->call.error.status != HR_OK) {
-            /* so that the next launch knows of a queue that failed */
+            /* wait, so that the next launch knows of a queue that failed */
             (void)hri_fence_wait(fence);
         }
         hri_fence_drop(fence);
@@ -159,7 +159,7 @@ static hr_status give(void *argument)
     return status;
 }
 
-/* All bands, so that an accelerator that fails does not depend on others. */
+/* Launch all bands, even after one has failed. */
 static hr_status give_all(const hri_splitting *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {

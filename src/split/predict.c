@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What bands will take: bytes by what lies where, and time by what was measured
- * of links, memory and the kernel. */
+/* Predicting the bands of a launch: bytes from what lies where, and time from
+ * measurements of links, memory and the kernel. */
 #include "arrays/array.h"
 #include "model/model.h"
 #include "split/split.h"
 
 /* ---- the kernel */
 
-/* Bytes that the kernel reads and writes for a row, if each once; at least one,
- * so that nothing takes no time. */
+/* Bytes that the kernel reads and writes for a row, if it does each once. At
+ * least one, so that no row takes no time. */
 static double row_bytes(const hri_splitting *s)
 {
     double bytes = 1;
@@ -24,7 +24,7 @@ static double row_bytes(const hri_splitting *s)
     return bytes;
 }
 
-/* Memory, links, and what launching takes. */
+/* Get the rates of memory and links, and the overheads of launching. */
 static hr_status know(hr_context *context, hri_participant *r)
 {
     hr_status status =
@@ -42,8 +42,9 @@ static hr_status know(hr_context *context, hri_participant *r)
     return status;
 }
 
-/* What has not been measured is as much slower or faster than what has been as
- * its memory is; when nothing has been, memory is all that counts. */
+/* Accelerators that were not measured are assumed to be as much slower or
+ * faster than measured ones as their memory is. If none was measured, only
+ * memory counts. */
 hr_status hri_split_learn(const hri_splitting *s)
 {
     const hri_participant *known = NULL;
@@ -69,15 +70,15 @@ hr_status hri_split_learn(const hri_splitting *s)
 
 /* ---- bytes */
 
-/* How an array's host memory is reached from an accelerator. */
+/* The way between an array's host memory and an accelerator. */
 typedef struct route {
     double up, down; /* bytes/s */
     int kind;        /* HRI_PINNED or HRI_STAGED */
 } route;
 
 /* Where accelerators are fast with any memory, all of it counts as pinned. In
- * place what others have is what comes, over their links: an order of magnitude
- * does. */
+ * place, the rows that must be copied are those that others have, so their
+ * links count. An order of magnitude is enough there. */
 static route route_of(const hri_participant *r, const hr_array *array)
 {
     const hri_accelerator *a = r->accelerator;
@@ -94,7 +95,8 @@ static route route_of(const hri_participant *r, const hr_array *array)
                    kind};
 }
 
-/* Peers' links are taken to be no slower than the host's. */
+/* Add the seconds of bytes. Links between peers are assumed to be no slower
+ * than the host's. */
 static void add(hri_cost *c, const route *r, const hr_traffic *t, bool whole)
 {
     const double seconds =
@@ -153,8 +155,8 @@ hr_status hri_split_cost(const hri_splitting *s, uint32_t i,
 
 /* ---- time */
 
-/* How much slower links of this kind are when all accelerators with rows use
- * theirs; 1 where that was not measured. */
+/* Set how much slower links of this kind are when all accelerators with rows
+ * use theirs. 1 where this was not measured. */
 static void crowd(const hri_splitting *s, int kind)
 {
     uint32_t count = 0;
@@ -186,8 +188,9 @@ static hr_bound bound_of(const hri_participant *slowest, double run,
                : HR_BOUND_COMPUTE;
 }
 
-/* What host memory takes for all that the host does in it, and that copies of
- * the others read and write there meanwhile. 0 where the host has no rows. */
+/* Seconds of host memory for everything that the host does in it, and for what
+ * copies of others read and write there at the same time. 0 where the host has
+ * no rows. */
 static double host_memory(const hri_splitting *s)
 {
     hri_host_load load = {0};

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# gpu.sh HEADRACE COMMAND...: COMMAND, where there is a GPU.
+# gpu.sh HEADRACE COMMAND...: run COMMAND if there is a GPU.
 headrace=$1
 shift
 "$headrace" devices --accelerators cuda >/dev/null 2>&1 ||

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# log.sh PROGRAM: what HEADRACE_LOG tells of calls that stay, are forced, or
-# fall back, and that a program without the variable is told nothing.
+# log.sh PROGRAM: what HEADRACE_LOG tells about calls that stay, are forced, or
+# fall back. Without the variable nothing is printed.
 set -u
 program=$1
 folder=$(mktemp -d) || exit 1
@@ -40,14 +40,14 @@ expect 'not a number' 'HEADRACE_BLAS_MIN_FLOPS is "1e9x", not a number' \
 expect 'no force' 'HEADRACE_BLAS_FORCE is "yes", not 1' \
     HEADRACE_BLAS_FORCE=yes
 
-# What of the log itself is not understood is told on the standard error.
+# Words of HEADRACE_LOG that are not understood are reported on standard error.
 env HEADRACE_BLAS_FORCE=1 $three HEADRACE_LOG="nonsense,file=$folder/none/log" \
     "$program" >"$folder/out" 2>&1 || failed=1
 for word in 'HEADRACE_LOG has "nonsense"' 'none/log: No such file'; do
     grep -q "$word" "$folder/out" || { echo "not told: $word"; failed=1; }
 done
 
-# What is small is not even looked at.
+# Small calls are not looked at.
 rm -f "$folder/log"
 HEADRACE_BLAS_FORCE='' HEADRACE_LOG="calls,file=$folder/log" "$program" \
     >"$folder/out" 2>&1 || failed=1

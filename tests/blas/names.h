@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names that are called here, as Fortran and C call them. Matrices and
+/* The names that the tests call, as Fortran and C call them. Matrices and
  * scalars of Fortran are addresses, whatever their type. */
 #ifndef BLAS_NAMES_H
 #define BLAS_NAMES_H

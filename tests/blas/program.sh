@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# program.sh LIBRARY WANTED COMMAND...: a program that multiplies and judges its
-# products, with LIBRARY preloaded: it succeeds, and at least WANTED of its calls
-# went to accelerators.
+# program.sh LIBRARY WANTED COMMAND...: run a program that multiplies and checks
+# its products, with LIBRARY preloaded. It must succeed, and at least WANTED of
+# its calls must go to accelerators.
 set -u
 library=$1 wanted=$2
 shift 2

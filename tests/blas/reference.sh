@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # reference.sh LIBRARY FOLDER: the test programs of the reference BLAS, level 3
-# in Fortran and C, with LIBRARY preloaded, and some with it in the place of
-# libblas.so.3; libheadrace.so is in FOLDER.
+# in Fortran and C, with LIBRARY preloaded, and some with LIBRARY instead of
+# libblas.so.3. libheadrace.so is in FOLDER.
 set -u
 library=$1 libheadrace=$2
 programs=$(dirname "$(ls /usr/lib/*/blas/xblat3s 2>/dev/null)") || programs=.
@@ -16,8 +16,8 @@ cd "$folder" || exit 1
 ln -s "$library" libblas.so.3
 failed=0
 
-# judge NAME STATUS FILE WANTED: so many lines of FILE say that a test passed,
-# and none says that it failed.
+# judge NAME STATUS FILE WANTED: WANTED lines of FILE must say that a test
+# passed, and none that it failed.
 judge() {
     passed=$(grep -c 'PASSED' "$3")
     if [ "$2" -ne 0 ] || [ "$passed" -ne "$4" ] ||
@@ -28,7 +28,7 @@ judge() {
     fi
 }
 
-# calls NAME: of them many went to accelerators.
+# calls NAME: many of its calls must have gone to accelerators.
 calls() {
     grep -q 'accelerators *[0-9][0-9][0-9][0-9][0-9] calls' log ||
         { echo "$1: $(cat log)"; failed=1; }
@@ -51,7 +51,7 @@ for p in s d c z; do
     calls "x${p}cblat3"
 done
 
-# In the place of libblas.so.3 all that is not gemm goes on to the reference.
+# Instead of libblas.so.3: everything but gemm is passed on to the reference.
 export LD_LIBRARY_PATH="$folder:$libheadrace"
 export HEADRACE_BLAS_LIBRARY="$programs/libblas.so.3"
 "$programs/xzcblat2" <"$programs/zin2" >out 2>&1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The drop-in BLAS beside plain loops: all types, both widths of integers, by
- * rows and by columns, all operations, part of C; rules, and who is told when
- * they are broken. With "alone" there is no other BLAS, and wrong arguments end
- * in xerbla_. */
+/* The drop-in BLAS compared with plain loops: all types, both widths of
+ * integers, by rows and by columns, all operations, part of C. Also its rules,
+ * and the errors that it reports when they are broken. With "alone" there is no
+ * other BLAS, and wrong arguments end in xerbla_. */
 #include <complex.h>
 #include <math.h>
 
@@ -10,7 +10,7 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { MAX = 96, ROOM = (MAX + 7) * (MAX + 7) };
+enum { MAX_EXTENT = 96, ROOM = (MAX_EXTENT + 7) * (MAX_EXTENT + 7) };
 enum { BY_ROWS = 101, BY_COLUMNS = 102, UPPER = 121, LOWER = 122 };
 
 /* How a call is made. */
@@ -177,7 +177,7 @@ static void call(const job *j)
     }
 }
 
-/* ---- what must come of it */
+/* ---- what must result */
 
 static size_t at(const job *j, int row, int col, int ld)
 {
@@ -200,7 +200,7 @@ static bool has(const job *j, int row, int col)
     return j->part == 'A' || (j->part == 'U' ? row <= col : row >= col);
 }
 
-/* How many elements of C are not what they should be, given what they were. */
+/* The number of elements of C that are wrong, given the old C. */
 static int wrong(const job *j, const char *old)
 {
     const double unit =
@@ -254,7 +254,7 @@ static job random_job(random_source *source)
 {
     static const char ops[] = "NTC", parts[] = "AAUL";
     static const double complex factors[] = {0, 1, -0.5, 0.75 - 0.25 * I};
-    static const int sizes[] = {0, 1, 2, 7, 31, 64, MAX};
+    static const int sizes[] = {0, 1, 2, 7, 31, 64, MAX_EXTENT};
     job j = {.type = (hr_type)random_between(source, HR_F32, HR_C64),
              .way = (way)random_between(source, 0, WAYS - 1),
              .part = parts[random_between(source, 0, 3)],
@@ -293,7 +293,7 @@ static void random_calls(int count)
         fill(&j, &source, j.a, ROOM);
         fill(&j, &source, j.b, ROOM);
         fill(&j, &source, j.c, ROOM);
-        if (j.beta == 0) { /* which nobody reads */
+        if (j.beta == 0) { /* which must not be read */
             put(j.type, j.c, 0, NAN);
         }
         memcpy(old, j.c, ROOM * 16);

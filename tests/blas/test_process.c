@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The drop-in BLAS in a program's life: threads that call at once, forks before
- * and after the first call. `test_process [SECONDS]`: 64 threads for so long,
- * and nothing else. What is multiplied where is up to the environment. */
+/* The drop-in BLAS during a program's life: threads that call at once, forks
+ * before and after the first call. `test_process [SECONDS]`: only 64 threads,
+ * for so long. The environment decides what is multiplied where. */
 #include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { THREADS = 8, MANY = 64, MAX = 160 };
+enum { THREADS = 8, MANY = 64, MAX_EXTENT = 160 };
 
 /* C = A B of integers, which any order of sums makes the same. */
 static int multiply(random_source *source, plain_int n)
@@ -49,8 +49,8 @@ static void *work(void *data)
     user *w = data;
     random_source source = {w->seed};
     do {
-        w->wrong +=
-            multiply(&source, (plain_int)random_between(&source, 1, MAX));
+        w->wrong += multiply(&source,
+                             (plain_int)random_between(&source, 1, MAX_EXTENT));
         w->calls++;
     } while (w->calls < 20 || time(NULL) < w->until);
     return NULL;
@@ -71,15 +71,15 @@ static void at_once(int threads, int seconds)
     }
 }
 
-/* What a child makes of it. */
+/* Multiply in a child. */
 static int in_child(uint64_t seed)
 {
     int status = -1;
     const pid_t child = fork();
     if (child == 0) {
         random_source source = {seed};
-        const int wrong = multiply(&source, MAX) + multiply(&source, 3) +
-                          multiply(&source, MAX);
+        const int wrong = multiply(&source, MAX_EXTENT) + multiply(&source, 3) +
+                          multiply(&source, MAX_EXTENT);
         _exit(wrong == 0 ? 0 : 1);
     }
     waitpid(child, &status, 0);
@@ -92,9 +92,9 @@ static void forks(void)
     TEST_CASE("a fork before the first call");
     CHECK(in_child(1) == 0);
     TEST_CASE("a fork after calls");
-    CHECK(multiply(&source, MAX) == 0);
+    CHECK(multiply(&source, MAX_EXTENT) == 0);
     CHECK(in_child(2) == 0);
-    CHECK(multiply(&source, MAX) == 0);
+    CHECK(multiply(&source, MAX_EXTENT) == 0);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* To which side calls go, and what it costs that the slower one has its turns.
- */
+/* To which target calls go, and what retrying the slower one costs. */
 #include "blas/blas.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trampoline TRAMPOLINE BEHIND LIBRARY: a program that multiplies
- * through a trampoline, behind which LIBRARY (libheadrace_blas64.so) was put
- * before what was there. That must be the fallback BLAS, and not the
- * trampoline, which has the same names. */
+/* test_trampoline TRAMPOLINE BEHIND LIBRARY: a program that multiplies through
+ * a trampoline. LIBRARY (libheadrace_blas64.so) was put behind the trampoline,
+ * in place of the library that was there. That library must be the fallback
+ * BLAS, and not the trampoline, which has the same names. */
 #include <dlfcn.h>
 #include <stdint.h>
 
@@ -26,7 +26,7 @@ static void *library(const char *file, int flags)
     return handle;
 }
 
-/* The address of `name`, into the function pointer *function. */
+/* Set the function pointer *function to the address of `name`. */
 static void look(void *handle, const char *name, void *function)
 {
     void *found = dlsym(handle, name);
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     TEST(multiply(dgemm));
     CHECK(*calls == (forced ? 0 : 1));
 
-    /* After forced products also another BLAS is loaded, of 32 bits. */
+    /* after forced products another BLAS, of 32 bits, is loaded, too */
     test_case("64-bit integers reach the names with 64");
     const float x[] = {1, 2, 1};
     const int64_t length = 3, negative = -0xfffffffdLL, step = 1;

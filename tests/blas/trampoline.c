@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A trampoline like Julia's: it has the names of a BLAS and passes calls on to
- * what it was told of. With STANDS_BEHIND defined: a BLAS of 64-bit integers
- * that is behind it at first. */
+ * the library that it was told. With STANDS_BEHIND defined: a BLAS of 64-bit
+ * integers that it passes calls to at first. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,7 +54,7 @@ DGEMM
     }
 }
 #else
-/* Here for its name alone, by which such a library is known. */
+/* Only its name matters: such libraries are recognised by it. */
 extern int lbt_forward;
 int lbt_forward;
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Read by the scripts beside it: an empty folder to work in, and checks that
-# count. CTest gives HEADRACE, the command, and TOOLS, where the helpers are.
+# Read by the other scripts here: an empty folder to work in, and checks that
+# are counted. CTest sets HEADRACE, the command, and TOOLS, the helpers' folder.
 # shellcheck shell=sh
 set -u
 : "${HEADRACE:?}" "${TOOLS:?}"
@@ -53,13 +53,13 @@ expect() {
     fi
 }
 
-# is_sentence WORDS: standard error is one line, ours, with these words.
+# is_sentence WORDS: standard error is one message of ours with these words.
 is_sentence() {
     [ "$(wc -l <"$err")" -eq 1 ] && grep -q '^headrace: ' "$err" &&
         grep -qF -e "$1" "$err"
 }
 
-# json PATH: what stands there in the last output.
+# json PATH: the value at PATH in the last output.
 json() {
     "$TOOLS/json_check" "$1" <"$out"
 }

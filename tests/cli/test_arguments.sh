@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What holds for every subcommand: help, versions, wrong command lines, and
-# output that cannot be written.
+# Rules of every subcommand: help, versions, wrong command lines, and output
+# that cannot be written.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -34,7 +34,7 @@ expect 2 "--memory-limit needs a value, SIZE" devices --memory-limit --json
 expect 2 "but 3 were given" matmul -o C.npy -- A.npy --json -
 expect 2 "takes 2 files" matmul -- --help
 
-# Values that are none, with the text as it was given.
+# Wrong values: the message has the text as it was given.
 wanted="a size from 1 to below 2^63 bytes, such as 512MiB (B, KiB to TiB, \
 kB to TB)"
 for size in '' 0 12x -1 +1 1e99 nan inf 0x10 '1 MiB' ' 1' 1K 1KB 16EiB 0.5 \
@@ -78,7 +78,7 @@ expect 2 "--alpha: 'x=y' is not" matmul A B -o C --alpha=x=y
 expect 2 "has no option --alphabet=1" matmul A B -o C --alphabet=1
 expect 2 "has no option --alph" matmul A B -o C --alph=1
 
-# Standard output that takes nothing.
+# Standard output that cannot be written.
 if [ -c /dev/full ]; then
     "$HEADRACE" help matmul >/dev/full 2>"$err"
     equal "status with a full disk" 1 $?

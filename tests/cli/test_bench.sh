@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# headrace bench: rows, ratios and verified results; its figures are not judged
-# here.
+# headrace bench: rows, ratios and verified results. Its times are not checked.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
@@ -55,7 +54,7 @@ equal "devices" 1 "$(field limits.devices | sort -u)"
 equal "no peer" null "$(field cblas | sort -u)"
 equal "verified" true "$(field verified | sort -u)"
 
-# A row that cannot be is no reason to give up the others.
+# If a row fails, the others are still measured.
 expect 0 "not offered" bench matmul --size 64 --types tf32,f32 --repeat 1 \
     --peers none --accelerators host
 check grep -q '^f32, 64x64 times 64x64, ordinary memory' "$out"
@@ -127,7 +126,7 @@ expect 2 "--workload: 'jacobi3' is not" bench grid --workload jacobi3
 expect 2 "--steps: '0' is not" bench grid --steps 0
 expect 2 "--residual: '-1' is not" bench grid --residual=-1
 
-# Standard output that takes nothing.
+# Standard output that cannot be written.
 if [ -c /dev/full ]; then
     for form in --peers=none --json; do
         "$HEADRACE" bench matmul --size 64 --types f32,f64 --repeat 1 \
@@ -163,7 +162,7 @@ HEADRACE_CUBLASXT=/nowhere gpus "$HEADRACE" bench matmul --size 20 --types f32 \
     --accelerators cuda:0 --repeat 1 >"$out" 2>"$err"
 equal "without the peer" 0 "$(grep -c cuBLASXt "$out")"
 
-# Ctrl-C removes the folder and what is in it.
+# Ctrl-C removes the folder and its files.
 TMPDIR=$PWD "$TOOLS/send_signal" INT headrace-bench- "$HEADRACE" bench matmul \
     --size 1000 --types f32 --from-files >"$out" 2>"$err"
 check grep -q "^status 1 after" "$out"

@@ -33,7 +33,7 @@ for rate in up_bytes down_bytes f32_flops f64_flops; do
     check [ "${value%%[.e]*}" -gt 0 ]
 done
 
-# Predictions are kept beside what came of them, for later processes.
+# Predictions and results are kept for later processes.
 folder=$(mktemp -d)
 HEADRACE_CACHE=$folder
 export HEADRACE_CACHE
@@ -90,11 +90,11 @@ if "$HEADRACE" devices --accelerators opencl >/dev/null 2>&1; then
 fi
 unset HEADRACE_CBLAS
 
-# One of a thing is not several: PoCL can be told to have no devices.
+# Singular and plural: PoCL can be told to have no devices.
 POCL_DEVICES=none "$HEADRACE" devices >"$out" 2>"$err"
 equal "1 drivers" 0 "$(grep -c 'has 1 drivers' "$out")"
 
-# A driver that is not there is no error, unless it was asked for.
+# A missing driver is no error, unless it was asked for.
 HEADRACE_CUDA=/nowhere/libcuda.so.1
 export HEADRACE_CUDA
 expect 0 "no: /nowhere/libcuda.so.1: cannot open" devices
@@ -102,7 +102,7 @@ expect 1 "/nowhere/libcuda.so.1" devices --accelerators cuda
 expect 1 "/nowhere/libcuda.so.1" devices --accelerators cuda:0
 unset HEADRACE_CUDA
 
-# What no list is, and what is not there.
+# Malformed lists, and devices that do not exist.
 expect 2 "--accelerators: " devices --accelerators ,
 expect 2 "--accelerators: " devices --accelerators 0xhost
 expect 1 "nowhere" devices --accelerators nowhere:0

@@ -31,13 +31,13 @@ for command in $commands; do
     done
 done
 
-# What is easily taken for a fault.
+# Output that is easily taken for an error.
 expect 0 "a file of one dimension is a" matmul --help
 expect 0 "plain host" matmul --help
 expect 0 "(that of A and B, but i32 for i8)" matmul --help
 check grep -q '^One dimension is a column' "$manual"
 
-# What bash offers after "headrace COMMAND -" is what the help lists.
+# bash completes "headrace COMMAND -" to the options that the help lists.
 if command -v bash >/dev/null; then
     for command in $commands; do
         options "$command" | sort >"$base/want"

@@ -53,8 +53,8 @@ else
 fi
 
 # Inputs that change while they are multiplied. The product is made larger until
-# it takes long enough to be met.
-# meddle COMMAND...: run it when the output's temporary has appeared.
+# it takes long enough for that.
+# meddle COMMAND...: run the command when the output's temporary file exists.
 meddle() {
     for size in 2000 4000 8000 16000; do
         "$HEADRACE" generate --shape ${size}x$size --type i8 -o A.npy || exit 1
@@ -66,7 +66,7 @@ meddle() {
         "$@"
         wait $!
         got=$?
-        [ $got -eq 0 ] || break # else it was quicker
+        [ $got -eq 0 ] || break # else the product was too quick
         echo earlier >C.npy
     done
     equal "status after $*" 1 $got

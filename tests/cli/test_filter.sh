@@ -31,14 +31,14 @@ for weights in radial box gaussian; do
         --weights $weights --verify --accelerators host
 done
 
-# put FILE ELEMENT OCTAL: four bytes in the place of an element of f32.
+# put FILE ELEMENT OCTAL: overwrite an element of f32 by four bytes.
 put() {
     printf '%b' "$3" |
         dd of="$1" bs=1 seek=$((128 + 4 * $2)) conv=notrunc 2>/dev/null
 }
 
-# What is not finite, and what is large: both spread over blocks of transforms,
-# where FFTW is.
+# Values that are not finite, and large ones: both spread over blocks of
+# transforms, where FFTW is found.
 generate Q.npy 8x5000 f32
 "$HEADRACE" filter Q.npy -o L.npy --window 0 --weights box --scale 1e-6 \
     --accelerators host >"$out"
@@ -90,7 +90,7 @@ equal "bytes home" $((57 * 90 * 4)) "$(json bytes.device_to_host)"
 equal "verified" true "$(json verified)"
 equal "compared" 2000 "$(json compared)"
 
-# What is wrong with the command line.
+# Wrong command lines.
 expect 2 "97x130 is too small for a window of 401x401" filter A.npy -o N.npy \
     --window 200 --accelerators host
 expect 0 "" filter A.npy -o B.npy --window 200 --edges mirrored \
@@ -114,7 +114,7 @@ for method in direct fft; do
         -o X.npy --window 3 --tolerance 1e-3 --method $method
 done
 
-# And with the work.
+# Work that cannot be done.
 expect 1 "both must be f32" filter I.npy -o X.npy --window 3 --accelerators host
 expect 1 "5x7" filter A.npy -o X.npy --weights V.npy --accelerators host
 expect 1 "of that reach" filter A.npy -o X.npy --weights W.npy --window 3

@@ -21,7 +21,8 @@ equal "the whole of i8" "from -128 to 127" "$(cat "$out")"
 generate --shape 200x200 --type i32 -o i32.npy
 check "$TOOLS/npy_check" within i32.npy -1024 1023 >"$out"
 
-# The same numbers in both orders and every time; others for other seeds.
+# A seed gives the same numbers in both orders and every time. Other seeds give
+# others.
 generate --shape 700x403 --type c32 --seed 7 -o row.npy
 generate --shape 700x403 --type c32 --seed 7 --order column -o column.npy
 equal "order" "c32 700x403 column" \
@@ -36,14 +37,14 @@ generate --shape 1x5 --type f64 --order column -o line.npy
 generate --shape 5x1 --type f64 -o line.npy
 equal "replaced" "f64 5x1 row" "$("$TOOLS/npy_check" describe line.npy)"
 
-# Matrices without elements, which products take.
+# Matrices without elements, which products accept.
 for shape in 0x5 5x0 0x0; do
     generate --shape $shape --type f32 -o empty.npy
     equal "empty" "f32 $shape row" \
         "$("$TOOLS/npy_check" describe empty.npy)"
 done
 
-# An earlier file goes only when the new one is complete.
+# An earlier file is replaced only when the new one is complete.
 expect 2 "--shape is missing" generate --type f32 -o line.npy
 expect 2 "--type is missing" generate --shape 2x2 -o line.npy
 expect 2 "-o is missing" generate --shape 2x2 --type f32

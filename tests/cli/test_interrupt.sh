@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Ctrl-C: status 1, "cancelled", no output and no temporary, soon.
+# Ctrl-C: soon status 1, "cancelled", no output and no temporary file.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 
-# interrupt SIGNAL|TWICE ARGUMENTS...: send it soon after the work has begun. False
-# when the command was quicker than that.
+# interrupt SIGNAL|TWICE ARGUMENTS...: send the signal soon after the work has
+# begun. False when the command was quicker.
 interrupt() {
     signal=$1
     shift
     result=$("$TOOLS/send_signal" "$signal" .C.npy. "$HEADRACE" "$@" 2>"$err")
-    case $result in # too late also when it came after the work was done
+    case $result in # too late, also after the work was done
     *"finished before" | *"status 0 after"*) return 1 ;;
     esac
     echo "$signal to headrace $1: $result"

@@ -85,7 +85,8 @@ equal "planned ratio" 1 "$(json bytes.ratio)"
 check "$TOOLS/json_check" seconds <"$out" >/dev/null
 equal "seconds with files" "" "$(json seconds_with_files)"
 
-# Nothing to multiply takes no time and is bound by nothing; little takes some.
+# A product without elements takes no time and has no bound. A small one has
+# both.
 empty() { # NAME ROWS COLUMNS
     printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', \
 'fortran_order': False, 'shape': ($2, $3), }" >"$1"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The progress bar: on a terminal, with a rate and the time left, and gone when
-# the work is done; nothing when quiet.
+# The progress bar: it is shown on a terminal, with a rate and the time left,
+# and removed when the work is done. With --quiet there is none.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT

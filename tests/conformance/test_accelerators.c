@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the runtime makes of each device: contexts, rates, memory. */
+/* Contexts, rates and memory on each device. */
 #include <math.h>
 
 #include "model/figures.h"
@@ -8,7 +8,7 @@
 /* Enough for small products; small enough for any machine. */
 enum { LIMIT = 8 << 20 };
 
-/* That, beside what multiplying takes. */
+/* The same beside what multiplying takes. */
 static uint64_t limit_of(const hri_device *device)
 {
     return LIMIT + device->info.gemm_bytes;
@@ -76,7 +76,7 @@ static void contexts_open(const hri_device *device)
 
 static void accelerators_work(hri_device *device)
 {
-    hr_context models[2] = {0}; /* of nothing but what is known */
+    hr_context models[2] = {0}; /* contexts that only have a model */
     CHECK(hri_model_create(&models[0]) == HR_OK);
     CHECK(hri_model_create(&models[1]) == HR_OK);
     hri_accelerator accelerator = {.device = device,

@@ -22,9 +22,9 @@ static const char *const path_names[PATHS] = {
     "device to pinned",   "device to device",    "inside one buffer",
     "to a peer's buffer", "from a peer's buffer"};
 
-/* A queue of each of two devices (peer is NULL when they are no peers) and the
- * areas between which boxes are copied: AREA bytes each, buffer both[0] twice
- * as many. */
+/* A queue of each of two devices (peer is NULL when they are not peers) and the
+ * areas between which boxes are copied. Each area has AREA bytes, and buffer
+ * both[0] twice as many. */
 typedef struct areas {
     hri_device *device, *peer;
     hri_queue *queue, *peer_queue;
@@ -106,8 +106,8 @@ static void put(const areas *a, hri_place area, unsigned char *bytes, bool get)
     CHECK(queue->ops->finish(queue) == HR_OK);
 }
 
-/* A pitch for rows of width bytes, or of slices; sometimes without a gap. What
- * a single row or slice has there is not to be looked at. */
+/* A pitch for rows of width bytes, or for slices; sometimes without a gap. With
+ * a single row or slice it must be ignored. */
 static size_t random_pitch(random_source *source, size_t count, size_t bytes)
 {
     if (count == 1) {

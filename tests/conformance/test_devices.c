@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What backends tell of themselves and of their devices. */
+/* What backends tell about themselves and their devices. */
 #include "support/conformance.h"
 
 static bool ends_inside(const char *text, size_t bytes)

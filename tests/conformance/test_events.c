@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: what they say, when, and what a second record changes. */
+/* Events: what they report and when, and what a second record changes. */
 #include <pthread.h>
 #include <time.h>
 

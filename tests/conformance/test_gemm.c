@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products against a wider reference, inside the derived bound. */
+/* Products compared with a wider reference, inside the derived bound. */
 #include "support/conformance.h"
 
 #include <math.h>
@@ -209,7 +209,7 @@ static void multiply(trial *t)
     CHECK(t->queue->ops->finish(t->queue) == HR_OK);
 }
 
-/* All of C's image but its elements is as it was. */
+/* Whether all bytes of C's image but its elements are as before. */
 static bool neighbours_are_kept(const image *c, unsigned char *before)
 {
     size_t element = hr_type_size(c->matrix.type);

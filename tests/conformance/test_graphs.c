@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs: what is enqueued once runs in its order as often as it is wanted,
- * among other work, and what goes wrong while one is made harms no queue. */
+/* Graphs: commands enqueued once run in their order as often as the graph is
+ * run, among other work. Errors while a graph is made harm no queue. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ typedef struct setting {
     hri_module *module;
     hri_event *event;
     hri_buffer *x, *y, *z;
-    hri_graph *graph; /* that is there already */
+    hri_graph *graph; /* an existing one */
     float want_y[COUNT], want_z[COUNT];
 } setting;
 
@@ -93,7 +93,7 @@ static void copy(hri_queue *queue, hri_buffer *to, hri_buffer *from)
     CHECK(queue->ops->copy(queue, &c) == HR_OK);
 }
 
-/* Steps that give other values in any other order, and with other arguments. */
+/* Steps that give other values in any other order, or with other arguments. */
 static hri_graph *make_steps(setting *s)
 {
     hri_graph *graph = NULL;
@@ -193,7 +193,7 @@ static void events_count_graphs_in(setting *s)
     s->device->ops->destroy_graph(graph);
 }
 
-/* Anything that others do. */
+/* Calls that must work meanwhile. */
 static void *work_elsewhere(void *argument)
 {
     setting *s = argument;
@@ -282,8 +282,8 @@ static hr_status pack_inside(setting *s)
     return s->queue->ops->pack(s->queue, &one);
 }
 
-/* The graph of before still runs, as does what is enqueued now; and there can
- * be another one. */
+/* The graph made before still runs, as does work that is enqueued now, and
+ * another graph can be made. */
 static void check_usable(setting *s)
 {
     check_arrays(s);
@@ -332,7 +332,8 @@ static void errors_end_with_the_graph(setting *s)
     s->device->ops->destroy_graph(s->graph);
 }
 
-/* Whether there are graphs; where not, that this is all that happens. */
+/* Whether there are graphs. Where there are none, beginning one must fail, and
+ * nothing else. */
 static bool has_graphs(hri_device *device)
 {
     hri_queue *queue = conformance_queue(device);

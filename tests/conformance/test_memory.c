@@ -41,8 +41,8 @@ static void buffers_are_distinct(hri_device *device)
     queue->ops->destroy(queue);
 }
 
-/* On a CPU the system promises memory that it does not have, and the address
- * sanitizer finds what is not released. */
+/* On a CPU this is not tested: the system promises memory that it does not
+ * have, and the address sanitizer finds what is not released. */
 static void memory_comes_back(hri_device *device)
 {
     size_t bytes = device->info.allocation_bytes / 2;
@@ -105,8 +105,8 @@ static void pinned_memory_is_memory(hri_device *device, size_t bytes)
     free(want);
 }
 
-/* What allocate_pinned gives is pinned, unless the device cannot tell; memory
- * of others is where nothing needs to be. */
+/* Memory of allocate_pinned is pinned, unless the device cannot tell. Other
+ * memory is pinned only where all memory is. */
 static void pinned_memory_is_known(hri_device *device)
 {
     const hri_device_ops *ops = device->ops;

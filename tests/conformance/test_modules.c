@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of the caller's: they are built, or are part of the program, and run
- * in their queue's order, with the arguments of the launch. */
+/* The caller's kernels: they are built, or are part of the program, and run in
+ * their queue's order with the arguments of the launch. */
 #include <stdlib.h>
 
 #include "runtime/module.h"
@@ -70,7 +70,7 @@ static void launch(hri_device *device, hri_queue *queue, hri_module *module)
     device->ops->release(by);
 }
 
-/* A device that says what its machine code is for gives and takes it. */
+/* A device that has a target for machine code can give and take images. */
 static void images(hri_device *device, hri_queue *queue)
 {
     TEST_CASE("machine code that was given is taken again");

@@ -8,9 +8,9 @@
 
 enum {
     CASES = 40,
-    MAX = 300,
+    MAX_EXTENT = 300,
     SPARE = 20,
-    BYTES = 16 * (MAX + 20) * (MAX + 20)
+    BYTES = 16 * (MAX_EXTENT + 20) * (MAX_EXTENT + 20)
 };
 
 /* Random numbers, not bits: libraries may turn one NaN into another. Of f32
@@ -40,8 +40,8 @@ static void pack_once(hri_device *device, hri_queue *queue, hr_type type,
     hri_buffer *from = conformance_buffer(device, BYTES);
     hri_buffer *to = conformance_buffer(device, BYTES);
     hri_pack t = {.type = type, .to = hri_at(to, 0), .from = hri_at(from, 0)};
-    t.rows = index == 0 ? 1 : random_between(random, 1, MAX);
-    t.cols = index == 1 ? 1 : random_between(random, 1, MAX);
+    t.rows = index == 0 ? 1 : random_between(random, 1, MAX_EXTENT);
+    t.cols = index == 1 ? 1 : random_between(random, 1, MAX_EXTENT);
     t.to_stride = t.rows + random_between(random, 0, SPARE);
     t.from_stride = t.cols + random_between(random, 0, SPARE);
     fill_area(source, type, random);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as that of a kernel: what is accepted has parameters as the dialect
- * defines them, what is refused has a sentence with file and line. */
+/* Any text as a kernel's. If it is accepted, it has parameters as the dialect
+ * defines them. If it is refused, the message has file and line. */
 #include "fuzz.h"
 
 #include <ctype.h>

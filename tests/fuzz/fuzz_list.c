@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as a list of accelerators, on a machine of five devices: it chooses
- * some that are there, or one sentence says where it is wrong. */
+/* Any text as a list of accelerators, on a machine of five devices. It chooses
+ * some of them, or a message says where it is wrong. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of the module cache: an image that is found is a part of
- * them, and the next one takes their place. */
+/* Any bytes as a file of the module cache. If an image is found, it is a part
+ * of them, and the next image replaces it. */
 #include "fuzz.h"
 
 #include <string.h>

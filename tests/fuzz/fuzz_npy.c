@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a .npy file: the parser stays inside them, what it accepts is
- * consistent and survives being written again, what it refuses has a sentence
- * that any terminal can show. */
+/* Any bytes as a .npy file. The parser stays inside them. What it accepts is
+ * consistent and can be written again. What it refuses has a message that any
+ * terminal can show. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static void check_written(const hri_npy_header *header)
                                     header->order, &written);
     fuzz_promise(status == HR_OK, "what was read can be written");
     hri_npy_format(&written, bytes);
-    /* The parser looks at the header alone: the elements need not be there. */
+    /* the parser looks only at the header: the elements need not exist */
     status = hri_npy_parse(bytes, sizeof bytes + written.data_bytes, &read);
     fuzz_promise(status == HR_OK, "what was written can be read");
     fuzz_promise(read.type == header->type && read.order == header->order &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as a size in bytes, as HEADRACE_MEMORY_LIMIT and --memory-limit take
- * it: what is accepted is a positive number of 63 bits, and the same with a
- * unit that says so. */
+ * it. If it is accepted, it is a positive number of 63 bits, and the same
+ * number with a unit gives the same size. */
 #include "fuzz.h"
 
 #include <inttypes.h>

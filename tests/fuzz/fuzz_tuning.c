@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the file of the tuning cache: what is read of it is a positive
- * number, and what is kept afterwards is found, as is what was found before:
- * but for the last of 1000 lines, which a new one pushes out. */
+/* Any bytes as the file of the tuning cache. A value read from it is a positive
+ * number. A value kept afterwards is found, as are the values found before, but
+ * for the last of 1000 lines, which a new line pushes out. */
 #include "fuzz.h"
 
 #include "model/tuning.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU whose memory others have filled: products on it fail with one sentence
- * or go elsewhere, and work again when there is room. */
+/* A GPU with its memory filled by others. Products on it fail with a message or
+ * go elsewhere, and work again when there is room. */
 #include <math.h>
 
 #include "backends/cuda/cuda.h"
@@ -9,7 +9,7 @@
 
 enum { SIZE = 700, DEPTH = 30, MAX_PIECES = 4096 };
 
-/* What takes the memory: another user of the same GPU. */
+/* The filling: another user of the same GPU. */
 typedef struct filling {
     hri_device *device;
     hri_buffer *pieces[MAX_PIECES];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Products on a GPU with every type, arrangement of the operands and pair of
  * factors, by cuBLAS and our kernel or (HEADRACE_CUBLAS=off) by the kernel
- * alone; tf32; integers that wrap; several queues at once; the thread's context
- * untouched; and last a fault on the device. */
+ * alone. Also tf32, integers that wrap, several queues at once, and the
+ * thread's context, which must not change. The last test is a fault on the
+ * device. */
 #include "backends/cuda/cuda.h"
 #include "support/conformance.h"
 #include "support/product.h"
@@ -122,7 +123,7 @@ static void device_is_right(hri_device *device)
     queue->ops->destroy(queue);
 }
 
-/* A product that reads where no memory is. Nothing works afterwards. */
+/* A product that reads outside of memory. Nothing works afterwards. */
 static void faults_are_told(hri_device *device)
 {
     hri_queue *queue = conformance_queue(device);
@@ -133,7 +134,8 @@ static void faults_are_told(hri_device *device)
     const hri_operand far = {.place = hri_at(buffer, 0),
                              .row_stride = (int64_t)1 << 40,
                              .col_stride = 1};
-    hri_gemm g = {.type = HR_C32, /* conjugate: the kernel's */
+    hri_gemm g = {.type = HR_C32, /* cuBLAS does not conjugate: our kernel
+                                     runs */
                   .c_type = HR_C32,
                   .m = 4,
                   .n = 4,

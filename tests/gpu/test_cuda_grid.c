@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Grids that are enqueued as graphs: whatever the fields have changed places
- * for, and whoever has read them before, their values are those of single
- * steps, and a graph is made once. */
+/* Grids that are enqueued as graphs. Their values are those of single steps,
+ * however fields have been swapped and read before, and a graph is made
+ * once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +94,7 @@ static void compare(bed *b)
     CHECK(state.band_count == 1);
 }
 
-/* ---- fields that lie otherwise than when the graph was made */
+/* ---- fields that lie elsewhere than when the graph was made */
 
 static const struct {
     uint32_t fields;
@@ -160,10 +160,10 @@ static void run(bed *b)
     destroy(b);
 }
 
-/* ---- what others hold of the fields */
+/* ---- other work that uses the fields */
 
-/* A reshaped view has no boxes in common with a field, so that all of it goes
- * over the host. */
+/* A reshaped view has no boxes in common with a field, so all of it goes over
+ * the host. */
 static void read_reshaped(bed *b)
 {
     for (uint32_t f = 0; f < b->count; f++) {

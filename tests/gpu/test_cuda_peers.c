@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Two GPUs: boxes copied from one to the other by the queue of either, kept in
- * step by events alone. */
+/* Two GPUs: boxes copied from one to the other by the queue of either, ordered
+ * only by events. */
 #include "backends/cuda/cuda.h"
 #include "support/conformance.h"
 #include "support/random.h"

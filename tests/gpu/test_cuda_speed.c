@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How fast a GPU multiplies what lies in its memory, what the first product of
- * each type costs, and what it takes to begin. Prints; only nonsense fails. */
+/* How fast a GPU multiplies matrices in its memory, and what the first product
+ * of each type and opening the device cost. It prints times; only nonsense
+ * fails. */
 #include "backends/cuda/cuda.h"
 #include "base/clock.h"
 #include "support/conformance.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh CMAKE BUILD CC FLAGS: install the build under DESTDIR, move what came
-# of it to another place, and build and run the example outside the tree both
+# run.sh CMAKE BUILD CC FLAGS: install the build under DESTDIR, move the result
+# to another place, and build and run the example outside the tree both
 # ways: through pkg-config and as a CMake package. FLAGS go to the compiler.
 set -eu
 cmake=$1

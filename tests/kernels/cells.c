@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of grids whose cells are words of several sizes, one for each kind that
- * halos are filled by, and more of them than one. tests/support/grid_model.c
- * does the same. */
+/* Steps of grids with cells of one or more words. There is a word size for each
+ * way of filling halos. tests/support/grid_model.c does the same. */
 #include <headrace/dialect.h>
 
-/* Cells that are read before and after one's own, and what makes the place
- * count. */
+/* How many cells are read before and after one's own, and factors that make the
+ * place matter. */
 typedef struct reach {
     int before[3], after[3];
     int place[3];
@@ -16,7 +15,7 @@ HR_FUNCTION unsigned long stirred(unsigned long sum, unsigned long value)
     return (sum ^ value) * 16777619ul + 7ul;
 }
 
-/* Each word of a cell becomes what the same word of all cells around makes. */
+/* Each word of a cell becomes a mix of the same words of all cells around. */
 #define STIR(bytes, word, words)                                               \
     typedef struct cell##bytes {                                               \
         word of[words];                                                        \

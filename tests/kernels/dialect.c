@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that use all that the dialect has beside views and barriers. */
+/* Kernels that use everything in the dialect beside views and barriers. */
 #include <headrace/dialect.h>
 
 /* ---- numbers of every type */
@@ -35,7 +35,7 @@ HR_KERNEL8(values, (VALUE, char, 0, a), (VALUE, short, 0, b),
     }
 }
 
-/* ---- sub-groups: width, lane, and what each lane hears */
+/* ---- sub-groups: width, lane, and what each lane receives */
 
 #define SUBGROUPS(name, type)                                                  \
     HR_KERNEL2(name, (IN, type, 1, from), (OUT, type, 2, to))                  \

@@ -159,7 +159,7 @@ HR_KERNEL1(shifts_with_less, (INOUT, int, 1, c))
     {
         HR_P(next) = i + 1 < HR_EXTENT(c, 0) ? HR_AT1(c, i + 1) : 0;
     }
-    HR_TILE_BARRIER; /* of memory of the tile alone */
+    HR_TILE_BARRIER; /* only of tile memory */
     HR_EACH1(i)
     {
         HR_AT1(c, i) = HR_P(next);
@@ -197,7 +197,7 @@ HR_KERNEL1(counts_and_looks, (INOUT, unsigned, 1, c))
     }
 }
 
-/* ---- right, though it may not look so */
+/* ---- right, though this is hard to see */
 
 typedef struct padded {
     double x;
@@ -221,7 +221,7 @@ HR_KERNEL3(every_byte, (OUT, unsigned char, 1, c), (OUT, padded, 1, d),
     }
 }
 
-/* ---- what functions do is of the item that calls them */
+/* ---- what functions do belongs to the item that calls them */
 
 HR_FUNCTION int get(HR_MEMORY const int *a, const hr_shape a_shape, hr_index i)
 {
@@ -251,7 +251,7 @@ HR_KERNEL1(calls_and_shifts, (OUT, int, 1, c))
     }
 }
 
-/* ---- the last of several atomic writes is the reader's own tile's */
+/* ---- the last of several atomic writes is by the reader's own tile */
 
 HR_KERNEL2(counts_then_looks, (INOUT, unsigned, 1, n), (OUT, unsigned, 1, c))
 {
@@ -286,7 +286,7 @@ HR_KERNEL1(counts_members, (INOUT, counters, 1, n))
     }
 }
 
-/* ---- reads of an OUT view that the same item writes then */
+/* ---- reads of an OUT view that the same item writes afterwards */
 
 HR_KERNEL2(larger_of_out, (IN, int, 1, x), (OUT, int, 1, c))
 {

@@ -31,8 +31,8 @@ HR_KERNEL2(transpose, (IN, int, 2, from), (OUT, int, 2, to))
 
 enum { EDGE = 8 };
 
-/* Through memory of the tile, one column wider, so that neither side is read in
- * steps. */
+/* Through tile memory, one column wider, so that neither side is read in
+ * strides. */
 HR_KERNEL2(transpose_tiled, (IN, int, 2, from), (OUT, int, 2, to))
 {
     HR_TILE_STATIC(int, tile, [EDGE][EDGE + 1]);
@@ -68,8 +68,8 @@ HR_KERNEL3(box, (IN, double, 3, from), (OUT, double, 3, to),
     }
 }
 
-/* Sums over each tile, in memory that is sized at launch; a private value lives
- * from phase to phase. */
+/* Sums over each tile, in memory sized at launch. A private value stays from
+ * block to block. */
 HR_KERNEL3(tile_sums, (IN, int, 1, from), (OUT, int, 1, sums),
            (TILE, int, 0, scratch))
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of each rank for tests/unit/test_launch_split.c: rows near by, a view
- * that is read anywhere, one that is changed and one that is written. */
+/* Kernels of each rank for tests/unit/test_launch_split.c. They have rows near
+ * by, a view that is read anywhere, one that is changed and one that is
+ * written. */
 #include <headrace/dialect.h>
 
 typedef struct reach {
     int before, after;
 } reach;
 
-/* Sums stay small, also of what has no values because something failed. */
+/* Keep sums small, also of elements that have no values after a failure. */
 HR_FUNCTION int low(int x)
 {
     return x & 0xffff;
@@ -65,8 +66,8 @@ HR_KERNEL5(split3, (IN, int, 3, around), (IN, int, 1, table),
 
 enum { EDGE = 4 };
 
-/* In tiles of EDGE x EDGE, whose items read before they ask whether they are in
- * the domain: each row is the sum of those of its tile. */
+/* In tiles of EDGE x EDGE. Items read before they check whether they are in the
+ * domain. Each row becomes the sum of the rows of its tile. */
 HR_KERNEL2(split_tiled, (IN, int, 2, from), (OUT, int, 2, to))
 {
     HR_TILE_STATIC(int, part, [EDGE][EDGE]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of grids, for tests/unit/test_grid.c: integers, so that every order of
- * sums that is right gives the same bits, and any other gives others. */
+/* Steps of grids, for tests/unit/test_grid.c. They use integers: every right
+ * order of sums gives the same bits, and any error gives others. */
 #include <headrace/dialect.h>
 
-/* Cells that are read before and after one's own, and what makes the place
- * count. */
+/* How many cells are read before and after one's own, and factors that make the
+ * place matter. */
 typedef struct reach {
     int before[3], after[3];
     int place[3];

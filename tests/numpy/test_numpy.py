@@ -153,7 +153,7 @@ def numpy_agrees(path, answer):
         with open(path, "rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "written by Python 2"
             array = np.lib.format.read_array(file, max_header_size=1 << 20)
-    except Exception as error:  # whatever it says, it does not accept
+    except Exception as error:  # any: the file is not accepted
         return f"NumPy says {error}"
     _, name, *numbers = answer
     rows, cols, row_stride, col_stride = map(int, numbers)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills and products beyond 4 GiB of one buffer, where drivers and kernels that
- * count in 32 bits go wrong. For devices with memory to spare. */
+ * count in 32 bits fail. For devices with enough memory. */
 #include "hal/hal.h"
 #include "support/conformance.h"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# amp.sh SOURCE: what docs/amp.md names is there: each hr_ and HR_ name in the
-# public headers, each test among the tests and examples, and every row that has
-# an equal has a test. Prints each that is not so.
+# amp.sh SOURCE: the names in docs/amp.md exist: each hr_ and HR_ name in the
+# public headers, and each test among the tests and examples. Every row that has
+# an equal here has a test. Prints each name and row for which this is wrong.
 set -eu
 cd "$1"
 page=docs/amp.md

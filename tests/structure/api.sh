@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # api.sh HEADERS LIBRARY: every function of the headers in folder HEADERS is
 # documented and exported by LIBRARY, which exports nothing else. Prints each
-# that is not so.
+# function for which this is wrong.
 set -eu
 headers=$1
 library=$2

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# circles.sh OBJECTS FOLDER...: the objects of a folder, of those that the file
-# OBJECTS lists, use each other in one direction, and none of them a public
-# function of another. Prints what does not hold; fails when there is anything,
-# or when nothing was looked at.
+# circles.sh OBJECTS FOLDER...: of the objects that the file OBJECTS lists,
+# those of a folder may use each other only in one direction, and none may use a
+# public function of another. Prints what breaks this. Fails if anything does,
+# or if nothing was looked at.
 set -eu
 for tool in nm tsort; do
     command -v $tool >/dev/null || { echo "skip: no $tool"; exit 77; }
@@ -20,7 +20,7 @@ for folder; do
     while read -r file; do
         nm -P "$file" | awk -v file="${file##*/}" '{ print file, $1, $2 }'
     done <"$work/files" >"$work/symbols"
-    # "user maker" of each function that one has of another.
+    # "user definer" for each function that an object uses of another.
     awk '
         NR == FNR { if ($3 ~ /[TDRB]/) { maker[$2] = $1 } next }
         $3 == "U" && $2 in maker {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# circles_selftest.sh CC: circles.sh finds what it is there to find.
+# circles_selftest.sh CC: circles.sh finds planted faults.
 set -eu
 cc=$1
 here=$(cd "$(dirname "$0")" && pwd)

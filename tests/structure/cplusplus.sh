@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cplusplus.sh INCLUDE: the headers in folder INCLUDE, and each of their *_INIT,
-# are C++11 without a warning, to whichever of g++ and clang++ is here; and C
-# without one to the C compilers, where missing values would be told.
+# cplusplus.sh INCLUDE: g++ and clang++, as far as they are here, must accept
+# the headers in folder INCLUDE, and each of their *_INIT, as C++11 without a
+# warning. So must the C compilers as C, which would warn of missing values.
 set -eu
 include=$1
 flags="-Wall -Wextra -pedantic -Werror -fsyntax-only -I $include"

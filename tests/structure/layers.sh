@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # layers.sh ROOT: every file includes only what its layer may see. Prints each
-# line that does not; fails when there is one, or when nothing was looked at.
+# line that includes more. Fails if there is one, or if nothing was looked at.
 set -eu
 cd "$1"
 
 # A layer is a folder; "X" in backends/X is each of its folders. Files name
 # ours as "layer/file.h", a neighbour in their own folder as "file.h", and the
-# public headers as <headrace/file.h>, which everyone may.
+# public headers as <headrace/file.h>, which every file may include.
 files=$(find include src examples bench tests/cli tests/install \
     -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || { echo "layers: no sources in $1"; exit 1; }
@@ -23,18 +23,18 @@ BEGIN {
     may["src/distribute"] = "model/pays.h base"
     may["src/arrays"] = "runtime hal base"
     may["src/checker"] = "arrays runtime hal base"
-    # Opens all of it, and is seen by none.
+    # May use everything, and nothing may use it.
     may["src/context"] = "checker arrays model runtime hal base"
     may["src/gemm"] = "distribute model runtime hal base"
     may["src/filter"] = "arrays distribute model runtime hal base"
     may["src/split"] = "arrays distribute model runtime hal base"
     may["src/grid"] = "arrays distribute model runtime hal base"
     may["src/npy"] = "base"
-    # Programs of the shared library see what is complete as a header.
+    # Programs of the shared library may use headers that need no object.
     pure = "base/clock.h base/matrix.h base/size.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure
     may["src/mpi"] = ""
-    may["src/console"] = pure # and size.c: sizes are read in one place
+    may["src/console"] = pure # and size.c, the only code that reads sizes
     may["src/cli"] = "console"
     may["include"] = ""
     may["bench"] = "bench console base"
@@ -76,7 +76,7 @@ function allowed(name, local,    list, i, n) {
         return 0
     }
     if (!local) {
-        # The system and the public headers; never ours in disguise.
+        # The system and the public headers, and no internal ones.
         return name !~ /^(base|hal|backends|runtime|model|distribute|arrays|checker|context|gemm|filter|split|grid|npy|console|cli|bench|blas|mpi)\//
     }
     if (layer == "include") {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# layers_selftest.sh: layers.sh accepts what may be and finds what may not.
+# layers_selftest.sh: layers.sh accepts right includes and finds planted faults.
 set -eu
 # shellcheck source=tests/structure/selftest.sh
 . "$(dirname "$0")/selftest.sh"

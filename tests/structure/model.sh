@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# model.sh ROOT: what is measured, learned and predicted of the machine is in
-# src/model and nowhere else. Prints each line of an engine or client that
-# measures, keeps a figure, or has a threshold or cost of its own; fails when
-# there is one, or when nothing was looked at.
+# model.sh ROOT: only src/model measures, learns and predicts what the machine
+# does. Prints each line of an engine or client that measures, keeps a figure,
+# or has a threshold or cost of its own. Fails if there is one, or if nothing
+# was looked at.
 set -eu
 cd "$1"
 
@@ -15,7 +15,7 @@ files=$(find src/arrays src/blas src/checker src/context src/distribute \
 # shellcheck disable=SC2086 # one word for each file
 awk '
 BEGIN {
-    # Where something that is refused elsewhere has a reason.
+    # Exceptions, which have a reason.
     # Events read for reports and public calls, and for what the rule of
     # learning gets (src/model/learn.h):
     may["src/gemm/work.c", "clock"] = 1
@@ -23,10 +23,10 @@ BEGIN {
     may["src/arrays/event.c", "clock"] = 1
     may["src/runtime/fence.c", "clock"] = 1
     may["src/runtime/stream.h", "clock"] = 1
-    # How the search for cuts walks: nothing of the machine.
+    # Steps of the search for cuts, which say nothing about the machine.
     may["src/gemm/blocking.c", "threshold"] = 1
     may["src/distribute/partition.c", "probe"] = 1
-    # How exact a window is taken apart: no seconds.
+    # How exactly a window is factored, which is no time.
     may["src/filter/filter.c", "cost"] = 1
     may["src/filter/rate.c", "cost"] = 1
     may["src/filter/factor.c", "cost"] = 1
@@ -58,7 +58,7 @@ engine && line ~ /[a-z_]*(blend|smooth|moving_average)[a-z_]*/ {
 engine && line ~ /(->|\.)physical[^_a-z]/ {
     complain("sharing", "says who shares a device: hri_accelerators_same_kind")
 }
-# What is a little less or more than 1, but for rounding.
+# Factors a little less or more than 1, except for rounding.
 engine && !exact && (" " line " ") ~ \
     /[^0-9a-zA-Z_.](0?\.(8[0-9]|9)[0-9]*|1\.(0[0-9]*[1-9]|1[0-9]*))[^0-9]/ {
     complain("threshold", "has a threshold: hri_model_pays, hri_cost_risk")

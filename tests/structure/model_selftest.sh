@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# model_selftest.sh: model.sh accepts what may be and finds what may not.
+# model_selftest.sh: model.sh accepts right lines and finds planted faults.
 set -eu
 # shellcheck source=tests/structure/selftest.sh
 . "$(dirname "$0")/selftest.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# performance.sh ROOT: the tables of docs/performance.md are what bench/table
-# makes of bench/results, and docs/speed.svg is what bench/picture.py makes of
-# them; of results both make rows and bars with what they say.
+# performance.sh ROOT: bench/table makes the tables of docs/performance.md from
+# bench/results, and bench/picture.py makes docs/speed.svg from them. Both make
+# the right rows and bars from sample results.
 set -eu
 root=$1
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
@@ -54,7 +54,8 @@ for line in before after '### gpu-1' '| 1 | f32 | pinned | 60 | 50 | 40 | 70 |' 
     }
 done
 
-# The picture: bars of the machine with more GPUs; no peer of another commit.
+# The picture has bars of the machine with more GPUs, and no peer of another
+# commit.
 case='"part": "c", "m": 16384, "n": 16384, "k": 16384, "type": "f32",
     "memory": "ordinary", "cpu": "C & D", "device": "GPU", "runs": 3,
     "library": "cuBLASXt 1.2"'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # readme.sh ROOT: the program in README.md is examples/multiply.c, which is
-# built and run, and what README.md says that it prints is multiply.txt.
+# built and run. The output in README.md is multiply.txt.
 set -eu
 cd "$1"
 work=$(mktemp -d)

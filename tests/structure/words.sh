@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# words.sh ROOT: no identifier has a word that was our own where the field has
-# another (CHANGELOG.md, "Names"). A lane is one of SIMD or of a sub-group.
-# Prints each that has one; fails when there is one, or when nothing was looked
-# at.
+# words.sh ROOT: no identifier has one of our old private words, for which the
+# field has another (CHANGELOG.md, "Names"). A lane is one of SIMD or of a
+# sub-group. Prints each identifier with such a word. Fails if there is one, or
+# if nothing was looked at.
 set -eu
 cd "$1"
 files=$(find include src kernels bench examples tests \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# words_selftest.sh: words.sh accepts what may be and finds what may not.
+# words_selftest.sh: words.sh accepts right names and finds planted faults.
 set -eu
 # shellcheck source=tests/structure/selftest.sh
 . "$(dirname "$0")/selftest.sh"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The conformance suite's frame: each program's main is
+/* The frame of the conformance suite. Each program's main is
  *
  *     return conformance_main(what_must_hold);
  *
- * which calls the function with every device of every backend that is present,
- * and again with the host behind the wrapper of fault_backend.h, which checks
- * that the suite itself keeps to the contract. CONFORMANCE_BACKEND in the
- * environment names the only backend that is wanted. */
+ * which calls the function with every device of every backend that is present.
+ * It calls it again with the host behind the wrapper of fault_backend.h, which
+ * checks that the suite itself keeps to the contract. CONFORMANCE_BACKEND in
+ * the environment restricts it to one backend. */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 
@@ -15,14 +15,14 @@
 
 typedef void (*conformance_test)(hri_device *device);
 
-/* How many devices it was called with; -1 when one of them did not open, or
- * the wrapper found a breach or a leak. Tells what is skipped and why. */
+/* The number of devices it was called with. -1 when one of them did not open,
+ * or the wrapper found a breach or a leak. Prints what is skipped and why. */
 int conformance_run(conformance_test test);
 
 /* The device under test once more; closed by the caller. */
 hri_device *conformance_open_again(void);
 
-/* What every test needs. Each ends the program when it fails. */
+/* Helpers for every test. Each ends the program when it fails. */
 hri_queue *conformance_queue(hri_device *device);
 hri_queue *conformance_queue_as(hri_device *device, bool urgent);
 hri_event *conformance_event(hri_device *device);
@@ -30,7 +30,8 @@ hri_buffer *conformance_buffer(hri_device *device, size_t bytes);
 void *conformance_memory(size_t bytes);
 void conformance_must(hr_status status, const char *what);
 
-/* Enqueue copying all of host, of the buffer's size, to it, or back. */
+/* Enqueue a copy of all of host, which has the buffer's size, to the buffer, or
+ * back. */
 void conformance_upload(hri_queue *queue, hri_buffer *buffer, const void *host);
 void conformance_download(hri_queue *queue, void *host, hri_buffer *buffer);
 

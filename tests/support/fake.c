@@ -316,7 +316,7 @@ static hr_status open_device(uint32_t backend, uint32_t index, hri_device **out)
     return HR_OK;
 }
 
-/* Slots of a backend are not told which backend they are of. */
+/* Functions of a backend are not told which backend they belong to. */
 static hr_status probe_0(uint32_t *count)
 {
     return probe(&fake.backends[0], count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Backends that only pretend: devices as a test describes them, which count
- * what they hold and fail where they are told to. Jobs take the time that the
- * device's speed says, on a clock of its own, and move nothing. */
+/* Fake backends: devices as a test describes them, which count what they hold
+ * and fail where they are told to. Jobs take the time that follows from the
+ * device's speed, on its own clock, and compute and copy nothing. */
 #ifndef FAKE_H
 #define FAKE_H
 

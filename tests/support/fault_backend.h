@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A backend around another one, for tests: it fails calls on request, pretends,
- * counts, and holds its caller to the contract of hal/hal.h.
+/* A backend around another one, for tests. It fails calls on request, pretends,
+ * counts, and checks that its caller keeps to the contract of hal/hal.h.
  *
- *     const hri_backend *list[] = {fault_backend_wrap(&hri_backend_host),
- * NULL}; fault_backend_reset(); fault_backend_fail_call(17, HR_ERROR_BACKEND);
- *     status = hri_context_create_from(list, &options, &context);
+ *   const hri_backend *list[] = {fault_backend_wrap(&hri_backend_host), NULL};
+ *   fault_backend_reset();
+ *   fault_backend_fail_call(17, HR_ERROR_BACKEND);
+ *   status = hri_context_create_from(list, &options, &context);
  *
- * What is set and counted is one state for all wrapped backends. Settings are
- * made while no call is under way; the rest may be called at any time. */
+ * All wrapped backends share one state of settings and counts. Settings are
+ * made while no call is under way. The other functions may be called at any
+ * time. */
 #ifndef FAULT_BACKEND_H
 #define FAULT_BACKEND_H
 
@@ -63,7 +65,7 @@ const char *fault_slot_name(fault_slot slot);
  * program; NULL for a third. */
 const hri_backend *fault_backend_wrap(const hri_backend *inner);
 
-/* No faults, no pretences, and counts from zero. */
+/* No faults, nothing pretended, and counts from zero. */
 void fault_backend_reset(void);
 
 /* Call number `call` (from 1, of those that can fail, over all devices) does
@@ -75,22 +77,22 @@ void fault_backend_fail_call(uint64_t call, hr_status status);
 void fault_backend_lose(uint64_t call);
 
 /* Operation number `operation` (from 1: copies, fills, products, launches and
- * runs of graphs) returns HR_OK but fails later: it does not happen, nor do
- * those after it on its queue, whose events and finish return status. 0: none.
- */
+ * runs of graphs) returns HR_OK but fails later. It does not happen, nor do
+ * those after it on its queue. The queue's events and finish return status. 0:
+ * none. */
 void fault_backend_fail_operation(uint64_t operation, hr_status status);
 
-/* Hold a device up, so that others take work over: products of the device that
- * was opened as number `device` (from 0, since the reset) wait in the call
- * until others have been given `others` products, but no longer when a fault or
- * the hook has happened, nor when none has been given for a tenth of
- * a second (under ThreadSanitizer a second). */
+/* Hold a device up, so that others steal its work. `device` is its number in
+ * the order of opening, from 0, since the reset. Its products wait in the call
+ * until others have been given `others` products. They stop waiting when a
+ * fault or the hook has happened, or when no product has been given for a tenth
+ * of a second (under ThreadSanitizer a second). */
 void fault_backend_hold(uint32_t device, uint64_t others);
 
 /* From now on copies wait in the call, until they may pass again. */
 void fault_backend_stop_copies(bool stop);
-/* The devices whose copies wait there, a bit for each number (as in hold), once
- * they are `wanted` or ten seconds have passed. */
+/* Which devices' copies wait there, as bits of their numbers. Returns when they
+ * are those `wanted` or ten seconds have passed. */
 uint32_t fault_backend_stopped(uint32_t wanted);
 
 /* Before call number `call` goes on, hook is called on its thread, which may
@@ -101,19 +103,19 @@ void fault_backend_at_call(uint64_t call, void (*hook)(void *data), void *data);
  * only what their allocate_pinned gave is pinned. */
 void fault_backend_pretend_staged(bool staged);
 
-/* And that products of these types, bits as in hri_device_info, want A turned
- * about. */
+/* And that they want A packed for products of these types, bits as in
+ * hri_device_info. */
 void fault_backend_pretend_packed(uint32_t types);
 
 /* And that they have no double: f64 is not multiplied. */
 void fault_backend_pretend_no_double(bool none);
 
-/* Events of the device that was opened as number `device`, 0 to 3, say that so
- * much time went by between any two. 0: as it is. */
+/* Events of the device number `device`, 0 to 3, say that so much time passed
+ * between any two. 0: the real time. */
 void fault_backend_pretend_time(uint32_t device, uint64_t time_ns);
 
 /* Devices described or opened from now on have this much memory free, and take
- * no larger buffer; both limits are enforced. 0: as it is. */
+ * no larger buffer. Both limits are enforced. 0: the real ones. */
 void fault_backend_limit(uint64_t free_bytes, uint64_t allocation_bytes);
 
 /* Calls that can fail, operations, and calls of one slot since the reset. */
@@ -131,8 +133,8 @@ typedef enum fault_direction {
 } fault_direction;
 uint64_t fault_backend_bytes(fault_direction direction);
 
-/* The bytes of the largest of those copies that was of memory which is not
- * pinned, by devices that pretend to be staged. */
+/* Of copies by devices that pretend to be staged, the bytes of the largest one
+ * with memory that is not pinned. */
 uint64_t fault_backend_largest_ordinary(void);
 
 /* Each call since the reset, in order. */
@@ -148,8 +150,9 @@ bool fault_backend_record(size_t index, fault_record *record);
 uint64_t fault_backend_objects(void);
 
 /* Breaches of the contract since the reset: areas outside their buffers,
- * devices closed before their objects, strangers as peers, ... Each is told on
- * stderr, and returned as HR_ERROR_INVALID where there is a status. */
+ * devices closed before their objects, devices that are not peers, ... Each is
+ * printed on stderr, and returned as HR_ERROR_INVALID where there is a
+ * status. */
 uint64_t fault_backend_breaches(void);
 
 #endif

@@ -26,8 +26,8 @@ hr_status fault_begin_graph(hri_queue *base)
     return status;
 }
 
-/* Ends it even when it is to fail. What failed on request did so in the graph:
- * the queue goes on. */
+/* This ends the graph even when it is to fail. Failures on request happened in
+ * the graph, so the queue goes on. */
 hr_status fault_end_graph(hri_queue *base, hri_graph **out)
 {
     fault_queue *queue = (fault_queue *)base;

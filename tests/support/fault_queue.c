@@ -193,13 +193,13 @@ static hr_status queue_wait(hri_queue *base, hri_event *event_base)
     }
     if (status == HR_OK && queue->error.status == HR_OK) {
         pthread_mutex_lock(&fault_lock);
-        queue->error = event->error; /* it would work on what never came */
+        queue->error = event->error; /* it would read what never arrived */
         pthread_mutex_unlock(&fault_lock);
     }
     return status;
 }
 
-/* Waits even when it is to fail: a caller that is told of a failure here may
+/* This waits even when it is to fail: a caller that gets a failure here may
  * rely on nothing running any more. */
 static hr_status queue_finish(hri_queue *base)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked of the wrapper backend, and what it counts. */
+/* What tests ask of the wrapper backend, and what it counts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
 
-enum { TIMED = 4 }; /* devices whose events can be made to say something */
+enum { TIMED = 4 }; /* devices with times that tests can set */
 
 static struct {
     uint64_t fail_call, lose_call, fail_operation; /* 0: none */

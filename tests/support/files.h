@@ -24,9 +24,9 @@ char *files_read(const char *path, size_t *bytes);
 /* A file of these bytes, in the place of another. */
 bool files_write(const char *path, const void *bytes, size_t count);
 
-/* Run function in `count` children at once, each a copy of this process with
- * the number of the child; the sum of what they return, and 100 for each that
- * does not end by returning. */
+/* Run function in `count` children at once. Each is a copy of this process and
+ * gets its number. Returns the sum of what they return, plus 100 for each child
+ * that does not end by returning. */
 int files_in_children(int count, int (*function)(int number));
 
 #endif

@@ -32,7 +32,8 @@ unsigned char *grid_model_own(const grid_model *m, const int64_t *at)
     return m->cells + (size_t)number * m->field.element_bytes;
 }
 
-/* Where a read at x of n cells ends, by the rule of that side. */
+/* The index that a read at x of n cells goes to, by the boundary of that
+ * side. */
 static int64_t follow(hr_boundary boundary, int64_t x, int64_t n)
 {
     switch (boundary) {
@@ -65,7 +66,7 @@ const unsigned char *grid_model_read(const grid_model *m, const int64_t *at)
     return grid_model_own(m, x);
 }
 
-/* ---- all of it */
+/* ---- the model */
 
 /* The next index below hi, the last dimension first; false after the last. */
 static bool next(int64_t *at, const int64_t *lo, const int64_t *hi,

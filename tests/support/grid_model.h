@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A field of a grid as one array with the cells beyond its ends, and what
- * kernels of tests/kernels/cells.c make of it: no bands, no halos. */
+/* A field of a grid as one array with the cells beyond its ends, and what the
+ * kernels of tests/kernels/cells.c do with it, without bands and halos. */
 #ifndef GRID_MODEL_H
 #define GRID_MODEL_H
 
@@ -19,7 +19,7 @@ typedef struct reach {
 
 typedef struct grid_model {
     hr_extent extent;
-    hr_field field; /* whose values are the caller's */
+    hr_field field; /* its values are the caller's */
     int64_t lo[3], hi[3];
     unsigned char *cells;
 } grid_model;
@@ -28,9 +28,9 @@ typedef struct grid_model {
 bool grid_model_create(grid_model *m, hr_extent extent, const hr_field *field);
 void grid_model_destroy(grid_model *m);
 
-/* The cell itself, of those inside and those that are the user's. */
+/* The cell itself. It lies inside, or where the boundary is the user's. */
 unsigned char *grid_model_own(const grid_model *m, const int64_t *at);
-/* What a kernel that reads there gets. */
+/* The cell whose value a kernel gets when it reads there. */
 const unsigned char *grid_model_read(const grid_model *m, const int64_t *at);
 
 /* The cells inside, as hr_grid_gather has them, and back. */
@@ -41,7 +41,7 @@ void grid_model_fill(const grid_model *m, random_source *random);
 /* Whether a field of a grid has the same cells inside. */
 bool grid_model_agrees(const grid_model *m, hr_grid *grid, uint32_t field);
 
-/* All that a kernel may read beside its own cell. */
+/* All cells that a kernel may read beside its own. */
 reach grid_model_reach(const hr_field *field, uint32_t rank);
 /* Run stir<rank>_<element_bytes> for cells lo to before hi. */
 void grid_model_stir(const grid_model *from, const grid_model *to,

@@ -8,9 +8,9 @@
 
 #include "backends/host/arithmetic.h"
 
-/* ---- what there is */
+/* ---- the engines */
 
-/* Open a CBLAS as the next engine, unless it is there under another name. */
+/* Open a CBLAS as the next engine, unless it was found under another name. */
 static bool add_cblas(host_engines *all, const char *library)
 {
     host_engine *e = &all->engines[all->count];
@@ -120,7 +120,7 @@ static void poison(const hr_matrix *m)
     }
 }
 
-/* Whether only elements of c differ between memory and before. */
+/* Whether memory differs from before only in elements of c. */
 static bool only_elements_changed(const host_area *c, unsigned char *before)
 {
     const hr_matrix *m = &c->matrix;
@@ -171,7 +171,7 @@ static void tell(const host_engine *e, const reference_problem *p,
             p->alpha.im, p->beta.re, p->beta.im, what);
 }
 
-/* The product by one engine into c, whose bytes were `before`. */
+/* Whether the product of one engine is right. c had the bytes `before`. */
 static bool is_right(host_engines *all, int index, const reference_problem *p,
                      const reference *want, const host_area *c,
                      unsigned char *before)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A backend of four devices with memory of their own that do everything at
- * once, in the calling thread: millions of operations take seconds. Devices 0
+/* A backend of four devices with memory of their own. They do everything at
+ * once in the calling thread: millions of operations take seconds. Devices 0
  * and 1 are peers, and so are 2 and 3. They do not multiply. */
 #ifndef INSTANT_H
 #define INSTANT_H

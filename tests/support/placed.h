@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrices inside larger memory, in every layout that hr_matrix can say, which
- * notice when something beside their elements was written. */
+/* Matrices inside larger memory, in every layout that hr_matrix can describe.
+ * They notice when something beside their elements was written. */
 #ifndef PLACED_H
 #define PLACED_H
 
@@ -30,21 +30,21 @@ typedef struct placed {
     int64_t lines, width, stride; /* of elements, from matrix.data on */
 } placed;
 
-/* rows x cols elements of random values in the given layout. Complex ones are
- * conjugated when conjugate is set. What is around them is random bytes. False
- * when memory runs out. */
+/* rows x cols random elements in the given layout. Complex ones are conjugated
+ * when conjugate is set. Random bytes lie around them. False when there is no
+ * memory. */
 bool placed_init(placed *p, random_source *source, placed_layout layout,
                  const hr_matrix *shape);
 void placed_finish(placed *p);
 
-/* Take the memory as it is now to compare with. */
+/* Remember the memory as it is now. */
 void placed_remember(placed *p);
 
-/* Put it back as it was then. */
+/* Restore it as it was then. */
 void placed_restore(placed *p);
 
-/* How many bytes outside the elements have changed since then; or, with
- * everything set, how many of all. */
+/* The number of bytes outside the elements that have changed since then. With
+ * everything set, all bytes count. */
 size_t placed_changes(const placed *p, bool everything);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Elements and products in a type's own arithmetic, slow and obvious: what an
- * implementation may do, where reference.h is what it should do. */
+ * implementation may do. reference.h has what it should do. */
 #ifndef PLAIN_H
 #define PLAIN_H
 

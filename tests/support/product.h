@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One product on a device's queue, compared with the reference: operands are
- * windows into larger buffers, of which nothing but C may change. */
+/* One product on a device's queue, compared with the reference. Operands are
+ * windows in larger buffers, of which only C may change. */
 #ifndef PRODUCT_H
 #define PRODUCT_H
 
@@ -16,12 +16,12 @@ typedef struct product {
     int64_t lead;    /* elements before the first */
 } product;
 
-/* Enqueues the product: a queue's gemm, or a part of what is behind it. */
+/* Enqueues the product: a queue's gemm, or a part of what implements it. */
 typedef hr_status (*product_function)(hri_queue *queue, const hri_gemm *gemm);
 
-/* Whether the result is inside the derived bound of every element and all else
- * is as it was. With beta = 0 the old C is NaN. Tells on stderr what is wrong.
- * The numbers depend on seed alone. */
+/* Whether every element of the result is inside its derived bound, and
+ * everything else is as before. With beta = 0 the old C is NaN. Prints on
+ * stderr what is wrong. The numbers depend only on seed. */
 bool product_is_right(hri_queue *queue, const product *p,
                       product_function multiply, uint64_t seed);
 
@@ -33,12 +33,12 @@ typedef struct product_types {
 enum { PRODUCT_TYPES = 9 };
 extern const product_types product_types_of[PRODUCT_TYPES];
 
-/* Whether the queue's gemm is right for these types: every arrangement of the
- * operands with every pair of factors, the sizes in turn; and every size,
- * aligned and not. Sizes are around the tiles of our kernels. */
+/* Whether the queue's gemm is right for these types. It tries every arrangement
+ * of the operands with every pair of factors, and sizes by turns; and every
+ * size, aligned and not. Sizes are around the tiles of our kernels. */
 bool products_are_right(hri_queue *queue, const product_types *types);
 
-/* The same of three virtual accelerators that multiply at once. */
+/* The same for three virtual accelerators that multiply at once. */
 bool products_are_right_at_once(const hri_backend *backend, uint32_t index);
 
 #endif

@@ -35,8 +35,8 @@ void random_fill_bytes(random_source *source, void *bytes, size_t count)
     }
 }
 
-/* One element. All kinds of value are drawn, so that the numbers that follow do
- * not depend on the type. */
+/* Fill one element. All kinds of value are drawn, so that later numbers do not
+ * depend on the type. */
 static void fill_element(random_source *source, hr_type type, void *element)
 {
     double parts[2] = {random_unit(source), random_unit(source)};

@@ -12,8 +12,8 @@
 
 #include <headrace/gemm.h>
 
-/* alpha A B + beta C; c is the old C, whose data is not looked at when beta is
- * 0. Any type pair of headrace/gemm.h, any strides. */
+/* alpha A B + beta C; c is the old C. Its data is not read when beta is 0. Any
+ * type pair of headrace/gemm.h, any strides. */
 typedef struct reference_problem {
     hr_scalar alpha, beta;
     hr_matrix a, b, c;
@@ -23,8 +23,8 @@ typedef struct reference_problem {
 typedef struct reference_element {
     long double re, im; /* the exact value, as near as wide arithmetic gets */
     double bound;       /* of the error in re, and in im; 0 for i32 */
-    bool overflow;      /* the narrow type may overflow on the way: what is not
-                           finite is right too */
+    bool overflow;      /* the narrow type may overflow on the way, so values
+                           that are not finite are right, too */
 } reference_element;
 
 typedef struct reference {
@@ -33,7 +33,7 @@ typedef struct reference {
     reference_element *elements; /* rows x cols, row-major */
 } reference;
 
-/* The first wrong element that a comparison met. */
+/* The first wrong element of a comparison. */
 typedef struct reference_miss {
     int64_t row, col;
     double re, im; /* what was found */
@@ -44,14 +44,15 @@ typedef struct reference_miss {
 bool reference_init(reference *r, const reference_problem *problem);
 void reference_finish(reference *r);
 
-/* How many elements of c are not right; the first goes to *miss, which may be
- * NULL. Right means: inside the bound; NaN where the exact value is NaN; the
- * same infinity where it is infinite. A complex element of which a part is not
- * finite only has to have such a part, as implementations differ in which. */
+/* The number of elements of c that are not right. The first goes to *miss,
+ * which may be NULL. Right means inside the bound, NaN where the exact value is
+ * NaN, and the same infinity where it is infinite. If a complex element should
+ * have a part that is not finite, any such part will do, since implementations
+ * differ. */
 int64_t reference_compare(const reference *r, const hr_matrix *c,
                           reference_miss *miss);
 
-/* *miss in words. */
+/* Write *miss as text. */
 void reference_describe(const reference_miss *miss, char *text, size_t bytes);
 
 /* Element (row, col) of m, conjugated if m says so. Every type is exact in

@@ -40,114 +40,114 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-static void executor_init(executor *l, const hri_plan_part *part)
+static void executor_init(executor *e, const hri_plan_part *part)
 {
     size_t deliveries = (size_t)part->delivery_count;
-    *l = (executor){.part = part, .forwarding = -1};
+    *e = (executor){.part = part, .forwarding = -1};
     for (int side = HRI_A; side <= HRI_B; side++) {
         size_t slots = (size_t)part->slots[side];
-        l->held[side] = allocate(slots, sizeof(int64_t));
-        memset(l->held[side], -1, slots * sizeof(int64_t));
+        e->held[side] = allocate(slots, sizeof(int64_t));
+        memset(e->held[side], -1, slots * sizeof(int64_t));
     }
-    l->arrived = allocate(deliveries, sizeof(bool));
-    l->forwarded = allocate(deliveries, sizeof(bool));
-    l->tiles = allocate((size_t)part->slots[HRI_C], sizeof(tile));
+    e->arrived = allocate(deliveries, sizeof(bool));
+    e->forwarded = allocate(deliveries, sizeof(bool));
+    e->tiles = allocate((size_t)part->slots[HRI_C], sizeof(tile));
     for (int32_t i = 0; i < part->slots[HRI_C]; i++) {
-        l->tiles[i].row = -1;
+        e->tiles[i].row = -1;
     }
 }
 
-static void executor_finish(executor *l)
+static void executor_finish(executor *e)
 {
-    free(l->held[HRI_A]);
-    free(l->held[HRI_B]);
-    free(l->arrived);
-    free(l->forwarded);
-    free(l->tiles);
+    free(e->held[HRI_A]);
+    free(e->held[HRI_B]);
+    free(e->arrived);
+    free(e->forwarded);
+    free(e->tiles);
 }
 
 /* ---- the feeder */
 
-/* Put delivery `number` into its slot of executor l, unless what is there is
+/* Put delivery `number` into its slot of executor e, unless its old content is
  * still needed. */
-static bool put(model *m, executor *l, int64_t number)
+static bool put(model *m, executor *e, int64_t number)
 {
-    const hri_delivery *d = &l->part->deliveries[number];
-    int64_t *held = &l->held[d->side][d->slot];
-    if (l->issued <= d->after || (*held >= 0 && !l->forwarded[*held])) {
+    const hri_delivery *d = &e->part->deliveries[number];
+    int64_t *held = &e->held[d->side][d->slot];
+    if (e->issued <= d->after || (*held >= 0 && !e->forwarded[*held])) {
         return false;
     }
     if (*held >= number) {
         blame(m, "an older delivery overwrites a newer one");
     }
     *held = number;
-    l->arrived[number] = true;
-    l->forwarded[number] = d->forward_count == 0;
+    e->arrived[number] = true;
+    e->forwarded[number] = d->forward_count == 0;
     return true;
 }
 
-static bool step_feeder(model *m, executor *l)
+static bool step_feeder(model *m, executor *e)
 {
-    const hri_plan_part *part = l->part;
-    while (l->fed < part->delivery_count &&
-           part->deliveries[l->fed].source >= 0) {
-        l->fed++; /* another executor's feeder brings it */
+    const hri_plan_part *part = e->part;
+    while (e->fed < part->delivery_count &&
+           part->deliveries[e->fed].source >= 0) {
+        e->fed++; /* another executor's feeder brings it */
     }
-    if (l->fed == part->delivery_count) {
+    if (e->fed == part->delivery_count) {
         return false;
     }
-    const hri_delivery *d = &part->deliveries[l->fed];
-    if (l->forwarding < 0) {
-        if (!put(m, l, l->fed)) {
+    const hri_delivery *d = &part->deliveries[e->fed];
+    if (e->forwarding < 0) {
+        if (!put(m, e, e->fed)) {
             return false;
         }
-        l->forwarding = 0;
-    } else if (l->forwarding < d->forward_count) {
-        const hri_forward *f = &m->plan->forwards[d->forwards + l->forwarding];
-        if (l->held[d->side][d->slot] != l->fed) {
+        e->forwarding = 0;
+    } else if (e->forwarding < d->forward_count) {
+        const hri_forward *f = &m->plan->forwards[d->forwards + e->forwarding];
+        if (e->held[d->side][d->slot] != e->fed) {
             blame(m, "a panel is gone before it has been forwarded");
         }
         if (!put(m, &m->executors[f->part], f->delivery)) {
             return false;
         }
-        l->forwarding++;
+        e->forwarding++;
     }
-    if (l->forwarding == d->forward_count) {
-        l->forwarded[l->fed++] = true;
-        l->forwarding = -1;
+    if (e->forwarding == d->forward_count) {
+        e->forwarded[e->fed++] = true;
+        e->forwarding = -1;
     }
     return true;
 }
 
-/* ---- the default queue */
+/* ---- the compute thread */
 
-/* Whether executor l has delivery `number` (-1: in place), panel `index` of a
- * side, where task looks for it. */
-static bool has(const executor *l, const hri_task *task, int side)
+/* Whether executor e has delivery `number` (-1: in place), panel `index` of a
+ * side, where the task looks for it. */
+static bool has(const executor *e, const hri_task *task, int side)
 {
     int64_t number = side == HRI_A ? task->a : task->b;
-    if (l->part->in_place) {
+    if (e->part->in_place) {
         return number < 0;
     }
-    const hri_delivery *d = &l->part->deliveries[number];
-    return d->side == side && l->held[side][d->slot] == number &&
+    const hri_delivery *d = &e->part->deliveries[number];
+    return d->side == side && e->held[side][d->slot] == number &&
            d->index == (side == HRI_A ? task->row : task->col) &&
            d->chunk == task->chunk;
 }
 
-static void use_tile(model *m, executor *l, const hri_task *task)
+static void use_tile(model *m, executor *e, const hri_task *task)
 {
-    if (l->part->in_place || m->plan->blocking.chunks == 1) {
-        if (!l->part->in_place && task->slot != -1) {
+    if (e->part->in_place || m->plan->blocking.chunks == 1) {
+        if (!e->part->in_place && task->slot != -1) {
             blame(m, "a tile has a slot though k is whole");
         }
         return;
     }
-    if (task->slot < 0 || task->slot >= l->part->slots[HRI_C]) {
+    if (task->slot < 0 || task->slot >= e->part->slots[HRI_C]) {
         blame(m, "there is no such tile slot");
         return;
     }
-    tile *t = &l->tiles[task->slot];
+    tile *t = &e->tiles[task->slot];
     if (task->chunk == 0 && t->row >= 0) {
         blame(m, "a tile slot is given to two tiles");
     } else if (task->chunk > 0 &&
@@ -158,31 +158,31 @@ static void use_tile(model *m, executor *l, const hri_task *task)
     *t = (tile){last ? -1 : task->row, task->col};
 }
 
-static bool step_default_queue(model *m, executor *l)
+static bool step_default_queue(model *m, executor *e)
 {
-    if (l->issued == l->part->task_count) {
+    if (e->issued == e->part->task_count) {
         return false;
     }
-    const hri_task *task = &l->part->tasks[l->issued];
-    if ((task->a >= 0 && !l->arrived[task->a]) ||
-        (task->b >= 0 && !l->arrived[task->b])) {
+    const hri_task *task = &e->part->tasks[e->issued];
+    if ((task->a >= 0 && !e->arrived[task->a]) ||
+        (task->b >= 0 && !e->arrived[task->b])) {
         return false;
     }
-    if (!has(l, task, HRI_A) || !has(l, task, HRI_B)) {
+    if (!has(e, task, HRI_A) || !has(e, task, HRI_B)) {
         blame(m, "a task does not find its panel");
     }
-    use_tile(m, l, task);
-    l->issued++;
+    use_tile(m, e, task);
+    e->issued++;
     return true;
 }
 
 /* ---- the whole */
 
-/* Thread 2 i is the feeder of part i, 2 i + 1 its default queue. */
+/* Thread 2 i is the feeder of part i, and 2 i + 1 its compute thread. */
 static bool step(model *m, uint32_t thread)
 {
-    executor *l = &m->executors[thread / 2];
-    return thread % 2 == 0 ? step_feeder(m, l) : step_default_queue(m, l);
+    executor *e = &m->executors[thread / 2];
+    return thread % 2 == 0 ? step_feeder(m, e) : step_default_queue(m, e);
 }
 
 static void run_one_at_a_time(model *m)
@@ -218,15 +218,15 @@ static void check_ends(model *m)
     const hri_blocking *b = &m->plan->blocking;
     int64_t blocks = b->block_rows * b->block_cols;
     for (uint32_t i = 0; i < m->plan->part_count; i++) {
-        const executor *l = &m->executors[i];
-        int64_t count = l->part->task_count;
-        if (l->issued < count || l->fed < l->part->delivery_count) {
+        const executor *e = &m->executors[i];
+        int64_t count = e->part->task_count;
+        if (e->issued < count || e->fed < e->part->delivery_count) {
             blame(m, "nobody can go on");
         }
         for (int64_t t = count / blocks * (blocks - 1);
              t < count && b->chunks == 1; t++) {
-            const hri_task *task = &l->part->tasks[t];
-            if (!has(l, task, HRI_A) || !has(l, task, HRI_B)) {
+            const hri_task *task = &e->part->tasks[t];
+            if (!has(e, task, HRI_A) || !has(e, task, HRI_B)) {
                 blame(m, "a panel of the last block is gone at the end");
             }
         }

@@ -6,7 +6,7 @@
 
 #include "support/reference.h"
 
-/* A problem whose C has at least as many rows as columns; old is C0. */
+/* A problem; C has at least as many rows as columns, and old is C0. */
 typedef struct tolerance {
     hr_scalar alpha, beta;
     hr_matrix a, b, old, c;

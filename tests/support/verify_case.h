@@ -26,8 +26,9 @@ void verify_case_random_scalars(verify_case *x, random_source *source,
 /* C from what is there; remembered for placed_restore. */
 void verify_case_multiply(verify_case *x);
 
-/* The tolerances of its elements, for tolerance_finish. Where C is wide they
- * are those of the transposed problem: verify_case_plant knows. */
+/* The tolerances of its elements, to be freed by tolerance_finish. Where C is
+ * wide they are those of the transposed problem, which verify_case_plant
+ * knows. */
 tolerance verify_case_tolerance(const verify_case *x);
 
 /* Make element (row, col) wrong by little more than its tolerance. */

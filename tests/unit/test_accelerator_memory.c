@@ -188,7 +188,7 @@ static void check_pinned(void)
     end(&a);
 }
 
-/* A buffer and an area at random: allocated if it is not there, else released.
+/* A buffer and an area at random: allocate it, or release it if it is there.
  * Both are allocated only in sizes that the limit allows. */
 static void step(hri_accelerator *a, random_source *random,
                  hri_buffer *buffers[8], void *areas[8])

@@ -336,7 +336,7 @@ static void too_large(const bed *b)
                 HR_ERROR_OUT_OF_MEMORY, "bytes");
 }
 
-/* The caller may write to his memory when hr_synchronize has returned: copies
+/* The program may write to its memory when hr_synchronize has returned: copies
  * out of it have ended, too. */
 static void after_synchronize(const bed *b)
 {
@@ -367,7 +367,7 @@ static void after_synchronize(const bed *b)
     free(from);
 }
 
-/* What arrays hold is not there for products. */
+/* Memory that arrays hold is not there for products. */
 static void beside_products(void)
 {
     enum { N = 600, LIMIT = 8 << 20, HELD = 5 << 20 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays when any call to an accelerator fails, at once or later: one status,
- * nothing left behind, no wrong data without an error. */
+/* Arrays when any call to an accelerator fails, at once or later. There is one
+ * status, nothing is left behind, and there is no wrong data without an
+ * error. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@
 
 extern const hri_backend hri_backend_host;
 
-/* Of the large ones a copy pool copies ordinary memory, where accelerators are
- * staged. */
+/* Where accelerators are staged, a copy pool copies ordinary memory of the
+ * large ones. */
 static const struct {
     const char *name;
     bool staged;
@@ -23,14 +24,14 @@ static const struct {
     {"staged", true, 600, 500},
     {"staged, small", true, 12, 20},
 };
-enum { MAX = 600 * 500 };
+enum { MAX_ELEMENTS = 600 * 500 };
 
 typedef struct things {
     hr_context *context;
     hr_queue *queues[2];
     hr_array *source, *first, *second;
     size_t kind, count;
-    int *from, *to; /* MAX each */
+    int *from, *to; /* MAX_ELEMENTS each */
 } things;
 
 static hr_status create(things *t)
@@ -105,7 +106,7 @@ static void destroy(things *t)
 
 static things things_of(size_t kind)
 {
-    static int from[MAX], to[MAX];
+    static int from[MAX_ELEMENTS], to[MAX_ELEMENTS];
     memset(to, 0, sizeof to);
     return (things){.kind = kind,
                     .count = (size_t)(kinds[kind].rows * kinds[kind].cols),
@@ -140,7 +141,7 @@ static void fail_each(size_t kind, way how, const char *name)
     TEST_CASE(text);
     for (uint64_t n = 1; more && test_state.failures == 0; n++) {
         things t = things_of(kind);
-        for (int i = 0; i < MAX; i++) {
+        for (int i = 0; i < MAX_ELEMENTS; i++) {
             t.from[i] = i * 7 + 1;
         }
         fault_backend_reset();
@@ -164,8 +165,8 @@ static void fail_each(size_t kind, way how, const char *name)
     CHECK(failed > 0);
 }
 
-/* After a failure everything that does not build on it goes on: other queues,
- * other arrays, and copies of the library's own. */
+/* After a failure everything goes on that does not depend on it: other queues,
+ * other arrays, and the library's own copies. */
 static void rest_goes_on(size_t kind)
 {
     TEST_CASE("the rest goes on");
@@ -177,10 +178,10 @@ static void rest_goes_on(size_t kind)
         fault_backend_fail_operation(n, HR_ERROR_BACKEND);
         CHECK(travel(&t) == HR_ERROR_BACKEND);
         fault_backend_fail_operation(0, HR_OK);
-        for (int i = 0; i < MAX; i++) {
+        for (int i = 0; i < MAX_ELEMENTS; i++) {
             t.from[i] = i * 3;
         }
-        for (int i = 0; i < 2; i++) { /* a queue that failed stays so */
+        for (int i = 0; i < 2; i++) { /* a queue that failed keeps its error */
             hr_queue_destroy(t.queues[i]);
             CHECK(hr_queue_create(t.context, (uint32_t)i, &t.queues[i]) ==
                   HR_OK);

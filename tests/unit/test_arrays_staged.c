@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ordinary memory and accelerators that copy it slowly: it goes through pinned
- * memory, by threads, and nobody is held who has not asked for the end. */
+ * memory, by threads, and no call blocks that does not ask to wait. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,10 +168,10 @@ static void pinned_goes_as_it_is(void)
     close_machine(&m);
 }
 
-/* ---- nobody is held */
+/* ---- no call blocks */
 
-/* Both accelerators are asked for what lies in ordinary memory; while neither
- * copies, more is asked for that builds on it. */
+/* Copies of ordinary memory to both accelerators are enqueued. While they are
+ * stopped, more work that depends on them is enqueued. */
 static void nobody_is_held(size_t bytes)
 {
     machine m = open_machine();
@@ -191,7 +191,7 @@ static void nobody_is_held(size_t bytes)
         CHECK(hr_copy_async(hr_view_of(source), hr_view_of(there[i]), &up[i]) ==
               HR_OK);
     }
-    CHECK(fault_backend_stopped(3) == 3); /* both are at it */
+    CHECK(fault_backend_stopped(3) == 3); /* both are copying */
     CHECK(fault_backend_bytes(FAULT_UP) == 0);
     for (uint32_t i = 0; i < ACCELERATORS; i++) {
         CHECK(hr_event_query(up[i], &done) == HR_OK && !done);
@@ -218,9 +218,9 @@ static void nobody_is_held(size_t bytes)
     free(to);
 }
 
-/* One thread gives every accelerator a kernel, whose operands lie in ordinary
- * memory; they travel to all at the same time, and the kernels' values are
- * those of the calls. */
+/* One thread launches a kernel on every accelerator. The operands lie in
+ * ordinary memory. They are copied to all at the same time, and the kernels get
+ * the values that were given to the calls. */
 static void launches_travel_together(void)
 {
     enum { N = 400000 };
@@ -321,8 +321,8 @@ static void products_run_one_at_a_time(void)
 
 enum { ARRAYS = 4, BYTES = 1300000, STEPS = 300 };
 
-/* Values wander between arrays by copies that nobody waits for, of parts that
- * are staged and others; each array knows what it must hold. */
+/* Values wander between arrays by copies of parts, some staged and some not. No
+ * call waits for them. Each array knows what it must hold. */
 static void much_at_once(void)
 {
     machine m = open_machine();
@@ -369,8 +369,8 @@ static void much_at_once(void)
     close_machine(&m);
 }
 
-/* Who puts a job and hears that the copy pool has stopped may free it at once.
- */
+/* A thread that puts a job may free the job as soon as it learns that the copy
+ * pool has stopped. */
 static void stopped_copy_pools_take_no_jobs(void)
 {
     TEST_CASE("a copy pool that has stopped keeps no job");
@@ -403,7 +403,7 @@ int main(void)
     }
     TEST(pinned_goes_as_it_is());
     TEST(nobody_is_held(5 * MIB + 3));
-    nobody_is_held(100 << 10); /* not staged, but held up by drivers */
+    nobody_is_held(100 << 10); /* not staged, but drivers block */
     TEST(launches_travel_together());
     TEST(products_run_one_at_a_time());
     TEST(much_at_once());

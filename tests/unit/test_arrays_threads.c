@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Several threads on arrays of their own, and on one that they share, of which
- * each has rows of its own. */
+/* Several threads on arrays of their own, and on one that they share. Each has
+ * rows of its own in the shared one. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The speed of memory: measured once, for all of a device, and kept between
- * processes unless it is a guess. Linked so that the library's calls of malloc
- * arrive here (tests/CMakeLists.txt). */
+/* The speed of memory is measured once for all accelerators of a device, and
+ * kept between processes unless it is a guess. Linked so that the library's
+ * calls of malloc arrive here (tests/CMakeLists.txt). */
 #include "test.h"
 
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 void *real_malloc(size_t bytes) __asm__("__real_malloc");
 void *wrap_malloc(size_t bytes) __asm__("__wrap_malloc");
 
-static atomic_bool refuse; /* whatever is large */
+static atomic_bool refuse; /* refuse everything large */
 
 void *wrap_malloc(size_t bytes)
 {
@@ -31,7 +31,7 @@ static hr_context *create(void)
     return context;
 }
 
-/* What the second accelerator's is once the first one's is known. */
+/* The bandwidth of the second accelerator after that of the first is known. */
 static double know(hr_context *context)
 {
     double rate[2] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of boxes against bitmaps. */
+/* Sets of boxes compared with bitmaps. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The checker on the accelerators of argv[1]: each kind of finding in each
- * rank, told once and to the letter; right kernels; mapped memory. */
+ * rank, reported once and to the letter; right kernels; mapped memory. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <setjmp.h>
 #include <signal.h>
@@ -19,13 +19,13 @@ extern const hr_kernel reads_beyond, writes_beyond1, writes_beyond2,
     counts_and_looks, every_byte, calls, calls_and_shifts, counts_then_looks,
     counts_members, larger_of_out, positive_out, zero_out;
 
-enum { MAX = 3 };
+enum { MAX_VIEWS = 3 };
 
 /* Arrays for a kernel's views, of one extent, and their memory. */
 typedef struct views {
-    unsigned char *data[MAX];
-    hr_array *arrays[MAX];
-    hr_argument arguments[MAX];
+    unsigned char *data[MAX_VIEWS];
+    hr_array *arrays[MAX_VIEWS];
+    hr_argument arguments[MAX_VIEWS];
 } views;
 
 static unsigned char first_byte(size_t i)
@@ -55,7 +55,7 @@ static void make_views(views *v, hr_context *context, const hr_kernel *kernel,
 
 static void free_views(views *v)
 {
-    for (int i = 0; i < MAX; i++) {
+    for (int i = 0; i < MAX_VIEWS; i++) {
         hr_array_destroy(v->arrays[i]);
         free(v->data[i]);
     }
@@ -63,7 +63,7 @@ static void free_views(views *v)
 
 static void bring_home(const views *v)
 {
-    for (int i = 0; i < MAX; i++) {
+    for (int i = 0; i < MAX_VIEWS; i++) {
         CHECK(v->arrays[i] == NULL ||
               hr_synchronize(hr_view_of(v->arrays[i])) == HR_OK);
     }
@@ -168,7 +168,7 @@ static const struct {
      {0},
      "faulty.c:165: shifts_with_less: item (1) writes c[1], which item (0) "
      "uses in line 160, without a barrier between"},
-    {&shifts_with_barrier, /* which no item of another tile comes to */
+    {&shifts_with_barrier, /* no item of another tile uses it */
      {1, {4}},
      {0},
      {1, {2}},
@@ -523,7 +523,7 @@ static void without(const char *accelerators, const char *value)
     hr_context_destroy(context);
 }
 
-/* The later ones count on what the first has told. */
+/* The later tests rely on what the first has reported. */
 static void faults_and_later(hr_context *context, hr_queue *queue)
 {
     find_faults(context, queue);

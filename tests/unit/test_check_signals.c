@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The checker's handler of SIGSEGV: what is no use of mapped memory ends, or
- * does not end, a program as without the checker. Each way in a process of its
- * own. */
+/* The checker's handler of SIGSEGV. A fault that is no use of mapped memory
+ * ends a program, or does not, as without the checker. Each case runs in a
+ * process of its own. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <setjmp.h>
 #include <signal.h>

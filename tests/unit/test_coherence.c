@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays on five places against a model that knows each byte: which places have
- * it, and its value. Random overlapping views, millions of operations; values
- * are right, and not a byte is moved that need not be. */
+/* Arrays on five places compared with a model that knows each byte: which
+ * places have it, and its value. There are random overlapping views and
+ * millions of operations. Values are right, and no byte is moved needlessly. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +74,8 @@ static int source_of(const model *m, int place, int64_t byte)
     return -1;
 }
 
-/* One byte travels to a place, over the host if it must; what has come to the
- * host on the way is valid there, too. */
+/* Move one byte to a place, over the host if it must. The host then has a valid
+ * copy, too. */
 static void travel(world *w, model *m, int place, int64_t byte)
 {
     int from = source_of(m, place, byte);
@@ -302,7 +302,7 @@ static void map(world *w, model *m, hr_view v, hr_access access)
     expect_writing(m, &v, HRI_HOST, bytes, access);
 }
 
-/* The caller writes to his own memory and says so. */
+/* The program writes to its own memory and says so. */
 static void invalidate(world *w, model *m, hr_view v)
 {
     char *host = hr_array_data(m->array);
@@ -330,7 +330,7 @@ static void discard(model *m, hr_view v)
     }
 }
 
-/* Whether both views are boxes of the same size: then bytes go straight from
+/* Whether both views are boxes of the same size. Then bytes go directly from
  * where they are to where they belong. */
 static bool are_same_kind(const hr_view *a, const hr_view *b)
 {

@@ -44,8 +44,9 @@ static void check_chosen(const hr_context *context, const char *want)
     }
 }
 
-/* Half of the host's free memory, and 90 per cent of a device's, evenly; an
- * explicit limit, but never more than an even share of all the memory. */
+/* The defaults are half of the host's free memory and 90 per cent of a
+ * device's, in equal shares. An explicit limit is used, but never more than an
+ * equal share of all memory. */
 static const struct {
     const char *name, *accelerators;
     uint64_t limit;
@@ -205,7 +206,7 @@ static void check_machines(void)
     fake_reset();
 }
 
-/* Whether cuda, opencl and host have been asked what they have. */
+/* Which of cuda, opencl and host were asked for devices. */
 static const struct {
     const char *list;
     int asked[FAKE_BACKENDS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The CUDA backend over a driver that is none: contexts, errors, how many calls
- * an operation costs, handles of cuBLAS, peers, pinned memory, what is left. */
+/* The CUDA backend over a fake driver: contexts, errors, how many calls an
+ * operation costs, handles of cuBLAS, peers, pinned memory, and leaks. */
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ static hr_status gemm(hri_queue *queue, const hri_gemm *g)
     return queue->ops->gemm(queue, g);
 }
 
-/* The calling thread has a context of its own, of another device, all along. */
+/* The calling thread keeps a context of its own, of another device. */
 static void contexts_are_left_alone(void)
 {
     cu_context other = NULL, now = NULL;
@@ -147,7 +147,7 @@ static void handles_are_kept(void)
     setting_finish(&s);
 }
 
-/* Who multiplies what. */
+/* Which of them multiplies what. */
 static const struct {
     const char *name;
     bool library;
@@ -239,7 +239,7 @@ static void work_is_divided(void)
     setting_finish(&s);
 }
 
-/* An error while something ran, which the driver tells from then on. */
+/* A fault of running work, which the driver reports from then on. */
 static void faults_surface(void)
 {
     setting s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs over a driver that is none: which calls are made, drivers that lack
- * some, and every call that may fail. */
+/* Graphs over a fake driver: which calls are made, drivers that lack some, and
+ * a failure of every call that may fail. */
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
@@ -163,7 +163,7 @@ static void drivers_may_lack_them(void)
     setting_finish(&s);
 }
 
-/* Each fails once while a graph is made; the next one is good. */
+/* Each call fails once while a graph is made. The next graph works. */
 static void failures_end_with_the_graph(void)
 {
     static const char *const calls[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How many calls of the driver launches cost, over a driver that is none: marks
- * are recorded for those who wait, and where they are wanted. */
+/* How many driver calls launches cost, over a fake driver. Fences are recorded
+ * when something waits for them, and where they are needed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ static void other_queues(bed *b)
     CHECK(b->fake->urgent == 1);
 }
 
-/* The event is recorded between the two launches, not behind both. */
+/* The event is recorded between the two launches, not after both. */
 static void waited_for_apart(bed *b)
 {
     TEST_CASE("other work of the queue does not hold up who waits");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the CUDA backend says of libraries that are missing, too old or
- * something else. Each case is a process of its own, as a library is looked for
- * once. */
+/* What the CUDA backend reports about libraries that are missing, too old or
+ * something else. Each case is a process of its own, since a library is looked
+ * for once. */
 #define _DEFAULT_SOURCE /* mkdtemp */
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the dialect has beside views and barriers, on the accelerators of
- * argv[1]: numbers of every type, sub-groups of whatever width, atomics, half
- * precision, complex numbers, mathematics, tables. */
+/* The dialect beside views and barriers, on the accelerators of argv[1]:
+ * numbers of every type, sub-groups of any width, atomics, half precision,
+ * complex numbers, mathematics, tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static void every_type(bed *b)
 
 /* ---- sub-groups */
 
-/* What a type of numbers is, as doubles, which hold all that is used here. */
+/* A type of numbers. Doubles hold all values that are used here. */
 typedef struct kind {
     size_t bytes;
     double (*get)(const void *data, int64_t i);
@@ -134,9 +134,9 @@ KIND(long, int64_t)
 KIND(float, float)
 KIND(double, double)
 
-enum { HEARD = 7, MAX = 600 };
+enum { HEARD = 7, MAX_ITEMS = 600 };
 
-/* Whether item i heard what its neighbours hold. */
+/* Whether item i received its neighbours' values. */
 static int heard(const kind *k, const void *x, const void *out, int64_t i,
                  int64_t tile)
 {
@@ -164,7 +164,7 @@ static int heard(const kind *k, const void *x, const void *out, int64_t i,
 static void subgroups(bed *b, const hr_kernel *kernel, const kind *k, int64_t n,
                       int64_t tile)
 {
-    static int64_t x[MAX], out[MAX * HEARD]; /* room for any type */
+    static int64_t x[MAX_ITEMS], out[MAX_ITEMS * HEARD]; /* room for any type */
     const hr_extent items = hr_extent1(tile);
     memset(x, 0, sizeof x);
     for (int64_t i = 0; i < n; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Units for accelerators of other speeds and memories, and rectangles of tiles:
- * against models that are as simple as can be. */
+/* Units for accelerators of different speeds and memories, and rectangles of
+ * tiles, compared with models that are as simple as possible. */
 #include <math.h>
 
 #include "distribute/distribute.h"
 #include "support/random.h"
 #include "test.h"
 
-enum { MAX = 12, MANY = 1000, COSTS = 4000 };
+enum { MAX_PORTIONS = 12, MANY = 1000, COSTS = 4000 };
 
 /* ---- what must hold of every distribution */
 
@@ -18,8 +18,8 @@ static hri_distribution of(int64_t units, int64_t grain, hri_portion *p,
         .units = units, .grain = grain, .portions = p, .count = count};
 }
 
-/* All units are given out once, in order and in whole grains, and none to who
- * takes no part. */
+/* All units are given out once, in order and in whole grains. A portion that
+ * takes no part gets none. */
 static bool is_whole(const hri_distribution *d)
 {
     int64_t next = 0;
@@ -56,12 +56,12 @@ static bool distribute(const hri_distribution *d)
 /* ---- the model: whole weights, and products that 64 bits hold */
 
 typedef struct model {
-    int64_t weight[MAX], most[MAX]; /* in grains */
-    int64_t want[MAX];
+    int64_t weight[MAX_PORTIONS], most[MAX_PORTIONS]; /* in grains */
+    int64_t want[MAX_PORTIONS];
     uint32_t count;
 } model;
 
-/* The one that is full soonest when all grow by their weights. */
+/* The portion that is full first when all grow by their weights. */
 static int soonest(const model *m, const bool *full)
 {
     int found = -1;
@@ -92,8 +92,8 @@ static uint32_t neediest(const model *m, const bool *full, const int64_t *rest)
 /* False: together they do not hold so many grains. */
 static bool solve(model *m, int64_t grains)
 {
-    bool full[MAX] = {false};
-    int64_t sum = 0, rest[MAX] = {0};
+    bool full[MAX_PORTIONS] = {false};
+    int64_t sum = 0, rest[MAX_PORTIONS] = {0};
     for (uint32_t i = 0; i < m->count; i++) {
         sum += m->weight[i];
         full[i] = m->weight[i] == 0;
@@ -126,14 +126,14 @@ static bool solve(model *m, int64_t grains)
 
 typedef struct random_case {
     model m;
-    int64_t units, grain, most[MAX]; /* in units */
-    hri_portion portions[MAX];
+    int64_t units, grain, most[MAX_PORTIONS]; /* in units */
+    hri_portion portions[MAX_PORTIONS];
 } random_case;
 
-/* Limits bind in most cases, and in some there is not the memory. */
+/* Limits matter in most cases, and in some there is too little memory. */
 static random_case draw(random_source *r)
 {
-    random_case c = {.m.count = (uint32_t)random_between(r, 1, MAX)};
+    random_case c = {.m.count = (uint32_t)random_between(r, 1, MAX_PORTIONS)};
     const int64_t sizes = random_between(r, 1, 40);
     c.grain = random_between(r, 0, 1) != 0 ? 1 : random_between(r, 2, 70);
     c.units = random_between(r, 1, 60 * sizes);
@@ -197,7 +197,7 @@ static void random_limits(int count)
     CHECK(refused > count / 20 && refused < count / 2 && limited > count / 2);
 }
 
-/* Who has more weight than it had never has fewer units. */
+/* A portion that gets more weight never has fewer units than before. */
 static void more_weight(int count)
 {
     random_source r = {2};
@@ -243,8 +243,8 @@ static hr_status fits_memory(void *data, uint32_t index, int64_t first,
     return HR_OK;
 }
 
-/* What does not depend on where a portion lies is refused when the numbers are,
- * and a short grain may fit where it lies. */
+/* A question whose answer does not depend on where a portion lies is refused by
+ * numbers. A short grain may still fit where it lies. */
 static void random_questions(int count)
 {
     random_source r = {3};
@@ -467,11 +467,11 @@ enum { SIDE = 48 };
 
 static void check_rectangles(random_source *r)
 {
-    double speeds[MAX];
-    hri_rect rects[MAX];
+    double speeds[MAX_PORTIONS];
+    hri_rect rects[MAX_PORTIONS];
     int painted[SIDE][SIDE] = {{0}};
     hri_partition *p = NULL;
-    const uint32_t n = (uint32_t)random_between(r, 1, MAX);
+    const uint32_t n = (uint32_t)random_between(r, 1, MAX_PORTIONS);
     const int64_t rows = random_between(r, 1, SIDE);
     const int64_t cols = random_between(r, 1, SIDE);
     for (uint32_t i = 0; i < n; i++) {

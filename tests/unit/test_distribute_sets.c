@@ -9,12 +9,12 @@
 #include "support/random.h"
 #include "test.h"
 
-enum { MAX = 12 };
+enum { MAX_CANDIDATES = 12 };
 
-/* Each takes its part of the work, and costs something; siblings gain nothing.
- */
+/* Each takes its part of the work, and costs something; siblings gain
+ * nothing. */
 typedef struct machine {
-    double each, seconds[MAX + 1];
+    double each, seconds[MAX_CANDIDATES + 1];
 } machine;
 
 static hr_status predict(void *data, const hri_candidate *set, uint32_t count,
@@ -78,12 +78,12 @@ static void check_set(const machine *m, uint32_t count, uint32_t now,
 static void sets(int count)
 {
     random_source r = {8};
-    int sizes[MAX + 1] = {0};
+    int sizes[MAX_CANDIDATES + 1] = {0};
     TEST_CASE("sets that pay");
     for (int i = 0; i < count && test_state.failures == 0; i++) {
-        const uint32_t n = (uint32_t)random_between(&r, 1, MAX);
+        const uint32_t n = (uint32_t)random_between(&r, 1, MAX_CANDIDATES);
         machine m = {.each = fabs(random_unit(&r)) / 20};
-        hri_candidate c[MAX], d[MAX];
+        hri_candidate c[MAX_CANDIDATES], d[MAX_CANDIDATES];
         for (uint32_t k = 0; k < n; k++) {
             c[k] = (hri_candidate){.index = k,
                                    .device =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The wrapper backend does what it is asked, around the host. */
+/* The wrapper backend does what it is told, around the host. */
 #include <pthread.h>
 #include <time.h>
 

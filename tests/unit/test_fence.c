@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fences and streams: how many events are recorded, who may go first, what
- * becomes of errors, and what is deferred where. */
+/* Fences and streams: how many events are recorded, what may go first, what
+ * happens to errors, and what is deferred. */
 #include <dirent.h>
 #include <pthread.h>
 
@@ -323,8 +323,8 @@ static void strangers(void)
 
 /* ---- deferred queues */
 
-/* Ordinary memory goes up on one stream and on to another accelerator's on a
- * second one, while copies are stopped; then both go on. */
+/* Ordinary memory is copied on one stream, and from there to another
+ * accelerator on a second stream, while copies are stopped. Then both go on. */
 static void deferred_waits(void)
 {
     enum { BYTES = 200 * KIB };
@@ -372,8 +372,8 @@ static void deferred_waits(void)
     free(to);
 }
 
-/* The stream goes while all is deferred; `later`: the fence cannot be recorded
- * when its turn comes. */
+/* The stream is destroyed while everything is deferred. `later`: the fence
+ * cannot be recorded when its turn comes. */
 static void deferred_goes_first(bool later)
 {
     TEST_CASE(later ? "a deferred record fails, and tells"
@@ -452,8 +452,8 @@ static void show(crowd *c, hri_fence *fence, bool over)
     hri_fence_drop(old);
 }
 
-/* One thread enqueues, on two streams of which each waits for the other; many
- * wait for the fences. Every third copy is deferred where `staged`. */
+/* One thread enqueues on two streams, each of which waits for the other. Many
+ * threads wait for the fences. Every third copy is deferred where `staged`. */
 static void crowds(bool staged)
 {
     enum { BYTES = 70 * KIB };
@@ -513,7 +513,8 @@ static int count_threads(void)
     return count;
 }
 
-/* What arrays do: launches, copies either way and within the accelerator. */
+/* What arrays do: launches, copies in both directions and within the
+ * accelerator. */
 static void use_arrays(hr_context *context, hr_queue *queue, int64_t count)
 {
     const size_t bytes = (size_t)count * sizeof(float);
@@ -535,8 +536,8 @@ static void use_arrays(hr_context *context, hr_queue *queue, int64_t count)
     free(y);
 }
 
-/* A second queue adds the thread that the backend gives each queue, and where
- * ordinary memory is staged those that copy it. */
+/* A second queue adds the thread that the backend gives each queue. Where
+ * ordinary memory is staged it also adds those that copy it. */
 static void threads_of(const char *name, const char *set, bool staged)
 {
     TEST_CASE(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters on the accelerators of argv[1] against sums in double: all edges,
- * types, methods and layouts, within bounds of rounding [Higham2002] and the
- * tolerance; and whatever breaks a rule. */
+/* Filters on the accelerators of argv[1] compared with sums in double: all
+ * edges, types, methods and layouts, within bounds of rounding [Higham2002] and
+ * the tolerance; and everything that breaks a rule. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "support/random.h"
 #include "test.h"
 
-/* A thread sanitizer makes arithmetic slow, and looks at what does not depend
+/* A thread sanitizer makes arithmetic slow, and what it tests does not depend
  * on the picture. */
 #if defined(__SANITIZE_THREAD__)
 enum { SMALL = 40, LARGE = 4, SMALL_FAR = 20, LARGE_FAR = 3 };
@@ -199,7 +199,7 @@ static hr_window *make_window(random_source *random, int64_t reach)
 
 static bool transforms; /* FFTW is here, and the host */
 
-/* By views of arrays over the matrices, whose rows may be longer. */
+/* By views of arrays over the matrices. Their rows may be longer. */
 static hr_status filter_views(hr_context *context, const trial *t,
                               const hr_filter_options *options)
 {

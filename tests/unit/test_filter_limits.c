@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters near what types, memory and tables hold. */
+/* Filters near the limits of numbers, memory and tables. */
 #include <float.h>
 #include <math.h>
 #include <pthread.h>

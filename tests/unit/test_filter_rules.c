@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows and their ranks; what hr_filter refuses, with the word that its
- * sentence must have; and what it must not depend on. */
+/* Windows and their ranks; what hr_filter refuses, with a word that its message
+ * must have; and what its result must not depend on. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static int64_t rank_of(hr_window *window, double tolerance)
     return rank;
 }
 
-/* What a window keeps from one question is no answer to another. */
+/* What a window keeps of one question is not the answer to another. */
 static void ranks_again(void)
 {
     TEST_CASE("ranks, again");
@@ -80,7 +80,7 @@ static void ranks_again(void)
     hr_window_destroy(w);
 }
 
-/* One weight, however little of it is asked for. */
+/* A single weight, with any tolerance. */
 static void one_weight(void)
 {
     TEST_CASE("one weight");
@@ -138,7 +138,7 @@ enum { ROWS = 6, COLS = 8 };
 
 static float in[ROWS * COLS], out[ROWS * COLS];
 
-/* What the rules are tried on; each test breaks one thing of it. */
+/* A good call. Each test breaks one thing of it. */
 typedef struct bed {
     hr_context *context;
     hr_window *window;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures in arrays: the same bits as in matrices, what moves from filter to
- * filter, and what is refused. */
+/* Pictures in arrays: the same bits as in matrices, what is moved from filter
+ * to filter, and what is refused. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,10 +70,10 @@ static void filter_matrices(hr_context *context, const hr_window *window,
     }
 }
 
-/* What is moved by the first filter, and by those that find there what it left:
- * the weights and the rows beyond come once, and go on to the other bands; rows
- * that two bands read move between them; and the first and last rows come, for
- * those beyond. */
+/* What the first filter moves, and what later ones move, which find what it
+ * left. The weights and the rows beyond the picture come once, and go on to the
+ * other bands. Rows that two bands read move between them. The first and last
+ * rows come, for the rows beyond. */
 static void check_traffic(int step, const hr_filter_report *report,
                           const hr_traffic *before, const hr_traffic *after)
 {

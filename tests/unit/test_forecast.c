@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a plan is said to take: exact where it can be told by hand, never
- * less than any link or arithmetic needs, never more than all of them in turn;
- * and the plans that are chosen by it. */
+/* How long a plan is predicted to take. The prediction is exact where it can be
+ * computed by hand, never less than any link or arithmetic needs, and never
+ * more than all of them in turn. Also the plans that are chosen by it. */
 #include <math.h>
 
 #include "gemm/plan.h"
@@ -12,7 +12,7 @@
 /* Seconds that issuing a task adds. */
 static const double TASK = 1e-5, HOST_START = 1e-4;
 
-/* GPUs of one machine that share what their links carry together. */
+/* GPUs of one machine. Their links together carry less than the sum. */
 static void fill_gpus(hri_plan_accelerator *gpus, uint32_t count, double rate,
                       double up, double down, double both)
 {
@@ -51,7 +51,7 @@ enum { EDGE = 64 };
 /* One row of three tiles of 64 x 64 with k = 64, on one accelerator. */
 typedef struct row {
     hri_plan plan;
-    hri_plan_accelerator figures;
+    hri_plan_accelerator accelerator;
     hri_plan_part part;
     hri_delivery deliveries[4]; /* A0, B0, B1, B2 */
     hri_task tasks[3];
@@ -61,11 +61,11 @@ typedef struct row {
 static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
 {
     const double none[HRI_TILE_RATES] = {0};
-    *r = (row){.figures = {.rate = 2e10,
-                           .up.rate = 1e8,
-                           .down.rate = 1e8,
-                           .task = TASK,
-                           .start = HOST_START}};
+    *r = (row){.accelerator = {.rate = 2e10,
+                               .up.rate = 1e8,
+                               .down.rate = 1e8,
+                               .task = TASK,
+                               .start = HOST_START}};
     r->plan = (hri_plan){
         .shape = {EDGE, 3 * EDGE, EDGE, 4, 4, 2.0, read_c, false},
         .blocking = {.block_rows = 1,
@@ -94,20 +94,20 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots, bool read_c)
                                               .side = HRI_B};
         r->tasks[i] = (hri_task){.a = 0, .b = i + 1, .col = i, .slot = -1};
     }
-    r->panel = EDGE * EDGE * 4 / r->figures.up.rate;
-    r->old = EDGE * EDGE * 4 / r->figures.up.rate;
-    r->home = EDGE * EDGE * 4 / r->figures.down.rate;
-    r->product = 2.0 * EDGE * EDGE * EDGE / r->figures.rate /
+    r->panel = EDGE * EDGE * 4 / r->accelerator.up.rate;
+    r->old = EDGE * EDGE * 4 / r->accelerator.up.rate;
+    r->home = EDGE * EDGE * 4 / r->accelerator.down.rate;
+    r->product = 2.0 * EDGE * EDGE * EDGE / r->accelerator.rate /
                      hri_cost_efficiency(none, EDGE, EDGE, EDGE) +
                  TASK;
 }
 
-/* Whether the walk takes so long, and the threads. */
-static int takes(hri_plan *plan, const hri_plan_accelerator *figures,
+/* Whether the forecast is so long, plus the threads. */
+static int takes(hri_plan *plan, const hri_plan_accelerator *accelerators,
                  double seconds)
 {
     seconds += HOST_START;
-    int ok = hri_forecast(plan, figures) == HR_OK &&
+    int ok = hri_forecast(plan, accelerators) == HR_OK &&
              fabs(plan->seconds - seconds) <= 1e-9 * seconds;
     if (!ok) {
         fprintf(stderr, "  %.9f instead of %.9f\n", plan->seconds, seconds);
@@ -121,43 +121,44 @@ static void rows_by_hand(void)
     TEST_CASE("products wait for panels, and hide behind them");
     row_init(&r, 3, 3, false);
     CHECK(r.product < r.panel);
-    CHECK(takes(&r.plan, &r.figures, 4 * r.panel + r.product + r.home));
+    CHECK(takes(&r.plan, &r.accelerator, 4 * r.panel + r.product + r.home));
 
     TEST_CASE("a panel waits for its slot");
     row_init(&r, 1, 3, false);
-    CHECK(takes(&r.plan, &r.figures, 4 * r.panel + 3 * r.product + r.home));
+    CHECK(takes(&r.plan, &r.accelerator, 4 * r.panel + 3 * r.product + r.home));
 
     TEST_CASE("a product waits until the tile before is home");
     row_init(&r, 3, 1, false);
-    r.figures.down.rate = 1e7;
-    CHECK(takes(&r.plan, &r.figures,
+    r.accelerator.down.rate = 1e7;
+    CHECK(takes(&r.plan, &r.accelerator,
                 2 * r.panel + 3 * (r.product + 10 * r.home)));
 
     TEST_CASE("old C comes between the panels");
     row_init(&r, 3, 3, true);
-    CHECK(takes(&r.plan, &r.figures,
+    CHECK(takes(&r.plan, &r.accelerator,
                 4 * r.panel + 3 * r.old + r.product + r.home));
 
     TEST_CASE("old C waits for its tile to be home");
     row_init(&r, 3, 1, true);
-    r.figures.down.rate = 1e7;
-    CHECK(takes(&r.plan, &r.figures,
+    r.accelerator.down.rate = 1e7;
+    CHECK(takes(&r.plan, &r.accelerator,
                 2 * r.panel + 3 * (r.old + r.product + 10 * r.home)));
 
     TEST_CASE("both ways at once are slower");
     row_init(&r, 3, 3, false);
-    r.figures.both.rate = 1e8;
-    CHECK(takes(&r.plan, &r.figures, 4 * r.panel + 3 * r.home));
+    r.accelerator.both.rate = 1e8;
+    CHECK(takes(&r.plan, &r.accelerator, 4 * r.panel + 3 * r.home));
 
     TEST_CASE("a link without a limit takes no time");
     row_init(&r, 3, 3, false);
-    r.figures.up.rate = r.figures.down.rate = 0;
-    CHECK(takes(&r.plan, &r.figures, 3 * r.product));
+    r.accelerator.up.rate = r.accelerator.down.rate = 0;
+    CHECK(takes(&r.plan, &r.accelerator, 3 * r.product));
 
     TEST_CASE("a plan that would never end");
     row_init(&r, 3, 3, false);
     r.deliveries[2].after = 2;
-    CHECK(hri_forecast(&r.plan, &r.figures) == HR_OK && isinf(r.plan.seconds));
+    CHECK(hri_forecast(&r.plan, &r.accelerator) == HR_OK &&
+          isinf(r.plan.seconds));
 }
 
 /* A comes to the first accelerator and is forwarded to the second, which has
@@ -167,9 +168,9 @@ static void forward_by_hand(void)
     TEST_CASE("a forwarded panel is there when it has been loaded");
     row r;
     row_init(&r, 3, 3, false);
-    hri_plan_accelerator figures[2] = {r.figures, r.figures};
-    figures[0].up.rate = 1e7;
-    figures[1].rate = r.figures.rate / 100;
+    hri_plan_accelerator accelerators[2] = {r.accelerator, r.accelerator};
+    accelerators[0].up.rate = 1e7;
+    accelerators[1].rate = r.accelerator.rate / 100;
     hri_forward forward = {1, 0};
     hri_delivery second[2] = {{.after = -1, .source = 0, .side = HRI_A},
                               r.deliveries[3]};
@@ -189,12 +190,12 @@ static void forward_by_hand(void)
     r.plan.forward_count = 1;
     double slow = (r.product - TASK) * 100 + TASK;
     CHECK(slow > 20 * r.panel);
-    CHECK(takes(&r.plan, figures, 10 * r.panel + slow + r.home));
+    CHECK(takes(&r.plan, accelerators, 10 * r.panel + slow + r.home));
 }
 
 /* ---- plans that are made */
 
-/* What the task's product takes on tiles whose rates are not known. */
+/* Seconds for the task's product, on tiles without known rates. */
 static double product_seconds(const hri_plan *plan, const hri_task *task,
                               double rate)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine on virtual host accelerators: what it moves, what it holds, how it
- * shares work, and how it stops. Values are checked in test_gemm_random. */
+ * distributes work, and how it stops. test_gemm_random checks values. */
 #include <math.h>
 
 #include "gemm/check.h"
@@ -135,8 +135,8 @@ static const struct {
     {"too narrow to turn", "1xhost", 130, 4000, 70, 64 << 20, 0, 0, 1, 0, 1},
 };
 
-/* Let arithmetic seem to take a little longer than the links, and calls hardly
- * anything: then pieces of k grow. */
+/* Pretend that arithmetic takes a little longer than the links, and calls
+ * hardly anything. Then pieces of k grow. */
 static void balance(hr_context *context)
 {
     hri_link link = {.up = 2e10, .down = 2e10, .both = 4e10};
@@ -309,8 +309,8 @@ static void nothing_is_copied_in_place(void)
 
 /* ---- stealing */
 
-/* The last accelerator is said to be three times as fast as the first, and
- * waits until that has done its part: then it takes over tiles. */
+/* The last accelerator is said to be three times as fast as the first, and is
+ * held up until that one has done its part. Then the first steals tiles. */
 static void tails_are_stolen(int staged, const char *list)
 {
     TEST_CASE("an accelerator that is done takes over tiles");

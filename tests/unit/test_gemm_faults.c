@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every error path of create, plan and run: the n-th call of the backend fails,
- * or the caller cancels there, for every n, also while lanes take tiles from
- * each other. The result is right or the status is the one asked for, nothing
- * is left behind, and the context works afterwards. */
+/* Every error path of create, plan and run. The n-th call of the backend fails,
+ * or the caller cancels there, for every n, also while executors steal tiles
+ * from each other. The result is right or the status is the one asked for,
+ * nothing is left behind, and the context works afterwards. */
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -24,7 +24,7 @@ enum { STEP = 2 };
 enum { STEP = 1 };
 #endif
 
-enum { MAX = 70 * 8200 };
+enum { MAX_ELEMENTS = 70 * 8200 };
 
 typedef struct setup {
     const char *name, *list;
@@ -52,10 +52,11 @@ static const setup setups[] = {
 };
 
 /* How many products of the others `slow` waits for: all of their own, and one
- * that they have taken over. 0: it does not. */
+ * that they have stolen. 0: it does not wait. */
 static uint64_t hold;
 
-static float a[MAX], b[MAX], c[MAX], wanted[MAX];
+static float a[MAX_ELEMENTS], b[MAX_ELEMENTS], c[MAX_ELEMENTS],
+    wanted[MAX_ELEMENTS];
 
 static void make(const setup *s)
 {
@@ -93,8 +94,8 @@ static hr_status multiply(const setup *s, hr_context *context,
                    hr_matrix_row_major(c, HR_F32, s->m, s->n, 0), options);
 }
 
-/* Devices of their own, said to be so slow that tiles are small, and that
- * whatever has not run yet seems worth taking over. */
+/* Devices of their own that are said to be so slow that tiles are small. So
+ * stealing seems worth it for everything that has not run yet. */
 static void set_rates(hr_context *context)
 {
     told_apart(context);
@@ -134,7 +135,8 @@ static struct {
 /* Call n is about to be made. */
 static void reach(void *data)
 {
-    const struct timespec head_start = {0, 20000}; /* for those who stop it */
+    const struct timespec head_start = {0, 20000}; /* lets the threads that stop
+                                                      it go first */
     (void)data;
     pthread_mutex_lock(&stop.lock);
     stop.reached = true;
@@ -143,8 +145,8 @@ static void reach(void *data)
     nanosleep(&head_start, NULL);
 }
 
-/* A progress function that comes back when call n is there, to cancel, or when
- * no call has been made for a while: then the run is over. */
+/* A progress function that returns when call n is made, to cancel, or when no
+ * call has been made for a while: then the run is over. */
 static bool go_on_until_reached(void *data, double done, double total)
 {
     uint64_t calls;
@@ -195,8 +197,8 @@ static bool was_reached(way how, uint64_t n)
                              : fault_backend_calls()) >= n;
 }
 
-/* The product with a fault, and for some n once more without; whether n was
- * reached. */
+/* Multiply with a fault, and for some n once more without. Returns whether n
+ * was reached. */
 static bool multiply_with(const setup *s, hr_context *context, way how,
                           uint64_t n, hr_status *status)
 {
@@ -264,8 +266,8 @@ static void summary_init(summary *r)
     r->report.share_capacity = 3;
 }
 
-/* Hold `slow` up where all is one block: after earlier ones measured speeds say
- * what is taken over. Returns how many blocks there are. */
+/* Hold `slow` up where all is one block. Earlier blocks would measure speeds,
+ * which decide what is stolen. Returns how many blocks there are. */
 static int64_t set_hold(const setup *s, hr_context *context)
 {
     summary plan;

@@ -19,7 +19,7 @@
 #include "support/reference.h"
 #include "support/told.h"
 
-/* A thread sanitizer makes arithmetic slow, and looks at what does not depend
+/* A thread sanitizer makes arithmetic slow, and what it tests does not depend
  * on the case. */
 #if defined(__SANITIZE_THREAD__)
 enum { CASES = 50, SHARES = 8 };
@@ -270,9 +270,9 @@ static void check_shares(const problem *p, const hr_gemm_report *done)
     CHECK(flops == done->flops);
 }
 
-/* Whether tiles changed hands, and whether an accelerator that copies nothing
- * had a part in the work: its own tiles move no bytes, so that neither what it
- * gave away nor what it took over can be told from the plan's bytes. */
+/* Whether tiles were stolen, and whether an accelerator that copies nothing did
+ * work. Its own tiles move no bytes. So neither the tiles that it lost nor
+ * those that it stole can be told from the plan's bytes. */
 static void look_for_theft(const hr_gemm_report *done, bool *stolen,
                            bool *in_place)
 {
@@ -360,8 +360,8 @@ static bool offered(hr_context *context, const problem *p)
     return plan(context, p, 0, &report) != HR_ERROR_UNSUPPORTED;
 }
 
-/* Speeds that are not true, so that the plans differ whatever the machine: slow
- * accelerators share the smallest product, fast ones leave it to one. */
+/* Set invented speeds, so that plans differ on any machine. Slow accelerators
+ * share the smallest product, fast ones leave it to one. */
 static void invent_rates(hr_context *context, random_source *source)
 {
     static const double scales[] = {1e6, 1e8, 1e12};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bands that are moved by what events say of their kernels: the events say what
- * each test wants. */
+/* Bands that move according to what events report of their kernels. The tests
+ * set what events report. */
 #include <headrace/headrace.h>
 
 #include "runtime/runtime.h"
@@ -98,7 +98,7 @@ static void destroy(bed *b)
 
 static const uint64_t ms = 1000000;
 
-/* A band whose rows take nine times as long has a ninth as many. */
+/* A band with rows that take nine times as long gets a ninth as many. */
 static void by_row_seconds(void)
 {
     bed b;

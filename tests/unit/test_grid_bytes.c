@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What grids move and hold: halos to the byte and nothing else, no memory once
- * they step, and never more of it than accelerators may hold. */
+/* What grids move and hold: exactly the bytes of halos, no memory allocated
+ * once they step, and never more memory than accelerators may hold. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static bool open_context(bed *b, uint64_t limit)
     return CHECK(hr_context_create(&options, &b->context) == HR_OK);
 }
 
-/* Two fields alike, of which one is stirred into the other. */
+/* Two equal fields. One is stirred into the other. */
 static hr_status create(bed *b, const double *weights, uint32_t together)
 {
     const hr_field fields[] = {b->field, b->field};
@@ -473,8 +473,8 @@ static void keep_limits(hr_extent extent, hr_boundary rule)
     CHECK(fits);
 }
 
-/* Who holds less has less, and who is full does not grow, nor hold up others.
- */
+/* An accelerator with a smaller limit gets fewer rows. A full one does not
+ * grow, and does not hinder others. */
 static void shrink(void)
 {
     TEST_CASE("an accelerator with less memory");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Grids on the accelerators of argv[1] whose cells have any size and whose
- * boundaries are any, those of the user too, which phases write in boxes that
- * lie beyond the ends: random ones in random bands, that move, beside a model.
- * argv[2]: how many. */
+/* Grids on the accelerators of argv[1] with cells of any size and any
+ * boundaries. Among these are the user's, which phases write in boxes that lie
+ * beyond the ends. Random grids in random bands that move are compared with a
+ * model. argv[2]: how many. */
 #include <stdlib.h>
 #include <string.h>
 

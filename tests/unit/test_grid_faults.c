@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Grids when any call to an accelerator fails, alone and after an operation
- * that failed: whatever is told as right is right, what failed stays so until
+ * that failed. What is reported as right is right. What failed stays so until
  * new values are scattered, and then the grid works again. */
 #include <string.h>
 
@@ -127,7 +127,8 @@ static hr_status reduce(bed *b)
     return status;
 }
 
-/* Those fields that are told are right; how many there are not. */
+/* Check that fields reported as right are right. Returns how many are not
+ * reported so. */
 static int gather(bed *b)
 {
     int failed = 0;
@@ -255,7 +256,7 @@ static void lose_each(void)
     }
 }
 
-/* Of a field whose boundaries ask for no launch behind the copies. */
+/* A field with boundaries that need no launch after the copies. */
 static void fail_copies(bool async)
 {
     uint32_t data[CELLS] = {1};

@@ -65,7 +65,7 @@ static double term(hr_reduction kind, double a, double b)
                                             : a;
 }
 
-/* A row of `lines` lines, which are dealt to lanes. */
+/* A row of `lines` lines, which lanes take in turn. */
 static double row(const bed *b, hr_reduction kind, int64_t first, int64_t lines,
                   int64_t cells)
 {
@@ -332,7 +332,7 @@ static void run_nan(bed *b, hr_type type)
     reduce_all(b, values, false);
     compare(b, values, "with a NaN in b");
     CHECK(!isnan(values[HR_REDUCE_MAX]) && isnan(values[HR_REDUCE_DOT]));
-    b->a[0] = b->b[0] = INFINITY; /* whose difference is a NaN */
+    b->a[0] = b->b[0] = INFINITY; /* their difference is a NaN */
     b->b[b->cells - 1] = 0;
     scatter(b, 0, b->a);
     scatter(b, 1, b->b);
@@ -366,7 +366,7 @@ static void ends(bed *b)
     create(b);
     make_values(b, false);
     CHECK(hr_grid_reduce(b->grid, HR_REDUCE_SUM, HR_F64, 0, 0, &r) == HR_OK);
-    CHECK(hr_grid_reduced(r, NULL) == HR_OK); /* who does not want to know */
+    CHECK(hr_grid_reduced(r, NULL) == HR_OK); /* the value is not wanted */
     double value = 0;
     CHECK(hr_grid_reduce(b->grid, HR_REDUCE_DISTANCE, HR_F64, 1, 1, &r) ==
           HR_OK);

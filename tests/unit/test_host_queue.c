@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's queues with arithmetic that waits, counts and fails as the test
- * says: the functions of backends/host/arithmetic.h are defined here, so the
+/* The host's queues, with arithmetic that waits, counts and fails as the test
+ * says. The functions of backends/host/arithmetic.h are defined here, so the
  * linker takes none of the library's. */
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's threads: those of one pool, however many contexts there are; how
- * many HEADRACE_THREADS says; in a child of fork(), and in a child of a process
- * whose other threads work.
+/* The host's threads are those of one pool, however many contexts there are.
+ * HEADRACE_THREADS sets their number. Also in a child of fork(), and in a child
+ * of a process with other threads at work.
  *
  *     test_host_threads threads|fork|busy_fork */
 #include "test.h"
@@ -106,7 +106,7 @@ static int count_threads(void)
     return count;
 }
 
-/* Threads that have been joined are told for a moment longer. */
+/* The system still lists threads for a moment after they were joined. */
 static bool threads_become(int count)
 {
     enum { MAX_MS = 10000 };

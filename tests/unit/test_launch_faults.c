@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches when any call to an accelerator fails, alone and after an operation
- * that failed: whatever is told as right is right. */
+ * that failed. What is reported as right is right. */
 #include <string.h>
 
 #include <headrace/headrace.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Measured rates, on fake devices whose speed is known. */
+/* Measured rates, on fake devices with known speeds. */
 #include "model/model.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The machine model: its store, the loop that measures, the rule of learning,
- * who shares and crowds what, what enqueueing costs, and predictions beside
- * what came of them. */
+ * which accelerators share links and slow each other, what enqueueing costs,
+ * and predictions and their results. */
 #include "test.h"
 
 #include <math.h>
@@ -263,7 +263,7 @@ static void check_learning(void)
     CHECK(hri_learn_measured(&f, 0.5) && f.value == 0.5);
 }
 
-/* ---- who shares and crowds what */
+/* ---- which accelerators share links and slow each other */
 
 static void check_sharing(void)
 {

@@ -9,9 +9,9 @@
 #include "base/cpus.h"
 #include "base/pool.h"
 
-enum { MAX = 1000 };
+enum { MAX_INDICES = 1000 };
 
-static atomic_int seen[MAX];
+static atomic_int seen[MAX_INDICES];
 
 static void see(void *data, int64_t index)
 {
@@ -20,7 +20,7 @@ static void see(void *data, int64_t index)
 
 static bool each_seen(int64_t count, int times)
 {
-    for (int64_t i = 0; i < MAX; i++) {
+    for (int64_t i = 0; i < MAX_INDICES; i++) {
         if (atomic_load(&seen[i]) != (i < count ? times : 0)) {
             return false;
         }
@@ -30,12 +30,12 @@ static bool each_seen(int64_t count, int times)
 
 static void check_loops(uint32_t threads)
 {
-    static const int64_t counts[] = {-1, 0, 1, 2, 3, 7, MAX};
+    static const int64_t counts[] = {-1, 0, 1, 2, 3, 7, MAX_INDICES};
     hri_pool *pool = NULL;
     CHECK(hri_pool_create(threads, &pool) == HR_OK);
     CHECK(hri_pool_threads(pool) == (threads > 0 ? threads : 1));
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        for (int j = 0; j < MAX; j++) {
+        for (int j = 0; j < MAX_INDICES; j++) {
             atomic_store(&seen[j], 0);
         }
         hri_pool_run(pool, counts[i], see, seen);
@@ -81,7 +81,7 @@ static void check_starters(void)
 {
     pthread_t threads[STARTERS];
     hri_pool *pool = NULL;
-    for (int j = 0; j < MAX; j++) {
+    for (int j = 0; j < MAX_INDICES; j++) {
         atomic_store(&seen[j], 0);
     }
     CHECK(hri_pool_create(2, &pool) == HR_OK);
@@ -125,11 +125,11 @@ static void check_threads_at_once(void)
     hri_pool_destroy(pool);
 }
 
-/* ---- loops in loops, and who waits */
+/* ---- loops in loops, and waiting */
 
 typedef struct nest {
     hri_pool *pool;
-    atomic_int *inner; /* [MAX] */
+    atomic_int *inner; /* [MAX_INDICES] */
 } nest;
 
 static void start_inner(void *data, int64_t index)
@@ -142,7 +142,7 @@ static void start_inner(void *data, int64_t index)
 static void check_nested(void)
 {
     nest n = {.inner = seen};
-    for (int j = 0; j < MAX; j++) {
+    for (int j = 0; j < MAX_INDICES; j++) {
         atomic_store(&seen[j], 0);
     }
     CHECK(hri_pool_create(3, &n.pool) == HR_OK);
@@ -181,7 +181,7 @@ static void check_turns(void)
     enum { HOGS = 2, TURNS = 100 };
     pthread_t threads[HOGS];
     hog h = {NULL, false, 0};
-    for (int j = 0; j < MAX; j++) {
+    for (int j = 0; j < MAX_INDICES; j++) {
         atomic_store(&seen[j], 0);
     }
     CHECK(hri_pool_create(2, &h.pool) == HR_OK);
@@ -212,7 +212,7 @@ static void check_process(void)
     CHECK(hri_pool_threads(pools[0]) == hri_thread_count());
     hri_pool_drop(pools[1]);
     hri_pool_drop(pools[2]);
-    for (int j = 0; j < MAX; j++) {
+    for (int j = 0; j < MAX_INDICES; j++) {
         atomic_store(&seen[j], 0);
     }
     hri_pool_run(pools[0], SHARED, see, seen);

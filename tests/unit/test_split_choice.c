@@ -13,7 +13,7 @@
 
 extern const hr_kernel split2;
 
-enum { MAX = 4, ROWS = 1000, COLS = 100 };
+enum { MAX_ACCELERATORS = 4, ROWS = 1000, COLS = 100 };
 
 /* What an accelerator is told of itself; 0: the kernel was never launched. */
 typedef struct machine {
@@ -82,7 +82,7 @@ static void plan(const bed *b, const double *weights, hr_band *bands,
         hr_value(&r, sizeof r)};
     *report = (hr_split_report)HR_SPLIT_REPORT_INIT;
     report->bands = bands;
-    report->band_capacity = MAX;
+    report->band_capacity = MAX_ACCELERATORS;
     options.report = report;
     options.weights = weights;
     options.dry_run = true;
@@ -92,11 +92,12 @@ static void plan(const bed *b, const double *weights, hr_band *bands,
 
 static const struct {
     const char *name;
-    machine machines[MAX];
+    machine machines[MAX_ACCELERATORS];
     uint32_t count;
     bool one_device;
     uint32_t used;
-    int64_t rows[MAX]; /* within a few; those of accelerators not used: 0 */
+    int64_t rows[MAX_ACCELERATORS]; /* within a few; those of accelerators not
+                                       used: 0 */
     hr_bound bound;
 } cases[] = {
     {"equal ones share arithmetic",
@@ -153,7 +154,7 @@ static const struct {
 static void known_choices(bed *b)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hr_band bands[MAX];
+        hr_band bands[MAX_ACCELERATORS];
         hr_split_report report;
         TEST_CASE(cases[i].name);
         open_bed(b, cases[i].machines, cases[i].count, cases[i].one_device);
@@ -175,11 +176,11 @@ static void random_choices(bed *b, int count)
     random_source random = {3};
     TEST_CASE("never slower than the best alone");
     for (int i = 0; i < count; i++) {
-        machine machines[MAX];
-        hr_band bands[MAX];
+        machine machines[MAX_ACCELERATORS];
+        hr_band bands[MAX_ACCELERATORS];
         hr_split_report report;
         double best = INFINITY;
-        for (int k = 0; k < MAX; k++) {
+        for (int k = 0; k < MAX_ACCELERATORS; k++) {
             const double row_seconds =
                 pow(10, -2 - 3 * fabs(random_unit(&random)));
             machines[k] =
@@ -187,9 +188,10 @@ static void random_choices(bed *b, int count)
                           pow(10, 7 + 2 * random_unit(&random)),
                           random_between(&random, 0, 1) == 0 ? 0 : row_seconds};
         }
-        open_bed(b, machines, MAX, random_between(&random, 0, 3) == 0);
-        for (int k = 0; k < MAX; k++) {
-            double alone[MAX] = {0};
+        open_bed(b, machines, MAX_ACCELERATORS,
+                 random_between(&random, 0, 3) == 0);
+        for (int k = 0; k < MAX_ACCELERATORS; k++) {
+            double alone[MAX_ACCELERATORS] = {0};
             alone[k] = 1;
             plan(b, alone, bands, &report);
             best = fmin(best, report.seconds);
@@ -230,7 +232,7 @@ static void launch(bed *b)
 static void stays(bed *b)
 {
     static const machine equal[2] = {{1e12, 1e6, 1e-3}, {1e12, 1e6, 1e-3}};
-    hr_band bands[MAX];
+    hr_band bands[MAX_ACCELERATORS];
     hr_split_report report;
     TEST_CASE("bands stay where they are");
     open_bed(b, equal, 2, false);
@@ -272,7 +274,7 @@ static void limited_choices(bed *b)
         {1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}, {1e12, 1e12, 1e-3}};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         int64_t all = 0;
-        hr_band bands[MAX];
+        hr_band bands[MAX_ACCELERATORS];
         hr_split_report report;
         TEST_CASE(limits[i].name);
         open_bed(b, equal, 3, true);

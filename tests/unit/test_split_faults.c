@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches over several accelerators when any call to one of them fails, at
- * once or later: whatever is told as right is right, and the rest goes on. */
+ * once or later. What is reported as right is right, and the rest goes on. */
 #include <string.h>
 
 #include <headrace/headrace.h>

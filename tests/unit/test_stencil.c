@@ -164,8 +164,8 @@ static void start(bed *b, const int64_t *extent, uint64_t seed)
     }
 }
 
-/* Compilers may round a product and a sum at once: of values up to 1, each step
- * of heat has 10 operations whose results are below 8, and no step makes a
+/* Compilers may or may not round a product and a sum at once. Values go up to
+ * 1. A step of heat has 10 operations with results below 8, and no step makes a
  * difference larger. */
 static void compare(bed *b, const form *forms, size_t count)
 {

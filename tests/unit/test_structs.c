@@ -10,7 +10,7 @@
 #include "runtime/runtime.h"
 #include "support/fake.h"
 
-enum { EDGE = 64, GUARD = 64, MORE = 16, MAX = 4096 };
+enum { EDGE = 64, GUARD = 64, MORE = 16, MAX_BYTES = 4096 };
 
 extern const hr_kernel split1;
 
@@ -502,7 +502,7 @@ static const row rows[] = {
 /* A caller's struct between guards, of any size. */
 typedef struct area {
     unsigned char before[GUARD];
-    unsigned char of[MAX + MORE];
+    unsigned char of[MAX_BYTES + MORE];
     unsigned char after[GUARD];
 } area;
 
@@ -597,11 +597,11 @@ static void each_struct(bed *t)
         of_size(t, r, r->known + 8);
         of_size(t, r, r->known + MORE);
         of_size(t, r, r->least);
-        of_size(t, r, MAX);
+        of_size(t, r, MAX_BYTES);
         refused(t, r, 0);
         refused(t, r, 3);
         refused(t, r, (uint32_t)r->least - 1);
-        refused(t, r, MAX + 1);
+        refused(t, r, MAX_BYTES + 1);
         refused(t, r, UINT32_MAX);
     }
 }

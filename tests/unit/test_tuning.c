@@ -8,7 +8,7 @@
 
 #include "model/tuning.h"
 
-static char folder[64] = "/tmp/headrace-facts-XXXXXX", file[96];
+static char folder[64] = "/tmp/headrace-tuning-XXXXXX", file[96];
 
 static void write_file(const char *text)
 {

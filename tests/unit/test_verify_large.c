@@ -249,8 +249,8 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* Spoil element (row, random), of those whose new value is wrong by more than
- * the tolerance; returns the column. *old is what was there. */
+/* Spoil element (row, random), so that it is wrong by more than the tolerance.
+ * Returns the column. *old is its old value. */
 static int64_t plant(large *l, spoil_function spoil, int64_t row, float *old)
 {
     for (;;) {

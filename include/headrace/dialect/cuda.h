@@ -35,7 +35,7 @@ extern __shared__ __align__(16) unsigned char hr_tile_memory[];
 #define HR_ITEM_(rank, d)   HR_ITEM_##rank##_##d
 #define HR_NUMBER_(rank, d) HR_NUMBER_##rank##_##d
 
-/* ---- sub-groups: warps, the last of which may have fewer items */
+/* ---- sub-groups: warps. The last one may have fewer items */
 
 HR_FUNCTION int hr_item_of_tile(void)
 {
@@ -50,8 +50,8 @@ HR_FUNCTION int hr_warp_width(void)
     return left < 32 ? left : 32;
 }
 
-/* Masks also name items that are not there: those count as ended. A mask that
- * the compiler does not know would cost a call for each shuffle. */
+/* Masks also name items that do not exist: these count as ended. A mask that is
+ * not a constant would cost a call for each shuffle. */
 #define HR_REDUCTION_(name, result)                                            \
     template <typename T> HR_FUNCTION T name(T x)                              \
     {                                                                          \
@@ -112,7 +112,8 @@ HR_INTEGER_(long long, long long, unsigned long long)
 HR_INTEGER_(unsigned long, unsigned long long, unsigned long long)
 HR_INTEGER_(unsigned long long, unsigned long long, unsigned long long)
 
-/* Numbers with fractions go by their bits where the hardware has no better. */
+/* Floating-point numbers are exchanged as bits where the hardware has no such
+ * atomic. */
 #define HR_CHANGE_(name, type, bits, to_bits, of_bits, result)                 \
     HR_FUNCTION type name(type *p, type value)                                 \
     {                                                                          \

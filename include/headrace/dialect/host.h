@@ -80,7 +80,7 @@ extern const char HR_KERNEL_TEXT[];
     HR_LOOP_(1, j, HR_LEFT_(1))                                                \
     HR_LAST_(2, k, HR_LEFT_LAST_(2), hr_l0 *HR_TILE(1) + hr_l1)
 
-/* ---- numbers: a function for each type, picked by what a pointer is of */
+/* ---- numbers: a function for each type, chosen by the type of a pointer */
 
 /* clang-format off */
 #define HR_INTEGERS_(make)                                                     \
@@ -99,11 +99,11 @@ extern const char HR_KERNEL_TEXT[];
         float *: function##float, double *: function##double)
 /* clang-format on */
 
-/* A sum that wraps around where it is too large, as on GPUs. */
+/* A sum that wraps around on overflow, as on GPUs. */
 #define HR_WRAPPED_(type, x, y)                                                \
     ((type)((unsigned long long)(x) + (unsigned long long)(y)))
 
-/* ---- sub-groups: that many items in a row, whose values are there */
+/* ---- sub-groups: neighbouring items, which have their values in memory */
 
 enum { HR_HOST_WIDTH = 16 };
 
@@ -221,8 +221,7 @@ HR_INTEGERS_(HR_BITWISE_)
 
 #define HR_DECLARE_TILE(type, name) type *name
 
-/* The arguments are a struct, in which the library finds them by their offsets.
- */
+/* The arguments are a struct. The library finds them there by their offsets. */
 #define HR_FIELD_(kind, type, rank, name) HR_FIELD_##kind(type, name)
 #define HR_FIELD_IN(type, name)                                                \
     const type *name;                                                          \

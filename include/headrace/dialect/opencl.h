@@ -23,8 +23,8 @@ typedef long hr_index;
 #define HR_NUMBER_(rank, d) ((hr_index)get_group_id(rank - 1 - d))
 #define HR_ITEM_(rank, d)   ((hr_index)get_local_id(rank - 1 - d))
 
-/* ---- sub-groups: of one item where the library wants none (HR_SUBGROUPS), or
- * the compiler has none */
+/* ---- sub-groups: they have one item if the library turns them off
+ * (HR_SUBGROUPS), or the compiler has none */
 
 #if defined(HR_SUBGROUPS) && defined(cl_khr_subgroups) &&                      \
     defined(cl_khr_subgroup_shuffle)
@@ -51,7 +51,7 @@ typedef long hr_index;
 #define HR_SUBGROUP_MAX(name)             (name##_private)
 #endif
 
-/* ---- atomics: for what lies in either memory, of each type that has them */
+/* ---- atomics: for both kinds of memory, and each type that has them */
 
 #define HR_OVERLOAD_ __attribute__((overloadable)) static inline
 #define HR_NATIVE_(name, native, space, type)                                  \
@@ -72,7 +72,7 @@ typedef long hr_index;
     {                                                                          \
         return prefix##_cmpxchg(p, expected, desired);                         \
     }
-/* Numbers with fractions go by their bits. */
+/* Floating-point numbers are exchanged as bits. */
 #define HR_LOOP_(name, space, type, bits, compare, result)                     \
     HR_OVERLOAD_ type name(volatile space type *p, type value)                 \
     {                                                                          \
@@ -119,8 +119,8 @@ HR_FRACTION_(__local, double, ulong, atom_cmpxchg)
 #define HR_HAS_ATOMICS_(place) (sizeof(place) == 4)
 #endif
 
-/* Where a type has no function, compilers take that of another type with no
- * more than a warning. That would change neighbours too. */
+/* Where a type has no function, compilers take that of another type and only
+ * warn. It would change neighbouring elements, too. */
 #define HR_PLACE_(place, number)                                               \
     (&(place) + 0 * sizeof(number) * sizeof(struct {                           \
                     char atomics_are_of_32_bits_and_of_64_where_they_are       \

@@ -86,7 +86,8 @@ const char *hri_cuda_error_name(cu_result error)
 }
 
 /* After most errors of code that ran on the device, nothing works any more in
- * its context, which the whole process shares. */
+ * its context, which the whole process shares. So they count as a lost
+ * device. */
 static hr_status status_of(cu_result error)
 {
     switch (error) {

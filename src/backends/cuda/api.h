@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The CUDA driver as we use it: the types and numbers of its binary interface
- * that we need, and the table of its functions, found in libcuda.so.1 at run
- * time. No CUDA headers are needed to build. */
+/* The part of the CUDA driver's binary interface that we use: types, numbers,
+ * and a table of the functions found in libcuda.so.1 at run time. No CUDA
+ * headers are needed to build. */
 #ifndef HRI_BACKENDS_CUDA_API_H
 #define HRI_BACKENDS_CUDA_API_H
 
@@ -22,7 +22,7 @@ typedef struct cu_function_object *cu_function;
 typedef struct cu_graph_object *cu_graph;
 typedef struct cu_graph_exec_object *cu_graph_exec;
 
-/* Results that are told apart; the driver knows the names of all. */
+/* Results that our code tells apart. The driver knows the names of all. */
 enum {
     CU_SUCCESS = 0,
     CU_INVALID_VALUE = 1,
@@ -51,7 +51,7 @@ enum {
     CU_UNKNOWN = 999
 };
 
-/* What cuDeviceGetAttribute is asked. */
+/* Attributes for cuDeviceGetAttribute. */
 enum {
     CU_ATTRIBUTE_MAX_BLOCK_X = 2, /* y and z follow */
     CU_ATTRIBUTE_MAX_PITCH = 11,
@@ -61,10 +61,11 @@ enum {
     CU_ATTRIBUTE_PCI_DOMAIN = 50,
     CU_ATTRIBUTE_CAPABILITY_MAJOR = 75,
     CU_ATTRIBUTE_CAPABILITY_MINOR = 76,
-    CU_ATTRIBUTE_MAX_SHARED_BYTES = 97 /* of a block that asks for it */
+    CU_ATTRIBUTE_MAX_SHARED_BYTES = 97 /* of a block that asks for more than
+                                          usual */
 };
 
-/* What cuFuncGetAttribute is asked. */
+/* Attributes for cuFuncGetAttribute. */
 enum {
     CU_FUNCTION_MAX_THREADS = 0,
     CU_FUNCTION_SHARED_BYTES = 1,
@@ -74,11 +75,11 @@ enum {
 enum {
     CU_MEMORY_HOST = 1,
     CU_MEMORY_DEVICE = 2,
-    CU_POINTER_MEMORY_TYPE = 2, /* asked of cuPointerGetAttribute */
+    CU_POINTER_MEMORY_TYPE = 2, /* for cuPointerGetAttribute */
     CU_HOST_PORTABLE = 1,       /* pinned for every context */
-    CU_STREAM_NON_BLOCKING = 1, /* beside the caller's default stream */
-    CU_EVENT_BLOCKING = 1,      /* threads that wait sleep */
-    CU_CAPTURE_RELAXED = 2      /* whatever other calls are made meanwhile */
+    CU_STREAM_NON_BLOCKING = 1, /* does not wait for the default stream */
+    CU_EVENT_BLOCKING = 1,      /* waiting threads sleep */
+    CU_CAPTURE_RELAXED = 2      /* other calls stay allowed meanwhile */
 };
 
 /* One end of a 2-D copy. */
@@ -103,7 +104,7 @@ typedef struct cu_end_3d {
     void *host;
     cu_address device;
     void *array;
-    cu_context context; /* only between devices, else NULL */
+    cu_context context; /* set only for copies between devices, else NULL */
     size_t pitch, height;
 } cu_end_3d;
 
@@ -121,34 +122,37 @@ typedef struct hri_cuda_api {
 /* Filled by hri_cuda_load, constant from then on. */
 extern hri_cuda_api hri_cuda;
 
-/* A library of NVIDIA's. */
+/* A library of NVIDIA's, and where to find it. */
 typedef struct hri_cuda_library {
-    const char *variable;     /* of the environment: its file, or "off" */
-    const char *const *names; /* else; ended by NULL */
+    const char *variable;     /* the environment variable with its file, or
+                                 "off" */
+    const char *const *names; /* tried when the variable is not set; ended by
+                                 NULL */
     const hri_symbol *symbols;
     size_t symbol_count;
 } hri_cuda_library;
 
-/* Open it and fill table: the file that the variable names; without one the
- * first of names that the loader finds or that lies in the toolkit's usual
- * folders. HR_ERROR_UNAVAILABLE with the loader's words, or where it is
- * switched off. *folder is where it was found, "" for where the loader looks.
- */
+/* Open the library and fill the table. It is the file that the variable names.
+ * Without the variable it is the first of `names` that the loader or one of the
+ * toolkit's usual folders has. *folder is the folder where it was found, or ""
+ * for the loader. HR_ERROR_UNAVAILABLE, with the loader's words, when there is
+ * none or it is switched off. */
 hr_status hri_cuda_library_load(const hri_cuda_library *library, void *table,
                                 const char **folder);
 
-/* Whether the environment's variable says "off". */
+/* Whether the environment variable says "off". */
 bool hri_cuda_switched_off(const char *variable);
 
-/* Open the driver, once in the life of the process; the answer is the same
- * each time. HR_ERROR_UNAVAILABLE when it is not there. Any thread. */
+/* Open the driver. This is done once in the life of the process, with the same
+ * answer each time. HR_ERROR_UNAVAILABLE when there is no driver. Any
+ * thread. */
 hr_status hri_cuda_load(void);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY"; never NULL. */
 const char *hri_cuda_error_name(cu_result error);
 
-/* The status of a call to `what` for the device of that path which returned
- * error, recorded with the error's name; HR_OK for CU_SUCCESS. */
+/* HR_OK for CU_SUCCESS. Otherwise set the error message, with the device's
+ * path, the call's name and the error's, and return the status for it. */
 hr_status hri_cuda_check(const char *path, cu_result error, const char *what);
 
 #endif

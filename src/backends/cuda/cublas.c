@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cuBLAS: opening it, handles with a workspace of ours, and products.
  *
- * A handle belongs to one queue at a time and goes back to the device when the
- * queue ends, so that a second run makes none. It gets its workspace from us:
- * then it allocates nothing while a product runs, and how much memory it takes
- * is known beforehand (hri_device_info.gemm_bytes). */
+ * A handle belongs to one queue at a time. It goes back to the device when the
+ * queue ends, so that a second run need not make one. We give it its workspace,
+ * so cuBLAS allocates nothing during a product, and the memory that it takes is
+ * known beforehand (hri_device_info.gemm_bytes). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static const hri_symbol symbols[] = {
 #undef SYM
 };
 
-/* Numbers of its interface. */
+/* Values of its interface. */
 enum {
     SUCCESS = 0,
     ALLOC_FAILED = 3,
@@ -89,15 +89,15 @@ const char *hri_cublas_name(void)
     return hri_cublas_load() == HR_OK ? library_name : "";
 }
 
-/* What its manual recommends. */
+/* The size that its manual recommends. */
 static size_t workspace_bytes(int capability)
 {
     return (size_t)(capability >= 90 ? 32 : 4) << 20;
 }
 
-/* A handle also takes memory that it keeps, whether or not it is given a
- * workspace: 64 MiB on an H200 (cuBLAS 13.1, 2026-11). On older devices its
- * manual speaks of 8 MiB; not measured. */
+/* A handle also takes memory for itself, with or without a workspace of ours:
+ * 64 MiB on an H200 (cuBLAS 13.1, 2026-11). For older devices its manual says 8
+ * MiB; this is not measured. */
 uint64_t hri_cublas_bytes(int capability)
 {
     const uint64_t kept = (uint64_t)(capability >= 90 ? 64 : 16) << 20;
@@ -156,8 +156,8 @@ static hr_status create(const hri_cuda_unit *unit, hri_cublas **out)
     return HR_OK;
 }
 
-/* A handle for the queue unless it has one, one that is idle if there is one.
- * Setting the stream takes the workspace away, so it comes second. */
+/* Give the queue a handle unless it has one: an idle one, else a new one.
+ * Setting the stream resets the workspace, so the workspace is set after it. */
 static hr_status take(hri_cuda_queue *queue)
 {
     if (queue->blas != NULL) {
@@ -186,7 +186,8 @@ static hr_status take(hri_cuda_queue *queue)
                            workspace_bytes(unit->capability)),
                        "cublasSetWorkspace");
     }
-    queue->blas = blas; /* also after an error: it goes back with the queue */
+    queue->blas = blas; /* kept also after an error: it goes back with the
+                           queue */
     return status;
 }
 
@@ -213,8 +214,8 @@ void hri_cublas_destroy(hri_cuda_device *device)
 
 /* ---- products */
 
-/* An operand in the words of column-major order, in which a row-major matrix is
- * its own transpose. */
+/* An operand in column-major order. There, a row-major matrix is its own
+ * transpose. */
 typedef struct side {
     int operation;
     int64_t ld;
@@ -239,7 +240,7 @@ static side side_of(const hri_operand *o, int64_t rows, int64_t cols)
     };
 }
 
-/* C is row-major and comes out as its transpose: B' A'. */
+/* cuBLAS writes columns, so C' := B' A' is what makes C in rows. */
 typedef struct call {
     side a, b, c;
     int64_t m, n, k;
@@ -257,7 +258,8 @@ static call call_of(const hri_gemm *g)
     };
 }
 
-/* Integers come in fours, and are not scaled. */
+/* Whether the integers suit cuBLAS: sizes, strides and addresses are multiples
+ * of four, and alpha and beta do not scale. */
 static bool suits_integers(const hri_gemm *g, const call *c)
 {
     const uint64_t all = (uint64_t)(uintptr_t)c->a.start |
@@ -268,7 +270,7 @@ static bool suits_integers(const hri_gemm *g, const call *c)
            (g->beta.re == 0 || g->beta.re == 1);
 }
 
-/* The older functions take integers of 32 bits. */
+/* Whether the sizes fit into 32 bits, as the older functions need. */
 static bool are_short(const int64_t *sizes, size_t count)
 {
     bool all = true;
@@ -278,7 +280,7 @@ static bool are_short(const int64_t *sizes, size_t count)
     return all;
 }
 
-/* Whether cuBLAS is there and has words for the product. */
+/* Whether cuBLAS is there and offers this product. */
 static bool suits(const hri_gemm *g)
 {
     if (hri_cublas_load() != HR_OK || (g->a.conjugate && is_row_major(&g->a)) ||
@@ -301,11 +303,12 @@ static int data_type(hr_type type)
     return types[type];
 }
 
-/* Pedantic means no tf32 nor emulation, whatever cuBLAS's own environment
- * variables say, and no three real products in place of the four of a complex
- * one, which our error bound does not allow. f64 goes without: it would be 25
- * per cent slower (46.5 instead of 61.8 TFLOP/s at 8192^3; f32 51 both ways;
- * H200, cuBLAS 13.1, 2026-11). Halves would lose the tensor cores. */
+/* CUBLAS_COMPUTE_..._PEDANTIC keeps cuBLAS from tf32 and from emulation,
+ * whatever its own environment variables say. It also keeps it from making
+ * three real products instead of the four of a complex one, which our error
+ * bound does not allow. f64 is not pedantic: it would be 25 per cent slower
+ * (46.5 instead of 61.8 TFLOP/s at 8192^3; f32 51 both ways; H200, cuBLAS 13.1,
+ * 2026-11). Nor are f16 and bf16, which would lose the tensor cores. */
 static int compute_type(const hri_gemm *g)
 {
     switch (g->type) {
@@ -351,7 +354,7 @@ static hr_status check_call(const hri_cuda_queue *queue, int error,
     if (error == SUCCESS) {
         return HR_OK;
     }
-    /* It may only have met what failed before. */
+    /* The error may be that of earlier work in the stream. */
     cu_result earlier = hri_cuda.cuStreamQuery(queue->stream);
     if (earlier != CU_SUCCESS && earlier != CU_NOT_READY) {
         return hri_cuda_check(queue->unit->path, earlier, what);
@@ -371,12 +374,12 @@ hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
     return *done ? check_call(queue, error, "cublasGemmEx") : HR_OK;
 }
 
-/* ---- turning about */
+/* ---- transposed packing */
 
 /* On an H200 f32 has 52.5 TFLOP/s with A by columns and 51.4 by rows (4096 x
  * 4096 x 8192, 52.4 and 51.5 for 2048 x 2048), f64 53.2 and 55.9, tf32 239 and
- * 355 (cuBLAS 13.1, 2026-11); turning a panel about goes at 3.5 TB/s. Other
- * kinds of GPUs have not been measured. */
+ * 355 (cuBLAS 13.1, 2026-11). Packing a panel goes at 3.5 TB/s. Other kinds of
+ * GPUs have not been measured. */
 uint32_t hri_cublas_packed(int capability)
 {
     return hri_cublas_load() == HR_OK && api.cublasSgeam != NULL &&
@@ -403,7 +406,7 @@ hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *data)
     if (status != HR_OK) {
         return status;
     }
-    /* by columns it is a rows x cols matrix, of the transpose of `from` */
+    /* seen by columns, the result is a rows x cols matrix: `from` transposed */
     return check_call(queue,
                       api.cublasSgeam(queue->blas->handle, OP_TRANSPOSE,
                                       OP_NONE, (int)t->rows, (int)t->cols, &one,

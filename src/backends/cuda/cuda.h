@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the CUDA backend share.
  *
- * A unit is a GPU of the machine; there is one for the life of the process. Its
- * primary context is shared by all that is opened on it, and with whoever else
- * uses CUDA in this process, so that virtual accelerators of one unit are peers
- * and vendor libraries work in the same context as we. The context is made
- * current for the time of each call of ours and no longer: the calling thread
- * keeps the one that it had. */
+ * A unit is a GPU of the machine. It exists for the life of the process.
+ * Everything opened on it shares its primary context, with other users of CUDA
+ * in this process. So virtual accelerators of one unit are peers, and vendor
+ * libraries work in the same context. Our calls make the context current only
+ * while they run: the calling thread keeps the context that it had. */
 #ifndef HRI_BACKENDS_CUDA_CUDA_H
 #define HRI_BACKENDS_CUDA_CUDA_H
 
@@ -17,7 +16,7 @@
 
 extern const hri_backend hri_backend_cuda;
 
-enum { HRI_CUDA_TYPES = HR_I8 + 1 }; /* of A and B; by hr_type */
+enum { HRI_CUDA_TYPES = HR_I8 + 1 }; /* types of A and B; index: hr_type */
 
 /* The gemm kernel for one type, loaded into a unit's context. */
 typedef struct hri_cuda_kernel {
@@ -25,7 +24,7 @@ typedef struct hri_cuda_kernel {
     cu_function function;
 } hri_cuda_kernel;
 
-/* Whether two units copy from each other; found out when first asked. */
+/* Whether two units copy from each other. Found out when first asked. */
 typedef enum hri_cuda_peering {
     HRI_CUDA_UNASKED,
     HRI_CUDA_PEERS,
@@ -38,14 +37,15 @@ typedef struct hri_cuda_unit {
     int capability;       /* 90 for 9.0 */
     size_t most_pitch;    /* of 2-D and 3-D copies */
     char path[32];        /* "cuda:0" */
-    pthread_mutex_t lock; /* guards what follows, but context while open */
+    pthread_mutex_t lock; /* guards what follows; context is constant while
+                             open */
     uint32_t opens;
     cu_context context; /* the primary one; NULL when opens is 0 */
     hri_cuda_kernel kernels[HRI_CUDA_TYPES];
-    hri_cuda_peering *peers; /* by index; guarded by a lock of unit.c */
+    hri_cuda_peering *peers; /* by index; guarded by another lock, in unit.c */
 } hri_cuda_unit;
 
-/* A handle of cuBLAS with its workspace; one queue has it at a time. */
+/* A handle of cuBLAS with its workspace. One queue has it at a time. */
 typedef struct hri_cublas_object *hri_cublas_handle;
 typedef struct hri_cublas {
     struct hri_cublas *next;
@@ -71,107 +71,111 @@ typedef struct hri_cuda_queue {
     cu_stream stream;
     hri_sticky_error *sticky;
     bool capturing;        /* between begin_graph and end_graph */
-    hri_error graph_error; /* then: what ends with the graph */
-    hri_cublas *blas;      /* from the first product that wants it on */
+    hri_error graph_error; /* an error meanwhile; it ends with the graph */
+    hri_cublas *blas;      /* set by the first product that needs it */
 } hri_cuda_queue;
 
-/* unit.c: the GPUs of this machine, found once. HR_ERROR_UNAVAILABLE when there
- * is no driver, no GPU, or nothing to multiply with. Any thread. */
+/* unit.c: count the GPUs of this machine, once. HR_ERROR_UNAVAILABLE when there
+ * is no driver, no GPU, or no library to multiply with. Any thread. */
 hr_status hri_cuda_unit_count(uint32_t *count);
-/* index < count. */
+/* The unit `index`, which is below the count. */
 hri_cuda_unit *hri_cuda_unit_at(uint32_t index);
-/* Hold the unit's primary context; each acquire wants a release. */
+/* Hold the unit's primary context. Each acquire needs a release. */
 hr_status hri_cuda_unit_acquire(hri_cuda_unit *unit);
 void hri_cuda_unit_release(hri_cuda_unit *unit);
-/* A number of the device; 0 when it does not tell. */
+/* An attribute of the device. 0 when the driver does not tell. */
 int hri_cuda_unit_number(const hri_cuda_unit *unit, int what);
-/* Whether two open units copy from each other's memory; lets them. */
+/* Whether two open units copy from each other's memory. Enables it. */
 bool hri_cuda_units_are_peers(hri_cuda_unit *a, hri_cuda_unit *b);
-/* Make the unit's context current. Each enter that succeeds wants a leave. */
+/* Make the unit's context current. Each enter that succeeds needs a leave. */
 cu_result hri_cuda_enter(const hri_cuda_unit *unit);
 void hri_cuda_leave(void);
 
-/* event.c: slots of the device and of queues. */
+/* event.c: functions of hri_device_ops and hri_queue_ops. */
 hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
 hr_status hri_cuda_event_record(hri_queue *queue, hri_event *event);
 hr_status hri_cuda_event_await(hri_queue *queue, hri_event *event);
 
-/* queue.c: slots of the device. */
+/* queue.c: functions of hri_device_ops. */
 hr_status hri_cuda_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
 void hri_cuda_graph_destroy(hri_graph *graph);
-/* The first error of what is enqueued now, the graph's while one is made, until
- * whose end it stays apart from the queue's. outside is in words what no graph
- * takes: HR_ERROR_INVALID, which is kept, while one is made; else NULL. */
+/* The error of earlier work on the queue. While a graph is made, this is the
+ * graph's error: it is separate from the queue's until the graph ends.
+ * `outside` names a call that graphs cannot contain. Such a call fails with
+ * HR_ERROR_INVALID while a graph is made, and the graph keeps the error. NULL:
+ * graphs can contain it. */
 hr_status hri_cuda_queue_error(hri_cuda_queue *queue, const char *outside);
 
-/* launch.c: the slots for kernels of the caller's; the error of a launch is not
- * kept in the queue. */
+/* launch.c: functions for the caller's kernels. The queue does not keep the
+ * error of a launch. */
 hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
                                 const char *source, hri_image *image,
                                 hri_module **module);
 hr_status hri_cuda_module_load(hri_device *device, const hr_kernel *kernel,
                                const hri_image *image, hri_module **module);
 void hri_cuda_module_unload(hri_module *module);
-/* A function of an image. The unit's context is current. */
+/* Load a function of an image. The unit's context is current. */
 hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
                                  const char *name, cu_module *module,
                                  cu_function *function);
 hr_status hri_cuda_launch(const hri_cuda_queue *queue,
                           const hri_launch *launch);
-/* hri_device_info.target. */
+/* Write hri_device_info.target. */
 void hri_cuda_module_target(const hri_cuda_unit *unit, char *text,
                             size_t bytes);
 
 /* gemm.c */
 bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                            hr_compute compute);
-/* Enqueue a product. The unit's context is current; the error is not kept in
- * the queue. */
+/* Enqueue a product. The unit's context is current. The queue does not keep the
+ * error. */
 hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *gemm);
-/* "cuBLAS 13.1, NVRTC 13.0"; what is missing and was asked for is told too. */
+/* "cuBLAS 13.1, NVRTC 13.0". It also tells what is missing and was asked
+ * for. */
 void hri_cuda_arithmetic_name(char *text, size_t bytes);
 
-/* Machine code of our kernel for a type of A and B, which the process keeps;
- * any capability such as 90, and no GPU needed. */
+/* Machine code of our kernel for a type of A and B. The process keeps it. Any
+ * capability such as 90 will do, and no GPU is needed. */
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
                                   hr_type type, const char **image);
 void hri_cuda_kernels_release(hri_cuda_unit *unit);
 
-/* cublas.c: load cuBLAS, once in the life of the process; HR_ERROR_UNAVAILABLE
- * when it is not there or HEADRACE_CUBLAS is "off". Any thread. */
+/* cublas.c: load cuBLAS, once in the life of the process. HR_ERROR_UNAVAILABLE
+ * when there is none or HEADRACE_CUBLAS is "off". Any thread. */
 hr_status hri_cublas_load(void);
 /* "cuBLAS 13.1", or "" without it. */
 const char *hri_cublas_name(void);
-/* The device memory that each queue which multiplies takes for itself; 0
- * without cuBLAS. */
+/* The device memory that cuBLAS takes for each queue that multiplies. 0 without
+ * cuBLAS. */
 uint64_t hri_cublas_bytes(int capability);
-/* Enqueue a product with m, n, k > 0 and alpha not 0. *done is false, and
- * nothing has happened, where there is no cuBLAS or it does not offer that. The
+/* Enqueue a product with m, n, k > 0 and alpha not 0. When there is no cuBLAS
+ * or it does not offer the product, *done is false and nothing is enqueued. The
  * unit's context is current. */
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *gemm,
                           bool *done);
-/* The types whose products hri_device_info.packed means, as bits. */
+/* The types that are faster with A packed by columns (hri_device_info.packed),
+ * as bits. */
 uint32_t hri_cublas_packed(int capability);
-/* Enqueue hri_queue_ops.pack in the same way. */
+/* Enqueue hri_queue_ops.pack. The unit's context is current. */
 hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *pack);
-/* Give a queue's handle, which has nothing to do any more, back to its device.
- */
+/* Give a queue's handle back to the device. The handle has no work left. */
 void hri_cublas_give_back(hri_cuda_queue *queue);
-/* Destroy those of a device. The unit's context is current. */
+/* Destroy the handles of a device. The unit's context is current. */
 void hri_cublas_destroy(hri_cuda_device *device);
 
 /* nvrtc.c: load NVRTC, NVIDIA's run-time compiler, once in the life of the
- * process; HR_ERROR_UNAVAILABLE when it is not there or HEADRACE_NVRTC is
- * "off". Any thread. */
+ * process. HR_ERROR_UNAVAILABLE when there is none or HEADRACE_NVRTC is "off".
+ * Any thread. */
 hr_status hri_nvrtc_load(void);
 /* "NVRTC 13.0", or "" without it. */
 const char *hri_nvrtc_name(void);
-/* Compile source for devices of a capability (90 for 9.0) with the options
- * given, ended by NULL. *image is machine code, or PTX where the compiler is
- * older than the device, of *bytes bytes (unless bytes is NULL), to be freed.
- * HR_ERROR_BUILD with the first error of the compiler; HR_ERROR_UNSUPPORTED for
- * a device that it knows no more. path is the device's, for the sentence. */
+/* Compile source for devices of a capability (90 for 9.0). The list of options
+ * ends with NULL. *image is machine code, or PTX where the compiler is older
+ * than the device. It has *bytes bytes (unless bytes is NULL), and the caller
+ * frees it. HR_ERROR_BUILD with the compiler's first error.
+ * HR_ERROR_UNSUPPORTED for a device that the compiler no longer supports. path
+ * is the device's, for messages. */
 hr_status hri_nvrtc_compile(const char *path, const char *source,
                             int capability, const char *const *options,
                             char **image, size_t *bytes);

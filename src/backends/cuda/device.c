@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU: what is known of it, and opened its buffers and pinned memory; the
+/* A GPU: its properties, its buffers and pinned memory once it is open, and the
  * backend's entry in the registry. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
     if (status != HR_OK) {
         return status;
     }
-    /* As the OpenCL backend writes it: one card is known through both. */
+    /* In the form that the OpenCL backend uses, so that a card known through
+     * both is recognised. */
     snprintf(d.physical_id, sizeof d.physical_id, "pci:%04x:%02x:%02x.0",
              (unsigned)hri_cuda_unit_number(unit, CU_ATTRIBUTE_PCI_DOMAIN),
              (unsigned)hri_cuda_unit_number(unit, CU_ATTRIBUTE_PCI_BUS),
@@ -61,7 +62,7 @@ static void device_close(hri_device *base)
     free(device);
 }
 
-/* What is free now, which only a context can tell. */
+/* Ask what is free now. Only a context can tell. */
 static hr_status ask_free(hri_cuda_device *device)
 {
     size_t free_bytes = 0, total = 0;
@@ -77,7 +78,7 @@ static hr_status ask_free(hri_cuda_device *device)
     return hri_cuda_check(info->path, error, "cuMemGetInfo");
 }
 
-/* Too much memory was asked for; other errors are forwarded. */
+/* The device refused memory. Other errors are passed on. */
 static hr_status refused(const hri_cuda_device *device, const char *what,
                          size_t bytes, cu_result error)
 {
@@ -129,8 +130,8 @@ static void device_release(hri_buffer *base)
     free(buffer);
 }
 
-/* Large pages of our own, registered: the driver takes ten times as long to
- * allocate them. It does where registering is not offered. */
+/* Allocate large pages and register them with the driver: its own allocation
+ * takes ten times as long. It is used where registering is not offered. */
 static cu_result allocate_host(size_t bytes, void **host)
 {
     void *memory = hri_pages(bytes);
@@ -171,14 +172,14 @@ static void device_release_pinned(hri_device *base, void *host)
     }
     if (hri_cuda.cuMemHostUnregister(host) == CU_SUCCESS) {
         free(host);
-    } else { /* it is the driver's own */
+    } else { /* allocated by the driver */
         hri_cuda.cuMemFreeHost(host);
     }
     hri_cuda_leave();
 }
 
-/* Whether the driver knows this byte as host memory of its own or registered
- * with it; of other memory it knows nothing, which is an error. */
+/* Whether the driver knows this byte as host memory that it allocated or
+ * registered. For other memory its answer is an error. */
 static bool is_known(const void *host)
 {
     unsigned kind = 0;
@@ -188,7 +189,7 @@ static bool is_known(const void *host)
            kind == CU_MEMORY_HOST;
 }
 
-/* What lies between two pinned ends is taken to be pinned. */
+/* If both ends are pinned, what lies between them is taken to be pinned. */
 static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 {
     if (hri_cuda_enter(((hri_cuda_device *)base)->unit) != CU_SUCCESS) {

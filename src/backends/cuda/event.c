@@ -4,16 +4,18 @@
 
 #include "backends/cuda/cuda.h"
 
-/* How often an event is asked before its thread goes to sleep: what is waited
- * for is often nearly done, and waking up takes longer than asking. */
+/* How often to ask an event before its thread goes to sleep. Waiting threads
+ * often find their event nearly done, and waking up takes longer than
+ * asking. */
 enum { QUESTIONS = 50 };
 
-/* What the last record left. */
+/* The state that the last record left. */
 typedef struct snapshot {
-    uint64_t records;         /* how many there were */
-    bool recorded;            /* in a stream: the last one did not fail */
-    bool passed;              /* and the stream is known to have come so far */
-    hri_sticky_error *sticky; /* held; of its queue; NULL: never recorded */
+    uint64_t records;         /* number of records so far */
+    bool recorded;            /* in a stream; false: the last record failed */
+    bool passed;              /* the stream is known to have passed it */
+    hri_sticky_error *sticky; /* of the record's queue, held; NULL: never
+                                 recorded */
 } snapshot;
 
 typedef struct hri_cuda_event {
@@ -33,7 +35,7 @@ static snapshot take(hri_cuda_event *event)
     return s;
 }
 
-/* The driver's answer to whether a recorded event is done. */
+/* Ask the driver whether a recorded event is done, or wait for it. */
 static cu_result ask(const hri_cuda_event *event, bool wait)
 {
     cu_result error = hri_cuda_enter(event->unit);
@@ -51,8 +53,8 @@ static cu_result ask(const hri_cuda_event *event, bool wait)
     return error;
 }
 
-/* The driver takes longer to say that an event is done (1.2 us on an H200,
- * 2026-11) than that it is not (0.1 us), so it is not asked again. */
+/* Remember that an event is done. The driver takes longer to say that it is
+ * (1.2 us on an H200, 2026-11) than that it is not (0.1 us). */
 static void keep_passed(hri_cuda_event *event, const snapshot *s)
 {
     pthread_mutex_lock(&event->lock);
@@ -60,8 +62,8 @@ static void keep_passed(hri_cuda_event *event, const snapshot *s)
     pthread_mutex_unlock(&event->lock);
 }
 
-/* Whether it is done, waiting if so wanted; its queue's error if that failed,
- * which is also found here for what failed while it ran. */
+/* Whether the event is done, waiting for it if `wait`. Returns the queue's
+ * error if the queue failed, also when that failure is only found here. */
 static hr_status look(hri_event *base, bool wait, bool *done)
 {
     hri_cuda_event *event = (hri_cuda_event *)base;
@@ -96,7 +98,8 @@ static hr_status event_wait(hri_event *base)
     return look(base, true, &done);
 }
 
-/* That the event was recorded; its queue's error if that failed. */
+/* Check that the event was recorded. Returns the queue's error if the queue
+ * failed. */
 static hr_status check_recorded(hri_cuda_event *event)
 {
     snapshot s = take(event);
@@ -197,7 +200,7 @@ hr_status hri_cuda_event_record(hri_queue *queue_base, hri_event *event_base)
     const snapshot old = event->last;
     event->last = (snapshot){
         .records = old.records + 1,
-        .recorded = error == CU_SUCCESS, /* else done, with the error */
+        .recorded = error == CU_SUCCESS, /* else passed, with the error */
         .sticky = queue->sticky};
     pthread_mutex_unlock(&event->lock);
     hri_sticky_drop(old.sticky);
@@ -222,8 +225,8 @@ hr_status hri_cuda_event_await(hri_queue *queue_base, hri_event *event_base)
             hri_cuda_leave();
         }
     }
-    /* What comes next would work on what never arrived: the error of the queue
-     * waited for becomes this one's. */
+    /* Later work would read what never arrived, so the error of the queue that
+     * was waited for becomes this one's. */
     hr_status status = hri_sticky_raise(s.sticky);
     hri_sticky_drop(s.sticky);
     if (status != HR_OK) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products on a GPU: cuBLAS where it has words for them, else our kernel,
+/* Products on a GPU: by cuBLAS where it offers them, else by our kernel,
  * compiled for a capability and a type. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +12,17 @@
 
 extern const char hri_cuda_gemm_source[]; /* kernels/cuda/gemm.cu */
 
-/* How the kernel is laid out, see there. */
+/* The layout of the kernel: see kernels/cuda/gemm.cu. */
 typedef struct layout {
     int wm, wn, rm, rn, v, kc, pad, blocks;
 } layout;
 
-/* Those of the OpenCL kernel. NVIDIA H200, CUDA 13.0, 2026-11, 16384^3 for f16,
- * bf16 and i8, 8192^3 for f32 and f64, 4096^3 for c32 and c64, TFLOP/s: f32
- * 41.4, f64 20.0, c32 37.2, c64 18.5, f16 35.1, bf16 35.6, i8 28.6. Where
- * blocks is more than 1 it was 16.4, 29.4 and 29.5 with 1; where it is 1, twice
- * the threads made f32 38.2, f64 2.3, c32 7.8 and i8 29.3. */
+/* The layouts of the OpenCL kernel. NVIDIA H200, CUDA 13.0, 2026-11, 16384^3
+ * for f16, bf16 and i8, 8192^3 for f32 and f64, 4096^3 for c32 and c64,
+ * TFLOP/s: f32 41.4, f64 20.0, c32 37.2, c64 18.5, f16 35.1, bf16 35.6, i8
+ * 28.6. Types with blocks above 1 had 16.4, 29.4 and 29.5 with blocks = 1.
+ * Types with blocks = 1 had f32 38.2, f64 2.3, c32 7.8 and i8 29.3 with twice
+ * the threads. */
 static const layout layouts[HRI_CUDA_TYPES] = {
     [HR_F32] = {16, 16, 8, 8, 4, 16, 4, 1},
     [HR_F64] = {8, 16, 8, 8, 2, 8, 2, 1},
@@ -32,7 +33,7 @@ static const layout layouts[HRI_CUDA_TYPES] = {
     [HR_I8] = {16, 16, 8, 8, 4, 16, 4, 1},
 };
 
-/* What has been compiled, for the life of the process. */
+/* A compiled kernel. It stays for the life of the process. */
 typedef struct program {
     struct program *next;
     int capability;
@@ -106,8 +107,8 @@ hr_status hri_cuda_kernel_compile(const char *path, int capability,
     return status;
 }
 
-/* The kernel for a type of A and B, compiled and loaded when it has not been
- * yet. The unit's context is current. */
+/* The kernel for a type of A and B. It is compiled and loaded on first use. The
+ * unit's context is current. */
 static hr_status get_kernel(hri_cuda_unit *unit, hr_type type,
                             cu_function *function)
 {
@@ -140,7 +141,7 @@ void hri_cuda_kernels_release(hri_cuda_unit *unit)
 
 /* ---- products */
 
-enum { FIRST_WITH_TF32 = 80 }; /* capability */
+enum { FIRST_WITH_TF32 = 80 }; /* the first capability with tf32 */
 
 void hri_cuda_arithmetic_name(char *text, size_t bytes)
 {
@@ -167,15 +168,15 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                hri_cublas_load() == HR_OK &&
                unit->capability >= FIRST_WITH_TF32;
     }
-    /* cuBLAS does not conjugate what is not transposed, and takes too few
-     * products of integers */
+    /* cuBLAS does not conjugate without transposing, and multiplies integers
+     * only in few cases */
     const bool incomplete = hri_is_complex(type) || type == HR_I8;
     return hri_types_multiply(type, c_type) &&
            (!incomplete || hri_nvrtc_load() == HR_OK);
 }
 
-/* Launch the kernel: the arguments are those of kernels/cuda/gemm.cu, a block
- * for each tile of C. */
+/* Launch the kernel with the arguments of kernels/cuda/gemm.cu, one block for
+ * each tile of C. */
 static cu_result launch(const hri_cuda_queue *queue, cu_function function,
                         const hri_gemm *g)
 {
@@ -188,7 +189,7 @@ static cu_result launch(const hri_cuda_queue *queue, cu_function function,
     hri_factor alpha = hri_factor_of(g->type, g->alpha);
     hri_factor beta = hri_factor_of(g->type, g->beta);
     int32_t flags = hri_gemm_flags(g);
-    hri_gemm s = *g; /* the driver wants pointers to what it may write */
+    hri_gemm s = *g; /* the driver wants pointers that are not const */
     void *arguments[] = {&s.m,
                          &s.n,
                          &s.k,
@@ -230,7 +231,7 @@ static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
                : status;
 }
 
-/* C becomes zero. */
+/* C := 0. */
 static cu_result clear(const hri_cuda_queue *queue, const hri_gemm *g)
 {
     const size_t element = hr_type_size(g->c_type);
@@ -245,7 +246,7 @@ static cu_result clear(const hri_cuda_queue *queue, const hri_gemm *g)
                                       queue->stream);
 }
 
-/* C := beta C; A and B may be nowhere. */
+/* C := beta C. A and B need not exist. */
 static hr_status scale(hri_cuda_queue *queue, const hri_gemm *g)
 {
     if (g->beta.im == 0 && g->beta.re == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of the caller's. */
+/* The caller's kernels. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,12 +12,12 @@ typedef struct hri_cuda_module {
     cu_function function;
 } hri_cuda_module;
 
-/* What is added here belongs into the target below. */
+/* An option that is added here must be added to the target below. */
 static const char *const options[] = {NULL};
 
-/* Machine code is for a capability, and as good from one compiler as from
- * another: which NVRTC it would be is not asked, since opening it takes longer
- * than loading what was kept. The driver compiles PTX, and may be too old for
+/* Machine code is for a capability, and any NVRTC's will do. So the target does
+ * not name its version: opening NVRTC takes longer than loading kept code. It
+ * names the driver's, since the driver compiles PTX and may be too old for
  * machine code. */
 void hri_cuda_module_target(const hri_cuda_unit *unit, char *text, size_t bytes)
 {
@@ -29,8 +29,8 @@ void hri_cuda_module_target(const hri_cuda_unit *unit, char *text, size_t bytes)
     }
 }
 
-/* What a block of the function may have. All of the memory that there is may be
- * asked for from now on; what a launch takes is its own affair. */
+/* Find the limits of the function's blocks. From now on a launch may ask for
+ * all of the shared memory. */
 static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
 {
     int items = 1, bytes = 0;
@@ -137,10 +137,10 @@ void hri_cuda_module_unload(hri_module *base)
     free(module);
 }
 
-/* What cuLaunchKernel gets of each argument. */
+/* What cuLaunchKernel gets for each argument. */
 typedef struct passed {
     cu_address views[HR_MAX_PARAMETERS];
-    unsigned tiles[HR_MAX_PARAMETERS]; /* offsets of memory of the tile */
+    unsigned tiles[HR_MAX_PARAMETERS]; /* the offset of tile memory */
     void *pointers[1 + 2 * HR_MAX_PARAMETERS];
     unsigned tile_bytes;
 } passed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NVRTC: opening it, and compiling a source for a device. */
+/* NVRTC: opening it, and compiling source for a device. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ static const hri_symbol symbols[] = {
 static nvrtc_api api;
 static char library_name[32];
 
-/* It opens a second library of its version by name, which the loader does not
- * find in the toolkit's folder, unless it is there already. */
+/* NVRTC opens a second library of its version by name. The loader does not find
+ * it in the toolkit's folder, so it is opened here first. */
 static void open_companion(const char *folder, int major, int minor)
 {
     char path[256];
@@ -70,8 +70,8 @@ const char *hri_nvrtc_name(void)
     return hri_nvrtc_load() == HR_OK ? library_name : "";
 }
 
-/* The best that the compiler can do for a device: its own capability, or else
- * the largest below it; 0 for a device that is too old. */
+/* The best target that the compiler knows for a device: its capability, else
+ * the largest below it. 0 for a device that is too old. */
 static int target_for(int capability)
 {
     int targets[MAX_TARGETS], count = 0, best = 0;
@@ -104,7 +104,8 @@ static hr_status build_failed(const char *path, nvrtc_program program,
     return status;
 }
 
-/* Compile a program that has been created, and fetch machine code or PTX. */
+/* Compile a program that has been created, and fetch its machine code or
+ * PTX. */
 static hr_status run(const char *path, nvrtc_program program, int count,
                      const char *const *options, bool machine_code,
                      char **image, size_t *bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queues: streams that do not wait for the default one. The first error of a
- * queue is sticky: what comes later is skipped, finish and the events report
- * it. */
+ * queue is sticky: later work is skipped, and finish and the events report the
+ * error. */
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
@@ -17,8 +17,8 @@ static hr_status keep(hri_cuda_queue *queue, hr_status status)
     return status;
 }
 
-/* For what no graph takes the driver is not asked: its capture would be spoilt,
- * or take more than can be run again. */
+/* A call that no graph can contain is not passed to the driver. Its capture
+ * would be spoilt, or take up something that cannot be run again. */
 hr_status hri_cuda_queue_error(hri_cuda_queue *queue, const char *outside)
 {
     if (!queue->capturing) {
@@ -48,11 +48,11 @@ static void queue_destroy(hri_queue *base)
     free(queue);
 }
 
-/* Enqueues something; the unit's context is current. */
+/* A function that enqueues something. The unit's context is current. */
 typedef hr_status command(hri_cuda_queue *queue, const void *data);
 
-/* Call it unless the queue has failed, and keep its error. outside: what no
- * graph takes, in words; NULL: graphs take it. */
+/* Call it unless the queue has failed, and keep its error. `outside` is as in
+ * hri_cuda_queue_error. */
 static hr_status enqueue(hri_queue *base, const char *outside, command *call,
                          const void *data)
 {
@@ -72,7 +72,8 @@ static hr_status enqueue(hri_queue *base, const char *outside, command *call,
 
 /* ---- copies */
 
-/* The driver has a largest pitch of 2-D and 3-D copies. */
+/* Whether the driver takes the copy: it limits the pitch of 2-D and 3-D
+ * copies. */
 static bool takes(const void *queue, const hri_copy *c)
 {
     const size_t most = ((const hri_cuda_queue *)queue)->unit->most_pitch;
@@ -185,7 +186,7 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
                    enqueue_copy, copy);
 }
 
-/* ---- the slots */
+/* ---- the functions of hri_queue_ops */
 
 static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
                             size_t bytes, uint8_t value)
@@ -223,8 +224,8 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     if (status == HR_OK) {
         status = hri_cuda_launch(queue, launch);
     }
-    /* what is refused has not been enqueued: the queue goes on, but a graph
-     * would lack it */
+    /* a refused launch has not been enqueued, so the queue goes on; but a graph
+     * would lack it, so the graph keeps the error */
     return queue->capturing ? keep(queue, status) : status;
 }
 
@@ -244,7 +245,7 @@ static hr_status queue_finish(hri_queue *base)
     return hri_sticky_raise(queue->sticky);
 }
 
-/* ---- graphs: what the driver captures of a stream */
+/* ---- graphs, which the driver captures from a stream */
 
 typedef struct hri_cuda_graph {
     hri_graph base;
@@ -275,13 +276,14 @@ void hri_cuda_graph_destroy(hri_graph *base)
     free(graph);
 }
 
-/* The capture is a relaxed one. Any other mode refuses calls such as cuMemAlloc
- * or cuEventQuery while it lasts, and spoils the capture with them: the global
- * mode to every thread of the process, also to those that know nothing of us;
- * the thread-local one to this thread, which then has to end the capture too,
- * where we are called from any. What they guard against does not come up: calls
- * on other streams are no part of the capture, since no event is recorded on
- * this one, and none of our streams waits for the default one. */
+/* The capture is a relaxed one. During any other, calls such as cuMemAlloc or
+ * cuEventQuery fail and spoil the capture. In the global mode this holds for
+ * every thread of the process, also for threads that know nothing of us. In the
+ * thread-local mode it holds for this thread, which then also has to end the
+ * capture, but any thread may call us. Nothing that these modes prevent can
+ * happen here. Calls on other streams are no part of the capture, since no
+ * event is recorded on this one. None of our streams waits for the default
+ * stream. */
 static hr_status begin_graph(hri_queue *base)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)base;
@@ -303,8 +305,8 @@ static hr_status begin_graph(hri_queue *base)
     return hri_cuda_check(queue->unit->path, error, "cuStreamBeginCapture");
 }
 
-/* What the first run would wait for is done now. The unit's context is
- * current. */
+/* Make a graph that can run, and upload it now, so that its first run does not
+ * wait for this. The unit's context is current. */
 static hr_status instantiate(hri_cuda_queue *queue, cu_graph captured,
                              hri_graph **out)
 {
@@ -333,7 +335,7 @@ static hr_status end(hri_cuda_queue *queue, hri_graph **out)
     cu_graph captured = NULL;
     cu_result error = hri_cuda.cuStreamEndCapture(queue->stream, &captured);
     keep(queue, hri_cuda_check(queue->unit->path, error, "cuStreamEndCapture"));
-    /* a call that was refused need not have told the driver's capture */
+    /* the graph may have failed in a call that the driver never saw */
     hr_status status = hri_cuda_queue_error(queue, NULL);
     if (status == HR_OK) {
         status = instantiate(queue, captured, out);

@@ -6,8 +6,8 @@
 
 #include "backends/cuda/cuda.h"
 
-/* Drivers of CUDA 11 on know every function that we call, and the machine code
- * of the oldest libraries that we look for. */
+/* Drivers from CUDA 11 on have every function that we call, and run the machine
+ * code of the oldest libraries that we look for. */
 enum { OLDEST_DRIVER = 11000 };
 
 static struct {
@@ -43,7 +43,7 @@ static hr_status unit_init(hri_cuda_unit *unit, uint32_t index, uint32_t count)
     return status;
 }
 
-/* That the driver is one that we can use. */
+/* Check that the driver is new enough, and count its devices. */
 static hr_status check_driver(int *count)
 {
     int version = 0;
@@ -72,7 +72,7 @@ static hr_status check_driver(int *count)
                           hri_cuda_error_name(error), (int)error);
 }
 
-/* Without either of them nothing can be multiplied. */
+/* Products need cuBLAS or NVRTC. */
 static hr_status check_arithmetic(void)
 {
     if (hri_cublas_load() == HR_OK || hri_nvrtc_load() == HR_OK) {
@@ -137,7 +137,7 @@ hr_status hri_cuda_unit_acquire(hri_cuda_unit *unit)
     return status;
 }
 
-/* The context may end, and with it what others were allowed. */
+/* The context may end, and with it the access between peers. */
 static void forget_peers(hri_cuda_unit *unit)
 {
     pthread_mutex_lock(&machine.lock);
@@ -162,7 +162,7 @@ void hri_cuda_unit_release(hri_cuda_unit *unit)
     pthread_mutex_unlock(&unit->lock);
 }
 
-/* Let unit reach the memory of other. */
+/* Let unit access the memory of other. */
 static bool allow(const hri_cuda_unit *unit, const hri_cuda_unit *other)
 {
     int can = 0;

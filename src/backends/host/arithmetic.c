@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which arithmetic the host uses: chosen once, then for each product the CBLAS
- * if it has words for it. */
+/* What multiplies on the host: the CBLAS if there is one and it offers the
+ * product, else the built-in kernel. The CBLAS is chosen once. */
 #include "backends/host/arithmetic.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static struct {
     char name[128];
 } chosen;
 
-/* The CBLAS that the user names, and no other in its place. */
+/* Use the CBLAS that the user names, and no other in its place. */
 static hr_status choose_wish(const char *wish)
 {
     if (hri_cblas_open(wish, true, &chosen.cblas) == HR_OK) {

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Multiplication on the host: a CBLAS found at run time, else our own. */
+/* Products on the host, by a CBLAS found at run time or by the built-in
+ * kernel. */
 #ifndef HRI_BACKENDS_HOST_ARITHMETIC_H
 #define HRI_BACKENDS_HOST_ARITHMETIC_H
 
 #include "base/pool.h"
 #include "hal/hal.h"
 
-/* Look for a CBLAS, once in the life of the process: HEADRACE_CBLAS (a path, or
- * "builtin" for none), else OpenBLAS, BLIS, MKL, or the system's libcblas or
- * libblas if it is one of these: the reference BLAS is slower than our kernel.
- * Without one the built-in kernel works; HR_ERROR_UNAVAILABLE, each time, when
- * the one that HEADRACE_CBLAS names cannot be used. Any thread. */
+/* Look for a CBLAS, once in the life of the process. HEADRACE_CBLAS names its
+ * path, or "builtin" for none. Otherwise OpenBLAS, BLIS and MKL are tried, then
+ * the system's libcblas or libblas if it is one of these: the reference BLAS is
+ * slower than our kernel. Without a CBLAS the built-in kernel works.
+ * HR_ERROR_UNAVAILABLE, each time, when the CBLAS that HEADRACE_CBLAS names
+ * cannot be used. Any thread. */
 hr_status hri_host_arithmetic_load(void);
 
-/* What was found: "OpenBLAS 0.3.21 SkylakeX", "built-in (avx512)", "none" after
- * an error. Constant after hri_host_arithmetic_load. */
+/* What was found: "OpenBLAS 0.3.21 SkylakeX", "built-in (avx512)", or "none"
+ * after an error. Constant after hri_host_arithmetic_load. */
 const char *hri_host_arithmetic_name(void);
 
-/* gemm with operands in host memory or the host's buffers. Blocks until done.
+/* Multiply operands in host memory or in the host's buffers. Blocks until done.
  * Uses the pool's threads or the CBLAS's own. Any type pair of headrace/gemm.h,
- * any size. Calls must come one at a time. HR_ERROR_OUT_OF_MEMORY when packing
- * buffers cannot be had. */
+ * any size. Calls must come one at a time. HR_ERROR_OUT_OF_MEMORY when there is
+ * no memory for packing. */
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm);
 
-/* The built-in kernel alone, for tests and for what a CBLAS lacks. */
+/* The built-in kernel alone: for tests, and for products that a CBLAS lacks. */
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The built-in multiplication: GotoBLAS blocking [Goto2008] over a register
- * kernel in the manner of [VanZee2015].
+ * kernel like that of [VanZee2015].
  *
  * Only two kernels exist for each instruction set, in f32 and in f64. All other
- * types become one of them while they are packed: f16 and bf16 are widened; i8
- * becomes f32, which is exact as long as a sum stays below 2^24; a complex
- * element becomes two rows of A (re, im) and two columns of B, so that the
- * kernel delivers the four real products apart and each is summed as a real
- * one is. */
+ * types become one of them while they are packed. f16 and bf16 are widened. i8
+ * becomes f32, which is exact as long as a sum stays below 2^24. A complex
+ * element becomes two rows of A (re, im) and two columns of B: the kernel
+ * delivers the four real products apart, and each is summed like a real one. */
 #ifndef HRI_BACKENDS_HOST_BUILTIN_H
 #define HRI_BACKENDS_HOST_BUILTIN_H
 
@@ -19,11 +18,11 @@ enum {
     HRI_BUILTIN_I8_DEPTH = 1024    /* 1024 * 2^14 = 2^24: exact in f32 */
 };
 
-/* One micro-panel to be packed: element (w, p) of the source is at
- * source + (w * width_stride + p * depth_stride) * hr_type_size(type) and goes
- * to place p * panel_width + w of the panel; w runs along m for A and along n
- * for B. Where width < panel_width the rest is filled with zeros. One stride
- * is 1 unless its extent is 1. */
+/* One micro-panel to pack. Element (w, p) of the source is at source + (w *
+ * width_stride + p * depth_stride) * hr_type_size(type). It goes to place p *
+ * panel_width + w of the panel. w runs along m for A and along n for B. Where
+ * width < panel_width the rest is filled with zeros. One stride is 1 unless its
+ * extent is 1. */
 typedef struct hri_panel {
     const char *source;
     int64_t width_stride, depth_stride;
@@ -34,12 +33,12 @@ typedef struct hri_panel {
     void *panel;
 } hri_panel;
 
-/* Where a finished tile goes: C := alpha T + beta C, never reading C when beta
- * is 0. The tile is what a kernel made. */
+/* Where a finished tile goes: C := alpha T + beta C. C is never read when beta
+ * is 0. T is what a kernel made. */
 typedef struct hri_tile {
     const void *values;
     int64_t rows, cols; /* elements of C, up to a whole tile */
-    hr_type type;       /* of C; i32 means sums of i8 in f32 */
+    hr_type type;       /* of C; i32: T has sums of i8 in f32 */
     void *c;
     int64_t c_stride;
     hr_scalar alpha, beta;
@@ -57,17 +56,18 @@ typedef struct hri_builtin_variant {
     void (*multiply_f64)(int64_t depth, const void *a, const void *b,
                          void *tile);
     void (*store)(const hri_tile *tile);
-    /* The same for C in f16 or bf16; values are f32, values_stride apart. */
+    /* The same for C in f16 or bf16. The values are f32, and their rows lie
+     * values_stride apart. */
     void (*store_half)(const hri_tile *tile, int64_t values_stride);
 } hri_builtin_variant;
 
 extern const hri_builtin_variant hri_builtin_avx512, hri_builtin_avx2,
     hri_builtin_plain;
 
-/* Variants that this CPU can run, the best first; NULL past the last. */
+/* The variants that this CPU can run, the best first. NULL past the last. */
 const hri_builtin_variant *hri_builtin_variant_at(uint32_t index);
 
-/* hri_host_gemm_builtin with a variant of one's choice. */
+/* hri_host_gemm_builtin with a given variant. */
 hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
                            const hri_gemm *gemm);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in multiplication: blocking and sharing out over threads. C is cut
- * into blocks; for each, slices of A and B of some depth are packed and then
- * multiplied, both by all threads of the pool. And which variant does it. */
+/* The built-in multiplication: choosing the variant, blocking, and distribution
+ * over threads. C is cut into blocks. For each block, slices of A and B of some
+ * depth are packed and then multiplied. All threads of the pool do both. */
 #include "backends/host/builtin.h"
 
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 enum {
     DEPTH_BYTES = 2048,       /* of a row of a packed slice: 512 of f32 */
     STRIP_BYTES = 256 * 1024, /* packed B that one task runs over: in L2 */
-    BLOCK_SIDE = 2048,        /* of C, in elements, when it is square */
-    BLOCK_SIDE_MAX = 16384,   /* when it is not */
+    BLOCK_SIDE = 2048,        /* of a square block of C, in elements */
+    BLOCK_SIDE_MAX = 16384,   /* of a block that is not square */
     TASKS_PER_THREAD = 4,     /* so that unequal threads still balance */
-    SERIAL_FLOPS = 1 << 20    /* below: waking threads takes longer */
+    SERIAL_FLOPS = 1 << 20    /* fewer: waking threads takes longer */
 };
 
 _Static_assert(DEPTH_BYTES / 4 <= HRI_BUILTIN_I8_DEPTH,
@@ -38,7 +38,7 @@ typedef struct side {
 typedef struct work {
     const hri_builtin_variant *variant;
     const hri_gemm *gemm;
-    hri_pool *pool; /* NULL: too small to share out */
+    hri_pool *pool; /* NULL: too small for several threads */
     void (*multiply)(int64_t depth, const void *a, const void *b, void *tile);
     side a, b;
     int64_t depth_block;            /* of k */
@@ -88,7 +88,7 @@ static void pack_task(void *data, int64_t index)
     }
 }
 
-/* Where tile (row, col) of the block goes, and how. */
+/* The destination of tile (row, col) of the block. */
 static hri_tile tile_at(const work *w, int64_t row, int64_t col)
 {
     const hri_gemm *g = w->gemm;
@@ -115,8 +115,8 @@ static hri_tile tile_at(const work *w, int64_t row, int64_t col)
     return tile;
 }
 
-/* Tiles of a strip: the panels of B that it covers stay in L2 while each panel
- * of A, in L1, passes over them. */
+/* The tiles of a strip. Its panels of B stay in L2 while the panels of A pass
+ * over them, one at a time in L1. */
 static void multiply_task(void *data, int64_t index)
 {
     const work *w = data;
@@ -186,7 +186,8 @@ static void multiply_all(work *w)
     }
 }
 
-/* extent cut into pieces of at most most, as equal as multiples of unit are. */
+/* The size of pieces when extent is cut into pieces of at most `most`. They are
+ * as equal as multiples of unit can be. */
 static int64_t even_piece(int64_t extent, int64_t most, int64_t unit)
 {
     int64_t pieces = hri_ceil_div(extent, most);
@@ -194,16 +195,17 @@ static int64_t even_piece(int64_t extent, int64_t most, int64_t unit)
     return hri_round_up(hri_max(piece, 1), unit);
 }
 
-/* The side of a block whose other side is at most other: long if that is
- * short, so that a block is worth sharing out. */
+/* The longest side of a block when its other side is at most `other`. A short
+ * side makes the other one long, so that all threads have work. */
 static int64_t block_side(int64_t other)
 {
     int64_t length = (int64_t)BLOCK_SIDE * BLOCK_SIDE / hri_max(other, 1);
     return hri_min(hri_max(length, BLOCK_SIDE), BLOCK_SIDE_MAX);
 }
 
-/* The strides of an operand along its side and along k. With k = 1 nothing
- * looks at the latter: let runs lie where memory has them. */
+/* An operand with strides along its side and along k. With k = 1 the stride
+ * along k has no meaning. It is set so that one of the two is 1, as hri_panel
+ * needs. */
 static hri_operand oriented(hri_operand operand, int64_t along_side,
                             int64_t along_depth, int64_t depth)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in multiplication for whatever the compiler was told to build for:
- * SSE2 on x86-64, NEON on aarch64. */
+/* The built-in multiplication for the compiler's default target: SSE2 on
+ * x86-64, NEON on aarch64. */
 #include <string.h>
 
 #include <headrace/half.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding a CBLAS and asking it who it is; products in its words. */
+/* Finding a CBLAS, recognising it, and calling it. */
 #include "backends/host/cblas.h"
 
 #include <dlfcn.h>
@@ -15,8 +15,8 @@
 #include "base/size.h"
 
 /* In order of preference. Distributions that build OpenBLAS several times give
- * the plain name to the one without threads, so those with threads come first.
- * The last ones are whatever the administrator chose. */
+ * the plain name to the build without threads, so builds with threads come
+ * first. The last names are whatever the administrator chose. */
 static const char *const candidates[] = {
     "libopenblasp.so.0", "libopenblas_pthreads.so.0",
     "libopenblaso.so.0", "libopenblas_openmp.so.0",
@@ -37,7 +37,7 @@ static const hri_symbol symbols[] = {
 /* What a library turns out to be. */
 typedef enum verdict { SOMETHING_ELSE, UNUSABLE, USABLE } verdict;
 
-/* Functions of each vendor that tell who it is, used here and forgotten. */
+/* Functions by which each vendor's library is recognised. */
 typedef struct blis_symbols {
     const char *(*version)(void);
     int (*arch)(void);
@@ -73,8 +73,8 @@ static bool user_chose(const char *const *variables)
     return false;
 }
 
-/* "OpenBLAS 0.3.21 NO_LAPACKE ..." and "SkylakeX". USE64BITINT: not our table's
- * integers. */
+/* Recognise OpenBLAS by "OpenBLAS 0.3.21 NO_LAPACKE ..." and "SkylakeX".
+ * USE64BITINT means integers that our table does not have. */
 static verdict know_openblas(void *library, hri_cblas *cblas)
 {
     static const char *const variables[] = {
@@ -87,7 +87,7 @@ static verdict know_openblas(void *library, hri_cblas *cblas)
         return UNUSABLE;
     }
     cblas->conj_no_trans = true;
-    /* It counts CPUs but does not look at a container's quota of them. */
+    /* OpenBLAS counts CPUs but does not look at a container's quota of them. */
     int threads = (int)hri_thread_count();
     if (s.get_threads() > threads && !user_chose(variables)) {
         s.set_threads(threads);
@@ -118,7 +118,8 @@ static verdict know_blis(void *library, hri_cblas *cblas)
     return USABLE;
 }
 
-/* "Intel(R) oneAPI Math Kernel Library Version 2023.1-Product Build ..." */
+/* Recognise MKL: "Intel(R) oneAPI Math Kernel Library Version 2023.1-Product
+ * Build ..." */
 static verdict know_mkl(void *library, hri_cblas *cblas)
 {
     mkl_symbols s;
@@ -128,7 +129,7 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
     }
     const char *layer = getenv("MKL_INTERFACE_LAYER");
     if (layer != NULL && strstr(layer, "ILP64") != NULL) {
-        return UNUSABLE; /* the user asked it for 64-bit integers */
+        return UNUSABLE; /* the user chose 64-bit integers for MKL */
     }
     s.version(text, (int)sizeof text - 1);
     const char *words = strstr(text, "Version ");
@@ -139,7 +140,8 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
     return USABLE;
 }
 
-/* Its functions and its name; with any false, only if it has one. */
+/* Find the library's functions and its name. With `any`, a library that is not
+ * recognised will do, too. */
 static hr_status know(void *library, const char *name, bool any,
                       hri_cblas *cblas)
 {
@@ -195,7 +197,8 @@ bool hri_cblas_find(hri_cblas *cblas)
 
 /* ---- products */
 
-/* BLIS 0.9 starts its threads anew for each product and lets them spin. */
+/* Fewer flops run on one thread: BLIS 0.9 starts its threads anew for each
+ * product and lets them spin. */
 enum { THREADED_FLOPS = 1 << 22 };
 
 typedef struct argument {
@@ -203,9 +206,9 @@ typedef struct argument {
     const void *data;
 } argument;
 
-/* A rows x cols operand as a row-major matrix or the transpose of one. Where an
- * extent is 1 the stride over it means nothing, so both may be possible, and
- * CBLAS still wants the leading dimension to be as large as a row. */
+/* Pass a rows x cols operand as a row-major matrix or as the transpose of one.
+ * Where an extent is 1 the stride over it has no meaning, so both may be
+ * possible. CBLAS still wants a leading dimension of at least a row. */
 static bool express(const hri_cblas *cblas, const hri_gemm *gemm,
                     const hri_operand *operand, int64_t rows, argument *out)
 {
@@ -229,7 +232,7 @@ static bool express(const hri_cblas *cblas, const hri_gemm *gemm,
     return transposed && ld >= rows && ld <= INT_MAX;
 }
 
-/* The four differ in the type of the factors alone. */
+/* The four differ only in the type of alpha and beta. */
 #define GEMM(function, alpha, beta)                                            \
     function(HRI_CBLAS_ROW_MAJOR, a->trans, b->trans, m, n, k, alpha, a->data, \
              a->ld, b->data, b->ld, beta, to, c->ld)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A vendor's CBLAS, opened at run time: the four gemm with 32-bit integers. */
+/* A vendor's CBLAS, opened at run time. We use its four gemm with 32-bit
+ * integers. */
 #ifndef HRI_BACKENDS_HOST_CBLAS_H
 #define HRI_BACKENDS_HOST_CBLAS_H
 
@@ -28,10 +29,10 @@ typedef void hri_cblas_zgemm(int order, int trans_a, int trans_b, int m, int n,
                              const void *b, int ldb, const void *beta, void *c,
                              int ldc);
 
-/* What an OpenBLAS tells of itself. */
+/* What an OpenBLAS tells about itself. */
 typedef struct hri_openblas {
     const char *(*config)(void);
-    const char *(*core)(void); /* type */
+    const char *(*core)(void); /* the core type */
     int (*get_threads)(void);
     void (*set_threads)(int);
 } hri_openblas;
@@ -41,44 +42,45 @@ typedef struct hri_cblas {
     hri_cblas_dgemm *dgemm;
     hri_cblas_zgemm *cgemm, *zgemm;
     /* BLIS keeps the number of threads for each calling thread (since 1.0) and
-     * starts with one: told before each product. NULL: the library knows. */
+     * starts with 1. So this is called before each product. NULL: the library
+     * needs no such call. */
     void (*set_threads)(int64_t threads);
     int64_t threads;
-    /* Of OpenBLAS: copies with other core types, whose set_threads is NULL
-     * where there is none, and the number of threads that they follow. */
+    /* Of OpenBLAS: copies with other core types, and the number of threads that
+     * was set for them. set_threads is NULL where there is no copy. */
     hri_openblas copies[2];
     int (*threads_of)(void);
     bool conj_no_trans;
     char name[96]; /* "OpenBLAS 0.3.21 SkylakeX" */
 } hri_cblas;
 
-/* Open the library name. With any false only libraries that tell who they are:
- * what does not is most likely the reference BLAS, which is slower than our own
- * kernel by far. HR_ERROR_UNAVAILABLE with the reason. */
+/* Open the library `name`. Without `any`, only libraries that are recognised
+ * are taken. Another one is most likely the reference BLAS, which is far slower
+ * than our kernel. HR_ERROR_UNAVAILABLE with the reason. */
 hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas);
 
-/* The first that is there of OpenBLAS, BLIS, MKL and the system's choice. */
+/* Open the first of OpenBLAS, BLIS, MKL and the system's choice that is
+ * there. */
 bool hri_cblas_find(hri_cblas *cblas);
 
-/* Multiply, if a CBLAS has words for it; false and nothing done otherwise.
- * m, n, k and alpha are not 0. */
+/* Multiply if the CBLAS offers this product. Otherwise return false and do
+ * nothing. m, n, k and alpha are not 0. */
 bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm);
 
-/* OpenBLAS opened so that it uses what this CPU has, unless it is loaded
- * already; any other library just opened. NULL when it cannot be: dlerror says
- * why. */
+/* Open a library. OpenBLAS gets the core type that suits this CPU, unless it
+ * was loaded before. NULL when it cannot be opened: dlerror says why. */
 void *hri_openblas_open(const char *name);
 
-/* Whether a library is an OpenBLAS, and its functions. */
+/* Whether a library is an OpenBLAS. Fills in its functions. */
 bool hri_openblas_is(void *library, hri_openblas *openblas);
 
 /* Replace gemm functions of cblas by those of copies of the library with other
- * core types, where these suit the CPU better. cores: "SkylakeX", or "Haswell,
- * SkylakeX for double". */
+ * core types, where these suit the CPU better. cores becomes "SkylakeX", or
+ * "Haswell, SkylakeX for double". */
 void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
                                char *cores, size_t bytes);
 
-/* Have the copies use as many threads as the library that they are of. */
+/* Set the copies' number of threads to that of their library. */
 void hri_openblas_follow(const hri_cblas *cblas);
 
 /* core.c: OpenBLAS's core types, and which of them suits a CPU. */
@@ -89,11 +91,11 @@ typedef enum hri_cpu {
     HRI_CPU_AVX512_256 /* the same, in units of 256 bits: AMD's Zen 4 */
 } hri_cpu;
 
-/* This machine's. Any thread. */
+/* This machine's kind. Any thread. */
 hri_cpu hri_cpu_here(void);
 
-/* The core type to ask for in products of a type, instead of the one that
- * OpenBLAS chose; NULL when its choice stands. */
+/* The core type that products of this type should use instead of the one that
+ * OpenBLAS chose. NULL: its choice is right. */
 const char *hri_core_wish(hri_cpu cpu, hr_type type, const char *chosen);
 
 #endif

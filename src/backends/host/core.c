@@ -25,13 +25,14 @@
 #include "backends/host/cblas.h"
 #include "base/cpus.h"
 
-/* What OpenBLAS's core types need of the CPU. A name that is not here is newer
- * than this list, and so is the library that uses it: it is trusted. */
+/* The instructions that OpenBLAS's core types need. A name that is not in this
+ * list is newer than the list, and so is the library that uses it. Such a
+ * choice is trusted. */
 typedef enum level { BASELINE, AVX2, AVX512, TRUSTED } level;
 
 static const struct {
     level level;
-    const char *names[24]; /* as many as there are, then NULL */
+    const char *names[24]; /* ended by NULL */
 } cores[] = {
     {BASELINE,
      {"Katmai", "Coppermine",  "Northwood", "Prescott",     "Banias",
@@ -54,7 +55,7 @@ static level level_of(const char *core)
     return TRUSTED;
 }
 
-/* AMD's family 25; its next, 26, has units of 512 bits. */
+/* AMD's family 25. The next one, 26, has units of 512 bits. */
 static bool is_family_25(void)
 {
 #ifdef __x86_64__
@@ -76,9 +77,9 @@ hri_cpu hri_cpu_here(void)
     return simd == HRI_SIMD_AVX2 ? HRI_CPU_AVX2 : HRI_CPU_BASELINE;
 }
 
-/* SkylakeX, and not a later one: every version that has AVX-512 kernels knows
- * it, any CPU with these five extensions runs it, and later ones differ in
- * bfloat16 alone. */
+/* SkylakeX rather than a later core type. Every version with AVX-512 kernels
+ * has it, any CPU with these five extensions runs it, and later ones differ
+ * only in bfloat16. */
 const char *hri_core_wish(hri_cpu cpu, hr_type type, const char *chosen)
 {
     const level here = level_of(chosen);

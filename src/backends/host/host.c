@@ -17,20 +17,20 @@ extern const hri_backend hri_backend_host;
 
 /* ---- what commands do */
 
-/* Products take turns in the order in which they came: a plain mutex would let
- * one queue multiply again and again while the others wait. */
+/* Products run in the order in which they came. A plain mutex would let one
+ * queue multiply again and again while the others wait. */
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t next_one;
+    pthread_cond_t now_serving;
     uint64_t next, serving;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .next_one = PTHREAD_COND_INITIALIZER};
+          .now_serving = PTHREAD_COND_INITIALIZER};
 
-/* In a child of fork() nobody multiplies yet: threads do not come along. */
+/* A child of fork() has none of the threads, so no product runs there yet. */
 static void clear_line(void)
 {
     pthread_mutex_init(&line.lock, NULL);
-    pthread_cond_init(&line.next_one, NULL);
+    pthread_cond_init(&line.now_serving, NULL);
     line.next = line.serving = 0;
 }
 
@@ -44,13 +44,13 @@ hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
     pthread_mutex_lock(&line.lock);
     uint64_t number = line.next++;
     while (number != line.serving) {
-        pthread_cond_wait(&line.next_one, &line.lock);
+        pthread_cond_wait(&line.now_serving, &line.lock);
     }
     pthread_mutex_unlock(&line.lock);
     hr_status status = hri_host_gemm(hri_host_pool(device), gemm);
     pthread_mutex_lock(&line.lock);
     line.serving++;
-    pthread_cond_broadcast(&line.next_one);
+    pthread_cond_broadcast(&line.now_serving);
     pthread_mutex_unlock(&line.lock);
     return status;
 }
@@ -65,7 +65,7 @@ void hri_host_copy(const hri_copy *copy)
     }
 }
 
-/* In squares that stay in the first cache while they are turned. */
+/* In squares that stay in the first-level cache. */
 void hri_host_pack(const hri_pack *t)
 {
     enum { EDGE = 32 };
@@ -99,7 +99,7 @@ static hr_status take_memory(const hri_device *device, size_t bytes,
                              void *(*pages)(size_t bytes), void **out)
 {
     unsigned long long most = device->info.allocation_bytes;
-    if (bytes > most) { /* the system would promise more than it has */
+    if (bytes > most) { /* the system would promise more than there is */
         return hri_fail(
             HR_ERROR_OUT_OF_MEMORY,
             "host: %zu bytes are more than the memory of %llu bytes", bytes,
@@ -200,7 +200,7 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
              hri_host_arithmetic_name());
     info->memory_bytes = info->allocation_bytes = hri_memory_bytes();
     info->free_bytes = hri_memory_free();
-    info->compute_units = hri_thread_count(); /* that we use */
+    info->compute_units = hri_thread_count(); /* those that we use */
     return HR_OK;
 }
 

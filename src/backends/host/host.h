@@ -2,9 +2,10 @@
 /* The host as a device: what its files share.
  *
  * Buffers are ordinary memory. A queue is a thread with a list of commands. It
- * numbers its records, and says which it has passed. An event is its last
- * record: a number of a queue. A command that waits for an event has that
- * record, so a later one, or the end of the event, changes nothing for it. */
+ * numbers its records and knows which of them it has passed. An event is its
+ * last record: a queue and a number. A command that waits for an event copies
+ * the record. So it does not matter when the event is recorded again or
+ * destroyed. */
 #ifndef HRI_BACKENDS_HOST_HOST_H
 #define HRI_BACKENDS_HOST_HOST_H
 
@@ -13,7 +14,7 @@
 
 typedef struct host_device {
     hri_device base; /* first: see hri_device */
-    hri_pool *pool;  /* the process's: all devices share the CPUs */
+    hri_pool *pool;  /* the process's pool: all devices share the CPUs */
 } host_device;
 
 static inline hri_pool *hri_host_pool(const hri_device *device)
@@ -37,18 +38,19 @@ static inline unsigned char *hri_host_address(const hri_place *place)
     return start + place->offset;
 }
 
-/* host.c: do it now; one product at a time in the whole process. */
+/* host.c: carry out a command now. Only one product at a time runs in the whole
+ * process. */
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm);
 void hri_host_copy(const hri_copy *copy);
 void hri_host_pack(const hri_pack *pack);
 
-/* launch.c: a kernel with its arguments, ready to run once by a pool. */
+/* launch.c: a kernel with its arguments, which a pool will run once. */
 hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *launch,
                                  host_launch **out);
 void hri_host_launch_run(host_launch *launch);
 void hri_host_launch_destroy(host_launch *launch);
 
-/* queue.c: slots of the device. */
+/* queue.c: functions of hri_device_ops. */
 hr_status hri_host_queue_create(hri_device *device, bool urgent,
                                 hri_queue **queue);
 hr_status hri_host_event_create(hri_device *device, hri_event **event);

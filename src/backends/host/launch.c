@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of the caller's, compiled into the program: a call does a tile, and
- * the threads of the pool share them out. */
+/* The caller's kernels, compiled into the program. Each call runs one tile, and
+ * the threads of the pool share the tiles. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -13,12 +13,12 @@ struct host_launch {
     hri_pool *pool;
     const hr_kernel *kernel;
     hr_domain domain;
-    int64_t tiles, batch; /* all, and how many a thread takes at once */
-    uint32_t copies;      /* of the arguments: one, or with memory of tiles one
-                             for each thread */
-    size_t stride;        /* bytes of each */
+    int64_t tiles, batch; /* all tiles, and how many a thread takes at once */
+    uint32_t copies;      /* of the arguments: one, or one for each thread if
+                             kernels use tile memory */
+    size_t stride;        /* bytes of each copy */
     unsigned char *arguments;
-    atomic_bool taken[]; /* [copies]: a batch has it */
+    atomic_bool taken[]; /* [copies]: a batch uses this copy */
 };
 
 static bool has_tile_memory(const hr_kernel *kernel)
@@ -79,7 +79,7 @@ hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *l,
     return HR_OK;
 }
 
-/* A copy that no other batch has: there are as many as threads. */
+/* A copy that no other batch uses. There are as many as threads. */
 static uint32_t take_copy(host_launch *l)
 {
     uint32_t i = 0;

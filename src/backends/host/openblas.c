@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenBLAS, opened so that it uses what this CPU has (core.c).
+/* OpenBLAS with the core type that suits this CPU (core.c).
  *
- * Only the environment variable OPENBLAS_CORETYPE changes its core type, and
- * only while it is loaded. So: load, ask which core type it took, and if the
- * CPU can do better and the user has not chosen, unload it and load it again
- * with another. Unloading is safe just then: the pthreads build joins its
- * threads and takes back its fork handlers as it goes; the OpenMP build has no
+ * Only the environment variable OPENBLAS_CORETYPE changes the core type, and
+ * only while the library is loaded. So we load it and ask which core type it
+ * took. If the CPU can do better and the user has not chosen, we unload it and
+ * load it again with another. Unloading is safe just then. The pthreads build
+ * joins its threads and removes its fork handlers. The OpenMP build has no
  * threads before its first product (after one, unloading it crashes). Seen with
  * both builds of 0.3.21, loaded a dozen times over.
  *
- * What someone else has loaded stays as it is, and so does what suits one type
- * and not another: a copy of the file is loaded beside it, which has a core
- * type and threads of its own. */
+ * A library that the program loaded before stays as it is. So does one with a
+ * core type that suits one type of elements and not another. Then a copy of the
+ * file is loaded beside it, with a core type and threads of its own. */
 #define _GNU_SOURCE /* RTLD_DEEPBIND, memfd_create, dladdr */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -38,8 +38,8 @@ bool hri_openblas_is(void *library, hri_openblas *openblas)
     return hri_library_resolve(library, "", table, 4, openblas) == HR_OK;
 }
 
-/* The core type to ask for; NULL: what it has stands, it has no other, or the
- * user has chosen. */
+/* The core type to ask for. NULL: the present one is right, there is no other,
+ * or the user has chosen. */
 static const char *wish(const hri_openblas *openblas, hr_type type)
 {
     return strstr(openblas->config(), "DYNAMIC_ARCH") != NULL &&
@@ -50,15 +50,15 @@ static const char *wish(const hri_openblas *openblas, hr_type type)
 
 /* ---- with another core type */
 
-/* Variables with one more behind them. Never freed: another thread may have
- * begun to read them. */
+/* A copy of the environment with one more variable. It is never freed: another
+ * thread may have begun to read it. */
 typedef struct environment {
     struct environment *older;
     char core[48];
     char *variables[];
 } environment;
 
-static environment *environments; /* so that they are not lost */
+static environment *environments; /* all copies, so that none is lost */
 
 static environment *environment_with(const char *core)
 {
@@ -81,8 +81,8 @@ static environment *environment_with(const char *core)
     return e;
 }
 
-/* dlopen with OPENBLAS_CORETYPE. setenv would free what other threads may be
- * reading; the new array stays, with what they change in it. */
+/* dlopen with OPENBLAS_CORETYPE. setenv would free memory that other threads
+ * may be reading. The new array stays, with later changes in it. */
 static void *open_with(const char *path, int flags, const char *core)
 {
     environment *with = environment_with(core);
@@ -99,14 +99,14 @@ void *hri_openblas_open(const char *name)
 {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (library != NULL) {
-        return library; /* of someone else, who may be using it */
+        return library; /* loaded by the program, which may be using it */
     }
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     hri_openblas openblas;
     if (library == NULL || !hri_openblas_is(library, &openblas)) {
         return library;
     }
-    /* What suits double is what suits most CPUs in all types. */
+    /* The core type that suits f64 suits most CPUs in all types. */
     const char *core = wish(&openblas, HR_F64);
     if (core == NULL) {
         return library;
@@ -116,7 +116,7 @@ void *hri_openblas_open(const char *name)
     return library != NULL ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* ---- a copy beside it */
+/* ---- a copy of the library */
 
 /* Fill the file `to` with what is in `path`. */
 static bool copy_file(const char *path, int to)
@@ -135,15 +135,15 @@ static bool copy_file(const char *path, int to)
     return whole;
 }
 
-/* The sanitizers end a process that asks for RTLD_DEEPBIND. */
+/* Whether RTLD_DEEPBIND may be used: the sanitizers end a process that does. */
 static bool may_bind_to_itself(void)
 {
     return dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace") == NULL;
 }
 
-/* The file of a library once more, from memory, bound to its own symbols. It
- * stays open, so that no later one gets its name; NULL when there cannot be
- * one, as where /proc is missing. */
+/* Load the file of a library once more, from memory, bound to its own symbols.
+ * The file stays open, so that no later one gets its name. NULL when there
+ * cannot be a copy, as where /proc is missing. */
 static void *open_copy(const char *of, const char *core, hri_openblas *openblas)
 {
     char path[32];
@@ -158,7 +158,7 @@ static void *open_copy(const char *of, const char *core, hri_openblas *openblas)
     }
     if (library != NULL && (!hri_openblas_is(library, openblas) ||
                             strcmp(openblas->core(), core) != 0)) {
-        dlclose(library); /* it does not know that core type */
+        dlclose(library); /* it does not have that core type */
         library = NULL;
     }
     if (library == NULL && file >= 0) {

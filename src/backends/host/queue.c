@@ -21,7 +21,7 @@ typedef enum command_kind {
 
 typedef struct host_queue host_queue;
 
-/* A record of an event: record `number`, from 1 on, of a queue. */
+/* A record of an event: record `number` of a queue, from 1 on. */
 typedef struct host_record {
     host_queue *of;
     uint64_t number;
@@ -31,8 +31,8 @@ typedef struct host_event {
     hri_event base;           /* first: see hri_event */
     _Atomic uint32_t holders; /* its owner, and commands that record it */
     pthread_mutex_t lock;     /* guards what follows */
-    host_record last;         /* held; number 0: never recorded */
-    uint64_t time_ns;         /* when that was passed */
+    host_record last;         /* its queue is held; number 0: never recorded */
+    uint64_t time_ns;         /* when the last record was passed */
 } host_event;
 
 typedef struct host_command {
@@ -47,7 +47,7 @@ typedef struct host_command {
         hri_gemm gemm;
         hri_pack pack;
         host_launch *launch;
-        host_record wait; /* held */
+        host_record wait; /* its queue is held */
         struct {
             host_event *event; /* held */
             host_record record;
@@ -57,24 +57,25 @@ typedef struct host_command {
 
 struct host_queue {
     hri_queue base;           /* first: see hri_queue */
-    _Atomic uint32_t holders; /* its owner, and events that it recorded */
+    _Atomic uint32_t holders; /* its owner, and events recorded on it */
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t work, idle, progress;
-    host_command *ring; /* count commands from head on, then free places */
+    host_command *ring; /* count commands from head on; the rest is free */
     size_t capacity, head, count;
     bool busy, stop;
     uint64_t recorded; /* how many records it has been given */
-    uint64_t passed;   /* the number of the last that has run */
-    uint64_t wanted;   /* the least that is waited for; UINT64_MAX: none is */
-    uint64_t failed;   /* the first behind the error; 0: there is none */
-    hri_error error;   /* of the first operation that failed; written by the
-                          queue's thread alone, which reads it without the lock */
+    uint64_t passed;   /* the number of the last record that has run */
+    uint64_t wanted;   /* the least record that is waited for; UINT64_MAX:
+                          none */
+    uint64_t failed;   /* the first record behind the error; 0: there is none */
+    hri_error error;   /* of the first operation that failed; only the queue's
+                          thread writes it, and reads it without the lock */
 };
 
 enum { FIRST_CAPACITY = 32 };
 
-/* Who looks at records of a queue holds it. Both accept NULL. */
+/* Hold a queue while its records are looked at. Both functions accept NULL. */
 static void hold_queue(host_queue *queue)
 {
     if (queue != NULL) {
@@ -95,7 +96,8 @@ static void release_queue(host_queue *queue)
     free(queue);
 }
 
-/* Those who wait for later records sleep on. The lock is held. */
+/* Note that a record has been passed. Threads that wait for later records are
+ * not woken. The lock is held. */
 static void pass(host_queue *queue, uint64_t number)
 {
     queue->passed = number;
@@ -108,8 +110,8 @@ static void pass(host_queue *queue, uint64_t number)
     }
 }
 
-/* Whether the record has been passed, blocking until then if so wanted; the
- * queue's error if that failed before. */
+/* Whether the record has been passed, waiting for it if `wait`. Returns the
+ * queue's error if the queue failed before the record. */
 static hr_status look(host_record record, bool wait, bool *done)
 {
     host_queue *queue = record.of;
@@ -133,7 +135,8 @@ static hr_status look(host_record record, bool wait, bool *done)
 
 /* ---- events */
 
-/* Let the event be this record. It is held until that has run. */
+/* Make this the event's last record. The event is held until the record has
+ * run. */
 static void set_event(host_event *event, host_record record)
 {
     hold_queue(record.of);
@@ -145,7 +148,7 @@ static void set_event(host_event *event, host_record record)
     release_queue(old);
 }
 
-/* Its last record, whose queue is held for the caller; number 0: never
+/* The event's last record, with its queue held for the caller. number 0: never
  * recorded. */
 static host_record get_event(host_event *event)
 {
@@ -165,7 +168,7 @@ static void release_event(host_event *event)
     }
 }
 
-/* The queue has come to that record of the event. */
+/* The queue has passed that record of the event. */
 static void pass_event(host_event *event, host_record record)
 {
     pthread_mutex_lock(&event->lock);
@@ -271,8 +274,8 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         pass_event(command->as.record.event, command->as.record.record);
         break;
     case COMMAND_WAIT:
-        /* What comes next would work on what never arrived: the error of the
-         * queue waited for becomes ours. */
+        /* later work would read what never arrived, so the error of the queue
+         * waited for becomes ours */
         status = look(command->as.wait, true, &done);
         release_queue(command->as.wait.of);
         break;
@@ -297,7 +300,7 @@ static void *queue_main(void *argument)
         queue->count--;
         queue->busy = true;
         pthread_mutex_unlock(&queue->lock);
-        /* after an error nothing is done to memory any more */
+        /* after an error memory is not touched any more */
         const bool skip =
             queue->error.status != HR_OK && next.kind < COMMAND_RECORD;
         hr_status status = skip ? HR_OK : run_command(queue, &next);
@@ -318,7 +321,7 @@ static void *queue_main(void *argument)
     return NULL;
 }
 
-/* Twice the places. The lock is held. */
+/* Double the number of places. The lock is held. */
 static hr_status grow(host_queue *queue)
 {
     size_t capacity = queue->capacity * 2;
@@ -431,7 +434,7 @@ static hr_status queue_finish(hri_queue *base)
     return status;
 }
 
-/* The thread leaves only when its list is empty. */
+/* The thread ends only when its list is empty. */
 static void queue_destroy(hri_queue *base)
 {
     host_queue *queue = (host_queue *)base;
@@ -444,7 +447,7 @@ static void queue_destroy(hri_queue *base)
     pthread_mutex_unlock(&queue->lock);
     pthread_join(queue->thread, NULL);
     free(queue->ring);
-    queue->ring = NULL; /* events may keep the rest for long */
+    queue->ring = NULL; /* events may hold the rest for long */
     release_queue(queue);
 }
 
@@ -461,7 +464,7 @@ static const hri_queue_ops queue_ops = {
     .begin_graph = hri_no_begin_graph,
 };
 
-/* The system schedules the threads: there is no urgency among them. */
+/* The system schedules the threads, so there are no priorities. */
 hr_status hri_host_queue_create(hri_device *device, bool urgent,
                                 hri_queue **out)
 {

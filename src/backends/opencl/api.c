@@ -91,7 +91,8 @@ const char *hri_cl_error_name(cl_int error)
 }
 
 /* After CL_OUT_OF_RESOURCES, and after the faults that NVIDIA's driver reports
- * as CL_INVALID_COMMAND_QUEUE, nothing else in the context works any more. */
+ * as CL_INVALID_COMMAND_QUEUE, nothing in the context works any more. They
+ * count as a lost device. */
 static hr_status status_of(cl_int error)
 {
     switch (error) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenCL as we use it: types and constants of the OpenCL 1.2 specification
- * that are part of its binary interface, and the table of its functions, found
- * in libOpenCL.so.1 at run time. No OpenCL headers are needed to build. */
+/* The part of OpenCL's binary interface that we use: types and constants of the
+ * OpenCL 1.2 specification, and a table of the functions found in
+ * libOpenCL.so.1 at run time. No OpenCL headers are needed to build. */
 #ifndef HRI_BACKENDS_OPENCL_API_H
 #define HRI_BACKENDS_OPENCL_API_H
 
@@ -22,7 +22,7 @@ typedef struct cl_program_object *cl_program;
 typedef struct cl_kernel_object *cl_kernel;
 typedef struct cl_event_object *cl_event;
 
-/* Errors that are told apart; api.c has the names of all. */
+/* Errors that our code tells apart. api.c has the names of all. */
 enum {
     CL_SUCCESS = 0,
     CL_DEVICE_NOT_FOUND = -1,
@@ -106,15 +106,16 @@ typedef struct hri_cl_api {
 /* Filled by hri_cl_load, constant from then on. */
 extern hri_cl_api hri_cl;
 
-/* Open the loader, once in the life of the process; the answer is the same
- * each time. HR_ERROR_UNAVAILABLE when it is not there. Any thread. */
+/* Open the loader. This is done once in the life of the process, with the same
+ * answer each time. HR_ERROR_UNAVAILABLE when there is no loader. Any
+ * thread. */
 hr_status hri_cl_load(void);
 
 /* "CL_OUT_OF_RESOURCES"; never NULL. */
 const char *hri_cl_error_name(cl_int error);
 
-/* The status of a call of ours to `what` that returned error, recorded with
- * the error's name; HR_OK for CL_SUCCESS. */
+/* HR_OK for CL_SUCCESS. Otherwise set the error message, with the call's name
+ * and the error's, and return the status for it. */
 hr_status hri_cl_check(cl_int error, const char *what);
 
 #endif

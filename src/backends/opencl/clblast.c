@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CLBlast [Nugteren2018] (C. Nugteren, CLBlast: A Tuned OpenCL BLAS Library,
  * IWOCL 2018) in place of our kernel, on request: HEADRACE_CLBLAST=on, or the
- * library's file name. Unset, empty or "off" leaves it alone.
+ * library's file name. Unset, empty or "off" means no CLBlast.
  *
  * It is not the default, because where we could measure, our kernel is faster
  * and needs no memory. CLBlast 1.5.3, GFLOP/s, f32 / f64:
@@ -11,12 +11,12 @@
  *     PoCL 3.1, 2 cores of
  *     Zen 4, 1024^3           23/11           8/6              150/74
  *
- * Above a size that depends on the device CLBlast copies its operands to
- * temporary buffers: at 8192^3 256 to 768 MiB in f32, which no memory limit of
- * ours counts. So even on request it gets only products for which it says that
- * it needs none: small ones, for which it has its direct form, and packed ones
- * of whole tiles. It cannot conjugate without transposing, and its kernels
- * count in 32 bits. Everything else is our kernel's. */
+ * Above a size that depends on the device, CLBlast copies its operands to
+ * temporary buffers: at 8192^3 256 to 768 MiB in f32. No memory limit of ours
+ * counts these. So even on request CLBlast gets only products for which it says
+ * that it needs none. These are small ones, for which it has its direct form,
+ * and packed ones of whole tiles. It cannot conjugate without transposing, and
+ * its kernels count in 32 bits. Our kernel does everything else. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static const hri_symbol symbols[] = {
 };
 
 static clblast_api api;
-static bool wanted; /* constant after load, like name */
+static bool wanted; /* constant after load; so is name */
 static const char *name = "OpenCL C kernel";
 
 static void load(void)
@@ -85,7 +85,7 @@ void hri_cl_clblast_forget(void)
     }
 }
 
-/* An operand in CLBlast's words. */
+/* An operand as CLBlast takes it. */
 typedef struct side {
     cl_int transpose;
     cl_mem memory;
@@ -108,7 +108,7 @@ static side side_of(const hri_operand *o, hr_type type, int64_t rows,
     };
 }
 
-/* What a product is in CLBlast's words. */
+/* A product as CLBlast takes it. */
 typedef struct call {
     side a, b, c;
     size_t m, n, k;
@@ -126,7 +126,8 @@ static call call_of(const hri_gemm *g)
     };
 }
 
-/* Its kernels count elements in int, also those of tiles that stick out. */
+/* Whether the operand fits: CLBlast's kernels count elements in int, also those
+ * of tiles that reach beyond it. */
 static bool fits(const side *s, size_t rows, size_t cols)
 {
     uint64_t lines = s->transpose == NO ? rows : cols, end;
@@ -164,7 +165,7 @@ bool hri_cl_clblast_suits(hri_cl_queue *queue, const hri_gemm *g)
            fits(&c.c, c.m, c.n) && needs_no_memory(queue, &c, g->type);
 }
 
-/* The four differ in the type of the factors alone. */
+/* The four differ only in the type of alpha and beta. */
 #define GEMM(function, alpha, beta)                                            \
     function(ROW_MAJOR, c.a.transpose, c.b.transpose, c.m, c.n, c.k, alpha,    \
              c.a.memory, c.a.offset, c.a.ld, c.b.memory, c.b.offset, c.b.ld,   \
@@ -192,5 +193,6 @@ hr_status hri_cl_clblast_gemm(hri_cl_queue *queue, const hri_gemm *g)
         error = GEMM(api.CLBlastZgemm, alpha, beta);
         break;
     }
-    return hri_cl_check(error, "CLBlast's gemm"); /* it shares OpenCL's codes */
+    return hri_cl_check(error, "CLBlast's gemm"); /* it uses OpenCL's error
+                                                     codes */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An OpenCL device: what is known of it, and opened its buffers and pinned
- * memory; the backend's entry in the registry. */
+/* An OpenCL device: its properties, its buffers and pinned memory once it is
+ * open, and the backend's entry in the registry. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 /* ---- what is known without opening it */
 
-/* A GPU's whole memory where the driver does not tell what is free of it; a
- * CPU's is shared with everything else. */
+/* The free memory. Where the driver does not tell, it is all of a GPU's memory.
+ * A CPU shares its memory with everything else. */
 static uint64_t free_bytes(const hri_cl_unit *unit, bool cpu, uint64_t all)
 {
     size_t amd_kib[2] = {0, 0}; /* free, and the largest free block */
@@ -26,7 +26,7 @@ static uint64_t free_bytes(const hri_cl_unit *unit, bool cpu, uint64_t all)
     return free < all ? free : all;
 }
 
-/* The PCI address, domain, bus, device and function, which other backends know
+/* The PCI address: domain, bus, device and function. Other backends use it,
  * too. */
 static bool find_pci(const hri_cl_unit *unit, uint32_t *pci)
 {
@@ -48,7 +48,7 @@ static bool find_pci(const hri_cl_unit *unit, uint32_t *pci)
     return true;
 }
 
-/* The PCI address; else the UUID; else "". */
+/* The PCI address, else the UUID, else "". */
 static void physical_id(const hri_cl_unit *unit, hri_device_info *info)
 {
     uint32_t pci[4];
@@ -65,7 +65,7 @@ static void physical_id(const hri_cl_unit *unit, hri_device_info *info)
     }
 }
 
-/* Its name, cut where it does not fit. */
+/* The device's name, cut where it does not fit. */
 static void read_name(const hri_cl_unit *unit, char *to, size_t bytes)
 {
     char whole[1024];
@@ -73,8 +73,8 @@ static void read_name(const hri_cl_unit *unit, char *to, size_t bytes)
     snprintf(to, bytes, "%s", told ? whole + strspn(whole, " ") : "?");
 }
 
-/* Drivers tell of themselves and of their compiler in several texts; without
- * one of them nothing is kept. */
+/* The target is made of several texts about the driver and its compiler. If one
+ * is missing, kernels are not kept. */
 static void target(const hri_cl_unit *unit, char *to, size_t bytes)
 {
     char version[160] = "", name[128] = "", device[160] = "", driver[64] = "";
@@ -124,9 +124,9 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
     return HR_OK;
 }
 
-/* ---- opened */
+/* ---- the open device */
 
-/* Host memory of the driver, kept mapped for as long as it is ours. */
+/* Host memory that the driver allocated. It stays mapped until it is freed. */
 struct hri_cl_pinned {
     hri_cl_pinned *next;
     cl_mem memory;
@@ -148,7 +148,8 @@ static void device_close(hri_device *base)
     free(device);
 }
 
-/* Drivers have many words for too little memory; other errors are forwarded. */
+/* The device refused memory: drivers have many codes for this. Other errors are
+ * passed on. */
 static hr_status refused(const hri_cl_device *device, const char *what,
                          size_t bytes, cl_int error)
 {
@@ -268,14 +269,14 @@ static void device_release_pinned(hri_device *base, void *host)
     free(pinned);
 }
 
-/* OpenCL does not tell: only what allocate_pinned gave is known. */
+/* OpenCL does not tell: we know only what allocate_pinned gave. */
 static bool device_is_pinned(hri_device *base, const void *host, size_t bytes)
 {
     (void)host, (void)bytes;
     return !base->info.staged;
 }
 
-/* Buffers and events are shared within a context only. */
+/* Only devices that share a context share buffers and events. */
 static bool device_is_peer(hri_device *device, hri_device *other)
 {
     return other->ops == device->ops &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products on an OpenCL device: our kernel, compiled for a device and a type,
- * or CLBlast where it is asked for and suits. */
+/* Products on an OpenCL device: by our kernel, compiled for a device and a
+ * type, or by CLBlast where it is asked for and suits. */
 #include <stdio.h>
 
 #include "backends/opencl/opencl.h"
@@ -11,7 +11,7 @@ extern const char hri_cl_gemm_source[]; /* kernels/opencl/gemm.cl */
 
 /* ---- the kernel */
 
-/* The kernel's build options, see kernels/opencl/gemm.cl. */
+/* The kernel's build options: see kernels/opencl/gemm.cl. */
 typedef struct options {
     int wm, wn, rm, rn, bm, bn, u, v, kc, pad;
 } options;
@@ -44,11 +44,11 @@ static uint64_t local_bytes(const options *o, hr_type type)
     return planes * (uint64_t)(rows + cols) * (uint64_t)o->kc * real;
 }
 
-/* Sums of 6 rows by 2 vectors (complex: 6 by 1, of two planes) are 12 vector
- * registers, as many as machines with 16 of them can hold beside what they
- * multiply. A tile is 96 x 128 (complex: 96 x 64). On PoCL 3.1 and 2 cores of a
- * Zen 4 machine this reaches 150 GFLOP/s for f32 at 1024^3, where a layout of
- * many items stays below 4. */
+/* Sums of 6 rows by 2 vectors (complex: 6 by 1, of two planes) take 12 vector
+ * registers. Machines with 16 registers have no room for more beside the
+ * factors. A tile is 96 x 128 (complex: 96 x 64). On PoCL 3.1 and 2 cores of a
+ * Zen 4 machine this reaches 150 GFLOP/s for f32 at 1024^3. A layout of many
+ * items stays below 4. */
 static options cpu_options(const hri_cl_unit *unit, hr_type type)
 {
     uint64_t width = hri_cl_unit_number(
@@ -158,8 +158,8 @@ static hr_status create_in(hri_cl_unit *unit, hri_cl_layout layout,
     return HR_OK;
 }
 
-/* Falls back to the small layout where the device does not take that for GPUs.
- */
+/* Make the kernel. It has the small layout where the device does not take the
+ * one for GPUs. */
 static hr_status create_kernel(hri_cl_unit *unit, hr_type type,
                                hri_cl_kernel *kernel)
 {

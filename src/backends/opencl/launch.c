@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiling kernels, and those of the caller's. */
+/* Compiling kernels, and launching the caller's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ typedef struct hri_cl_module {
     cl_kernel kernel;
 } hri_cl_module;
 
-/* What the compiler wrote, to be freed; NULL where the driver does not tell. */
+/* The compiler's log, which the caller frees. NULL where the driver does not
+ * give it. */
 static char *log_of(const hri_cl_unit *unit, cl_program program)
 {
     size_t bytes = 0;
@@ -49,10 +50,10 @@ hr_status hri_cl_program_build(const hri_cl_unit *unit, const char *source,
     return HR_OK;
 }
 
-/* Sub-groups are there from OpenCL C 2.0 on, which devices may leave out, and
- * 3.0 tells by macros which they have. Not for PoCL: version 5 crashes on
- * kernels that ask for no more than their width. Division and roots are exact
- * where the device can: those of CUDA and the host are. */
+/* Devices may have sub-groups from OpenCL C 2.0 on. 3.0 tells by macros which
+ * devices do. PoCL gets none: version 5 crashes on kernels that only ask for
+ * the width. Division and square roots are correctly rounded where the device
+ * can do so, as they are on CUDA and the host. */
 const char *hri_cl_module_options(const hri_cl_unit *unit)
 {
     static const char *const options[2][2] = {
@@ -73,7 +74,7 @@ const char *hri_cl_module_options(const hri_cl_unit *unit)
     return options[recent][exact];
 }
 
-/* What a group of the kernel may have. */
+/* Find the limits of the kernel's work-groups. */
 static cl_int find_limits(const hri_cl_unit *unit, hri_cl_module *module)
 {
     size_t items = 0, sizes[8] = {0};
@@ -99,7 +100,8 @@ static cl_int find_limits(const hri_cl_unit *unit, hri_cl_module *module)
     return error;
 }
 
-/* The module of a kernel of a program, which becomes the module's. */
+/* Make the module of a program's kernel. The program then belongs to the
+ * module. */
 static hr_status create(hri_device *base, const hr_kernel *kernel,
                         cl_program program, hri_module **out)
 {
@@ -126,7 +128,8 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
     return HR_OK;
 }
 
-/* Its machine code; no bytes where the driver does not give it. */
+/* The program's machine code. It has no bytes where the driver does not give
+ * it. */
 static hri_image image_of(cl_program program)
 {
     hri_image image = {0};
@@ -198,7 +201,8 @@ void hri_cl_module_unload(hri_module *base)
     free(module);
 }
 
-/* A view is its buffer and its shape, which starts where the view does. */
+/* Pass a view: its buffer, and its shape, which holds the offset of its first
+ * element. */
 static cl_int set_view(cl_kernel kernel, cl_uint *at,
                        const hri_kernel_argument *a, size_t element_bytes)
 {
@@ -245,7 +249,7 @@ hr_status hri_cl_launch(const hri_cl_queue *queue, const hri_launch *l)
     }
     if (error == CL_SUCCESS) {
         error = hri_cl.clFlush(queue->queue);
-        if (error != CL_SUCCESS) { /* nothing goes on that nobody knows of */
+        if (error != CL_SUCCESS) { /* no work may go on that no event guards */
             hri_cl.clFinish(queue->queue);
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues: in order, with profiling; and events. The first error of a queue is
- * sticky: what comes later is skipped, finish and the events report it. */
+/* Queues, which are in order and have profiling, and events. The first error of
+ * a queue is sticky: later work is skipped, and finish and the events report
+ * the error. */
 #include <stdlib.h>
 
 #include "backends/opencl/opencl.h"
@@ -9,10 +10,12 @@ enum { FILL_WINDOW = 1 << 30 };
 
 /* ---- events: a marker in a queue, and its sticky error */
 
-/* What a record left, held so that it may be recorded again meanwhile. */
+/* The state that a record left. It is held, so the event may be recorded again
+ * meanwhile. */
 typedef struct snapshot {
-    cl_event marker;          /* NULL: never recorded, or that failed */
-    hri_sticky_error *sticky; /* of the queue recorded on; NULL: none */
+    cl_event marker;          /* NULL: never recorded, or recording failed */
+    hri_sticky_error *sticky; /* of the queue that it was recorded on; NULL:
+                                 none */
 } snapshot;
 
 typedef struct hri_cl_event {
@@ -41,8 +44,8 @@ static void give_back(snapshot s)
     hri_sticky_drop(s.sticky);
 }
 
-/* The marker's execution status: CL_COMPLETE, above it while there is work
- * before it, below it after an error, which is kept as the queue's. */
+/* The marker's execution status. It is CL_COMPLETE, or higher while work is
+ * left before it, or lower after an error, which the queue keeps. */
 static cl_int progress(snapshot s)
 {
     cl_int state = CL_COMPLETE;
@@ -71,7 +74,7 @@ static hr_status event_query(hri_event *base, bool *done)
     return status;
 }
 
-/* Gives it back. */
+/* Wait, and release the snapshot. */
 static hr_status wait_for(snapshot s)
 {
     if (s.marker != NULL) {
@@ -144,8 +147,8 @@ hr_status hri_cl_event_create(hri_device *device, hri_event **out)
     return HR_OK;
 }
 
-/* A record of this point of the queue. After an error it is complete at once,
- * with that as the queue's. */
+/* Record this point of the queue. After an error the record is complete at once
+ * and has the queue's error. */
 static hr_status put_marker(hri_cl_queue *queue, snapshot *s)
 {
     *s = (snapshot){.sticky = queue->sticky};
@@ -190,7 +193,8 @@ static hr_status queue_wait(hri_queue *base, hri_event *event)
 
 /* ---- copies */
 
-/* Within one buffer, CopyBufferRect wants equal pitches. */
+/* Whether OpenCL takes the copy: within one buffer, CopyBufferRect wants equal
+ * pitches. */
 static bool takes(const void *queue, const hri_copy *c)
 {
     (void)queue;
@@ -279,8 +283,8 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
                      "enqueueing a copy"));
 }
 
-/* Fill inside the window of a buffer that begins at origin, which is aligned
- * for a sub-buffer on any device. */
+/* Fill inside a window of a buffer. It begins at origin, which has the
+ * alignment that sub-buffers need on any device. */
 static cl_int fill_window(hri_cl_queue *queue, hri_buffer *buffer,
                           cl_buffer_region fill, uint8_t value)
 {
@@ -296,14 +300,14 @@ static cl_int fill_window(hri_cl_queue *queue, hri_buffer *buffer,
         error = hri_cl.clEnqueueFillBuffer(queue->queue, part, &value, 1,
                                            fill.origin - start, fill.size, 0,
                                            NULL, NULL);
-        hri_cl.clReleaseMemObject(part); /* lives until the fill has run */
+        hri_cl.clReleaseMemObject(part); /* it lives until the fill has run */
     }
     return error;
 }
 
 /* NVIDIA's driver 580 fills the wrong bytes, without an error, where a one-byte
- * pattern goes to more than 2 GiB or beyond them (measured on an H200): large
- * buffers are filled window by window. */
+ * pattern goes to more than 2 GiB or beyond them (measured on an H200). So
+ * large buffers are filled window by window. */
 static cl_int fill(hri_cl_queue *queue, hri_buffer *buffer,
                    cl_buffer_region all, uint8_t value)
 {
@@ -351,11 +355,11 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
     hr_status status = hri_sticky_raise(queue->sticky);
-    /* what is refused has not been enqueued: the queue goes on */
+    /* a refused launch has not been enqueued, so the queue goes on */
     return status == HR_OK ? hri_cl_launch(queue, launch) : status;
 }
 
-/* clFinish need not tell of commands that failed: a last record does. */
+/* clFinish need not report commands that failed, but a last record does. */
 static hr_status queue_finish(hri_queue *base)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
@@ -380,7 +384,7 @@ static const hri_queue_ops queue_ops = {
     .begin_graph = hri_no_begin_graph,
 };
 
-/* OpenCL 1.2 knows no priorities. */
+/* OpenCL 1.2 has no priorities. */
 hr_status hri_cl_queue_create(hri_device *base, bool urgent, hri_queue **out)
 {
     (void)urgent;

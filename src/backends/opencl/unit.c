@@ -53,7 +53,8 @@ bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
     return found;
 }
 
-/* We need OpenCL 1.2, a compiler and the host's byte order. */
+/* Whether we can use it: we need OpenCL 1.2, a compiler and the host's byte
+ * order. */
 static bool usable(const hri_cl_unit *unit)
 {
     char version[256] = "";

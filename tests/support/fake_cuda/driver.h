@@ -13,12 +13,13 @@
 struct cu_context_object {
     cu_device device;
     uint64_t used;
-    unsigned peers; /* bits of devices that it may reach */
+    unsigned peers; /* bits of devices that it may access */
 };
 
 struct cu_stream_object {
     cu_context context;
-    cu_graph capture; /* graph.c: what it becomes; NULL: it is not captured */
+    cu_graph capture; /* graph.c: the graph it becomes; NULL: it is not
+                         captured */
 };
 
 struct cu_event_object {
@@ -30,8 +31,8 @@ struct cu_event_object {
 /* The current context; only after a call below that succeeded. */
 cu_context fake_current(void);
 
-/* Count a call that needs a current context, or a stream of it; how it fails if
- * it is its turn. */
+/* Count a call that needs a current context, or a stream of it. Returns how it
+ * fails when its turn comes. */
 cu_result fake_enter_context(const char *name);
 cu_result fake_enter_stream(const char *name, cu_stream stream);
 
@@ -46,8 +47,7 @@ cu_result fake_launch(cu_stream stream, const void *found, unsigned blocks,
 typedef void (*fake_work)(const void *arguments);
 cu_result fake_do(cu_stream stream, fake_work work, const void *arguments,
                   size_t bytes);
-/* What is not captured: an error that spoils the capture, where there is one.
- */
+/* Refuse a call that cannot be captured: an error, which spoils a capture. */
 cu_result fake_refuse(cu_stream stream);
 
 #endif

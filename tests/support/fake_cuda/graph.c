@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams that are captured: work is kept in the order of its calls. The real
  * driver also captures records of events and waits for them, by which other
- * streams join in; here these are refused, as nobody has a use for them. */
+ * streams join the capture. Here these are refused, since Headrace does not use
+ * them. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

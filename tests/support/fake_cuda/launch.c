@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of the program under test: what was compiled for the host runs with
- * the arguments that were passed for the device. The program exports its
- * kernels (ENABLE_EXPORTS), and they are found by name. */
+/* Kernels of the program under test: the code compiled for the host runs with
+ * the arguments passed for the device. The program exports its kernels
+ * (ENABLE_EXPORTS), and they are found by name. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

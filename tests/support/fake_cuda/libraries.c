@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake cuBLAS and the fake NVRTC. Its machine code is a line of text: the
- * definitions that were given. */
+/* The fake cuBLAS and the fake NVRTC. The machine code of the latter is a line
+ * of text: the definitions that it was given. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake driver's memory: of devices, and of the host where it is pinned; and
- * copies, which must lie inside. */
+/* The fake driver's memory: device memory, and host memory where it is pinned.
+ * Copies must lie inside. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

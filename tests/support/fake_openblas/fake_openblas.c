@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that looks like an OpenBLAS which does not know this CPU: it takes
- * its core type from OPENBLAS_CORETYPE when it is loaded, else its oldest. Its
- * products are not products: C is left alone. */
+/* A library that looks like an OpenBLAS which does not know this CPU. It takes
+ * its core type from OPENBLAS_CORETYPE when it is loaded, else its oldest one.
+ * Its products do nothing: C stays as it is. */
 #include <stdlib.h>
 #include <string.h>
 

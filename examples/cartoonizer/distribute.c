@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole pictures for accelerators, with a thread for each. */
+/* Whole pictures for accelerators, with a thread for each accelerator. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ typedef struct distribution {
     int count;
     const picture *from;
     picture *to;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t made;
     int next;
     bool *done, failed;
@@ -26,7 +26,7 @@ typedef struct user {
     pthread_t thread;
 } user;
 
-/* The number of a picture that nobody makes yet; count: there is none. */
+/* The number of the next picture to make. count: there is none. */
 static int next_of(distribution *d)
 {
     pthread_mutex_lock(&d->lock);
@@ -57,7 +57,7 @@ static void *work(void *data)
     return NULL;
 }
 
-/* Whether picture n has been made, once that is known. */
+/* Wait until it is known whether picture n has been made. */
 static bool wait_for(distribution *d, int n)
 {
     pthread_mutex_lock(&d->lock);

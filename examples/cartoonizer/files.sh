@@ -11,9 +11,9 @@ cd "$2/cartoonizer_files"
 rm -rf ./*
 "$program" -p 1 -w 4 cartoon.png
 "$program" -p 2 -w 4 cartoon.png bands.png
-"$program" -p 2 -w 4 cartoon.png shared1.png cartoon.png shared2.png
-cmp bands.png shared1.png
-cmp bands.png shared2.png
+"$program" -p 2 -w 4 cartoon.png each1.png cartoon.png each2.png
+cmp bands.png each1.png
+cmp bands.png each2.png
 
 # fails WORDS ARGUMENTS...: it ends with 1, and with one line with WORDS.
 fails() {
@@ -41,12 +41,12 @@ fails ": No such file" cartoon.png nothing/bands.png
     fails ": File too large" cartoon.png bands.png
     fails ": File too large" cartoon.png new.png
 )
-cmp bands.png shared1.png
-[ "$(echo ./*)" = "./bands.png ./cartoon.png ./shared1.png ./shared2.png \
+cmp bands.png each1.png
+[ "$(echo ./*)" = "./bands.png ./cartoon.png ./each1.png ./each2.png \
 ./empty ./error ./part" ]
 
 # A link stays one; what is no ordinary file is written to as it is.
-ln -s shared1.png link.png
+ln -s each1.png link.png
 "$program" -p 0 link.png
 [ -L link.png ]
 mkfifo pipe
@@ -54,7 +54,7 @@ mkfifo pipe
 cat pipe >through.png
 wait $!
 [ -p pipe ]
-cmp shared1.png through.png
+cmp each1.png through.png
 if [ -c /dev/full ] && [ "$(id -u)" -ne 0 ]; then
     fails ": No space left" /dev/full
     [ -c /dev/full ]

@@ -345,7 +345,7 @@ static bool has_graphs(hri_device *device)
         CHECK(queue->ops->end_graph(queue, &graph) == HR_OK);
         CHECK(queue->ops->run_graph(queue, graph) == HR_OK);
     } else {
-        printf("skip: %s\n", hr_last_error());
+        test_note("skip: %s\n", hr_last_error());
     }
     CHECK(queue->ops->finish(queue) == HR_OK);
     device->ops->destroy_graph(graph);

@@ -142,12 +142,13 @@ int main(void)
     hri_device *device = NULL;
     start = hri_clock_ns();
     conformance_must(hri_backend_cuda.open(0, &device), "open");
-    printf("%s, %s, %s: found in %.0f ms, opened in %.0f ms, %.2f GiB of %.2f "
-           "free\n",
-           device->info.path, device->info.name, device->info.arithmetic,
-           probed * 1e3, seconds_since(start) * 1e3,
-           (double)device->info.free_bytes / (1 << 30),
-           (double)device->info.memory_bytes / (1 << 30));
+    test_note(
+        "%s, %s, %s: found in %.0f ms, opened in %.0f ms, %.2f GiB of %.2f "
+        "free\n",
+        device->info.path, device->info.name, device->info.arithmetic,
+        probed * 1e3, seconds_since(start) * 1e3,
+        (double)device->info.free_bytes / (1 << 30),
+        (double)device->info.memory_bytes / (1 << 30));
     hri_queue *queue = conformance_queue(device);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (device->ops->gemm_offered(device, rows[i].type, rows[i].c_type,
@@ -155,10 +156,11 @@ int main(void)
             TEST(measure(device, queue, i));
         }
     }
-    printf("multiplying has taken %.1f MiB of the device's memory beside "
-           "operands; %.1f were expected, and code is not counted\n",
-           ((double)device->info.free_bytes - (double)free_now()) / (1 << 20),
-           (double)device->info.gemm_bytes / (1 << 20));
+    test_note("multiplying has taken %.1f MiB of the device's memory beside "
+              "operands; %.1f were expected, and code is not counted\n",
+              ((double)device->info.free_bytes - (double)free_now()) /
+                  (1 << 20),
+              (double)device->info.gemm_bytes / (1 << 20));
     queue->ops->destroy(queue);
     device->ops->close(device);
     return test_end();

@@ -95,8 +95,8 @@ int main(void)
         const hri_device_info *info = &device->info;
         if (info->allocation_bytes < buffer_bytes ||
             info->free_bytes / 3 < buffer_bytes) {
-            printf("skip: %s has no room for two buffers of %zu bytes\n",
-                   info->path, buffer_bytes);
+            test_note("skip: %s has no room for two buffers of %zu bytes\n",
+                      info->path, buffer_bytes);
         } else {
             TEST(device_is_right(device));
             used++;

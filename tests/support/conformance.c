@@ -92,7 +92,7 @@ static bool run_device(conformance_test test)
                 current_index, hr_last_error());
         return false;
     }
-    printf("%s, %s\n", info.path, info.name);
+    test_note("%s, %s\n", info.path, info.name);
     test(device);
     device->ops->close(device);
     return true;
@@ -104,8 +104,8 @@ static int run_backend(const hri_backend *backend, conformance_test test)
     uint32_t count = 0;
     bool good = true;
     if (backend->probe(&count) != HR_OK || count == 0) {
-        printf("skip %s: %s\n", backend->name,
-               count == 0 ? "it has no device" : hr_last_error());
+        test_note("skip %s: %s\n", backend->name,
+                  count == 0 ? "it has no device" : hr_last_error());
         return 0;
     }
     current_backend = backend;
@@ -119,7 +119,7 @@ static int run_backend(const hri_backend *backend, conformance_test test)
 static int run_wrapped(conformance_test test)
 {
     fault_backend_reset();
-    printf("behind the wrapper: ");
+    test_note("behind the wrapper: ");
     int devices = run_backend(fault_backend_wrap(&hri_backend_host), test);
     if (fault_backend_breaches() > 0 || fault_backend_objects() > 0) {
         fprintf(stderr, "%llu breaches of contract, %llu objects left\n",
@@ -131,11 +131,31 @@ static int run_wrapped(conformance_test test)
     return devices;
 }
 
+/* Whether there is a backend of this name. If not, the names are printed. */
+static bool is_backend(const char *name)
+{
+    const hri_backend *const *b = hri_backends;
+    while (*b != NULL && strcmp((*b)->name, name) != 0) {
+        b++;
+    }
+    if (*b == NULL) {
+        fprintf(stderr, "CONFORMANCE_BACKEND=%s: the backends are", name);
+        for (b = hri_backends; *b != NULL; b++) {
+            fprintf(stderr, " %s", (*b)->name);
+        }
+        fputc('\n', stderr);
+    }
+    return *b != NULL;
+}
+
 int conformance_run(conformance_test test)
 {
     const char *only = getenv("CONFORMANCE_BACKEND");
     int devices = 0;
     bool good = true;
+    if (only != NULL && !is_backend(only)) {
+        return -1;
+    }
     setvbuf(stdout, NULL, _IOLBF, 0);
     alarm(PATIENCE_SECONDS);
     for (const hri_backend *const *b = hri_backends; *b != NULL; b++) {

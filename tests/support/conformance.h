@@ -6,7 +6,8 @@
  * which calls the function with every device of every backend that is present.
  * It calls it again with the host behind the wrapper of fault_backend.h, which
  * checks that the suite itself keeps to the contract. CONFORMANCE_BACKEND in
- * the environment restricts it to one backend. */
+ * the environment restricts it to one backend: host, opencl or cuda. Another
+ * name is an error. */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 
@@ -16,7 +17,8 @@
 typedef void (*conformance_test)(hri_device *device);
 
 /* The number of devices it was called with. -1 when one of them did not open,
- * or the wrapper found a breach or a leak. Prints what is skipped and why. */
+ * the wrapper found a breach or a leak, or CONFORMANCE_BACKEND is wrong. Prints
+ * what is skipped and why. */
 int conformance_run(conformance_test test);
 
 /* The device under test once more; closed by the caller. */

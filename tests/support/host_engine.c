@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/host/arithmetic.h"
+#include "test.h"
 
 /* ---- the engines */
 
@@ -16,7 +17,7 @@ static bool add_cblas(host_engines *all, const char *library)
     host_engine *e = &all->engines[all->count];
     *e = (host_engine){.use_cblas = true};
     if (dlopen(library, RTLD_LAZY | RTLD_LOCAL) == NULL) {
-        printf("not here, not tested: %s\n", library);
+        test_note("not here, not tested: %s\n", library);
         return true;
     }
     if (hri_cblas_open(library, true, &e->cblas) != HR_OK) {
@@ -49,7 +50,7 @@ bool host_engines_init(host_engines *all)
         usable = add_cblas(all, libraries[i]) && usable;
     }
     for (int i = 0; i < all->count; i++) {
-        printf("testing %s\n", all->engines[i].name);
+        test_note("testing %s\n", all->engines[i].name);
     }
     return usable;
 }

@@ -55,7 +55,7 @@ int main(void)
     if (hri_nvrtc_load() != HR_OK) {
         return test_skip(hr_last_error());
     }
-    printf("%s\n", hri_nvrtc_name());
+    test_note("%s\n", hri_nvrtc_name());
     for (hr_type type = HR_F32; type <= HR_I8; type++) {
         TEST_CASE(hr_type_name(type));
         for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0];

@@ -3,9 +3,9 @@
  * set of accelerators, under memory caps from the least working set upward,
  * against a wider reference with derived bounds.
  *
- *     test_gemm_random SET [CASE]
+ *     test_gemm_random SET
  *
- * SET is a list of accelerators such as "3xhost"; CASE repeats one case. */
+ * SET is a list of accelerators such as "3xhost". */
 #include "test.h"
 
 #include <inttypes.h>
@@ -169,7 +169,7 @@ static void problem_finish(problem *p)
 
 static void describe(const problem *p, const char *set, int number)
 {
-    printf("%s case %d: %s into %s, %" PRId64 "x%" PRId64 "x%" PRId64
+    printf("%s, seed %d: %s into %s, %" PRId64 "x%" PRId64 "x%" PRId64
            ", alpha %g%+gi, beta %g%+gi, A %s%s, B %s%s, C %s%s, cap %" PRIu64
            ", least %" PRIu64 "%s\n",
            set, number, hr_type_name(pairs[p->pair].ab),
@@ -413,17 +413,21 @@ int main(int count, char **arguments)
     if (!CHECK(status == HR_OK)) {
         return test_end();
     }
-    int first = count > 2 ? atoi(arguments[2]) : 0;
-    int last = count > 2 ? first : CASES - 1;
-    for (int i = first; i <= last; i++) {
-        TEST(run_case(context, set, i));
+    uint64_t seed = 0, last = CASES - 1;
+    const bool one = test_seed(&seed);
+    if (one) {
+        last = seed;
     }
-    CHECK(count > 2 || seen.shared > 0 || hr_accelerator_count(context) == 1);
+    for (; seed <= last; seed++) {
+        TEST(run_case(context, set, (int)seed));
+    }
+    CHECK(one || test_listing() || seen.shared > 0 ||
+          hr_accelerator_count(context) == 1);
     hr_context_destroy(context);
-    printf("%s: %d products, %d shared, %d under a cap, %d with NaN or "
-           "infinity, %d with "
-           "stolen tiles; %d refused for a cap too low; %d not offered\n",
-           set, seen.products, seen.shared, seen.capped, seen.poisoned,
-           seen.stolen, seen.refused, seen.unsupported);
+    test_note("%s: %d products, %d shared, %d under a cap, %d with NaN or "
+              "infinity, %d with "
+              "stolen tiles; %d refused for a cap too low; %d not offered\n",
+              set, seen.products, seen.shared, seen.capped, seen.poisoned,
+              seen.stolen, seen.refused, seen.unsupported);
     return test_end();
 }

@@ -330,18 +330,17 @@ int main(int argc, char **argv)
         free(b);
         return test_skip(hr_last_error());
     }
-    const long long grids = argc > 2 ? atoll(argv[2]) : 200;
-    const char *only = getenv("TEST_SEED");
+    uint64_t seed = 1, last = argc > 2 ? strtoull(argv[2], NULL, 10) : 200;
+    if (test_seed(&seed)) {
+        last = seed;
+    }
     for (int f = 0; f < FIELDS; f++) {
         b->model[f] = calloc(MAX_CELLS, sizeof *b->model[f]);
     }
     b->seen = calloc(MAX_CELLS, sizeof *b->seen);
     TEST_CASE("random grids");
-    for (long long seed = 1; only == NULL && seed <= grids; seed++) {
-        TEST(run(b, (uint64_t)seed));
-    }
-    if (only != NULL) {
-        TEST(run(b, strtoull(only, NULL, 10)));
+    for (; seed <= last; seed++) {
+        TEST(run(b, seed));
     }
     for (int f = 0; f < FIELDS; f++) {
         free(b->model[f]);

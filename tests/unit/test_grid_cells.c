@@ -234,14 +234,13 @@ int main(int argc, char **argv)
     if (hr_context_create(&options, &b.context) != HR_OK) {
         return test_skip(hr_last_error());
     }
-    const long long grids = argc > 2 ? atoll(argv[2]) : 100;
-    const char *only = getenv("TEST_SEED");
-    TEST_CASE("random grids of cells");
-    for (long long seed = 1; only == NULL && seed <= grids; seed++) {
-        TEST(run(&b, (uint64_t)seed));
+    uint64_t seed = 1, last = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
+    if (test_seed(&seed)) {
+        last = seed;
     }
-    if (only != NULL) {
-        TEST(run(&b, strtoull(only, NULL, 10)));
+    TEST_CASE("random grids of cells");
+    for (; seed <= last; seed++) {
+        TEST(run(&b, seed));
     }
     hr_context_destroy(b.context);
     return test_end();

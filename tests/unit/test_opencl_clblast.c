@@ -111,6 +111,6 @@ int main(void)
         TEST(device_is_right(device));
         device->ops->close(device);
     }
-    printf("%ld products by CLBlast\n", suited);
+    test_note("%ld products by CLBlast\n", suited);
     return test_end();
 }

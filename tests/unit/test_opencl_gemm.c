@@ -89,7 +89,7 @@ int main(void)
         TEST_CASE("virtual accelerators multiply at once");
         CHECK(products_are_right_at_once(&hri_backend_opencl, i));
         conformance_must(hri_backend_opencl.open(i, &device), "open");
-        printf("%s, %s\n", device->info.path, device->info.name);
+        test_note("%s, %s\n", device->info.path, device->info.name);
         for (int layout = 0; layout < HRI_CL_LAYOUTS; layout++) {
             TEST(layout_is_right(device, (hri_cl_layout)layout));
         }

@@ -63,7 +63,7 @@ static hr_status synchronize(const hr_view *view, bool wait, hr_event **event)
     if (status == HR_OK && wait) {
         status = hri_array_wait(w.array, NULL, &w.fences);
     } else if (status == HR_OK && event != NULL) {
-        status = hri_event_create(w.array->context, &w.fences, event);
+        status = hri_fences_to_event(w.array->context, &w.fences, event);
     }
     work_end(&w);
     return status;

@@ -43,10 +43,10 @@ void hri_fences_finish(hri_fences *fences);
 /* Wait for all of them. Returns the first error. */
 hr_status hri_fences_wait(const hri_fences *fences);
 
-/* An event for these fences, which now belong to it. On failure they are
+/* An hr_event for these fences, which now belong to it. On failure they are
  * dropped. */
-hr_status hri_event_create(hr_context *context, hri_fences *fences,
-                           hr_event **event);
+hr_status hri_fences_to_event(hr_context *context, hri_fences *fences,
+                              hr_event **event);
 
 /* ---- arrays */
 

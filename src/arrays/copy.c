@@ -181,7 +181,7 @@ static hr_status copy(const hr_view *from, const hr_view *to, bool wait,
     if (status == HR_OK && wait) {
         status = hri_array_wait(from->array, to->array, &fences);
     } else if (status == HR_OK && event != NULL) {
-        status = hri_event_create(context, &fences, event);
+        status = hri_fences_to_event(context, &fences, event);
     }
     hri_fences_finish(&fences);
     pthread_mutex_unlock(&context->lock);

@@ -70,8 +70,8 @@ hr_status hri_fences_wait(const hri_fences *fences)
 
 /* ---- events */
 
-hr_status hri_event_create(hr_context *context, hri_fences *fences,
-                           hr_event **event)
+hr_status hri_fences_to_event(hr_context *context, hri_fences *fences,
+                              hr_event **event)
 {
     hr_event *e = malloc(sizeof *e);
     if (e == NULL) {
@@ -296,7 +296,7 @@ hr_status hr_queue_record(hr_queue *queue, hr_event **event)
     }
     hri_fence_drop(fence);
     if (status == HR_OK) {
-        status = hri_event_create(queue->context, &fences, event);
+        status = hri_fences_to_event(queue->context, &fences, event);
     }
     pthread_mutex_unlock(&queue->context->lock);
     return status;

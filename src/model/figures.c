@@ -184,24 +184,25 @@ static hri_kind row_of(const hr_kernel *kernel, int64_t points)
 /* Learn from the launch that is timed, if it is done. */
 static void learn_launch(hri_accelerator *a)
 {
-    hri_default_queue *w = &a->default_queue;
+    hri_default_queue *queue = &a->default_queue;
     uint64_t ns = 0;
     bool done = false;
-    const hri_fence *last = w->kernel != NULL ? w->stream->last : NULL;
-    if (last == NULL || w->start == NULL ||
+    const hri_fence *last = queue->kernel != NULL ? queue->stream->last : NULL;
+    if (last == NULL || queue->start == NULL ||
         hri_fence_query(last, &done) != HR_OK || !done) {
         return;
     }
-    if (hri_fence_elapsed(w->start, last, &ns) == HR_OK && ns > 0) {
-        const hri_kind kind = row_of(w->kernel, w->points);
+    if (hri_fence_elapsed(queue->start, last, &ns) == HR_OK && ns > 0) {
+        const hri_kind kind = row_of(queue->kernel, queue->points);
         const double seconds = (double)ns * 1e-9;
         const double row = hri_figure_learned(hri_subject_of(a), kind);
         if (row > 0.0) {
-            hri_model_saw(a->model, HR_ENGINE_SPLIT, row * w->rows, seconds);
+            hri_model_saw(a->model, HR_ENGINE_SPLIT, row * queue->rows,
+                          seconds);
         }
-        hri_figure_learn(hri_subject_of(a), kind, seconds / w->rows);
+        hri_figure_learn(hri_subject_of(a), kind, seconds / queue->rows);
     }
-    w->kernel = NULL;
+    queue->kernel = NULL;
 }
 
 double hri_model_kernel(hri_accelerator *accelerator, const hr_kernel *kernel,
@@ -216,12 +217,12 @@ hri_fence **hri_model_time_kernel(hri_accelerator *accelerator,
                                   const hr_kernel *kernel, int64_t points,
                                   double rows)
 {
-    hri_default_queue *w = &accelerator->default_queue;
+    hri_default_queue *queue = &accelerator->default_queue;
     learn_launch(accelerator);
-    w->kernel = kernel;
-    w->points = points;
-    w->rows = rows;
-    hri_fence_drop(w->start);
-    w->start = NULL;
-    return &w->start;
+    queue->kernel = kernel;
+    queue->points = points;
+    queue->rows = rows;
+    hri_fence_drop(queue->start);
+    queue->start = NULL;
+    return &queue->start;
 }

@@ -286,23 +286,30 @@ void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator)
 
 /* ---- default queues */
 
-hr_status hri_accelerator_default_queue(hri_accelerator *accelerator)
+hr_status hri_accelerator_default_queue(hri_accelerator *accelerator,
+                                        hri_stream **stream)
 {
-    hri_default_queue *w = &accelerator->default_queue;
-    if (w->stream != NULL && hri_stream_has_failed(w->stream)) {
+    hri_default_queue *queue = &accelerator->default_queue;
+    hr_status status = HR_OK;
+    if (queue->stream != NULL && hri_stream_has_failed(queue->stream)) {
         hri_accelerator_drop_default_queue(accelerator);
     }
-    return w->stream == NULL ? hri_stream_create(accelerator, false, &w->stream)
-                             : HR_OK;
+    if (queue->stream == NULL) {
+        status = hri_stream_create(accelerator, false, &queue->stream);
+    }
+    if (status == HR_OK) {
+        *stream = queue->stream;
+    }
+    return status;
 }
 
 void hri_accelerator_drop_default_queue(hri_accelerator *accelerator)
 {
-    hri_default_queue *w = &accelerator->default_queue;
-    hri_fence_drop(w->start);
-    if (w->stream != NULL) {
-        hri_stream_forget(w->stream);
-        hri_stream_destroy(w->stream);
+    hri_default_queue *queue = &accelerator->default_queue;
+    hri_fence_drop(queue->start);
+    if (queue->stream != NULL) {
+        hri_stream_forget(queue->stream);
+        hri_stream_destroy(queue->stream);
     }
-    *w = (hri_default_queue){0};
+    *queue = (hri_default_queue){0};
 }

@@ -83,10 +83,11 @@ hr_status hri_accelerator_copy_queue(hri_accelerator *accelerator,
                                      hri_stream **stream);
 void hri_accelerator_drop_copy_queue(hri_accelerator *accelerator);
 
-/* Default queues. The caller holds the context's lock, and for the last
- * function has the whole context to itself. This one makes the accelerator's
- * default queue. A queue with work that is known to have failed is replaced. */
-hr_status hri_accelerator_default_queue(hri_accelerator *accelerator);
+/* The default queue of an accelerator (runtime.h). It is made on first use, and
+ * again after a failure. The caller holds the context's lock, and for the
+ * second function has the whole context to itself. */
+hr_status hri_accelerator_default_queue(hri_accelerator *accelerator,
+                                        hri_stream **stream);
 /* Wait for its work, then destroy it. */
 void hri_accelerator_drop_default_queue(hri_accelerator *accelerator);
 

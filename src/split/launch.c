@@ -107,11 +107,12 @@ static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
     return status;
 }
 
-static hr_status launch_band(const hri_splitting *s, uint32_t index)
+static hr_status launch_band(const hri_splitting *s, uint32_t index,
+                             hri_stream *stream)
 {
     const hr_band *band = &s->bands[index];
     hri_accelerator *a = s->participants[index].accelerator;
-    hr_queue queue = {s->context, a, a->default_queue.stream};
+    hr_queue queue = {s->context, a, stream};
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS] = {0};
     hri_part part = hri_part_of(s->domain);
@@ -138,17 +139,17 @@ static hr_status give(void *argument)
     hri_participant *p = argument;
     const hri_splitting *s = p->split;
     const uint32_t index = (uint32_t)(p - s->participants);
+    hri_stream *stream = NULL;
     hri_fence *fence = NULL;
     if (s->bands[index].count == 0) {
         return HR_OK;
     }
     pthread_mutex_lock(&s->context->lock);
-    hr_status status = hri_accelerator_default_queue(p->accelerator);
+    hr_status status = hri_accelerator_default_queue(p->accelerator, &stream);
     if (status == HR_OK) {
-        hri_error_keep(&p->call.error, launch_band(s, index));
+        hri_error_keep(&p->call.error, launch_band(s, index, stream));
         /* record it even after a failure, since copies may be under way */
-        status = hri_fence_create_recorded(p->accelerator->default_queue.stream,
-                                           &fence);
+        status = hri_fence_create_recorded(stream, &fence);
         if (status == HR_OK && p->call.error.status != HR_OK) {
             /* wait, so that the next launch knows of a queue that failed */
             (void)hri_fence_wait(fence);

@@ -158,7 +158,7 @@ static void use_tile(model *m, executor *e, const hri_task *task)
     *t = (tile){last ? -1 : task->row, task->col};
 }
 
-static bool step_default_queue(model *m, executor *e)
+static bool step_compute_thread(model *m, executor *e)
 {
     if (e->issued == e->part->task_count) {
         return false;
@@ -182,7 +182,7 @@ static bool step_default_queue(model *m, executor *e)
 static bool step(model *m, uint32_t thread)
 {
     executor *e = &m->executors[thread / 2];
-    return thread % 2 == 0 ? step_feeder(m, e) : step_default_queue(m, e);
+    return thread % 2 == 0 ? step_feeder(m, e) : step_compute_thread(m, e);
 }
 
 static void run_one_at_a_time(model *m)

@@ -93,8 +93,8 @@ void hri_cuda_leave(void);
 
 /* event.c: functions of hri_device_ops and hri_queue_ops. */
 hr_status hri_cuda_event_create(hri_device *device, hri_event **event);
-hr_status hri_cuda_event_record(hri_queue *queue, hri_event *event);
-hr_status hri_cuda_event_await(hri_queue *queue, hri_event *event);
+hr_status hri_cuda_queue_record(hri_queue *queue, hri_event *event);
+hr_status hri_cuda_queue_wait(hri_queue *queue, hri_event *event);
 
 /* queue.c: functions of hri_device_ops. */
 hr_status hri_cuda_queue_create(hri_device *device, bool urgent,

@@ -183,7 +183,7 @@ hr_status hri_cuda_event_create(hri_device *device, hri_event **out)
     return HR_OK;
 }
 
-hr_status hri_cuda_event_record(hri_queue *queue_base, hri_event *event_base)
+hr_status hri_cuda_queue_record(hri_queue *queue_base, hri_event *event_base)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)queue_base;
     hri_cuda_event *event = (hri_cuda_event *)event_base;
@@ -209,7 +209,7 @@ hr_status hri_cuda_event_record(hri_queue *queue_base, hri_event *event_base)
         hri_cuda_check(queue->unit->path, error, "cuEventRecord"));
 }
 
-hr_status hri_cuda_event_await(hri_queue *queue_base, hri_event *event_base)
+hr_status hri_cuda_queue_wait(hri_queue *queue_base, hri_event *event_base)
 {
     hri_cuda_queue *queue = (hri_cuda_queue *)queue_base;
     hri_cuda_event *event = (hri_cuda_event *)event_base;

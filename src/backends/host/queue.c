@@ -112,7 +112,7 @@ static void pass(host_queue *queue, uint64_t number)
 
 /* Whether the record has been passed, waiting for it if `wait`. Returns the
  * queue's error if the queue failed before the record. */
-static hr_status look(host_record record, bool wait, bool *done)
+static hr_status look_at_record(host_record record, bool wait, bool *done)
 {
     host_queue *queue = record.of;
     hr_status status = HR_OK;
@@ -186,27 +186,28 @@ static void event_destroy(hri_event *base)
     }
 }
 
-static hr_status ask(hri_event *base, bool wait, bool *done)
+/* Whether the event is done, waiting for it if `wait`. */
+static hr_status look(hri_event *base, bool wait, bool *done)
 {
     const host_record record = get_event((host_event *)base);
     if (record.number == 0) {
         *done = true;
         return HR_OK;
     }
-    hr_status status = look(record, wait, done);
+    hr_status status = look_at_record(record, wait, done);
     release_queue(record.of);
     return status;
 }
 
 static hr_status event_query(hri_event *base, bool *done)
 {
-    return ask(base, false, done);
+    return look(base, false, done);
 }
 
 static hr_status event_wait(hri_event *base)
 {
     bool done;
-    return ask(base, true, &done);
+    return look(base, true, &done);
 }
 
 static hr_status time_of(hri_event *base, uint64_t *ns)
@@ -276,7 +277,7 @@ static hr_status run_command(host_queue *queue, const host_command *command)
     case COMMAND_WAIT:
         /* later work would read what never arrived, so the error of the queue
          * waited for becomes ours */
-        status = look(command->as.wait, true, &done);
+        status = look_at_record(command->as.wait, true, &done);
         release_queue(command->as.wait.of);
         break;
     }

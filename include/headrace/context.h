@@ -51,12 +51,16 @@ typedef struct hr_context_options {
     void *log_data;           /**< handed to log */
     bool may_be_empty;        /**< it is no error when none of "all" opens: the
                                    context then only describes the machine */
+    uint8_t unused[7];        /**< room for later fields */
 } hr_context_options;
 
 /** Options with their size set and every default. */
 #define HR_CONTEXT_OPTIONS_INIT                                                \
     {                                                                          \
-        sizeof(hr_context_options), NULL, 0, NULL, NULL, false                 \
+        sizeof(hr_context_options), NULL, 0, NULL, NULL, false,                \
+        {                                                                      \
+            0                                                                  \
+        }                                                                      \
     }
 
 /** What is known of one accelerator. */
@@ -72,13 +76,14 @@ typedef struct hr_accelerator_info {
     bool in_place;    /**< multiplies in the caller's memory, copies nothing */
     bool chosen;      /**< part of this context */
     char reason[160]; /**< if not chosen: why, in words */
+    uint8_t unused;   /**< room for later fields */
 } hr_accelerator_info;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_ACCELERATOR_INFO_INIT                                               \
     {                                                                          \
         sizeof(hr_accelerator_info), "", "", "", 0, 0, 0, false, false, false, \
-            ""                                                                 \
+            "", 0                                                              \
     }
 
 /** Look for accelerators, open those chosen and get ready to work on them.

@@ -113,12 +113,13 @@ typedef struct hr_grid_options {
                                       0 with a halo there. The same while bands
                                       are thinner than that asks for, or deeper
                                       halos do not fit beside the old ones */
+    uint32_t unused;             /**< room for later fields */
 } hr_grid_options;
 
 /** Options with their size set and every default. */
 #define HR_GRID_OPTIONS_INIT                                                   \
     {                                                                          \
-        sizeof(hr_grid_options), 0, NULL, NULL, 0                              \
+        sizeof(hr_grid_options), 0, NULL, NULL, 0, 0                           \
     }
 
 /** A grid whose fields hold zeros.

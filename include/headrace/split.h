@@ -54,12 +54,14 @@ typedef struct hr_split_report {
     double seconds;         /**< predicted, until results are home */
     hr_traffic traffic;     /**< predicted, with what brings results home */
     hr_bound bound;         /**< what takes most of this time */
+    uint32_t unused;        /**< room for later fields */
 } hr_split_report;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_SPLIT_REPORT_INIT                                                   \
     {                                                                          \
-        sizeof(hr_split_report), 0, 0, 0, NULL, 0, {0, 0, 0}, HR_BOUND_COMPUTE \
+        sizeof(hr_split_report), 0, 0, 0, NULL, 0, {0, 0, 0},                  \
+            HR_BOUND_COMPUTE, 0                                                \
     }
 
 /** Options of hr_launch_split; zero is the default of each. */

@@ -450,9 +450,11 @@ typedef struct row {
     const char *type;
     size_t known, least; /* bytes: all, and those that must be there */
     const void *start;
-    bool written; /* by the library */
-    void (*set)(bed *, void *s);
+    bool written;                /* by the library */
+    void (*set)(bed *, void *s); /* all fields that the caller may set */
     hr_status (*call)(bed *, void *s);
+    /* Whether the call did what the fields say. Not whole: the caller's struct
+     * lacks its last 8 bytes. */
     bool (*good)(const bed *, const void *s, bool whole);
 } row;
 
@@ -555,7 +557,7 @@ static void of_size(bed *t, const row *r, size_t size)
     }
 }
 
-/* hr_gemm_options: "gemm options: size is 4, not 56; start with
+/* hr_gemm_options: "gemm options: size is 4, not N; start with
  * HR_GEMM_OPTIONS_INIT". */
 static void sentence(const row *r, uint32_t size, char *words, size_t bytes)
 {
@@ -606,6 +608,44 @@ static void each_struct(bed *t)
     }
 }
 
+/* The last field of a struct, and where it ends. */
+typedef struct last_field {
+    const char *type, *field;
+    size_t end, size;
+} last_field;
+
+#define LAST(type, field)                                                      \
+    {                                                                          \
+#type, #field, offsetof(type, field) + sizeof(((type *)0)->field),     \
+            sizeof(type)                                                       \
+    }
+
+/* tests/structure/structs.sh compares them with the headers. */
+static const last_field last_fields[] = {
+    LAST(hr_context_options, unused),     LAST(hr_accelerator_info, unused),
+    LAST(hr_accelerator_rates, f64),      LAST(hr_predictions, seen),
+    LAST(hr_gemm_options, report),        LAST(hr_gemm_report, tile_depth),
+    LAST(hr_gemm_limits, ordinary_alone), LAST(hr_verify_report, seconds),
+    LAST(hr_filter_options, report),      LAST(hr_filter_report, pieces),
+    LAST(hr_split_options, report),       LAST(hr_split_report, unused),
+    LAST(hr_grid_options, unused),        LAST(hr_grid_state, moved_bytes),
+};
+
+/* Padding of older programs is not zero, so no later field may lie in it. */
+static void no_padding_at_the_end(void)
+{
+    for (size_t i = 0; i < sizeof last_fields / sizeof last_fields[0]; i++) {
+        const last_field *l = &last_fields[i];
+        TEST_CASE(l->type);
+        if (!CHECK(l->end == l->size)) {
+            fprintf(stderr,
+                    "  %s: %zu bytes of padding follow %s: put a field "
+                    "`unused` of as many bytes there\n",
+                    l->type, l->size - l->end, l->field);
+        }
+    }
+}
+
 /* Structs in arrays and in other structs have no size: they never change. */
 static void fixed(void)
 {
@@ -642,6 +682,7 @@ int main(void)
     static bed t;
     open_bed(&t);
     TEST(each_struct(&t));
+    TEST(no_padding_at_the_end());
     TEST(fixed());
     hr_grid_destroy(t.grid);
     hr_array_destroy(t.array);

@@ -68,7 +68,8 @@ HR_API HR_NODISCARD hr_status hr_queue_record(hr_queue *queue,
 
 /** Let what is enqueued from now on wait for event, of any queue of the same
  *  context. The call blocks only where the accelerators cannot wait for each
- *  other.
+ *  other. These are different devices, except two GPUs of CUDA that can copy
+ *  from each other's memory.
  *
  * @errors  HR_ERROR_INVALID for NULL or an event of another context; the
  *          queue's error, if it is known.
@@ -97,8 +98,8 @@ HR_API HR_NODISCARD hr_status hr_event_wait(hr_event *event);
  * Both have passed, on queues of one accelerator. 0 when `to` passed first.
  *
  * @owner   *seconds is written only on success.
- * @errors  HR_ERROR_INVALID for NULL, events of several queues or accelerators,
- *          or one that has not passed.
+ * @errors  HR_ERROR_INVALID for NULL, two events of different accelerators, an
+ *          event that is itself of several queues, or one that has not passed.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_event_elapsed(hr_event *from, hr_event *to,
                                                double *seconds);

@@ -2,12 +2,15 @@
 #include "product.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "context.h"
 #include "loop.h"
 #include "output.h"
 #include "signals.h"
+#include "text.h"
 
 enum { A, B, C0 }; /* the indices of inputs */
 
@@ -127,17 +130,73 @@ static int run(work *w, cli_outcome *outcome)
     return status == CLI_OK ? cli_files_commit(&w->files) : status;
 }
 
+static bool is_used(const hr_gemm_report *report, uint32_t accelerator)
+{
+    bool used = report->share_count == 0; /* nothing to multiply */
+    for (uint32_t i = 0; i < report->share_count; i++) {
+        used = used || report->shares[i].accelerator == accelerator;
+    }
+    return used;
+}
+
+/* Why the plan does without this accelerator: plan the product for it alone. */
+static void explain(const work *w, cli_left_out *left)
+{
+    static const char prefix[] = "gemm: ";
+    const cli_product *p = w->product;
+    hr_gemm_report alone = HR_GEMM_REPORT_INIT;
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.compute = p->compute;
+    options.accelerators = &left->accelerator;
+    options.accelerator_count = 1;
+    hr_status status = hr_gemm_plan(w->context, p->alpha, w->a, w->b, p->beta,
+                                    w->c, &options, &alone);
+    if (status == HR_OK) {
+        snprintf(left->reason, sizeof left->reason,
+                 "not predicted to be clearly faster with it; alone %s",
+                 cli_seconds_text(alone.seconds).text);
+    } else if (status == HR_ERROR_UNSUPPORTED) {
+        snprintf(left->reason, sizeof left->reason,
+                 "it does not offer this product");
+    } else {
+        const char *sentence = hr_last_error();
+        const size_t skip = strlen(prefix);
+        const bool ours = strncmp(sentence, prefix, skip) == 0;
+        snprintf(left->reason, sizeof left->reason, "%s",
+                 sentence + (ours ? skip : 0));
+    }
+}
+
+static void explain_all(const work *w, cli_outcome *outcome)
+{
+    for (uint32_t i = 0; i < outcome->report.share_capacity; i++) {
+        if (!is_used(&outcome->report, i)) {
+            cli_left_out *left = &outcome->left_out[outcome->left_out_count++];
+            left->accelerator = i;
+            explain(w, left);
+        }
+    }
+}
+
+static int outcome_init(cli_outcome *outcome, uint32_t accelerators)
+{
+    *outcome = (cli_outcome){.report = HR_GEMM_REPORT_INIT};
+    outcome->report.shares =
+        calloc(accelerators, sizeof *outcome->report.shares);
+    outcome->report.share_capacity = accelerators;
+    outcome->left_out = calloc(accelerators, sizeof *outcome->left_out);
+    return outcome->report.shares != NULL && outcome->left_out != NULL
+               ? CLI_OK
+               : cli_fail("out of memory");
+}
+
 int cli_multiply(hr_context *context, const cli_product *product,
                  cli_outcome *outcome)
 {
     double start = cli_clock();
-    uint32_t count = hr_accelerator_count(context);
-    *outcome = (cli_outcome){.report = HR_GEMM_REPORT_INIT};
-    outcome->report.shares = calloc(count, sizeof *outcome->report.shares);
-    if (outcome->report.shares == NULL) {
-        return cli_fail("out of memory");
+    if (outcome_init(outcome, hr_accelerator_count(context)) != CLI_OK) {
+        return CLI_FAILED;
     }
-    outcome->report.share_capacity = count;
     work w = {.context = context,
               .product = product,
               .options = HR_GEMM_OPTIONS_INIT};
@@ -147,6 +206,11 @@ int cli_multiply(hr_context *context, const cli_product *product,
     status = status == CLI_OK ? check_c0(&w) : status;
     if (status == CLI_OK && !product->dry_run) {
         status = run(&w, outcome);
+    }
+    if (status == CLI_OK) {
+        const double explaining = cli_clock();
+        explain_all(&w, outcome);
+        start += cli_clock() - explaining; /* no part of the work */
     }
     cli_files_close(&w.files);
     if (status != CLI_OK) { /* else it is too late to stop */
@@ -159,5 +223,7 @@ int cli_multiply(hr_context *context, const cli_product *product,
 void cli_outcome_free(cli_outcome *outcome)
 {
     free(outcome->report.shares);
+    free(outcome->left_out);
     outcome->report.shares = NULL;
+    outcome->left_out = NULL;
 }

@@ -18,12 +18,20 @@ typedef struct cli_product {
     bool dry_run, verify, quiet;
 } cli_product;
 
+/* An accelerator that got no part of the product. */
+typedef struct cli_left_out {
+    uint32_t accelerator;
+    char reason[256];
+} cli_left_out;
+
 /* The results. */
 typedef struct cli_outcome {
     int64_t m, n, k;
     hr_type type, c_type;
     hr_gemm_report report;  /* with dry_run, the plan; cli_outcome_free frees
-                               its shares */
+                               its shares, */
+    cli_left_out *left_out; /* and these */
+    uint32_t left_out_count;
     hr_verify_report check; /* trials is 0 without verification */
     double seconds;         /* of everything, from opening to committing */
 } cli_outcome;

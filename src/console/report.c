@@ -93,24 +93,14 @@ static void add_share(cli_table *table, const hr_context *context,
     }
 }
 
-/* Print the accelerators that got no part: the plan is faster without them, or
- * they do not offer the product. */
 static void print_left_out(const hr_context *context,
-                           const hr_gemm_report *report)
+                           const cli_outcome *outcome)
 {
-    const char *before = "\nleft out    ";
-    for (uint32_t i = 0; i < hr_accelerator_count(context); i++) {
-        bool used = report->share_count == 0;
-        for (uint32_t j = 0; j < share_count(report); j++) {
-            used = used || report->shares[j].accelerator == i;
-        }
-        if (!used) {
-            printf("%s%s", before, describe(context, i).path);
-            before = ", ";
-        }
+    for (uint32_t i = 0; i < outcome->left_out_count; i++) {
+        const cli_left_out *left = &outcome->left_out[i];
+        printf("%s%-11s %s: %s\n", i == 0 ? "\n" : "", i == 0 ? "left out" : "",
+               describe(context, left->accelerator).path, left->reason);
     }
-    fputs(*before == ',' ? " (not faster with, or not offered there)\n" : "",
-          stdout);
 }
 
 int cli_report_table(const hr_context *context, const cli_product *product,
@@ -126,7 +116,7 @@ int cli_report_table(const hr_context *context, const cli_product *product,
     }
     putchar('\n');
     int printed = cli_table_print(&table);
-    print_left_out(context, &outcome->report);
+    print_left_out(context, outcome);
     return printed;
 }
 
@@ -175,6 +165,20 @@ void cli_report_members(cli_json *json, const hr_context *context,
     cli_json_end(json, ']');
 }
 
+static void write_left_out(cli_json *json, const hr_context *context,
+                           const cli_outcome *outcome)
+{
+    cli_json_begin(json, "left_out", '[');
+    for (uint32_t i = 0; i < outcome->left_out_count; i++) {
+        const cli_left_out *left = &outcome->left_out[i];
+        cli_json_begin(json, NULL, '{');
+        cli_json_text(json, "path", describe(context, left->accelerator).path);
+        cli_json_text(json, "reason", left->reason);
+        cli_json_end(json, '}');
+    }
+    cli_json_end(json, ']');
+}
+
 static void write_blocks(cli_json *json, const hr_gemm_report *r)
 {
     cli_json_begin(json, "block", '[');
@@ -209,6 +213,7 @@ int cli_report_json(const hr_context *context, const cli_product *product,
     cli_json_text(&json, "bound",
                   r->flops > 0.0 ? hr_bound_name(r->bound) : NULL);
     cli_report_members(&json, context, r);
+    write_left_out(&json, context, outcome);
     write_blocks(&json, r);
     if (outcome->check.trials > 0) {
         cli_json_bool(&json, "verified", true);

@@ -200,9 +200,12 @@ static hr_status too_little_memory(const hri_plan_shape *shape,
         needed = need < needed ? need : needed;
     }
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                    "gemm: the least working set is %llu bytes, but no "
-                    "accelerator may use more than %llu bytes",
-                    (unsigned long long)needed, (unsigned long long)most);
+                    "gemm: the least working set is %llu bytes, but %s %llu "
+                    "bytes",
+                    (unsigned long long)needed,
+                    count == 1 ? "the accelerator may use only"
+                               : "no accelerator may use more than",
+                    (unsigned long long)most);
 }
 
 /* Choose the fastest set: accelerators with their own memory, the host in

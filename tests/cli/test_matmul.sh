@@ -74,6 +74,19 @@ expect 0 "" matmul A.npy B.npy -o C.npy --json --quiet --accelerators host
 equal "not verified" null "$(json verified)"
 equal "nothing moved" 0 "$(json bytes.host_to_device)"
 
+# Accelerators that get no part, with the reason.
+set -- --dry-run --accelerators 3xhost,host --memory-limit 40KiB
+why="host#2: the least working set is 49152 bytes, but the accelerator may"
+expect 0 "            $why use only 40960 bytes" matmul A.npy B.npy "$@"
+expect 0 "" matmul A.npy B.npy --json "$@"
+equal "used" host "$(json 'accelerators[0].path')"
+equal "left out" 'host#0' "$(json 'left_out[0].path')"
+equal "reason" "${why#*: } use only 40960 bytes" "$(json 'left_out[2].reason')"
+equal "no other" "" "$(json 'left_out[3]')"
+generate H.npy 4x4 f32
+expect 0 "left out    host#0: not predicted to be clearly faster" \
+    matmul H.npy H.npy -o E.npy --accelerators 2xhost,host
+
 # A dry run gives the same plan and writes nothing.
 rm C.npy
 expect 0 "predicted; nothing was done" matmul A.npy B.npy --dry-run -o C.npy

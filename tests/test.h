@@ -14,8 +14,8 @@
  * has this word. TEST=list prints the calls, each once, and nothing else: what
  * programs print beside them goes through test_note.
  *
- * Programs of random cases print the seed of each that fails. TEST_SEED=137
- * runs that one alone.
+ * Programs that call test_seed print the seed of each random case that fails.
+ * TEST_SEED=137 runs that one alone.
  *
  * A program whose subject is not on this machine returns
  * test_skip("why"): exit status 77, which CTest shows as skipped. */

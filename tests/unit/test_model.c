@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "model/pays.h"
 #include "model/tuning.h"
 #include "support/fake.h"
 #include "support/files.h"
@@ -263,6 +264,16 @@ static void check_learning(void)
     CHECK(hri_learn_measured(&f, 0.5) && f.value == 0.5);
 }
 
+/* ---- whether a change is worth it */
+
+static void check_worth(void)
+{
+    TEST_CASE("one more accelerator pays from a tenth on");
+    CHECK(hri_model_pays(0.899, 1.0) && !hri_model_pays(0.901, 1.0));
+    TEST_CASE("a way that uses no more is preferred from 3 per cent on");
+    CHECK(hri_model_prefers(0.969, 1.0) && !hri_model_prefers(0.971, 1.0));
+}
+
 /* ---- which accelerators share links and slow each other */
 
 static void check_sharing(void)
@@ -480,6 +491,7 @@ int main(void)
     TEST(check_probe());
     TEST(check_questions());
     TEST(check_learning());
+    TEST(check_worth());
     TEST(check_sharing());
     TEST(check_flows());
     TEST(check_host_memory());

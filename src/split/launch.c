@@ -65,8 +65,9 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
     }
     if (!a->whole && a->view.extent.size[0] != s->domain.size[0]) {
         return hri_fail(
-            HR_ERROR_INVALID, "%s: %s has %lld rows, but the domain has %lld",
+            HR_ERROR_INVALID, "%s: %s has %lld row%s, but the domain has %lld",
             s->kernel->name, name, (long long)a->view.extent.size[0],
+            hri_plural((uint64_t)a->view.extent.size[0]),
             (long long)s->domain.size[0]);
     }
     return HR_OK;
@@ -107,6 +108,30 @@ static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
     return status;
 }
 
+/* Say what a band needs that did not fit into the memory limit. Other failures
+ * keep their message. */
+static hr_status explain(const hri_splitting *s, uint32_t index,
+                         hr_status failure)
+{
+    const hr_band *band = &s->bands[index];
+    const hri_accelerator *a = s->participants[index].accelerator;
+    uint64_t needed = 0;
+    hri_error error = {0};
+    hri_error_keep(&error, failure);
+    if (failure == HR_ERROR_OUT_OF_MEMORY &&
+        hri_split_limit(s, index, band, &needed) == HR_OK &&
+        needed > a->memory_limit) {
+        return hri_fail(failure,
+                        "%s: a band of %lld row%s does not fit into %s's limit "
+                        "of %llu bytes: it needs %llu",
+                        s->kernel->name, (long long)band->count,
+                        hri_plural((uint64_t)band->count), a->path,
+                        (unsigned long long)a->memory_limit,
+                        (unsigned long long)needed);
+    }
+    return hri_error_raise(&error);
+}
+
 static hr_status launch_band(const hri_splitting *s, uint32_t index)
 {
     const hr_band *band = &s->bands[index];
@@ -129,6 +154,7 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index)
     }
     if (status != HR_OK) {
         a->default_queue.kernel = NULL;
+        status = explain(s, index, status);
     }
     return status;
 }

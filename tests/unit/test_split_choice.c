@@ -295,7 +295,7 @@ static void limited_choices(bed *b)
             CHECK(launch_with(b, NULL) == HR_OK);
         } else {
             CHECK_FAILS(launch_with(b, NULL), HR_ERROR_OUT_OF_MEMORY,
-                        "does not fit");
+                        "split2: a band of 1000 rows does not fit into ");
         }
         close_bed(b);
     }

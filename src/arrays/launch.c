@@ -161,8 +161,10 @@ static hr_status check(launching *l, size_t count, bool host)
     if (count != l->kernel->parameter_count) {
         return hri_fail(
             HR_ERROR_INVALID,
-            "%s: the kernel has %u parameters, but %zu arguments were given",
-            l->kernel->name, l->kernel->parameter_count, count);
+            "%s: the kernel has %u parameter%s, but %zu argument%s given",
+            l->kernel->name, l->kernel->parameter_count,
+            hri_plural(l->kernel->parameter_count), count,
+            count == 1 ? " was" : "s were");
     }
     hr_status status = hri_tile_choose(&l->launch, l->part, host);
     status = status == HR_OK ? hri_text_check(l->kernel, l->context) : status;

@@ -87,8 +87,9 @@ static hr_status check_view(const launching *l, uint32_t i)
     if (a->view.element_bytes != p->bytes && p->bytes != 0) {
         return hri_fail(
             HR_ERROR_INVALID,
-            "%s: %s has elements of %s, %zu bytes, but the view has %zu",
-            l->kernel->name, p->name, p->type, p->bytes, a->view.element_bytes);
+            "%s: %s has elements of %s, %zu byte%s, but the view has %zu",
+            l->kernel->name, p->name, p->type, p->bytes, hri_plural(p->bytes),
+            a->view.element_bytes);
     }
     return HR_OK;
 }
@@ -113,8 +114,9 @@ static hr_status check_argument(const launching *l, uint32_t i)
     if (p->kind == HR_PARAMETER_VALUE &&
         ((a->bytes != p->bytes && p->bytes != 0) || a->bytes == 0)) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s is a %s of %zu bytes, but %zu were given",
-                        l->kernel->name, p->name, p->type, p->bytes, a->bytes);
+                        "%s: %s is a %s of %zu byte%s, but %zu were given",
+                        l->kernel->name, p->name, p->type, p->bytes,
+                        hri_plural(p->bytes), a->bytes);
     }
     if (p->kind == HR_PARAMETER_TILE &&
         (a->bytes == 0 || a->bytes > HRI_MAX_TILE_BYTES)) {

@@ -80,9 +80,10 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
         }
         if (grid->fields[fields[i]].element_bytes != hr_type_size(type)) {
             return hri_fail(HR_ERROR_INVALID,
-                            "reduce: field %u has elements of %zu bytes, not "
+                            "reduce: field %u has elements of %zu byte%s, not "
                             "%zu",
                             fields[i], grid->fields[fields[i]].element_bytes,
+                            hri_plural(grid->fields[fields[i]].element_bytes),
                             hr_type_size(type));
         }
     }

@@ -70,7 +70,7 @@ const cli_kind bench_number_list = {
     .list_bytes = sizeof(bench_numbers)};
 const cli_kind bench_sizes = {.take = take_size,
                               .wants =
-                                  "up to 32 whole numbers from 1 to 524288",
+                                  "a list of up to 32 sizes from 1 to 524288",
                               .list_bytes = sizeof(bench_problems)};
 const cli_kind bench_shapes = {.take = take_shape,
                                .wants = "up to 32 shapes such as 4096x512x1000",

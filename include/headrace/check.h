@@ -56,7 +56,11 @@
  *
  *  - what is written over an INOUT element with the bits it has;
  *
- *  - memory of tiles;
+ *  - memory of tiles, also accesses outside of it: a launch whose tiles have
+ *    more items than HR_TILE_STATIC has room for may crash;
+ *
+ *  - elements of an IN or INOUT view that nobody has written: they have any
+ *    value;
  *
  *  - pointers that a kernel makes from HR_AT and steps on;
  *

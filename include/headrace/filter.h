@@ -84,7 +84,8 @@ HR_API const double *hr_window_values(const hr_window *window);
  *  singular value decomposition, and the count is the smallest one. If rounding
  *  does not let their sum come that near, it is the count that comes nearest.
  *  The result is wrong by at most tolerance * |scale| * sum |w| * max |in|. At
- *  least one, whatever the tolerance.
+ *  least one, whatever the tolerance. From 1 on a tolerance promises nothing:
+ *  all weights may be left out.
  *
  * @owner   *rank and *error are written only on success; error may be NULL.
  *          *error is sum |w - sum u_k v_k| / sum |w| at that rank.

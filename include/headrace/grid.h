@@ -70,7 +70,9 @@ typedef enum hr_boundary {
     HR_BOUNDARY_USER          /**< what your own phases write there */
 } hr_boundary;
 
-/** One side of a field in one dimension. */
+/** One side of a field in one dimension. Each side follows its own boundary,
+ *  whatever the other side has. With HR_BOUNDARY_PERIODIC before and
+ *  HR_BOUNDARY_CLAMP after, -1 is n - 1 and n is n - 1. */
 typedef struct hr_side {
     int64_t halo;         /**< how many cells are read beyond one's own; 0 to
                                2147483647 */

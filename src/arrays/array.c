@@ -59,14 +59,22 @@ static hr_status check(const void *context, size_t element_bytes,
                             i, (long long)extent->size[i]);
         }
     }
-    uint64_t bytes = 0;
-    if (element_bytes == 0 || hr_extent_count(*extent) == 0 ||
-        !hri_mul((uint64_t)hr_extent_count(*extent), element_bytes, &bytes) ||
-        bytes > most) {
-        return hri_fail(
-            HR_ERROR_INVALID,
-            "array: these elements of %zu bytes take 0 bytes or more than 2^62",
-            element_bytes);
+    uint64_t count = (uint64_t)hr_extent_count(*extent), bytes = 0;
+    if (element_bytes == 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "array: elements of 0 bytes, not 1 or more");
+    }
+    if (count == 0) { /* it cannot be counted */
+        return hri_fail(HR_ERROR_INVALID,
+                        "array: 2^63 or more elements, of %zu byte%s each",
+                        element_bytes, hri_plural(element_bytes));
+    }
+    if (!hri_mul(count, element_bytes, &bytes) || bytes > most) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "array: %llu element%s of %zu byte%s take more than "
+                        "2^62 bytes",
+                        (unsigned long long)count, hri_plural(count),
+                        element_bytes, hri_plural(element_bytes));
     }
     return HR_OK;
 }
@@ -178,8 +186,9 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
     }
     if (status == HR_OK && row_bytes != 0 && row_bytes < (size_t)a->size[2]) {
         status = hri_fail(HR_ERROR_INVALID,
-                          "array: a row is %zu bytes, but rows are %zu apart",
-                          (size_t)a->size[2], row_bytes);
+                          "array: a row is %zu byte%s, but rows are %zu apart",
+                          (size_t)a->size[2], hri_plural((uint64_t)a->size[2]),
+                          row_bytes);
     }
     if (status == HR_OK) {
         hri_box box = hri_array_box(a);

@@ -26,8 +26,9 @@ static hr_status check(const hr_view *from, const hr_view *to)
     }
     if (from->element_bytes != to->element_bytes) {
         return hri_fail(HR_ERROR_INVALID,
-                        "copy: from has elements of %zu bytes, but to has %zu",
-                        from->element_bytes, to->element_bytes);
+                        "copy: from has elements of %zu byte%s, but to has %zu",
+                        from->element_bytes, hri_plural(from->element_bytes),
+                        to->element_bytes);
     }
     if (from->extent.rank != to->extent.rank) {
         return hri_fail(HR_ERROR_INVALID,

@@ -87,8 +87,9 @@ static hr_status check_view(const launching *l, uint32_t i)
     if (a->view.element_bytes != p->bytes && p->bytes != 0) {
         return hri_fail(
             HR_ERROR_INVALID,
-            "%s: %s has elements of %s, %zu bytes, but the view has %zu",
-            l->kernel->name, p->name, p->type, p->bytes, a->view.element_bytes);
+            "%s: %s has elements of %s, %zu byte%s, but the view has %zu",
+            l->kernel->name, p->name, p->type, p->bytes, hri_plural(p->bytes),
+            a->view.element_bytes);
     }
     return HR_OK;
 }
@@ -113,8 +114,9 @@ static hr_status check_argument(const launching *l, uint32_t i)
     if (p->kind == HR_PARAMETER_VALUE &&
         ((a->bytes != p->bytes && p->bytes != 0) || a->bytes == 0)) {
         return hri_fail(HR_ERROR_INVALID,
-                        "%s: %s is a %s of %zu bytes, but %zu were given",
-                        l->kernel->name, p->name, p->type, p->bytes, a->bytes);
+                        "%s: %s is a %s of %zu byte%s, but %zu were given",
+                        l->kernel->name, p->name, p->type, p->bytes,
+                        hri_plural(p->bytes), a->bytes);
     }
     if (p->kind == HR_PARAMETER_TILE &&
         (a->bytes == 0 || a->bytes > HRI_MAX_TILE_BYTES)) {
@@ -161,8 +163,10 @@ static hr_status check(launching *l, size_t count, bool host)
     if (count != l->kernel->parameter_count) {
         return hri_fail(
             HR_ERROR_INVALID,
-            "%s: the kernel has %u parameters, but %zu arguments were given",
-            l->kernel->name, l->kernel->parameter_count, count);
+            "%s: the kernel has %u parameter%s, but %zu argument%s given",
+            l->kernel->name, l->kernel->parameter_count,
+            hri_plural(l->kernel->parameter_count), count,
+            count == 1 ? " was" : "s were");
     }
     hr_status status = hri_tile_choose(&l->launch, l->part, host);
     status = status == HR_OK ? hri_text_check(l->kernel, l->context) : status;

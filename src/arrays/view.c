@@ -154,9 +154,10 @@ hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
     }
     if (!fits) {
         return hri_fail(HR_ERROR_INVALID,
-                        "reinterpretation: rows of %lld bytes do not divide "
+                        "reinterpretation: rows of %lld byte%s do not divide "
                         "into elements of %zu",
-                        (long long)row, element_bytes);
+                        (long long)row, hri_plural((uint64_t)row),
+                        element_bytes);
     }
     hr_view out = view;
     out.element_bytes = element_bytes;

@@ -100,7 +100,7 @@ typedef struct blas_verdict {
     double planned, own; /* seconds on accelerators, and in the fallback BLAS;
                             0: not known */
     const char *why; /* why the fallback BLAS does it, or accelerators failed;
-                        NULL: the faster target was taken */
+                        NULL: accelerators did it */
 } blas_verdict;
 
 /* Multiply on accelerators, if that is decided. false: C is as it was. Let the
@@ -169,6 +169,9 @@ bool blas_engine_is_opening(void);
  * wait for it, ten seconds at most. A child forked after the opening began has
  * no context, since threads and drivers do not survive a fork. Any thread. */
 hr_context *blas_engine(bool wait);
+
+/* Why blas_engine gave no context. Any thread. */
+const char *blas_engine_absence(void);
 
 /* Carry out a call that keeps the rules, with a C that has elements. Returns
  * NULL, or why it failed. Then C is as it was before. */

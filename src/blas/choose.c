@@ -247,7 +247,7 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     }
     hr_context *context = context_for(v->own);
     if (context == NULL) {
-        v->why = "no accelerators are open";
+        v->why = blas_engine_absence();
         return NULL;
     }
     v->planned = planned_seconds(context, call);
@@ -264,7 +264,7 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
     if (!target.accelerators) {
         v->why = target.retry  ? "to measure the fallback BLAS again"
                  : ahead > 0.0 ? "accelerators are busy with other calls"
-                               : NULL;
+                               : "accelerators would not be 3 % faster";
         return NULL;
     }
     return context;
@@ -315,7 +315,7 @@ bool blas_take(const blas_call *call, bool must, blas_verdict *verdict)
         verdict->why = "the program ends";
     } else if (state.forced || must) {
         context = blas_engine(true);
-        verdict->why = "no accelerators are open";
+        verdict->why = blas_engine_absence();
     } else {
         context = choose(call, verdict);
     }

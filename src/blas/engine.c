@@ -103,6 +103,16 @@ hr_context *blas_engine(bool wait)
     return context;
 }
 
+const char *blas_engine_absence(void)
+{
+    pthread_mutex_lock(&engine.lock);
+    const phase now = engine.phase;
+    pthread_mutex_unlock(&engine.lock);
+    return now == FORKED ? "the process was forked after accelerators were "
+                           "opened"
+                         : "no accelerators are open";
+}
+
 bool blas_engine_is_opening(void)
 {
     pthread_mutex_lock(&engine.lock);

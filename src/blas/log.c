@@ -32,8 +32,9 @@ static void print_summary(void)
     pthread_mutex_lock(&state.lock);
     for (int i = 0; i < 3; i++) {
         if (state.of[i].count > 0) {
-            fprintf(where(), "headrace: %-12s %8llu calls, %.3f s", outcomes[i],
-                    (unsigned long long)state.of[i].count, state.of[i].seconds);
+            fprintf(where(), "headrace: %-12s %8llu call%s, %.3f s",
+                    outcomes[i], (unsigned long long)state.of[i].count,
+                    state.of[i].count == 1 ? "" : "s", state.of[i].seconds);
             if (i != BLAS_FELL_BACK && state.of[i].seconds > 0.0) {
                 fprintf(where(), ", %.1f GFLOP/s",
                         1e-9 * state.of[i].flops / state.of[i].seconds);
@@ -116,10 +117,21 @@ void blas_log(const char *format, ...)
     va_end(arguments);
 }
 
+/* A time for the log; "-" when it is not known. */
+static void write_time(double seconds, char *text, size_t size)
+{
+    if (seconds > 0.0) {
+        snprintf(text, size, "%.3g", seconds);
+    } else {
+        snprintf(text, size, "-");
+    }
+}
+
 void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
                    const blas_verdict *verdict)
 {
     static const char letters[] = "NTRC"; /* of operations */
+    char planned[32], own[32];
     if (!is_wanted()) {
         return;
     }
@@ -128,11 +140,13 @@ void blas_log_call(const blas_call *call, blas_outcome outcome, double seconds,
     state.of[outcome].seconds += seconds;
     state.of[outcome].flops += blas_flops(call);
     pthread_mutex_unlock(&state.lock);
-    blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (predicted %.3g, the "
-             "fallback BLAS %.3g)%s%s",
+    write_time(verdict->planned, planned, sizeof planned);
+    write_time(verdict->own, own, sizeof own);
+    blas_log("%s %c%c %lld x %lld x %lld: %s, %.3g s (predicted %s, the "
+             "fallback BLAS %s)%s%s",
              call->symbol->name, letters[call->op_a], letters[call->op_b],
              (long long)call->m, (long long)call->n, (long long)call->k,
-             outcomes[outcome], seconds, verdict->planned, verdict->own,
+             outcomes[outcome], seconds, planned, own,
              verdict->why != NULL ? ": " : "",
              verdict->why != NULL ? verdict->why : "");
 }

@@ -101,7 +101,7 @@ static void print_check(const cli_filter_error *e)
     if (e->compared < e->samples) {
         printf(" of %" PRId64, e->samples);
     }
-    printf(" elements%s: error %.1e\n",
+    printf(" element%s%s: error %.1e\n", e->samples == 1 ? "" : "s",
            e->compared < e->samples ? ", others are not finite" : "", e->error);
 }
 
@@ -165,9 +165,10 @@ static int report_table(const work *w)
         cli_rate_text(r->seconds > 0.0 ? 2.0 * r->products / r->seconds : 0.0)
             .text,
         hr_bound_name(r->bound));
-    printf("%-11s up %s, down %s; %u accelerators\n", "host links",
+    printf("%-11s up %s, down %s; %u accelerator%s\n", "host links",
            cli_bytes_text(r->host_to_device).text,
-           cli_bytes_text(r->device_to_host).text, r->accelerators);
+           cli_bytes_text(r->device_to_host).text, r->accelerators,
+           r->accelerators == 1 ? "" : "s");
     if (o->verify) {
         print_check(&w->check);
     }
@@ -339,8 +340,10 @@ static int check(const options *o)
     if (o->constant.given && o->edges != HR_EDGES_CONSTANT) {
         return cli_wrong(&cli_filter, "--constant needs --edges constant");
     }
-    if (o->tolerance.given && o->tolerance.value.re <= 0.0) {
-        return cli_wrong(&cli_filter, "--tolerance: it must be above 0");
+    if (o->tolerance.given &&
+        !(o->tolerance.value.re > 0.0 && o->tolerance.value.re < 1.0)) {
+        return cli_wrong(&cli_filter,
+                         "--tolerance: it must be above 0 and below 1");
     }
     if (o->tolerance.given && o->method != HR_FILTER_AUTO &&
         o->method != HR_FILTER_SEPARABLE) {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "args.h"
+#include "base/size.h"
 #include "random.h"
 
 /* The window at one place: the exact sum, and the terms of its bounds. */
@@ -128,6 +129,12 @@ static verdict judge(const cli_filtered *f, const hr_filter_report *r,
     return fabs(value - s->sum) <= bound(f, r, all, s) ? RIGHT : WRONG;
 }
 
+/* A number from 0 to below `count`. */
+static int64_t draw(uint64_t *drawn, int64_t count)
+{
+    return (int64_t)(cli_random_draw(1, (*drawn)++) % (uint64_t)count);
+}
+
 int cli_filter_check(const cli_filtered *f, const hr_filter_report *report,
                      cli_filter_error *e)
 {
@@ -142,14 +149,18 @@ int cli_filter_check(const cli_filtered *f, const hr_filter_report *report,
     if (rows <= 0 || cols <= 0) {
         return CLI_OK;
     }
-    const int64_t wanted = MAX_PRODUCTS / (n * n) + 1;
+    const int64_t wanted = hri_min(MAX_PRODUCTS / (n * n) + 1, MAX_SAMPLES);
+    /* few elements: each once; many: some, drawn at random */
+    const bool all_of_them = rows <= wanted / cols;
+    const int64_t samples = all_of_them ? rows * cols : wanted;
     const range all = report->method == HR_FILTER_FFT ? find_range(f)
                                                       : (range){.finite = true};
-    while (e->samples < MAX_SAMPLES && e->samples < wanted) {
+    while (e->samples < samples) {
+        const int64_t i = e->samples;
         const int64_t row =
-            margin + (int64_t)(cli_random_draw(1, drawn++) % (uint64_t)rows);
+            margin + (all_of_them ? i / cols : draw(&drawn, rows));
         const int64_t col =
-            margin + (int64_t)(cli_random_draw(1, drawn++) % (uint64_t)cols);
+            margin + (all_of_them ? i % cols : draw(&drawn, cols));
         const sample s = take(f, row, col);
         const double value = cli_filter_element(&f->out, row, col);
         const double off = fabs(value - s.sum);

@@ -210,8 +210,8 @@ hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
         calloc(choices->count, sizeof *context->accelerators);
     if (context->accelerators == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "context: out of memory for %u accelerators",
-                        choices->count);
+                        "context: out of memory for %u accelerator%s",
+                        choices->count, hri_plural(choices->count));
     }
     hr_status status = open_all(context, machine, choices);
     if (status == HR_OK && context->accelerator_count > 0) {

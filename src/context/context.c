@@ -109,8 +109,8 @@ static hr_status describe_machine(hr_context *context,
     context->machine = calloc(machine->count, sizeof *context->machine);
     if (context->machine == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "context: out of memory for %u accelerators",
-                        machine->count);
+                        "context: out of memory for %u accelerator%s",
+                        machine->count, hri_plural(machine->count));
     }
     context->machine_count = machine->count;
     for (uint32_t i = 0; i < machine->count; i++) {

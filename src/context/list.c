@@ -80,15 +80,36 @@ static size_t name_some(const hri_machine *machine, bool there, char *text,
     return used;
 }
 
-/* Write "host, opencl:0:0" or "none", and perhaps " (not asked: cuda)". */
+/* Write "no cuda or opencl device": the backends that were asked and have
+ * none. */
+static void name_absent(const hri_machine *machine, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "no");
+    const char *before = " ";
+    for (uint32_t i = 0; i < machine->count && used < size; i++) {
+        const hri_found *found = &machine->entries[i];
+        if (found->asked && !found->there) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", before,
+                                     found->info.path);
+            before = " or ";
+        }
+    }
+    if (used < size) {
+        snprintf(text + used, size - used, " device");
+    }
+}
+
+/* Write "host, opencl:0:0" or "no cuda device", and perhaps " (not asked:
+ * host)". */
 static void name_devices(const hri_machine *machine, char *text, size_t size)
 {
     char there[192], unasked[48];
-    bool any = name_some(machine, true, there, sizeof there) > 0;
     bool others = name_some(machine, false, unasked, sizeof unasked) > 0;
-    snprintf(text, size, "%s%s%s%s", any ? there : "none",
-             others ? " (not asked: " : "", others ? unasked : "",
-             others ? ")" : "");
+    if (name_some(machine, true, there, sizeof there) == 0) {
+        name_absent(machine, there, sizeof there);
+    }
+    snprintf(text, size, "%s%s%s%s", there, others ? " (not asked: " : "",
+             others ? unasked : "", others ? ")" : "");
 }
 
 /* Whether "all" means this entry. If not, its reason says why. */

@@ -37,14 +37,14 @@ static hr_status check_weights(const hri_distribution *d)
         const double w = d->portions[i].weight;
         if (!(w >= 0) || isinf(w)) {
             return hri_fail(HR_ERROR_INVALID,
-                            "split: weight %u is %g, not finite and 0 or more",
-                            i, isnan(w) ? NAN : w);
+                            "%s: weight %u is %g, not finite and 0 or more",
+                            d->caller, i, isnan(w) ? NAN : w);
         }
         any = any || w > 0;
     }
     return any ? HR_OK
-               : hri_fail(HR_ERROR_INVALID, "split: all %u weights are 0",
-                          d->count);
+               : hri_fail(HR_ERROR_INVALID, "%s: all %u weights are 0",
+                          d->caller, d->count);
 }
 
 static bool is_open(const hri_portion *p)

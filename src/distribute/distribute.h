@@ -28,7 +28,8 @@ typedef hr_status hri_fits(void *data, uint32_t index, int64_t first,
                            int64_t count, bool *fits);
 
 typedef struct hri_distribution {
-    int64_t units; /* 1 or more */
+    const char *caller; /* begins messages */
+    int64_t units;      /* 1 or more */
     int64_t grain; /* portions are whole grains; the last grain may be short,
                       and counts as whole against `most` */
     hri_portion *portions;
@@ -50,8 +51,8 @@ typedef struct hri_distribution {
  * `most` is lowered and all units are distributed again.
  *
  * *held is false when the portions together do not hold the units. The portions
- * are undefined then. HR_ERROR_INVALID, with hr_split's message, when a weight
- * is negative or not finite, or all are 0. Otherwise the only errors are those
+ * are undefined then. HR_ERROR_INVALID when a weight is negative or not finite,
+ * or all are 0. Otherwise the only errors are those
  * of `fits`. */
 hr_status hri_distribute(const hri_distribution *d, bool *held);
 

@@ -94,7 +94,8 @@ hr_status hri_partition_create(const double *speeds, uint32_t count,
         hri_partition_destroy(p);
         free(sorted);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: no memory to plan for %u accelerators", count);
+                        "gemm: no memory to plan for %u accelerator%s", count,
+                        hri_plural(count));
     }
     double total = 0.0;
     for (uint32_t i = 0; i < count; i++) {

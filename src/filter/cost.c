@@ -399,7 +399,8 @@ static hr_status choose(choice *c, uint32_t count, hri_filter_plan *plan)
 static hr_status cut(const choice *c, const hri_filter_plan *plan)
 {
     bool held;
-    const hri_distribution d = {.units = c->job->out.rows,
+    const hri_distribution d = {.caller = "filter",
+                                .units = c->job->out.rows,
                                 .grain = hri_filter_block(c->job),
                                 .portions = c->portions,
                                 .count = plan->count};

@@ -147,11 +147,12 @@ static hr_status check_view(const hri_filter_job *job, int which)
     }
     if (view->element_bytes != element ||
         view->stride_bytes[1] != (int64_t)element) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "filter: the elements of %s have %zu bytes, %lld "
-                        "apart, but %s needs both to be %zu",
-                        name, view->element_bytes, (ll)view->stride_bytes[1],
-                        hr_type_name(job->in.type), element);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "filter: the elements of %s have %zu byte%s, %lld "
+            "apart, but %s needs both to be %zu",
+            name, view->element_bytes, hri_plural(view->element_bytes),
+            (ll)view->stride_bytes[1], hr_type_name(job->in.type), element);
     }
     return HR_OK;
 }

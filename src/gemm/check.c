@@ -9,15 +9,45 @@
 
 typedef long long ll; /* for %lld */
 
+/* What C may be for factors of this type, in words. NULL: they are no
+ * factors. */
+static const char *c_types(hr_type type)
+{
+    switch (type) {
+    case HR_F16:
+        return "f16 or f32";
+    case HR_BF16:
+        return "bf16 or f32";
+    case HR_I8:
+        return "i32";
+    default:
+        return hri_types_multiply(type, type) ? hr_type_name(type) : NULL;
+    }
+}
+
 static hr_status check_types(const hr_matrix *a, const hr_matrix *b,
                              const hr_matrix *c)
 {
+    const char *c_may_be = c_types(a->type);
     if (a->type == b->type && hri_types_multiply(a->type, c->type)) {
         return HR_OK;
     }
-    return hri_fail(
-        HR_ERROR_UNSUPPORTED, "gemm: %s times %s into %s is not offered",
-        hr_type_name(a->type), hr_type_name(b->type), hr_type_name(c->type));
+    if (a->type != b->type) {
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "gemm: %s times %s is not offered: both factors must have one type",
+            hr_type_name(a->type), hr_type_name(b->type));
+    }
+    if (c_may_be == NULL) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "gemm: factors of %s are not offered: they may be f32, "
+                        "f64, c32, c64, f16, bf16 or i8",
+                        hr_type_name(a->type));
+    }
+    return hri_fail(HR_ERROR_UNSUPPORTED,
+                    "gemm: %s times %s into %s is not offered: C may be %s",
+                    hr_type_name(a->type), hr_type_name(b->type),
+                    hr_type_name(c->type), c_may_be);
 }
 
 static hr_status check_shapes(const hr_matrix *a, const hr_matrix *b,
@@ -26,9 +56,10 @@ static hr_status check_shapes(const hr_matrix *a, const hr_matrix *b,
     if (a->cols != b->rows) {
         return hri_fail(HR_ERROR_INVALID,
                         "gemm: A is %lldx%lld but B is %lldx%lld: A has %lld "
-                        "columns and B %lld rows",
+                        "column%s and B %lld row%s",
                         (ll)a->rows, (ll)a->cols, (ll)b->rows, (ll)b->cols,
-                        (ll)a->cols, (ll)b->rows);
+                        (ll)a->cols, hri_plural((uint64_t)a->cols), (ll)b->rows,
+                        hri_plural((uint64_t)b->rows));
     }
     if (c->rows != a->rows || c->cols != b->cols) {
         return hri_fail(HR_ERROR_INVALID,

@@ -80,7 +80,8 @@ static hr_status candidate_set_init(candidate_set *set, uint32_t count)
         set->speeds == NULL || set->rects == NULL) {
         candidate_set_finish(set);
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: no memory to plan for %u accelerators", count);
+                        "gemm: no memory to plan for %u accelerator%s", count,
+                        hri_plural(count));
     }
     return HR_OK;
 }
@@ -201,11 +202,11 @@ static hr_status too_little_memory(const hri_plan_shape *shape,
     }
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                     "gemm: the least working set is %llu bytes, but %s %llu "
-                    "bytes",
+                    "byte%s",
                     (unsigned long long)needed,
                     count == 1 ? "the accelerator may use only"
                                : "no accelerator may use more than",
-                    (unsigned long long)most);
+                    (unsigned long long)most, hri_plural(most));
 }
 
 /* Choose the fastest set: accelerators with their own memory, the host in
@@ -217,7 +218,8 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
     hri_ranked *list = calloc(count, sizeof *list);
     if (list == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "gemm: no memory to plan for %u accelerators", count);
+                        "gemm: no memory to plan for %u accelerator%s", count,
+                        hri_plural(count));
     }
     *best = (candidate_set){0};
     uint32_t others = list_candidates(shape, all, count, false, true, list);

@@ -210,7 +210,8 @@ hr_status hri_grid_lay_out(const hr_grid *grid, const double *weights,
 {
     const uint32_t count = grid->band_count;
     const weighing w = weigh(grid);
-    const hri_distribution d = {.units = grid->extent.size[0],
+    const hri_distribution d = {.caller = "grid",
+                                .units = grid->extent.size[0],
                                 .grain = hri_grid_grain(grid),
                                 .portions = calloc(count, sizeof(hri_portion)),
                                 .count = count};

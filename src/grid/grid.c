@@ -117,13 +117,24 @@ static hr_status check(const hr_context *context, hr_extent extent,
 
 /* ---- fields */
 
-/* Copy the sides and their values. Those not given are zeros. */
+/* How many sides have a constant beyond them. */
+static size_t count_constants(const hr_field *field, uint32_t rank)
+{
+    size_t count = 0;
+    for (uint32_t d = 0; d < rank; d++) {
+        count += field->before[d].boundary == HR_BOUNDARY_CONSTANT;
+        count += field->after[d].boundary == HR_BOUNDARY_CONSTANT;
+    }
+    return count;
+}
+
+/* Copy the sides and their values. Constants that are not given are zeros. */
 static hr_status copy_sides(const hr_grid *grid, const hr_field *from,
                             hri_field *field)
 {
     const size_t bytes = field->element_bytes;
-    const size_t most = 1 + (size_t)HRI_SIDES * HR_MAX_RANK;
-    unsigned char *at = field->values = calloc(most, bytes);
+    const size_t count = count_constants(from, grid->extent.rank);
+    unsigned char *at = field->values = calloc(1 + count, bytes);
     if (at == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
     }

@@ -194,8 +194,10 @@ static hr_status check_phase(const hr_grid *grid, const hr_phase *phase)
     if (phase->argument_count != phase->kernel->parameter_count) {
         return hri_fail(
             HR_ERROR_INVALID,
-            "%s: the kernel has %u parameters, but %zu arguments were given",
-            name, phase->kernel->parameter_count, phase->argument_count);
+            "%s: the kernel has %u parameter%s, but %zu argument%s given", name,
+            phase->kernel->parameter_count,
+            hri_plural(phase->kernel->parameter_count), phase->argument_count,
+            phase->argument_count == 1 ? " was" : "s were");
     }
     hr_status status = HR_OK;
     for (size_t i = 0; i < phase->argument_count && status == HR_OK; i++) {

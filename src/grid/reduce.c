@@ -62,11 +62,14 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
         return hri_fail(HR_ERROR_INVALID, "reduce: unknown reduction %d",
                         (int)reduction);
     }
+    if (hr_type_size(type) == 0) {
+        return hri_fail(HR_ERROR_UNSUPPORTED, "reduce: unknown type %d",
+                        (int)type);
+    }
     if (kernel_for(type, 1) == NULL) {
-        return hri_fail(
-            HR_ERROR_UNSUPPORTED,
-            "reduce: only f32, f64 and i32 are offered, not type %d",
-            (int)type);
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "reduce: only f32, f64 and i32 are offered, not %s",
+                        hr_type_name(type));
     }
     const uint32_t fields[] = {a, b};
     for (int i = 0; i < 1 + takes_two(reduction); i++) {
@@ -77,9 +80,10 @@ static hr_status check(const hr_grid *grid, hr_reduction reduction,
         }
         if (grid->fields[fields[i]].element_bytes != hr_type_size(type)) {
             return hri_fail(HR_ERROR_INVALID,
-                            "reduce: field %u has elements of %zu bytes, not "
+                            "reduce: field %u has elements of %zu byte%s, not "
                             "%zu",
                             fields[i], grid->fields[fields[i]].element_bytes,
+                            hri_plural(grid->fields[fields[i]].element_bytes),
                             hr_type_size(type));
         }
     }

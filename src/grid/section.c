@@ -22,11 +22,13 @@ static hr_status check_section(const hr_grid *grid, uint32_t field,
     const uint32_t rank = grid->extent.rank;
     if (view->extent.rank != rank ||
         view->element_bytes != grid->fields[field].element_bytes) {
-        return hri_fail(HR_ERROR_INVALID,
-                        "grid: the view has rank %u and elements of %zu bytes, "
-                        "but field %u has rank %u and %zu bytes",
-                        view->extent.rank, view->element_bytes, field, rank,
-                        grid->fields[field].element_bytes);
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "grid: the view has rank %u and elements of %zu byte%s, "
+            "but field %u has rank %u and %zu",
+            view->extent.rank, view->element_bytes,
+            hri_plural(view->element_bytes), field, rank,
+            grid->fields[field].element_bytes);
     }
     for (uint32_t d = 0; d < rank; d++) {
         const int64_t lo = origin[d];

@@ -19,7 +19,7 @@ enum {
     MAX_BYTES = 64 << 20,
     MAX_STAGED_BYTES = 256 << 20,
     MIN_BYTES = 1 << 20,
-    SHARE = 4 /* a copy of 1/SHARE of the bytes shows what starting takes */
+    SHARE = 8 /* a copy of 1/SHARE of the bytes shows what starting takes */
 };
 
 /* One accelerator in a measurement. */
@@ -39,9 +39,8 @@ typedef struct probes {
     probe *all;
     uint32_t count;
     bool staged;
-    uint64_t most, bytes; /* bytes of each copy: the most there is room for, and
-                             now */
-    int first, last;      /* directions that are measured at the same time */
+    uint64_t bytes;  /* of each copy */
+    int first, last; /* directions that are measured at the same time */
 } probes;
 
 static void fail(void *data, hr_status status)
@@ -144,13 +143,6 @@ static hr_status end(const probes *x, probe *p, int way)
     return p->queues[way]->ops->finish(p->queues[way]);
 }
 
-static hr_status prepare(void *data, int64_t bytes)
-{
-    probes *x = data;
-    x->bytes = (uint64_t)bytes;
-    return HR_OK;
-}
-
 /* One copy of every accelerator in every direction. */
 static hr_status run(void *data, double *seconds)
 {
@@ -171,35 +163,70 @@ static hr_status run(void *data, double *seconds)
     return status;
 }
 
-/* Find the steady rate. A whole copy and a part of it take the same time to
- * start, so their difference has none of it. If the part alone takes long, the
- * start does not count, and there is no whole copy. */
-static hr_status find_rate(probes *x, int first, int last, double *rate)
+static hr_status open_probe(const probes *x, probe *p, hri_accelerator *a)
 {
-    const double ways = last - first + 1, enough = 15e-3;
-    hri_probed whole = {0}, part = {0};
     hr_status status = HR_OK;
-    x->first = first;
-    x->last = last;
-    for (uint64_t share = SHARE;
-         share > 0 && whole.seconds < enough && status == HR_OK;
-         share /= SHARE) {
-        const int64_t bytes = (int64_t)(x->most / share);
-        const hri_trial trial = {prepare, run, NULL, bytes, bytes, SHARE, 0.0};
-        part = whole;
-        status = hri_probe(&trial, x, &whole);
+    *p = (probe){.accelerator = a};
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_mutex_init(&p->locks[UP], NULL);
+    pthread_mutex_init(&p->locks[DOWN], NULL);
+    for (int way = 0; way < WAYS && status == HR_OK; way++) {
+        status = open_way(x, p, way);
     }
-    if (status == HR_OK && whole.settled) {
-        double bytes = (double)(whole.size - part.size);
-        double seconds = whole.seconds - part.seconds;
-        if (seconds < whole.seconds / 2) { /* something came between */
-            bytes = (double)whole.size;
-            seconds = whole.seconds;
-        }
-        *rate = bytes * ways * x->count / seconds;
-    }
-    x->bytes = x->most;
     return status;
+}
+
+/* Seconds of the shortest copy up, down, and both ways at once. */
+enum { BOTH = WAYS, KINDS };
+typedef struct times {
+    uint64_t bytes; /* of each copy */
+    double seconds[KINDS];
+} times;
+
+/* Time copies of t->bytes. */
+static hr_status time_copies(probes *x, hri_accelerator *const *accelerators,
+                             times *t)
+{
+    const int64_t bytes = (int64_t)t->bytes;
+    const hri_trial trial = {
+        .run = run, .first = bytes, .most = bytes, .growth = 2};
+    hr_status status = HR_OK;
+    uint32_t opened = 0;
+    x->bytes = t->bytes;
+    for (; opened < x->count && status == HR_OK; opened++) {
+        status = open_probe(x, &x->all[opened], accelerators[opened]);
+    }
+    for (int kind = UP; kind < KINDS && status == HR_OK; kind++) {
+        hri_probed found;
+        x->first = kind == DOWN ? DOWN : UP;
+        x->last = kind == UP ? UP : DOWN;
+        status = hri_probe(&trial, x, &found);
+        t->seconds[kind] = found.settled ? found.seconds : 0.0;
+    }
+    for (uint32_t i = 0; i < opened; i++) {
+        close_probe(x, &x->all[i]);
+    }
+    return status;
+}
+
+/* The steady rate of one link. A whole copy and a part of it take the same time
+ * to start, so their difference has none of it. */
+static double rate_of(const times *whole, const times *part, int kind)
+{
+    double bytes = (double)(whole->bytes - part->bytes);
+    double seconds = whole->seconds[kind] - part->seconds[kind];
+    if (seconds < whole->seconds[kind] / 2) { /* something came between */
+        bytes = (double)whole->bytes;
+        seconds = whole->seconds[kind];
+    }
+    return seconds > 0.0 ? (kind == BOTH ? 2 : 1) * bytes / seconds : 0.0;
+}
+
+/* If a part takes long, its start does not count, and no whole copy is made. */
+static bool is_long(const times *t)
+{
+    const double enough = 10e-3;
+    return t->seconds[UP] >= enough && t->seconds[DOWN] >= enough;
 }
 
 static uint64_t most_bytes(bool staged)
@@ -223,45 +250,29 @@ static uint64_t choose_bytes(hri_accelerator *const *accelerators,
 hr_status hri_links_measure(hri_accelerator *const *accelerators,
                             uint32_t count, bool staged, hri_link *link)
 {
-    probes x = {.count = count,
-                .staged = staged,
-                .most = choose_bytes(accelerators, count, staged),
-                .all = calloc(count, sizeof *x.all)};
-    x.bytes = x.most;
-    hr_status status = HR_OK;
+    const uint64_t bytes = choose_bytes(accelerators, count, staged);
+    times part = {0}, whole = {.bytes = bytes / SHARE};
     *link = (hri_link){0};
+    if (bytes < MIN_BYTES) {
+        return HR_OK;
+    }
+    probes x = {
+        .count = count, .staged = staged, .all = calloc(count, sizeof *x.all)};
     if (x.all == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "measuring: out of memory");
     }
-    if (x.bytes < MIN_BYTES) {
-        free(x.all);
-        return HR_OK;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        x.all[i].accelerator = accelerators[i];
-        pthread_mutex_init(&x.all[i].lock, NULL);
-        pthread_mutex_init(&x.all[i].locks[UP], NULL);
-        pthread_mutex_init(&x.all[i].locks[DOWN], NULL);
-        for (int way = 0; way < WAYS && status == HR_OK; way++) {
-            status = open_way(&x, &x.all[i], way);
-        }
+    hr_status status = time_copies(&x, accelerators, &whole);
+    if (status == HR_OK && !is_long(&whole)) {
+        part = whole;
+        whole.bytes = bytes;
+        status = time_copies(&x, accelerators, &whole);
     }
     if (status == HR_OK) {
-        status = find_rate(&x, UP, UP, &link->up);
-    }
-    if (status == HR_OK) {
-        status = find_rate(&x, DOWN, DOWN, &link->down);
-    }
-    if (status == HR_OK) {
-        status = find_rate(&x, UP, DOWN, &link->both);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        close_probe(&x, &x.all[i]);
+        *link = (hri_link){.up = count * rate_of(&whole, &part, UP),
+                           .down = count * rate_of(&whole, &part, DOWN),
+                           .both = count * rate_of(&whole, &part, BOTH)};
     }
     free(x.all);
-    if (status != HR_OK) {
-        *link = (hri_link){0};
-    }
     return status == HR_ERROR_OUT_OF_MEMORY ? HR_OK : status;
 }
 

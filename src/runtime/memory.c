@@ -150,11 +150,12 @@ static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
     }
     if (bytes > room) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "%s: a buffer of %llu bytes does not fit into the %llu "
-                        "left of the limit of %llu bytes",
+                        "%s: a buffer of %llu byte%s does not fit into the "
+                        "%llu left of the limit of %llu byte%s",
                         accelerator->path, (unsigned long long)bytes,
-                        (unsigned long long)room,
-                        (unsigned long long)accelerator->memory_limit);
+                        hri_plural(bytes), (unsigned long long)room,
+                        (unsigned long long)accelerator->memory_limit,
+                        hri_plural(accelerator->memory_limit));
     }
     if (bytes > largest) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,

@@ -71,7 +71,8 @@ hr_status hr_split(int64_t size, const double *weights, uint32_t count,
     if (status != HR_OK) {
         return status;
     }
-    const hri_distribution d = {.units = size,
+    const hri_distribution d = {.caller = "split",
+                                .units = size,
                                 .grain = 1,
                                 .portions = calloc(count, sizeof(hri_portion)),
                                 .count = count};
@@ -147,18 +148,18 @@ static hr_status find_region(const hri_splitting *s, uint32_t k,
     return status;
 }
 
-/* Whether accelerator i has memory for what a band lacks there. The old memory
- * of an array is freed only after its values have moved to the new one. */
-static hr_status fits_rows(void *data, uint32_t i, int64_t first, int64_t count,
-                           bool *fits)
+/* Find what a band needs that accelerator i lacks: the most bytes at a time,
+ * and the largest buffer. The old memory of an array is freed only after its
+ * values have moved to the new one. */
+static hr_status find_lack(const hri_splitting *s, uint32_t i,
+                           const hr_band *band, uint64_t *most,
+                           uint64_t *largest)
 {
-    const hri_splitting *s = data;
-    const hr_band band = {.first = first, .count = count};
     const hri_accelerator *a = s->participants[i].accelerator;
     const int place = hri_place_of(s->context, a);
-    uint64_t room = hri_accelerator_room(a);
+    uint64_t taken = 0; /* so far, less what was freed */
     hr_status status = HR_OK;
-    *fits = true;
+    *most = *largest = 0;
     for (uint32_t k = 0;
          k < s->kernel->parameter_count && place != HRI_HOST && status == HR_OK;
          k++) {
@@ -166,16 +167,44 @@ static hr_status fits_rows(void *data, uint32_t i, int64_t first, int64_t count,
         if (!hri_split_is_view(s, k) || !is_first(s, k)) {
             continue;
         }
-        status = find_region(s, k, &band, &region);
+        status = find_region(s, k, band, &region);
         if (status == HR_OK) {
-            uint64_t freed;
+            uint64_t freed, sum;
             const uint64_t bytes = hri_store_lack(s->arguments[k].view.array,
                                                   place, &region, &freed);
-            *fits = *fits && bytes <= room &&
-                    bytes <= a->device->info.allocation_bytes;
-            room += *fits ? freed - bytes : 0;
+            sum = hri_add(taken, bytes, &sum) ? sum : UINT64_MAX;
+            *most = sum > *most ? sum : *most;
+            *largest = bytes > *largest ? bytes : *largest;
+            taken = sum - freed;
         }
         hri_boxes_finish(&region);
+    }
+    return status;
+}
+
+/* Whether accelerator i has memory for what a band lacks there. */
+static hr_status fits_rows(void *data, uint32_t i, int64_t first, int64_t count,
+                           bool *fits)
+{
+    const hri_splitting *s = data;
+    const hr_band band = {.first = first, .count = count};
+    const hri_accelerator *a = s->participants[i].accelerator;
+    uint64_t most, largest;
+    hr_status status = find_lack(s, i, &band, &most, &largest);
+    *fits = most <= hri_accelerator_room(a) &&
+            largest <= a->device->info.allocation_bytes;
+    return status;
+}
+
+hr_status hri_split_limit(const hri_splitting *s, uint32_t i,
+                          const hr_band *band, uint64_t *limit)
+{
+    const hri_accelerator *a = s->participants[i].accelerator;
+    uint64_t largest;
+    hr_status status = find_lack(s, i, band, limit, &largest);
+    if (!hri_add(*limit, a->device->info.gemm_bytes + hri_accelerator_held(a),
+                 limit)) {
+        *limit = UINT64_MAX;
     }
     return status;
 }
@@ -218,6 +247,7 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
     const int64_t rows = s->domain.size[0];
     int64_t before, after;
     const hri_distribution d = {
+        .caller = s->kernel->name,
         .units = rows,
         .grain = s->options.tile != NULL ? s->options.tile->size[0] : 1,
         .portions = s->portions,

@@ -152,8 +152,8 @@ hr_status hri_split_choose(hri_splitting *s)
     if (c.candidates == NULL || c.row_costs == NULL || c.weights == NULL ||
         c.in_place == NULL) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "%s: no memory to choose from %u accelerators",
-                          s->kernel->name, s->count);
+                          "%s: no memory to choose from %u accelerator%s",
+                          s->kernel->name, s->count, hri_plural(s->count));
     }
     if (status == HR_OK) {
         status = list(&c);

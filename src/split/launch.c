@@ -4,6 +4,7 @@
 
 #include "arrays/array.h"
 #include "arrays/launch.h"
+#include "base/size.h"
 #include "base/structs.h"
 #include "split/split.h"
 
@@ -65,8 +66,9 @@ static hr_status check_argument(const hri_splitting *s, uint32_t i)
     }
     if (!a->whole && a->view.extent.size[0] != s->domain.size[0]) {
         return hri_fail(
-            HR_ERROR_INVALID, "%s: %s has %lld rows, but the domain has %lld",
+            HR_ERROR_INVALID, "%s: %s has %lld row%s, but the domain has %lld",
             s->kernel->name, name, (long long)a->view.extent.size[0],
+            hri_plural((uint64_t)a->view.extent.size[0]),
             (long long)s->domain.size[0]);
     }
     return HR_OK;
@@ -107,6 +109,59 @@ static hr_status cut_arguments(const hri_splitting *s, const hr_band *band,
     return status;
 }
 
+/* Find the memory limit with which equal bands fit everywhere. */
+static hr_status find_common_limit(const hri_splitting *s, uint64_t *limit)
+{
+    const int64_t rows = s->domain.size[0];
+    const int64_t grain =
+        s->options.tile != NULL ? s->options.tile->size[0] : 1;
+    const int64_t share = hri_round_up(hri_ceil_div(rows, s->count), grain);
+    hr_status status = HR_OK;
+    int64_t first = 0;
+    *limit = 0;
+    for (uint32_t i = 0; i < s->count && first < rows && status == HR_OK; i++) {
+        const hr_band band = {.first = first,
+                              .count = hri_min(share, rows - first)};
+        uint64_t needed = 0;
+        status = hri_split_limit(s, i, &band, &needed);
+        *limit = needed > *limit ? needed : *limit;
+        first += band.count;
+    }
+    return status;
+}
+
+/* Say what is needed when a band did not fit into the memory limit. Other
+ * failures keep their message. */
+static hr_status explain(const hri_splitting *s, uint32_t index,
+                         hr_status failure)
+{
+    const hr_band *band = &s->bands[index];
+    const hri_accelerator *a = s->participants[index].accelerator;
+    const bool chosen = s->options.weights == NULL && s->count > 1;
+    uint64_t needed = 0, each = 0;
+    hri_error error = {0};
+    hri_error_keep(&error, failure);
+    if (failure != HR_ERROR_OUT_OF_MEMORY ||
+        hri_split_limit(s, index, band, &needed) != HR_OK ||
+        needed <= a->memory_limit ||
+        (chosen && find_common_limit(s, &each) != HR_OK)) {
+        return hri_error_raise(&error);
+    }
+    if (chosen) {
+        return hri_fail(failure,
+                        "%s: the launch does not fit into the memory limits of "
+                        "%u accelerators; %llu bytes for each are enough",
+                        s->kernel->name, s->count, (unsigned long long)each);
+    }
+    return hri_fail(failure,
+                    "%s: a band of %lld row%s does not fit into %s's limit of "
+                    "%llu bytes: it needs %llu",
+                    s->kernel->name, (long long)band->count,
+                    hri_plural((uint64_t)band->count), a->path,
+                    (unsigned long long)a->memory_limit,
+                    (unsigned long long)needed);
+}
+
 static hr_status launch_band(const hri_splitting *s, uint32_t index,
                              hri_stream *stream)
 {
@@ -130,6 +185,7 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index,
     }
     if (status != HR_OK) {
         a->default_queue.kernel = NULL;
+        status = explain(s, index, status);
     }
     return status;
 }

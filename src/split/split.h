@@ -81,6 +81,11 @@ hr_status hri_split_argument(const hri_splitting *s, uint32_t i,
                              const hr_band *band, hr_view *view,
                              int64_t *first);
 
+/* The memory limit that accelerator i needs for a band. The context's lock is
+ * held. */
+hr_status hri_split_limit(const hri_splitting *s, uint32_t i,
+                          const hr_band *band, uint64_t *limit);
+
 /* predict.c: fill in row_seconds and memory of the participants, from
  * measurements. */
 hr_status hri_split_learn(const hri_splitting *s);

@@ -23,15 +23,17 @@ expect() {
 }
 
 three="HEADRACE_ACCELERATORS=3xhost"
-expect forced 'dgemm_ NN 160 x 160 x 160: accelerators, .* s' \
+expect forced 'NN 160 x 160 x 160: accelerators, .* s \(predicted -, .*[0-9]\)$' \
     HEADRACE_BLAS_FORCE=1 $three HEADRACE_MEMORY_LIMIT=1MiB
 expect summary '^headrace: accelerators +[0-9]+ calls, .* GFLOP/s' \
     HEADRACE_BLAS_FORCE=1 $three HEADRACE_MEMORY_LIMIT=1MiB
 expect opened 'accelerators opened in .* s' HEADRACE_BLAS_FORCE=1 $three
-expect stays 'dgemm_ NN 160 x 160 x 160: stays, .* s' \
+expect stays 'dgemm_ NN 160 x 160 x 160: stays, .* s .*\): [a-z]' \
     HEADRACE_BLAS_FORCE=0 HEADRACE_BLAS_MIN_FLOPS=1e6
 expect 'no memory' 'dgemm_ NN 160 .*: falls back, .*: gemm: .* bytes' \
     HEADRACE_BLAS_FORCE=1 $three HEADRACE_MEMORY_LIMIT=16KiB
+expect forked 'stays, .* s \(predicted -, .*\): the process was forked after ' \
+    HEADRACE_BLAS_FORCE=1 $three
 expect 'no accelerator' 'no accelerators: .*nonsense' \
     HEADRACE_BLAS_FORCE=1 HEADRACE_ACCELERATORS=nonsense
 

@@ -31,6 +31,12 @@ for weights in radial box gaussian; do
         --weights $weights --verify --accelerators host
 done
 
+# Few elements are compared once each.
+generate U.npy 1x1 f32
+expect 0 "verified    yes, on 1 element: " filter U.npy -o B.npy --window 1 \
+    --edges clamped --verify --accelerators host
+equal "one accelerator" 1 "$(grep -c '; 1 accelerator$' "$out")"
+
 # put FILE ELEMENT OCTAL: overwrite an element of f32 by four bytes.
 put() {
     printf '%b' "$3" |
@@ -108,7 +114,10 @@ expect 2 "needs --edges constant" filter A.npy -o X.npy --window 3 --constant 1
 expect 2 "for gaussian windows" filter A.npy -o X.npy --window 3 --sigma 2
 expect 2 "must be above 0" filter A.npy -o X.npy --window 3 --sigma 0 \
     --weights gaussian
-expect 2 "must be above 0" filter A.npy -o X.npy --window 3 --tolerance 0
+for tolerance in 0 1 2; do
+    expect 2 "must be above 0 and below 1" filter A.npy -o X.npy --window 3 \
+        --tolerance $tolerance
+done
 for method in direct fft; do
     expect 2 "--tolerance needs --method separable or auto" filter A.npy \
         -o X.npy --window 3 --tolerance 1e-3 --method $method

@@ -93,7 +93,7 @@ static void check_limit(void)
 
     TEST_CASE("not a byte more, with the numbers");
     CHECK_FAILS(hri_accelerator_allocate(&a, 1, &none), HR_ERROR_OUT_OF_MEMORY,
-                "cuda:0: a buffer of 1 bytes does not fit into the 0 left of "
+                "cuda:0: a buffer of 1 byte does not fit into the 0 left of "
                 "the limit of 1000 bytes");
     CHECK(none == NULL && a.allocations == 1);
 

@@ -266,7 +266,10 @@ static void refused_arrays(const bed *b)
     CHECK_FAILS(hr_array_create(b->queue, 0, hr_extent1(3), &a),
                 HR_ERROR_INVALID, "elements of 0 bytes");
     CHECK_FAILS(hr_array_create(b->queue, 8, hr_extent1(INT64_MAX), &a),
-                HR_ERROR_INVALID, "2^62");
+                HR_ERROR_INVALID,
+                "9223372036854775807 elements of 8 bytes take more than 2^62");
+    CHECK_FAILS(hr_array_create(b->queue, 8, hr_extent2(INT64_MAX, 2), &a),
+                HR_ERROR_INVALID, "2^63 or more elements, of 8 bytes each");
     CHECK_FAILS(hr_array_wrap(b->context, NULL, 4, hr_extent1(3), 0, &a),
                 HR_ERROR_INVALID, "data is NULL");
     CHECK_FAILS(hr_array_wrap(b->context, origin, 4, hr_extent2(2, 3), 11, &a),

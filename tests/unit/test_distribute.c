@@ -14,8 +14,11 @@ enum { MAX_PORTIONS = 12, MANY = 1000, COSTS = 4000 };
 static hri_distribution of(int64_t units, int64_t grain, hri_portion *p,
                            uint32_t count)
 {
-    return (hri_distribution){
-        .units = units, .grain = grain, .portions = p, .count = count};
+    return (hri_distribution){.caller = "test",
+                              .units = units,
+                              .grain = grain,
+                              .portions = p,
+                              .count = count};
 }
 
 /* All units are given out once, in order and in whole grains. A portion that
@@ -338,9 +341,11 @@ static void errors(void)
     good = 3;
     CHECK(hri_distribute(&d, &held) == HR_OK && held);
     p[1].weight = -1;
-    CHECK_FAILS(hri_distribute(&d, &held), HR_ERROR_INVALID, "weight 1 is -1");
+    CHECK_FAILS(hri_distribute(&d, &held), HR_ERROR_INVALID,
+                "test: weight 1 is -1");
     p[0].weight = p[1].weight = p[2].weight = 0;
-    CHECK_FAILS(hri_distribute(&d, &held), HR_ERROR_INVALID, "all 3");
+    CHECK_FAILS(hri_distribute(&d, &held), HR_ERROR_INVALID,
+                "test: all 3 weights are 0");
 }
 
 /* ---- sizes and weights that are extreme */

@@ -265,7 +265,7 @@ static void little_to_do(void)
 
 /* ---- any number of accelerators, threads and pieces */
 
-enum { EDGE = 301, REACH = 7 };
+enum { EDGE = 151, REACH = 7 };
 
 static float picture[EDGE * EDGE], want[EDGE * EDGE], got[EDGE * EDGE];
 
@@ -289,9 +289,9 @@ static void same_bits(void)
     static const struct {
         const char *list;
         uint64_t limit;
-    } sets[] = {{"1xhost", 0},      {"2xhost", 0},       {"3xhost", 0},
-                {"5xhost", 0},      {"7xhost", 0},       {"1xhost", 200000},
-                {"3xhost", 200000}, {"7xhost", 1 << 18}, {"host", 0}};
+    } sets[] = {{"1xhost", 0},      {"2xhost", 0},      {"3xhost", 0},
+                {"5xhost", 0},      {"7xhost", 0},      {"1xhost", 140000},
+                {"3xhost", 140000}, {"7xhost", 150000}, {"host", 0}};
     TEST_CASE("the same bits");
     hr_context *host = open_context("host", 0);
     for (int i = 0; i < 15; i++) {
@@ -356,7 +356,7 @@ static void faults(hr_filter_method method)
         hr_context_options wish = HR_CONTEXT_OPTIONS_INIT;
         hr_context *context = NULL;
         wish.accelerators = "2xhost";
-        wish.memory_limit = 1 << 18;
+        wish.memory_limit = 140000;
         fault_backend_reset();
         fault_backend_fail_call(n, HR_ERROR_BACKEND);
         hr_status status = hri_context_create_from(list, &wish, &context);

@@ -57,6 +57,18 @@ static void into_f64(request *r)
 {
     r->c.type = HR_F64;
 }
+static void f64_times(request *r)
+{
+    r->a.type = HR_F64;
+}
+static void of_i32(request *r)
+{
+    r->a.type = r->b.type = r->c.type = HR_I32;
+}
+static void of_i8(request *r)
+{
+    r->a.type = r->b.type = HR_I8;
+}
 static void no_type(request *r)
 {
     r->a.type = (hr_type)99;
@@ -146,7 +158,15 @@ static const struct {
     {"stride below a row", narrow, HR_ERROR_INVALID, "at least 30"},
     {"no stride of 1", no_unit, HR_ERROR_INVALID, "one must be 1"},
     {"negative stride", backwards, HR_ERROR_INVALID, "-40"},
-    {"type pair", into_f64, HR_ERROR_UNSUPPORTED, "f32 times f32 into f64"},
+    {"type pair", into_f64, HR_ERROR_UNSUPPORTED,
+     "f32 times f32 into f64 is not offered: C may be f32"},
+    {"factors of two types", f64_times, HR_ERROR_UNSUPPORTED,
+     "f64 times f32 is not offered: both factors must have one type"},
+    {"factors of results alone", of_i32, HR_ERROR_UNSUPPORTED,
+     "factors of i32 are not offered: they may be f32, f64, c32, c64, f16, "
+     "bf16 or i8"},
+    {"i8 into another type", of_i8, HR_ERROR_UNSUPPORTED,
+     "i8 times i8 into f32 is not offered: C may be i32"},
     {"no such type", no_type, HR_ERROR_UNSUPPORTED, "? times f32"},
     {"complex alpha", imaginary, HR_ERROR_INVALID, "alpha is 1+1i"},
     {"alpha beyond f32", huge, HR_ERROR_INVALID, "alpha is 1e+39"},

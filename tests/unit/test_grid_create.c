@@ -164,7 +164,7 @@ static const struct {
     {twice, HR_ERROR_INVALID, "accelerator 0 is listed twice"},
     {negative_weight, HR_ERROR_INVALID, "weight 1 is -1"},
     {nan_weight, HR_ERROR_INVALID, "weight 0 is nan"},
-    {zero_weights, HR_ERROR_INVALID, "weights are 0"},
+    {zero_weights, HR_ERROR_INVALID, "grid: all 2 weights are 0"},
     {too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152 bytes"},
     {row_too_large, HR_ERROR_OUT_OF_MEMORY, "2 accelerators have 2097152"},
     {row_of_2_to_64, HR_ERROR_OUT_OF_MEMORY,

@@ -308,7 +308,7 @@ static void refused(bed *b)
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, NULL, 2),
                 HR_ERROR_INVALID, "arguments is NULL");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, good, 1),
-                HR_ERROR_INVALID, "2 parameters, but 1 arguments were given");
+                HR_ERROR_INVALID, "2 parameters, but 1 argument was given");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, swapped, 2),
                 HR_ERROR_INVALID, "from is declared IN, but given as OUT");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, doubled, 2),

@@ -18,6 +18,9 @@
  *  It is a work-item of OpenCL, a thread of CUDA. A tile is a group of items: a
  *  work-group of OpenCL, a block of CUDA.
  *
+ *  A kernel may have any name that C accepts. Compilers of devices make a
+ *  function hr_kernel_<name> of it.
+ *
  *  Parameters are:
  *
  *  - (IN, type, rank, name), and OUT and INOUT likewise, for views;
@@ -170,15 +173,20 @@ HR_COMPLEX_(hr_c64, double)
 
 /* ---- views */
 
-#define HR_EXTENT(view, d) (view##_shape.extent[d])
-#define HR_STRIDE(view, d) (view##_shape.stride[d]) /* elements */
+/* A view may have the name of a macro that a compiler defines, as PoCL does for
+ * each of its functions. So it is expanded here as it is where the view is
+ * declared. */
+#define HR_SHAPE_OF_(view) view##_shape
+#define HR_SHAPE_(view)    HR_SHAPE_OF_(view)
+#define HR_EXTENT(view, d) (HR_SHAPE_(view).extent[d])
+#define HR_STRIDE(view, d) (HR_SHAPE_(view).stride[d]) /* elements */
 #ifndef HR_AT1 /* otherwise dialect/host.h checks each */
-#define HR_AT1(view, i) view[view##_shape.start + (i)]
+#define HR_AT1(view, i) view[HR_SHAPE_(view).start + (i)]
 #define HR_AT2(view, i, j)                                                     \
-    view[view##_shape.start + (i)*view##_shape.stride[0] + (j)]
+    view[HR_SHAPE_(view).start + (i)*HR_STRIDE(view, 0) + (j)]
 #define HR_AT3(view, i, j, k)                                                  \
-    view[view##_shape.start + (i)*view##_shape.stride[0] +                     \
-         (j)*view##_shape.stride[1] + (k)]
+    view[HR_SHAPE_(view).start + (i)*HR_STRIDE(view, 0) +                      \
+         (j)*HR_STRIDE(view, 1) + (k)]
 #endif
 /* A negative index is a large unsigned number, so one comparison of 64 bits is
  * enough. */

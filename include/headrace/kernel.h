@@ -148,7 +148,8 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *           number, kinds, access, rank or sizes of the arguments are not those
  *           of the kernel's parameters. The sentence then has both sides.
  *           HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run.
- *           HR_ERROR_BUILD with file and line when the kernel does not compile.
+ *           HR_ERROR_BUILD with the kernel's name, its file and the line when
+ *           it does not compile.
  *           HR_ERROR_UNSUPPORTED where the kernel has no text, or the
  *           accelerator no compiler or too little memory for tiles.
  *           HR_ERROR_OUT_OF_MEMORY. Nothing is enqueued then. check.h says what

@@ -12,6 +12,9 @@
 
 extern const hr_kernel axpy, transpose, transpose_tiled, box, tile_sums, mixed,
     broken;
+/* tests/kernels/names.c */
+extern const hr_kernel step, dot, mix, normalize, clamp, half, image2d_t,
+    float4, gemm, new, global;
 
 typedef struct point {
     float x;
@@ -142,6 +145,39 @@ static void functions(bed *b)
     }
     hr_array_destroy(from);
     hr_array_destroy(to);
+}
+
+static void names(bed *b)
+{
+    static const hr_kernel *const kernels[] = {
+        &step,      NULL,    &mix,  &normalize, &clamp, &half,
+        &image2d_t, &float4, &gemm, &new,       &global};
+    TEST_CASE("names that compilers use themselves");
+    enum { N = 10, KERNELS = sizeof kernels / sizeof kernels[0] };
+    static int data[N], two = 2;
+    hr_array *array = wrap(b, data, 4, hr_extent1(N));
+    hr_array *one = wrap(b, &two, 4, hr_extent1(1));
+    hr_view v = hr_view_of(array), square;
+    CHECK(hr_view_reshape(v, hr_extent2(2, N / 2), &square) == HR_OK);
+    const hr_argument argument = hr_inout(v);
+    const hr_argument both[] = {hr_inout(square), hr_in(hr_view_of(one))};
+    for (uint32_t q = 0; q < b->count; q++) {
+        for (int i = 0; i < KERNELS; i++) {
+            hr_queue *queue = b->queues[q];
+            CHECK((kernels[i] == NULL
+                       ? hr_launch(queue, &dot, square.extent, NULL, both, 2)
+                       : hr_launch(queue, kernels[i], hr_extent1(N), NULL,
+                                   &argument, 1)) == HR_OK);
+        }
+    }
+    CHECK(hr_synchronize(v) == HR_OK);
+    int ok = 1;
+    for (int i = 0; i < N; i++) {
+        ok = ok && data[i] == (int)b->count * (KERNELS * (KERNELS + 1) / 2);
+    }
+    CHECK(ok);
+    hr_array_destroy(array);
+    hr_array_destroy(one);
 }
 
 /* ---- rank 2 */
@@ -418,7 +454,7 @@ static void does_not_build(bed *b)
             continue;
         }
         CHECK_FAILS(hr_launch(q, &broken, hr_extent1(10), NULL, arguments, 1),
-                    HR_ERROR_BUILD, "broken.c");
+                    HR_ERROR_BUILD, ": broken of broken.c did not compile (");
         printf("%s\n", hr_last_error());
         CHECK(strstr(hr_last_error(), "12") != NULL); /* the line */
         hr_kernel host_only = axpy;
@@ -459,6 +495,7 @@ int main(int count, char **arguments)
         TEST(sums(&b, 1000, 64));
         TEST(sums(&b, 7, 16));
         TEST(functions(&b));
+        TEST(names(&b));
         TEST(matrices(&b));
         TEST(sections(&b));
         TEST(cubes(&b));

@@ -145,8 +145,9 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *           until the kernel has run.
  * @aliasing A view that is written overlaps no other one.
  * @errors   HR_ERROR_INVALID for NULL. The same when views overlap, or when
- *           number, kinds, access, rank or sizes of the arguments are not those
- *           of the kernel's parameters. The sentence then has both sides.
+ *           number, kinds, access, rank, sizes or types of the arguments are
+ *           not those of the kernel's parameters. The sentence then has both
+ *           sides.
  *           HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run.
  *           HR_ERROR_BUILD with the kernel's name, its file and the line when
  *           it does not compile.

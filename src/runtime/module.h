@@ -32,6 +32,20 @@ bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 /* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);
 
+/* ---- types.c: the dialect's types */
+
+/* The bytes of a type. 0 for a type that the dialect does not define. */
+size_t hri_element_bytes(const char *type);
+
+/* The type as the library names it, which lives as long as the process. NULL
+ * for a type that the dialect does not define, or that has not these bytes, and
+ * for NULL. */
+const char *hri_element_name(const char *type, size_t bytes);
+
+/* Whether elements of type a can be used as type b: unless both are types of
+ * the dialect and of another kind. NULL: not known. */
+bool hri_element_agrees(const char *a, const char *b);
+
 /* ---- module_cache.c: machine code of kernels, kept in files between
  * processes. The folder is `modules` in that of cache.h. Each file has the code
  * of one source for one target. A file is used only if this user owns it,

@@ -154,26 +154,6 @@ static bool is_file(const char *name)
 
 /* ---- parameters */
 
-/* 0 for a type that the dialect does not define. */
-static size_t type_bytes(const char *type)
-{
-    static const struct {
-        const char *name;
-        size_t bytes;
-    } known[] = {{"char", 1},     {"signed char", 1},    {"unsigned char", 1},
-                 {"short", 2},    {"unsigned short", 2}, {"int", 4},
-                 {"unsigned", 4}, {"unsigned int", 4},   {"float", 4},
-                 {"long", 8},     {"unsigned long", 8},  {"double", 8},
-                 {"hr_index", 8}, {"hr_f16", 2},         {"hr_bf16", 2},
-                 {"hr_c32", 8},   {"hr_c64", 16}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i].name, type) == 0) {
-            return known[i].bytes;
-        }
-    }
-    return 0;
-}
-
 static bool set_kind(hr_parameter *p, const char *word)
 {
     static const struct {
@@ -233,7 +213,7 @@ static hr_status take_parameter(reader *r, hr_parameter *p)
     p->rank = (uint32_t)rank;
     p->type = words[1];
     p->name = words[3];
-    p->bytes = type_bytes(p->type);
+    p->bytes = hri_element_bytes(p->type);
     return HR_OK;
 }
 

@@ -381,6 +381,52 @@ static void refused(bed *b)
     hr_array_destroy(line);
 }
 
+static hr_status pack_view(const bed *b, hr_view from, hr_array *to)
+{
+    const hr_argument arguments[] = {hr_in(from), hr_out(hr_view_of(to))};
+    hr_status status = hr_launch(b->queues[0], &transpose, hr_extent2(3, 4),
+                                 NULL, arguments, 2);
+    return status == HR_OK ? hr_synchronize(hr_view_of(to)) : status;
+}
+
+static void refused_type(bed *b)
+{
+    TEST_CASE("elements of another type");
+    static float floats[4][3], *first = &floats[0][0];
+    static unsigned words[4][3];
+    static int out[3][4];
+    static const point points[3] = {{0.5f, 6}};
+    const hr_extent extent = hr_extent2(4, 3);
+    hr_array *wrong = NULL, *right = NULL, *other = NULL;
+    hr_array *to = wrap(b, out, 4, hr_extent2(3, 4));
+    CHECK(hr_array_wrap(b->context, first, 4, extent, 0, &wrong) == HR_OK);
+    CHECK(hr_array_wrap(b->context, words[0], 4, extent, 0, &right) == HR_OK);
+    CHECK(hr_array_wrap(b->context, points, 4, extent, 0, &other) == HR_OK);
+    const int64_t origin[] = {0, 0};
+    hr_view v = hr_view_of(wrong), part, slice, bits;
+    CHECK(strcmp(v.type, "float") == 0);
+    CHECK(hr_view_section(v, origin, extent, &part) == HR_OK);
+    CHECK_FAILS(pack_view(b, part, to), HR_ERROR_INVALID,
+                "transpose: from has elements of int, but those of the view "
+                "are float");
+    CHECK(hr_view_project(v, 1, &slice) == HR_OK);
+    CHECK(strcmp(slice.type, "float") == 0);
+    CHECK(hr_view_reinterpret(v, 4, &bits) == HR_OK && bits.type == NULL);
+    first[5] = 1.0f;
+    CHECK(pack_view(b, bits, to) == HR_OK && out[2][1] == 0x3f800000);
+    CHECK(pack_view(b, hr_view_of(right), to) == HR_OK);
+    CHECK(hr_view_of(other).type == NULL); /* a struct of the caller's */
+    CHECK(pack_view(b, hr_view_of(other), to) == HR_OK && out[0][0] != 0);
+    hr_array_destroy(other);
+    CHECK(hr_array_wrap(b->context, first, 12, hr_extent1(4), 0, &other) ==
+          HR_OK);
+    CHECK(hr_view_of(other).type == NULL); /* rows of three */
+    hr_array_destroy(wrong);
+    hr_array_destroy(right);
+    hr_array_destroy(other);
+    hr_array_destroy(to);
+}
+
 static void refused_value(bed *b)
 {
     TEST_CASE("a value that is not there");
@@ -500,6 +546,7 @@ int main(int count, char **arguments)
         TEST(sections(&b));
         TEST(cubes(&b));
         TEST(refused(&b));
+        TEST(refused_type(&b));
         TEST(refused_value(&b));
         TEST(too_large(&b));
         TEST(does_not_build(&b));

@@ -46,7 +46,8 @@
  *  HR_EACH1(i), HR_EACH2(row, col), HR_EACH3(slice, row, col) run their block
  *  for each point of the domain that this call is responsible for. HR_ITEMS1 to
  *  3 do so for each item of the tile, those beyond the domain's end too. In a
- *  block, `continue` ends an item; break, return and goto must not leave it.
+ *  block, `continue` ends an item; break, return and goto must not leave it. A
+ *  launch refuses a file in which they do.
  *  HR_LOCAL0, 1, 2 are the item's indices inside the tile.
  *
  *  HR_BARRIER makes items wait until all items of the tile have come so far. It

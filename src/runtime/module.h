@@ -6,8 +6,8 @@
 
 #include "runtime/runtime.h"
 
-/* The module of a kernel. *module is NULL where kernels are part of the
- * program. */
+/* The module of a kernel, whose text is checked first. *module is NULL where
+ * kernels are part of the program. */
 hr_status hri_accelerator_module(hri_accelerator *accelerator,
                                  const hr_kernel *kernel, hri_module **module);
 void hri_modules_close(hri_accelerator *accelerator);
@@ -31,6 +31,17 @@ bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 
 /* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);
+
+/* Overwrite comments, strings and the ends of continued lines with space. A
+ * backslash becomes a vertical tab. */
+void hri_text_blank(char *text);
+
+/* The line of a place in a blanked text. A #line 1 begins to count anew. */
+int hri_text_line(const char *text, const char *at);
+
+/* ---- rules.c: HR_ERROR_BUILD with file and line when the text of a kernel's
+ * file breaks a rule that compilers do not check. The host needs no text. */
+hr_status hri_rules_check(const hr_kernel *kernel);
 
 /* ---- types.c: the dialect's types */
 

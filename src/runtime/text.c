@@ -56,8 +56,7 @@ static char *end_of_words(char *at)
     return end + (*end != '\0' && *end != '\n');
 }
 
-/* Overwrite comments, strings and continued lines with spaces. */
-static void blank(char *at)
+void hri_text_blank(char *at)
 {
     while (*at != '\0') {
         char *end = end_of_words(at);
@@ -68,9 +67,22 @@ static void blank(char *at)
             at++;
         }
         for (; at < end; at++) {
-            *at = *at == '\n' ? '\n' : ' ';
+            *at = *at == '\n' ? '\n' : *at == '\\' ? '\v' : ' ';
         }
     }
+}
+
+int hri_text_line(const char *text, const char *at)
+{
+    static const char anew[] = "\n#line 1 ";
+    int line = 1;
+    for (; text < at; text++) {
+        if (strncmp(text, anew, sizeof anew - 1) == 0) {
+            line = -1; /* the directive's own line is before line 1 */
+        }
+        line += *text == '\n';
+    }
+    return line;
 }
 
 typedef struct reader {
@@ -82,16 +94,12 @@ static hr_status __attribute__((format(printf, 2, 3)))
 wrong(const reader *r, const char *format, ...)
 {
     char what[300];
-    int line = 1;
     va_list list;
     va_start(list, format);
     vsnprintf(what, sizeof what, format, list);
     va_end(list);
-    for (const char *c = r->start; c < r->at; c++) {
-        line += *c == '\n';
-    }
-    return hri_fail(HR_ERROR_BUILD, "%s:%d: %s: %s", r->to->kernel.file, line,
-                    r->to->kernel.name, what);
+    return hri_fail(HR_ERROR_BUILD, "%s:%d: %s: %s", r->to->kernel.file,
+                    hri_text_line(r->start, r->at), r->to->kernel.name, what);
 }
 
 static bool is_word(char c)
@@ -312,7 +320,7 @@ static hr_status create(const char *text, const char *name, const char *file,
     to->kernel.file = keep(to, file, strlen(file));
     to->kernel.text = keep(to, text, bytes);
     to->kernel.parameters = parameters_of;
-    blank(blanked);
+    hri_text_blank(blanked);
     hr_status status = read_text(to, blanked);
     free(blanked);
     if (status != HR_OK) {

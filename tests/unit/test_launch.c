@@ -11,7 +11,7 @@
 #include "test.h"
 
 extern const hr_kernel axpy, transpose, transpose_tiled, box, tile_sums, mixed,
-    broken;
+    broken, leaving;
 /* tests/kernels/names.c */
 extern const hr_kernel step, dot, mix, normalize, clamp, half, image2d_t,
     float4, gemm, new, global;
@@ -381,6 +381,32 @@ static void refused(bed *b)
     hr_array_destroy(line);
 }
 
+static void refused_text(bed *b)
+{
+    TEST_CASE("a kernel that leaves a block of items");
+    static int data[100];
+    const hr_kernel *text = NULL;
+    hr_array *array = wrap(b, data, 4, hr_extent1(100));
+    const hr_argument argument = hr_inout(hr_view_of(array));
+    CHECK(hr_kernel_create(b->context, leaving.text, "leaving", "user.c",
+                           &text) == HR_OK);
+    for (uint32_t i = 0; i < b->count; i++) {
+        hr_queue *q = b->queues[i];
+        for (int again = 0; again < 2; again++) {
+            CHECK_FAILS(
+                hr_launch(q, &leaving, hr_extent1(100), NULL, &argument, 1),
+                HR_ERROR_BUILD,
+                "leaving.c:10: leaving: return must not leave the block of "
+                "HR_EACH1 in line 7");
+        }
+        CHECK_FAILS(hr_launch(q, text, hr_extent1(100), NULL, &argument, 1),
+                    HR_ERROR_BUILD, "user.c:10: leaving: return");
+        CHECK(hr_queue_finish(q) == HR_OK);
+    }
+    CHECK(hr_synchronize(hr_view_of(array)) == HR_OK && data[1] == 0);
+    hr_array_destroy(array);
+}
+
 static hr_status pack_view(const bed *b, hr_view from, hr_array *to)
 {
     const hr_argument arguments[] = {hr_in(from), hr_out(hr_view_of(to))};
@@ -546,6 +572,7 @@ int main(int count, char **arguments)
         TEST(sections(&b));
         TEST(cubes(&b));
         TEST(refused(&b));
+        TEST(refused_text(&b));
         TEST(refused_type(&b));
         TEST(refused_value(&b));
         TEST(too_large(&b));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** @file dialect.h
  *  The language of kernels: what C11, OpenCL C 1.2 and CUDA C++ have in common,
- *  and macros for the rest. Only files of kernels include it.
+ *  and macros for the rest. Only files of kernels include it, and they include
+ *  nothing else: a launch refuses what devices would not get.
  *
  *      #include <headrace/dialect.h>
  *

@@ -150,7 +150,8 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *           sides.
  *           HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run.
  *           HR_ERROR_BUILD with the kernel's name, its file and the line when
- *           it does not compile, or a statement leaves a block of items.
+ *           it does not compile, a statement leaves a block of items, or the
+ *           file includes another one than the dialect.
  *           HR_ERROR_UNSUPPORTED where the kernel has no text, or the
  *           accelerator no compiler or too little memory for tiles.
  *           HR_ERROR_OUT_OF_MEMORY. Nothing is enqueued then. check.h says what

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules that compilers do not check alike, so they are checked in the text.
- * Only `continue` leaves a block of items. On the host such a block is a loop,
- * so `return` there would end all items that come after.
+/* Rules that compilers do not check alike, so they are checked in the text:
+ *
+ * - Only `continue` leaves a block of items. On the host such a block is a
+ * loop, so `return` there would end all items that come after.
+ *
+ * - A file includes the dialect alone. Devices get no other file, unless their
+ *   compiler happens to find one of that name.
  *
  * The text is read before the preprocessor runs. What a macro hides is not
  * seen, and where a macro may begin a loop, `break` is allowed. */
@@ -191,13 +195,36 @@ static const char *end_of_line(const char *at)
     return at;
 }
 
+/* The name is a string, which is blank here. So it is read as written. */
+static void take_include(scan *s, const char *word)
+{
+    static const char *const ours[] = {"<headrace/dialect.h>",
+                                       "\"headrace/dialect.h\""};
+    const hr_kernel *k = s->kernel;
+    const char *name =
+        skip_space(k->text + (word + word_length(word) - s->start));
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        if (strncmp(name, ours[i], strlen(ours[i])) == 0) {
+            return;
+        }
+    }
+    s->status = hri_fail(
+        HR_ERROR_BUILD,
+        "%s:%d: %s: #include %.*s: compilers of devices get this file and the "
+        "dialect alone",
+        k->file, hri_text_line(s->start, word), k->name,
+        (int)strcspn(name, "\r\n"), name);
+}
+
 /* Each branch of a condition is read as if it were the only one. What a #define
  * opens is closed at its end. */
 static void take_directive(scan *s)
 {
     const char *word = skip_space(s->at + 1), *end = end_of_line(s->at);
     s->at = end;
-    if (s->saved_count == MAX_SAVED) {
+    if (strncmp(word, "include", 7) == 0) { /* #include_next */
+        take_include(s, word);
+    } else if (s->saved_count == MAX_SAVED) {
         s->at = s->end;                       /* too deep to follow */
     } else if (strncmp(word, "if", 2) == 0) { /* #ifdef, #ifndef */
         s->saved[s->saved_count++] = s->now;

@@ -11,7 +11,7 @@
 #include "test.h"
 
 extern const hr_kernel axpy, transpose, transpose_tiled, box, tile_sums, mixed,
-    broken, leaving;
+    broken, leaving, scaled;
 /* tests/kernels/names.c */
 extern const hr_kernel step, dot, mix, normalize, clamp, half, image2d_t,
     float4, gemm, new, global;
@@ -178,6 +178,23 @@ static void names(bed *b)
     CHECK(ok);
     hr_array_destroy(array);
     hr_array_destroy(one);
+}
+
+static void definitions(bed *b)
+{
+    TEST_CASE("what the build defines");
+    static int data[10];
+    hr_array *array = wrap(b, data, 4, hr_extent1(10));
+    const hr_argument argument = hr_inout(hr_view_of(array));
+    int want = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK(hr_launch(b->queues[i], &scaled, hr_extent1(10), NULL, &argument,
+                        1) == HR_OK);
+        want = 3 * want + (int)sizeof("ab") + 1;
+    }
+    CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
+    CHECK(data[0] == want && data[9] == want);
+    hr_array_destroy(array);
 }
 
 /* ---- rank 2 */
@@ -383,7 +400,7 @@ static void refused(bed *b)
 
 static void refused_text(bed *b)
 {
-    TEST_CASE("a kernel that leaves a block of items");
+    TEST_CASE("texts that break a rule");
     static int data[100];
     const hr_kernel *text = NULL;
     hr_array *array = wrap(b, data, 4, hr_extent1(100));
@@ -402,6 +419,18 @@ static void refused_text(bed *b)
         CHECK_FAILS(hr_launch(q, text, hr_extent1(100), NULL, &argument, 1),
                     HR_ERROR_BUILD, "user.c:10: leaving: return");
         CHECK(hr_queue_finish(q) == HR_OK);
+    }
+    CHECK(hr_kernel_create(b->context,
+                           "#include <headrace/dialect.h>\n"
+                           "#include \"mine.h\"\n"
+                           "HR_KERNEL1(k, (INOUT, int, 1, y))\n{\n}\n",
+                           "k", "user.c", &text) == HR_OK);
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK_FAILS(
+            hr_launch(b->queues[i], text, hr_extent1(100), NULL, &argument, 1),
+            HR_ERROR_BUILD,
+            "user.c:2: k: #include \"mine.h\": compilers of devices "
+            "get this file and the dialect alone");
     }
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK && data[1] == 0);
     hr_array_destroy(array);
@@ -568,6 +597,7 @@ int main(int count, char **arguments)
         TEST(sums(&b, 7, 16));
         TEST(functions(&b));
         TEST(names(&b));
+        TEST(definitions(&b));
         TEST(matrices(&b));
         TEST(sections(&b));
         TEST(cubes(&b));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What must not leave a block of items, and what may. */
+/* What must not leave a block of items, and what may; and includes. */
 #include <headrace/kernel.h>
 
 #include "runtime/module.h"
@@ -94,6 +94,27 @@ static void stays(void)
     CHECK(check(NULL) == HR_OK); /* the host alone */
 }
 
+static void includes(void)
+{
+    static const struct {
+        const char *text, *sentence;
+    } bad[] = {
+        {"#include \"mine.h\"\n", "user.c:1: k: #include \"mine.h\": compil"},
+        {"#include <headrace/dialect.h>\n\n # include <math.h>\n",
+         "user.c:3: k: #include <math.h>: compilers of devices get this file"},
+        {"#define A \\\n 1\n#include A\n", "user.c:3: k: #include A: "},
+        {"#if 0\n#include_next <a.h>\n#endif", "user.c:2: k: #include <a.h>"},
+        {"#define A 1\n\n#line 1 \"user.c\"\n#include \"\"", "user.c:1: "},
+    };
+    TEST_CASE("files that devices do not get");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        CHECK_FAILS(check(bad[i].text), HR_ERROR_BUILD, bad[i].sentence);
+    }
+    CHECK(check("#include <headrace/dialect.h>\n") == HR_OK);
+    CHECK(check("#include \"headrace/dialect.h\" /* this */\n") == HR_OK);
+    CHECK(check("// #include \"mine.h\"\n") == HR_OK);
+}
+
 static void deep(void)
 {
     enum { DEPTH = 500 };
@@ -114,6 +135,7 @@ int main(void)
 {
     TEST(leaves());
     TEST(stays());
+    TEST(includes());
     TEST(deep());
     return test_end();
 }

@@ -2,9 +2,15 @@
 # headrace_kernels(TARGET FILE...): compile files of kernels
 # (headrace/dialect.h) into a target for the host, once more for
 # HEADRACE_CHECK=1 (headrace/check.h), and keep their text in it for OpenCL and
-# NVRTC.
+# NVRTC, behind the target's compile definitions.
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
+  # The target's definitions, one in a line. CMake writes a file for each
+  # language.
+  set(start ${CMAKE_CURRENT_BINARY_DIR}/${target}_definitions_$<CONFIG>)
+  set(definitions ${start}_C.txt)
+  file(GENERATE OUTPUT ${start}_$<COMPILE_LANGUAGE>.txt CONTENT
+    "$<JOIN:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,\n>\n")
   foreach(file ${ARGN})
     get_filename_component(path ${file} ABSOLUTE)
     get_filename_component(name ${file} NAME)
@@ -14,8 +20,9 @@ function(headrace_kernels target)
     set(text ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol}.c)
     add_custom_command(OUTPUT ${text}
       COMMAND ${CMAKE_COMMAND} -DINPUT=${path} -DOUTPUT=${text}
-              -DNAME=${symbol} -P ${embed}
-      DEPENDS ${path} ${embed} VERBATIM)
+              -DNAME=${symbol} -DDEFINITIONS=${definitions} -DFILE=${name}
+              -P ${embed}
+      DEPENDS ${path} ${embed} ${definitions} VERBATIM)
     set(checked ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol}_checked.c)
     file(CONFIGURE OUTPUT ${checked} CONTENT
       "#define HR_CHECKED 1\n#include \"${path}\"\n" @ONLY)

@@ -1,7 +1,18 @@
 # SPDX-License-Identifier: MIT
-# cmake -DINPUT=files -DOUTPUT=file.c -DNAME=name -P embed.cmake
+# cmake -DINPUT=files -DOUTPUT=file.c -DNAME=name [-DDEFINITIONS=file]
+#       [-DFILE=name] -P embed.cmake
 # Writes a C file that defines the text of INPUT, one file after the other,
-# as `const char name[]`.
+# as `const char name[]`. Before it come the definitions NAME or NAME=VALUE of
+# the lines of DEFINITIONS, and a directive by which FILE begins behind them.
+if(DEFINITIONS)
+  file(READ ${DEFINITIONS} lines)
+  string(REPLACE "\n" "\n\n" lines "\n${lines}")
+  string(REGEX REPLACE "\n([A-Za-z0-9_]+)=" "\n#define \\1 " lines "${lines}")
+  string(REGEX REPLACE "\n([A-Za-z0-9_]+)\n" "\n#define \\1 1\n" lines
+         "${lines}")
+  file(WRITE ${OUTPUT}.txt "${lines}#line 1 \"${FILE}\"\n")
+  list(INSERT INPUT 0 ${OUTPUT}.txt)
+endif()
 set(bytes "")
 foreach(file ${INPUT})
   file(READ ${file} hex HEX)

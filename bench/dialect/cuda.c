@@ -56,8 +56,8 @@ static hr_status make(void *data)
     char *image = NULL;
     size_t bytes = 0;
     hr_status status =
-        hri_nvrtc_compile(s->unit->path, bench_cuda_text, s->unit->capability,
-                          options, &image, &bytes);
+        hri_nvrtc_compile(s->unit->path, NULL, bench_cuda_text,
+                          s->unit->capability, options, &image, &bytes);
     if (status == HR_OK) {
         cu_result error = hri_cuda.cuModuleLoadData(&s->module, image);
         if (error == CU_SUCCESS) {

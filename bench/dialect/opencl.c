@@ -39,7 +39,7 @@ static hr_status make(void *data)
     opencl_side *s = data;
     const dialect_problem *p = s->problem;
     cl_int error = CL_SUCCESS;
-    hr_status status = hri_cl_program_build(s->unit, bench_opencl_text,
+    hr_status status = hri_cl_program_build(s->unit, NULL, bench_opencl_text,
                                             "-cl-std=CL1.2", &s->program);
     if (status != HR_OK) {
         return status;

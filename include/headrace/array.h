@@ -97,6 +97,35 @@ HR_API HR_NODISCARD hr_status hr_array_wrap(hr_context *context,
                                             hr_extent extent, size_t row_bytes,
                                             hr_array **array);
 
+/** hr_array_wrap with the type of the elements, as kernels name it: "float",
+ *  "int", "hr_c32". hr_launch refuses a view of these elements for a parameter
+ *  of another type. Signed and unsigned integers of a size are alike, and so
+ *  are hr_f16, hr_bf16 and integers of 16 bits. NULL, a name that is not one of
+ *  the dialect's, or one of another size: the type is not known, and only the
+ *  size of elements is compared.
+ *
+ *  In C the macro hr_array_wrap passes the type that data points to. A compound
+ *  literal as data needs parentheses around it.
+ * @threads Any thread. */
+HR_API HR_NODISCARD hr_status hr_array_wrap_typed(
+    hr_context *context, const void *data, const char *type,
+    size_t element_bytes, hr_extent extent, size_t row_bytes, hr_array **array);
+#if !defined(__cplusplus) && defined(__STDC_VERSION__) &&                      \
+    __STDC_VERSION__ >= 201112L
+/* clang-format off */
+#define HR_TYPE_CASE_(type) type *: #type, const type *: #type
+#define HR_TYPE_AT_(data)                                                      \
+    _Generic((data), HR_TYPE_CASE_(char), HR_TYPE_CASE_(signed char),          \
+        HR_TYPE_CASE_(unsigned char), HR_TYPE_CASE_(short),                    \
+        HR_TYPE_CASE_(unsigned short), HR_TYPE_CASE_(int),                     \
+        HR_TYPE_CASE_(unsigned), HR_TYPE_CASE_(long),                          \
+        HR_TYPE_CASE_(unsigned long), HR_TYPE_CASE_(float),                    \
+        HR_TYPE_CASE_(double), default: (const char *)0)
+/* clang-format on */
+#define hr_array_wrap(context, data, ...)                                      \
+    hr_array_wrap_typed(context, data, HR_TYPE_AT_(data), __VA_ARGS__)
+#endif
+
 /** An array with no home: its elements are where they were written last. Host
  *  memory is allocated when hr_synchronize or hr_map asks for it.
  *

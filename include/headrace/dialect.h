@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** @file dialect.h
  *  The language of kernels: what C11, OpenCL C 1.2 and CUDA C++ have in common,
- *  and macros for the rest. Only files of kernels include it.
+ *  and macros for the rest. Only files of kernels include it, and they include
+ *  nothing else: a launch refuses what devices would not get.
  *
  *      #include <headrace/dialect.h>
  *
@@ -17,6 +18,9 @@
  *  An item runs the kernel for one point of the domain, or for a few (HR_STEP).
  *  It is a work-item of OpenCL, a thread of CUDA. A tile is a group of items: a
  *  work-group of OpenCL, a block of CUDA.
+ *
+ *  A kernel may have any name that C accepts. Compilers of devices make a
+ *  function hr_kernel_<name> of it.
  *
  *  Parameters are:
  *
@@ -43,7 +47,8 @@
  *  HR_EACH1(i), HR_EACH2(row, col), HR_EACH3(slice, row, col) run their block
  *  for each point of the domain that this call is responsible for. HR_ITEMS1 to
  *  3 do so for each item of the tile, those beyond the domain's end too. In a
- *  block, `continue` ends an item; break, return and goto must not leave it.
+ *  block, `continue` ends an item; break, return and goto must not leave it. A
+ *  launch refuses a file in which they do.
  *  HR_LOCAL0, 1, 2 are the item's indices inside the tile.
  *
  *  HR_BARRIER makes items wait until all items of the tile have come so far. It
@@ -170,15 +175,20 @@ HR_COMPLEX_(hr_c64, double)
 
 /* ---- views */
 
-#define HR_EXTENT(view, d) (view##_shape.extent[d])
-#define HR_STRIDE(view, d) (view##_shape.stride[d]) /* elements */
+/* A view may have the name of a macro that a compiler defines, as PoCL does for
+ * each of its functions. So it is expanded here as it is where the view is
+ * declared. */
+#define HR_SHAPE_OF_(view) view##_shape
+#define HR_SHAPE_(view)    HR_SHAPE_OF_(view)
+#define HR_EXTENT(view, d) (HR_SHAPE_(view).extent[d])
+#define HR_STRIDE(view, d) (HR_SHAPE_(view).stride[d]) /* elements */
 #ifndef HR_AT1 /* otherwise dialect/host.h checks each */
-#define HR_AT1(view, i) view[view##_shape.start + (i)]
+#define HR_AT1(view, i) view[HR_SHAPE_(view).start + (i)]
 #define HR_AT2(view, i, j)                                                     \
-    view[view##_shape.start + (i)*view##_shape.stride[0] + (j)]
+    view[HR_SHAPE_(view).start + (i)*HR_STRIDE(view, 0) + (j)]
 #define HR_AT3(view, i, j, k)                                                  \
-    view[view##_shape.start + (i)*view##_shape.stride[0] +                     \
-         (j)*view##_shape.stride[1] + (k)]
+    view[HR_SHAPE_(view).start + (i)*HR_STRIDE(view, 0) +                      \
+         (j)*HR_STRIDE(view, 1) + (k)]
 #endif
 /* A negative index is a large unsigned number, so one comparison of 64 bits is
  * enough. */

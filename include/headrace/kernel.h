@@ -145,10 +145,13 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *           until the kernel has run.
  * @aliasing A view that is written overlaps no other one.
  * @errors   HR_ERROR_INVALID for NULL. The same when views overlap, or when
- *           number, kinds, access, rank or sizes of the arguments are not those
- *           of the kernel's parameters. The sentence then has both sides.
+ *           number, kinds, access, rank, sizes or types of the arguments are
+ *           not those of the kernel's parameters. The sentence then has both
+ *           sides.
  *           HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run.
- *           HR_ERROR_BUILD with file and line when the kernel does not compile.
+ *           HR_ERROR_BUILD with the kernel's name, its file and the line when
+ *           it does not compile, a statement leaves a block of items, or the
+ *           file includes another one than the dialect.
  *           HR_ERROR_UNSUPPORTED where the kernel has no text, or the
  *           accelerator no compiler or too little memory for tiles.
  *           HR_ERROR_OUT_OF_MEMORY. Nothing is enqueued then. check.h says what

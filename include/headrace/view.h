@@ -36,6 +36,8 @@ typedef struct hr_view {
     size_t element_bytes;
     int64_t offset_bytes;
     int64_t stride_bytes[HR_MAX_RANK]; /**< of the extent's dimensions */
+    const char *type; /**< of the elements (hr_array_wrap_typed); NULL: not
+                           known */
 } hr_view;
 
 /** What is done with the elements of a view. */
@@ -78,7 +80,8 @@ HR_API HR_NODISCARD hr_status hr_view_reshape(hr_view view, hr_extent extent,
                                               hr_view *reshaped);
 
 /** The same bytes as elements of another size: the last dimension changes its
- *  size.
+ *  size. The type of the elements is not known any more, also if their size is
+ *  the same.
  *
  * @errors  HR_ERROR_INVALID for NULL, or when element_bytes does not divide a
  *          row's bytes. Where view has several rows, it must divide the

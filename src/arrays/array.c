@@ -6,6 +6,7 @@
 
 #include "base/pages.h"
 #include "base/size.h"
+#include "runtime/module.h"
 
 hr_extent hr_extent1(int64_t size)
 {
@@ -175,9 +176,18 @@ hr_status hr_array_create_staging(hr_queue *queue, size_t element_bytes,
     return give(status, a, array);
 }
 
-hr_status hr_array_wrap(hr_context *context, const void *data,
-                        size_t element_bytes, hr_extent extent,
-                        size_t row_bytes, hr_array **array)
+hr_status(hr_array_wrap)(hr_context *context, const void *data,
+                         size_t element_bytes, hr_extent extent,
+                         size_t row_bytes, hr_array **array)
+{
+    return hr_array_wrap_typed(context, data, NULL, element_bytes, extent,
+                               row_bytes, array);
+}
+
+hr_status hr_array_wrap_typed(hr_context *context, const void *data,
+                              const char *type, size_t element_bytes,
+                              hr_extent extent, size_t row_bytes,
+                              hr_array **array)
 {
     hr_array *a = NULL;
     hr_status status = make(context, element_bytes, extent, array, &a);
@@ -194,6 +204,7 @@ hr_status hr_array_wrap(hr_context *context, const void *data,
         hri_box box = hri_array_box(a);
         a->stores[HRI_HOST].host = (void *)(uintptr_t)data;
         a->memory = HRI_MEMORY_BORROWED;
+        a->type = hri_element_name(type, element_bytes);
         if (row_bytes != 0) {
             set_pitch(a, row_bytes);
         }

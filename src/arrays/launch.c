@@ -91,6 +91,12 @@ static hr_status check_view(const launching *l, uint32_t i)
             l->kernel->name, p->name, p->type, p->bytes, hri_plural(p->bytes),
             a->view.element_bytes);
     }
+    if (!hri_element_agrees(p->type, a->view.type)) {
+        return hri_fail(
+            HR_ERROR_INVALID,
+            "%s: %s has elements of %s, but those of the view are %s",
+            l->kernel->name, p->name, p->type, a->view.type);
+    }
     return HR_OK;
 }
 

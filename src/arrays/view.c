@@ -21,6 +21,7 @@ hr_view hr_view_of(hr_array *array)
     if (array != NULL) {
         v.extent = array->extent;
         v.element_bytes = array->element_bytes;
+        v.type = array->type;
         (void)hri_packed_strides(v.extent, v.element_bytes, v.stride_bytes);
     }
     return v;
@@ -89,6 +90,7 @@ hr_status hr_view_project(hr_view view, int64_t index, hr_view *projection)
                    .offset_bytes =
                        view.offset_bytes + index * view.stride_bytes[0],
                    .element_bytes = view.element_bytes,
+                   .type = view.type,
                    .extent = {.rank = view.extent.rank - 1}};
     for (uint32_t i = 0; i < out.extent.rank; i++) {
         out.extent.size[i] = view.extent.size[i + 1];
@@ -161,6 +163,7 @@ hr_status hr_view_reinterpret(hr_view view, size_t element_bytes,
     }
     hr_view out = view;
     out.element_bytes = element_bytes;
+    out.type = NULL;
     out.extent.size[last] = row / bytes;
     out.stride_bytes[last] = bytes;
     *other = out;

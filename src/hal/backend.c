@@ -287,15 +287,37 @@ void hri_log_line(const char *from, const char *source, char *to, size_t bytes)
     snprintf(to, bytes, "%.*s", length, from);
 }
 
-hr_status hri_build_failed(const char *path, const char *reason,
-                           const char *log, const char *source)
+char *hri_kernel_function(const char *prefix, const hr_kernel *kernel)
+{
+    char *name = malloc(strlen(prefix) + strlen(kernel->name) + 1);
+    if (name != NULL) {
+        strcpy(stpcpy(name, prefix), kernel->name);
+    }
+    return name;
+}
+
+hr_status hri_build_failed(const char *path, const hr_kernel *kernel,
+                           const char *reason, const char *log,
+                           const char *source)
 {
     char line[HRI_MESSAGE_BYTES] = "";
     if (log != NULL) {
         hri_log_line(find_error(log), source, line, sizeof line);
     }
-    return hri_fail(HR_ERROR_BUILD, "%s: a kernel did not compile (%s): %s",
-                    path, reason, line);
+    if (kernel == NULL) {
+        return hri_fail(HR_ERROR_BUILD, "%s: a kernel did not compile (%s): %s",
+                        path, reason, line);
+    }
+    return hri_fail(HR_ERROR_BUILD, "%s: %s of %s did not compile (%s): %s",
+                    path, kernel->name, kernel->file, reason, line);
+}
+
+hr_status hri_build_lacks(const char *path, const hr_kernel *kernel,
+                          const char *reason)
+{
+    return hri_fail(HR_ERROR_BUILD,
+                    "%s: the kernel %s is not in what was compiled of %s (%s)",
+                    path, kernel->name, kernel->file, reason);
 }
 
 static size_t round_up(size_t bytes)

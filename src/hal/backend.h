@@ -99,10 +99,21 @@ hr_status hri_gemm_check_offered(const hri_queue *queue, const hri_gemm *gemm);
 
 /* ---- kernels */
 
+/* The name of the function that a device's compiler makes of a kernel
+ * (HR_DEFINE_ in headrace/dialect): its own name behind a prefix, because
+ * compilers have functions and types of their own. The caller frees it. NULL
+ * when there is no memory. */
+#define HRI_KERNEL_PREFIX "hr_kernel_"
+char *hri_kernel_function(const char *prefix, const hr_kernel *kernel);
+
 /* HR_ERROR_BUILD with the first line of the compiler's log that has an error.
- * The log may be NULL. */
-hr_status hri_build_failed(const char *path, const char *reason,
-                           const char *log, const char *source);
+ * The log may be NULL. So may the kernel: then it is one of Headrace's own. */
+hr_status hri_build_failed(const char *path, const hr_kernel *kernel,
+                           const char *reason, const char *log,
+                           const char *source);
+/* HR_ERROR_BUILD: what was compiled does not have the kernel's function. */
+hr_status hri_build_lacks(const char *path, const hr_kernel *kernel,
+                          const char *reason);
 /* Copy a line of such a log. NVIDIA's OpenCL ignores #line and gives the line
  * in the whole source: "<kernel>:812:5: error: ...". The copy has the file and
  * line that the source's #line directives say. */

@@ -111,18 +111,21 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
     return status;
 }
 
+static hr_status check_compiled(const hri_accelerator *a,
+                                const hr_kernel *kernel)
+{
+    return kernel->host != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNSUPPORTED,
+                          "%s: the kernel %s is known as text alone, but the "
+                          "host runs only compiled kernels",
+                          a->path, kernel->name);
+}
+
 hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
                                  hri_module **module)
 {
     *module = NULL;
-    if (a->device->info.host) {
-        return kernel->host != NULL
-                   ? HR_OK
-                   : hri_fail(HR_ERROR_UNSUPPORTED,
-                              "%s: the kernel %s is known as text alone, but "
-                              "the host runs only compiled kernels",
-                              a->path, kernel->name);
-    }
     for (const hri_loaded *l = a->loaded; l != NULL; l = l->next) {
         if (l->kernel == kernel) {
             *module = l->module;
@@ -134,7 +137,11 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
                         kernel->name);
     }
-    hr_status status = build(a, kernel, &l->module);
+    hr_status status = hri_rules_check(kernel);
+    if (status == HR_OK) {
+        status = a->device->info.host ? check_compiled(a, kernel)
+                                      : build(a, kernel, &l->module);
+    }
     if (status != HR_OK) {
         free(l);
         return status;

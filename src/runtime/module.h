@@ -6,8 +6,8 @@
 
 #include "runtime/runtime.h"
 
-/* The module of a kernel. *module is NULL where kernels are part of the
- * program. */
+/* The module of a kernel, whose text is checked first. *module is NULL where
+ * kernels are part of the program. */
 hr_status hri_accelerator_module(hri_accelerator *accelerator,
                                  const hr_kernel *kernel, hri_module **module);
 void hri_modules_close(hri_accelerator *accelerator);
@@ -31,6 +31,31 @@ bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 
 /* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);
+
+/* Overwrite comments, strings and the ends of continued lines with space. A
+ * backslash becomes a vertical tab. */
+void hri_text_blank(char *text);
+
+/* The line of a place in a blanked text. A #line 1 begins to count anew. */
+int hri_text_line(const char *text, const char *at);
+
+/* ---- rules.c: HR_ERROR_BUILD with file and line when the text of a kernel's
+ * file breaks a rule that compilers do not check. The host needs no text. */
+hr_status hri_rules_check(const hr_kernel *kernel);
+
+/* ---- types.c: the dialect's types */
+
+/* The bytes of a type. 0 for a type that the dialect does not define. */
+size_t hri_element_bytes(const char *type);
+
+/* The type as the library names it, which lives as long as the process. NULL
+ * for a type that the dialect does not define, or that has not these bytes, and
+ * for NULL. */
+const char *hri_element_name(const char *type, size_t bytes);
+
+/* Whether elements of type a can be used as type b: unless both are types of
+ * the dialect and of another kind. NULL: not known. */
+bool hri_element_agrees(const char *a, const char *b);
 
 /* ---- module_cache.c: machine code of kernels, kept in files between
  * processes. The folder is `modules` in that of cache.h. Each file has the code

@@ -56,8 +56,7 @@ static char *end_of_words(char *at)
     return end + (*end != '\0' && *end != '\n');
 }
 
-/* Overwrite comments, strings and continued lines with spaces. */
-static void blank(char *at)
+void hri_text_blank(char *at)
 {
     while (*at != '\0') {
         char *end = end_of_words(at);
@@ -68,9 +67,22 @@ static void blank(char *at)
             at++;
         }
         for (; at < end; at++) {
-            *at = *at == '\n' ? '\n' : ' ';
+            *at = *at == '\n' ? '\n' : *at == '\\' ? '\v' : ' ';
         }
     }
+}
+
+int hri_text_line(const char *text, const char *at)
+{
+    static const char anew[] = "\n#line 1 ";
+    int line = 1;
+    for (; text < at; text++) {
+        if (strncmp(text, anew, sizeof anew - 1) == 0) {
+            line = -1; /* the directive's own line is before line 1 */
+        }
+        line += *text == '\n';
+    }
+    return line;
 }
 
 typedef struct reader {
@@ -82,16 +94,12 @@ static hr_status __attribute__((format(printf, 2, 3)))
 wrong(const reader *r, const char *format, ...)
 {
     char what[300];
-    int line = 1;
     va_list list;
     va_start(list, format);
     vsnprintf(what, sizeof what, format, list);
     va_end(list);
-    for (const char *c = r->start; c < r->at; c++) {
-        line += *c == '\n';
-    }
-    return hri_fail(HR_ERROR_BUILD, "%s:%d: %s: %s", r->to->kernel.file, line,
-                    r->to->kernel.name, what);
+    return hri_fail(HR_ERROR_BUILD, "%s:%d: %s: %s", r->to->kernel.file,
+                    hri_text_line(r->start, r->at), r->to->kernel.name, what);
 }
 
 static bool is_word(char c)
@@ -154,26 +162,6 @@ static bool is_file(const char *name)
 
 /* ---- parameters */
 
-/* 0 for a type that the dialect does not define. */
-static size_t type_bytes(const char *type)
-{
-    static const struct {
-        const char *name;
-        size_t bytes;
-    } known[] = {{"char", 1},     {"signed char", 1},    {"unsigned char", 1},
-                 {"short", 2},    {"unsigned short", 2}, {"int", 4},
-                 {"unsigned", 4}, {"unsigned int", 4},   {"float", 4},
-                 {"long", 8},     {"unsigned long", 8},  {"double", 8},
-                 {"hr_index", 8}, {"hr_f16", 2},         {"hr_bf16", 2},
-                 {"hr_c32", 8},   {"hr_c64", 16}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i].name, type) == 0) {
-            return known[i].bytes;
-        }
-    }
-    return 0;
-}
-
 static bool set_kind(hr_parameter *p, const char *word)
 {
     static const struct {
@@ -233,7 +221,7 @@ static hr_status take_parameter(reader *r, hr_parameter *p)
     p->rank = (uint32_t)rank;
     p->type = words[1];
     p->name = words[3];
-    p->bytes = type_bytes(p->type);
+    p->bytes = hri_element_bytes(p->type);
     return HR_OK;
 }
 
@@ -332,7 +320,7 @@ static hr_status create(const char *text, const char *name, const char *file,
     to->kernel.file = keep(to, file, strlen(file));
     to->kernel.text = keep(to, text, bytes);
     to->kernel.parameters = parameters_of;
-    blank(blanked);
+    hri_text_blank(blanked);
     hr_status status = read_text(to, blanked);
     free(blanked);
     if (status != HR_OK) {

@@ -58,6 +58,10 @@ static void check_accepted(const hr_kernel *kernel, const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char *text = fuzz_text(bytes, size);
+    const hr_kernel any = {.name = "k", .file = "any.c", .text = text};
+    const hr_status rules = hri_rules_check(&any);
+    fuzz_promise(rules == HR_OK || strncmp(hr_last_error(), "any.c:", 6) == 0,
+                 "a refusal has file and line");
     const hr_kernel *kernel = NULL;
     if (context == NULL) {
         open_context();

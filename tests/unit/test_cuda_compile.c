@@ -11,14 +11,15 @@
 
 extern const hr_kernel axpy, integers, broken, matmul_blocked,
     transpose_blocked;
-extern const char bench_cuda_text[]; /* bench/dialect/by_hand.cu */
+extern const hr_kernel step, half, float4, new; /* tests/kernels/names.c */
+extern const char bench_cuda_text[];            /* bench/dialect/by_hand.cu */
 
 static void compiles(const char *source)
 {
     const char *none[] = {NULL};
     char *image = NULL;
     size_t bytes = 0;
-    CHECK(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes) ==
+    CHECK(hri_nvrtc_compile("cuda:0", NULL, source, 90, none, &image, &bytes) ==
           HR_OK);
     CHECK(image != NULL && bytes > 0);
     free(image);
@@ -28,6 +29,10 @@ static void dialect(void)
 {
     const hr_kernel *good[] = {&axpy,
                                &integers,
+                               &step,
+                               &half,
+                               &float4,
+                               &new,
                                &matmul_blocked,
                                &transpose_blocked,
                                &hri_filter_across_float,
@@ -42,8 +47,10 @@ static void dialect(void)
         free(source);
     }
     source = hri_kernel_source(&broken);
-    CHECK_FAILS(hri_nvrtc_compile("cuda:0", source, 90, none, &image, &bytes),
-                HR_ERROR_BUILD, "broken.c(12)");
+    CHECK_FAILS(
+        hri_nvrtc_compile("cuda:0", &broken, source, 90, none, &image, &bytes),
+        HR_ERROR_BUILD, "cuda:0: broken of broken.c did not compile");
+    CHECK(strstr(hr_last_error(), "broken.c(12)") != NULL);
     free(source);
 }
 
@@ -76,8 +83,9 @@ int main(void)
                 HR_ERROR_UNSUPPORTED, "capability 2.0");
     TEST_CASE("a source that does not compile");
     const char *none[] = {NULL};
-    CHECK_FAILS(hri_nvrtc_compile("cuda:0", "__device__ int f() { return x; }",
-                                  90, none, &text, NULL),
+    CHECK_FAILS(hri_nvrtc_compile("cuda:0", NULL,
+                                  "__device__ int f() { return x; }", 90, none,
+                                  &text, NULL),
                 HR_ERROR_BUILD, "identifier \"x\" is undefined");
     CHECK(text == NULL && strchr(hr_last_error(), '\n') == NULL);
     TEST(dialect());

@@ -143,8 +143,9 @@ static void bed_init(bed *b)
         b->data[0][i] = i * 7919 % 1013;
     }
     for (int i = 0; i < 3; i++) {
-        CHECK(hr_array_wrap(b->context, b->data[i], sizeof(int),
-                            hr_extent2(EDGE, EDGE), 0, &b->arrays[i]) == HR_OK);
+        CHECK(hr_array_wrap(b->context, (void *)b->data[i], /* any type */
+                            sizeof(int), hr_extent2(EDGE, EDGE), 0,
+                            &b->arrays[i]) == HR_OK);
     }
 }
 

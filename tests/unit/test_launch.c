@@ -11,7 +11,10 @@
 #include "test.h"
 
 extern const hr_kernel axpy, transpose, transpose_tiled, box, tile_sums, mixed,
-    broken;
+    broken, leaving, scaled;
+/* tests/kernels/names.c */
+extern const hr_kernel step, dot, mix, normalize, clamp, half, image2d_t,
+    float4, gemm, new, global;
 
 typedef struct point {
     float x;
@@ -142,6 +145,56 @@ static void functions(bed *b)
     }
     hr_array_destroy(from);
     hr_array_destroy(to);
+}
+
+static void names(bed *b)
+{
+    static const hr_kernel *const kernels[] = {
+        &step,      NULL,    &mix,  &normalize, &clamp, &half,
+        &image2d_t, &float4, &gemm, &new,       &global};
+    TEST_CASE("names that compilers use themselves");
+    enum { N = 10, KERNELS = sizeof kernels / sizeof kernels[0] };
+    static int data[N], two = 2;
+    hr_array *array = wrap(b, data, 4, hr_extent1(N));
+    hr_array *one = wrap(b, &two, 4, hr_extent1(1));
+    hr_view v = hr_view_of(array), square;
+    CHECK(hr_view_reshape(v, hr_extent2(2, N / 2), &square) == HR_OK);
+    const hr_argument argument = hr_inout(v);
+    const hr_argument both[] = {hr_inout(square), hr_in(hr_view_of(one))};
+    for (uint32_t q = 0; q < b->count; q++) {
+        for (int i = 0; i < KERNELS; i++) {
+            hr_queue *queue = b->queues[q];
+            CHECK((kernels[i] == NULL
+                       ? hr_launch(queue, &dot, square.extent, NULL, both, 2)
+                       : hr_launch(queue, kernels[i], hr_extent1(N), NULL,
+                                   &argument, 1)) == HR_OK);
+        }
+    }
+    CHECK(hr_synchronize(v) == HR_OK);
+    int ok = 1;
+    for (int i = 0; i < N; i++) {
+        ok = ok && data[i] == (int)b->count * (KERNELS * (KERNELS + 1) / 2);
+    }
+    CHECK(ok);
+    hr_array_destroy(array);
+    hr_array_destroy(one);
+}
+
+static void definitions(bed *b)
+{
+    TEST_CASE("what the build defines");
+    static int data[10];
+    hr_array *array = wrap(b, data, 4, hr_extent1(10));
+    const hr_argument argument = hr_inout(hr_view_of(array));
+    int want = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK(hr_launch(b->queues[i], &scaled, hr_extent1(10), NULL, &argument,
+                        1) == HR_OK);
+        want = 3 * want + (int)sizeof("ab") + 1;
+    }
+    CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
+    CHECK(data[0] == want && data[9] == want);
+    hr_array_destroy(array);
 }
 
 /* ---- rank 2 */
@@ -345,6 +398,90 @@ static void refused(bed *b)
     hr_array_destroy(line);
 }
 
+static void refused_text(bed *b)
+{
+    TEST_CASE("texts that break a rule");
+    static int data[100];
+    const hr_kernel *text = NULL;
+    hr_array *array = wrap(b, data, 4, hr_extent1(100));
+    const hr_argument argument = hr_inout(hr_view_of(array));
+    CHECK(hr_kernel_create(b->context, leaving.text, "leaving", "user.c",
+                           &text) == HR_OK);
+    for (uint32_t i = 0; i < b->count; i++) {
+        hr_queue *q = b->queues[i];
+        for (int again = 0; again < 2; again++) {
+            CHECK_FAILS(
+                hr_launch(q, &leaving, hr_extent1(100), NULL, &argument, 1),
+                HR_ERROR_BUILD,
+                "leaving.c:10: leaving: return must not leave the block of "
+                "HR_EACH1 in line 7");
+        }
+        CHECK_FAILS(hr_launch(q, text, hr_extent1(100), NULL, &argument, 1),
+                    HR_ERROR_BUILD, "user.c:10: leaving: return");
+        CHECK(hr_queue_finish(q) == HR_OK);
+    }
+    CHECK(hr_kernel_create(b->context,
+                           "#include <headrace/dialect.h>\n"
+                           "#include \"mine.h\"\n"
+                           "HR_KERNEL1(k, (INOUT, int, 1, y))\n{\n}\n",
+                           "k", "user.c", &text) == HR_OK);
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK_FAILS(
+            hr_launch(b->queues[i], text, hr_extent1(100), NULL, &argument, 1),
+            HR_ERROR_BUILD,
+            "user.c:2: k: #include \"mine.h\": compilers of devices "
+            "get this file and the dialect alone");
+    }
+    CHECK(hr_synchronize(hr_view_of(array)) == HR_OK && data[1] == 0);
+    hr_array_destroy(array);
+}
+
+static hr_status pack_view(const bed *b, hr_view from, hr_array *to)
+{
+    const hr_argument arguments[] = {hr_in(from), hr_out(hr_view_of(to))};
+    hr_status status = hr_launch(b->queues[0], &transpose, hr_extent2(3, 4),
+                                 NULL, arguments, 2);
+    return status == HR_OK ? hr_synchronize(hr_view_of(to)) : status;
+}
+
+static void refused_type(bed *b)
+{
+    TEST_CASE("elements of another type");
+    static float floats[4][3], *first = &floats[0][0];
+    static unsigned words[4][3];
+    static int out[3][4];
+    static const point points[3] = {{0.5f, 6}};
+    const hr_extent extent = hr_extent2(4, 3);
+    hr_array *wrong = NULL, *right = NULL, *other = NULL;
+    hr_array *to = wrap(b, out, 4, hr_extent2(3, 4));
+    CHECK(hr_array_wrap(b->context, first, 4, extent, 0, &wrong) == HR_OK);
+    CHECK(hr_array_wrap(b->context, words[0], 4, extent, 0, &right) == HR_OK);
+    CHECK(hr_array_wrap(b->context, points, 4, extent, 0, &other) == HR_OK);
+    const int64_t origin[] = {0, 0};
+    hr_view v = hr_view_of(wrong), part, slice, bits;
+    CHECK(strcmp(v.type, "float") == 0);
+    CHECK(hr_view_section(v, origin, extent, &part) == HR_OK);
+    CHECK_FAILS(pack_view(b, part, to), HR_ERROR_INVALID,
+                "transpose: from has elements of int, but those of the view "
+                "are float");
+    CHECK(hr_view_project(v, 1, &slice) == HR_OK);
+    CHECK(strcmp(slice.type, "float") == 0);
+    CHECK(hr_view_reinterpret(v, 4, &bits) == HR_OK && bits.type == NULL);
+    first[5] = 1.0f;
+    CHECK(pack_view(b, bits, to) == HR_OK && out[2][1] == 0x3f800000);
+    CHECK(pack_view(b, hr_view_of(right), to) == HR_OK);
+    CHECK(hr_view_of(other).type == NULL); /* a struct of the caller's */
+    CHECK(pack_view(b, hr_view_of(other), to) == HR_OK && out[0][0] != 0);
+    hr_array_destroy(other);
+    CHECK(hr_array_wrap(b->context, first, 12, hr_extent1(4), 0, &other) ==
+          HR_OK);
+    CHECK(hr_view_of(other).type == NULL); /* rows of three */
+    hr_array_destroy(wrong);
+    hr_array_destroy(right);
+    hr_array_destroy(other);
+    hr_array_destroy(to);
+}
+
 static void refused_value(bed *b)
 {
     TEST_CASE("a value that is not there");
@@ -418,7 +555,7 @@ static void does_not_build(bed *b)
             continue;
         }
         CHECK_FAILS(hr_launch(q, &broken, hr_extent1(10), NULL, arguments, 1),
-                    HR_ERROR_BUILD, "broken.c");
+                    HR_ERROR_BUILD, ": broken of broken.c did not compile (");
         printf("%s\n", hr_last_error());
         CHECK(strstr(hr_last_error(), "12") != NULL); /* the line */
         hr_kernel host_only = axpy;
@@ -459,10 +596,14 @@ int main(int count, char **arguments)
         TEST(sums(&b, 1000, 64));
         TEST(sums(&b, 7, 16));
         TEST(functions(&b));
+        TEST(names(&b));
+        TEST(definitions(&b));
         TEST(matrices(&b));
         TEST(sections(&b));
         TEST(cubes(&b));
         TEST(refused(&b));
+        TEST(refused_text(&b));
+        TEST(refused_type(&b));
         TEST(refused_value(&b));
         TEST(too_large(&b));
         TEST(does_not_build(&b));

@@ -71,7 +71,7 @@ static void broken_source_is_told(const hri_cl_device *device)
                                  "}\n";
     cl_program program = NULL;
     TEST_CASE("a program that does not compile");
-    CHECK_FAILS(hri_cl_program_build(device->unit, source, "", &program),
+    CHECK_FAILS(hri_cl_program_build(device->unit, NULL, source, "", &program),
                 HR_ERROR_BUILD, "error");
     CHECK(program == NULL);
     CHECK(strchr(hr_last_error(), '\n') == NULL);

@@ -216,13 +216,31 @@ static void does_not_compile(const bed *b)
                                          hr_out(hr_view_of(b->y))};
         CHECK_FAILS(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
                               arguments, 2),
-                    HR_ERROR_BUILD, "user.c");
+                    HR_ERROR_BUILD, ": k of user.c did not compile (");
         CHECK(strstr(hr_last_error(), place[0]) != NULL ||
               strstr(hr_last_error(), place[1]) != NULL);
         CHECK(strchr(hr_last_error(), '\n') == NULL);
         printf("%s\n", hr_last_error());
     }
     CHECK(hr_queue_finish(b->queue) == HR_OK); /* nothing of that has hurt it */
+}
+
+/* The list of parameters is read before the preprocessor runs. */
+static void is_left_out(const bed *b)
+{
+    static const char text[] = "#if 0\n"
+                               "HR_KERNEL1(k, (OUT, float, 1, y)) {}\n"
+                               "#endif\n"
+                               "HR_KERNEL1(other, (OUT, float, 1, y)) {}\n";
+    TEST_CASE("a kernel that the preprocessor leaves out");
+    if (b->host || getenv("HEADRACE_CUDA") != NULL) { /* nothing compiles */
+        return;
+    }
+    const hr_argument argument = hr_out(hr_view_of(b->y));
+    CHECK_FAILS(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
+                          &argument, 1),
+                HR_ERROR_BUILD,
+                "the kernel k is not in what was compiled of user.c");
 }
 
 /* Compilers would take the function of another type. */
@@ -284,6 +302,7 @@ static void test_one(bed *b, uint32_t index)
     finds(b);
     ill_formed(b);
     does_not_compile(b);
+    is_left_out(b);
     no_atomics(b);
     elsewhere(b);
     hr_array_destroy(b->x);

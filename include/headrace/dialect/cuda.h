@@ -207,11 +207,11 @@ HR_FUNCTION unsigned short hr_f32_to_bf16(float value)
 #define HR_PASS_VALUE(type, name)         name
 #define HR_PASS_TILE(type, name)          (type *)(hr_tile_memory + name)
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \
-    HR_FUNCTION void name##_body(const hr_domain hr_d, declared);              \
-    extern "C" __global__ void name(const hr_domain hr_d, others)              \
+    HR_FUNCTION void hr_body_##name(const hr_domain hr_d, declared);           \
+    extern "C" __global__ void hr_kernel_##name(const hr_domain hr_d, others)  \
     {                                                                          \
-        name##_body(hr_d, passed);                                             \
+        hr_body_##name(hr_d, passed);                                          \
     }                                                                          \
-    HR_FUNCTION void name##_body(const hr_domain hr_d, declared)
+    HR_FUNCTION void hr_body_##name(const hr_domain hr_d, declared)
 
 #endif

@@ -33,8 +33,13 @@ extern const char HR_KERNEL_TEXT[];
 #define HR_BARRIER        hr_checked_barrier()
 #define HR_MORE_(d, more) hr_checked_item((more), hr_item, (d) + 1, __LINE__)
 #define HR_CHECKED_(view, rank, i, j, k)                                       \
-    (*(__typeof__(&(view)[0]))hr_checked_at(&(const hr_checked_access){        \
-        (view), &view##_shape, sizeof(view)[0], __LINE__, rank, {i, j, k}}))
+    (*(__typeof__(&(view)[0]))hr_checked_at(                                   \
+        &(const hr_checked_access){(view),                                     \
+                                   &HR_SHAPE_(view),                           \
+                                   sizeof(view)[0],                            \
+                                   __LINE__,                                   \
+                                   rank,                                       \
+                                   {i, j, k}}))
 #define HR_AT1(view, i)       HR_CHECKED_(view, 1, i, 0, 0)
 #define HR_AT2(view, i, j)    HR_CHECKED_(view, 2, i, j, 0)
 #define HR_AT3(view, i, j, k) HR_CHECKED_(view, 3, i, j, k)
@@ -285,9 +290,9 @@ HR_INTEGERS_(HR_BITWISE_)
 #endif
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \
     static inline void name##_body(const hr_domain hr_d, declared);            \
-    static const hr_parameter *name##_parameters(const hr_kernel *kernel)      \
+    static const hr_parameter *name##_parameters(const hr_kernel *hr_k)        \
     {                                                                          \
-        (void)kernel;                                                          \
+        (void)hr_k;                                                            \
         struct hr_fields {                                                     \
             fields                                                             \
         };                                                                     \

@@ -144,6 +144,6 @@ HR_FRACTION_(__local, double, ulong, atom_cmpxchg)
 
 #define HR_DECLARE_TILE(type, name) __local type *name
 #define HR_DEFINE_(name, count, declared, passed, others, fields)              \
-    __kernel void name(const hr_domain hr_d, declared)
+    __kernel void hr_kernel_##name(const hr_domain hr_d, declared)
 
 #endif

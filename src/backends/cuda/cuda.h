@@ -115,9 +115,10 @@ hr_status hri_cuda_module_build(hri_device *device, const hr_kernel *kernel,
 hr_status hri_cuda_module_load(hri_device *device, const hr_kernel *kernel,
                                const hri_image *image, hri_module **module);
 void hri_cuda_module_unload(hri_module *module);
-/* Load a function of an image. The unit's context is current. */
+/* Load the function of a kernel of the caller's from an image. Of our own when
+ * kernel is NULL: "gemm". The unit's context is current. */
 hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
-                                 const char *name, cu_module *module,
+                                 const hr_kernel *kernel, cu_module *module,
                                  cu_function *function);
 hr_status hri_cuda_launch(const hri_cuda_queue *queue,
                           const hri_launch *launch);
@@ -174,11 +175,12 @@ const char *hri_nvrtc_name(void);
  * ends with NULL. *image is machine code, or PTX where the compiler is older
  * than the device. It has *bytes bytes (unless bytes is NULL), and the caller
  * frees it. HR_ERROR_BUILD with the compiler's first error.
- * HR_ERROR_UNSUPPORTED for a device that the compiler no longer supports. path
- * is the device's, for messages. */
-hr_status hri_nvrtc_compile(const char *path, const char *source,
-                            int capability, const char *const *options,
-                            char **image, size_t *bytes);
+ * HR_ERROR_UNSUPPORTED for a device that the compiler no longer supports. For
+ * messages, path is the device's, and kernel the caller's or NULL. */
+hr_status hri_nvrtc_compile(const char *path, const hr_kernel *kernel,
+                            const char *source, int capability,
+                            const char *const *options, char **image,
+                            size_t *bytes);
 
 static inline cu_address hri_cuda_address(const hri_place *place)
 {

@@ -64,8 +64,8 @@ static hr_status compile(const char *path, int capability, hr_type type,
         options[i] = texts[i];
     }
     options[DEFINITIONS] = NULL;
-    return hri_nvrtc_compile(path, hri_cuda_gemm_source, capability, options,
-                             image, NULL);
+    return hri_nvrtc_compile(path, NULL, hri_cuda_gemm_source, capability,
+                             options, image, NULL);
 }
 
 /* Compile and remember. The list's lock is held. */
@@ -120,8 +120,8 @@ static hr_status get_kernel(hri_cuda_unit *unit, hr_type type,
         status =
             hri_cuda_kernel_compile(unit->path, unit->capability, type, &image);
         if (status == HR_OK) {
-            status = hri_cuda_function_load(unit, image, "gemm",
-                                            &kernel->module, &kernel->function);
+            status = hri_cuda_function_load(unit, image, NULL, &kernel->module,
+                                            &kernel->function);
         }
     }
     *function = kernel->function;

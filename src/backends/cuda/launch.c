@@ -55,8 +55,25 @@ static cu_result find_limits(const hri_cuda_unit *unit, hri_cuda_module *module)
     return error;
 }
 
+static hr_status get_function(const hri_cuda_unit *unit,
+                              const hr_kernel *kernel, cu_module loaded,
+                              cu_function *function)
+{
+    char *theirs =
+        kernel != NULL ? hri_kernel_function(HRI_KERNEL_PREFIX, kernel) : NULL;
+    const char *name = kernel != NULL ? theirs : "gemm";
+    if (name == NULL) {
+        return hri_no_memory(unit->path);
+    }
+    cu_result error = hri_cuda.cuModuleGetFunction(function, loaded, name);
+    free(theirs);
+    return error == CU_NOT_FOUND && kernel != NULL
+               ? hri_build_lacks(unit->path, kernel, hri_cuda_error_name(error))
+               : hri_cuda_check(unit->path, error, "cuModuleGetFunction");
+}
+
 hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
-                                 const char *name, cu_module *module,
+                                 const hr_kernel *kernel, cu_module *module,
                                  cu_function *function)
 {
     cu_module loaded;
@@ -64,10 +81,10 @@ hr_status hri_cuda_function_load(const hri_cuda_unit *unit, const void *image,
     if (error != CU_SUCCESS) {
         return hri_cuda_check(unit->path, error, "cuModuleLoadData");
     }
-    error = hri_cuda.cuModuleGetFunction(function, loaded, name);
-    if (error != CU_SUCCESS) {
+    hr_status status = get_function(unit, kernel, loaded, function);
+    if (status != HR_OK) {
         hri_cuda.cuModuleUnload(loaded);
-        return hri_cuda_check(unit->path, error, "cuModuleGetFunction");
+        return status;
     }
     *module = loaded;
     return HR_OK;
@@ -86,7 +103,7 @@ hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,
     hr_status status =
         hri_cuda_check(unit->path, hri_cuda_enter(unit), "cuCtxPushCurrent");
     if (status == HR_OK) {
-        status = hri_cuda_function_load(unit, image->bytes, kernel->name,
+        status = hri_cuda_function_load(unit, image->bytes, kernel,
                                         &module->module, &module->function);
         if (status == HR_OK) {
             status = hri_cuda_check(unit->path, find_limits(unit, module),
@@ -109,8 +126,9 @@ hr_status hri_cuda_module_build(hri_device *base, const hr_kernel *kernel,
     const hri_cuda_unit *unit = ((hri_cuda_device *)base)->unit;
     hri_image built = {0};
     char *code = NULL;
-    hr_status status = hri_nvrtc_compile(unit->path, source, unit->capability,
-                                         options, &code, &built.count);
+    hr_status status =
+        hri_nvrtc_compile(unit->path, kernel, source, unit->capability, options,
+                          &code, &built.count);
     if (status == HR_OK) {
         built.bytes = code;
         status = hri_cuda_module_load(base, kernel, &built, out);

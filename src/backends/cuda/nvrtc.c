@@ -87,8 +87,8 @@ static int target_for(int capability)
     return best;
 }
 
-static hr_status build_failed(const char *path, nvrtc_program program,
-                              int error)
+static hr_status build_failed(const char *path, const hr_kernel *kernel,
+                              nvrtc_program program, int error)
 {
     size_t bytes = 0;
     char *log = NULL;
@@ -98,24 +98,18 @@ static hr_status build_failed(const char *path, nvrtc_program program,
     if (log != NULL) {
         (void)api.nvrtcGetProgramLog(program, log);
     }
-    hr_status status =
-        hri_build_failed(path, api.nvrtcGetErrorString(error), log, NULL);
+    hr_status status = hri_build_failed(
+        path, kernel, api.nvrtcGetErrorString(error), log, NULL);
     free(log);
     return status;
 }
 
-/* Compile a program that has been created, and fetch its machine code or
- * PTX. */
-static hr_status run(const char *path, nvrtc_program program, int count,
-                     const char *const *options, bool machine_code,
-                     char **image, size_t *bytes)
+/* Fetch the machine code or PTX of a program that has been compiled. */
+static hr_status fetch(const char *path, nvrtc_program program,
+                       bool machine_code, char **image, size_t *bytes)
 {
-    int error = api.nvrtcCompileProgram(program, count, options);
-    if (error != 0) {
-        return build_failed(path, program, error);
-    }
-    error = machine_code ? api.nvrtcGetCUBINSize(program, bytes)
-                         : api.nvrtcGetPTXSize(program, bytes);
+    int error = machine_code ? api.nvrtcGetCUBINSize(program, bytes)
+                             : api.nvrtcGetPTXSize(program, bytes);
     char *text = error == 0 ? calloc(*bytes + 1, 1) : NULL;
     if (text != NULL) {
         error = machine_code ? api.nvrtcGetCUBIN(program, text)
@@ -132,9 +126,10 @@ static hr_status run(const char *path, nvrtc_program program, int count,
                                : "out of host memory");
 }
 
-hr_status hri_nvrtc_compile(const char *path, const char *source,
-                            int capability, const char *const *options,
-                            char **image, size_t *bytes)
+hr_status hri_nvrtc_compile(const char *path, const hr_kernel *kernel,
+                            const char *source, int capability,
+                            const char *const *options, char **image,
+                            size_t *bytes)
 {
     const char *all[MAX_OPTIONS];
     char target_option[48];
@@ -163,7 +158,10 @@ hr_status hri_nvrtc_compile(const char *path, const char *source,
         return hri_fail(HR_ERROR_BACKEND, "%s: nvrtcCreateProgram failed: %s",
                         path, api.nvrtcGetErrorString(error));
     }
-    status = run(path, program, count, all, target == capability, image, &size);
+    error = api.nvrtcCompileProgram(program, count, all);
+    status = error != 0
+                 ? build_failed(path, kernel, program, error)
+                 : fetch(path, program, target == capability, image, &size);
     api.nvrtcDestroyProgram(&program);
     if (status == HR_OK && bytes != NULL) {
         *bytes = size;

@@ -105,7 +105,8 @@ static hr_status program_of(hri_cl_unit *unit, hri_cl_layout layout,
                  "-DHARDWARE_HALF=%d",
                  (int)type, o->wm, o->wn, o->rm, o->rn, o->bm, o->bn, o->u,
                  o->v, o->kc, o->pad, layout == HRI_CL_GPU);
-        status = hri_cl_program_build(unit, hri_cl_gemm_source, flags, cached);
+        status =
+            hri_cl_program_build(unit, NULL, hri_cl_gemm_source, flags, cached);
     }
     if (status == HR_OK) {
         *program = *cached;

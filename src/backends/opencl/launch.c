@@ -28,8 +28,9 @@ static char *log_of(const hri_cl_unit *unit, cl_program program)
     return log;
 }
 
-hr_status hri_cl_program_build(const hri_cl_unit *unit, const char *source,
-                               const char *flags, cl_program *out)
+hr_status hri_cl_program_build(const hri_cl_unit *unit, const hr_kernel *kernel,
+                               const char *source, const char *flags,
+                               cl_program *out)
 {
     cl_int error;
     cl_program program = hri_cl.clCreateProgramWithSource(
@@ -40,8 +41,8 @@ hr_status hri_cl_program_build(const hri_cl_unit *unit, const char *source,
     error = hri_cl.clBuildProgram(program, 1, &unit->id, flags, NULL, NULL);
     if (error != CL_SUCCESS) {
         char *log = log_of(unit, program);
-        hr_status status =
-            hri_build_failed(unit->path, hri_cl_error_name(error), log, source);
+        hr_status status = hri_build_failed(
+            unit->path, kernel, hri_cl_error_name(error), log, source);
         free(log);
         hri_cl.clReleaseProgram(program);
         return status;
@@ -100,6 +101,37 @@ static cl_int find_limits(const hri_cl_unit *unit, hri_cl_module *module)
     return error;
 }
 
+/* The kernel whose function has this prefix before its name. */
+static cl_kernel find_kernel(cl_program program, const char *prefix,
+                             const hr_kernel *kernel, cl_int *error)
+{
+    char *name = hri_kernel_function(prefix, kernel);
+    *error = CL_OUT_OF_HOST_MEMORY;
+    cl_kernel found =
+        name != NULL ? hri_cl.clCreateKernel(program, name, error) : NULL;
+    free(name);
+    return *error == CL_SUCCESS ? found : NULL;
+}
+
+/* PoCL has a macro for each of OpenCL's functions, such as _cl_step for step.
+ * So a kernel of that name gets that name. */
+static hr_status create_kernel(hri_cl_module *module, const hr_kernel *kernel)
+{
+    const hri_cl_unit *unit = ((hri_cl_device *)module->base.device)->unit;
+    cl_int error;
+    module->kernel =
+        find_kernel(module->program, HRI_KERNEL_PREFIX, kernel, &error);
+    if (error == CL_INVALID_KERNEL_NAME) {
+        module->kernel = find_kernel(module->program, HRI_KERNEL_PREFIX "_cl_",
+                                     kernel, &error);
+    }
+    if (error == CL_INVALID_KERNEL_NAME) {
+        return hri_build_lacks(unit->path, kernel, hri_cl_error_name(error));
+    }
+    return hri_cl_check(error == CL_SUCCESS ? find_limits(unit, module) : error,
+                        "making a kernel");
+}
+
 /* Make the module of a program's kernel. The program then belongs to the
  * module. */
 static hr_status create(hri_device *base, const hr_kernel *kernel,
@@ -111,18 +143,12 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
                         base->info.path, kernel->name);
     }
-    cl_int error;
     module->base.device = base;
     module->program = program;
-    module->kernel = hri_cl.clCreateKernel(program, kernel->name, &error);
-    if (error == CL_SUCCESS) {
-        error = find_limits(((hri_cl_device *)base)->unit, module);
-    } else {
-        module->kernel = NULL;
-    }
-    if (error != CL_SUCCESS) {
+    hr_status status = create_kernel(module, kernel);
+    if (status != HR_OK) {
         hri_cl_module_unload(&module->base);
-        return hri_cl_check(error, "making a kernel");
+        return status;
     }
     *out = &module->base;
     return HR_OK;
@@ -156,7 +182,7 @@ hr_status hri_cl_module_build(hri_device *base, const hr_kernel *kernel,
     const hri_cl_unit *unit = ((hri_cl_device *)base)->unit;
     cl_program program;
     hr_status status = hri_cl_program_build(
-        unit, source, hri_cl_module_options(unit), &program);
+        unit, kernel, source, hri_cl_module_options(unit), &program);
     if (status == HR_OK) {
         status = create(base, kernel, program, out);
     }

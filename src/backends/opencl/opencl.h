@@ -99,9 +99,11 @@ bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
 /* Enqueue a product. The queue does not keep the error. */
 hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
 
-/* launch.c: compile. HR_ERROR_BUILD with the first error of the log. */
-hr_status hri_cl_program_build(const hri_cl_unit *unit, const char *source,
-                               const char *options, cl_program *program);
+/* launch.c: compile. HR_ERROR_BUILD with the first error of the log. kernel is
+ * the caller's, for messages, or NULL. */
+hr_status hri_cl_program_build(const hri_cl_unit *unit, const hr_kernel *kernel,
+                               const char *source, const char *options,
+                               cl_program *program);
 /* Functions for the caller's kernels. The queue does not keep the error of a
  * launch. */
 hr_status hri_cl_module_build(hri_device *device, const hr_kernel *kernel,

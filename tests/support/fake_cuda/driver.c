@@ -415,7 +415,7 @@ cu_result cuModuleGetFunction(cu_function *function, cu_module module,
                               const char *name)
 {
     *function = (cu_function)(void *)module;
-    module->kernel = strcmp(name, "gemm") != 0 ? fake_find_kernel(name) : NULL;
+    module->kernel = fake_find_kernel(name);
     return strcmp(name, "gemm") == 0 || module->kernel != NULL ? CU_SUCCESS
                                                                : 500;
 }

@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "driver.h"
-#include "hal/hal.h"
+#include "hal/backend.h"
 
 const void *fake_find_kernel(const char *name)
 {
-    return dlsym(RTLD_DEFAULT, name);
+    const size_t prefix = sizeof HRI_KERNEL_PREFIX - 1;
+    return strncmp(name, HRI_KERNEL_PREFIX, prefix) == 0
+               ? dlsym(RTLD_DEFAULT, name + prefix)
+               : NULL;
 }
 
 /* A launch whose arguments have been copied. */

@@ -99,6 +99,9 @@ static void add_rows(const hri_verify *v, const hri_verify_source *source,
     for (; w.col < v->n; w.col += COLS) {
         w.cols = hri_min(COLS, v->n - w.col);
         hri_verify_load(source, &w, v->skip_cols, &block);
+        if (v->hole_count > 0 && source != &v->b) {
+            hri_verify_fill(v, &w, source == &v->c0, &block);
+        }
         add_signs(v, &block, &w, out);
         for (int64_t r = 0; r < w.rows; r++) {
             sums[r] += weigh_row(v, &block, r, ones, w.cols);

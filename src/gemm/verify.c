@@ -94,6 +94,7 @@ void hri_verify_destroy(hri_verify *v)
         free(v->skip_rows);
         free(v->skip_cols);
         free(v->holes);
+        free(v->scales);
         free(v);
     }
 }

@@ -85,7 +85,9 @@ typedef struct hri_verify {
     uint8_t *skip_rows, *skip_cols; /* flags; NULL: nothing is left out */
     hri_verify_hole *holes;         /* by block of rows, column and row */
     int64_t hole_count;
-    hri_lanes signs[256]; /* eight bits of a random word, as lanes */
+    double *scales; /* n: powers of two for the columns, 0 for those left out */
+    double scale_sum, scale_squares; /* sums of scales, and of their squares */
+    hri_lanes signs[256];            /* eight bits of a random word, as lanes */
 } hri_verify;
 
 /* A wrong element, in numbers of the true problem. */
@@ -136,7 +138,8 @@ hr_status hri_verify_scan(hri_verify *v);
 /* Make the table of signs: +1 and -1, or for integers 1 and 0. */
 void hri_verify_signs_init(hri_verify *v);
 
-/* The trials' entries for columns [first, first + count) of C. */
+/* The trials' entries for columns [first, first + count) of C: signs times
+ * scales. */
 void hri_verify_signs(const hri_verify *v, int64_t first, int64_t count,
                       hri_lanes *lanes);
 
@@ -148,10 +151,22 @@ void hri_verify_multiply(const double *block, const hri_verify_window *window,
 /* Reduce whole numbers below 2^53 modulo 2^32, to [-2^31, 2^31). */
 void hri_verify_wrap(hri_lanes *lanes, int64_t count);
 
+/* verify_scale.c: choose the scales of the columns. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_verify_scale(hri_verify *v);
+
+/* sum_c |line[c] weights[c]|; weights are 1 if NULL. Both are padded with zeros
+ * to a multiple of eight, weights with anything. */
+double hri_verify_weigh(const double *line, const double *weights,
+                        int64_t cols);
+
+/* The same for both parts of the elements of row r of a block. */
+double hri_verify_weigh_row(const hri_verify *v, const hri_verify_block *block,
+                            int64_t r, const double *weights, int64_t cols);
+
 /* verify_residual.c: for each row the ratio of the largest residual of any
  * trial to the threshold. 0 where no residual is above the threshold, infinity
  * where one is not finite. HR_ERROR_OUT_OF_MEMORY. */
-hr_status hri_verify_residuals(const hri_verify *v, double *ratios);
+hr_status hri_verify_residuals(hri_verify *v, double *ratios);
 
 /* verify_exact.c: recompute a row and judge it element by element, but for
  * flagged columns. */

@@ -90,7 +90,7 @@ static void finish_plane(double *plane, double scale,
     int64_t cols = hri_round_up(w->cols, HRI_VERIFY_LANES);
     for (int64_t r = 0; r < w->rows; r++) {
         double *line = plane + r * HRI_VERIFY_COLS;
-        for (int64_t c = 0; c < w->cols; c++) {
+        for (int64_t c = 0; scale != 1.0 && c < w->cols; c++) {
             line[c] *= scale;
         }
         for (int64_t c = 0; skip != NULL && c < w->cols; c++) {

@@ -191,8 +191,8 @@ typedef struct hri_verify_special {
 /* HR_ERROR_OUT_OF_MEMORY */
 hr_status hri_verify_judge_special(hri_verify *v, hri_verify_special *found);
 
-/* Put what holes stand for into a block of C, or zeros into one of C0. Rows of
- * the window begin at a multiple of HRI_VERIFY_ROWS. */
+/* Put what holes stand for into a block of C, or zeros into one of C0. The rows
+ * of the window lie between two multiples of HRI_VERIFY_ROWS. */
 void hri_verify_fill(const hri_verify *v, const hri_verify_window *window,
                      bool old, hri_verify_block *block);
 

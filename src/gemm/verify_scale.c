@@ -9,7 +9,11 @@
 #include "base/status.h"
 #include "gemm/verify.h"
 
-enum { COLS = HRI_VERIFY_COLS, ROWS = HRI_VERIFY_ROWS };
+enum {
+    COLS = HRI_VERIFY_COLS,
+    ROWS = HRI_VERIFY_ROWS,
+    GROUP = 4 * COLS /* columns of a task */
+};
 
 /* Scales stay far from overflow. */
 enum { LARGEST_EXPONENT = 500 };
@@ -28,23 +32,48 @@ typedef struct weights {
     double a_said;  /* sum_i rows_i a_rows_i */
 } weights;
 
-/* Add up |x| along the rows of a window. products, if not NULL, becomes the
- * sums with each |x| times the factor of its column. */
-static void add_rows(const weights *w, const hri_verify_source *source,
-                     hri_verify_window window, const double *factors,
-                     double *sums, double *products)
+/* Rows to load at once. Where rows are contiguous, few of them, so that the
+ * CPU's prefetchers follow each. */
+static int64_t rows_at_once(const hri_verify_source *source)
 {
+    return source->matrix.col_stride == 1 ? 4 : ROWS;
+}
+
+static void load(const weights *w, const hri_verify_source *source,
+                 const hri_verify_window *window, hri_verify_block *block)
+{
+    const hri_verify *v = w->v;
+    hri_verify_load(source, window, source != &v->a ? v->skip_cols : NULL,
+                    block);
+    if (source == &v->c0 && v->hole_count > 0) {
+        hri_verify_fill(v, window, true, block);
+    }
+}
+
+/* Add up |x| along 32 rows. products, if not NULL, becomes the sums with each
+ * |x| times the factor of its column. */
+static void add_rows(const weights *w, const hri_verify_source *source,
+                     int64_t first, const double *factors, double *sums,
+                     double *products)
+{
+    const hr_matrix *m = &source->matrix;
+    const int64_t end = hri_min(first + ROWS, m->rows);
+    const int64_t step = rows_at_once(source);
     hri_verify_block block;
-    const int64_t end = source->matrix.cols;
-    const uint8_t *skip = source != &w->v->a ? w->v->skip_cols : NULL;
-    for (; window.col < end; window.col += COLS) {
-        window.cols = hri_min(COLS, end - window.col);
-        hri_verify_load(source, &window, skip, &block);
-        for (int64_t r = 0; r < window.rows; r++) {
-            sums[r] += hri_verify_weigh_row(w->v, &block, r, NULL, window.cols);
-            if (products != NULL) {
-                products[r] += hri_verify_weigh_row(
-                    w->v, &block, r, factors + window.col, window.cols);
+    hri_verify_window at = {.row = first};
+    for (; at.row < end; at.row += step) {
+        at.rows = hri_min(step, end - at.row);
+        for (at.col = 0; at.col < m->cols; at.col += COLS) {
+            at.cols = hri_min(COLS, m->cols - at.col);
+            load(w, source, &at, &block);
+            for (int64_t r = 0; r < at.rows; r++) {
+                const int64_t to = at.row - first + r;
+                sums[to] +=
+                    hri_verify_weigh_row(w->v, &block, r, NULL, at.cols);
+                if (products != NULL) {
+                    products[to] += hri_verify_weigh_row(
+                        w->v, &block, r, factors + at.col, at.cols);
+                }
             }
         }
     }
@@ -58,47 +87,52 @@ static void add_line(const double *line, double factor, int64_t cols,
     }
 }
 
-/* Add up |x| along 64 columns, each times the factor of its row. plain, if not
- * NULL, becomes the sums without factors. */
+/* Add a row of a block, real and imaginary parts. */
+static void add_row(const weights *w, const hri_verify_block *block, int64_t r,
+                    double factor, int64_t cols, double *sums)
+{
+    add_line(block->re + r * COLS, factor, cols, sums);
+    if (w->v->complex) {
+        add_line(block->im + r * COLS, factor, cols, sums);
+    }
+}
+
+/* Add up |x| along a group of columns, each times the factor of its row. Rows
+ * of factor 0 may hold anything. plain, if not NULL, becomes the sums without
+ * factors. */
 static void add_columns(const weights *w, const hri_verify_source *source,
-                        int64_t col, const double *factors, double *sums,
+                        int64_t first, const double *factors, double *sums,
                         double *plain)
 {
-    const int64_t end = source->matrix.rows;
+    const hr_matrix *m = &source->matrix;
+    const int64_t end = hri_min(first + GROUP, m->cols);
+    const int64_t step = rows_at_once(source);
     hri_verify_block block;
-    hri_verify_window window = {.col = col};
-    window.cols = hri_min(COLS, source->matrix.cols - col);
-    for (; window.row < end; window.row += ROWS) {
-        window.rows = hri_min(ROWS, end - window.row);
-        hri_verify_load(source, &window, NULL, &block);
-        for (int64_t r = 0; r < window.rows; r++) {
-            const double factor = factors[window.row + r];
-            const double *re = block.re + r * COLS, *im = block.im + r * COLS;
-            add_line(re, factor, window.cols, sums);
-            if (w->v->complex) {
-                add_line(im, factor, window.cols, sums);
-            }
-            if (plain != NULL) {
-                add_line(re, 1.0, window.cols, plain);
-            }
-            if (plain != NULL && w->v->complex) {
-                add_line(im, 1.0, window.cols, plain);
+    hri_verify_window at = {.row = 0};
+    for (; at.row < m->rows; at.row += step) {
+        at.rows = hri_min(step, m->rows - at.row);
+        for (at.col = first; at.col < end; at.col += COLS) {
+            const int64_t to = at.col - first;
+            at.cols = hri_min(COLS, end - at.col);
+            load(w, source, &at, &block);
+            for (int64_t r = 0; r < at.rows; r++) {
+                const double factor = factors[at.row + r];
+                if (factor != 0.0) {
+                    add_row(w, &block, r, factor, at.cols, sums + to);
+                }
+                if (plain != NULL) {
+                    add_row(w, &block, r, 1.0, at.cols, plain + to);
+                }
             }
         }
     }
 }
 
-static hri_verify_window rows_of(int64_t index, int64_t rows)
-{
-    const int64_t row = index * ROWS;
-    return (hri_verify_window){.row = row, .rows = hri_min(ROWS, rows - row)};
-}
-
 static void b_rows_task(void *data, int64_t index)
 {
     weights *w = data;
-    const hri_verify_window window = rows_of(index, w->v->k);
-    add_rows(w, &w->v->b, window, NULL, w->b_rows + window.row, NULL);
+    const int64_t first = index * ROWS;
+    add_rows(w, &w->v->b, first, NULL, w->b_rows + first, NULL);
 }
 
 /* A row has a say if rounding may do more to it than underflow. */
@@ -121,38 +155,37 @@ static void rows_task(void *data, int64_t index)
 {
     weights *w = data;
     const hri_verify *v = w->v;
-    const hri_verify_window window = rows_of(index, v->m);
+    const int64_t first = index * ROWS;
     double products[ROWS] = {0}, old[ROWS] = {0};
-    add_rows(w, &v->a, window, w->b_rows, w->a_rows + window.row, products);
+    add_rows(w, &v->a, first, w->b_rows, w->a_rows + first, products);
     if (v->old) {
-        add_rows(w, &v->c0, window, NULL, old, NULL);
+        add_rows(w, &v->c0, first, NULL, old, NULL);
     }
-    for (int64_t r = 0; r < window.rows; r++) {
+    for (int64_t r = 0; r < hri_min(ROWS, v->m - first); r++) {
         const double magnitude = hri_verify_size(v->alpha) * products[r] +
                                  hri_verify_size(v->beta) * old[r];
-        w->rows[window.row + r] =
-            say_of(w, window.row + r, w->gamma * magnitude);
+        w->rows[first + r] = say_of(w, first + r, w->gamma * magnitude);
     }
 }
 
 static void a_columns_task(void *data, int64_t index)
 {
     weights *w = data;
-    add_columns(w, &w->v->a, index * COLS, w->rows, w->a_cols + index * COLS,
-                NULL);
+    const int64_t first = index * GROUP;
+    add_columns(w, &w->v->a, first, w->rows, w->a_cols + first, NULL);
 }
 
 static void columns_task(void *data, int64_t index)
 {
     weights *w = data;
     const hri_verify *v = w->v;
-    const int64_t first = index * COLS;
-    double products[COLS] = {0}, b[COLS] = {0}, old[COLS] = {0};
+    const int64_t first = index * GROUP;
+    double products[GROUP] = {0}, b[GROUP] = {0}, old[GROUP] = {0};
     add_columns(w, &v->b, first, w->a_cols, products, b);
     if (v->old) {
         add_columns(w, &v->c0, first, w->rows, old, NULL);
     }
-    for (int64_t c = 0; c < hri_min(COLS, v->n - first); c++) {
+    for (int64_t c = 0; c < hri_min(GROUP, v->n - first); c++) {
         const double magnitude = hri_verify_size(v->alpha) * products[c] +
                                  hri_verify_size(v->beta) * old[c];
         const double lost =
@@ -181,8 +214,8 @@ static void weigh_columns(weights *w)
     }
     hri_pool_run(v->pool, hri_ceil_div(v->m, ROWS), rows_task, w);
     sum_says(w);
-    hri_pool_run(v->pool, hri_ceil_div(v->k, COLS), a_columns_task, w);
-    hri_pool_run(v->pool, hri_ceil_div(v->n, COLS), columns_task, w);
+    hri_pool_run(v->pool, hri_ceil_div(v->k, GROUP), a_columns_task, w);
+    hri_pool_run(v->pool, hri_ceil_div(v->n, GROUP), columns_task, w);
 }
 
 static bool is_skipped(const hri_verify *v, int64_t col)

@@ -502,7 +502,7 @@ hr_status hri_verify_judge_special(hri_verify *v, hri_verify_special *found)
 void hri_verify_fill(const hri_verify *v, const hri_verify_window *w, bool old,
                      hri_verify_block *block)
 {
-    const hri_verify_hole from = {.row = w->row, .col = w->col};
+    const hri_verify_hole from = {.row = w->row / ROWS * ROWS, .col = w->col};
     int64_t low = 0, high = v->hole_count;
     while (low < high) {
         int64_t middle = (low + high) / 2;
@@ -512,8 +512,12 @@ void hri_verify_fill(const hri_verify *v, const hri_verify_window *w, bool old,
     }
     for (; low < v->hole_count; low++) {
         const hri_verify_hole *hole = &v->holes[low];
-        if (hole->row >= w->row + w->rows || hole->col >= w->col + w->cols) {
+        if (hole->row / ROWS != w->row / ROWS ||
+            hole->col >= w->col + w->cols) {
             return;
+        }
+        if (hole->row < w->row || hole->row >= w->row + w->rows) {
+            continue;
         }
         int64_t at = (hole->row - w->row) * COLS + hole->col - w->col;
         block->re[at] = old ? 0.0 : hole->product[0];

@@ -272,6 +272,38 @@ static void many_not_finite(size_t i)
     }
 }
 
+/* Values that are not finite do not take the scales away from columns. */
+static void not_finite_and_graded(void)
+{
+    TEST_CASE("NaN and infinity beside a large column");
+    random_source source = {86};
+    for (int pair = 0; pair < 2; pair++) {
+        verify_case x;
+        hr_verify_report report;
+        verify_case_init(&x, &source, pair, (int64_t[3]){150, 140, 60});
+        x.problem.beta = hr_real(1.0);
+        for (int64_t p = 0; p < 60; p++) {
+            set_part(&x.problem.b, p, 2, pair == 0 ? 1e6 : 1e14);
+        }
+        set_part(&x.problem.a, 5, 7, (double)NAN);
+        set_part(&x.problem.b, 3, 70, (double)INFINITY);
+        set_part(&x.problem.c0, 40, 41, (double)NAN);
+        verify_case_multiply(&x);
+        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(report.suspects == 0 && report.unchecked == 0);
+        for (int64_t row = 38; row < 42; row++) {
+            double re, im;
+            reference_load(&x.problem.c, row, 100, &re, &im);
+            set_part(&x.problem.c, row, 100, re + 0.01);
+            CHECK(verify(&x, random_next(&source), &report) ==
+                  HR_ERROR_MISMATCH);
+            CHECK(report.row == row && report.col == 100);
+            placed_restore(&x.c);
+        }
+        verify_case_finish(&x);
+    }
+}
+
 /* The largest f16 and so on, times 1: infinity is wrong in its place. */
 static void infinity_for_a_large_number(void)
 {
@@ -396,6 +428,7 @@ int main(void)
     for (size_t i = 0; i < sizeof sprinkled / sizeof sprinkled[0]; i++) {
         TEST(many_not_finite(i));
     }
+    TEST(not_finite_and_graded());
     TEST(infinity_for_a_large_number());
     TEST(too_many_overflows());
     TEST(all_rows_suspicious());

@@ -216,17 +216,19 @@ typedef struct hr_verify_report {
     uint32_t trials;      /**< random vectors that were tried */
     int64_t suspects;     /**< rows that a trial pointed at; columns where C has
                                more columns than rows */
-    int64_t rows_checked; /**< rows and columns that were then recomputed
-                               element by element */
+    int64_t rows_checked; /**< rows and columns that were then checked element
+                               by element */
     int64_t row, col;     /**< the first wrong element; -1: none */
     double error, bound;  /**< there: |C - exact| and what rounding explains */
     double seconds;
+    int64_t unchecked; /**< elements of C that were not checked, because NaN or
+                            infinity leaves too many to recompute */
 } hr_verify_report;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_VERIFY_REPORT_INIT                                                  \
     {                                                                          \
-        sizeof(hr_verify_report), 0, 0, 0, 0, 0, 0, 0, 0                       \
+        sizeof(hr_verify_report), 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
     }
 
 /** Check that C = alpha A B + beta C0 up to rounding, in O(mn + mk + kn) work.
@@ -239,8 +241,10 @@ typedef struct hr_verify_report {
  *          0.
  * @owner   Borrows everything until it returns; writes only *report, which may
  *          be NULL.
- * @errors  HR_ERROR_MISMATCH when an element is wrong. HR_ERROR_INVALID and
- *          HR_ERROR_UNSUPPORTED as hr_gemm; HR_ERROR_OUT_OF_MEMORY.
+ * @errors  HR_ERROR_MISMATCH when an element is wrong. HR_ERROR_UNSUPPORTED
+ *          when none was found wrong but some were not checked: *report tells
+ *          how many. HR_ERROR_INVALID and HR_ERROR_UNSUPPORTED as hr_gemm;
+ *          HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread.
  * @source  [Freivalds1979]; bounds [Higham2002], exact sums [Ogita2005]. */
 HR_API HR_NODISCARD hr_status hr_gemm_verify(hr_context *context,

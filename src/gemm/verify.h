@@ -38,7 +38,7 @@ typedef struct hri_verify_precision {
     double half_unit;      /* u of a half C, else 0 */
     double half_subnormal; /* smallest positive half C, scaled like C; else 0 */
     double largest;        /* the largest finite value of the accumulation */
-    double largest_result; /* the largest finite value of C's type */
+    double overflow;       /* from here on a value rounds to infinity in C */
 } hri_verify_precision;
 
 /* The scaled value of 1 in true numbers, for error terms that do not scale with
@@ -51,6 +51,22 @@ typedef struct hri_verify_units {
     double old;     /* for scaled C0 */
     double alpha, beta;
 } hri_verify_units;
+
+/* Flags of rows and columns of C that the random test leaves out. */
+enum {
+    HRI_VERIFY_INFINITE = 1, /* not finite: its row of A, column of B, or a
+                                factor */
+    HRI_VERIFY_NAN = 2,      /* with a NaN among them */
+    HRI_VERIFY_COVERED = 4,  /* not finite in all of C0 */
+    HRI_VERIFY_UNTESTED = 8  /* a row with more holes than are filled */
+};
+
+/* An element of C or C0 that is not finite, in a row that the random test
+ * includes. The test takes the product instead. */
+typedef struct hri_verify_hole {
+    int64_t row, col;
+    double product[2]; /* alpha A B, scaled */
+} hri_verify_hole;
 
 /* The problem: C = alpha A B + beta C0 in scaled numbers. Every value of the
  * true problem is 2^exponent times as large. */
@@ -66,9 +82,12 @@ typedef struct hri_verify {
     int exponent;
     hri_verify_precision precision;
     hri_verify_units units;
-    uint8_t *skip_rows, *skip_cols; /* flags of what the random test leaves out;
-                                       NULL: nothing */
-    hri_lanes signs[256];           /* eight bits of a random word, as lanes */
+    uint8_t *skip_rows, *skip_cols; /* flags; NULL: nothing is left out */
+    hri_verify_hole *holes;         /* by block of rows, column and row */
+    int64_t hole_count;
+    double *scales; /* n: powers of two for the columns, 0 for those left out */
+    double scale_sum, scale_squares; /* sums of scales, and of their squares */
+    hri_lanes signs[256];            /* eight bits of a random word, as lanes */
 } hri_verify;
 
 /* A wrong element, in numbers of the true problem. */
@@ -109,9 +128,9 @@ void hri_verify_load(const hri_verify_source *source,
                      const hri_verify_window *window, const uint8_t *skip,
                      hri_verify_block *block);
 
-/* Scan A, B and C0. Flag rows of A and C0 and columns of B with values that are
- * not finite. Choose scales with which no sum overflows.
- * HR_ERROR_OUT_OF_MEMORY. */
+/* Scan A, B and C0. Flag rows of A and columns of B with values that are not
+ * finite, and rows and columns of C0 with nothing else. Choose scales with
+ * which no sum overflows. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_verify_scan(hri_verify *v);
 
 /* verify_lanes.c: sums over all trials at once. */
@@ -119,7 +138,8 @@ hr_status hri_verify_scan(hri_verify *v);
 /* Make the table of signs: +1 and -1, or for integers 1 and 0. */
 void hri_verify_signs_init(hri_verify *v);
 
-/* The trials' entries for columns [first, first + count) of C. */
+/* The trials' entries for columns [first, first + count) of C: signs times
+ * scales. */
 void hri_verify_signs(const hri_verify *v, int64_t first, int64_t count,
                       hri_lanes *lanes);
 
@@ -131,13 +151,50 @@ void hri_verify_multiply(const double *block, const hri_verify_window *window,
 /* Reduce whole numbers below 2^53 modulo 2^32, to [-2^31, 2^31). */
 void hri_verify_wrap(hri_lanes *lanes, int64_t count);
 
+/* verify_scale.c: choose the scales of the columns. HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_verify_scale(hri_verify *v);
+
+/* sum_c |line[c] weights[c]|; weights are 1 if NULL. Both are padded with zeros
+ * to a multiple of eight, weights with anything. */
+double hri_verify_weigh(const double *line, const double *weights,
+                        int64_t cols);
+
+/* The same for both parts of the elements of row r of a block. */
+double hri_verify_weigh_row(const hri_verify *v, const hri_verify_block *block,
+                            int64_t r, const double *weights, int64_t cols);
+
 /* verify_residual.c: for each row the ratio of the largest residual of any
  * trial to the threshold. 0 where no residual is above the threshold, infinity
  * where one is not finite. HR_ERROR_OUT_OF_MEMORY. */
-hr_status hri_verify_residuals(const hri_verify *v, double *ratios);
+hr_status hri_verify_residuals(hri_verify *v, double *ratios);
 
-/* verify_exact.c: recompute a row and judge it element by element. */
+/* verify_exact.c: recompute a row and judge it element by element, but for
+ * flagged columns. */
 void hri_verify_row(const hri_verify *v, int64_t row, hri_verify_miss *miss);
+
+/* Judge the columns of a row that `columns` has bits for, counted from `first`.
+ * Keep the leftmost wrong one. products, if not NULL, becomes alpha A B of 64
+ * columns. */
+void hri_verify_judge(const hri_verify *v, int64_t row, int64_t first,
+                      uint64_t columns, hri_verify_miss *miss,
+                      double (*products)[2]);
+
+/* verify_special.c: elements of C that are not finite, or must not be. To be
+ * called after hri_verify_scan. Judges them, fills holes, and flags rows that
+ * stay untested. */
+typedef struct hri_verify_special {
+    int64_t rows_checked; /* rows and columns */
+    int64_t unchecked;    /* elements */
+    hri_verify_miss miss;
+} hri_verify_special;
+
+/* HR_ERROR_OUT_OF_MEMORY */
+hr_status hri_verify_judge_special(hri_verify *v, hri_verify_special *found);
+
+/* Put what holes stand for into a block of C, or zeros into one of C0. The rows
+ * of the window lie between two multiples of HRI_VERIFY_ROWS. */
+void hri_verify_fill(const hri_verify *v, const hri_verify_window *window,
+                     bool old, hri_verify_block *block);
 
 /* verify.c: the checked arguments of hr_gemm_verify, and a seed. c0's data is
  * not read when beta is 0. */

@@ -90,7 +90,7 @@ static void finish_plane(double *plane, double scale,
     int64_t cols = hri_round_up(w->cols, HRI_VERIFY_LANES);
     for (int64_t r = 0; r < w->rows; r++) {
         double *line = plane + r * HRI_VERIFY_COLS;
-        for (int64_t c = 0; c < w->cols; c++) {
+        for (int64_t c = 0; scale != 1.0 && c < w->cols; c++) {
             line[c] *= scale;
         }
         for (int64_t c = 0; skip != NULL && c < w->cols; c++) {
@@ -126,7 +126,8 @@ void hri_verify_load(const hri_verify_source *source,
 /* One scan of a matrix. */
 typedef struct scan {
     const hri_verify_source *source;
-    uint8_t *flags;       /* set for rows with a value that is not finite */
+    uint8_t *flags;       /* of rows with a value that is not finite */
+    bool old;             /* C0: flag rows without any finite value */
     pthread_mutex_t lock; /* guards largest */
     double largest;       /* the largest modulus of a finite part */
 } scan;
@@ -136,12 +137,28 @@ static void scan_part(const double *line, int64_t cols, double *largest,
 {
     for (int64_t c = 0; c < cols; c++) {
         double modulus = fabs(line[c]);
-        if (!isfinite(modulus)) {
-            *flag = 1;
+        if (isnan(modulus)) {
+            *flag |= HRI_VERIFY_INFINITE | HRI_VERIFY_NAN;
+        } else if (isinf(modulus)) {
+            *flag |= HRI_VERIFY_INFINITE;
         } else if (modulus > *largest) {
             *largest = modulus;
         }
     }
+}
+
+/* Whether no element of row r of a block is finite. */
+static bool none_finite(const hri_verify_block *block, int64_t r, int64_t cols,
+                        bool complex)
+{
+    const double *re = block->re + r * HRI_VERIFY_COLS;
+    const double *im = block->im + r * HRI_VERIFY_COLS;
+    for (int64_t c = 0; c < cols; c++) {
+        if (isfinite(re[c]) && (!complex || isfinite(im[c]))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void scan_task(void *data, int64_t index)
@@ -150,19 +167,28 @@ static void scan_task(void *data, int64_t index)
     const hr_matrix *m = &s->source->matrix;
     hri_verify_block block;
     double largest = 0.0;
+    const bool complex = hri_is_complex(m->type);
+    bool covered[HRI_VERIFY_ROWS];
     hri_verify_window w = {.row = index * HRI_VERIFY_ROWS};
     w.rows = hri_min(HRI_VERIFY_ROWS, m->rows - w.row);
+    memset(covered, s->old, sizeof covered);
     for (w.col = 0; w.col < m->cols; w.col += HRI_VERIFY_COLS) {
         w.cols = hri_min(HRI_VERIFY_COLS, m->cols - w.col);
         hri_verify_load(s->source, &w, NULL, &block);
         for (int64_t r = 0; r < w.rows; r++) {
-            uint8_t *flag = &s->flags[w.row + r];
+            uint8_t flag = 0;
             const int64_t line = r * HRI_VERIFY_COLS;
-            scan_part(block.re + line, w.cols, &largest, flag);
-            if (hri_is_complex(m->type)) {
-                scan_part(block.im + line, w.cols, &largest, flag);
+            scan_part(block.re + line, w.cols, &largest, &flag);
+            if (complex) {
+                scan_part(block.im + line, w.cols, &largest, &flag);
             }
+            s->flags[w.row + r] |= s->old ? 0 : flag;
+            covered[r] =
+                covered[r] && flag && none_finite(&block, r, w.cols, complex);
         }
+    }
+    for (int64_t r = 0; r < w.rows; r++) {
+        s->flags[w.row + r] |= covered[r] ? HRI_VERIFY_COVERED : 0;
     }
     pthread_mutex_lock(&s->lock);
     s->largest = fmax(s->largest, largest);
@@ -173,9 +199,9 @@ static void scan_task(void *data, int64_t index)
  * the power of two that the scale removes. A matrix below 2^-1000 is not
  * scaled, as the scale would overflow. */
 static int scan_matrix(hri_pool *pool, hri_verify_source *source,
-                       uint8_t *flags)
+                       uint8_t *flags, bool old)
 {
-    scan s = {.source = source, .flags = flags};
+    scan s = {.source = source, .flags = flags, .old = old};
     int exponent = 0;
     pthread_mutex_init(&s.lock, NULL);
     hri_pool_run(pool, hri_ceil_div(source->matrix.rows, HRI_VERIFY_ROWS),
@@ -202,9 +228,22 @@ static hr_scalar scale_scalar(hr_scalar s, int exponent)
     return (hr_scalar){ldexp(s.re, exponent), ldexp(s.im, exponent)};
 }
 
-static bool is_finite_scalar(hr_scalar s)
+/* The flags that a factor gives to all rows. */
+static uint8_t flags_of(hr_scalar s)
 {
-    return isfinite(s.re) && isfinite(s.im);
+    if (isnan(s.re) || isnan(s.im)) {
+        return HRI_VERIFY_INFINITE | HRI_VERIFY_NAN;
+    }
+    return isinf(s.re) || isinf(s.im) ? HRI_VERIFY_INFINITE : 0;
+}
+
+/* Scan C0 along its rows and along its columns. */
+static int scan_old(hri_verify *v)
+{
+    hri_verify_source columns = v->c0;
+    columns.matrix = hr_matrix_transpose(v->c0.matrix);
+    scan_matrix(v->pool, &columns, v->skip_cols, true);
+    return scan_matrix(v->pool, &v->c0, v->skip_rows, true);
 }
 
 /* Choose the exponent of the whole problem, and scale the rest: C and the
@@ -228,7 +267,7 @@ static void scale_problem(hri_verify *v, int a, int b, int old)
     v->beta = scale_scalar(v->beta, old - exponent);
     hri_verify_precision *p = &v->precision;
     p->largest = ldexp(p->largest, -exponent);
-    p->largest_result = ldexp(p->largest_result, -exponent);
+    p->overflow = ldexp(p->overflow, -exponent);
     p->half_subnormal = ldexp(p->half_subnormal, -exponent);
 }
 
@@ -244,12 +283,13 @@ hr_status hri_verify_scan(hri_verify *v)
     }
     hri_verify_source columns = v->b;
     columns.matrix = hr_matrix_transpose(v->b.matrix);
-    int a = scan_matrix(v->pool, &v->a, v->skip_rows);
-    int b = scan_matrix(v->pool, &columns, v->skip_cols);
+    int a = scan_matrix(v->pool, &v->a, v->skip_rows, false);
+    int b = scan_matrix(v->pool, &columns, v->skip_cols, false);
     v->b.scale = columns.scale;
-    int old = v->old ? scan_matrix(v->pool, &v->c0, v->skip_rows) : 0;
-    if (!is_finite_scalar(v->alpha) || !is_finite_scalar(v->beta)) {
-        memset(v->skip_rows, 1, (size_t)v->m);
+    int old = v->old ? scan_old(v) : 0;
+    const uint8_t flags = flags_of(v->alpha) | flags_of(v->beta);
+    for (int64_t i = 0; i < v->m; i++) {
+        v->skip_rows[i] |= flags;
     }
     scale_problem(v, a, b, old);
     return HR_OK;

@@ -10,14 +10,14 @@ static const hri_verify_precision single = {
     .unit = 0x1p-24,
     .smallest = FLT_MIN, /* accelerators may flush smaller numbers to zero */
     .largest = (double)FLT_MAX,
-    .largest_result = (double)FLT_MAX,
+    .overflow = 0x1.ffffffp127,
 };
 
 static const hri_verify_precision twice = {
     .unit = 0x1p-53,
     .smallest = 0x1p-1074, /* no accelerator flushes double */
     .largest = DBL_MAX,
-    .largest_result = DBL_MAX,
+    .overflow = DBL_MAX,
 };
 
 hri_verify_precision hri_verify_precision_of(hr_type c_type)
@@ -26,11 +26,11 @@ hri_verify_precision hri_verify_precision_of(hr_type c_type)
     if (c_type == HR_F64 || c_type == HR_C64) {
         p = twice;
     } else if (c_type == HR_F16) {
-        p.largest_result = 65504.0;
+        p.overflow = 65520.0;
         p.half_unit = 0x1p-11;
         p.half_subnormal = 0x1p-24;
     } else if (c_type == HR_BF16) {
-        p.largest_result = 0x1.fep127;
+        p.overflow = 0x1.ffp127;
         p.half_unit = 0x1p-8;
         p.half_subnormal = 0x1p-133;
     }

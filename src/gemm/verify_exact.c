@@ -193,9 +193,9 @@ static double own_error(const hri_verify *v, double size, double last)
            (double)v->k * 0x1p-1000;
 }
 
-/* The bound of part i, 0 real and 1 imaginary; see docs/verify.md. */
-static double bound_of(const hri_verify *v, const element *e, int i,
-                       double want)
+/* The bound of part i, 0 real and 1 imaginary, but for rounding to a half C;
+ * see docs/verify.md. */
+static double bound_of(const hri_verify *v, const element *e, int i)
 {
     const hri_verify_precision *p = &v->precision;
     const double terms[2] = {e->straight, e->crossed};
@@ -207,33 +207,42 @@ static double bound_of(const hri_verify *v, const element *e, int i,
     double size = spread(v->alpha, terms, i) + added;
     double gamma = hri_verify_gamma(v->complex ? 2 * k + 4 : k + 2, p->unit);
     double own = own_error(v, size, spread(v->alpha, sums, i) + added);
-    double bound =
-        gamma * size + own + hri_verify_underflow(v, 1.0, e->a, e->b);
-    return bound + half_ulp(p, fabs(want) + bound);
+    return gamma * size + own + hri_verify_underflow(v, 1.0, e->a, e->b);
 }
 
-/* Whether the accumulation or the result may overflow on the way to want. */
-static bool may_overflow(const hri_verify *v, const element *e, double want,
-                         double bound)
+/* Whether sums may overflow, or operands on which alpha was multiplied first.
+ * No sum exceeds that of its absolute terms by more than rounding. */
+static bool may_overflow(const hri_verify *v, const element *e)
 {
     const hri_verify_precision *p = &v->precision;
     const hri_verify_units *u = &v->units;
+    double k = (double)v->k;
+    double gamma = hri_verify_gamma(v->complex ? 2 * k + 4 : k + 2, p->unit);
     double old = finite_modulus(e->old[0]) + finite_modulus(e->old[1]);
-    double way =
-        fmax(1.0, u->alpha) * (u->product * (e->straight + e->crossed) +
-                               u->a * e->a + u->b * e->b) +
-        fmax(1.0, u->beta) * u->old * old;
-    return !(2.0 * way < p->largest) ||
-           (isfinite(want) && !(fabs(want) + bound < p->largest_result));
+    double sums = u->product * (e->straight + e->crossed);
+    double way = fmax(1.0, u->alpha) * sums + u->beta * u->old * old;
+    if (u->alpha > 1.0) {
+        way = fmax(way, u->alpha * fmax(u->a * e->a, u->b * e->b));
+    }
+    return !((1.0 + gamma) * way < p->largest);
 }
 
-static bool part_is_right(double want, double got, double bound)
+/* bound is without the rounding to a half C, which may overflow. */
+static bool part_is_right(const hri_verify *v, double want, double got,
+                          double bound)
 {
+    const hri_verify_precision *p = &v->precision;
     if (isnan(want)) {
         return isnan(got);
     }
-    return isinf(want) ? got == want
-                       : isfinite(got) && fabs(got - want) <= bound;
+    if (isinf(want)) {
+        return got == want;
+    }
+    if (isinf(got)) {
+        return (got > 0.0) == (want > 0.0) &&
+               !(fabs(want) + bound < p->overflow);
+    }
+    return fabs(got - want) <= bound + half_ulp(p, fabs(want) + bound);
 }
 
 /* The part that is wrong, or -1. If a complex element should have a part that
@@ -243,14 +252,14 @@ static int wrong_part(const hri_verify *v, const element *e,
                       const double want[2], double bound[2])
 {
     bool got_finite = isfinite(e->got[0]) && isfinite(e->got[1]);
-    bool finite = isfinite(want[0]) && isfinite(want[1]), overflow = false;
+    bool finite = isfinite(want[0]) && isfinite(want[1]);
     int wrong = -1;
     for (int i = 1; i >= 0; i--) {
-        bound[i] = bound_of(v, e, i, want[i]);
-        overflow |= may_overflow(v, e, want[i], bound[i]);
-        wrong = part_is_right(want[i], e->got[i], bound[i]) ? wrong : i;
+        bound[i] = bound_of(v, e, i);
+        wrong = part_is_right(v, want[i], e->got[i], bound[i]) ? wrong : i;
+        bound[i] += half_ulp(&v->precision, fabs(want[i]) + bound[i]);
     }
-    if (overflow && !got_finite) {
+    if (!got_finite && may_overflow(v, e)) {
         return -1;
     }
     if (v->complex && !finite) {
@@ -302,28 +311,47 @@ typedef struct row_job {
     hri_verify_miss *miss;
 } row_job;
 
+void hri_verify_judge(const hri_verify *v, int64_t row, int64_t first,
+                      uint64_t columns, hri_verify_miss *miss,
+                      double (*products)[2])
+{
+    row_sums s;
+    *miss = (hri_verify_miss){.row = row, .col = -1};
+    sum_columns(v, row, first, &s);
+    for (int64_t c = 0; c < hri_min(COLS, v->n - first); c++) {
+        element e = take(v, &s, row, first, c);
+        hri_verify_miss other = {.row = row, .col = first + c};
+        if (products != NULL) {
+            products[c][0] = products[c][1] = 0.0;
+            add_scaled(v->alpha, e.sum, products[c]);
+        }
+        if (miss->col < 0 && (columns >> c & 1) != 0 &&
+            !(v->integer ? judge_integer(v, &e, &other)
+                         : judge(v, &e, &other))) {
+            *miss = other;
+        }
+    }
+}
+
 /* Judge 64 columns of the row. Of all tasks the leftmost wrong element is
  * kept. */
 static void row_task(void *data, int64_t index)
 {
     row_job *job = data;
     const hri_verify *v = job->v;
-    int64_t first = index * COLS;
-    row_sums s;
-    sum_columns(v, job->row, first, &s);
-    for (int64_t c = 0; c < hri_min(COLS, v->n - first); c++) {
-        element e = take(v, &s, job->row, first, c);
-        hri_verify_miss miss = {.row = job->row, .col = first + c};
-        if (v->integer ? judge_integer(v, &e, &miss) : judge(v, &e, &miss)) {
-            continue;
-        }
-        pthread_mutex_lock(&job->lock);
-        if (job->miss->col < 0 || miss.col < job->miss->col) {
-            *job->miss = miss;
-        }
-        pthread_mutex_unlock(&job->lock);
-        return;
+    const int64_t first = index * COLS;
+    uint64_t columns = UINT64_MAX;
+    hri_verify_miss miss;
+    for (int64_t c = 0; v->skip_cols != NULL && c < hri_min(COLS, v->n - first);
+         c++) {
+        columns ^= (uint64_t)(v->skip_cols[first + c] != 0) << c;
     }
+    hri_verify_judge(v, job->row, first, columns, &miss, NULL);
+    pthread_mutex_lock(&job->lock);
+    if (miss.col >= 0 && (job->miss->col < 0 || miss.col < job->miss->col)) {
+        *job->miss = miss;
+    }
+    pthread_mutex_unlock(&job->lock);
 }
 
 void hri_verify_row(const hri_verify *v, int64_t row, hri_verify_miss *miss)

@@ -2,6 +2,8 @@
 /* Sums over all trials at once: each element of a block is multiplied by 48
  * lanes. The loops are written once. On x86 they are also compiled for the
  * widest vectors. At run time the CPU decides which version runs. */
+#include <math.h>
+
 #include "base/cpus.h"
 #include "gemm/verify.h"
 
@@ -33,7 +35,7 @@ void hri_verify_signs(const hri_verify *v, int64_t first, int64_t count,
     for (int64_t c = 0; c < count; c++) {
         uint64_t bits = random_bits(v->seed, first + c);
         for (int g = 0; g < GROUPS; g++, bits >>= HRI_VERIFY_LANES) {
-            lanes[c * GROUPS + g] = v->signs[bits & 255];
+            lanes[c * GROUPS + g] = v->signs[bits & 255] * v->scales[first + c];
         }
     }
 }
@@ -102,6 +104,31 @@ void hri_verify_multiply(const double *block, const hri_verify_window *window,
     }
 #endif
     multiply(block, window, lanes, out);
+}
+
+/* Eight sums at once, so that the loop vectorises. */
+double hri_verify_weigh(const double *line, const double *weights, int64_t cols)
+{
+    double sums[HRI_VERIFY_LANES] = {0}, sum = 0.0;
+    for (int64_t c = 0; c < cols; c += HRI_VERIFY_LANES) {
+        for (int i = 0; i < HRI_VERIFY_LANES; i++) {
+            sums[i] += fabs(weights != NULL ? line[c + i] * weights[c + i]
+                                            : line[c + i]);
+        }
+    }
+    for (int i = 0; i < HRI_VERIFY_LANES; i++) {
+        sum += sums[i];
+    }
+    return sum;
+}
+
+double hri_verify_weigh_row(const hri_verify *v, const hri_verify_block *block,
+                            int64_t r, const double *weights, int64_t cols)
+{
+    const int64_t line = r * HRI_VERIFY_COLS;
+    double sum = hri_verify_weigh(block->re + line, weights, cols);
+    return v->complex ? sum + hri_verify_weigh(block->im + line, weights, cols)
+                      : sum;
 }
 
 void hri_verify_wrap(hri_lanes *lanes, int64_t count)

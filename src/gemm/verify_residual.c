@@ -30,49 +30,28 @@ typedef struct pass {
     int64_t strip_start, strip; /* of rows */
     hri_lanes *bx[2];           /* chunk x trials: B X, real and imaginary */
     hri_lanes *abx[2];          /* strip x trials: A (B X) */
-    double *b_sums;             /* chunk: sum_j |b_pj| */
+    double *b_sums;             /* chunk: sum_j |b_pj| scale_j */
     double *a_sums;             /* strip: sum_p |a_ip| */
-    double *product_sums;       /* strip: sum_j (|A||B|)_ij */
-    double b_sum;               /* sum of all |b_pj| */
+    double *product_sums;       /* strip: sum_j (|A||B|)_ij scale_j */
+    double b_sum;               /* sum of all b_sums */
     double *ratios;
 } pass;
 
-/* sum_c |line[c] weights[c]|. It forms eight sums at once, so that it
- * vectorises. Lines of blocks are padded with zeros to whole vectors. */
-static double weigh(const double *line, const double *weights, int64_t cols)
+/* sum_c (line[c] weights[c])^2 */
+static double square(const double *line, const double *weights, int64_t cols)
 {
-    double sums[HRI_VERIFY_LANES] = {0}, sum = 0.0;
-    for (int64_t c = 0; c < cols; c += HRI_VERIFY_LANES) {
-        for (int i = 0; i < HRI_VERIFY_LANES; i++) {
-            sums[i] += fabs(line[c + i] * weights[c + i]);
-        }
+    double scaled[COLS] = {0};
+    for (int64_t c = 0; c < cols; c++) {
+        scaled[c] = line[c] * weights[c];
     }
-    for (int i = 0; i < HRI_VERIFY_LANES; i++) {
-        sum += sums[i];
-    }
-    return sum;
-}
-
-static const double ones[COLS] = {
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-};
-
-/* The same for both parts of the elements of a row of a block. */
-static double weigh_row(const hri_verify *v, const hri_verify_block *block,
-                        int64_t r, const double *weights, int64_t cols)
-{
-    double sum = weigh(block->re + r * COLS, weights, cols);
-    return v->complex ? sum + weigh(block->im + r * COLS, weights, cols) : sum;
+    return hri_verify_weigh(scaled, scaled, cols);
 }
 
 static double square_row(const hri_verify *v, const hri_verify_block *block,
-                         int64_t r, int64_t cols)
+                         int64_t r, const double *weights, int64_t cols)
 {
-    const double *re = block->re + r * COLS, *im = block->im + r * COLS;
-    double sum = weigh(re, re, cols);
-    return v->complex ? sum + weigh(im, im, cols) : sum;
+    double sum = square(block->re + r * COLS, weights, cols);
+    return v->complex ? sum + square(block->im + r * COLS, weights, cols) : sum;
 }
 
 /* out += M X for one block of M. The columns of M are C's. */
@@ -90,7 +69,7 @@ static void add_signs(const hri_verify *v, const hri_verify_block *block,
     }
 }
 
-/* M X for some rows, and the sums along them. squares may be NULL. */
+/* M X for some rows, and the scaled sums along them. squares may be NULL. */
 static void add_rows(const hri_verify *v, const hri_verify_source *source,
                      hri_verify_window w, hri_lanes *const out[2], double *sums,
                      double *squares)
@@ -99,17 +78,21 @@ static void add_rows(const hri_verify *v, const hri_verify_source *source,
     for (; w.col < v->n; w.col += COLS) {
         w.cols = hri_min(COLS, v->n - w.col);
         hri_verify_load(source, &w, v->skip_cols, &block);
+        if (v->hole_count > 0 && source != &v->b) {
+            hri_verify_fill(v, &w, source == &v->c0, &block);
+        }
         add_signs(v, &block, &w, out);
         for (int64_t r = 0; r < w.rows; r++) {
-            sums[r] += weigh_row(v, &block, r, ones, w.cols);
+            const double *scales = v->scales + w.col;
+            sums[r] += hri_verify_weigh_row(v, &block, r, scales, w.cols);
             if (squares != NULL) {
-                squares[r] += square_row(v, &block, r, w.cols);
+                squares[r] += square_row(v, &block, r, scales, w.cols);
             }
         }
     }
 }
 
-/* Rows of B X and the sums of |b| along them. */
+/* Rows of B X and the scaled sums of |b| along them. */
 static void b_task(void *data, int64_t index)
 {
     pass *p = data;
@@ -163,9 +146,10 @@ static void a_task(void *data, int64_t index)
         w.cols = hri_min(COLS, end - w.col);
         hri_verify_load(&v->a, &w, NULL, &block);
         for (int64_t r = 0; r < w.rows; r++) {
-            p->a_sums[first + r] += weigh_row(v, &block, r, ones, w.cols);
+            p->a_sums[first + r] +=
+                hri_verify_weigh_row(v, &block, r, NULL, w.cols);
             p->product_sums[first + r] +=
-                weigh_row(v, &block, r, weights, w.cols);
+                hri_verify_weigh_row(v, &block, r, weights, w.cols);
         }
         add_product(p, &block, &w, out);
     }
@@ -193,10 +177,11 @@ static double threshold(const pass *p, int64_t row, const signed_sums *x,
     double bias = hri_verify_gamma(roundings, t->unit) * magnitude / n;
     double c = sqrt(x->c_squares[r]), c0 = beta * sqrt(x->c0_squares[r]);
     double noise = t->unit * sqrt(roundings) * (c + c0) + t->half_unit * c +
-                   sqrt(n) * t->half_subnormal / 2;
+                   sqrt(v->scale_squares) * t->half_subnormal / 2;
     double steps = 2.0 * (2.0 * COLS + n / COLS + k / COLS + 12.0);
     double own = hri_verify_gamma(steps, 0x1p-53) * (magnitude + x->c_sums[r]);
-    double lost = hri_verify_underflow(v, n, n * p->a_sums[row], p->b_sum);
+    double lost = hri_verify_underflow(v, v->scale_sum,
+                                       v->scale_sum * p->a_sums[row], p->b_sum);
     return fmax(bias, noise_factor * noise) + own + lost;
 }
 
@@ -355,10 +340,14 @@ static void form_bx(pass *p)
     }
 }
 
-hr_status hri_verify_residuals(const hri_verify *v, double *ratios)
+hr_status hri_verify_residuals(hri_verify *v, double *ratios)
 {
     pass p;
-    hr_status status = prepare(v, ratios, &p);
+    hr_status status = hri_verify_scale(v);
+    if (status != HR_OK) {
+        return status;
+    }
+    status = prepare(v, ratios, &p);
     const int64_t chunk = p.chunk, strip = p.strip;
     for (; status == HR_OK && p.strip_start < v->m; p.strip_start += strip) {
         p.strip = hri_min(strip, v->m - p.strip_start);

@@ -10,8 +10,10 @@
 typedef struct tolerance {
     hr_scalar alpha, beta;
     hr_matrix a, b, old, c;
-    double *b_sums; /* of |re| + |im| along each row of B */
-    double b_sum;   /* of all of B */
+    double *scales; /* of C's columns, powers of two */
+    double scale_sum, scale_squares;
+    double *b_sums; /* of |re| + |im| along each row of B, scaled */
+    double b_sum;   /* of all of B, scaled */
 } tolerance;
 
 /* Set the fields up to c first. False when memory runs out. */

@@ -81,7 +81,12 @@ void verify_case_multiply(verify_case *x)
 tolerance verify_case_tolerance(const verify_case *x)
 {
     const hri_verify_problem *p = &x->problem;
-    tolerance t = {p->alpha, p->beta, p->a, p->b, p->c0, p->c, NULL, 0.0};
+    tolerance t = {.alpha = p->alpha,
+                   .beta = p->beta,
+                   .a = p->a,
+                   .b = p->b,
+                   .old = p->c0,
+                   .c = p->c};
     if (p->alpha.re == 0.0 && p->alpha.im == 0.0) {
         t.a.cols = t.b.rows = 0;
     }
@@ -98,8 +103,8 @@ tolerance verify_case_tolerance(const verify_case *x)
     return t;
 }
 
-static double tolerance_at(const verify_case *x, const tolerance *t,
-                           int64_t row, int64_t col)
+double verify_case_tolerance_at(const verify_case *x, const tolerance *t,
+                                int64_t row, int64_t col)
 {
     bool packed = x->problem.c.rows < x->problem.c.cols;
     return packed ? tolerance_of(t, col, row) : tolerance_of(t, row, col);
@@ -149,10 +154,10 @@ void verify_case_plant(verify_case *x, const tolerance *t, int64_t row,
     for (double factor = 1.02, error = 0.0, limit = 0.0; error <= limit;
          factor *= 1.03) {
         double value[2] = {(double)exact[0], (double)exact[1]};
-        value[part] += factor * tolerance_at(x, t, row, col);
+        value[part] += factor * verify_case_tolerance_at(x, t, row, col);
         plain_store(c, row, col, value[0], value[1]);
         reference_load(c, row, col, &re, &im);
         error = (double)fabsl((part == 1 ? im : re) - exact[part]);
-        limit = 1.01 * tolerance_at(x, t, row, col);
+        limit = 1.01 * verify_case_tolerance_at(x, t, row, col);
     }
 }

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include "support/pairs.h"
+#include "support/plain.h"
 #include "support/verify_case.h"
 
 /* A thread sanitizer makes everything here ten times slower. */
@@ -104,6 +105,79 @@ static void skinny_and_deep_products(void)
     }
 }
 
+/* Multiply a column of a matrix by a factor. */
+static void scale_column(const hr_matrix *m, int64_t col, double factor)
+{
+    for (int64_t i = 0; i < m->rows; i++) {
+        double re, im;
+        reference_load(m, i, col, &re, &im);
+        plain_store(m, i, col, re * factor, im * factor);
+    }
+}
+
+/* Columns (rows where C has more columns than rows) of other sizes. The
+ * tolerance of the others must stay what it was. */
+static const struct {
+    const char *name;
+    int pair;
+    int64_t m, n;
+    int64_t every; /* so many columns are scaled, from the first on */
+    double b, c0;  /* factors of columns of B and C0 */
+} graded[] = {
+    {"f32, a column 1e5 times as large", 0, 90, 80, 80, 1e5, 1},
+    {"f32, a column 1e30 times as large", 0, 90, 80, 80, 1e30, 1},
+    {"f32, columns of zeros", 0, 90, 80, 2, 0, 0},
+    {"f32, columns of 1e-30", 0, 90, 80, 2, 1e-30, 1e-30},
+    {"f32, a large row", 0, 80, 90, 80, 1e5, 1},
+    {"f32, a large column of C0", 0, 90, 80, 80, 1, 1e6},
+    {"f64, a column 1e11 times as large", 1, 90, 80, 80, 1e11, 1},
+    {"f64, a column 1e145 times as large", 1, 90, 80, 80, 1e145, 1},
+    {"f64, columns of 1e-140", 1, 90, 80, 2, 1e-140, 1e-140},
+    {"c32, a column 1e5 times as large", 2, 90, 80, 80, 1e5, 1},
+    {"c64, a column 1e11 times as large", 3, 90, 80, 80, 1e11, 1},
+    {"f16, a column 1e3 times as large", 4, 90, 80, 80, 1e3, 1},
+    {"f16 into f32, a large column", 5, 90, 80, 80, 1e4, 1},
+    {"bf16, a column 1e5 times as large", 6, 90, 80, 80, 1e5, 1},
+    {"bf16 into f32, a large row", 7, 80, 90, 80, 1e5, 1},
+};
+
+static void graded_columns(size_t row)
+{
+    random_source source = {90 + row};
+    const bool wide = graded[row].m < graded[row].n;
+    verify_case x;
+    hr_verify_report report;
+    double before[8];
+    TEST_CASE(graded[row].name);
+    verify_case_init(&x, &source, graded[row].pair,
+                     (int64_t[3]){graded[row].m, graded[row].n, 70});
+    x.problem.beta = hr_real(graded[row].c0 == 1 ? 0.0 : -1.0);
+    const hr_matrix b = wide ? hr_matrix_transpose(x.problem.a) : x.problem.b;
+    const hr_matrix c0 =
+        wide ? hr_matrix_transpose(x.problem.c0) : x.problem.c0;
+    verify_case_multiply(&x);
+    tolerance t = verify_case_tolerance(&x);
+    for (int i = 0; i < 8; i++) { /* none of these is scaled */
+        before[i] = tolerance_of(&t, 5 * i, 10 * i + 1);
+    }
+    tolerance_finish(&t);
+    for (int64_t j = 0; j < b.cols; j += graded[row].every) {
+        scale_column(&b, j, graded[row].b);
+        scale_column(&c0, j, graded[row].c0);
+    }
+    verify_case_multiply(&x);
+    t = verify_case_tolerance(&x);
+    for (int i = 0; i < 8; i++) {
+        CHECK(tolerance_of(&t, 5 * i, 10 * i + 1) <= 3.0 * before[i]);
+    }
+    tolerance_finish(&t);
+    for (int i = 0; i < 4; i++) {
+        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+    }
+    planted_errors(&x, &source, 16, graded[row].name);
+    verify_case_finish(&x);
+}
+
 int main(void)
 {
     if (!CHECK(hri_pool_create(2, &pool) == HR_OK)) {
@@ -113,6 +187,9 @@ int main(void)
         TEST(right_and_wrong_products(pair));
     }
     TEST(skinny_and_deep_products());
+    for (size_t i = 0; i < sizeof graded / sizeof graded[0]; i++) {
+        TEST(graded_columns(i));
+    }
     hri_pool_destroy(pool);
     return test_end();
 }

@@ -182,6 +182,197 @@ static void not_finite_operands(void)
     }
 }
 
+/* ---- many values that are not finite */
+
+/* Values of which every `one_in`-th, by chance, is not finite. */
+static void sprinkle(const hr_matrix *m, int64_t one_in, random_source *source)
+{
+    static const double finite[] = {0.0, 1.0, -1.0, 2.0, 0.5, -3.0};
+    static const double special[] = {(double)INFINITY, -(double)INFINITY,
+                                     (double)NAN};
+    const int64_t kinds = random_between(source, 1, 3); /* 1: only +infinity */
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        bool odd = one_in > 0 && random_between(source, 1, one_in) == 1;
+        double x = odd ? special[random_between(source, 0, kinds - 1)]
+                       : finite[random_between(source, kinds == 1, 5)];
+        plain_store(m, i / m->cols, i % m->cols, x, 0.0);
+    }
+}
+
+/* What C must not be where it is `value`. */
+static double spoiled(double value, hr_type type, random_source *source)
+{
+    const bool either = random_between(source, 0, 1) == 0;
+    if (isfinite(value)) {
+        return either ? (double)NAN : (double)INFINITY;
+    }
+    if (either || is_complex(type)) {
+        return 0.25;
+    }
+    return isnan(value) ? (double)INFINITY : -value;
+}
+
+static void spoil_one(verify_case *x, random_source *source)
+{
+    const hr_matrix *c = &x->problem.c;
+    const int64_t row = random_between(source, 0, c->rows - 1);
+    const int64_t col = random_between(source, 0, c->cols - 1);
+    hr_verify_report report;
+    double re, im;
+    reference_load(c, row, col, &re, &im);
+    const double value = isfinite(re) && !isfinite(im) ? im : re;
+    plain_store(c, row, col, spoiled(value, c->type, source), 0.0);
+    CHECK(verify(x, random_next(source), &report) == HR_ERROR_MISMATCH);
+    CHECK(report.row == row && report.col == col);
+    placed_restore(&x->c);
+}
+
+/* How often A, B and C0 are not finite; 0: never. */
+static const struct {
+    const char *name;
+    int64_t a, b, c0;
+} sprinkled[] = {
+    {"all finite", 0, 0, 0},
+    {"in most rows of A", 40, 0, 0},
+    {"in most columns of B", 0, 40, 0},
+    {"in A and B", 60, 60, 0},
+    {"in all of A", 1, 0, 0},
+    {"in all of B", 0, 1, 0},
+    {"in a tenth of C0", 0, 0, 10},
+    {"in all of C0", 0, 0, 1},
+    {"in few elements of each", 2000, 2000, 500},
+    {"in much of each", 5, 5, 5},
+};
+
+static void many_not_finite(size_t i)
+{
+    random_source source = {83 + i};
+    TEST_CASE(sprinkled[i].name);
+    for (int pair = 0; pair < PAIRS - 1; pair++) {
+        for (int turn = 0; turn < 4; turn++) {
+            verify_case x;
+            hr_verify_report report;
+            int64_t mnk[3] = {random_between(&source, 1, 200),
+                              random_between(&source, 1, 200),
+                              random_between(&source, 1, 90)};
+            verify_case_init(&x, &source, pair, mnk);
+            sprinkle(&x.problem.a, sprinkled[i].a, &source);
+            sprinkle(&x.problem.b, sprinkled[i].b, &source);
+            sprinkle(&x.problem.c0, sprinkled[i].c0, &source);
+            x.problem.alpha = hr_real(turn % 2 == 0 ? 1.0 : -2.0);
+            x.problem.beta = hr_real(turn == 3 ? 0.0 : turn - 1.5);
+            verify_case_multiply(&x);
+            CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+            CHECK(report.unchecked == 0 && report.row == -1);
+            for (int spoils = 0; spoils < 4; spoils++) {
+                spoil_one(&x, &source);
+            }
+            verify_case_finish(&x);
+        }
+    }
+}
+
+/* Values that are not finite do not take the scales away from columns. */
+static void not_finite_and_graded(void)
+{
+    TEST_CASE("NaN and infinity beside a large column");
+    random_source source = {86};
+    for (int pair = 0; pair < 2; pair++) {
+        verify_case x;
+        hr_verify_report report;
+        verify_case_init(&x, &source, pair, (int64_t[3]){150, 140, 60});
+        x.problem.beta = hr_real(1.0);
+        for (int64_t p = 0; p < 60; p++) {
+            set_part(&x.problem.b, p, 2, pair == 0 ? 1e6 : 1e14);
+        }
+        set_part(&x.problem.a, 5, 7, (double)NAN);
+        set_part(&x.problem.b, 3, 70, (double)INFINITY);
+        set_part(&x.problem.c0, 40, 41, (double)NAN);
+        verify_case_multiply(&x);
+        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(report.suspects == 0 && report.unchecked == 0);
+        for (int64_t row = 38; row < 42; row++) {
+            double re, im;
+            reference_load(&x.problem.c, row, 100, &re, &im);
+            set_part(&x.problem.c, row, 100, re + 0.01);
+            CHECK(verify(&x, random_next(&source), &report) ==
+                  HR_ERROR_MISMATCH);
+            CHECK(report.row == row && report.col == 100);
+            placed_restore(&x.c);
+        }
+        verify_case_finish(&x);
+    }
+}
+
+/* The largest f16 and so on, times 1: infinity is wrong in its place. */
+static void infinity_for_a_large_number(void)
+{
+    static const struct {
+        const char *name;
+        int pair;
+        double large;
+    } rows[] = {
+        {"f32", 0, 3e38},        {"f64", 1, 1.5e308},
+        {"c32", 2, 1.5e38},      {"c64", 3, 8e307},
+        {"f16", 4, 65504.0},     {"f16 into f32", 5, 65504.0},
+        {"bf16", 6, 0x1.fep127}, {"bf16 into f32", 7, 0x1.fcp127},
+    };
+    enum { SIZE = 150 };
+    random_source source = {84};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        TEST_CASE(rows[i].name);
+        verify_case x;
+        hr_verify_report report;
+        verify_case_init(&x, &source, rows[i].pair,
+                         (int64_t[3]){SIZE, SIZE, SIZE});
+        for (int64_t e = 0; e < SIZE * SIZE; e++) {
+            const int64_t row = e / SIZE, col = e % SIZE;
+            plain_store(&x.problem.a, row, col, row == col, 0.0);
+            plain_store(&x.problem.b, row, col, row == col ? rows[i].large : 0,
+                        0.0);
+        }
+        verify_case_multiply(&x);
+        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        for (int sign = -1; sign <= 1; sign += 2) {
+            set_part(&x.problem.c, 140, 140, sign * (double)INFINITY);
+            CHECK(verify(&x, random_next(&source), &report) ==
+                  HR_ERROR_MISMATCH);
+            CHECK(report.row == 140 && report.col == 140);
+            placed_restore(&x.c);
+        }
+        verify_case_finish(&x);
+    }
+}
+
+/* 100 rows overflow as they should. Only 64 of them can be recomputed. */
+static void too_many_overflows(void)
+{
+    TEST_CASE("more overflows than can be recomputed");
+    enum { M = 100, N = 3, K = 65536 };
+    random_source source = {85};
+    verify_case x;
+    hr_verify_report report;
+    verify_case_init(&x, &source, 4, (int64_t[3]){M, N, K});
+    for (int64_t p = 0; p < K; p++) {
+        for (int64_t i = 0; i < M; i++) {
+            set_part(&x.problem.a, i, p, 1.0);
+        }
+        for (int64_t j = 0; j < N; j++) {
+            set_part(&x.problem.b, p, j, j == 1 ? 2.0 : 0.0);
+        }
+    }
+    for (int64_t i = 0; i < M * N; i++) {
+        set_part(&x.problem.c, i / N, i % N, i % N == 1 ? (double)INFINITY : 0);
+    }
+    CHECK_FAILS(verify(&x, 1, &report), HR_ERROR_UNSUPPORTED,
+                "108 were not checked");
+    CHECK(report.unchecked == (M - HRI_VERIFY_LIMIT) * N);
+    CHECK(report.rows_checked == M && report.row == -1 && report.col == -1);
+    set_part(&x.problem.c, 63, 1, -(double)INFINITY);
+    CHECK_FAILS(verify(&x, 2, &report), HR_ERROR_MISMATCH, "(63, 1)");
+    verify_case_finish(&x);
+}
+
 /* Modulo 2^32 such errors are their own opposites: random signs would let two
  * of them in one row cancel always. */
 static void two_top_bits(void)
@@ -234,6 +425,12 @@ int main(void)
     }
     TEST(right_products_of_any_values());
     TEST(not_finite_operands());
+    for (size_t i = 0; i < sizeof sprinkled / sizeof sprinkled[0]; i++) {
+        TEST(many_not_finite(i));
+    }
+    TEST(not_finite_and_graded());
+    TEST(infinity_for_a_large_number());
+    TEST(too_many_overflows());
     TEST(all_rows_suspicious());
     TEST(two_top_bits());
     TEST(near_misses_read_apart());

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/environment.h"
 #include "blas/blas.h"
 
 #ifdef __x86_64__
@@ -37,7 +38,7 @@ void *blas_find_place(uint64_t place)
 {
     void *found = blas_find(names[place]);
     if (found == NULL) { /* end the program, as the loader would */
-        const char *library = getenv("HEADRACE_BLAS_LIBRARY");
+        const char *library = hri_environment("HEADRACE_BLAS_LIBRARY");
         const bool chosen = library != NULL && library[0] != '\0';
         fprintf(stderr, "headrace: no BLAS with %s was found%s%s\n",
                 names[place], chosen ? ": HEADRACE_BLAS_LIBRARY is " : "",

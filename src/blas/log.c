@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
+
 static struct {
     pthread_mutex_t lock; /* guards what follows */
     bool calls, summary;
@@ -75,7 +77,7 @@ static void read_word(const char *word)
 
 static void begin(void)
 {
-    const char *setting = getenv("HEADRACE_LOG");
+    const char *setting = hri_environment("HEADRACE_LOG");
     char *list = setting != NULL ? strdup(setting) : NULL;
     char *rest = NULL;
     for (char *word = list != NULL ? strtok_r(list, ",", &rest) : NULL;

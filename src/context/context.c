@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
+#include "base/environment.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "checker/check.h"
@@ -21,7 +22,7 @@ static const hri_struct info_struct = HRI_STRUCT(
  * in this way. */
 static const char *variable(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = hri_environment(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 

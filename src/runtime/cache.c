@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/environment.h"
+
 bool hri_cache_path(const char *name, char path[PATH_MAX])
 {
-    const char *own = getenv("HEADRACE_CACHE");
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *own = hri_environment("HEADRACE_CACHE");
+    const char *cache = hri_environment("XDG_CACHE_HOME");
+    const char *home = hri_environment("HOME");
     int length = 0;
     if (own != NULL) {
         length =

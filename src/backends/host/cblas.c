@@ -10,6 +10,7 @@
 
 #include "backends/host/host.h"
 #include "base/cpus.h"
+#include "base/environment.h"
 #include "base/library.h"
 #include "base/matrix.h"
 #include "base/size.h"
@@ -66,7 +67,7 @@ static const hri_symbol mkl_table[] = {
 static bool user_chose(const char *const *variables)
 {
     for (; *variables != NULL; variables++) {
-        if (getenv(*variables) != NULL) {
+        if (hri_environment(*variables) != NULL) {
             return true;
         }
     }
@@ -127,7 +128,7 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
     if (hri_library_resolve(library, "", mkl_table, 1, &s) != HR_OK) {
         return SOMETHING_ELSE;
     }
-    const char *layer = getenv("MKL_INTERFACE_LAYER");
+    const char *layer = hri_environment("MKL_INTERFACE_LAYER");
     if (layer != NULL && strstr(layer, "ILP64") != NULL) {
         return UNUSABLE; /* the user chose 64-bit integers for MKL */
     }

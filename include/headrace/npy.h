@@ -55,7 +55,8 @@ HR_API HR_NODISCARD hr_status hr_npy_open(const char *path, hr_npy **file,
  * @errors  HR_ERROR_INVALID for negative sizes, a wrong type, sizes that
  *          overflow, or a pointer that is NULL. HR_ERROR_IO when the disk is
  *          full or the folder cannot be written. The same when the name is that
- *          of a folder, a device or a write-protected file.
+ *          of a folder, a device or a write-protected file, or stands for an
+ *          open file, as /dev/stdout does.
  *          HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_npy_create(const char *path, hr_type type,

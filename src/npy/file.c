@@ -90,6 +90,15 @@ static hr_status with_name(hr_status status, const char *path)
                                       hr_last_error());
 }
 
+/* What a special file is. */
+static const char *kind_of(mode_t mode)
+{
+    return S_ISDIR(mode)                    ? "a folder"
+           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+           : S_ISFIFO(mode)                 ? "a pipe"
+                                            : "a socket";
+}
+
 /* Open the file. Without O_NONBLOCK, opening a pipe would wait for a writer. */
 static hr_status open_regular(hr_npy *npy, const char *path)
 {
@@ -98,10 +107,8 @@ static hr_status open_regular(hr_npy *npy, const char *path)
         return hri_npy_fail(path, "it cannot be opened", errno);
     }
     if (!S_ISREG(npy->opened.st_mode)) {
-        return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
-                        S_ISDIR(npy->opened.st_mode)
-                            ? "a folder, not a file"
-                            : "not an ordinary file, so it cannot be mapped");
+        return hri_fail(HR_ERROR_IO, "%s: it is %s, not an ordinary file",
+                        hri_npy_name(path), kind_of(npy->opened.st_mode));
     }
     return HR_OK;
 }
@@ -146,10 +153,8 @@ static hr_status make_file(hr_npy *npy)
         return hri_npy_fail(path, "it cannot be made", errno);
     }
     if (earlier && !S_ISREG(there.st_mode)) {
-        return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
-                        S_ISDIR(there.st_mode)
-                            ? "a folder, not a file"
-                            : "not an ordinary file, so it is not replaced");
+        return hri_fail(HR_ERROR_IO, "%s: it is %s, not an ordinary file",
+                        hri_npy_name(path), kind_of(there.st_mode));
     }
     if (earlier && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
         return hri_npy_fail(path, "it must not be replaced", errno);

@@ -92,7 +92,8 @@ hr_status hri_npy_fail(const char *path, const char *what, int error);
 hr_status hri_npy_absolute(const char *path, char **absolute);
 
 /* Like hri_npy_absolute, but of the file that a symbolic link points to, which
- * need not exist. */
+ * need not exist. HR_ERROR_IO for /dev/stdout and its like: a program has that
+ * file open. */
 hr_status hri_npy_follow(const char *path, char **target);
 
 /* Create a file beside path, which is absolute, and open it for reading and

@@ -117,7 +117,12 @@ hr_status hri_npy_follow(const char *path, char **target)
     hr_status status = hri_npy_absolute(path, &at);
     for (int i = 0; status == HR_OK && i < LINKS; i++) {
         char *next;
-        status = follow_link(at, &next);
+        status = strncmp(at, "/proc/", 6) != 0
+                     ? follow_link(at, &next)
+                     : hri_fail(HR_ERROR_IO,
+                                "%s: it stands for an open file, so it is not "
+                                "replaced",
+                                hri_npy_name(path));
         if (status == HR_OK && next == NULL) {
             *target = at;
             return HR_OK;

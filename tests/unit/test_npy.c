@@ -298,6 +298,23 @@ static void what_is_no_file_is_refused(void)
     rmdir("folder");
 }
 
+static void open_files_are_not_replaced(void)
+{
+    TEST_CASE("a name of an open file");
+    hr_npy *file = NULL;
+    hr_matrix m;
+    put("open", "earlier", 7);
+    const int fd = open("open", O_RDWR | O_CLOEXEC);
+    char path[32];
+    snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    const int names = names_in(".");
+    CHECK_FAILS(hr_npy_create(path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+                HR_ERROR_IO, "it stands for an open file");
+    CHECK(names_in(".") == names && file == NULL);
+    close(fd);
+    unlink("open");
+}
+
 static void wrong_arguments_make_no_file(void)
 {
     TEST_CASE("a wrong argument");
@@ -566,6 +583,7 @@ int main(void)
     TEST(links_stay());
     TEST(long_names());
     TEST(what_is_no_file_is_refused());
+    TEST(open_files_are_not_replaced());
     TEST(wrong_arguments_make_no_file());
     TEST(null_is_refused());
     TEST(no_disk_is_so_large());

@@ -149,7 +149,8 @@ static int report_table(const work *w)
     const hr_filter_report *r = &w->report;
     const hr_matrix *in = &w->filtered.in;
     const int64_t n = 2 * hr_window_reach(w->window) + 1;
-    printf("%s = %s of %s\n", o->output, o->weights, o->input);
+    printf("%s = %s of %s\n", cli_path_text(o->output).text,
+           cli_path_text(o->weights).text, cli_path_text(o->input).text);
     printf("%-11s %" PRId64 "x%" PRId64 " of %s, windows of %" PRId64
            "x%" PRId64 ", edges %s\n",
            "shape", in->rows, in->cols, hr_type_name(in->type), n, n,

@@ -8,12 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
+
+static void print(const char *format, va_list arguments)
+{
+    char text[4096], shown[4096];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "headrace: %s", hri_printable(text, shown, sizeof shown));
+}
+
 int cli_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("headrace: ", stderr);
-    vfprintf(stderr, format, arguments);
+    print(format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
     return CLI_FAILED;
@@ -30,8 +38,7 @@ int cli_wrong(const cli_command *command, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("headrace: ", stderr);
-    vfprintf(stderr, format, arguments);
+    print(format, arguments);
     va_end(arguments);
     fprintf(stderr, "; try headrace%s%s --help\n", command != NULL ? " " : "",
             command != NULL ? command->name : "");

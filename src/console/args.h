@@ -71,7 +71,8 @@ bool cli_take(const cli_kind *kind, const char *text, void *field);
  * none. */
 int cli_find_name(const char *text, const char *names);
 
-/* Print "headrace: sentence" to standard error; returns CLI_FAILED. */
+/* Print "headrace: sentence" to standard error, with what a terminal would obey
+ * escaped; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Flush standard output. When it cannot be written, print a message and return

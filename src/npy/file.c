@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/draft.h"
 #include "base/size.h"
 
 _Static_assert(sizeof(size_t) == 8 && sizeof(off_t) == 8,
@@ -160,14 +161,16 @@ static hr_status make_file(hr_npy *npy)
         return hri_npy_fail(path, "it must not be replaced", errno);
     }
     const mode_t mode = earlier ? there.st_mode & 0777 : 0666;
-    hr_status status =
-        hri_npy_make_temporary(path, mode, &npy->fd, &npy->temporary);
-    if (status == HR_OK && earlier) {
+    const int error = hri_draft_create(path, mode, &npy->fd, &npy->temporary);
+    if (error != 0) {
+        return hri_npy_fail(path, "a file beside it cannot be made", error);
+    }
+    if (earlier) {
         /* Set bits that the mask took. Some file systems have no
          * permissions. */
         fchmod(npy->fd, mode);
     }
-    return status;
+    return HR_OK;
 }
 
 /* Write zeros over the whole file, where the file system cannot reserve disk

@@ -59,9 +59,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *values,
  * if one of them asks for it. Returns an exit status. */
 int cli_start(const cli_command *command, int argc, char **argv);
 
-/* End the program: returns the exit status, or prints a message and returns
- * CLI_FAILED when standard output could not be written. */
-int cli_finish(int status);
+/* End the program with this status. When standard output cannot be written,
+ * print a message and end it with CLI_FAILED. Exit handlers do not run. */
+_Noreturn void cli_finish(int status);
 
 /* Store the value of text in *field. False when the text is not of that
  * kind. */

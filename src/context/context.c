@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrays/array.h"
 #include "base/cpus.h"
 #include "base/environment.h"
 #include "base/size.h"
@@ -230,6 +231,7 @@ void hr_context_destroy(hr_context *context)
     if (context == NULL) {
         return;
     }
+    hri_queues_close(context);
     hri_areas_free(context);
     if (context->checker != NULL) {
         context->checker->close(context);

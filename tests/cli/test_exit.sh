@@ -32,4 +32,27 @@ timeout -s KILL 60 env LD_PRELOAD="$HANGS_AT_EXIT" "$HEADRACE" --version \
 equal "status with a full disk" 1 $?
 check is_sentence "cannot write to standard output"
 
+# Under a limit of the address space OpenBLAS would wait for room for ever.
+"$HEADRACE" generate --shape 500x500 --type f32 -o A.npy || exit 1
+# limited KIB VARIABLE=VALUE ARGUMENTS...
+limited() (
+    # shellcheck disable=SC3045 # ulimit -v is in every shell that we know
+    ulimit -v "$1" || exit
+    shift
+    HEADRACE_THREADS=2 exec timeout -s KILL 60 env "$@" >"$out" 2>"$err"
+)
+limited 400000 A=a "$HEADRACE" matmul A.npy A.npy -o C.npy --accelerators host
+equal "status under a limit" 0 $?
+limited 400000 A=a "$HEADRACE" devices --accelerators host
+check grep -q 'built-in' "$out"
+limited 400000 HEADRACE_CBLAS=libopenblas.so.0 "$HEADRACE" devices \
+    --accelerators host
+equal "status with the name of a CBLAS" 1 $?
+check is_sentence "(ulimit -v)"
+for kib in 40000 60000 100000 200000; do
+    limited $kib A=a "$HEADRACE" matmul A.npy A.npy -o C.npy \
+        --accelerators host
+    check [ $? -lt 2 ]
+done
+
 finish

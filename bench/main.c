@@ -247,5 +247,5 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     cli_signals_init();
-    return cli_finish(dispatch(argc, argv));
+    cli_finish(dispatch(argc, argv));
 }

@@ -5,6 +5,12 @@
 # NVRTC, behind the target's compile definitions.
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  list(FIND languages C has_c)
+  if(has_c LESS 0) # CMake would skip the files
+    message(FATAL_ERROR "headrace_kernels: kernels are files of C, which this "
+      "project does not enable: add C to the languages of project()")
+  endif()
   # The target's definitions, one in a line. CMake writes a file for each
   # language.
   set(start ${CMAKE_CURRENT_BINARY_DIR}/${target}_definitions_$<CONFIG>)

@@ -4,10 +4,13 @@
 # be moved as a whole.
 include(CMakePackageConfigHelpers)
 
+set(libraries headrace_blas headrace_blas64)
+set(programs headrace-cli headrace-bench)
 install(TARGETS headrace EXPORT headraceTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS headrace_blas headrace_blas64
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${libraries} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# What must be built for it.
+add_custom_target(installed DEPENDS headrace ${libraries} ${programs})
 install(DIRECTORY include/headrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 
@@ -15,8 +18,7 @@ file(RELATIVE_PATH bin_to_lib
   ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(headrace-cli PROPERTIES
   INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-install(TARGETS headrace-cli headrace-bench
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES docs/headrace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES tools/headrace.bash RENAME headrace
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

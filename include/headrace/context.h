@@ -104,7 +104,9 @@ typedef struct hr_accelerator_info {
 HR_API HR_NODISCARD hr_status
 hr_context_create(const hr_context_options *options, hr_context **context);
 
-/** Close the accelerators and free everything. NULL is accepted.
+/** Close the accelerators and free everything. NULL is accepted. Waits for the
+ *  work of queues that were not destroyed before. Such a queue can only be
+ *  destroyed then.
  * @threads Any thread, when no other call on the context is running. */
 HR_API void hr_context_destroy(hr_context *context);
 

@@ -49,13 +49,15 @@ HR_API HR_NODISCARD hr_status hr_npy_open(const char *path, hr_npy **file,
  *  disk space at once, and a temporary name beside path. hr_npy_commit puts it
  *  in its place, and in the place of any earlier file of that name. A symbolic
  *  link stays, and what it points to is replaced. The permissions are those of
- *  the earlier file, else those of any new file.
+ *  the earlier file, else those of any new file. Temporary files that killed
+ *  processes left in the folder are removed, where the file system has locks.
  *
  * @owner   As hr_npy_open. hr_npy_close without hr_npy_commit removes it.
  * @errors  HR_ERROR_INVALID for negative sizes, a wrong type, sizes that
  *          overflow, or a pointer that is NULL. HR_ERROR_IO when the disk is
  *          full or the folder cannot be written. The same when the name is that
- *          of a folder, a device or a write-protected file.
+ *          of a folder, a device or a write-protected file, or stands for an
+ *          open file, as /dev/stdout does.
  *          HR_ERROR_OUT_OF_MEMORY.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_npy_create(const char *path, hr_type type,

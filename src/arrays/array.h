@@ -19,10 +19,15 @@
 /* ---- event.c: the caller's queues and events */
 
 struct hr_queue {
-    hr_context *context;
+    hr_context *context; /* NULL: it was destroyed before the queue */
     hri_accelerator *accelerator;
     hri_stream *stream;
+    hr_queue *next, **self; /* in the context's list, with its lock */
 };
+
+/* Wait for the queues that the program has not destroyed, and close them.
+ * hr_queue_destroy then frees them. The caller has the context to itself. */
+void hri_queues_close(hr_context *context);
 
 /* hr_queue_create with a choice of priority. Kernels of an urgent queue start
  * before those of others, where the device has priorities. The caller does not

@@ -229,6 +229,14 @@ hr_status hri_queue_open(hr_context *context, uint32_t index, bool urgent,
         free(q);
         return status;
     }
+    pthread_mutex_lock(&context->lock);
+    q->next = context->queues;
+    q->self = &context->queues;
+    if (q->next != NULL) {
+        q->next->self = &q->next;
+    }
+    context->queues = q;
+    pthread_mutex_unlock(&context->lock);
     *queue = q;
     return HR_OK;
 }
@@ -238,14 +246,31 @@ hr_status hr_queue_create(hr_context *context, uint32_t index, hr_queue **queue)
     return hri_queue_open(context, index, false, queue);
 }
 
+static void close_queue(hr_queue *queue)
+{
+    pthread_mutex_lock(&queue->context->lock);
+    *queue->self = queue->next;
+    if (queue->next != NULL) {
+        queue->next->self = queue->self;
+    }
+    hri_stream_forget(queue->stream);
+    pthread_mutex_unlock(&queue->context->lock);
+    hri_stream_destroy(queue->stream);
+    queue->context = NULL;
+}
+
 void hr_queue_destroy(hr_queue *queue)
 {
-    if (queue != NULL) {
-        pthread_mutex_lock(&queue->context->lock);
-        hri_stream_forget(queue->stream);
-        pthread_mutex_unlock(&queue->context->lock);
-        hri_stream_destroy(queue->stream);
-        free(queue);
+    if (queue != NULL && queue->context != NULL) {
+        close_queue(queue);
+    }
+    free(queue);
+}
+
+void hri_queues_close(hr_context *context)
+{
+    while (context->queues != NULL) {
+        close_queue(context->queues);
     }
 }
 

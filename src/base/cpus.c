@@ -12,6 +12,8 @@
 #include <cpuid.h>
 #endif
 
+#include "base/environment.h"
+
 /* CPUs allowed by cgroup v2's cpu.max ("quota period"); 0 when unlimited. */
 static uint32_t cgroup_cpus(void)
 {
@@ -53,14 +55,14 @@ static uint32_t threads_of(const char *text)
 
 uint32_t hri_thread_count(void)
 {
-    const char *text = getenv("HEADRACE_THREADS");
+    const char *text = hri_environment("HEADRACE_THREADS");
     uint32_t count = text != NULL ? threads_of(text) : 0;
     return count > 0 ? count : hri_cpu_count();
 }
 
 hr_status hri_thread_count_check(void)
 {
-    const char *text = getenv("HEADRACE_THREADS");
+    const char *text = hri_environment("HEADRACE_THREADS");
     return text == NULL || *text == '\0' || threads_of(text) > 0
                ? HR_OK
                : hri_fail(

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
+
 static _Thread_local char message[HRI_MESSAGE_BYTES];
 
 hr_status hri_fail(hr_status status, const char *format, ...)
@@ -16,7 +18,7 @@ hr_status hri_fail(hr_status status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    memcpy(message, text, sizeof text);
+    hri_printable(text, message, sizeof message);
     return status;
 }
 

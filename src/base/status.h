@@ -12,7 +12,8 @@
 enum { HRI_MESSAGE_BYTES = 512 };
 
 /* Set this thread's error message and return status. Only the function that
- * finds an error calls this. Its callers pass the status on. */
+ * finds an error calls this. Its callers pass the status on. What a terminal
+ * would obey, in names of files and the like, is escaped here. */
 hr_status hri_fail(hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "blas/blas.h"
 #include "model/learn.h"
 
@@ -61,8 +62,8 @@ static _Thread_local bool inside;
 
 __attribute__((constructor)) static void read_settings(void)
 {
-    const char *force = getenv("HEADRACE_BLAS_FORCE");
-    const char *least = getenv("HEADRACE_BLAS_MIN_FLOPS");
+    const char *force = hri_environment("HEADRACE_BLAS_FORCE");
+    const char *least = hri_environment("HEADRACE_BLAS_MIN_FLOPS");
     char *end = NULL;
     const double flops =
         least != NULL && least[0] != '\0' ? strtod(least, &end) : 0.0;

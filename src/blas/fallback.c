@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
+
 /* The file names of the system's BLAS, for each width of integers. */
 #ifdef BLAS_PLAIN_64
 static const char *const names[] = {"libblas64.so.3", "libopenblas64.so.0",
@@ -219,7 +221,7 @@ static void *look_in_chosen(const char *file, const char *name)
 
 void *blas_find(const char *name)
 {
-    const char *library = getenv("HEADRACE_BLAS_LIBRARY");
+    const char *library = hri_environment("HEADRACE_BLAS_LIBRARY");
     if (library != NULL && library[0] != '\0') {
         return look_in_chosen(library, name);
     }

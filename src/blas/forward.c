@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/environment.h"
+#include "base/printable.h"
 #include "blas/blas.h"
 
 #ifdef __x86_64__
@@ -37,11 +39,12 @@ void *blas_find_place(uint64_t place)
 {
     void *found = blas_find(names[place]);
     if (found == NULL) { /* end the program, as the loader would */
-        const char *library = getenv("HEADRACE_BLAS_LIBRARY");
+        const char *library = hri_environment("HEADRACE_BLAS_LIBRARY");
         const bool chosen = library != NULL && library[0] != '\0';
+        char shown[512];
         fprintf(stderr, "headrace: no BLAS with %s was found%s%s\n",
                 names[place], chosen ? ": HEADRACE_BLAS_LIBRARY is " : "",
-                chosen ? library : "");
+                hri_printable(chosen ? library : "", shown, sizeof shown));
         abort();
     }
     __atomic_store_n(&blas_places[place], found, __ATOMIC_RELEASE);

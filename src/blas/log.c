@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
+#include "base/printable.h"
+
 static struct {
     pthread_mutex_t lock; /* guards what follows */
     bool calls, summary;
@@ -50,8 +53,10 @@ static void open_file(const char *path)
 {
     state.file = fopen(path, "ae");
     if (state.file == NULL) {
-        fprintf(stderr, "headrace: HEADRACE_LOG: %s: %s\n", path,
-                strerror(errno));
+        const int error = errno;
+        char shown[512];
+        fprintf(stderr, "headrace: HEADRACE_LOG: %s: %s\n",
+                hri_printable(path, shown, sizeof shown), strerror(error));
     }
 }
 
@@ -67,16 +72,17 @@ static void read_word(const char *word)
     if (strncmp(word, file, sizeof file - 1) == 0) {
         open_file(word + sizeof file - 1);
     } else if (!calls && !summary && strcmp(word, "0") != 0) {
+        char shown[512];
         fprintf(stderr,
                 "headrace: HEADRACE_LOG has \"%s\", not calls, summary, 1 for "
                 "both, or file=PATH\n",
-                word);
+                hri_printable(word, shown, sizeof shown));
     }
 }
 
 static void begin(void)
 {
-    const char *setting = getenv("HEADRACE_LOG");
+    const char *setting = hri_environment("HEADRACE_LOG");
     char *list = setting != NULL ? strdup(setting) : NULL;
     char *rest = NULL;
     for (char *word = list != NULL ? strtok_r(list, ",", &rest) : NULL;
@@ -106,15 +112,16 @@ void blas_log(const char *format, ...)
     if (!is_wanted() || !state.calls) {
         return;
     }
+    char text[1024], shown[1024];
     va_list arguments;
     va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     pthread_mutex_lock(&state.lock);
-    (void)fputs("headrace: ", where());
-    (void)vfprintf(where(), format, arguments);
-    (void)fputc('\n', where());
+    fprintf(where(), "headrace: %s\n",
+            hri_printable(text, shown, sizeof shown));
     (void)fflush(where());
     pthread_mutex_unlock(&state.lock);
-    va_end(arguments);
 }
 
 /* A time for the log; "-" when it is not known. */

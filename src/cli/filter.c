@@ -11,6 +11,7 @@
 #include "console/json.h"
 #include "console/output.h"
 #include "console/signals.h"
+#include "console/standard.h"
 #include "console/text.h"
 #include "console/values.h"
 
@@ -36,7 +37,8 @@ static const cli_kind method_kind = {
 
 static const cli_option table[] = {
     {"-o", "OUT.npy", &cli_file, FIELD(output),
-     "the file to write; it appears when complete"},
+     "the file to write, whole or not at all; -: standard\n"
+     "output"},
     {"--window", "S", &cli_window, FIELD(reach),
      "how far windows reach; they have 2S + 1 rows and\n"
      "columns"},
@@ -147,7 +149,8 @@ static int report_table(const work *w)
     const hr_filter_report *r = &w->report;
     const hr_matrix *in = &w->filtered.in;
     const int64_t n = 2 * hr_window_reach(w->window) + 1;
-    printf("%s = %s of %s\n", o->output, o->weights, o->input);
+    printf("%s = %s of %s\n", cli_path_text(o->output).text,
+           cli_path_text(o->weights).text, cli_path_text(o->input).text);
     printf("%-11s %" PRId64 "x%" PRId64 " of %s, windows of %" PRId64
            "x%" PRId64 ", edges %s\n",
            "shape", in->rows, in->cols, hr_type_name(in->type), n, n,
@@ -279,7 +282,7 @@ static int read_window(work *w)
 {
     hr_npy *file = NULL;
     hr_matrix m;
-    int status = cli_called(hr_npy_open(w->o.weights, &file, &m));
+    int status = cli_open(w->o.weights, &file, &m);
     status = status == CLI_OK ? make_window(w, &m) : status;
     hr_npy_close(file);
     return status;

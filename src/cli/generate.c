@@ -28,7 +28,8 @@ static const cli_option table[] = {
      "order of the elements: row as in C, column as in\n"
      "Fortran (row)"},
     {"-o", "A.npy", &cli_file, offsetof(options, output),
-     "the file to write; it appears when complete"},
+     "the file to write, whole or not at all; -: standard\n"
+     "output"},
     {"--quiet", NULL, &cli_flag, offsetof(options, quiet), "no progress bar"},
     {NULL, NULL, NULL, 0, NULL},
 };

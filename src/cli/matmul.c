@@ -18,7 +18,8 @@ typedef struct options {
 
 static const cli_option table[] = {
     {"-o", "C.npy", &cli_file, FIELD(product.output),
-     "the file to write; it appears when complete"},
+     "the file to write, whole or not at all; -: standard\n"
+     "output"},
     {"--alpha", "X", &cli_factor, FIELD(alpha),
      "alpha, such as 2, 1.5+2i or -i (1)"},
     {"--add", "C0.npy", &cli_file, FIELD(product.add),

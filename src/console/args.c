@@ -7,13 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/printable.h"
+
+static void print(const char *format, va_list arguments)
+{
+    char text[4096], shown[4096];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "headrace: %s", hri_printable(text, shown, sizeof shown));
+}
 
 int cli_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("headrace: ", stderr);
-    vfprintf(stderr, format, arguments);
+    print(format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
     return CLI_FAILED;
@@ -30,8 +39,7 @@ int cli_wrong(const cli_command *command, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("headrace: ", stderr);
-    vfprintf(stderr, format, arguments);
+    print(format, arguments);
     va_end(arguments);
     fprintf(stderr, "; try headrace%s%s --help\n", command != NULL ? " " : "",
             command != NULL ? command->name : "");
@@ -219,16 +227,28 @@ int cli_start(const cli_command *command, int argc, char **argv)
     return CLI_OK;
 }
 
+/* Exit without the handlers of libraries: OpenBLAS's waits for its threads,
+ * which wait for ever when there is no memory for them. Sanitizers report in
+ * such handlers. */
+static _Noreturn void leave(int status)
+{
+#ifdef CONSOLE_RUN_EXIT_HANDLERS
+    exit(status);
+#else
+    _exit(status);
+#endif
+}
+
 /* A write to a closed pipe or a full disk fails only now, unless cli_flush has
  * reported it. */
-int cli_finish(int status)
+void cli_finish(int status)
 {
     bool bad = ferror(stdout) != 0;
     errno = 0;
     if ((fclose(stdout) != 0 || bad) && status == CLI_OK) {
-        return cli_fail("cannot write to standard output%s%s",
-                        errno != 0 ? ": " : "",
-                        errno != 0 ? strerror(errno) : "");
+        status =
+            cli_fail("cannot write to standard output%s%s",
+                     errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
     }
-    return status;
+    leave(status);
 }

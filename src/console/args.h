@@ -59,9 +59,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *values,
  * if one of them asks for it. Returns an exit status. */
 int cli_start(const cli_command *command, int argc, char **argv);
 
-/* End the program: returns the exit status, or prints a message and returns
- * CLI_FAILED when standard output could not be written. */
-int cli_finish(int status);
+/* End the program with this status. When standard output cannot be written,
+ * print a message and end it with CLI_FAILED. Exit handlers do not run. */
+_Noreturn void cli_finish(int status);
 
 /* Store the value of text in *field. False when the text is not of that
  * kind. */
@@ -71,7 +71,8 @@ bool cli_take(const cli_kind *kind, const char *text, void *field);
  * none. */
 int cli_find_name(const char *text, const char *names);
 
-/* Print "headrace: sentence" to standard error; returns CLI_FAILED. */
+/* Print "headrace: sentence" to standard error, with what a terminal would obey
+ * escaped; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Flush standard output. When it cannot be written, print a message and return

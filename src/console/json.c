@@ -4,39 +4,21 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The number of bytes of well-formed UTF-8 that start at s: 2 to 4. 0 for
- * anything else, such as overlong forms and surrogates. s must not be below
- * 0x80. [Unicode, table 3-7] */
-static int utf8_length(const unsigned char *s)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const int length = 2 + (s[0] >= 0xe0) + (s[0] >= 0xf0);
-    uint32_t code = s[0] & (0x7fu >> length);
-    for (int i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        code = code << 6 | (s[i] & 0x3fu);
-    }
-    const bool good = s[0] >= 0xc0 && s[0] <= 0xf4 && code >= least[length] &&
-                      code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-    return good ? length : 0;
-}
+#include "base/printable.h"
 
 static void write_string(FILE *out, const char *text)
 {
     fputc('"', out);
-    const unsigned char *s = (const unsigned char *)text;
-    while (*s != '\0') {
-        int length = *s < 0x80 ? 1 : utf8_length(s);
+    for (const char *s = text; *s != '\0';) {
+        const int length = hri_printable_length(s);
         if (*s == '"' || *s == '\\') {
             fprintf(out, "\\%c", *s);
-        } else if (*s < 0x20 || *s == 0x7f) {
-            fprintf(out, "\\u%04x", *s);
-        } else if (length == 0) { /* not text: the replacement character */
-            fputs("\\ufffd", out);
-        } else {
+        } else if (length > 0) {
             fwrite(s, 1, (size_t)length, out);
+        } else if ((unsigned char)*s < 0x80) {
+            fprintf(out, "\\u%04x", (unsigned)*s);
+        } else { /* not text: the replacement character */
+            fputs("\\ufffd", out);
         }
         s += length > 0 ? length : 1;
     }

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/size.h"
 #include "context.h"
 #include "loop.h"
 #include "random.h"
 #include "signals.h"
+#include "standard.h"
 
 static void guard(const cli_npy *npy, bool output)
 {
     const hr_matrix *m = &npy->matrix;
-    cli_guard(npy->path, m->data,
+    const bool standard = cli_is_standard(npy->path);
+    cli_guard(!standard ? npy->path
+              : output  ? "standard output"
+                        : "standard input",
+              m->data,
               (size_t)m->rows * (size_t)m->cols * hr_type_size(m->type),
               output);
 }
@@ -24,31 +31,52 @@ int cli_input_open(cli_npy *input, const char *path)
     if (path == NULL) {
         return CLI_OK;
     }
-    if (hr_npy_open(path, &input->file, &input->matrix) != HR_OK) {
-        return cli_failed_call();
+    const int status = cli_open(path, &input->file, &input->matrix);
+    if (status == CLI_OK) {
+        guard(input, false);
     }
-    guard(input, false);
-    return CLI_OK;
+    return status;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static const char *kind_of(mode_t mode)
+{
+    return S_ISDIR(mode)                    ? "a folder"
+           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+           : S_ISFIFO(mode)                 ? "a pipe"
+                                            : "a socket";
 }
 
 int cli_output_check(const cli_command *command, const char *path,
                      const char *const *inputs, int input_count)
 {
-    struct stat old, in;
+    struct stat old, other;
+    if (cli_is_standard(path)) {
+        return cli_standard_reserve(command);
+    }
     if (stat(path, &old) != 0) {
         return CLI_OK;
     }
     for (int i = 0; i < input_count; i++) {
-        if (inputs[i] != NULL && stat(inputs[i], &in) == 0 &&
-            in.st_dev == old.st_dev && in.st_ino == old.st_ino) {
+        if (inputs[i] != NULL && !cli_is_standard(inputs[i]) &&
+            stat(inputs[i], &other) == 0 && is_same(&other, &old)) {
             return cli_wrong(command,
                              "-o: '%s' is the same file as the input '%s'",
                              path, inputs[i]);
         }
     }
-    return S_ISREG(old.st_mode)
+    if (!S_ISREG(old.st_mode)) {
+        return cli_wrong(command, "-o: '%s' is not a regular file but %s", path,
+                         kind_of(old.st_mode));
+    }
+    return fstat(STDOUT_FILENO, &other) != 0 || !is_same(&other, &old)
                ? CLI_OK
-               : cli_wrong(command, "-o: '%s' is not a regular file", path);
+               : cli_wrong(command, "-o: '%s' is standard output; say -o -",
+                           path);
 }
 
 /* The file exists now: let signal handlers know. */
@@ -68,10 +96,15 @@ static int watch(cli_npy *output)
 int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
                       hr_order order)
 {
+    char name[PATH_MAX];
     output->path = path;
+    if (cli_is_standard(path)) {
+        cli_standard_name(name);
+    }
     cli_signals_phase(CLI_HELD);
-    bool made = hr_npy_create(path, like.type, like.rows, like.cols, order,
-                              &output->file, &output->matrix) == HR_OK;
+    bool made = hr_npy_create(cli_is_standard(path) ? name : path, like.type,
+                              like.rows, like.cols, order, &output->file,
+                              &output->matrix) == HR_OK;
     int status = made ? watch(output) : cli_failed_call();
     cli_signals_phase(CLI_POLLED);
     return status == CLI_OK ? cli_check_cancelled() : status;
@@ -84,6 +117,12 @@ int cli_files_commit(cli_files *files)
             hr_npy_unchanged(files->in[i].file) != HR_OK) {
             return cli_failed_call();
         }
+    }
+    if (cli_is_standard(files->out.path)) {
+        cli_signals_phase(CLI_AT_ONCE);
+        return cli_check_cancelled() == CLI_OK
+                   ? cli_standard_send(hr_npy_temporary(files->out.file))
+                   : CLI_FAILED;
     }
     /* Writing to the disk may take long and cannot be interrupted. */
     cli_signals_phase(CLI_COMMITTING);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* .npy files that are read, and one that is written. If the work fails, the
- * written file is removed. */
+ * written file is removed. "-" is standard input or output (standard.h). */
 #ifndef CONSOLE_OUTPUT_H
 #define CONSOLE_OUTPUT_H
 
@@ -27,8 +27,9 @@ typedef struct cli_files {
 int cli_input_open(cli_npy *input, const char *path);
 
 /* Check what -o names. It must be absent or a regular file, which will be
- * replaced: a device would be replaced by a file. It must not be one of the
- * inputs, not even through links. Some inputs may be NULL. Returns an exit
+ * replaced: a device would be replaced by a file. It must not be standard
+ * output or one of the inputs, not even through links. Some inputs may be NULL.
+ * For "-", what is printed goes to standard error from now on. Returns an exit
  * status. */
 int cli_output_check(const cli_command *command, const char *path,
                      const char *const *inputs, int input_count);
@@ -38,9 +39,9 @@ int cli_output_check(const cli_command *command, const char *path,
 int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
                       hr_order order);
 
-/* Give the output its name, unless the inputs have been changed meanwhile: then
- * the result would not belong to the files of these names. Returns an exit
- * status. */
+/* Give the output its name, or write it to standard output, unless the inputs
+ * have been changed meanwhile: then the result would not belong to the files of
+ * these names. Returns an exit status. */
 int cli_files_commit(cli_files *files);
 
 /* Unmap all files. Removes the output unless it was committed. */

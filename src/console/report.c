@@ -29,8 +29,11 @@ static uint32_t share_count(const hr_gemm_report *report)
 
 static void print_head(const cli_product *p, const cli_outcome *o)
 {
-    printf("%s = %s x %s%s%s\n", p->output != NULL ? p->output : "C", p->a,
-           p->b, p->add != NULL ? " + " : "", p->add != NULL ? p->add : "");
+    printf("%s = %s x %s%s%s\n",
+           cli_path_text(p->output != NULL ? p->output : "C").text,
+           cli_path_text(p->a).text, cli_path_text(p->b).text,
+           p->add != NULL ? " + " : "",
+           cli_path_text(p->add != NULL ? p->add : "").text);
     printf("%-11s %" PRId64 "x%" PRId64 " of %s, from %" PRId64 "x%" PRId64
            " and %" PRId64 "x%" PRId64 " of %s\n",
            "shape", o->m, o->n, hr_type_name(o->c_type), o->m, o->k, o->k, o->n,

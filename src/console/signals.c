@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "args.h"
+#include "base/printable.h"
 
 enum {
     PATHS = 8,
@@ -21,7 +22,7 @@ enum {
 };
 
 typedef struct guard {
-    const char *path;
+    char path[256]; /* as it is shown */
     uintptr_t start, end;
     bool output;
 } guard;
@@ -218,8 +219,10 @@ void cli_guard(const char *path, const void *start, size_t bytes, bool output)
     if (count == GUARDS) {
         return;
     }
-    guards[count] =
-        (guard){path, (uintptr_t)start, (uintptr_t)start + bytes, output};
+    guards[count] = (guard){.start = (uintptr_t)start,
+                            .end = (uintptr_t)start + bytes,
+                            .output = output};
+    hri_printable(path, guards[count].path, sizeof guards[count].path);
     atomic_store(&guard_count, count + 1);
 }
 

@@ -45,7 +45,7 @@ bool cli_remember(const char *path);
 void cli_forget(void);
 
 /* Guard the bytes of a mapped file: if touching them raises SIGBUS, the message
- * names path, which must stay. Up to eight files can be guarded. Errors in
+ * names path. Up to eight files can be guarded. Errors in
  * others look like bugs. One thread. */
 void cli_guard(const char *path, const void *start, size_t bytes, bool output);
 

@@ -9,6 +9,7 @@
 
 #include "args.h"
 #include "base/clock.h"
+#include "base/printable.h"
 
 /* Write three significant digits, and no exponent below a million. */
 static cli_text with_unit(double number, const char *unit)
@@ -90,6 +91,13 @@ double cli_clock(void)
     return hri_seconds_since(0);
 }
 
+cli_path cli_path_text(const char *path)
+{
+    cli_path t;
+    hri_printable(path, t.text, sizeof t.text);
+    return t;
+}
+
 enum { CELL_BYTES = 256, GAP = 2, CHUNK = 64 /* cells allocated at a time */ };
 
 static bool grow(cli_table *table)
@@ -105,17 +113,14 @@ static bool grow(cli_table *table)
 
 void cli_table_add(cli_table *table, const char *format, ...)
 {
-    char text[CELL_BYTES];
+    char text[CELL_BYTES], shown[CELL_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-            *c = '?'; /* names come from drivers and files */
-        }
-    }
-    char *cell = grow(table) ? strdup(text) : NULL;
+    /* Names come from drivers and files. */
+    char *cell =
+        grow(table) ? strdup(hri_printable(text, shown, sizeof shown)) : NULL;
     if (cell == NULL) {
         table->failed = true;
         return;

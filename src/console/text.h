@@ -18,6 +18,13 @@ cli_text cli_rate_text(double flops_per_second); /* "350 GFLOP/s" */
 cli_text cli_link_text(double bytes_per_second); /* "12.3 GB/s" */
 cli_text cli_seconds_text(double seconds);       /* "12.3 us", "2 h 05 min" */
 
+/* The name of a file as a terminal may show it. */
+typedef struct cli_path {
+    char text[1024];
+} cli_path;
+
+cli_path cli_path_text(const char *path);
+
 /* Seconds of a clock that never runs backwards. */
 double cli_clock(void);
 

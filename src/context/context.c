@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrays/array.h"
 #include "base/cpus.h"
+#include "base/environment.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "checker/check.h"
@@ -21,7 +23,7 @@ static const hri_struct info_struct = HRI_STRUCT(
  * in this way. */
 static const char *variable(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = hri_environment(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
@@ -229,6 +231,7 @@ void hr_context_destroy(hr_context *context)
     if (context == NULL) {
         return;
     }
+    hri_queues_close(context);
     hri_areas_free(context);
     if (context->checker != NULL) {
         context->checker->close(context);

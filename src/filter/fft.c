@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
+#include "base/environment.h"
 #include "base/library.h"
 #include "base/size.h"
 #include "filter/kernels.h"
@@ -45,7 +46,7 @@ static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static hr_status load(int which, hri_fftw *api)
 {
-    const char *choice = getenv("HEADRACE_FFTW");
+    const char *choice = hri_environment("HEADRACE_FFTW");
     if (choice != NULL && strcmp(choice, "off") == 0) {
         return hri_fail(
             HR_ERROR_UNSUPPORTED,

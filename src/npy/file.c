@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/draft.h"
 #include "base/size.h"
 
 _Static_assert(sizeof(size_t) == 8 && sizeof(off_t) == 8,
@@ -90,6 +91,15 @@ static hr_status with_name(hr_status status, const char *path)
                                       hr_last_error());
 }
 
+/* What a special file is. */
+static const char *kind_of(mode_t mode)
+{
+    return S_ISDIR(mode)                    ? "a folder"
+           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+           : S_ISFIFO(mode)                 ? "a pipe"
+                                            : "a socket";
+}
+
 /* Open the file. Without O_NONBLOCK, opening a pipe would wait for a writer. */
 static hr_status open_regular(hr_npy *npy, const char *path)
 {
@@ -98,10 +108,8 @@ static hr_status open_regular(hr_npy *npy, const char *path)
         return hri_npy_fail(path, "it cannot be opened", errno);
     }
     if (!S_ISREG(npy->opened.st_mode)) {
-        return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
-                        S_ISDIR(npy->opened.st_mode)
-                            ? "a folder, not a file"
-                            : "not an ordinary file, so it cannot be mapped");
+        return hri_fail(HR_ERROR_IO, "%s: it is %s, not an ordinary file",
+                        hri_npy_name(path), kind_of(npy->opened.st_mode));
     }
     return HR_OK;
 }
@@ -146,23 +154,23 @@ static hr_status make_file(hr_npy *npy)
         return hri_npy_fail(path, "it cannot be made", errno);
     }
     if (earlier && !S_ISREG(there.st_mode)) {
-        return hri_fail(HR_ERROR_IO, "%s: it is %s", hri_npy_name(path),
-                        S_ISDIR(there.st_mode)
-                            ? "a folder, not a file"
-                            : "not an ordinary file, so it is not replaced");
+        return hri_fail(HR_ERROR_IO, "%s: it is %s, not an ordinary file",
+                        hri_npy_name(path), kind_of(there.st_mode));
     }
     if (earlier && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
         return hri_npy_fail(path, "it must not be replaced", errno);
     }
     const mode_t mode = earlier ? there.st_mode & 0777 : 0666;
-    hr_status status =
-        hri_npy_make_temporary(path, mode, &npy->fd, &npy->temporary);
-    if (status == HR_OK && earlier) {
+    const int error = hri_draft_create(path, mode, &npy->fd, &npy->temporary);
+    if (error != 0) {
+        return hri_npy_fail(path, "a file beside it cannot be made", error);
+    }
+    if (earlier) {
         /* Set bits that the mask took. Some file systems have no
          * permissions. */
         fchmod(npy->fd, mode);
     }
-    return status;
+    return HR_OK;
 }
 
 /* Write zeros over the whole file, where the file system cannot reserve disk

@@ -77,7 +77,7 @@ hr_status hri_npy_plan(hr_type type, int64_t rows, int64_t cols, hr_order order,
 void hri_npy_format(const hri_npy_header *header,
                     uint8_t bytes[HRI_NPY_HEADER_BYTES]);
 
-/* ---- path.c: the file that a name means, and a temporary file beside it */
+/* ---- path.c: the file that a name means */
 
 /* path as messages show it: the whole path, or its last 160 bytes. */
 const char *hri_npy_name(const char *path);
@@ -92,14 +92,9 @@ hr_status hri_npy_fail(const char *path, const char *what, int error);
 hr_status hri_npy_absolute(const char *path, char **absolute);
 
 /* Like hri_npy_absolute, but of the file that a symbolic link points to, which
- * need not exist. */
+ * need not exist. HR_ERROR_IO for /dev/stdout and its like: a program has that
+ * file open. */
 hr_status hri_npy_follow(const char *path, char **target);
-
-/* Create a file beside path, which is absolute, and open it for reading and
- * writing. It has the given mode less the process's mask. The caller closes *fd
- * and frees *name. */
-hr_status hri_npy_make_temporary(const char *path, mode_t mode, int *fd,
-                                 char **name);
 
 /* Write changes of names in path's folder to the disk, where the file system
  * can. */

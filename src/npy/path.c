@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 const char *hri_npy_name(const char *path)
@@ -117,7 +116,12 @@ hr_status hri_npy_follow(const char *path, char **target)
     hr_status status = hri_npy_absolute(path, &at);
     for (int i = 0; status == HR_OK && i < LINKS; i++) {
         char *next;
-        status = follow_link(at, &next);
+        status = strncmp(at, "/proc/", 6) != 0
+                     ? follow_link(at, &next)
+                     : hri_fail(HR_ERROR_IO,
+                                "%s: it stands for an open file, so it is not "
+                                "replaced",
+                                hri_npy_name(path));
         if (status == HR_OK && next == NULL) {
             *target = at;
             return HR_OK;
@@ -130,50 +134,6 @@ hr_status hri_npy_follow(const char *path, char **target)
         status = hri_npy_fail(path, "it cannot be used", ELOOP);
     }
     return status;
-}
-
-/* Fill in count random letters. */
-static bool random_letters(char *letters, size_t count)
-{
-    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz"
-                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    ssize_t got = getrandom(letters, count, 0);
-    for (size_t i = 0; i < count; i++) {
-        letters[i] = alphabet[(unsigned char)letters[i] % 64];
-    }
-    return got == (ssize_t)count;
-}
-
-hr_status hri_npy_make_temporary(const char *path, mode_t mode, int *fd,
-                                 char **name)
-{
-    enum { LETTERS = 6, ATTEMPTS = 100, KEPT = 100 }; /* a name has 255 bytes */
-    const char *base = base_name(path);
-    int folder = (int)(base - path);
-    size_t bytes = strlen(path) + LETTERS + sizeof "..";
-    char *made = malloc(bytes);
-    if (made == NULL) {
-        return hri_npy_fail(path, "its name", ENOMEM);
-    }
-    int error = EEXIST;
-    for (int i = 0; i < ATTEMPTS && error == EEXIST; i++) {
-        char letters[LETTERS + 1] = {0};
-        if (!random_letters(letters, LETTERS)) {
-            error = errno;
-            break;
-        }
-        snprintf(made, bytes, "%.*s.%.*s.%s", folder, path, KEPT, base,
-                 letters);
-        int opened = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (opened >= 0) {
-            *fd = opened;
-            *name = made;
-            return HR_OK;
-        }
-        error = errno;
-    }
-    free(made);
-    return hri_npy_fail(path, "a file beside it cannot be made", error);
 }
 
 void hri_npy_sync_folder(const char *path)

@@ -6,10 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/draft.h"
+#include "base/environment.h"
+
 bool hri_cache_path(const char *name, char path[PATH_MAX])
 {
-    const char *own = getenv("HEADRACE_CACHE");
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *own = hri_environment("HEADRACE_CACHE");
+    const char *cache = hri_environment("XDG_CACHE_HOME");
+    const char *home = hri_environment("HOME");
     int length = 0;
     if (own != NULL) {
         length =
@@ -54,18 +58,23 @@ bool hri_draft_begin(const char *path, hri_draft *draft)
 {
     make_folders(path);
     draft->path = path;
-    snprintf(draft->temporary, sizeof draft->temporary, "%s.XXXXXX", path);
-    int descriptor = mkstemp(draft->temporary);
-    draft->file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    if (draft->file == NULL && descriptor >= 0) {
+    int descriptor;
+    if (hri_draft_create(path, S_IRUSR | S_IWUSR, &descriptor,
+                         &draft->temporary) != 0) {
+        return false;
+    }
+    draft->file = fdopen(descriptor, "w");
+    if (draft->file == NULL) {
         close(descriptor);
         unlink(draft->temporary);
+        free(draft->temporary);
     }
     return draft->file != NULL;
 }
 
 void hri_draft_end(hri_draft *draft)
 {
+    const int lock = dup(fileno(draft->file)); /* until it has its name */
     bool written = ferror(draft->file) == 0;
     written = fclose(draft->file) == 0 && written;
     /* Rename fails where there is a folder: an empty one is removed, and the
@@ -75,4 +84,8 @@ void hri_draft_end(hri_draft *draft)
                       rename(draft->temporary, draft->path) != 0))) {
         unlink(draft->temporary);
     }
+    if (lock >= 0) {
+        close(lock);
+    }
+    free(draft->temporary);
 }

@@ -18,11 +18,11 @@ bool hri_cache_path(const char *name, char path[PATH_MAX]);
  * missing. */
 FILE *hri_cache_open(const char *path);
 
-/* A file that is being written under a temporary name beside its path. */
+/* A file of the cache that is being written (base/draft.h). */
 typedef struct hri_draft {
     FILE *file;
     const char *path; /* the caller's */
-    char temporary[PATH_MAX + 8];
+    char *temporary;
 } hri_draft;
 
 /* Begin a draft and make the folders above it. False when this fails. End each

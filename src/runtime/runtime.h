@@ -117,6 +117,7 @@ struct hr_context {
     uint32_t machine_count;
     hri_model *model;                  /* tuning data of the machine */
     struct hri_area *areas;            /* of hr_allocate_pinned */
+    struct hr_queue *queues;           /* of hr_queue_create */
     struct hri_text *texts;            /* of hr_kernel_create */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
                                           checked */

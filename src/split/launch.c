@@ -167,7 +167,8 @@ static hr_status launch_band(const hri_splitting *s, uint32_t index,
 {
     const hr_band *band = &s->bands[index];
     hri_accelerator *a = s->participants[index].accelerator;
-    hr_queue queue = {s->context, a, stream};
+    hr_queue queue = {
+        .context = s->context, .accelerator = a, .stream = stream};
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_window windows[HR_MAX_PARAMETERS] = {0};
     hri_part part = hri_part_of(s->domain);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* send_signal INT|TERM|TWICE PREFIX COMMAND...: run COMMAND, and 0.2 s after a
- * file whose name begins with PREFIX has appeared in this folder, send it the
- * signal (TWICE: INT two times). Print how it ended, and how long after that:
- * "status 1 after 0.123 s", or "finished before" when it was too quick. The
- * shell alone cannot do this: what it runs in the background ignores SIGINT. */
+/* send_signal INT|TERM|KILL|TWICE PREFIX COMMAND...: run COMMAND, and 0.2 s
+ * after a file whose name begins with PREFIX has appeared in this folder, send
+ * it the signal (TWICE: INT two times). Print how it ended, and how long after
+ * that: "status 1 after 0.123 s", or "finished before" when it was too quick.
+ * The shell alone cannot do this: what it runs in the background ignores
+ * SIGINT. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -70,7 +71,9 @@ int main(int argc, char **argv)
         return 0;
     }
     double start = now();
-    kill(child, strcmp(argv[1], "TERM") == 0 ? SIGTERM : SIGINT);
+    kill(child, strcmp(argv[1], "TERM") == 0   ? SIGTERM
+                : strcmp(argv[1], "KILL") == 0 ? SIGKILL
+                                               : SIGINT);
     if (strcmp(argv[1], "TWICE") == 0) {
         sleep_ms(20);
         kill(child, SIGINT);

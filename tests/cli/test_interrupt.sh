@@ -47,4 +47,17 @@ for rows in 10000 20000 40000; do
 done
 equal "a file took long enough to write" yes $met
 
+# A command that is killed cannot remove its file. The next one does.
+met=no
+for rows in 10000 20000 40000; do
+    result=$("$TOOLS/send_signal" KILL .C.npy. "$HEADRACE" generate \
+        --shape ${rows}x10000 --type f64 -o C.npy)
+    if [ -n "$(find . -name '.C.npy.*')" ]; then
+        met=yes && break
+    fi
+done
+equal "killed while it wrote" yes $met
+"$HEADRACE" generate --shape 2x2 --type f32 -o B.npy || exit 1
+equal "temporaries" "" "$(find . -name '.*' ! -name .)"
+
 finish

@@ -50,6 +50,46 @@ with_cmake() {
 with_cmake >"$folder/log" 2>&1 || { cat "$folder/log"; fail "find_package"; }
 run "$folder/cmake/example" "CMake package"
 
+# The lines of docs/kernels.md, for a kernel that calls a function of libm.
+source=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir "$folder/kernels"
+sed -n '/^```cmake/,/^```$/{ /^```/d; p }' "$source/docs/kernels.md" \
+    >"$folder/kernels/CMakeLists.txt"
+grep -q headrace_kernels "$folder/kernels/CMakeLists.txt" ||
+    fail "docs/kernels.md has no lines of CMake"
+cp "$source/examples/first_kernel.c" "$folder/kernels/program.c"
+sed 's/HR_AT1(a, i)/sqrt(HR_AT1(a, i) * HR_AT1(a, i))/' \
+    "$source/examples/kernels/first_kernel.c" >"$folder/kernels/kernels.c"
+grep -q sqrt "$folder/kernels/kernels.c" || fail "no kernel calls sqrt"
+configure() {
+    "$cmake" -S "$folder/kernels" -B "$folder/$1" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_C_FLAGS="$flags" >"$folder/log" 2>&1
+}
+if ! configure built || ! "$cmake" --build "$folder/built" >"$folder/log" 2>&1
+then
+    cat "$folder/log"
+    fail "headrace_kernels"
+fi
+HEADRACE_ACCELERATORS=host run "$folder/built/program" "headrace_kernels"
+sed -i 's/project(program C)/project(program NONE)/' \
+    "$folder/kernels/CMakeLists.txt"
+configure refused && fail "headrace_kernels in a project without C"
+tr -s ' \n' ' ' <"$folder/log" | grep -q 'add C to the languages of project' ||
+    { cat "$folder/log"; fail "no sentence about a project without C"; }
+
+# demo builds all that is installed.
+if [ -f "$build/build.ninja" ]; then
+    target=$(sed -n 's/.*--build build --target \([^ ]*\).*/\1/p' "$source/demo")
+    ninja -C "$build" -t commands "$target" >"$folder/commands" ||
+        fail "demo builds no target of ninja"
+    for file in libheadrace.so libheadrace_blas.so libheadrace_blas64.so \
+        headrace headrace-bench; do
+        grep -q -- "-o $file" "$folder/commands" ||
+            fail "demo does not build $file"
+    done
+fi
+
 command -v pkg-config >/dev/null || {
     echo "skip: no pkg-config here, so that half was not tested"
     exit 77

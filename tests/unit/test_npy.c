@@ -152,8 +152,10 @@ static void nothing_appears_before_commit(void)
     const char *temporary = hr_npy_temporary(file);
     if (CHECK(temporary != NULL)) {
         const char *name = strrchr(temporary, '/');
-        CHECK(name != NULL && strncmp(name, "/.a.npy.", 8) == 0 &&
-              strlen(name) == 14);
+        char begin[64];
+        snprintf(begin, sizeof begin, "/.a.npy.headrace-%ld-", (long)getpid());
+        CHECK(name != NULL && strncmp(name, begin, strlen(begin)) == 0 &&
+              strlen(name) == strlen(begin) + 6);
         CHECK(access(temporary, R_OK) == 0);
     }
     CHECK(holds("a.npy", "earlier") && names_in(".") == 2);
@@ -222,7 +224,7 @@ static void links_stay(void)
     CHECK(names_in(".") == 0);
 }
 
-/* Long names: the temporary one is longer by 8 bytes, the message ends. */
+/* Long names: the temporary one is cut, the message ends. */
 static void long_names(void)
 {
     char name[512];
@@ -296,6 +298,23 @@ static void what_is_no_file_is_refused(void)
     }
     unlink("cut.npy"), unlink("text"), unlink("empty"), unlink("pipe");
     rmdir("folder");
+}
+
+static void open_files_are_not_replaced(void)
+{
+    TEST_CASE("a name of an open file");
+    hr_npy *file = NULL;
+    hr_matrix m;
+    put("open", "earlier", 7);
+    const int fd = open("open", O_RDWR | O_CLOEXEC);
+    char path[32];
+    snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    const int names = names_in(".");
+    CHECK_FAILS(hr_npy_create(path, HR_F32, 1, 1, HR_ROW_MAJOR, &file, &m),
+                HR_ERROR_IO, "it stands for an open file");
+    CHECK(names_in(".") == names && file == NULL);
+    close(fd);
+    unlink("open");
 }
 
 static void wrong_arguments_make_no_file(void)
@@ -566,6 +585,7 @@ int main(void)
     TEST(links_stay());
     TEST(long_names());
     TEST(what_is_no_file_is_refused());
+    TEST(open_files_are_not_replaced());
     TEST(wrong_arguments_make_no_file());
     TEST(null_is_refused());
     TEST(no_disk_is_so_large());

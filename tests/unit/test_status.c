@@ -4,7 +4,38 @@
 
 #include <pthread.h>
 
+#include "base/printable.h"
 #include "base/status.h"
+
+/* What a terminal would obey, or could not show, and what it may show. */
+static const struct {
+    const char *name, *text, *shown;
+} texts[] = {
+    {"printable", "a b~\\", "a b~\\"},
+    {"an escape sequence", "\033[2J", "\\x1b[2J"},
+    {"new lines and the like", "a\nb\tc\rd\177", "a\\nb\\tc\\x0dd\\x7f"},
+    {"UTF-8", "\u00e9\u20ac\U0001f600", "\u00e9\u20ac\U0001f600"},
+    {"controls of two bytes", "\302\233\302\240", "\\xc2\\x9b\302\240"},
+    {"bytes that are no text", "\377\300\257", "\\xff\\xc0\\xaf"},
+    {"half a character", "a\303", "a\\xc3"},
+    {"a surrogate", "\355\240\200", "\\xed\\xa0\\x80"},
+};
+
+static void check_texts(void)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        TEST_CASE(texts[i].name);
+        CHECK(hri_fail(HR_ERROR_IO, "<%s>", texts[i].text) == HR_ERROR_IO);
+        const size_t length = strlen(texts[i].shown);
+        CHECK(strncmp(hr_last_error() + 1, texts[i].shown, length) == 0);
+        CHECK(strcmp(hr_last_error() + 1 + length, ">") == 0);
+    }
+    TEST_CASE("a sentence is cut between characters");
+    char text[5];
+    CHECK(strcmp(hri_printable("abc\033", text, sizeof text), "abc") == 0);
+    CHECK(strcmp(hri_printable("abc\u00e9", text, sizeof text), "abc") == 0);
+    CHECK(strcmp(hri_printable("abcd", text, sizeof text), "abcd") == 0);
+}
 
 /* The values are a promise. */
 static const struct {
@@ -102,6 +133,7 @@ static void check_version(void)
 int main(void)
 {
     TEST(check_sentences());
+    TEST(check_texts());
     TEST(check_names());
     TEST(check_threads());
     TEST(check_version());

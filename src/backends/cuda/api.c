@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
+
 static const hri_symbol symbols[] = {
 #define SYM(kind, result, name, args)                                          \
     {#name, offsetof(hri_cuda_api, name), kind},
@@ -16,7 +18,7 @@ hri_cuda_api hri_cuda;
 
 bool hri_cuda_switched_off(const char *variable)
 {
-    const char *wish = getenv(variable);
+    const char *wish = hri_environment(variable);
     return wish != NULL && strcmp(wish, "off") == 0;
 }
 
@@ -39,7 +41,7 @@ hr_status hri_cuda_library_load(const hri_cuda_library *library, void *table,
     static const char *const folders[] = {
         "", "/usr/local/cuda/lib64/",
         "/usr/local/cuda/targets/x86_64-linux/lib/"};
-    const char *wish = getenv(library->variable);
+    const char *wish = hri_environment(library->variable);
     hri_error first = {0};
     if (hri_cuda_switched_off(library->variable)) {
         return hri_fail(HR_ERROR_UNAVAILABLE, "%s is off", library->variable);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
+#include "base/environment.h"
 #include "base/matrix.h"
 #include "base/size.h"
 
@@ -145,7 +146,7 @@ enum { FIRST_WITH_TF32 = 80 }; /* the first capability with tf32 */
 
 void hri_cuda_arithmetic_name(char *text, size_t bytes)
 {
-    const char *wish = getenv("HEADRACE_CUBLAS");
+    const char *wish = hri_environment("HEADRACE_CUBLAS");
     if (hri_cublas_load() == HR_OK) {
         snprintf(text, bytes, "%s, %s", hri_cublas_name(),
                  hri_nvrtc_load() == HR_OK ? hri_nvrtc_name() : "no NVRTC");

@@ -9,6 +9,7 @@
 
 #include "backends/host/builtin.h"
 #include "backends/host/cblas.h"
+#include "base/environment.h"
 #include "hal/backend.h"
 
 /* Written once, by choose. */
@@ -37,7 +38,7 @@ static hr_status choose_wish(const char *wish)
 
 static hr_status choose(void)
 {
-    const char *wish = getenv("HEADRACE_CBLAS");
+    const char *wish = hri_environment("HEADRACE_CBLAS");
     hr_status status = HR_OK;
     if (wish == NULL || wish[0] == '\0') {
         chosen.use_cblas = hri_cblas_find(&chosen.cblas);

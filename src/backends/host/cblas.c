@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding a CBLAS, recognising it, and calling it. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "backends/host/cblas.h"
 
 #include <dlfcn.h>
@@ -7,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "backends/host/host.h"
 #include "base/cpus.h"
+#include "base/environment.h"
 #include "base/library.h"
 #include "base/matrix.h"
 #include "base/size.h"
@@ -66,7 +70,7 @@ static const hri_symbol mkl_table[] = {
 static bool user_chose(const char *const *variables)
 {
     for (; *variables != NULL; variables++) {
-        if (getenv(*variables) != NULL) {
+        if (hri_environment(*variables) != NULL) {
             return true;
         }
     }
@@ -127,7 +131,7 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
     if (hri_library_resolve(library, "", mkl_table, 1, &s) != HR_OK) {
         return SOMETHING_ELSE;
     }
-    const char *layer = getenv("MKL_INTERFACE_LAYER");
+    const char *layer = hri_environment("MKL_INTERFACE_LAYER");
     if (layer != NULL && strstr(layer, "ILP64") != NULL) {
         return UNUSABLE; /* the user chose 64-bit integers for MKL */
     }
@@ -167,9 +171,35 @@ static hr_status know(void *library, const char *name, bool any,
                           "%s does not tell which CBLAS it is", name);
 }
 
+/* Under a limit of the address space (ulimit -v), whether there is room for the
+ * buffers and heaps of OpenBLAS's threads and those of its copies. Without room
+ * it asks for them again and again, for ever: in products, and already when it
+ * is loaded. */
+static hr_status check_room(void)
+{
+    struct rlimit limit;
+    const size_t bytes = (size_t)hri_cpu_count() * 3 << 28;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return HR_OK;
+    }
+    void *room =
+        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "the limit of the address space (ulimit -v) leaves "
+                        "less than %zu MiB for a CBLAS",
+                        bytes >> 20);
+    }
+    munmap(room, bytes);
+    return HR_OK;
+}
+
 hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas)
 {
     hri_cblas found = {0};
+    if (check_room() != HR_OK) {
+        return HR_ERROR_UNAVAILABLE;
+    }
     void *library = hri_openblas_open(name);
     if (library == NULL) {
         const char *why = dlerror();

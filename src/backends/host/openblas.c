@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "backends/host/cblas.h"
+#include "base/environment.h"
 #include "base/library.h"
 
 static const hri_symbol table[] = {
@@ -43,7 +44,7 @@ bool hri_openblas_is(void *library, hri_openblas *openblas)
 static const char *wish(const hri_openblas *openblas, hr_type type)
 {
     return strstr(openblas->config(), "DYNAMIC_ARCH") != NULL &&
-                   getenv("OPENBLAS_CORETYPE") == NULL
+                   hri_environment("OPENBLAS_CORETYPE") == NULL
                ? hri_core_wish(hri_cpu_here(), type, openblas->core())
                : NULL;
 }
@@ -208,7 +209,7 @@ void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
         cblas->copies[1].set_threads = NULL;
         doubles = core;
     }
-    const bool chosen = getenv("OPENBLAS_CORETYPE") != NULL;
+    const bool chosen = hri_environment("OPENBLAS_CORETYPE") != NULL;
     const bool two = strcmp(others, doubles) != 0;
     snprintf(cores, bytes, "%s%s%s%s%s", others, two ? ", " : "",
              two ? doubles : "", two ? " for double" : "",

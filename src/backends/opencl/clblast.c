@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "backends/opencl/opencl.h"
+#include "base/environment.h"
 #include "base/library.h"
 #include "base/size.h"
 
@@ -53,7 +54,7 @@ static const char *name = "OpenCL C kernel";
 
 static void load(void)
 {
-    const char *wish = getenv("HEADRACE_CLBLAST");
+    const char *wish = hri_environment("HEADRACE_CLBLAST");
     if (wish == NULL || wish[0] == '\0' || strcmp(wish, "off") == 0) {
         return;
     }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that are written under a temporary name beside their own. The name is
+ * .NAME.headrace-PROCESS-LETTERS. The process that writes a draft holds a lock
+ * on it (flock), which ends with the process. So a draft without a lock was
+ * left by a process that was killed. The next draft in that folder removes
+ * it. */
+#ifndef HRI_BASE_DRAFT_H
+#define HRI_BASE_DRAFT_H
+
+#include <sys/types.h>
+
+/* Create a draft beside path, and open it for reading and writing. It has the
+ * given mode less the process's mask. Returns 0, or an error number. The caller
+ * closes *fd, and frees *name. The lock stays until *fd and its duplicates are
+ * closed. Drafts in that folder that nothing has a lock on are removed first,
+ * where the file system has locks. Any thread. */
+int hri_draft_create(const char *path, mode_t mode, int *fd, char **name);
+
+#endif

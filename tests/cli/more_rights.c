@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* more_rights: opens the host and multiplies two numbers. Exits with 77 when it
+ * has no more rights than its caller. */
+#include <stdio.h>
+#include <sys/auxv.h>
+
+#include <headrace/headrace.h>
+
+int main(void)
+{
+    float a = 2, b = 3, c = 0;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    hr_context *context = NULL;
+    if (getauxval(AT_SECURE) == 0) {
+        return 77;
+    }
+    options.accelerators = "host";
+    hr_status status = hr_context_create(&options, &context);
+    if (status == HR_OK) {
+        status = hr_gemm(context, hr_real(1),
+                         hr_matrix_row_major(&a, HR_F32, 1, 1, 0),
+                         hr_matrix_row_major(&b, HR_F32, 1, 1, 0), hr_real(0),
+                         hr_matrix_row_major(&c, HR_F32, 1, 1, 0), NULL);
+    }
+    hr_context_destroy(context);
+    if (status != HR_OK) {
+        printf("%s\n", hr_last_error());
+        return 1;
+    }
+    printf("%g\n", (double)c);
+    return 0;
+}

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# "-" is standard input and output. What is printed then goes to standard error.
+# Special files are refused by name, and no file behind them is destroyed.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
+HEADRACE_ACCELERATORS=host
+TMPDIR=$base/temporary
+export HEADRACE_ACCELERATORS TMPDIR
+mkdir "$TMPDIR"
+
+"$HEADRACE" generate --shape 30x20 --type f32 -o A.npy || exit 1
+"$HEADRACE" generate --shape 20x25 --type f32 --seed 1 -o B.npy || exit 1
+"$HEADRACE" matmul A.npy B.npy -o C.npy --quiet || exit 1
+"$HEADRACE" filter A.npy -o F.npy --window 2 --quiet || exit 1
+
+# stream STATUS ARGUMENTS...: run with A.npy as input and $out as output.
+stream() {
+    want=$1
+    shift
+    "$HEADRACE" "$@" <A.npy >"$out" 2>"$err"
+    equal "status of $*" "$want" $?
+    equal "left by $*" "" "$(ls -A "$TMPDIR")"
+}
+
+# Results, byte by byte the same as in files.
+stream 0 generate --shape 30x20 --type f32 -o -
+check cmp "$out" A.npy
+stream 0 matmul A.npy B.npy -o -
+check cmp "$out" C.npy
+check grep -q '^- = A.npy x B.npy' "$err"
+stream 0 matmul - B.npy -o - --json
+check cmp "$out" C.npy
+check "$TOOLS/json_check" m <"$err"
+stream 0 matmul - B.npy -o - --quiet --verify
+check cmp "$out" C.npy
+equal "printed" "" "$(cat "$err")"
+stream 0 filter - -o - --window 2 --quiet
+check cmp "$out" F.npy
+stream 0 matmul - B.npy -o D.npy
+check cmp D.npy C.npy
+check grep -q '^D.npy = - x B.npy' "$out"
+# shellcheck disable=SC2002 # a pipe is what is tested
+cat A.npy | "$HEADRACE" matmul - B.npy -o - 2>"$err" | cat >E.npy
+check cmp E.npy C.npy
+equal "no file is named -" "" "$(ls -- ./- 2>/dev/null)"
+"$HEADRACE" matmul A.npy B.npy -o ./- --quiet </dev/null || exit 1
+check cmp ./- C.npy
+rm ./-
+
+# One sentence when it cannot be.
+printf words | "$HEADRACE" matmul - B.npy -o D.npy >"$out" 2>"$err"
+equal "status with words" 1 $?
+check is_sentence "standard input: "
+stream 1 matmul - - -o D.npy
+check is_sentence "only one file can be standard input"
+"$HEADRACE" matmul A.npy B.npy -o - >/dev/full 2>"$err"
+equal "status with a full disk" 1 $?
+check is_sentence "standard output: No space left"
+TMPDIR=/no/such "$HEADRACE" matmul - B.npy -o - <A.npy >"$out" 2>"$err"
+equal "status without a folder" 1 $?
+check is_sentence "standard input: no copy can be made in /no/such"
+
+# Special files, and names of files that are open.
+echo earlier >kept
+for name in /dev/stdout /dev/fd/1 /proc/self/fd/1; do
+    "$HEADRACE" matmul A.npy B.npy -o "$name" >>kept 2>"$err"
+    equal "status of -o $name" 2 $?
+    check is_sentence "'$name' is standard output; say -o -"
+done
+"$HEADRACE" matmul A.npy B.npy -o /dev/fd/5 5>>kept >"$out" 2>"$err"
+equal "status of -o /dev/fd/5" 1 $?
+check is_sentence "it stands for an open file, so it is not replaced"
+equal "the file behind" earlier "$(cat kept)"
+mkfifo fifo
+mkdir folder
+expect 2 "'fifo' is not a regular file but a pipe" matmul A.npy B.npy -o fifo
+expect 2 "'/dev/null' is not a regular file but a device" matmul A.npy B.npy -o /dev/null
+expect 2 "'folder' is not a regular file but a folder" matmul A.npy B.npy -o folder
+expect 1 "fifo: it is a pipe, not an ordinary file" matmul fifo B.npy -o D.npy
+expect 1 "/dev/null: it is a device" matmul /dev/null B.npy -o D.npy
+
+finish

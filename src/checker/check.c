@@ -27,6 +27,26 @@ static size_t bytes_of(const hri_watched *v)
     return (size_t)v->count * v->parameter->bytes;
 }
 
+/* Of the elements from `from` on that are filled or compared at once. */
+static size_t chunk_bytes(const hri_watched *v, int64_t from)
+{
+    const int64_t left = v->count - from;
+    return (size_t)(left < HRI_POISONED ? left : HRI_POISONED) *
+           v->parameter->bytes;
+}
+
+static bool make_poison(hri_watched *v)
+{
+    for (int twice = 0; twice < 2; twice++) {
+        v->poison[twice] = malloc(HRI_POISONED * v->parameter->bytes);
+        if (v->poison[twice] == NULL) {
+            return false;
+        }
+        hri_poison(v, twice, v->poison[twice]);
+    }
+    return true;
+}
+
 static hr_status make_view(checking *c, uint32_t i)
 {
     hri_watched *v = &c->watch.views[i];
@@ -56,6 +76,9 @@ static hr_status make_view(checking *c, uint32_t i)
         v->elements = calloc(count, sizeof *v->elements);
         v->first = aligned_alloc(ALIGNMENT, bytes);
         made = made && v->elements != NULL && v->first != NULL;
+    }
+    if (p->access == HR_OUT) {
+        made = made && make_poison(v);
     }
     if (!made) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -96,8 +119,11 @@ static void finish(checking *c)
         free(v->now);
         free(v->before);
         free(v->first);
+        free(v->poison[0]);
+        free(v->poison[1]);
         free(v->seen);
         free(v->elements);
+        free(v->touched);
     }
     hri_watch_finish(&c->watch);
     free(c->arguments);
@@ -175,61 +201,97 @@ static void fill_views(checking *c)
             memcpy(v->now, v->before, bytes_of(v));
             continue;
         }
-        for (size_t b = 0; b < bytes_of(v); b++) {
-            v->now[b] = hri_poison(v, b, c->watch.twice);
+        for (int64_t e = 0; e < v->count; e += HRI_POISONED) {
+            memcpy(v->now + (size_t)e * v->parameter->bytes,
+                   v->poison[c->watch.twice], chunk_bytes(v, e));
         }
     }
 }
 
 /* ---- after a run */
 
-/* Whether a byte was never written: it has its poison of both runs. */
-static bool is_untouched(const hri_watched *v, size_t byte)
+/* Whether the two runs left different values in an element. Its poison is that
+ * of an OUT view, else NULL. Bytes that no run wrote have the poison of both
+ * runs: they get their values from before the launch. */
+static bool differs(const hri_watched *v, size_t first,
+                    const unsigned char *poison, const unsigned char *again)
 {
-    return v->parameter->access == HR_OUT &&
-           v->first[byte] == hri_poison(v, byte, false) &&
-           v->now[byte] == hri_poison(v, byte, true);
-}
-
-/* Whether the two runs left different values. Bytes of an OUT view that no run
- * wrote get their values from before the launch. */
-static bool differs(const hri_watched *v, int64_t element)
-{
-    const size_t bytes = v->parameter->bytes, first = (size_t)element * bytes;
     bool any = false;
-    for (size_t b = first; b < first + bytes; b++) {
-        if (is_untouched(v, b)) {
-            v->now[b] = v->before[b];
+    for (size_t b = 0; b < v->parameter->bytes; b++) {
+        if (poison != NULL && v->first[first + b] == poison[b] &&
+            v->now[first + b] == again[b]) {
+            v->now[first + b] = v->before[first + b];
         } else {
-            any = any || v->now[b] != v->first[b];
+            any = any || v->now[first + b] != v->first[first + b];
         }
     }
     return any;
 }
 
-static bool is_changed(const hri_watched *v, int64_t element)
+static void report(checking *c, const hri_watched *v, int64_t element,
+                   hri_fault fault)
 {
-    const size_t bytes = v->parameter->bytes, first = (size_t)element * bytes;
-    return memcmp(v->now + first, v->before + first, bytes) != 0;
+    hri_watch_report_element(
+        &c->watch, element,
+        &(hri_report){.fault = fault,
+                      .view = v,
+                      .use = fault == HRI_CONST ? v->seen[element]
+                                                : v->elements[element].write,
+                      .writes = true});
 }
 
-/* Find elements of IN views that were written, or of other views that differ
- * between runs. */
-static hr_status find_faults(checking *c, bool in)
+/* Find elements of IN views that were written. */
+static hr_status find_written(checking *c)
 {
     for (uint32_t i = 0; i < HR_MAX_PARAMETERS && c->watch.status == HR_OK;
          i++) {
         const hri_watched *v = &c->watch.views[i];
-        const bool meant = in ? v->seen != NULL : v->elements != NULL;
-        for (int64_t e = 0; meant && e < v->count; e++) {
-            if (in ? is_changed(v, e) : differs(v, e)) {
-                hri_watch_report_element(
-                    &c->watch, e,
-                    &(hri_report){.fault = in ? HRI_CONST : HRI_DEPENDS,
-                                  .view = v,
-                                  .use = in ? v->seen[e] : v->elements[e].write,
-                                  .writes = true});
+        if (v->seen == NULL || memcmp(v->now, v->before, bytes_of(v)) == 0) {
+            continue;
+        }
+        const size_t bytes = v->parameter->bytes;
+        for (int64_t e = 0; e < v->count; e++) {
+            const size_t at = (size_t)e * bytes;
+            if (memcmp(v->now + at, v->before + at, bytes) != 0) {
+                report(c, v, e, HRI_CONST);
             }
+        }
+    }
+    return c->watch.status;
+}
+
+/* Compare what both runs left from element `from` on. Most of a view has not
+ * been touched. */
+static void compare_chunk(checking *c, const hri_watched *v, int64_t from)
+{
+    const size_t bytes = v->parameter->bytes, size = chunk_bytes(v, from);
+    const size_t start = (size_t)from * bytes;
+    const bool out = v->parameter->access == HR_OUT;
+    if (memcmp(v->first + start, out ? v->poison[0] : v->now + start, size) ==
+            0 &&
+        (!out || memcmp(v->now + start, v->poison[1], size) == 0)) {
+        if (out) {
+            memcpy(v->now + start, v->before + start, size);
+        }
+        return;
+    }
+    for (size_t at = 0; at < size; at += bytes) {
+        if (differs(v, start + at, out ? v->poison[0] + at : NULL,
+                    out ? v->poison[1] + at : NULL)) {
+            report(c, v, from + (int64_t)(at / bytes), HRI_DEPENDS);
+        }
+    }
+}
+
+/* Find elements of other views that differ between runs. */
+static hr_status find_different(checking *c)
+{
+    for (uint32_t i = 0; i < HR_MAX_PARAMETERS; i++) {
+        const hri_watched *v = &c->watch.views[i];
+        for (int64_t e = 0;
+             v->elements != NULL && e < v->count && c->watch.status == HR_OK;
+             e += HRI_POISONED) {
+            compare_chunk(c, v, e);
         }
     }
     return c->watch.status;
@@ -240,7 +302,7 @@ static hr_status run_once(checking *c)
     fill_views(c);
     fill_arguments(c);
     hr_status status = hri_watch_run(&c->watch, c->arguments);
-    return status == HR_OK ? find_faults(c, true) : status;
+    return status == HR_OK ? find_written(c) : status;
 }
 
 static hr_status run_twice(checking *c)
@@ -257,7 +319,7 @@ static hr_status run_twice(checking *c)
     }
     c->watch.twice = true;
     status = run_once(c);
-    return status == HR_OK ? find_faults(c, false) : status;
+    return status == HR_OK ? find_different(c) : status;
 }
 
 /* ---- the launch */

@@ -22,17 +22,17 @@ static uint64_t mixed(uint64_t x)
     return x ^ (x >> 31);
 }
 
-unsigned char hri_poison(const hri_watched *view, size_t byte, bool twice)
+void hri_poison(const hri_watched *view, bool twice, unsigned char *to)
 {
     const size_t bytes = view->parameter->bytes;
     const uint64_t seed = (uint64_t)view->parameter->at * 977;
-    if (!twice) {
-        const uint64_t word = mixed(byte / 8 + seed);
-        return (unsigned char)(0x80 | (word >> (byte % 8 * 8)));
+    for (size_t b = 0; b < HRI_POISONED * bytes; b++) {
+        const uint64_t word = mixed((twice ? b / bytes : b / 8) + seed);
+        const bool zero = b % bytes != 0 || (word & 1) == 0;
+        to[b] = (unsigned char)(!twice ? 0x80 | (word >> (b % 8 * 8))
+                                : zero ? 0
+                                       : (word >> 1) % 127 + 1);
     }
-    const uint64_t word = mixed(byte / bytes + seed);
-    const bool zero = byte % bytes != 0 || (word & 1) == 0;
-    return (unsigned char)(zero ? 0 : (word >> 1) % 127 + 1);
 }
 
 /* ---- what accesses mean */
@@ -175,6 +175,28 @@ static bool grow(hri_watch *w)
     return true;
 }
 
+/* Note that a run has to forget this element. */
+static bool touch(hri_watch *w, hri_watched *v, int64_t index)
+{
+    if (v->elements[index].touched) {
+        return true;
+    }
+    if (v->touched_count == v->touched_capacity) {
+        const size_t capacity = 2 * v->touched_capacity + 64;
+        int64_t *touched = realloc(v->touched, capacity * sizeof *touched);
+        if (touched == NULL) {
+            w->status =
+                hri_fail(HR_ERROR_OUT_OF_MEMORY, "check: out of memory");
+            return false;
+        }
+        v->touched = touched;
+        v->touched_capacity = capacity;
+    }
+    v->touched[v->touched_count++] = index;
+    v->elements[index].touched = true;
+    return true;
+}
+
 /* Memory for an access outside of the view. When it runs out, the first of
  * these accesses are reported, and their memory is used again. */
 static void *stray(hri_watch *w, const hri_watched *v, int line, uint32_t rank,
@@ -207,7 +229,7 @@ static void *access_element(hri_watch *w, hri_watched *v, int64_t index,
     }
     hri_element *e = &v->elements[index];
     if (e->pending == 0) {
-        if (!grow(w)) {
+        if (!grow(w) || !touch(w, v, index)) {
             return w->stray_memory;
         }
         memcpy(w->bits + w->pending_count * w->widest, memory,
@@ -321,8 +343,9 @@ static hr_status prepare(hri_watch *w)
     }
     for (uint32_t i = 0; i < w->kernel->parameter_count; i++) {
         hri_watched *v = &w->views[i];
-        for (int64_t e = 0; v->elements != NULL && e < v->count; e++) {
-            v->elements[e] = (hri_element){.lacked = v->elements[e].lacked};
+        for (size_t k = 0; k < v->touched_count; k++) {
+            hri_element *e = &v->elements[v->touched[k]];
+            *e = (hri_element){.lacked = e->lacked, .touched = true};
         }
     }
     w->status = HR_OK;

@@ -28,6 +28,7 @@ typedef struct hri_element {
     hri_seen write, uses[2];
     hri_seen lacked;  /* in the first run, the access that found no value */
     uint32_t pending; /* 1 + its index among the item's; 0: none */
+    bool touched;     /* it is among the view's touched ones */
 } hri_element;
 
 /* A view, packed in memory of its own. */
@@ -36,12 +37,15 @@ typedef struct hri_watched {
     hr_shape shape;
     /* the elements that there are: of the shape's, those from held_first on */
     int64_t held_first[HR_MAX_RANK], held[HR_MAX_RANK];
-    int64_t count;         /* of those elements */
-    unsigned char *now;    /* the memory that the kernel works on */
-    unsigned char *before; /* what the view held before the launch */
-    unsigned char *first;  /* what the first of two runs left */
-    hri_seen *seen;        /* for each element of an IN view */
-    hri_element *elements; /* for each element of other views */
+    int64_t count;            /* of those elements */
+    unsigned char *now;       /* the memory that the kernel works on */
+    unsigned char *before;    /* what the view held before the launch */
+    unsigned char *first;     /* what the first of two runs left */
+    unsigned char *poison[2]; /* of an OUT view, in both runs */
+    hri_seen *seen;           /* for each element of an IN view */
+    hri_element *elements;    /* for each element of other views */
+    int64_t *touched;         /* those that have been accessed in any run */
+    size_t touched_count, touched_capacity;
 } hri_watched;
 
 enum { HRI_STRAYS = 16 };
@@ -101,11 +105,14 @@ typedef struct hri_watch {
 hr_status hri_watch_run(hri_watch *watch, const void *arguments);
 void hri_watch_finish(hri_watch *watch); /* free what runs have allocated */
 
-/* A byte of what an OUT view holds before a run. In the first run elements are
+/* What the elements of an OUT view hold before a run. In the first run they are
  * large negative numbers, in the second 0 and small positive ones, so that
  * comparisons come out differently. Both kinds end loops, unless the bound is
- * unsigned. Each byte differs between the runs. */
-unsigned char hri_poison(const hri_watched *view, size_t byte, bool twice);
+ * unsigned. Each byte differs between the runs. This makes HRI_POISONED
+ * elements. All others repeat them, so filling and comparing whole views is as
+ * fast as memory. The number is prime: kernels do not step by it. */
+enum { HRI_POISONED = 1021 };
+void hri_poison(const hri_watched *view, bool twice, unsigned char *to);
 
 /* report.c: turn a report into a finding, unless there is one of the same line,
  * view and fault. */

@@ -312,3 +312,11 @@ HR_KERNEL1(zero_out, (OUT, unsigned, 1, c))
         HR_AT1(c, i) = HR_AT1(c, i) != 0 ? 1 : 2;
     }
 }
+
+HR_KERNEL1(doubles, (OUT, int, 1, c))
+{
+    HR_EACH1(i)
+    {
+        HR_AT1(c, i) = 2 * (int)i;
+    }
+}

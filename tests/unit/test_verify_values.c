@@ -249,7 +249,7 @@ static void many_not_finite(size_t i)
     random_source source = {83 + i};
     TEST_CASE(sprinkled[i].name);
     for (int pair = 0; pair < PAIRS - 1; pair++) {
-        for (int turn = 0; turn < 4; turn++) {
+        for (int round = 0; round < 4; round++) {
             verify_case x;
             hr_verify_report report;
             int64_t mnk[3] = {random_between(&source, 1, 200),
@@ -259,8 +259,8 @@ static void many_not_finite(size_t i)
             sprinkle(&x.problem.a, sprinkled[i].a, &source);
             sprinkle(&x.problem.b, sprinkled[i].b, &source);
             sprinkle(&x.problem.c0, sprinkled[i].c0, &source);
-            x.problem.alpha = hr_real(turn % 2 == 0 ? 1.0 : -2.0);
-            x.problem.beta = hr_real(turn == 3 ? 0.0 : turn - 1.5);
+            x.problem.alpha = hr_real(round % 2 == 0 ? 1.0 : -2.0);
+            x.problem.beta = hr_real(round == 3 ? 0.0 : round - 1.5);
             verify_case_multiply(&x);
             CHECK(verify(&x, random_next(&source), &report) == HR_OK);
             CHECK(report.unchecked == 0 && report.row == -1);

@@ -141,16 +141,14 @@ static void forget_in_child(void)
     inside = false;
 }
 
-static void watch_forks(void)
+__attribute__((constructor)) static void watch_forks(void)
 {
     (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
 hr_status hri_pool_hold(hri_pool **pool)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     hr_status status = HR_OK;
-    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&shared.lock);
     if (shared.holders == 0) {
         status = hri_pool_create(hri_thread_count(), &shared.pool);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/printable.h"
 
@@ -38,15 +39,75 @@ hr_status hri_error_raise(const hri_error *error)
     return error->status;
 }
 
+/* A child of fork() has none of the other threads. What one of them tries would
+ * never be done there, and a library would stay half loaded. So fork() waits
+ * for such threads. */
+static struct {
+    pthread_mutex_t lock; /* guards `threads` */
+    pthread_cond_t changed;
+    unsigned threads; /* that are inside hri_once_run */
+} trying = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            .changed = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local unsigned depth; /* of this thread's hri_once_run */
+
+/* A driver may fork while it is loaded, on this thread or, waited for by it, on
+ * another one. The latter is why this does not wait for ever. */
+static void before_fork(void)
+{
+    enum { MAX_SECONDS = 10 };
+    struct timespec until;
+    int error = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MAX_SECONDS;
+    pthread_mutex_lock(&trying.lock);
+    while (trying.threads > (depth > 0) && error == 0) {
+        error = pthread_cond_timedwait(&trying.changed, &trying.lock, &until);
+    }
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&trying.lock);
+}
+
+static void in_child(void)
+{
+    pthread_mutex_init(&trying.lock, NULL);
+    pthread_cond_init(&trying.changed, NULL);
+    trying.threads = depth > 0;
+}
+
+/* When the library is loaded: a fork that is under way runs no handler that is
+ * registered meanwhile. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, in_parent, in_child);
+}
+
+static void count_thread(unsigned change)
+{
+    pthread_mutex_lock(&trying.lock);
+    trying.threads += change;
+    pthread_cond_broadcast(&trying.changed);
+    pthread_mutex_unlock(&trying.lock);
+}
+
 hr_status hri_once_run(hri_once *once, hr_status (*function)(void))
 {
     if (!atomic_load_explicit(&once->done, memory_order_acquire)) {
+        if (depth++ == 0) {
+            count_thread(1);
+        }
         pthread_mutex_lock(&once->lock);
         if (!once->done) {
             hri_error_keep(&once->error, function());
             atomic_store_explicit(&once->done, true, memory_order_release);
         }
         pthread_mutex_unlock(&once->lock);
+        if (--depth == 0) {
+            count_thread(-1U);
+        }
     }
     return hri_error_raise(&once->error);
 }

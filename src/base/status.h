@@ -49,7 +49,7 @@ typedef struct hri_once {
     }
 
 /* Call function, unless it was called through *once before. The result is the
- * same each time. Any thread. */
+ * same each time. fork() on another thread waits for the call. Any thread. */
 hr_status hri_once_run(hri_once *once, hr_status (*function)(void));
 
 #endif

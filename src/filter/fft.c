@@ -62,6 +62,22 @@ static hr_status load(int which, hri_fftw *api)
                                       hr_last_error());
 }
 
+/* A child of fork() gets the planner while no thread uses it. */
+static void hold_planner(void)
+{
+    pthread_mutex_lock(&planner);
+}
+
+static void drop_planner(void)
+{
+    pthread_mutex_unlock(&planner);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(hold_planner, drop_planner, drop_planner);
+}
+
 hr_status hri_fft_find(hr_type type, const hri_fftw **api)
 {
     static hri_fftw found[2];

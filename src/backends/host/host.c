@@ -26,6 +26,24 @@ static struct {
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .now_serving = PTHREAD_COND_INITIALIZER};
 
+static void wait_in_line(void)
+{
+    pthread_mutex_lock(&line.lock);
+    const uint64_t number = line.next++;
+    while (number != line.serving) {
+        pthread_cond_wait(&line.now_serving, &line.lock);
+    }
+    pthread_mutex_unlock(&line.lock);
+}
+
+static void leave_line(void)
+{
+    pthread_mutex_lock(&line.lock);
+    line.serving++;
+    pthread_cond_broadcast(&line.now_serving);
+    pthread_mutex_unlock(&line.lock);
+}
+
 /* A child of fork() has none of the threads, so no product runs there yet. */
 static void clear_line(void)
 {
@@ -34,24 +52,23 @@ static void clear_line(void)
     line.next = line.serving = 0;
 }
 
-static void watch_forks(void)
+__attribute__((constructor)) static void clear_line_in_children(void)
 {
     (void)pthread_atfork(NULL, NULL, clear_line);
 }
 
+/* OpenBLAS ends its threads before a fork, and hangs when they are at work. So
+ * fork() waits in the line as products do. */
+static void watch_forks(void)
+{
+    (void)pthread_atfork(wait_in_line, leave_line, NULL);
+}
+
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
 {
-    pthread_mutex_lock(&line.lock);
-    uint64_t number = line.next++;
-    while (number != line.serving) {
-        pthread_cond_wait(&line.now_serving, &line.lock);
-    }
-    pthread_mutex_unlock(&line.lock);
+    wait_in_line();
     hr_status status = hri_host_gemm(hri_host_pool(device), gemm);
-    pthread_mutex_lock(&line.lock);
-    line.serving++;
-    pthread_cond_broadcast(&line.now_serving);
-    pthread_mutex_unlock(&line.lock);
+    leave_line();
     return status;
 }
 
@@ -207,11 +224,12 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
 static hr_status host_open(uint32_t index, hri_device **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
         return status;
     }
+    /* Handlers that come later run first: before OpenBLAS's. */
+    pthread_once(&once, watch_forks);
     host_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");

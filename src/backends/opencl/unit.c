@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backends/opencl/opencl.h"
 
@@ -10,6 +11,8 @@ static struct {
     hri_once found;
     hri_cl_unit *units;
     uint32_t count;
+    pid_t
+        process; /* that has found them: drivers do not work in its children */
 } machine = {.found = HRI_ONCE_INIT};
 
 bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
@@ -106,6 +109,7 @@ static hr_status find_units(void)
     if (status != HR_OK) {
         return status;
     }
+    machine.process = getpid();
     cl_int error = hri_cl.clGetPlatformIDs(64, platforms, &count);
     if (error != CL_SUCCESS || count == 0) {
         return hri_fail(HR_ERROR_UNAVAILABLE,
@@ -130,6 +134,11 @@ static hr_status find_units(void)
 hr_status hri_cl_unit_count(uint32_t *count)
 {
     hr_status status = hri_once_run(&machine.found, find_units);
+    if (status == HR_OK && machine.process != getpid()) {
+        return hri_fail(HR_ERROR_UNAVAILABLE,
+                        "OpenCL does not work in a child of fork() when the "
+                        "parent has looked for its devices before");
+    }
     if (status == HR_OK) {
         *count = machine.count;
     }

@@ -450,7 +450,7 @@ static void refused_type(bed *b)
     static float floats[4][3], *first = &floats[0][0];
     static unsigned words[4][3];
     static int out[3][4];
-    static const point points[3] = {{0.5f, 6}};
+    static const point points[6] = {{0.5f, 6}};
     const hr_extent extent = hr_extent2(4, 3);
     hr_array *wrong = NULL, *right = NULL, *other = NULL;
     hr_array *to = wrap(b, out, 4, hr_extent2(3, 4));

@@ -37,8 +37,9 @@ typedef struct hr_scalar {
 } hr_scalar;
 
 /** A window over memory. Strides count elements. One of the two must be 1, and
- *  the other at least the extent it steps over. An extent below 2 lifts this.
- */
+ *  the other at least the extent it steps over. A stride whose own extent is
+ *  below 2 is never used and may be anything: row_stride of a single row,
+ *  col_stride of a single column. So may both of a matrix without elements. */
 typedef struct hr_matrix {
     void *data;
     hr_type type;

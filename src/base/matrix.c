@@ -104,6 +104,34 @@ hr_status hr_matrix_section(hr_matrix m, int64_t row, int64_t col, int64_t rows,
     return HR_OK;
 }
 
+/* Whether one stride is 1 and the other steps over the lines along it. */
+static bool has_lines(const hr_matrix *m)
+{
+    const bool row_major = m->col_stride == 1;
+    const int64_t lines = row_major ? m->rows : m->cols;
+    const int64_t width = row_major ? m->cols : m->rows;
+    const int64_t stride = row_major ? m->row_stride : m->col_stride;
+    return (row_major || m->row_stride == 1) && stride >= 0 &&
+           (lines <= 1 || stride >= width);
+}
+
+hr_matrix hri_matrix_tidy(hr_matrix m)
+{
+    hr_matrix t = m;
+    if (m.rows < 0 || m.cols < 0 || has_lines(&m)) {
+        return m;
+    }
+    if (m.rows == 0 || m.cols == 0 || (m.rows == 1 && m.cols == 1)) {
+        t.row_stride = hri_max(m.cols, 1);
+        t.col_stride = 1;
+    } else if (m.rows == 1) {
+        t.row_stride = 1;
+    } else if (m.cols == 1) {
+        t.col_stride = 1;
+    }
+    return has_lines(&t) ? t : m;
+}
+
 hr_status hri_matrix_check(const char *caller, const char *name,
                            const hr_matrix *m)
 {
@@ -116,8 +144,7 @@ hr_status hri_matrix_check(const char *caller, const char *name,
     int64_t lines = row_major ? m->rows : m->cols;
     int64_t width = row_major ? m->cols : m->rows;
     int64_t stride = row_major ? m->row_stride : m->col_stride;
-    if ((!row_major && m->row_stride != 1) || stride < 0 ||
-        (lines > 1 && stride < width)) {
+    if (!has_lines(m)) {
         return hri_fail(HR_ERROR_INVALID,
                         "%s: %s is %lldx%lld with strides %lld and %lld; one "
                         "must be 1 and the other at least %lld",

@@ -10,6 +10,11 @@
 
 #include "base/pool.h"
 
+/* The same matrix, with strides that are never used set to allowed ones: those
+ * over an extent below 2, and both of an empty matrix. NumPy puts anything
+ * there. */
+hr_matrix hri_matrix_tidy(hr_matrix m);
+
 /* Check the extents, strides and size of one matrix. `caller` and `name` begin
  * the error message. */
 hr_status hri_matrix_check(const char *caller, const char *name,

@@ -182,6 +182,8 @@ hr_view hri_filter_view_rows(const hri_filter_job *job, int which,
 hr_status hri_filter_job_init(hri_filter_job *job, bool views, bool plan)
 {
     hr_status status = views ? check_views(job) : HR_OK;
+    job->in = hri_matrix_tidy(job->in);
+    job->out = hri_matrix_tidy(job->out);
     if (status == HR_OK) {
         status = check_matrices(job, views || plan);
     }

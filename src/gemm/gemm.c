@@ -465,6 +465,9 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
                   const hr_gemm_options *options)
 {
     call this = {.start_ns = hri_clock_ns()};
+    a = hri_matrix_tidy(a);
+    b = hri_matrix_tidy(b);
+    c = hri_matrix_tidy(c);
     hr_gemm_report filled = HR_GEMM_REPORT_INIT;
     hr_status status = check_context(context);
     if (status == HR_OK) {
@@ -497,6 +500,9 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
                        const hr_gemm_options *options, hr_gemm_report *report)
 {
     call this = {0};
+    a = hri_matrix_tidy(a);
+    b = hri_matrix_tidy(b);
+    c = hri_matrix_tidy(c);
     hr_gemm_report filled;
     hr_status status = check_context(context);
     if (status == HR_OK && report == NULL) {

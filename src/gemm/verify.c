@@ -296,7 +296,12 @@ hr_status hr_gemm_verify(hr_context *context, hr_scalar alpha, hr_matrix a,
                          hr_matrix b, hr_scalar beta, hr_matrix c0, hr_matrix c,
                          hr_verify_report *report)
 {
-    hri_verify_problem problem = {alpha, beta, a, b, c0, c};
+    const hri_verify_problem problem = {alpha,
+                                        beta,
+                                        hri_matrix_tidy(a),
+                                        hri_matrix_tidy(b),
+                                        hri_matrix_tidy(c0),
+                                        hri_matrix_tidy(c)};
     hr_verify_report found;
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "verify: the context is NULL");

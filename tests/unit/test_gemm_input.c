@@ -251,9 +251,86 @@ static void interleaved_windows(void)
     free(memory);
 }
 
+/* Strides that are never used, as NumPy leaves them: row, then column. */
+static const struct {
+    const char *name;
+    int64_t m, n, k;
+    int64_t a[2], b[2], c[2];
+} unused_strides[] = {
+    {"1 x 1, any strides", 1, 1, 1, {7, 9}, {0, 0}, {-3, 5}},
+    {"1 x 1, strides beyond addresses",
+     1,
+     1,
+     1,
+     {INT64_MAX, INT64_MAX},
+     {INT64_MIN, 4},
+     {3, INT64_MIN}},
+    {"a row, every third element", 1, 4, 1, {5, 5}, {9, 3}, {0, 3}},
+    {"a column, every third element", 4, 1, 1, {3, 0}, {2, 2}, {3, -1}},
+    {"a row times a column", 1, 1, 5, {0, 2}, {3, 0}, {0, 0}},
+    {"a row of C with a negative row stride",
+     1,
+     4,
+     2,
+     {-8, 1},
+     {4, 1},
+     {-8, 1}},
+    {"k is 0, strides are 0", 2, 3, 0, {0, 0}, {0, 0}, {3, 1}},
+    {"C is empty, strides are 0", 0, 3, 2, {0, 0}, {3, 1}, {0, 0}},
+};
+
+static hr_matrix strided(float *memory, int64_t rows, int64_t cols,
+                         const int64_t strides[2])
+{
+    return (hr_matrix){.data = memory,
+                       .type = HR_F32,
+                       .rows = rows,
+                       .cols = cols,
+                       .row_stride = strides[0],
+                       .col_stride = strides[1]};
+}
+
+static void strides_never_used(void)
+{
+    hr_context *context = open_context();
+    for (size_t i = 0; i < sizeof unused_strides / sizeof unused_strides[0];
+         i++) {
+        float memory[3][20];
+        const int64_t m = unused_strides[i].m, n = unused_strides[i].n,
+                      k = unused_strides[i].k;
+        const int64_t *at = unused_strides[i].c;
+        hr_gemm_report report = HR_GEMM_REPORT_INIT;
+        TEST_CASE(unused_strides[i].name);
+        for (int e = 0; e < 60; e++) {
+            memory[e / 20][e % 20] = e < 40 ? 1.0f : -9.0f;
+        }
+        hr_matrix a = strided(memory[0], m, k, unused_strides[i].a);
+        hr_matrix b = strided(memory[1], k, n, unused_strides[i].b);
+        hr_matrix c = strided(memory[2], m, n, at);
+        CHECK(hr_gemm_plan(context, hr_real(1), a, b, hr_real(0), c, NULL,
+                           &report) == HR_OK);
+        CHECK(hr_gemm(context, hr_real(1), a, b, hr_real(0), c, NULL) == HR_OK);
+        CHECK(hr_gemm_verify(context, hr_real(1), a, b, hr_real(0), c, c,
+                             NULL) == HR_OK);
+        int64_t written = 0;
+        for (int e = 0; e < 20; e++) {
+            written += memory[2][e] == (float)k;
+            CHECK(memory[2][e] == (float)k || memory[2][e] == -9.0f);
+        }
+        CHECK(written == m * n);
+        for (int64_t e = 0; e < m * n; e++) {
+            int64_t to =
+                (m > 1 ? e / n * at[0] : 0) + (n > 1 ? e % n * at[1] : 0);
+            CHECK(memory[2][to] == (float)k);
+        }
+    }
+    hr_context_destroy(context);
+}
+
 int main(void)
 {
     TEST(bad_input());
     TEST(interleaved_windows());
+    TEST(strides_never_used());
     return test_end();
 }

@@ -93,7 +93,7 @@ double cli_clock(void)
 
 cli_path cli_path_text(const char *path)
 {
-    cli_path t;
+    cli_path t = {""};
     hri_printable(path, t.text, sizeof t.text);
     return t;
 }

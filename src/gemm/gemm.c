@@ -21,7 +21,6 @@ typedef struct call {
     hri_product product;
     uint32_t count;                 /* accelerators that take part */
     hri_accelerator **accelerators; /* [count] */
-    uint64_t *limits;               /* [count] the call's own memory limits */
     hri_plan_accelerator *inputs;   /* [count] for the planner */
     hri_flow *flows;                /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
@@ -74,18 +73,15 @@ static hr_status choose_accelerators(call *c)
         return status;
     }
     c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
-    c->limits = calloc(wanted.count, sizeof *c->limits);
     c->inputs = calloc(wanted.count, sizeof *c->inputs);
     c->flows = calloc(wanted.count, sizeof *c->flows);
-    if (c->accelerators == NULL || c->limits == NULL || c->inputs == NULL ||
-        c->flows == NULL) {
+    if (c->accelerators == NULL || c->inputs == NULL || c->flows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
     for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
         hri_accelerator *a = &c->context->accelerators[i];
         if (hri_indices_have(&wanted, i) &&
             hri_accelerator_multiplies(a, kind_of(&c->product))) {
-            c->limits[c->count] = a->memory_limit;
             c->accelerators[c->count++] = a;
         }
     }
@@ -265,7 +261,6 @@ static void call_close(call *c)
 {
     hri_plan_destroy(c->plan);
     free(c->accelerators);
-    free(c->limits);
     free(c->inputs);
     free(c->flows);
 }
@@ -412,14 +407,14 @@ static void limit_memory(const call *c)
         if (a->memory_used + own > most) {
             hri_accelerator_trim(a);
         }
-        a->memory_limit = most;
+        a->call_limit = most;
     }
 }
 
 static void restore_memory(const call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
-        c->accelerators[i]->memory_limit = c->limits[i];
+        c->accelerators[i]->call_limit = 0;
     }
 }
 

@@ -77,12 +77,18 @@ uint64_t hri_accelerator_held(const hri_accelerator *accelerator)
     return held;
 }
 
+static uint64_t limit_of(const hri_accelerator *accelerator)
+{
+    return accelerator->call_limit > 0 ? accelerator->call_limit
+                                       : accelerator->memory_limit;
+}
+
 uint64_t hri_accelerator_room(const hri_accelerator *accelerator)
 {
     uint64_t used = accelerator->device->info.gemm_bytes +
                     hri_accelerator_held(accelerator);
-    return accelerator->memory_limit > used ? accelerator->memory_limit - used
-                                            : 0;
+    const uint64_t limit = limit_of(accelerator);
+    return limit > used ? limit - used : 0;
 }
 
 /* Take a cached block of exactly this size; NULL when there is none. */
@@ -154,8 +160,8 @@ static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
                         "%llu left of the limit of %llu byte%s",
                         accelerator->path, (unsigned long long)bytes,
                         hri_plural(bytes), (unsigned long long)room,
-                        (unsigned long long)accelerator->memory_limit,
-                        hri_plural(accelerator->memory_limit));
+                        (unsigned long long)limit_of(accelerator),
+                        hri_plural(limit_of(accelerator)));
     }
     if (bytes > largest) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -185,8 +191,8 @@ static hr_status obtain(hri_accelerator *accelerator, uint64_t bytes,
         if (status != HR_OK) {
             return status;
         }
-        most = accelerator->memory_limit -
-               accelerator->device->info.gemm_bytes - bytes;
+        most = limit_of(accelerator) - accelerator->device->info.gemm_bytes -
+               bytes;
     }
     while (*used_bytes(accelerator, pinned) > most &&
            (oldest = oldest_cached(accelerator, pinned)) != NULL) {

@@ -86,6 +86,8 @@ typedef struct hri_accelerator {
     hri_model *model;      /* the context's */
     bool in_place;         /* plain "host": works in the caller's memory */
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
+    uint64_t call_limit;   /* the same for the running call; 0: no other. With
+                              the context's lock */
     uint64_t memory_used;  /* bytes of buffers that exist, with cached ones */
     uint64_t memory_peak;  /* the most memory_used has been */
     uint64_t pinned_used;  /* bytes of pinned memory that exist */

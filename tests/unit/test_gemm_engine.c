@@ -250,6 +250,27 @@ static void second_call_makes_nothing(void)
     }
 }
 
+typedef struct described {
+    hr_context *context;
+    int calls, wrong;
+} described;
+
+/* Count the accelerators that do not tell the context's limit. */
+static bool describe_while_running(void *data, double done, double total)
+{
+    described *seen = data;
+    (void)done;
+    (void)total;
+    for (uint32_t i = 0; i < hr_accelerator_count(seen->context); i++) {
+        hr_accelerator_info info = HR_ACCELERATOR_INFO_INIT;
+        seen->wrong +=
+            hr_accelerator_describe(seen->context, i, &info) != HR_OK ||
+            info.memory_limit != 32 << 20;
+    }
+    seen->calls++;
+    return true;
+}
+
 /* A call's own limit also bounds what earlier calls left in the cache. */
 static void limit_of_one_call(void)
 {
@@ -261,12 +282,16 @@ static void limit_of_one_call(void)
     CHECK(context->accelerators[0].memory_used > 200 << 10);
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
     options.memory_limit = 200 << 10;
+    described seen = {.context = context};
+    options.progress = describe_while_running;
+    options.progress_data = &seen;
     CHECK(hr_gemm(context, hr_real(1), o.a, o.b, hr_real(0), o.c, &options) ==
           HR_OK);
     for (uint32_t i = 0; i < 2; i++) {
         CHECK(context->accelerators[i].memory_used <= 200 << 10);
         CHECK(context->accelerators[i].memory_limit == 32 << 20);
     }
+    CHECK(seen.calls > 1 && seen.wrong == 0);
     CHECK(is_product(&o, 0));
     hr_context_destroy(context);
     drop(&o);

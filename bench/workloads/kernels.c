@@ -137,8 +137,9 @@ static bool find_width(contest *c)
 {
     const hr_extent one = hr_extent2(1, 1), tile = hr_extent2(8, 32);
     hr_array *array = NULL;
-    if (hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0, &array) !=
-        HR_OK) {
+    const hr_status status =
+        hr_array_wrap(c->context, &c->width, sizeof c->width, one, 0, &array);
+    if (status != HR_OK) {
         return false;
     }
     const hr_argument argument = hr_out(hr_view_of(array));

@@ -51,7 +51,7 @@ HR_API const char *hr_status_name(hr_status status);
 
 /** The sentence of the last error that a Headrace call on this thread returned.
  *  It is one line of UTF-8. Control characters in names of files and the like
- *  are written as \n, \t or \xNN, and so are bytes that are no UTF-8.
+ *  are written as `\n`, `\t` or `\xNN`, and so are bytes that are no UTF-8.
  *
  * @owner   The calling thread's buffer, valid until its next failing call.
  *          Never NULL; empty when nothing has failed yet.

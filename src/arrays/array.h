@@ -89,7 +89,7 @@ struct hr_array {
     hr_context *context;
     hr_extent extent;
     size_t element_bytes;
-    const char *type; /* of the elements, as in hr_view */
+    const char *type;             /* of the elements, as in hr_view */
     int64_t size[HRI_DIMENSIONS]; /* slices, rows, bytes of a row */
     hri_memory memory;
     hri_device *pinned_by;

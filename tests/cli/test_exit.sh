@@ -6,7 +6,7 @@
 unset HEADRACE_ACCELERATORS HEADRACE_MEMORY_LIMIT
 
 if [ -z "${HANGS_AT_EXIT:-}" ]; then
-    echo "sanitizers run exit handlers"
+    echo "skip: programs with sanitizers run exit handlers"
     exit 77
 fi
 

@@ -352,7 +352,7 @@ static void faults(hr_filter_method method)
     hr_context_destroy(host);
     bool more = true;
     int failed = 0;
-    for (uint64_t n = 1; more && test_state.failures == 0; n++) {
+    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
         hr_context_options wish = HR_CONTEXT_OPTIONS_INIT;
         hr_context *context = NULL;
         wish.accelerators = "2xhost";

@@ -15,15 +15,6 @@
 
 extern const hri_backend hri_backend_host;
 
-/* Every call, but for sanitizers, under which threads start slowly. */
-#if defined(__SANITIZE_THREAD__)
-enum { STEP = 11 };
-#elif defined(__SANITIZE_ADDRESS__)
-enum { STEP = 2 };
-#else
-enum { STEP = 1 };
-#endif
-
 enum { MAX_ELEMENTS = 70 * 8200 };
 
 typedef struct setup {
@@ -245,7 +236,7 @@ static void all_faults(const setup *s, way how)
     TEST_CASE(s->name);
     while (one_fault(s, how, n, &status)) {
         failed += status != HR_OK;
-        n += STEP;
+        n += FAULT_STEP;
     }
     printf("%s, %s, %s: %d of %llu\n", s->name, s->list, way_names[how], failed,
            (unsigned long long)n - 1);

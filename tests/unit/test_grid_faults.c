@@ -176,7 +176,7 @@ static uint64_t fail_each(uint64_t operation)
     int failed = 0;
     bool more = true;
     uint64_t operations = 0;
-    for (uint64_t n = 1; more && test_state.failures == 0; n++) {
+    for (uint64_t n = 1; more && test_state.failures == 0; n += FAULT_STEP) {
         bed b;
         fault_backend_reset();
         set_up(&b);

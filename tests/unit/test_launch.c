@@ -365,8 +365,7 @@ static void refused(bed *b)
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, swapped, 2),
                 HR_ERROR_INVALID, "from is declared IN, but given as OUT");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, doubled, 2),
-                HR_ERROR_INVALID,
-                "elements of int, 4 bytes, but the view has 8");
+                HR_ERROR_INVALID, "of int, 4 bytes, but the view has 8");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, ranked, 2),
                 HR_ERROR_INVALID, "from has rank 2, but the view has 1");
     CHECK_FAILS(hr_launch(q, &transpose, eight, NULL, same, 2),

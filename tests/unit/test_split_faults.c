@@ -126,7 +126,8 @@ static void fail_each(way how, bool chosen, uint64_t stride, const char *name)
     int failed = 0;
     bool more = true;
     TEST_CASE(name);
-    for (uint64_t n = 1; more && test_state.failures == 0; n += stride) {
+    for (uint64_t n = 1; more && test_state.failures == 0;
+         n += stride * FAULT_STEP) {
         bed b = {.chosen = chosen};
         fault_backend_reset();
         inject(how, n);

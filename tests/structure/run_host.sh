@@ -43,5 +43,5 @@ ratios 2 0.29 0.8 >"$folder/now"
 try fail '1 of 3 ratios are too small'
 echo '{"ratios": {"grid b": 0.1, "grid c": 1}}' >"$folder/now"
 try fail '3 of 3 ratios are too small'
-try fail 'product a         missing  SLOWER'
-try fail 'grid c             1.00  not kept'
+try fail 'product a        missing  SLOWER'
+try fail 'grid c            1.00  not kept'

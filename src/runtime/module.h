@@ -32,8 +32,9 @@ bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 /* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);
 
-/* Overwrite comments, strings and the ends of continued lines with space. A
- * backslash becomes a vertical tab. */
+/* Overwrite comments, what is in quotes and the ends of continued lines with
+ * space, but for the opening quotes. A line that ends there, and so goes on for
+ * the compiler, ends with a vertical tab. */
 void hri_text_blank(char *text);
 
 /* The line of a place in a blanked text. A #line 1 begins to count anew. */

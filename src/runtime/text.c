@@ -35,6 +35,19 @@ static const char *keep(hri_text *text, const char *words, size_t length)
 
 /* ---- reading */
 
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The length of what continues a line: a backslash and the line's end.
+ * Compilers accept white space between them. 0: nothing of that kind. */
+static size_t splice_length(const char *at)
+{
+    const size_t end = *at == '\\' ? 1 + strspn(at + 1, " \t\r\f\v") : 0;
+    return end > 0 && at[end] == '\n' ? end + 1 : 0;
+}
+
 /* The end of the comment, string or character constant that starts at `at`.
  * Returns `at` when none starts there. */
 static char *end_of_words(char *at)
@@ -48,26 +61,40 @@ static char *end_of_words(char *at)
     if (!comment && *at != '"' && *at != '\'') {
         return at;
     }
-    /* a line comment or string ends with its line; a backslash continues the
-     * line */
+    /* a line comment or string ends with its line, unless that is continued */
     for (; *end != '\0' && *end != '\n' && (comment || *end != *at); end++) {
-        end += end[0] == '\\' && end[1] != '\0';
+        const size_t splice = splice_length(end);
+        end += splice > 0 ? splice - 1
+                          : !comment && end[0] == '\\' && end[1] != '\0';
     }
     return end + (*end != '\0' && *end != '\n');
 }
 
-void hri_text_blank(char *at)
+/* Behind a splice. A word that goes on there moves before it. */
+static char *blank_splice(char *at, size_t splice, bool in_word)
 {
-    while (*at != '\0') {
-        char *end = end_of_words(at);
-        if (at[0] == '\\' && at[1] == '\n') {
-            end++;
-        }
-        if (end == at) {
+    for (; in_word && is_word(at[splice]); at++) {
+        at[0] = at[splice];
+    }
+    memset(at, ' ', splice);
+    at[splice - 1] = '\v';
+    return at + splice;
+}
+
+void hri_text_blank(char *text)
+{
+    for (char *at = text; *at != '\0';) {
+        const char *end = end_of_words(at);
+        const size_t splice = splice_length(at);
+        if (splice > 0) {
+            at = blank_splice(at, splice, at > text && is_word(at[-1]));
+        } else if (end == at) {
+            *at = *at == '\v' ? ' ' : *at;
             at++;
-        }
-        for (; at < end; at++) {
-            *at = *at == '\n' ? '\n' : *at == '\\' ? '\v' : ' ';
+        } else {
+            for (at += *at != '/'; at < end; at++) {
+                *at = *at == '\n' ? '\v' : ' ';
+            }
         }
     }
 }
@@ -80,7 +107,7 @@ int hri_text_line(const char *text, const char *at)
         if (strncmp(text, anew, sizeof anew - 1) == 0) {
             line = -1; /* the directive's own line is before line 1 */
         }
-        line += *text == '\n';
+        line += *text == '\n' || *text == '\v';
     }
     return line;
 }
@@ -100,11 +127,6 @@ wrong(const reader *r, const char *format, ...)
     va_end(list);
     return hri_fail(HR_ERROR_BUILD, "%s:%d: %s: %s", r->to->kernel.file,
                     hri_text_line(r->start, r->at), r->to->kernel.name, what);
-}
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
 }
 
 static void skip_space(reader *r)

@@ -72,6 +72,10 @@ then
     fail "headrace_kernels"
 fi
 HEADRACE_ACCELERATORS=host run "$folder/built/program" "headrace_kernels"
+sed 's/kernels\.c/more.c/' "$folder/kernels/CMakeLists.txt" |
+    grep headrace_kernels >>"$folder/kernels/CMakeLists.txt"
+sed 's/(add/(more/' "$folder/kernels/kernels.c" >"$folder/kernels/more.c"
+configure twice || { cat "$folder/log"; fail "headrace_kernels, called twice"; }
 sed -i 's/project(program C)/project(program NONE)/' \
     "$folder/kernels/CMakeLists.txt"
 configure refused && fail "headrace_kernels in a project without C"

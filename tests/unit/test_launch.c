@@ -190,7 +190,7 @@ static void definitions(bed *b)
     for (uint32_t i = 0; i < b->count; i++) {
         CHECK(hr_launch(b->queues[i], &scaled, hr_extent1(10), NULL, &argument,
                         1) == HR_OK);
-        want = 3 * want + (int)sizeof("ab") + 1;
+        want = 3 * want + (int)sizeof("ab") + 1 + 40;
     }
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
     CHECK(data[0] == want && data[9] == want);

@@ -33,9 +33,9 @@ typedef enum frame_kind {
 
 typedef struct frame {
     frame_kind kind;
-    char closer; /* the brace or parenthesis that ends it; 0: it ends with the
-                    statement that it contains */
-    bool has_else;
+    char closer;   /* the brace or parenthesis that ends it; 0: it ends with the
+                      statement that it contains */
+    bool has_else; /* of an `if` */
     const char *start;
 } frame;
 
@@ -175,18 +175,22 @@ static const frame *items_of(const nest *n)
     return NULL;
 }
 
-/* Pop down to the `if` whose `else` comes. A macro may hide it in a frame that
- * is there, or in none. */
+/* Pop down to the `if` whose `else` comes. If there is a macro in it, that may
+ * hide the `if`, or a loop around it: then the frame may be anything, too. */
 static void await_else(nest *n)
 {
-    for (int i = n->count; i > 0 && n->frames[i - 1].closer == 0; i--) {
+    int macro = 0, i = n->count;
+    for (; i > 0 && n->frames[i - 1].closer == 0; i--) {
         frame *f = &n->frames[i - 1];
-        if (f->kind == MACRO || (f->kind == IF && !f->has_else)) {
+        if (f->kind == IF && !f->has_else) {
             f->has_else = true;
+            f->kind = macro > 0 ? MACRO : IF;
             n->count = i;
             return;
         }
+        macro = macro == 0 && f->kind == MACRO ? i : macro;
     }
+    n->count = macro > 0 ? macro : n->count;
 }
 
 /* A statement has ended, and with it all that contain it. But a `do` still has
@@ -203,15 +207,15 @@ static void end_statement(scan *s)
 
 /* ---- what must stay in a block of items */
 
-static void refuse(scan *s, const char *at, const char *items)
+static void refuse(scan *s, const char *at, const char *how, const char *items)
 {
     const hr_kernel *k = s->kernel;
     s->status = hri_fail(
         HR_ERROR_BUILD,
-        "%s:%d: %s: %.*s must not leave the block of %.*s in line %d; continue "
+        "%s:%d: %s: %.*s must not %s the block of %.*s in line %d; continue "
         "ends an item",
         k->file, hri_text_line(s->start, at), k->name, (int)word_length(at), at,
-        (int)word_length(items), items, hri_text_line(s->start, items));
+        how, (int)word_length(items), items, hri_text_line(s->start, items));
 }
 
 static bool break_leaves_items(const nest *n)
@@ -256,32 +260,35 @@ static void add_jump(scan *s, const char *at, bool label)
                .label = label};
 }
 
-/* A goto of a block of items whose label is elsewhere in the function. A macro
- * makes labels that are nowhere. */
+/* A goto whose label is elsewhere in the function. A macro makes labels that
+ * are nowhere. */
 static void check_goto(scan *s, const jump *from)
 {
     const char *name = skip_space(from->at + sizeof "goto" - 1);
     const size_t length = word_length(name);
-    bool leaves = length == 0; /* a computed one may go anywhere */
+    const jump *found = length == 0 ? from : NULL; /* it may go anywhere */
     for (size_t i = 0; i < s->jump_count; i++) {
         const jump *to = &s->jumps[i];
         if (to->label && word_length(to->at) == length &&
-            strncmp(to->at, name, length) == 0) {
+            strncmp(to->at, name, length) == 0 &&
+            to->function == from->function) {
             if (to->items == from->items) {
                 return;
             }
-            leaves = leaves || to->function == from->function;
+            found = to;
         }
     }
-    if (leaves) {
-        refuse(s, from->at, from->items);
+    if (found != NULL && from->items != NULL) {
+        refuse(s, from->at, "leave", from->items);
+    } else if (found != NULL && found->items != NULL) {
+        refuse(s, from->at, "enter", found->items);
     }
 }
 
 static void check_gotos(scan *s)
 {
     for (size_t i = 0; i < s->jump_count && s->status == HR_OK; i++) {
-        if (!s->jumps[i].label && s->jumps[i].items != NULL) {
+        if (!s->jumps[i].label) {
             check_goto(s, &s->jumps[i]);
         }
     }
@@ -294,7 +301,7 @@ static void take_jump(scan *s, const char *word)
         add_jump(s, word, false);
     } else if (items != NULL &&
                (is(word, "return") || break_leaves_items(&s->now))) {
-        refuse(s, word, items->start);
+        refuse(s, word, "leave", items->start);
     }
 }
 

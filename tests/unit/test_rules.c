@@ -74,6 +74,8 @@ static void leaves(void)
          ":7: k: goto must not leave"},
         {KERNEL("HR_EACH1(i) { end: ; } HR_EACH1(i) {\ngoto end; }"), ":4: "},
         {KERNEL("HR_EACH1(i) { x = a ? b : c; goto *p; }"), "goto must not"},
+        {KERNEL("goto in; HR_EACH1(i) { in: ; }"),
+         "user.c:3: k: goto must not enter the block of HR_EACH1 in line 3"},
         {"#define Q HR_EACH1(i) { goto end; } end: ;\n", "goto must not leave"},
         /* parentheses that nobody closes */
         {"#if 0\nsmile :( \n#endif\n" KERNEL("HR_EACH1(i) { return; }"),
@@ -164,6 +166,9 @@ static void stays(void)
         KERNEL("HR_EACH1(i) { for (;;) if (a) c(); OTHERWISE break; }"),
         KERNEL("HR_EACH1(i) { for (;;) UNLESS(a) *p = 1; else break; }"),
         KERNEL("HR_EACH1(i) { for (;;) UNLESS(a) { b(); } else break; }"),
+        KERNEL("HR_EACH1(i) { if (a) for (;;) UNLESS(b) c(); else break; }"),
+        KERNEL("if (n) HR_EACH1(i) REPEAT(3) x(); else return;"),
+        KERNEL("if (n) HR_EACH1(i) UNLESS(m) x(); else y(); else return;"),
         KERNEL("HR_EACH1(i) { FOR_EACH(k, 3, if (x) break); }"),
         KERNEL("HR_EACH1(i) { goto end; LABEL(end) }"),
         KERNEL("HR_EACH1(i) { goto end; LABEL(end) }")

@@ -49,6 +49,7 @@ typedef enum before {
     FIRST,   /* a name at a statement's beginning */
     NAME,
     CALLED, /* a name and its parentheses */
+    GOTO,
 } before;
 
 typedef struct nest {
@@ -69,7 +70,8 @@ typedef struct condition {
 
 /* A label, or a goto. */
 typedef struct jump {
-    const char *at;               /* the label, or the word goto */
+    const char *at;               /* where it is */
+    const char *name;             /* of the label; NULL: the goto names none */
     const char *items, *function; /* where those that it is in begin; or NULL */
     bool label;
 } jump;
@@ -188,7 +190,7 @@ static void await_else(nest *n)
             n->count = i;
             return;
         }
-        macro = macro == 0 && f->kind == MACRO ? i : macro;
+        macro = macro == 0 && f->kind == MACRO && !f->has_else ? i : macro;
     }
     n->count = macro > 0 ? macro : n->count;
 }
@@ -253,6 +255,7 @@ static void add_jump(scan *s, const char *at, bool label)
     }
     s->jumps[s->jump_count++] =
         (jump){.at = at,
+               .name = label ? at : NULL,
                .items = items != NULL ? items->start : NULL,
                .function = s->define != NULL ? s->define
                            : n->count > 0    ? n->frames[0].start
@@ -264,13 +267,13 @@ static void add_jump(scan *s, const char *at, bool label)
  * are nowhere. */
 static void check_goto(scan *s, const jump *from)
 {
-    const char *name = skip_space(from->at + sizeof "goto" - 1);
-    const size_t length = word_length(name);
-    const jump *found = length == 0 ? from : NULL; /* it may go anywhere */
+    const char *name = from->name;
+    const size_t length = name != NULL ? word_length(name) : 0;
+    const jump *found = name == NULL ? from : NULL; /* it may go anywhere */
     for (size_t i = 0; i < s->jump_count; i++) {
         const jump *to = &s->jumps[i];
-        if (to->label && word_length(to->at) == length &&
-            strncmp(to->at, name, length) == 0 &&
+        if (to->label && name != NULL && word_length(to->name) == length &&
+            strncmp(to->name, name, length) == 0 &&
             to->function == from->function) {
             if (to->items == from->items) {
                 return;
@@ -299,6 +302,7 @@ static void take_jump(scan *s, const char *word)
     const frame *items = items_of(&s->now);
     if (is(word, "goto")) {
         add_jump(s, word, false);
+        s->now.last = GOTO;
     } else if (items != NULL &&
                (is(word, "return") || break_leaves_items(&s->now))) {
         refuse(s, word, "leave", items->start);
@@ -461,6 +465,9 @@ static void take_word(scan *s)
     const bool first = at_beginning(s);
     nest *n = &s->now;
     s->at += word_length(word);
+    if (n->last == GOTO && s->jump_count > 0) {
+        s->jumps[s->jump_count - 1].name = word;
+    }
     n->last = INSIDE;
     if (is(word, "if") || is_one_of(word, loops) || is_block_of_items(word)) {
         n->last = KEYWORD;

@@ -61,6 +61,9 @@ static void leaves(void)
                 "else break; }"),
          ":4: "},
         {KERNEL("HR_EACH1(i) if (a) x = (S){1};\nelse return;"), ":4: "},
+        {KERNEL("HR_EACH1(i) if (a) if (b) REPEAT(3) c(); else d();\n"
+                "else break;"),
+         ":4: "},
         {KERNEL("HR_EACH1(i) { do x(); while (y);\nbreak; }"), ":4: "},
         {KERNEL("HR_EACH1(i) { x = ({ return; 1; }); }"), "return must not"},
         {KERNEL("HR_EACH1(i) { IF(x, return); }"), "return must not leave"},
@@ -171,6 +174,7 @@ static void stays(void)
         KERNEL("if (n) HR_EACH1(i) UNLESS(m) x(); else y(); else return;"),
         KERNEL("HR_EACH1(i) { FOR_EACH(k, 3, if (x) break); }"),
         KERNEL("HR_EACH1(i) { goto end; LABEL(end) }"),
+        KERNEL("HR_EACH1(i) { goto\n#if 0\n#endif\nend; end: ; }"),
         KERNEL("HR_EACH1(i) { goto end; LABEL(end) }")
             KERNEL("HR_EACH1(i) { goto end; end: ; }"),
         "#define OPEN {\n#define END }\n" KERNEL(

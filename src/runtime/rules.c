@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "runtime/module.h"
+#include "runtime/words.h"
 
 enum { MAX_NESTED = 64, MAX_SAVED = 32 };
 
@@ -46,44 +47,6 @@ typedef struct scan {
     const char *define_end; /* of the #define that is read; NULL: of none */
 } scan;
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static size_t word_length(const char *at)
-{
-    size_t length = 0;
-    while (is_word(at[length])) {
-        length++;
-    }
-    return length;
-}
-
-static bool is(const char *at, const char *word)
-{
-    const size_t length = strlen(word);
-    return word_length(at) == length && strncmp(at, word, length) == 0;
-}
-
-static const char *skip_space(const char *at)
-{
-    return at + strspn(at, " \t\r\n\f\v");
-}
-
-/* Behind the parenthesis that closes the one at `at`. NULL: none does. */
-static const char *skip_parentheses(const char *at)
-{
-    int depth = 0;
-    for (; *at != '\0'; at++) {
-        depth += (*at == '(') - (*at == ')');
-        if (depth == 0) {
-            return at + 1;
-        }
-    }
-    return NULL;
-}
-
 /* ---- frames */
 
 static const frame *items_of(const nest *n)
@@ -103,19 +66,19 @@ static void refuse(scan *s, const char *at, const frame *items)
         HR_ERROR_BUILD,
         "%s:%d: %s: %.*s must not leave the block of %.*s in line %d; continue "
         "ends an item",
-        k->file, hri_text_line(s->start, at), k->name, (int)word_length(at), at,
-        (int)word_length(items->start), items->start,
+        k->file, hri_text_line(s->start, at), k->name, (int)hri_word_length(at),
+        at, (int)hri_word_length(items->start), items->start,
         hri_text_line(s->start, items->start));
 }
 
 /* Whether there is a label of that name between the two. */
 static bool has_label(const char *at, const char *end, const char *name)
 {
-    const size_t length = word_length(name);
+    const size_t length = hri_word_length(name);
     for (at++; at < end; at++) {
         const char *behind = at + length;
-        if (strncmp(at, name, length) == 0 && !is_word(at[-1]) &&
-            !is_word(*behind) && *skip_space(behind) == ':') {
+        if (strncmp(at, name, length) == 0 && !hri_in_word(at[-1]) &&
+            !hri_in_word(*behind) && *hri_skip_space(behind) == ':') {
             return true;
         }
     }
@@ -126,8 +89,8 @@ static bool has_label(const char *at, const char *end, const char *name)
 static void check_jumps(scan *s, const frame *items, const char *end)
 {
     for (const char *at = items->start; at < end && s->status == HR_OK; at++) {
-        if (is(at, "goto") && !is_word(at[-1]) &&
-            !has_label(items->start, end, skip_space(at + 4))) {
+        if (hri_word_is(at, "goto") && !hri_in_word(at[-1]) &&
+            !has_label(items->start, end, hri_skip_space(at + 4))) {
             refuse(s, at, items);
         }
     }
@@ -158,7 +121,7 @@ static bool top_is_open(const scan *s)
 /* A statement has ended, and with it all that it is the statement of. */
 static void end_statement(scan *s)
 {
-    while (top_is_open(s) && !is(skip_space(s->at), "else")) {
+    while (top_is_open(s) && !hri_word_is(hri_skip_space(s->at), "else")) {
         pop(s);
     }
 }
@@ -185,16 +148,6 @@ static void close_brace(scan *s)
 
 /* ---- directives */
 
-/* A directive ends with its line. A backslash that continues it has become a
- * vertical tab. */
-static const char *end_of_line(const char *at)
-{
-    while (*at != '\0' && (*at != '\n' || at[-1] == '\v')) {
-        at++;
-    }
-    return at;
-}
-
 /* The name is a string, which is blank here. So it is read as written. */
 static void take_include(scan *s, const char *word)
 {
@@ -202,7 +155,7 @@ static void take_include(scan *s, const char *word)
                                        "\"headrace/dialect.h\""};
     const hr_kernel *k = s->kernel;
     const char *name =
-        skip_space(k->text + (word + word_length(word) - s->start));
+        hri_skip_space(k->text + (word + hri_word_length(word) - s->start));
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
         if (strncmp(name, ours[i], strlen(ours[i])) == 0) {
             return;
@@ -220,7 +173,7 @@ static void take_include(scan *s, const char *word)
  * opens is closed at its end. */
 static void take_directive(scan *s)
 {
-    const char *word = skip_space(s->at + 1), *end = end_of_line(s->at);
+    const char *word = hri_skip_space(s->at + 1), *end = hri_end_of_line(s->at);
     s->at = end;
     if (strncmp(word, "include", 7) == 0) { /* #include_next */
         take_include(s, word);
@@ -228,17 +181,17 @@ static void take_directive(scan *s)
         s->at = s->end;                       /* too deep to follow */
     } else if (strncmp(word, "if", 2) == 0) { /* #ifdef, #ifndef */
         s->saved[s->saved_count++] = s->now;
-    } else if (is(word, "else") || is(word, "elif")) {
+    } else if (hri_word_is(word, "else") || hri_word_is(word, "elif")) {
         s->now = s->saved_count > 0 ? s->saved[s->saved_count - 1] : s->now;
-    } else if (is(word, "endif")) {
+    } else if (hri_word_is(word, "endif")) {
         s->saved_count -= s->saved_count > 0;
-    } else if (is(word, "define")) {
+    } else if (hri_word_is(word, "define")) {
         s->saved[s->saved_count++] = s->now;
         s->define_end = end;
         s->now.count = 0;
-        s->at = skip_space(word + sizeof "define" - 1);
-        s->at += word_length(s->at);
-        s->at = *s->at == '(' ? skip_parentheses(s->at) : s->at;
+        s->at = hri_skip_space(word + sizeof "define" - 1);
+        s->at += hri_word_length(s->at);
+        s->at = *s->at == '(' ? hri_skip_parentheses(s->at) : s->at;
         s->at = s->at != NULL && s->at < end ? s->at : end;
     }
 }
@@ -251,18 +204,11 @@ static void end_define(scan *s)
 
 /* ---- words */
 
-static bool is_block_of_items(const char *at)
-{
-    const size_t length = word_length(at);
-    return (length == 8 && strncmp(at, "HR_EACH", 7) == 0) ||
-           (length == 9 && strncmp(at, "HR_ITEMS", 8) == 0);
-}
-
 static void take_jump(scan *s, const char *word)
 {
     const frame *items = items_of(&s->now);
     bool leaves = items != NULL;
-    if (is(word, "break")) {
+    if (hri_word_is(word, "break")) {
         const frame *f = &s->now.frames[s->now.count];
         while (leaves && (--f)->kind == BRACES) {
         }
@@ -277,18 +223,19 @@ static void take_jump(scan *s, const char *word)
  * of items, or of what may be either. */
 static void take_header(scan *s, const char *word)
 {
-    const bool loop =
-        is(word, "for") || is(word, "while") || is(word, "switch");
-    const char *open = skip_space(s->at);
-    const char *behind = *open == '(' ? skip_parentheses(open) : s->at;
+    const bool loop = hri_word_is(word, "for") || hri_word_is(word, "while") ||
+                      hri_word_is(word, "switch");
+    const char *open = hri_skip_space(s->at);
+    const char *behind = *open == '(' ? hri_skip_parentheses(open) : s->at;
     s->at = behind != NULL ? behind : s->end;
-    const char *next = skip_space(s->at);
-    if (is_block_of_items(word)) {
+    const char *next = hri_skip_space(s->at);
+    if (hri_begins_items(word)) {
         push(s, ITEMS, false, word);
         s->header = true;
-    } else if (is(word, "do") || loop ||
-               (s->at > open && !is(word, "if") &&
-                (*next == '{' || (is_word(*next) && !is(next, "else"))))) {
+    } else if (hri_word_is(word, "do") || loop ||
+               (s->at > open && !hri_word_is(word, "if") &&
+                (*next == '{' ||
+                 (hri_in_word(*next) && !hri_word_is(next, "else"))))) {
         push(s, LOOP, false, word);
         s->header = true;
     }
@@ -297,8 +244,8 @@ static void take_header(scan *s, const char *word)
 static void take_word(scan *s)
 {
     const char *word = s->at;
-    s->at += word_length(word);
-    if (is(word, "return") || is(word, "break")) {
+    s->at += hri_word_length(word);
+    if (hri_word_is(word, "return") || hri_word_is(word, "break")) {
         take_jump(s, word);
     } else if (!isdigit((unsigned char)*word)) {
         take_header(s, word);
@@ -308,7 +255,7 @@ static void take_word(scan *s)
 static void take_other(scan *s)
 {
     const char c = *s->at;
-    const char *behind = c == '(' ? skip_parentheses(s->at) : s->at + 1;
+    const char *behind = c == '(' ? hri_skip_parentheses(s->at) : s->at + 1;
     s->at = behind != NULL ? behind : s->end;
     if (c == '{') {
         open_brace(s);
@@ -321,8 +268,8 @@ static void take_other(scan *s)
 
 static hr_status read_blocks(scan *s)
 {
-    for (s->at = skip_space(s->at); *s->at != '\0' && s->status == HR_OK;
-         s->at = skip_space(s->at)) {
+    for (s->at = hri_skip_space(s->at); *s->at != '\0' && s->status == HR_OK;
+         s->at = hri_skip_space(s->at)) {
         if (s->define_end != NULL && s->at >= s->define_end) {
             end_define(s);
         }
@@ -330,7 +277,7 @@ static hr_status read_blocks(scan *s)
             take_directive(s);
             continue;
         }
-        if (is_word(*s->at)) {
+        if (hri_in_word(*s->at)) {
             s->header = false;
             take_word(s);
         } else {

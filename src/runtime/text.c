@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/words.h"
+
 typedef struct hri_text {
     hr_kernel kernel; /* first: a pointer to it is one to the hri_text */
     struct hri_text *next;
@@ -102,14 +104,9 @@ wrong(const reader *r, const char *format, ...)
                     hri_text_line(r->start, r->at), r->to->kernel.name, what);
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static void skip_space(reader *r)
 {
-    r->at += strspn(r->at, " \t\r\n\f\v");
+    r->at = hri_skip_space(r->at);
 }
 
 static bool take(reader *r, char c)
@@ -141,10 +138,7 @@ static const char *take_words(reader *r)
 
 static bool is_name(const char *words)
 {
-    size_t length = 0;
-    while (is_word(words[length])) {
-        length++;
-    }
+    const size_t length = hri_word_length(words);
     return length > 0 && words[length] == '\0' &&
            !isdigit((unsigned char)words[0]);
 }
@@ -262,7 +256,7 @@ static bool find_kernel(reader *r, uint32_t *count)
     static const char start[] = "HR_KERNEL";
     const size_t length = strlen(r->to->kernel.name);
     for (const char *at = r->start; (at = strstr(at, start)) != NULL;) {
-        bool begins = at == r->start || !is_word(at[-1]);
+        bool begins = at == r->start || !hri_in_word(at[-1]);
         char *end;
         at += sizeof start - 1;
         if (!begins || !isdigit((unsigned char)*at)) {
@@ -275,7 +269,7 @@ static bool find_kernel(reader *r, uint32_t *count)
         }
         skip_space(r);
         if (strncmp(r->at, r->to->kernel.name, length) == 0 &&
-            !is_word(r->at[length])) {
+            !hri_in_word(r->at[length])) {
             r->at += length;
             return true;
         }

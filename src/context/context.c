@@ -239,6 +239,7 @@ void hr_context_destroy(hr_context *context)
     hri_predictions_keep(context);
     hri_accelerators_close(context);
     hri_model_destroy(context);
+    hri_kernels_forget(context);
     hri_texts_free(context);
     hri_pool_drop(context->pool);
     free(context->machine);

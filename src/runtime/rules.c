@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "runtime/module.h"
+#include "runtime/words.h"
 
 enum { MAX_FRAMES = 127 + 63 + 2, MAX_CONDITIONS = 63 };
 
@@ -91,29 +92,9 @@ typedef struct scan {
 
 /* ---- words */
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static size_t word_length(const char *at)
-{
-    size_t length = 0;
-    while (is_word(at[length])) {
-        length++;
-    }
-    return length;
-}
-
-static bool is(const char *at, const char *word)
-{
-    const size_t length = strlen(word);
-    return word_length(at) == length && strncmp(at, word, length) == 0;
-}
-
 static bool is_one_of(const char *at, const char *const *words)
 {
-    while (*words != NULL && !is(at, *words)) {
+    while (*words != NULL && !hri_word_is(at, *words)) {
         words++;
     }
     return *words != NULL;
@@ -124,26 +105,9 @@ static bool begins(const char *at, const char *with)
     return strncmp(at, with, strlen(with)) == 0;
 }
 
-static bool is_block_of_items(const char *at)
-{
-    const size_t length = word_length(at);
-    return (length == 8 && begins(at, "HR_EACH")) ||
-           (length == 9 && begins(at, "HR_ITEMS"));
-}
-
-static const char *skip_space(const char *at)
-{
-    return at + strspn(at, " \t\r\n\f\v");
-}
-
 static const char *skip_space_in_line(const char *at)
 {
     return at + strspn(at, " \t\r\f\v");
-}
-
-static const char *end_of_line(const char *at)
-{
-    return at + strcspn(at, "\n");
 }
 
 /* ---- frames */
@@ -216,8 +180,9 @@ static void refuse(scan *s, const char *at, const char *how, const char *items)
         HR_ERROR_BUILD,
         "%s:%d: %s: %.*s must not %s the block of %.*s in line %d; continue "
         "ends an item",
-        k->file, hri_text_line(s->start, at), k->name, (int)word_length(at), at,
-        how, (int)word_length(items), items, hri_text_line(s->start, items));
+        k->file, hri_text_line(s->start, at), k->name, (int)hri_word_length(at),
+        at, how, (int)hri_word_length(items), items,
+        hri_text_line(s->start, items));
 }
 
 static bool break_leaves_items(const nest *n)
@@ -268,11 +233,11 @@ static void add_jump(scan *s, const char *at, bool label)
 static void check_goto(scan *s, const jump *from)
 {
     const char *name = from->name;
-    const size_t length = name != NULL ? word_length(name) : 0;
+    const size_t length = name != NULL ? hri_word_length(name) : 0;
     const jump *found = name == NULL ? from : NULL; /* it may go anywhere */
     for (size_t i = 0; i < s->jump_count; i++) {
         const jump *to = &s->jumps[i];
-        if (to->label && name != NULL && word_length(to->name) == length &&
+        if (to->label && name != NULL && hri_word_length(to->name) == length &&
             strncmp(to->name, name, length) == 0 &&
             to->function == from->function) {
             if (to->items == from->items) {
@@ -300,11 +265,11 @@ static void check_gotos(scan *s)
 static void take_jump(scan *s, const char *word)
 {
     const frame *items = items_of(&s->now);
-    if (is(word, "goto")) {
+    if (hri_word_is(word, "goto")) {
         add_jump(s, word, false);
         s->now.last = GOTO;
     } else if (items != NULL &&
-               (is(word, "return") || break_leaves_items(&s->now))) {
+               (hri_word_is(word, "return") || break_leaves_items(&s->now))) {
         refuse(s, word, "leave", items->start);
     }
 }
@@ -316,7 +281,7 @@ static void take_include(scan *s, const char *word)
     static const char *const ours[] = {"<headrace/dialect.h>",
                                        "\"headrace/dialect.h\""};
     const hr_kernel *k = s->kernel;
-    const char *name = skip_space_in_line(word + word_length(word));
+    const char *name = skip_space_in_line(word + hri_word_length(word));
     name = k->text + (name - s->start); /* which is not blank there */
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
         if (begins(name, ours[i])) {
@@ -327,16 +292,16 @@ static void take_include(scan *s, const char *word)
         HR_ERROR_BUILD,
         "%s:%d: %s: #%.*s %.*s: compilers of devices get this file and the "
         "dialect alone",
-        k->file, hri_text_line(s->start, word), k->name, (int)word_length(word),
-        word, (int)strcspn(name, "\r\n"), name);
+        k->file, hri_text_line(s->start, word), k->name,
+        (int)hri_word_length(word), word, (int)strcspn(name, "\r\n"), name);
 }
 
 /* Go to the directive that ends a branch which no compiler reads. */
 static void skip_branch(scan *s)
 {
     int depth = 0;
-    for (s->at = skip_space(s->at); *s->at != '\0';
-         s->at = skip_space(end_of_line(s->at))) {
+    for (s->at = hri_skip_space(s->at); *s->at != '\0';
+         s->at = hri_skip_space(hri_end_of_line(s->at))) {
         const char *word = skip_space_in_line(s->at + 1);
         if (*s->at != '#') {
             continue;
@@ -359,9 +324,10 @@ static int brackets(const nest *n)
 
 static void take_if(scan *s, const char *word)
 {
-    const char *value = skip_space_in_line(word + word_length(word));
-    const char *rest = skip_space_in_line(value + word_length(value));
-    const bool constant = is(word, "if") && (*rest == '\n' || *rest == '\0');
+    const char *value = skip_space_in_line(word + hri_word_length(word));
+    const char *rest = skip_space_in_line(value + hri_word_length(value));
+    const bool constant =
+        hri_word_is(word, "if") && (*rest == '\n' || *rest == '\0');
     if (s->condition_count == MAX_CONDITIONS) {
         s->at = s->end; /* too deep to follow */
         return;
@@ -369,8 +335,8 @@ static void take_if(scan *s, const char *word)
     condition *c = &s->conditions[s->condition_count++];
     c->before = s->now;
     c->decided = false;
-    c->taken = constant && is(value, "1");
-    if (constant && is(value, "0")) {
+    c->taken = constant && hri_word_is(value, "1");
+    if (constant && hri_word_is(value, "0")) {
         skip_branch(s);
     }
 }
@@ -399,7 +365,7 @@ static void end_branch(scan *s, bool last)
 /* What a #define opens is closed at its end. */
 static void take_define(scan *s, const char *name, const char *end)
 {
-    s->at = name + word_length(name);
+    s->at = name + hri_word_length(name);
     if (*s->at == '(') { /* its parameters */
         const char *closed = strchr(s->at, ')');
         s->at = closed != NULL && closed < end ? closed + 1 : end;
@@ -419,16 +385,17 @@ static void end_define(scan *s)
 static void take_directive(scan *s)
 {
     const char *word = skip_space_in_line(s->at + 1);
-    s->at = end_of_line(s->at);
-    if (begins(word, "include") || is(word, "import") || is(word, "embed")) {
+    s->at = hri_end_of_line(s->at);
+    if (begins(word, "include") || hri_word_is(word, "import") ||
+        hri_word_is(word, "embed")) {
         take_include(s, word);
     } else if (begins(word, "if")) {
         take_if(s, word);
     } else if (s->condition_count > 0 && begins(word, "el")) {
         end_branch(s, false);
-    } else if (s->condition_count > 0 && is(word, "endif")) {
+    } else if (s->condition_count > 0 && hri_word_is(word, "endif")) {
         end_branch(s, true);
-    } else if (is(word, "define")) {
+    } else if (hri_word_is(word, "define")) {
         take_define(s, skip_space_in_line(word + sizeof "define" - 1), s->at);
     }
 }
@@ -451,7 +418,8 @@ static bool heads_statement(const scan *s)
     case NAME:
         return *s->at == '{' || is_one_of(s->at, words);
     case CALLED:
-        return *s->at == '{' || (is_word(*s->at) && !is(s->at, "else"));
+        return *s->at == '{' ||
+               (hri_in_word(*s->at) && !hri_word_is(s->at, "else"));
     default:
         return false;
     }
@@ -464,27 +432,28 @@ static void take_word(scan *s)
     const char *word = s->at;
     const bool first = at_beginning(s);
     nest *n = &s->now;
-    s->at += word_length(word);
+    s->at += hri_word_length(word);
     if (n->last == GOTO && s->jump_count > 0) {
         s->jumps[s->jump_count - 1].name = word;
     }
     n->last = INSIDE;
-    if (is(word, "if") || is_one_of(word, loops) || is_block_of_items(word)) {
+    if (hri_word_is(word, "if") || is_one_of(word, loops) ||
+        hri_begins_items(word)) {
         n->last = KEYWORD;
         push(s,
-             is(word, "if")           ? IF
+             hri_word_is(word, "if")  ? IF
              : is_one_of(word, loops) ? LOOP
                                       : ITEMS,
              0, word);
-    } else if (is(word, "do")) {
+    } else if (hri_word_is(word, "do")) {
         n->last = HEADED;
         push(s, DO, 0, word);
-    } else if (is(word, "else")) {
+    } else if (hri_word_is(word, "else")) {
         n->last = HEADED;
     } else if (is_one_of(word, jumps)) {
         take_jump(s, word);
-    } else if (!isdigit((unsigned char)*word) && !is(word, "case") &&
-               !is(word, "sizeof")) {
+    } else if (!isdigit((unsigned char)*word) && !hri_word_is(word, "case") &&
+               !hri_word_is(word, "sizeof")) {
         n->last = first ? FIRST : NAME;
         n->name = word;
     }
@@ -576,7 +545,7 @@ static void take_sign(scan *s)
 
 static void take_token(scan *s)
 {
-    if (s->now.last == ENDED && is(s->at, "else")) {
+    if (s->now.last == ENDED && hri_word_is(s->at, "else")) {
         await_else(&s->now);
     } else if (s->now.last == ENDED) {
         end_statement(s);
@@ -584,7 +553,7 @@ static void take_token(scan *s)
         push(s, MACRO, 0, s->at);
         s->now.last = HEADED;
     }
-    if (is_word(*s->at)) {
+    if (hri_in_word(*s->at)) {
         take_word(s);
     } else {
         take_sign(s);
@@ -594,8 +563,8 @@ static void take_token(scan *s)
 static hr_status read_text(scan *s)
 {
     s->now.last = BEGINNING;
-    for (s->at = skip_space(s->at); *s->at != '\0' && s->status == HR_OK;
-         s->at = skip_space(s->at)) {
+    for (s->at = hri_skip_space(s->at); *s->at != '\0' && s->status == HR_OK;
+         s->at = hri_skip_space(s->at)) {
         if (s->define_end != NULL && s->at >= s->define_end) {
             end_define(s);
         }

@@ -121,6 +121,7 @@ struct hr_context {
     struct hri_area *areas;            /* of hr_allocate_pinned */
     struct hr_queue *queues;           /* of hr_queue_create */
     struct hri_text *texts;            /* of hr_kernel_create */
+    struct hri_read *kernels;          /* that were read (module.h) */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
                                           checked */
     struct hri_findings *findings;     /* of the checker, and of what it

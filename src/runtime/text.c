@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/words.h"
+
 typedef struct hri_text {
     hr_kernel kernel; /* first: a pointer to it is one to the hri_text */
     struct hri_text *next;
@@ -34,11 +36,6 @@ static const char *keep(hri_text *text, const char *words, size_t length)
 }
 
 /* ---- reading */
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
 
 /* The length of what continues a line: a backslash and the line's end.
  * Compilers accept white space between them. 0: nothing of that kind. */
@@ -73,7 +70,7 @@ static char *end_of_words(char *at)
 /* Behind a splice. A word that goes on there moves before it. */
 static char *blank_splice(char *at, size_t splice, bool in_word)
 {
-    for (; in_word && is_word(at[splice]); at++) {
+    for (; in_word && hri_in_word(at[splice]); at++) {
         at[0] = at[splice];
     }
     memset(at, ' ', splice);
@@ -87,7 +84,7 @@ void hri_text_blank(char *text)
         const char *end = end_of_words(at);
         const size_t splice = splice_length(at);
         if (splice > 0) {
-            at = blank_splice(at, splice, at > text && is_word(at[-1]));
+            at = blank_splice(at, splice, at > text && hri_in_word(at[-1]));
         } else if (end == at) {
             *at = *at == '\v' ? ' ' : *at;
             at++;
@@ -131,7 +128,7 @@ wrong(const reader *r, const char *format, ...)
 
 static void skip_space(reader *r)
 {
-    r->at += strspn(r->at, " \t\r\n\f\v");
+    r->at = hri_skip_space(r->at);
 }
 
 static bool take(reader *r, char c)
@@ -163,10 +160,7 @@ static const char *take_words(reader *r)
 
 static bool is_name(const char *words)
 {
-    size_t length = 0;
-    while (is_word(words[length])) {
-        length++;
-    }
+    const size_t length = hri_word_length(words);
     return length > 0 && words[length] == '\0' &&
            !isdigit((unsigned char)words[0]);
 }
@@ -284,7 +278,7 @@ static bool find_kernel(reader *r, uint32_t *count)
     static const char start[] = "HR_KERNEL";
     const size_t length = strlen(r->to->kernel.name);
     for (const char *at = r->start; (at = strstr(at, start)) != NULL;) {
-        bool begins = at == r->start || !is_word(at[-1]);
+        bool begins = at == r->start || !hri_in_word(at[-1]);
         char *end;
         at += sizeof start - 1;
         if (!begins || !isdigit((unsigned char)*at)) {
@@ -297,7 +291,7 @@ static bool find_kernel(reader *r, uint32_t *count)
         }
         skip_space(r);
         if (strncmp(r->at, r->to->kernel.name, length) == 0 &&
-            !is_word(r->at[length])) {
+            !hri_in_word(r->at[length])) {
             r->at += length;
             return true;
         }

@@ -172,12 +172,16 @@ static hr_status refused(const hri_cl_device *device, const char *what,
 }
 
 /* Drivers put off the allocation until a buffer is first used. Use it now, so
- * that lack of memory shows here and not in the middle of the work. */
+ * that lack of memory shows here and not in the middle of the work. A blocking
+ * write may return before it has run, and would then meet what other queues
+ * write (Intel's runtime for CPUs does that). So the queue is finished. */
 static cl_int make_real(hri_cl_device *device, cl_mem memory, size_t bytes)
 {
     const unsigned char zero = 0;
-    return hri_cl.clEnqueueWriteBuffer(device->setup, memory, CL_TRUE,
-                                       bytes - 1, 1, &zero, 0, NULL, NULL);
+    cl_int error = hri_cl.clEnqueueWriteBuffer(
+        device->setup, memory, CL_FALSE, bytes - 1, 1, &zero, 0, NULL, NULL);
+    cl_int finished = hri_cl.clFinish(device->setup);
+    return error != CL_SUCCESS ? error : finished;
 }
 
 static hr_status device_allocate(hri_device *base, size_t bytes,

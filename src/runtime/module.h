@@ -35,7 +35,7 @@ void hri_texts_free(hr_context *context);
 
 /* Overwrite comments, what is in quotes and the ends of continued lines with
  * space, but for the opening quotes. A line that ends there, and so goes on for
- * the compiler, ends with a vertical tab. */
+ * the compiler, ends with a vertical tab. Digraphs are replaced. */
 void hri_text_blank(char *text);
 
 /* The line of a place in a blanked text. A #line 1 begins to count anew. */

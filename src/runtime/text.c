@@ -78,6 +78,18 @@ static char *blank_splice(char *at, size_t splice, bool in_word)
     return at + splice;
 }
 
+/* Write a brace or # in its other spelling as usual. */
+static void replace_digraph(char *at)
+{
+    static const char digraphs[][4] = {"<%{", "%>}", "%:#"};
+    for (size_t i = 0; i < sizeof digraphs / sizeof digraphs[0]; i++) {
+        if (strncmp(at, digraphs[i], 2) == 0) {
+            at[0] = digraphs[i][2];
+            at[1] = ' ';
+        }
+    }
+}
+
 void hri_text_blank(char *text)
 {
     for (char *at = text; *at != '\0';) {
@@ -87,7 +99,7 @@ void hri_text_blank(char *text)
             at = blank_splice(at, splice, at > text && hri_in_word(at[-1]));
         } else if (end == at) {
             *at = *at == '\v' ? ' ' : *at;
-            at++;
+            replace_digraph(at++);
         } else {
             for (at += *at != '/'; at < end; at++) {
                 *at = *at == '\n' ? '\v' : ' ';

@@ -100,6 +100,7 @@ static void leaves(void)
          ":13: "},
         {KERNEL("HR_EACH1(i) {\n#if 1\n;\n#else\nfor (;;)\n#endif\nbreak; }"),
          ":9: "},
+        {KERNEL("HR_EACH1(i) <% x();\nreturn; %>"), ":4: "},
         /* lines that go on */
         {"#define M \\\r\n HR_EACH1(i) { \\ \r\n return; }\r\n", ":3: "},
         {KERNEL("HR_EACH1(i) { ret\\\nurn; }"), ":3: k: return must not"},
@@ -216,6 +217,7 @@ static void includes(void)
         {"#define A \\\n 1\n#include A\n", "user.c:3: k: #include A: "},
         {"#if A\n#include_next <a.h>\n#endif",
          "user.c:2: k: #include_next <a.h>"},
+        {"%:include <a.h>\n", "user.c:1: k: #include <a.h>: compilers"},
         {"#import \"mine.h\"\n", "user.c:1: k: #import \"mine.h\": compilers"},
         {"#include /* \"a\" */ \"b.h\"\r\n", "k: #include \"b.h\": compilers"},
         {"#include \\\r\n <math.h>\n", "user.c:1: k: #include <math.h>: "},

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules that compilers do not check alike, so they are checked in the text:
  *
- * - Only `continue` leaves a block of items. On the host such a block is a
- * loop, so `return` there would end all items that come after.
+ * - Only `continue` leaves a block of items, and no goto enters one. On the
+ *   host it is a loop, so `return` would end all items that come after.
  *
  * - A file includes the dialect alone. Devices get no other file, unless their
  *   compiler happens to find one of that name.
  *
  * The text is read before the preprocessor runs. What a macro hides is not
- * seen, and where a macro may begin a loop, `break` is allowed. Reading is a
- * stack of frames, of what has begun and not ended. Each token changes its top.
- * It is as deep as C11 asks compilers to go: 127 blocks and 63 parentheses. */
+ * seen, and where a macro may begin a loop, `break` is allowed.
+ *
+ * Reading keeps a stack of frames: what has begun and not ended. Each token
+ * changes its top. It is as deep as C11 asks compilers to go: 127 blocks and 63
+ * parentheses. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +23,9 @@
 enum { MAX_FRAMES = 127 + 63 + 2, MAX_CONDITIONS = 63 };
 
 typedef enum frame_kind {
-    IF, /* the first four are statements that contain another one */
+    IF, /* those before BLOCK are statements that contain another one */
     LOOP,
-    DO,
+    DO,    /* without its `while` yet */
     MACRO, /* may be an `if`, a loop, or a function with its parameters */
     ITEMS,
     BLOCK,      /* braces around statements */

@@ -48,7 +48,8 @@
  *  for each point of the domain that this call is responsible for. HR_ITEMS1 to
  *  3 do so for each item of the tile, those beyond the domain's end too. In a
  *  block, `continue` ends an item; break, return and goto must not leave it. A
- *  launch refuses a file in which they do.
+ *  launch refuses a file in which they do. A block does not change its indices:
+ *  on the host they count its loop.
  *  HR_LOCAL0, 1, 2 are the item's indices inside the tile.
  *
  *  HR_BARRIER makes items wait until all items of the tile have come so far. It

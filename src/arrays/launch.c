@@ -177,8 +177,15 @@ static hr_status check_indexing(const launching *l, const hri_indexing *x)
             ? l->part->windows[x->parameter].first[x->dimension]
             : 0;
     int64_t items = hri_ceil_div(domain->end[x->index] - first, step);
-    if (x->rank != l->launch.rank || a->field != 0) {
-        return HR_OK; /* a grid has made its fields large enough */
+    if (a->field != 0) { /* a grid has made its fields large enough */
+        return HR_OK;
+    }
+    if (x->rank != l->launch.rank) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s:%d: %s: the block has rank %u, but the domain has "
+                        "%u",
+                        l->kernel->file, x->line, l->kernel->name, x->rank,
+                        l->launch.rank);
     }
     const bool beyond = x->whole_tiles && l->part->tile != NULL && step == 1 &&
                         items <= INT64_MAX - HR_MAX_ITEMS;

@@ -92,102 +92,101 @@ static void surely_runs(void)
     }
 }
 
+static const char *const unsure[] = {
+    /* guarded */
+    IN_EACH("if (HR_INSIDE1(a, i)) { HR_AT1(a, i) = 1; }"),
+    IN_EACH("if (i < n) HR_AT1(a, i) = 1;"),
+    IN_EACH("if (i < n) { } else HR_AT1(a, i) = 1;"),
+    IN_EACH("if (i < n) { } else if (HR_AT1(a, i) > 0) { }"),
+    IN_EACH("float x = i < n ? HR_AT1(a, i) : 0;"),
+    IN_EACH("int x = i < n && HR_AT1(a, i) > 0;"),
+    IN_EACH("if (i >= n || HR_AT1(a, i) > 0) { }"),
+    IN_EACH("switch (i) { case 0: HR_AT1(a, i) = 1; }"),
+    IN_EACH("if (i >= n) { continue; } HR_AT1(a, i) = 1;"),
+    IN_EACH("if (i >= n) continue; HR_AT1(a, i) = 1;"),
+    IN_EACH("if (i >= n) goto end; HR_AT1(a, i) = 1; end: ;"),
+    IN_EACH("for (; i < n;) { HR_AT1(a, i) = 1; }"),
+    IN_EACH("while (n) HR_AT1(a, i) = 1;"),
+    IN_EACH("do { HR_AT1(a, i) = 1; } while (0);"),
+    KERNEL("if (n) { HR_EACH1(i) { HR_AT1(a, i) = 1; } }"),
+    KERNEL("for (;;) HR_EACH1(i) { HR_AT1(a, i) = 1; }"),
+    KERNEL("if (n) { return; } HR_EACH1(i) { HR_AT1(a, i) = 1; }"),
+    /* other indices */
+    IN_EACH("HR_AT1(a, i + 1) = 1;"),
+    IN_EACH("HR_AT1(a, i / 2) = 1;"),
+    IN_EACH("HR_AT1(a, j) = 1;"),
+    IN_EACH("i = i < n ? i : 0; HR_AT1(a, i) = 1;"),
+    IN_EACH("i /= 2; HR_AT1(a, i) = 1;"),
+    IN_EACH("i >>= 1; HR_AT1(a, i) = 1;"),
+    IN_EACH("(i)--; HR_AT1(a, i) = 1;"),
+    IN_EACH("--i; HR_AT1(a, i) = 1;"),
+    IN_EACH("if (n) ((i)) = 0; HR_AT1(a, i) = 1;"),
+    IN_EACH("clip(&i); HR_AT1(a, i) = 1;"),
+    IN_EACH("hr_index *p = (&i); *p = 0; HR_AT1(a, i) = 1;"),
+    IN_EACH("{ hr_index i = 0; HR_AT1(a, i) = 1; }"),
+    IN_EACH("int q, i; HR_AT1(a, i = 0) = 1;"),
+    /* no access */
+    IN_EACH("HR_MEMORY float *p = &HR_AT1(a, i);"),
+    IN_EACH("HR_MEMORY float *p = &(HR_AT1(a, i));"),
+    IN_EACH("int x = sizeof HR_AT1(a, i);"),
+    IN_EACH("int x = (int)sizeof(HR_AT1(a, i));"),
+    IN_EACH("HR_MEMORY float *a = b; HR_AT1(a, i) = 1;"),
+    /* not this kernel's views */
+    IN_EACH("HR_AT1(b, i) = 1;"),
+    IN_EACH("HR_AT1(m, i) = 1;"),
+    IN_EACH("HR_AT1(n, i) = 1;"),
+    "HR_KERNEL1(other, (IN, float, 1, a)) { HR_EACH1(i) { HR_AT1(a, i); } "
+    "}\n",
+    /* macros */
+    "#define WHERE(x) if (x)\n" IN_EACH("WHERE(i < n) HR_AT1(a, i) = 1;"),
+    "#define WHERE(x) if (x)\n" IN_EACH("WHERE(i < n) { HR_AT1(a, i)++; }"),
+    "#define GUARD if (i < n)\n" IN_EACH("GUARD HR_AT1(a, i) = 1;"),
+    "#define END(x) do { if (x) goto e; } while (0)\n" IN_EACH(
+        "END(i); HR_AT1(a, i) = 1; e: ;"),
+    "#define NEXT continue\n" IN_EACH("if (i > n) NEXT; HR_AT1(a, i) = 1;"),
+    "#define A NEXT\n#define NEXT continue\n" IN_EACH(
+        "if (i > n) A; HR_AT1(a, i) = 1;"),
+    "#define NOT(x) 0\n" IN_EACH("float x = NOT(HR_AT1(a, i));"),
+    "#define CLIP(x) x %= 3\n" IN_EACH("CLIP(i); HR_AT1(a, i) = 1;"),
+    "#define i 0\n" IN_EACH("HR_AT1(a, i) = 1;"),
+    "#define a b\n" IN_EACH("HR_AT1(a, i) = 1;"),
+    "#define STOP return\n" KERNEL(
+        "if (n) { STOP; } HR_EACH1(i) { HR_AT1(a, i) = 1; }"),
+    "#define HR_AT1(v, i) v[0]\n" IN_EACH("HR_AT1(a, i) = 1;"),
+    "#define N 1\n#define N if (n)\n" IN_EACH("N HR_AT1(a, i) = 1;"),
+    "#define L(x) x x\n#define L(x) L(x)\n" IN_EACH("L(i); HR_AT1(a, i) = 1;"),
+    "#define MAKE(k) \\\n" HEAD "MAKE(k)\n",
+    IN_EACH("WHERE(i < n) HR_AT1(a, i) = 1;"), /* of the build */
+    IN_EACH("UNLESS(n) continue; HR_AT1(a, i) = 1;"),
+    IN_EACH("GUARD HR_AT1(a, i) = 1;"),
+    IN_EACH("x = SELECT(i < n, HR_AT1(a, i), 0);"),
+    IN_EACH("x = HR_INSIDE1(m, HR_AT1(a, i));"),
+    /* conditions of the preprocessor */
+    IN_EACH("\n#if A\nif (n)\n#endif\nHR_AT1(a, i) = 1;"),
+    IN_EACH("\n#if 0\nHR_AT1(a, i) = 1;\n#endif\n"),
+    "#if A\n" IN_EACH("HR_AT1(a, i) = 1;") "#else\n" IN_EACH("n;") "#endif\n",
+    "#if A\n" IN_EACH("HR_AT1(a, i) = 1;") "#else\nMAKE(k)\n#endif\n",
+    /* broken */
+    "",
+    "HR_KERNEL1(k",
+    HEAD,
+    HEAD "{ HR_EACH1(i) {",
+    HEAD "{ HR_EACH1(i",
+    HEAD "{ HR_EACH1(i) { HR_AT1(a",
+    HEAD "{ HR_EACH1(i) { if (",
+    KERNEL("HR_EACH2(i) { HR_AT1(a, i) = 1; }"),
+    KERNEL("HR_EACH1(i, j) { HR_AT1(a, i) = 1; }"),
+    KERNEL("HR_EACH9(i) { HR_AT1(a, i) = 1; }"),
+    KERNEL("HR_EACH1(i) HR_EACH1(j) { HR_AT1(a, j) = 1; }"),
+};
+
 static void may_not_run(void)
 {
-    static const char *const rows[] = {
-        /* guarded */
-        IN_EACH("if (HR_INSIDE1(a, i)) { HR_AT1(a, i) = 1; }"),
-        IN_EACH("if (i < n) HR_AT1(a, i) = 1;"),
-        IN_EACH("if (i < n) { } else HR_AT1(a, i) = 1;"),
-        IN_EACH("if (i < n) { } else if (HR_AT1(a, i) > 0) { }"),
-        IN_EACH("float x = i < n ? HR_AT1(a, i) : 0;"),
-        IN_EACH("int x = i < n && HR_AT1(a, i) > 0;"),
-        IN_EACH("if (i >= n || HR_AT1(a, i) > 0) { }"),
-        IN_EACH("switch (i) { case 0: HR_AT1(a, i) = 1; }"),
-        IN_EACH("if (i >= n) { continue; } HR_AT1(a, i) = 1;"),
-        IN_EACH("if (i >= n) continue; HR_AT1(a, i) = 1;"),
-        IN_EACH("if (i >= n) goto end; HR_AT1(a, i) = 1; end: ;"),
-        IN_EACH("for (; i < n;) { HR_AT1(a, i) = 1; }"),
-        IN_EACH("while (n) HR_AT1(a, i) = 1;"),
-        IN_EACH("do { HR_AT1(a, i) = 1; } while (0);"),
-        KERNEL("if (n) { HR_EACH1(i) { HR_AT1(a, i) = 1; } }"),
-        KERNEL("for (;;) HR_EACH1(i) { HR_AT1(a, i) = 1; }"),
-        KERNEL("if (n) { return; } HR_EACH1(i) { HR_AT1(a, i) = 1; }"),
-        /* other indices */
-        IN_EACH("HR_AT1(a, i + 1) = 1;"),
-        IN_EACH("HR_AT1(a, i / 2) = 1;"),
-        IN_EACH("HR_AT1(a, j) = 1;"),
-        IN_EACH("i = i < n ? i : 0; HR_AT1(a, i) = 1;"),
-        IN_EACH("i /= 2; HR_AT1(a, i) = 1;"),
-        IN_EACH("i >>= 1; HR_AT1(a, i) = 1;"),
-        IN_EACH("(i)--; HR_AT1(a, i) = 1;"),
-        IN_EACH("--i; HR_AT1(a, i) = 1;"),
-        IN_EACH("if (n) ((i)) = 0; HR_AT1(a, i) = 1;"),
-        IN_EACH("clip(&i); HR_AT1(a, i) = 1;"),
-        IN_EACH("hr_index *p = (&i); *p = 0; HR_AT1(a, i) = 1;"),
-        IN_EACH("{ hr_index i = 0; HR_AT1(a, i) = 1; }"),
-        IN_EACH("int q, i; HR_AT1(a, i = 0) = 1;"),
-        /* no access */
-        IN_EACH("HR_MEMORY float *p = &HR_AT1(a, i);"),
-        IN_EACH("HR_MEMORY float *p = &(HR_AT1(a, i));"),
-        IN_EACH("int x = sizeof HR_AT1(a, i);"),
-        IN_EACH("int x = (int)sizeof(HR_AT1(a, i));"),
-        IN_EACH("HR_MEMORY float *a = b; HR_AT1(a, i) = 1;"),
-        /* not this kernel's views */
-        IN_EACH("HR_AT1(b, i) = 1;"),
-        IN_EACH("HR_AT1(m, i) = 1;"),
-        IN_EACH("HR_AT1(n, i) = 1;"),
-        "HR_KERNEL1(other, (IN, float, 1, a)) { HR_EACH1(i) { HR_AT1(a, i); } "
-        "}\n",
-        /* macros */
-        "#define WHERE(x) if (x)\n" IN_EACH("WHERE(i < n) HR_AT1(a, i) = 1;"),
-        "#define WHERE(x) if (x)\n" IN_EACH("WHERE(i < n) { HR_AT1(a, i)++; }"),
-        "#define GUARD if (i < n)\n" IN_EACH("GUARD HR_AT1(a, i) = 1;"),
-        "#define END(x) do { if (x) goto e; } while (0)\n" IN_EACH(
-            "END(i); HR_AT1(a, i) = 1; e: ;"),
-        "#define NEXT continue\n" IN_EACH("if (i > n) NEXT; HR_AT1(a, i) = 1;"),
-        "#define A NEXT\n#define NEXT continue\n" IN_EACH(
-            "if (i > n) A; HR_AT1(a, i) = 1;"),
-        "#define NOT(x) 0\n" IN_EACH("float x = NOT(HR_AT1(a, i));"),
-        "#define CLIP(x) x %= 3\n" IN_EACH("CLIP(i); HR_AT1(a, i) = 1;"),
-        "#define i 0\n" IN_EACH("HR_AT1(a, i) = 1;"),
-        "#define a b\n" IN_EACH("HR_AT1(a, i) = 1;"),
-        "#define STOP return\n" KERNEL(
-            "if (n) { STOP; } HR_EACH1(i) { HR_AT1(a, i) = 1; }"),
-        "#define HR_AT1(v, i) v[0]\n" IN_EACH("HR_AT1(a, i) = 1;"),
-        "#define N 1\n#define N if (n)\n" IN_EACH("N HR_AT1(a, i) = 1;"),
-        "#define L(x) x x\n#define L(x) L(x)\n" IN_EACH(
-            "L(i); HR_AT1(a, i) = 1;"),
-        "#define MAKE(k) \\\n" HEAD "MAKE(k)\n",
-        IN_EACH("WHERE(i < n) HR_AT1(a, i) = 1;"), /* of the build */
-        IN_EACH("UNLESS(n) continue; HR_AT1(a, i) = 1;"),
-        IN_EACH("GUARD HR_AT1(a, i) = 1;"),
-        IN_EACH("x = SELECT(i < n, HR_AT1(a, i), 0);"),
-        IN_EACH("x = HR_INSIDE1(m, HR_AT1(a, i));"),
-        /* conditions of the preprocessor */
-        IN_EACH("\n#if A\nif (n)\n#endif\nHR_AT1(a, i) = 1;"),
-        IN_EACH("\n#if 0\nHR_AT1(a, i) = 1;\n#endif\n"),
-        "#if A\n" IN_EACH("HR_AT1(a, i) = 1;") "#else\n" IN_EACH(
-            "n;") "#endif\n",
-        "#if A\n" IN_EACH("HR_AT1(a, i) = 1;") "#else\nMAKE(k)\n#endif\n",
-        /* broken */
-        "",
-        "HR_KERNEL1(k",
-        HEAD,
-        HEAD "{ HR_EACH1(i) {",
-        HEAD "{ HR_EACH1(i",
-        HEAD "{ HR_EACH1(i) { HR_AT1(a",
-        HEAD "{ HR_EACH1(i) { if (",
-        KERNEL("HR_EACH2(i) { HR_AT1(a, i) = 1; }"),
-        KERNEL("HR_EACH1(i, j) { HR_AT1(a, i) = 1; }"),
-        KERNEL("HR_EACH9(i) { HR_AT1(a, i) = 1; }"),
-        KERNEL("HR_EACH1(i) HR_EACH1(j) { HR_AT1(a, j) = 1; }"),
-    };
     TEST_CASE("views that some items may not index");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (!test_check(strcmp(found_in(rows[i]), "") == 0, rows[i], __FILE__,
-                        __LINE__)) {
-            fprintf(stderr, "found: %s\n", found_in(rows[i]));
+    for (size_t i = 0; i < sizeof unsure / sizeof unsure[0]; i++) {
+        if (!test_check(strcmp(found_in(unsure[i]), "") == 0, unsure[i],
+                        __FILE__, __LINE__)) {
+            fprintf(stderr, "found: %s\n", found_in(unsure[i]));
         }
     }
 }

@@ -486,6 +486,9 @@ static void refuse_vectors(const bed *b, hr_view nine)
     refuse_domain(b, &axpy, hr_extent1(10), &tile, arguments, 4,
                   "ranks.c:20: axpy: the domain has size 10 in dimension 0, "
                   "but y, indexed with it, has 8");
+    refuse_domain(b, &axpy, hr_extent2(2, 4), NULL, arguments, 4,
+                  "ranks.c:20: axpy: the block has rank 1, but the domain has "
+                  "2");
     arguments[1] = hr_inout(four);
     refuse_domain(b, &axpy, hr_extent1(8), NULL, arguments, 4,
                   "y, indexed with it, has 4 in dimension 0");
@@ -502,17 +505,17 @@ static void refuse_cells(const bed *b)
     hr_array *to = wrap(b, cells[1], 4, hr_extent2(4, 5));
     hr_array *small = wrap(b, cube, 8, hr_extent3(3, 4, 5));
     hr_array *large = wrap(b, cube, 8, hr_extent3(4, 4, 4));
-    const hr_argument turned[] = {hr_in(hr_view_of(from)),
-                                  hr_out(hr_view_of(to))};
+    const hr_argument transposed[] = {hr_in(hr_view_of(from)),
+                                      hr_out(hr_view_of(to))};
     const hr_argument boxes[] = {hr_in(hr_view_of(large)),
                                  hr_out(hr_view_of(small)),
                                  hr_value(&reach, sizeof reach)};
-    refuse_domain(b, &transpose, hr_extent2(5, 5), NULL, turned, 2,
+    refuse_domain(b, &transpose, hr_extent2(5, 5), NULL, transposed, 2,
                   "ranks.c:28: transpose: the domain has size 5 in dimension "
                   "0, but to, indexed with it, has 4 in dimension 0");
-    refuse_domain(b, &transpose, hr_extent2(4, 6), NULL, turned, 2,
+    refuse_domain(b, &transpose, hr_extent2(4, 6), NULL, transposed, 2,
                   "to, indexed with it, has 5 in dimension 1");
-    refuse_domain(b, &transpose_tiled, hr_extent2(5, 5), &tile, turned, 2,
+    refuse_domain(b, &transpose_tiled, hr_extent2(5, 5), &tile, transposed, 2,
                   "transpose_tiled: the domain has size 5 in dimension 0, but "
                   "to, indexed with it, has 4");
     refuse_domain(b, &box, hr_extent3(3, 4, 6), NULL, boxes, 3,

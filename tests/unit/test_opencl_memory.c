@@ -20,7 +20,7 @@ static struct {
 
 static cl_int run_late(void)
 {
-    const cl_mem memory = late.memory;
+    cl_mem memory = late.memory;
     late.memory = NULL;
     return memory == NULL
                ? CL_SUCCESS
@@ -29,6 +29,7 @@ static cl_int run_late(void)
                                              0, NULL, NULL);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): OpenCL has so many parameters */
 static cl_int write_late(cl_command_queue queue, cl_mem memory,
                          cl_bool blocking, size_t offset, size_t bytes,
                          const void *data, cl_uint count,

@@ -4,6 +4,18 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "base/environment.h"
+
+hr_status hri_library_check_rights(const char *what)
+{
+    return !hri_has_more_rights()
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNAVAILABLE,
+                          "%s is off in a program with more rights than its "
+                          "caller, whose environment it would obey",
+                          what);
+}
+
 hr_status hri_library_load(const char *name, const hri_symbol *symbols,
                            size_t count, void *table)
 {

@@ -18,6 +18,11 @@ typedef struct hri_symbol {
     bool required;
 } hri_symbol;
 
+/* HR_OK, or HR_ERROR_UNAVAILABLE in a program that has more rights than its
+ * caller. Asked before a library is used that loads other libraries or writes
+ * files as the environment says: it would do so with the program's rights. */
+hr_status hri_library_check_rights(const char *what);
+
 /* Open the library with dlopen and fill the table. HR_ERROR_UNAVAILABLE, with
  * the loader's words, when the library is not found. */
 hr_status hri_library_load(const char *name, const hri_symbol *symbols,

@@ -100,6 +100,7 @@ static int run(int argc, char **argv)
     o.product.a = files[0];
     o.product.b = files[1];
     status = status == CLI_OK ? check(&o) : status;
+    o.product.explain = o.json || !o.product.quiet; /* a report is printed */
     if (status == CLI_OK) {
         status = cli_context(&cli_matmul, o.accelerators, o.memory_limit, false,
                              &context);

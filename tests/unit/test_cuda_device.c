@@ -2,6 +2,7 @@
 /* The CUDA backend over a fake driver: contexts, errors, how many calls an
  * operation costs, handles of cuBLAS, peers, pinned memory, and leaks. */
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backends/cuda/api.h"
@@ -39,6 +40,32 @@ static void setting_finish(setting *s)
 static hr_status gemm(hri_queue *queue, const hri_gemm *g)
 {
     return queue->ops->gemm(queue, g);
+}
+
+static bool is_refused(void)
+{
+    uint32_t count = 0;
+    hri_device *device = NULL;
+    return hri_backend_cuda.probe(&count) == HR_ERROR_UNAVAILABLE &&
+           strstr(hr_last_error(), "CUDA does not work in a child of fork()") !=
+               NULL &&
+           hri_backend_cuda.open(0, &device) == HR_ERROR_UNAVAILABLE;
+}
+
+static void children_are_refused(void)
+{
+    uint32_t count = 0;
+    int how = 0;
+    TEST_CASE("a child of a process that has found the GPUs");
+    CHECK(hri_backend_cuda.probe(&count) == HR_OK && count > 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(is_refused() ? 0 : 1);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how) &&
+          WEXITSTATUS(how) == 0);
+    CHECK(hri_backend_cuda.probe(&count) == HR_OK);
 }
 
 /* The calling thread keeps a context of its own, of another device. */
@@ -426,6 +453,7 @@ int main(void)
     conformance_must(hri_backend_cuda.probe(&count), "probe");
     *(void **)(void *)&depth =
         dlsym(dlopen(FAKE_CUDA, RTLD_NOW), "fake_cuda_depth");
+    TEST(children_are_refused());
     TEST(contexts_are_left_alone());
     TEST(operations_cost_one_call());
     TEST(urgency_is_the_greatest_priority());

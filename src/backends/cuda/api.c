@@ -69,7 +69,11 @@ static hr_status load(void)
     static const hri_cuda_library driver = {"HEADRACE_CUDA", names, symbols,
                                             sizeof symbols / sizeof symbols[0]};
     const char *folder;
-    return hri_cuda_library_load(&driver, &hri_cuda, &folder);
+    /* The driver loads what CUDA_INJECTION64_PATH names, and writes to
+     * CUDA_CACHE_PATH. */
+    hr_status status = hri_library_check_rights("CUDA");
+    return status == HR_OK ? hri_cuda_library_load(&driver, &hri_cuda, &folder)
+                           : status;
 }
 
 hr_status hri_cuda_load(void)

@@ -39,7 +39,7 @@ static const hri_symbol symbols[] = {
 };
 
 /* What a library turns out to be. */
-typedef enum verdict { SOMETHING_ELSE, UNUSABLE, USABLE } verdict;
+typedef enum verdict { SOMETHING_ELSE, LONG_INTEGERS, REFUSED, USABLE } verdict;
 
 /* Functions by which each vendor's library is recognised. */
 typedef struct blis_symbols {
@@ -88,7 +88,7 @@ static verdict know_openblas(void *library, hri_cblas *cblas)
         return SOMETHING_ELSE;
     }
     if (strstr(s.config(), "USE64BITINT") != NULL) {
-        return UNUSABLE;
+        return LONG_INTEGERS;
     }
     cblas->conj_no_trans = true;
     /* OpenBLAS counts CPUs but does not look at a container's quota of them. */
@@ -113,7 +113,7 @@ static verdict know_blis(void *library, hri_cblas *cblas)
         return SOMETHING_ELSE;
     }
     if (s.int_bits() == 64) {
-        return UNUSABLE;
+        return LONG_INTEGERS;
     }
     snprintf(cblas->name, sizeof cblas->name, "BLIS %s %s", s.version(),
              s.arch_name(s.arch()));
@@ -131,9 +131,14 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
     if (hri_library_resolve(library, "", mkl_table, 1, &s) != HR_OK) {
         return SOMETHING_ELSE;
     }
+    /* It writes to the file of MKL_VERBOSE_OUTPUT_FILE. Its OpenMP loads what
+     * OMP_TOOL_LIBRARIES names. */
+    if (hri_library_check_rights("MKL") != HR_OK) {
+        return REFUSED;
+    }
     const char *layer = hri_environment("MKL_INTERFACE_LAYER");
     if (layer != NULL && strstr(layer, "ILP64") != NULL) {
-        return UNUSABLE; /* the user chose 64-bit integers for MKL */
+        return LONG_INTEGERS; /* the user chose 64-bit integers for MKL */
     }
     s.version(text, (int)sizeof text - 1);
     const char *words = strstr(text, "Version ");
@@ -157,12 +162,12 @@ static hr_status know(void *library, const char *name, bool any,
     }
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
         verdict is = vendors[i](library, cblas);
-        if (is == UNUSABLE) {
+        if (is == LONG_INTEGERS) {
             return hri_fail(HR_ERROR_UNAVAILABLE,
                             "%s takes integers of 64 bits, not 32", name);
         }
-        if (is == USABLE) {
-            return HR_OK;
+        if (is != SOMETHING_ELSE) {
+            return is == USABLE ? HR_OK : HR_ERROR_UNAVAILABLE;
         }
     }
     snprintf(cblas->name, sizeof cblas->name, "CBLAS %s", name);

@@ -44,12 +44,15 @@ static void leave_line(void)
     pthread_mutex_unlock(&line.lock);
 }
 
+static _Thread_local unsigned forking; /* handlers below that have been run */
+
 /* A child of fork() has none of the threads, so no product runs there yet. */
 static void clear_line(void)
 {
     pthread_mutex_init(&line.lock, NULL);
     pthread_cond_init(&line.now_serving, NULL);
     line.next = line.serving = 0;
+    forking = 0;
 }
 
 __attribute__((constructor)) static void clear_line_in_children(void)
@@ -57,11 +60,26 @@ __attribute__((constructor)) static void clear_line_in_children(void)
     (void)pthread_atfork(NULL, NULL, clear_line);
 }
 
+static void before_fork(void)
+{
+    if (forking++ == 0) {
+        wait_in_line();
+    }
+}
+
+static void in_parent(void)
+{
+    if (--forking == 0) {
+        leave_line();
+    }
+}
+
 /* OpenBLAS ends its threads before a fork, and hangs when they are at work. So
- * fork() waits in the line as products do. */
+ * fork() waits in the line as products do. A child that was forked in the
+ * middle of this comes here once more, and has the handlers twice. */
 static void watch_forks(void)
 {
-    (void)pthread_atfork(wait_in_line, leave_line, NULL);
+    (void)pthread_atfork(before_fork, in_parent, NULL);
 }
 
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)

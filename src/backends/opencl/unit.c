@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "backends/opencl/opencl.h"
+#include "base/library.h"
 
 static struct {
     hri_once found;
     hri_cl_unit *units;
     uint32_t count;
-    pid_t
-        process; /* that has found them: drivers do not work in its children */
+    pid_t process; /* that has found them */
 } machine = {.found = HRI_ONCE_INIT};
 
 bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
@@ -134,10 +134,8 @@ static hr_status find_units(void)
 hr_status hri_cl_unit_count(uint32_t *count)
 {
     hr_status status = hri_once_run(&machine.found, find_units);
-    if (status == HR_OK && machine.process != getpid()) {
-        return hri_fail(HR_ERROR_UNAVAILABLE,
-                        "OpenCL does not work in a child of fork() when the "
-                        "parent has looked for its devices before");
+    if (status == HR_OK) {
+        status = hri_library_check_process("OpenCL", machine.process);
     }
     if (status == HR_OK) {
         *count = machine.count;

@@ -47,12 +47,30 @@ double hri_verify_size(hr_scalar s)
     return fabs(s.re) + fabs(s.im);
 }
 
+static double underflow(const hri_verify *v, double smallest, double elements,
+                        double a, double b)
+{
+    const double alpha = 1.0 + hri_verify_size(v->alpha);
+    const double beta = 1.0 + hri_verify_size(v->beta);
+    const double terms = 3.0 * (double)v->k * elements + a + b;
+    const double all = alpha * terms + 2.0 * beta * elements;
+    /* `smallest` comes first only where it must, as such products are rounded
+     * badly */
+    return isfinite(all)
+               ? smallest * all
+               : smallest * alpha * terms + 2.0 * smallest * beta * elements;
+}
+
 double hri_verify_underflow(const hri_verify *v, double elements, double a,
                             double b)
 {
-    const hri_verify_units *u = &v->units;
-    double operations = 3.0 * (double)v->k * elements * u->one;
-    return v->precision.smallest *
-           ((1.0 + u->alpha) * (operations + a * u->a + b * u->b) +
-            2.0 * elements * (1.0 + u->beta) * u->one);
+    return underflow(v, v->precision.smallest, elements, a, b);
+}
+
+/* An operation rounds a subnormal number by 2^-1075 at most. Dot2 has five
+ * products where a plain sum has one. */
+double hri_verify_own_underflow(const hri_verify *v, double elements, double a,
+                                double b)
+{
+    return underflow(v, 0x1p-1072, elements, a, b);
 }

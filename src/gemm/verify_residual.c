@@ -21,6 +21,9 @@ enum {
 /* The noise of a right product should stay below this: see docs/verify.md. */
 static const double noise_factor = 4.0;
 
+/* Holes and scales may raise a threshold by this. */
+static const double dull_factor = 4.0;
+
 /* What is kept between the steps. Either all of B X is kept and rows come in
  * strips, or all rows are kept and k comes in chunks. So this needs less memory
  * than A, or a few MiB. */
@@ -33,7 +36,10 @@ typedef struct pass {
     double *b_sums;             /* chunk: sum_j |b_pj| scale_j */
     double *a_sums;             /* strip: sum_p |a_ip| */
     double *product_sums;       /* strip: sum_j (|A||B|)_ij scale_j */
+    double *hole_sums;          /* m: sums of sizes of holes times scale_j; NULL
+                                   without holes */
     double b_sum;               /* sum of all b_sums */
+    bool scaled;                /* columns are */
     double *ratios;
 } pass;
 
@@ -69,7 +75,8 @@ static void add_signs(const hri_verify *v, const hri_verify_block *block,
     }
 }
 
-/* M X for some rows, and the scaled sums along them. squares may be NULL. */
+/* M X for some rows, and the scaled sums along them. Holes are part of M X, but
+ * not of the sums. squares may be NULL. */
 static void add_rows(const hri_verify *v, const hri_verify_source *source,
                      hri_verify_window w, hri_lanes *const out[2], double *sums,
                      double *squares)
@@ -78,10 +85,10 @@ static void add_rows(const hri_verify *v, const hri_verify_source *source,
     for (; w.col < v->n; w.col += COLS) {
         w.cols = hri_min(COLS, v->n - w.col);
         hri_verify_load(source, &w, v->skip_cols, &block);
-        if (v->hole_count > 0 && source != &v->b) {
-            hri_verify_fill(v, &w, source == &v->c0, &block);
+        const bool holes = v->hole_count > 0 && source != &v->b;
+        if (holes) {
+            hri_verify_fill(v, &w, true, &block);
         }
-        add_signs(v, &block, &w, out);
         for (int64_t r = 0; r < w.rows; r++) {
             const double *scales = v->scales + w.col;
             sums[r] += hri_verify_weigh_row(v, &block, r, scales, w.cols);
@@ -89,6 +96,10 @@ static void add_rows(const hri_verify *v, const hri_verify_source *source,
                 squares[r] += square_row(v, &block, r, scales, w.cols);
             }
         }
+        if (holes && source == &v->c) {
+            hri_verify_fill(v, &w, false, &block);
+        }
+        add_signs(v, &block, &w, out);
     }
 }
 
@@ -165,24 +176,40 @@ typedef struct signed_sums {
 
 /* The threshold: the most that a right row's residual can be, and the most that
  * the test's own arithmetic may add. */
-static double threshold(const pass *p, int64_t row, const signed_sums *x,
-                        int64_t r)
+typedef struct threshold {
+    double limit;
+    double sharp; /* what the limit would be without holes and scales */
+} threshold;
+
+static threshold threshold_of(const pass *p, int64_t row, const signed_sums *x,
+                              int64_t r)
 {
     const hri_verify *v = p->v;
     const hri_verify_precision *t = &v->precision;
+    const int64_t i = p->strip_start + row;
     double n = (double)v->n, k = (double)v->k;
     double alpha = hri_verify_size(v->alpha), beta = hri_verify_size(v->beta);
     double roundings = v->complex ? 2 * k + 4 : k + 2;
-    double magnitude = alpha * p->product_sums[row] + beta * x->c0_sums[r];
+    double holes = p->hole_sums != NULL ? p->hole_sums[i] : 0.0;
+    double all = alpha * p->product_sums[row] + beta * x->c0_sums[r];
+    double magnitude = fmax(all - holes, 0.0);
     double bias = hri_verify_gamma(roundings, t->unit) * magnitude / n;
     double c = sqrt(x->c_squares[r]), c0 = beta * sqrt(x->c0_squares[r]);
     double noise = t->unit * sqrt(roundings) * (c + c0) + t->half_unit * c +
                    sqrt(v->scale_squares) * t->half_subnormal / 2;
     double steps = 2.0 * (2.0 * COLS + n / COLS + k / COLS + 12.0);
-    double own = hri_verify_gamma(steps, 0x1p-53) * (magnitude + x->c_sums[r]);
-    double lost = hri_verify_underflow(v, v->scale_sum,
-                                       v->scale_sum * p->a_sums[row], p->b_sum);
-    return fmax(bias, noise_factor * noise) + own + lost;
+    double gamma = hri_verify_gamma(steps, 0x1p-53);
+    double right = fmax(bias, noise_factor * noise);
+    double a = p->a_sums[row], own = v->scale_sum + n;
+    double lost =
+        hri_verify_underflow(v, v->scale_sum, v->scale_sum * a, p->b_sum) +
+        hri_verify_own_underflow(v, own, own * a, p->b_sum);
+    bool scaled =
+        p->scaled || (v->row_exponents != NULL && v->row_exponents[i] != 0);
+    return (threshold){.limit =
+                           right + gamma * (all + holes + x->c_sums[r]) + lost,
+                       .sharp = right + gamma * (magnitude + x->c_sums[r]) +
+                                (scaled ? 0.0 : lost)};
 }
 
 /* (re, im) -= s (x_re, x_im), lane by lane. */
@@ -243,11 +270,14 @@ static double ratio_of(const pass *p, int64_t row, int64_t r, signed_sums *x)
     subtract(v->beta, c0, re, complex ? im : NULL);
     double residual =
         complex ? fmax(largest_of(re), largest_of(im)) : largest_of(re);
-    double limit = threshold(p, row, x, r);
-    if (!isfinite(residual) || !isfinite(limit)) {
+    const threshold t = threshold_of(p, row, x, r);
+    if (!isfinite(residual) || !isfinite(t.limit)) {
         return INFINITY;
     }
-    return residual <= limit ? 0.0 : residual / limit;
+    if (t.limit > dull_factor * t.sharp) {
+        return residual <= t.limit ? HRI_VERIFY_DULL : INFINITY;
+    }
+    return residual <= t.limit ? 0.0 : residual / t.limit;
 }
 
 static void judge_task(void *data, int64_t index)
@@ -280,6 +310,7 @@ static void release(pass *p)
     free(p->b_sums);
     free(p->a_sums);
     free(p->product_sums);
+    free(p->hole_sums);
 }
 
 /* Allocate `rows` rows of lanes and of sums. rows is a whole number of
@@ -299,16 +330,40 @@ static bool allocate(const hri_verify *v, int64_t rows, hri_lanes *lanes[2],
     return *sums != NULL;
 }
 
+static bool has_scaled_columns(const hri_verify *v)
+{
+    for (int64_t j = 0; v->col_exponents != NULL && j < v->n; j++) {
+        if (v->col_exponents[j] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Add up what holes have of the magnitudes of rows. */
+static bool sum_holes(const hri_verify *v, pass *p)
+{
+    if (v->hole_count == 0) {
+        return true;
+    }
+    p->hole_sums = calloc((size_t)v->m, sizeof(double));
+    for (int64_t i = 0; p->hole_sums != NULL && i < v->hole_count; i++) {
+        const hri_verify_hole *hole = &v->holes[i];
+        p->hole_sums[hole->row] += hole->size * v->scales[hole->col];
+    }
+    return p->hole_sums != NULL;
+}
+
 static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
 {
     int64_t chunk = hri_round_up(hri_max(v->m, DEPTH), COLS);
-    *p = (pass){.v = v, .ratios = ratios};
+    *p = (pass){.v = v, .ratios = ratios, .scaled = has_scaled_columns(v)};
     p->chunk = hri_min(chunk, v->k);
     p->strip = v->k <= chunk ? hri_min(v->m, STRIP) : v->m;
     bool ok = allocate(v, p->chunk, p->bx, &p->b_sums) &&
               allocate(v, p->strip, p->abx, &p->a_sums);
     p->product_sums = calloc((size_t)p->strip, sizeof(double));
-    if (!ok || p->product_sums == NULL) {
+    if (!ok || p->product_sums == NULL || !sum_holes(v, p)) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "verify: no memory for %d random products of %lld and "
                         "of %lld rows",

@@ -2,6 +2,7 @@
 /* Powers of two for the columns of C, so that what rounding may do is about as
  * much in each. A large column would hide errors in the others. docs/verify.md
  * derives the weights. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -240,18 +241,41 @@ static bool largest_weight(const weights *w, int *exponent)
     return largest > 0.0;
 }
 
+/* The exponent of a column's scale. */
+static int power_of(const weights *w, int64_t col, int largest)
+{
+    int exponent;
+    frexp(w->cols[col], &exponent);
+    const int power = w->cols[col] > 0.0 ? largest - exponent : 0;
+    return power < LARGEST_EXPONENT ? power : LARGEST_EXPONENT;
+}
+
+/* The power of two by which scales may be smaller, so that sums of large
+ * columns do not overflow. Unknown f64 numbers must overflow where plain sums
+ * do, as that calls for a scan. */
+static int center_of(const weights *w, int largest)
+{
+    const hri_verify *v = w->v;
+    int power = 0;
+    if (v->precision.largest == DBL_MAX && v->skip_rows == NULL) {
+        return 0;
+    }
+    for (int64_t j = 0; j < v->n; j++) {
+        if (!is_skipped(v, j)) {
+            power = (int)hri_max(power, power_of(w, j, largest));
+        }
+    }
+    return power / 2;
+}
+
 static void set_scales(hri_verify *v, const weights *w)
 {
-    int largest = 0, exponent;
+    int largest = 0;
     const bool known = w != NULL && largest_weight(w, &largest);
+    const int center = known ? center_of(w, largest) : 0;
     v->scale_sum = v->scale_squares = 0.0;
     for (int64_t j = 0; j < v->n; j++) {
-        int power = 0;
-        if (known) {
-            frexp(w->cols[j], &exponent);
-            power = w->cols[j] > 0.0 ? largest - exponent : 0;
-            power = power < LARGEST_EXPONENT ? power : LARGEST_EXPONENT;
-        }
+        const int power = known ? power_of(w, j, largest) - center : 0;
         v->scales[j] = is_skipped(v, j) ? 0.0 : ldexp(1.0, power);
         v->scale_sum += v->scales[j];
         v->scale_squares += v->scales[j] * v->scales[j];

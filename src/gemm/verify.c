@@ -84,7 +84,6 @@ void hri_verify_destroy(hri_verify *v)
         free(v->skip_cols);
         free(v->infinite);
         free(v->row_exponents);
-        free(v->col_exponents);
         free(v->holes);
         free(v->scales);
         free(v);

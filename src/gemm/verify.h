@@ -23,11 +23,12 @@ enum {
 /* Eight doubles. The compiler uses the vectors that the CPU has. */
 typedef double hri_lanes __attribute__((vector_size(64)));
 
-/* A matrix, and exponents of its rows and columns: element (i, j) is read as
- * 2^-(rows[i] + cols[j]) times its value. NULL: all 0. */
+/* A matrix, and exponents: elements of row i are read as 2^-(all + rows[i])
+ * times their values. rows may be NULL: all 0. */
 typedef struct hri_verify_source {
     hr_matrix matrix;
-    const int *rows, *cols;
+    const int *rows;
+    int all;
 } hri_verify_source;
 
 /* What rounding may do in a type. tests/support/reference.c computes the same
@@ -59,8 +60,8 @@ typedef struct hri_verify_hole {
 } hri_verify_hole;
 
 /* The problem: C = alpha A B + beta C0. Where f64 numbers are so large that
- * sums may overflow, rows of A and columns of B are scaled, and C and C0 with
- * them. */
+ * sums may overflow, rows of A and all of B are scaled, and C and C0 with them.
+ */
 typedef struct hri_verify {
     hri_pool *pool;
     uint64_t seed;
@@ -74,8 +75,9 @@ typedef struct hri_verify {
     uint8_t *skip_rows, *skip_cols; /* flags; NULL: nothing is left out */
     _Atomic bool *infinite; /* k: whether a column of A or a row of B has
                                an infinity; NULL like the flags */
-    int *row_exponents, *col_exponents; /* NULL: nothing is scaled */
-    hri_verify_hole *holes;             /* by block of rows, column and row */
+    int *row_exponents;     /* of A; NULL: not scanned, or not f64 */
+    int b_exponent;         /* of B */
+    hri_verify_hole *holes; /* by block of rows, column and row */
     int64_t hole_count;
     double *scales; /* n: powers of two for the columns, 0 for those left out */
     double scale_sum, scale_squares; /* sums of scales, and of their squares */
@@ -107,6 +109,13 @@ double hri_verify_underflow(const hri_verify *v, double elements, double a,
 /* The same for what underflow may take from sums in this folder. */
 double hri_verify_own_underflow(const hri_verify *v, double elements, double a,
                                 double b);
+
+/* The exponent of a row of C. */
+int hri_verify_exponent(const hri_verify *v, int64_t row);
+
+/* The unit of B's elements in such sums for a row: as if they were of the same
+ * scale as the row of C. */
+double hri_verify_b_unit(const hri_verify *v, int64_t row);
 
 /* verify_block.c: a window of a matrix as doubles. */
 typedef struct hri_verify_window {

@@ -99,9 +99,8 @@ static void scale_plane(double *plane, const hri_verify_source *source,
     for (int64_t r = 0; r < w->rows; r++) {
         double *line = plane + r * HRI_VERIFY_COLS;
         const int row = source->rows != NULL ? source->rows[w->row + r] : 0;
-        for (int64_t c = 0; c < w->cols; c++) {
-            const int col = source->cols != NULL ? source->cols[w->col + c] : 0;
-            line[c] = scaled(line[c], row + col);
+        for (int64_t c = 0; row + source->all != 0 && c < w->cols; c++) {
+            line[c] = scaled(line[c], row + source->all);
         }
     }
 }
@@ -138,7 +137,7 @@ static void conjugate_plane(double *plane, const hri_verify_window *w)
 static void finish_plane(double *plane, const hri_verify_source *source,
                          const hri_verify_window *w, const uint8_t *skip)
 {
-    if (source->rows != NULL || source->cols != NULL) {
+    if (source->rows != NULL || source->all != 0) {
         scale_plane(plane, source, w);
     }
     clear_plane(plane, w, skip);

@@ -74,3 +74,14 @@ double hri_verify_own_underflow(const hri_verify *v, double elements, double a,
 {
     return underflow(v, 0x1p-1072, elements, a, b);
 }
+
+int hri_verify_exponent(const hri_verify *v, int64_t row)
+{
+    return v->row_exponents != NULL ? v->row_exponents[row] + v->b_exponent : 0;
+}
+
+double hri_verify_b_unit(const hri_verify *v, int64_t row)
+{
+    const int exponent = v->row_exponents != NULL ? v->row_exponents[row] : 0;
+    return exponent < 0 ? ldexp(1.0, -exponent) : 1.0;
+}

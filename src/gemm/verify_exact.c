@@ -133,23 +133,20 @@ static hri_verify_element terms_of(const hri_verify *v, const row_sums *s,
 
 /* Column c of 64, but for C and C0. */
 static hri_verify_element take(const hri_verify *v, const row_sums *s,
-                               int64_t row, int64_t first, int64_t c)
+                               int64_t row, int64_t c)
 {
     const double b = s->b[c / LANES][c % LANES];
+    const double unit = b * hri_verify_b_unit(v, row);
     hri_verify_element e = terms_of(v, s, c);
-    int rows = 0, cols = 0;
-    if (v->row_exponents != NULL) {
-        rows = v->row_exponents[row];
-        cols = v->col_exponents[first + c];
-    }
-    e.exponent = rows + cols;
-    e.lost = hri_verify_underflow(v, 1.0, s->a, b) +
-             hri_verify_own_underflow(v, 1.0, s->a, b);
+    e.exponent = hri_verify_exponent(v, row);
+    e.lost = hri_verify_underflow(v, 1.0, s->a, unit) +
+             hri_verify_own_underflow(v, 1.0, s->a, unit);
     const double alpha = hri_verify_size(v->alpha);
     e.peak = ldexp(fmax(1.0, alpha) * (e.straight + e.crossed), e.exponent);
     if (alpha > 1.0) {
+        const int rows = e.exponent - v->b_exponent;
         e.peak = fmax(e.peak, ldexp(alpha * s->a, rows));
-        e.peak = fmax(e.peak, ldexp(alpha * b, cols));
+        e.peak = fmax(e.peak, ldexp(alpha * b, v->b_exponent));
     }
     return e;
 }
@@ -176,7 +173,7 @@ void hri_verify_elements(const hri_verify *v, int64_t row, int64_t first,
     }
     for (int64_t i = 0; i < w.cols; i++) {
         hri_verify_element *e = &elements[i];
-        *e = take(v, &s, row, first, i);
+        *e = take(v, &s, row, i);
         e->got[0] = c.re[i];
         e->got[1] = v->complex ? c.im[i] : 0.0;
         if (v->old) {
@@ -282,7 +279,9 @@ static void sum_alone(const hri_verify *v, int64_t row, int64_t col,
         load_terms(v, row, col, first, &t);
         for (int64_t p = 0; p < t.count; p++) {
             const number *a = &t.a[p], *b = &t.b[p];
-            const int shift = a->exponent + b->exponent - exponent;
+            /* a term of 0 may have any exponent */
+            const int shift =
+                (int)hri_min(a->exponent + b->exponent - exponent, 0);
             x.re[p] = a->part[0];
             x.im[p] = a->part[1];
             y.re[p * COLS] = ldexp(b->part[0], shift);
@@ -356,8 +355,11 @@ hri_verify_element hri_verify_element_alone(const hri_verify *v, int64_t row,
     sum_alone(v, row, col, term, &s, &b_sum);
     hri_verify_element e = terms_of(v, &s, 0);
     e.exponent = exponent;
-    e.alpha = scale_scalar(v->alpha, term - exponent);
-    e.beta = scale_scalar(v->beta, c0.exponent - exponent);
+    const hr_scalar none = {0.0,
+                            0.0}; /* for a factor of 0, as others overflow */
+    e.alpha = any ? scale_scalar(v->alpha, term - exponent) : none;
+    e.beta =
+        is_zero(&c0) ? none : scale_scalar(v->beta, c0.exponent - exponent);
     e.lost = lost_alone(v, s.a + b_sum, exponent);
     set_peak_alone(v, &e, term, fmax(s.a, b_sum));
     for (int i = 0; i < 2; i++) {

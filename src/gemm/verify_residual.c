@@ -39,16 +39,23 @@ typedef struct pass {
     double *hole_sums;          /* m: sums of sizes of holes times scale_j; NULL
                                    without holes */
     double b_sum;               /* sum of all b_sums */
-    bool scaled;                /* columns are */
     double *ratios;
 } pass;
 
-/* sum_c (line[c] weights[c])^2 */
-static double square(const double *line, const double *weights, int64_t cols)
+/* Squares of f64 numbers may overflow where the numbers were scaled. They only
+ * serve an estimate, so it does no harm if small ones vanish. */
+static double square_scale(const hri_verify *v)
+{
+    return v->row_exponents != NULL ? 0x1p-450 : 1.0;
+}
+
+/* sum_c (line[c] weights[c] scale)^2 */
+static double square(const double *line, const double *weights, double scale,
+                     int64_t cols)
 {
     double scaled[COLS] = {0};
     for (int64_t c = 0; c < cols; c++) {
-        scaled[c] = line[c] * weights[c];
+        scaled[c] = line[c] * weights[c] * scale;
     }
     return hri_verify_weigh(scaled, scaled, cols);
 }
@@ -56,8 +63,10 @@ static double square(const double *line, const double *weights, int64_t cols)
 static double square_row(const hri_verify *v, const hri_verify_block *block,
                          int64_t r, const double *weights, int64_t cols)
 {
-    double sum = square(block->re + r * COLS, weights, cols);
-    return v->complex ? sum + square(block->im + r * COLS, weights, cols) : sum;
+    const double scale = square_scale(v);
+    double sum = square(block->re + r * COLS, weights, scale, cols);
+    return v->complex ? sum + square(block->im + r * COLS, weights, scale, cols)
+                      : sum;
 }
 
 /* out += M X for one block of M. The columns of M are C's. */
@@ -194,18 +203,18 @@ static threshold threshold_of(const pass *p, int64_t row, const signed_sums *x,
     double all = alpha * p->product_sums[row] + beta * x->c0_sums[r];
     double magnitude = fmax(all - holes, 0.0);
     double bias = hri_verify_gamma(roundings, t->unit) * magnitude / n;
-    double c = sqrt(x->c_squares[r]), c0 = beta * sqrt(x->c0_squares[r]);
+    double c = sqrt(x->c_squares[r]) / square_scale(v);
+    double c0 = beta * sqrt(x->c0_squares[r]) / square_scale(v);
     double noise = t->unit * sqrt(roundings) * (c + c0) + t->half_unit * c +
                    sqrt(v->scale_squares) * t->half_subnormal / 2;
     double steps = 2.0 * (2.0 * COLS + n / COLS + k / COLS + 12.0);
     double gamma = hri_verify_gamma(steps, 0x1p-53);
     double right = fmax(bias, noise_factor * noise);
     double a = p->a_sums[row], own = v->scale_sum + n;
-    double lost =
-        hri_verify_underflow(v, v->scale_sum, v->scale_sum * a, p->b_sum) +
-        hri_verify_own_underflow(v, own, own * a, p->b_sum);
-    bool scaled =
-        p->scaled || (v->row_exponents != NULL && v->row_exponents[i] != 0);
+    double b = p->b_sum * hri_verify_b_unit(v, i);
+    double lost = hri_verify_underflow(v, v->scale_sum, v->scale_sum * a, b) +
+                  hri_verify_own_underflow(v, own, own * a, b);
+    bool scaled = hri_verify_exponent(v, i) != 0;
     return (threshold){.limit =
                            right + gamma * (all + holes + x->c_sums[r]) + lost,
                        .sharp = right + gamma * (magnitude + x->c_sums[r]) +
@@ -330,16 +339,6 @@ static bool allocate(const hri_verify *v, int64_t rows, hri_lanes *lanes[2],
     return *sums != NULL;
 }
 
-static bool has_scaled_columns(const hri_verify *v)
-{
-    for (int64_t j = 0; v->col_exponents != NULL && j < v->n; j++) {
-        if (v->col_exponents[j] != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Add up what holes have of the magnitudes of rows. */
 static bool sum_holes(const hri_verify *v, pass *p)
 {
@@ -357,7 +356,7 @@ static bool sum_holes(const hri_verify *v, pass *p)
 static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
 {
     int64_t chunk = hri_round_up(hri_max(v->m, DEPTH), COLS);
-    *p = (pass){.v = v, .ratios = ratios, .scaled = has_scaled_columns(v)};
+    *p = (pass){.v = v, .ratios = ratios};
     p->chunk = hri_min(chunk, v->k);
     p->strip = v->k <= chunk ? hri_min(v->m, STRIP) : v->m;
     bool ok = allocate(v, p->chunk, p->bx, &p->b_sums) &&

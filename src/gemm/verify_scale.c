@@ -16,8 +16,13 @@ enum {
     GROUP = 4 * COLS /* columns of a task */
 };
 
-/* Scales stay far from overflow. */
-enum { LARGEST_EXPONENT = 500 };
+/* Scales stay far from overflow. They may differ more where large f64 columns
+ * are known, so that they can be scaled down. */
+enum {
+    DIFFERENCE = 500,
+    KNOWN_DIFFERENCE = 1100,
+    LARGEST_EXPONENT = 250 /* of known columns */
+};
 
 /* Weights of the rows and columns of operands. */
 typedef struct weights {
@@ -244,15 +249,17 @@ static bool largest_weight(const weights *w, int *exponent)
 /* The exponent of a column's scale. */
 static int power_of(const weights *w, int64_t col, int largest)
 {
+    const int most =
+        w->v->row_exponents != NULL ? KNOWN_DIFFERENCE : DIFFERENCE;
     int exponent;
     frexp(w->cols[col], &exponent);
     const int power = w->cols[col] > 0.0 ? largest - exponent : 0;
-    return power < LARGEST_EXPONENT ? power : LARGEST_EXPONENT;
+    return power < most ? power : most;
 }
 
-/* The power of two by which scales may be smaller, so that sums of large
- * columns do not overflow. Unknown f64 numbers must overflow where plain sums
- * do, as that calls for a scan. */
+/* The power of two by which scales should be smaller, so that sums of large
+ * columns do not overflow. f64 numbers that were not scanned must overflow
+ * where plain sums do, as that calls for a scan. */
 static int center_of(const weights *w, int largest)
 {
     const hri_verify *v = w->v;
@@ -265,7 +272,7 @@ static int center_of(const weights *w, int largest)
             power = (int)hri_max(power, power_of(w, j, largest));
         }
     }
-    return power / 2;
+    return (int)hri_max(power / 2, power - LARGEST_EXPONENT);
 }
 
 static void set_scales(hri_verify *v, const weights *w)

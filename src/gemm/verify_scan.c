@@ -10,10 +10,10 @@
 #include "base/status.h"
 #include "gemm/verify.h"
 
-/* Rows of A and columns of B are scaled to stay below 2^TOP. So elements of C
- * stay below k 2^(2 TOP). Times the scales of columns, at most 2^250, their
- * squares do not overflow. */
-enum { TOP = 100 };
+/* Rows of A, and of alpha A, are scaled to stay below 2^50. B is scaled to stay
+ * below 2^600. So elements of C stay below k 2^650. The random test's scales
+ * are at most 2^250. So no sum overflows. */
+enum { TOP_A = 50, TOP_B = 600, TOP_C = TOP_A + TOP_B };
 
 /* One scan of a matrix. */
 typedef struct scan {
@@ -115,7 +115,7 @@ static void run_scan(hri_pool *pool, scan *s)
 }
 
 /* Scan C0 along its rows and along its columns. */
-static void scan_old(hri_verify *v, int *rows, int *cols)
+static void scan_old(hri_verify *v, int *rows)
 {
     scan s = {.source.matrix = v->c0.matrix,
               .flags = v->skip_rows,
@@ -124,12 +124,12 @@ static void scan_old(hri_verify *v, int *rows, int *cols)
     run_scan(v->pool, &s);
     s.source.matrix = hr_matrix_transpose(v->c0.matrix);
     s.flags = v->skip_cols;
-    s.exponents = cols;
+    s.exponents = NULL;
     run_scan(v->pool, &s);
 }
 
 /* Scan A along its rows, and B along its columns. */
-static void scan_operands(hri_verify *v)
+static void scan_operands(hri_verify *v, int *b_cols)
 {
     scan s = {.source.matrix = v->a.matrix,
               .flags = v->skip_rows,
@@ -138,7 +138,7 @@ static void scan_operands(hri_verify *v)
     run_scan(v->pool, &s);
     s.source.matrix = hr_matrix_transpose(v->b.matrix);
     s.flags = v->skip_cols;
-    s.exponents = v->col_exponents;
+    s.exponents = b_cols;
     run_scan(v->pool, &s);
 }
 
@@ -153,63 +153,25 @@ static int exponent_of(hr_scalar s)
     return exponent > 0 ? exponent : 0;
 }
 
-/* What must be removed so that values with these exponents, times a factor,
- * stay below 2^top. Returns for how many rows it is not 0. */
-static int64_t reduce(int *exponents, int64_t count, hr_scalar factor, int top)
+/* Choose exponents. Rows of A below 2^TOP_A are not scaled, or up as B is
+ * scaled down: then their rows of C are as they were. */
+static void choose_exponents(hri_verify *v, const int *b_cols,
+                             const int *old_rows)
 {
-    const int more = exponent_of(factor) - top;
-    int64_t above = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const int excess = exponents[i] + more;
-        exponents[i] = excess > 0 ? excess : 0;
-        above += excess > 0;
-    }
-    return above;
-}
-
-/* Raise exponents to those that C0 needs: of rows or of columns, whichever are
- * fewer. */
-static void reduce_old(hri_verify *v, int *rows, int *cols)
-{
-    const int64_t m = reduce(rows, v->m, v->beta, 2 * TOP);
-    const int64_t n = reduce(cols, v->n, v->beta, 2 * TOP);
-    for (int64_t i = 0; m <= n && i < v->m; i++) {
-        v->row_exponents[i] = (int)hri_max(v->row_exponents[i], rows[i]);
-    }
-    for (int64_t j = 0; m > n && j < v->n; j++) {
-        v->col_exponents[j] = (int)hri_max(v->col_exponents[j], cols[j]);
-    }
-}
-
-static void use_exponents(hri_verify *v)
-{
-    v->a.rows = v->c.rows = v->c0.rows = v->row_exponents;
-    v->b.cols = v->c.cols = v->c0.cols = v->col_exponents;
-}
-
-/* Choose exponents of rows and columns, and keep them if any is not 0. */
-static void choose_exponents(hri_verify *v, int *old_rows, int *old_cols)
-{
-    const hr_scalar none = {1.0, 0.0};
-    bool any = false;
-    reduce(v->row_exponents, v->m, v->alpha, TOP);
-    reduce(v->col_exponents, v->n, none, TOP);
-    if (v->old) {
-        reduce_old(v, old_rows, old_cols);
+    const int alpha = exponent_of(v->alpha), beta = exponent_of(v->beta);
+    int b = 0;
+    for (int64_t j = 0; j < v->n; j++) {
+        b = (int)hri_max(b, b_cols[j] - TOP_B);
     }
     for (int64_t i = 0; i < v->m; i++) {
-        any = any || v->row_exponents[i] > 0;
+        int64_t a = v->row_exponents[i] + alpha - TOP_A;
+        if (v->old) {
+            a = hri_max(a, old_rows[i] + beta - b - TOP_C);
+        }
+        v->row_exponents[i] = (int)hri_max(a, -b);
     }
-    for (int64_t j = 0; j < v->n; j++) {
-        any = any || v->col_exponents[j] > 0;
-    }
-    if (any) {
-        use_exponents(v);
-        return;
-    }
-    free(v->row_exponents);
-    free(v->col_exponents);
-    v->row_exponents = v->col_exponents = NULL;
+    v->b_exponent = v->b.all = v->c.all = v->c0.all = b;
+    v->a.rows = v->c.rows = v->c0.rows = v->row_exponents;
 }
 
 /* The flags that a factor gives to all rows. */
@@ -221,18 +183,18 @@ static uint8_t flags_of(hr_scalar s)
     return isinf(s.re) || isinf(s.im) ? HRI_VERIFY_INFINITE : 0;
 }
 
-static void scan_all(hri_verify *v, int *old_rows, int *old_cols)
+static void scan_all(hri_verify *v, int *b_cols, int *old_rows)
 {
     const uint8_t flags = flags_of(v->alpha) | flags_of(v->beta);
-    scan_operands(v);
+    scan_operands(v, b_cols);
     if (v->old) {
-        scan_old(v, old_rows, old_cols);
+        scan_old(v, old_rows);
     }
     for (int64_t i = 0; i < v->m; i++) {
         v->skip_rows[i] |= flags;
     }
     if (v->row_exponents != NULL) {
-        choose_exponents(v, old_rows, old_cols);
+        choose_exponents(v, b_cols, old_rows);
     }
 }
 
@@ -240,7 +202,7 @@ hr_status hri_verify_scan(hri_verify *v)
 {
     const hr_type type = v->c.matrix.type;
     const size_t m = (size_t)v->m, n = (size_t)v->n;
-    int *old_rows = NULL, *old_cols = NULL;
+    int *b_cols = NULL, *old_rows = NULL;
     v->skip_rows = calloc(m, 1);
     v->skip_cols = calloc(n, 1);
     v->infinite = calloc((size_t)v->k + 1, sizeof *v->infinite);
@@ -249,17 +211,16 @@ hr_status hri_verify_scan(hri_verify *v)
     if (type == HR_F64 ||
         type == HR_C64) { /* doubles hold sums of the others */
         v->row_exponents = calloc(m, sizeof(int));
-        v->col_exponents = calloc(n, sizeof(int));
+        b_cols = calloc(n, sizeof(int));
         old_rows = calloc(m, sizeof(int));
-        old_cols = calloc(n, sizeof(int));
-        ok = ok && v->row_exponents != NULL && v->col_exponents != NULL &&
-             old_rows != NULL && old_cols != NULL;
+        ok = ok && v->row_exponents != NULL && b_cols != NULL &&
+             old_rows != NULL;
     }
     if (ok) {
-        scan_all(v, old_rows, old_cols);
+        scan_all(v, b_cols, old_rows);
     }
+    free(b_cols);
     free(old_rows);
-    free(old_cols);
     return ok ? HR_OK
               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
                          "verify: no memory for the flags of %lld rows and "

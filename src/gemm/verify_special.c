@@ -60,6 +60,7 @@ typedef struct row_terms {
 typedef struct special_row {
     int64_t finite;  /* elements that must be finite */
     int64_t holes;   /* elements that the random test cannot include */
+    int64_t tested;  /* elements that it does include */
     int64_t open;    /* elements to recompute that must not be finite */
     int64_t windows; /* of 64 columns, to recompute */
     bool chosen;     /* they are recomputed */
@@ -316,6 +317,7 @@ static bool is_settled(const hri_verify *v, kind k, const double got[2])
 typedef struct window_bits {
     uint64_t wrong; /* to recompute */
     uint64_t holes; /* what the random test cannot include */
+    uint64_t tested;
     uint64_t finite;
 } window_bits;
 
@@ -324,7 +326,7 @@ static window_bits look(const special *s, const row_terms *t,
 {
     const hri_verify *v = s->v;
     hri_verify_block c, c0;
-    window_bits bits = {0, 0, 0};
+    window_bits bits = {0, 0, 0, 0};
     hri_verify_load(&s->c, w, NULL, &c);
     if (v->old) {
         hri_verify_load(&s->c0, w, NULL, &c0);
@@ -339,7 +341,9 @@ static window_bits look(const special *s, const row_terms *t,
         bits.finite |= k == FINITE ? bit : 0;
         bits.wrong |= is_settled(v, k, got) ? 0 : bit;
         if (v->skip_rows[w->row] == 0 && v->skip_cols[w->col + i] == 0) {
-            bits.holes |= is_finite(got) && is_finite(old) ? 0 : bit;
+            const bool tested = is_finite(got) && is_finite(old);
+            bits.tested |= tested ? bit : 0;
+            bits.holes |= tested ? 0 : bit;
         }
     }
     return bits;
@@ -358,6 +362,7 @@ static void count_window(special_row *row, const window_bits *bits)
 {
     row->finite += count_bits(bits->finite);
     row->holes += count_bits(bits->holes);
+    row->tested += count_bits(bits->tested);
     row->open += count_bits(bits->wrong & ~bits->finite);
     row->windows += (bits->wrong | bits->holes) != 0;
 }
@@ -463,7 +468,7 @@ static void choose(special *s, hri_verify_special *found)
     for (int64_t i = 0; i < v->m; i++) {
         special_row *row = &s->rows[i];
         const bool by_place = row->windows == 0 && v->skip_rows[i] != 0;
-        if (row->holes > 0 && row->finite == 0) {
+        if (row->holes > 0 && row->tested == 0) {
             v->skip_rows[i] |= HRI_VERIFY_COVERED; /* nothing is left to test */
         }
         const int64_t kept = v->skip_rows[i] != 0 ? 0 : row->holes;

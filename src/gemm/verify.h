@@ -101,14 +101,17 @@ double hri_verify_gamma(double n, double u);
 /* |re| + |im| */
 double hri_verify_size(hr_scalar s);
 
-/* The most that underflow may have taken from `elements` elements of C
- * together. a and b are sums of the moduli of their operands. */
-double hri_verify_underflow(const hri_verify *v, double elements, double a,
-                            double b);
+/* Some elements of C, and sums of the moduli of their operands. */
+typedef struct hri_verify_sums {
+    double elements, a, b;
+    double b_unit; /* of b, see hri_verify_b_unit */
+} hri_verify_sums;
+
+/* The most that underflow may have taken from elements of C together. */
+double hri_verify_underflow(const hri_verify *v, const hri_verify_sums *x);
 
 /* The same for what underflow may take from sums in this folder. */
-double hri_verify_own_underflow(const hri_verify *v, double elements, double a,
-                                double b);
+double hri_verify_own_underflow(const hri_verify *v, const hri_verify_sums *x);
 
 /* The exponent of a row of C. */
 int hri_verify_exponent(const hri_verify *v, int64_t row);

@@ -136,11 +136,11 @@ static hri_verify_element take(const hri_verify *v, const row_sums *s,
                                int64_t row, int64_t c)
 {
     const double b = s->b[c / LANES][c % LANES];
-    const double unit = b * hri_verify_b_unit(v, row);
+    const hri_verify_sums sums = {1.0, s->a, b, hri_verify_b_unit(v, row)};
     hri_verify_element e = terms_of(v, s, c);
     e.exponent = hri_verify_exponent(v, row);
-    e.lost = hri_verify_underflow(v, 1.0, s->a, unit) +
-             hri_verify_own_underflow(v, 1.0, s->a, unit);
+    e.lost =
+        hri_verify_underflow(v, &sums) + hri_verify_own_underflow(v, &sums);
     const double alpha = hri_verify_size(v->alpha);
     e.peak = ldexp(fmax(1.0, alpha) * (e.straight + e.crossed), e.exponent);
     if (alpha > 1.0) {
@@ -293,16 +293,13 @@ static void sum_alone(const hri_verify *v, int64_t row, int64_t col,
     }
 }
 
-/* What underflow may have taken, in numbers 2^exponent times smaller. */
-static double lost_alone(const hri_verify *v, double sums, int exponent)
+/* What underflow may have taken, in numbers 2^exponent times smaller. b is the
+ * sum of |a| and |b|. */
+static double lost_alone(const hri_verify *v, double b, int exponent)
 {
-    const double own = (double)v->k * 0x1p-1060;
-    if (sums < 0x1p800) {
-        const double all = ldexp(sums, SUM);
-        return ldexp(hri_verify_underflow(v, 1.0, all, 0.0), -exponent) + own;
-    }
-    return ldexp(hri_verify_underflow(v, 0.0, sums, 0.0), SUM - exponent) +
-           ldexp(hri_verify_underflow(v, 1.0, 0.0, 0.0), -exponent) + own;
+    const hri_verify_sums sums = {1.0, 0.0, b, ldexp(1.0, SUM)};
+    return ldexp(hri_verify_underflow(v, &sums), -exponent) +
+           (double)v->k * 0x1p-1060;
 }
 
 static void set_peak_alone(const hri_verify *v, hri_verify_element *e,

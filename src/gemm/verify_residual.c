@@ -211,9 +211,11 @@ static threshold threshold_of(const pass *p, int64_t row, const signed_sums *x,
     double gamma = hri_verify_gamma(steps, 0x1p-53);
     double right = fmax(bias, noise_factor * noise);
     double a = p->a_sums[row], own = v->scale_sum + n;
-    double b = p->b_sum * hri_verify_b_unit(v, i);
-    double lost = hri_verify_underflow(v, v->scale_sum, v->scale_sum * a, b) +
-                  hri_verify_own_underflow(v, own, own * a, b);
+    const hri_verify_sums sums = {v->scale_sum, v->scale_sum * a, p->b_sum,
+                                  hri_verify_b_unit(v, i)};
+    const hri_verify_sums own_sums = {own, own * a, p->b_sum, sums.b_unit};
+    double lost =
+        hri_verify_underflow(v, &sums) + hri_verify_own_underflow(v, &own_sums);
     bool scaled = hri_verify_exponent(v, i) != 0;
     return (threshold){.limit =
                            right + gamma * (all + holes + x->c_sums[r]) + lost,

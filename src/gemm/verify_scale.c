@@ -146,8 +146,8 @@ static double say_of(const weights *w, int64_t row, double magnitude)
 {
     const hri_verify *v = w->v;
     const double n = (double)v->n;
-    const double lost =
-        hri_verify_underflow(v, n, n * w->a_rows[row], w->b_sum);
+    const double lost = hri_verify_underflow(
+        v, &(hri_verify_sums){n, n * w->a_rows[row], w->b_sum, 1.0});
     int exponent;
     if (!isfinite(magnitude) || !(magnitude > lost) ||
         (v->skip_rows != NULL && v->skip_rows[row] != 0)) {
@@ -194,8 +194,8 @@ static void columns_task(void *data, int64_t index)
     for (int64_t c = 0; c < hri_min(GROUP, v->n - first); c++) {
         const double magnitude = hri_verify_size(v->alpha) * products[c] +
                                  hri_verify_size(v->beta) * old[c];
-        const double lost =
-            hri_verify_underflow(v, w->said, w->a_said, w->said * b[c]);
+        const double lost = hri_verify_underflow(
+            v, &(hri_verify_sums){w->said, w->a_said, w->said * b[c], 1.0});
         w->cols[first + c] = w->gamma * magnitude + (double)v->n * lost +
                              w->said * v->precision.half_subnormal / 2;
     }

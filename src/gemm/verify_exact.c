@@ -299,7 +299,7 @@ static double lost_alone(const hri_verify *v, double b, int exponent)
 {
     const hri_verify_sums sums = {1.0, 0.0, b, ldexp(1.0, SUM)};
     return ldexp(hri_verify_underflow(v, &sums), -exponent) +
-           (double)v->k * 0x1p-1060;
+           ((double)v->k + 4.0) * 0x1p-1060;
 }
 
 static void set_peak_alone(const hri_verify *v, hri_verify_element *e,

@@ -226,6 +226,7 @@ double tolerance_of(const tolerance *t, int64_t row, int64_t col)
     double own_lost = underflow_of(t, 0x1p-1072, all, all * a_sum, t->b_sum);
     double judged = 1.0001 * gamma * element + (lost + own_lost) / scale +
                     fmax(2 * half * size_at(&t->c, row, col), least / 2);
-    double found = fmax(gamma * row_sum / n, 4 * noise) + 2 * (own + own_lost) + lost;
+    double found =
+        fmax(gamma * row_sum / n, 4 * noise) + 2 * (own + own_lost) + lost;
     return fmax(found / scale, judged);
 }

@@ -439,6 +439,34 @@ static void large_numbers(void)
     }
 }
 
+/* Parts of elements of C0 that are subnormal beside others, each judged. */
+static void subnormal_parts_of_large_elements(void)
+{
+    TEST_CASE("subnormal parts of large elements");
+    random_source source = {92};
+    verify_case x;
+    verify_case_init(&x, &source, 3, (int64_t[3]){80, 57, 1});
+    for (int64_t e = 0; e < 80 * 57; e++) {
+        const int64_t kind = random_between(&source, 0, 3);
+        plain_store(&x.problem.c0, e / 57, e % 57,
+                    kind == 0 ? 1e-310 * random_unit(&source) : 1.0,
+                    kind == 1 ? 1e308 * random_unit(&source) : 2.0);
+    }
+    x.problem.alpha = hr_real(0.0);
+    x.problem.beta = hr_real(1e300);
+    verify_case_multiply(&x);
+    hri_verify *v = hri_verify_create(pool, &x.problem, 1);
+    if (CHECK(v != NULL && hri_verify_scan(v) == HR_OK)) {
+        for (int64_t i = 0; i < 80; i++) {
+            hri_verify_miss miss;
+            hri_verify_row(v, i, &miss);
+            CHECK(miss.col == -1);
+        }
+    }
+    hri_verify_destroy(v);
+    verify_case_finish(&x);
+}
+
 /* Large elements on the diagonals of A and B, whose products overflow. The
  * finite elements of their rows are tested all the same. */
 static void overflows_hide_no_row(void)
@@ -609,6 +637,7 @@ int main(void)
     TEST(infinity_for_a_large_number());
     TEST(too_many_overflows());
     TEST(large_numbers());
+    TEST(subnormal_parts_of_large_elements());
     TEST(overflows_hide_no_row());
     TEST(rows_not_looked_at());
     TEST(infinity_keeps_its_sign());

@@ -15,8 +15,8 @@ enum {
     COLS = HRI_VERIFY_COLS,
     LANES = HRI_VERIFY_LANES,
     VECTORS = COLS / LANES,
-    SUM = 32,    /* the exponent of sums that may overflow */
-    LEAST = -900 /* exponent of an element alone */
+    SUM = 32,     /* the exponent of sums that may overflow */
+    LOWEST = -900 /* exponent of an element alone */
 };
 
 typedef int64_t bits __attribute__((vector_size(64)));
@@ -321,7 +321,7 @@ static int exponent_of(const hri_verify *v, bool any, int term,
 {
     const number alpha = number_of(v->alpha.re, v->alpha.im);
     const number beta = number_of(v->beta.re, v->beta.im);
-    int exponent = LEAST;
+    int exponent = LOWEST;
     if (any) {
         exponent = (int)hri_max(exponent, alpha.exponent + term);
     }

@@ -282,7 +282,8 @@ static void set_scales(hri_verify *v, const weights *w)
     const int center = known ? center_of(w, largest) : 0;
     v->scale_sum = v->scale_squares = 0.0;
     for (int64_t j = 0; j < v->n; j++) {
-        const int power = known ? power_of(w, j, largest) - center : 0;
+        const int power =
+            w != NULL && known ? power_of(w, j, largest) - center : 0;
         v->scales[j] = is_skipped(v, j) ? 0.0 : ldexp(1.0, power);
         v->scale_sum += v->scales[j];
         v->scale_squares += v->scales[j] * v->scales[j];

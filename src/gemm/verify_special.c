@@ -19,7 +19,7 @@ enum {
     ROWS = HRI_VERIFY_ROWS,
     STRIP_WORDS = 64, /* the columns of a strip, at most: 4096 */
     LOOKED_AT = 4096, /* the terms of a row of C that are not finite, at most */
-    MOST_HOLES = 1 << 20,
+    MAX_HOLES = 1 << 20,
     BADLY = HRI_VERIFY_INFINITE | HRI_VERIFY_NAN
 };
 
@@ -464,7 +464,7 @@ static void choose(special *s, hri_verify_special *found)
     hri_verify *v = s->v;
     int64_t left = hri_max(HRI_VERIFY_LIMIT * hri_ceil_div(v->n, COLS),
                            least_products / COLS / hri_max(v->k, 1));
-    int64_t holes = MOST_HOLES;
+    int64_t holes = MAX_HOLES;
     for (int64_t i = 0; i < v->m; i++) {
         special_row *row = &s->rows[i];
         const bool by_place = row->windows == 0 && v->skip_rows[i] != 0;

@@ -55,7 +55,10 @@ static double square(const double *line, const double *weights, double scale,
 {
     double scaled[COLS] = {0};
     for (int64_t c = 0; c < cols; c++) {
-        scaled[c] = line[c] * weights[c] * scale;
+        scaled[c] = line[c] * weights[c];
+    }
+    for (int64_t c = 0; scale != 1.0 && c < cols; c++) {
+        scaled[c] *= scale;
     }
     return hri_verify_weigh(scaled, scaled, cols);
 }

@@ -217,12 +217,13 @@ typedef struct hr_verify_report {
     int64_t suspects;     /**< rows that a trial pointed at; columns where C has
                                more columns than rows */
     int64_t rows_checked; /**< rows and columns that were then checked element
-                               by element */
+                               by element; rows left out are not among them */
     int64_t row, col;     /**< the first wrong element; -1: none */
     double error, bound;  /**< there: |C - exact| and what rounding explains */
     double seconds;
-    int64_t unchecked; /**< elements of C that were not checked, because NaN or
-                            infinity leaves too many to recompute */
+    int64_t unchecked; /**< elements of C that were not checked, because NaN,
+                            infinity or very large numbers leave too many to
+                            recompute */
 } hr_verify_report;
 
 /** The initial value: its size is set, everything else is 0. */

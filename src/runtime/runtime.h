@@ -77,6 +77,12 @@ typedef struct hri_default_queue {
     double rows;             /* and its number of rows */
 } hri_default_queue;
 
+/* Why an accelerator no longer works (lost.c). */
+typedef struct hri_loss {
+    atomic_bool known; /* then the error never changes */
+    hri_error error;
+} hri_loss;
+
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
@@ -85,6 +91,7 @@ typedef struct hri_accelerator {
     uint32_t device_index; /* the same for all that one backend opened on it */
     hri_model *model;      /* the context's */
     bool in_place;         /* plain "host": works in the caller's memory */
+    hri_loss loss;
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
     uint64_t call_limit;   /* the same for the running call; 0: no other. With
                               the context's lock */
@@ -197,6 +204,19 @@ void hri_events_give(hri_accelerator *accelerator, hri_event *event);
  * are closed. */
 void hri_pools_init(hri_accelerator *accelerator);
 void hri_pools_close(hri_accelerator *accelerator);
+
+/* ---- lost.c: accelerators that no longer work */
+
+/* Take note of a status that a call on the accelerator's device returned.
+ * HR_ERROR_LOST means that the accelerator is lost for as long as its context
+ * exists. The first such error, with this thread's message, is kept. Returns
+ * status. Any thread. */
+hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
+/* Whether the accelerator is known to be lost. Waits for nothing. Any
+ * thread. */
+bool hri_accelerator_is_lost(hri_accelerator *accelerator);
+/* HR_OK, or HR_ERROR_LOST with the sentence that was kept. Any thread. */
+hr_status hri_accelerator_check(hri_accelerator *accelerator);
 
 /* ---- indices.c: a caller's list of accelerators: indices into the context,
  * each at most once */

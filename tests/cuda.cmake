@@ -18,7 +18,7 @@ if(HEADRACE_SANITIZE MATCHES thread) # the arithmetic of its one thread
   set_source_files_properties(support/fake_cuda/gemm.c PROPERTIES
     COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
-foreach(name test_cuda_library test_cuda_device test_cuda_launch
+foreach(name test_cuda_library test_cuda_device test_cuda_fault test_cuda_launch
     test_cuda_graphs)
   target_compile_definitions(${name} PRIVATE
     FAKE_CUDA="$<TARGET_FILE:fake_cuda>")

@@ -25,14 +25,31 @@ hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status)
     return status;
 }
 
-bool hri_accelerator_is_lost(hri_accelerator *accelerator)
-{
-    return is_known(&accelerator->loss);
-}
-
 hr_status hri_accelerator_check(hri_accelerator *accelerator)
 {
-    return hri_accelerator_is_lost(accelerator)
+    hri_device *device = accelerator->device;
+    return is_known(&accelerator->loss)
                ? hri_error_raise(&accelerator->loss.error)
-               : HR_OK;
+               : device->ops->check(device);
+}
+
+/* The thread keeps its last message. */
+bool hri_accelerator_is_lost(hri_accelerator *accelerator)
+{
+    hri_error told = {0};
+    hri_error_keep(&told, HR_ERROR_LOST);
+    const bool lost = hri_accelerator_check(accelerator) != HR_OK;
+    (void)hri_error_raise(&told);
+    return lost;
+}
+
+hr_status hri_indices_check(const hr_context *context,
+                            const hri_indices *indices)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < indices->count && status == HR_OK; i++) {
+        status = hri_accelerator_check(
+            &context->accelerators[hri_indices_at(indices, i)]);
+    }
+    return status;
 }

@@ -205,19 +205,6 @@ void hri_events_give(hri_accelerator *accelerator, hri_event *event);
 void hri_pools_init(hri_accelerator *accelerator);
 void hri_pools_close(hri_accelerator *accelerator);
 
-/* ---- lost.c: accelerators that no longer work */
-
-/* Take note of a status that a call on the accelerator's device returned.
- * HR_ERROR_LOST means that the accelerator is lost for as long as its context
- * exists. The first such error, with this thread's message, is kept. Returns
- * status. Any thread. */
-hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
-/* Whether the accelerator is known to be lost. Waits for nothing. Any
- * thread. */
-bool hri_accelerator_is_lost(hri_accelerator *accelerator);
-/* HR_OK, or HR_ERROR_LOST with the sentence that was kept. Any thread. */
-hr_status hri_accelerator_check(hri_accelerator *accelerator);
-
 /* ---- indices.c: a caller's list of accelerators: indices into the context,
  * each at most once */
 
@@ -241,5 +228,22 @@ static inline uint32_t hri_indices_at(const hri_indices *indices, uint32_t i)
 
 /* Whether an accelerator of the context is among them. */
 bool hri_indices_have(const hri_indices *indices, uint32_t index);
+
+/* ---- lost.c: accelerators that no longer work */
+
+/* Take note of what the caller found out about this accelerator. HR_ERROR_LOST
+ * means that it is lost for as long as its context exists. The first such
+ * error, with this thread's message, is kept. Returns status. Any thread. The
+ * status of a queue may be that of another device, for which the queue
+ * waited. */
+hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
+/* HR_OK, or HR_ERROR_LOST with a sentence: somebody saw it, or the backend
+ * knows it. Waits for nothing. Any thread. */
+hr_status hri_accelerator_check(hri_accelerator *accelerator);
+/* The same. This thread's message stays as it is. */
+bool hri_accelerator_is_lost(hri_accelerator *accelerator);
+/* HR_OK, or HR_ERROR_LOST with the sentence of the first one that is lost. */
+hr_status hri_indices_check(const hr_context *context,
+                            const hri_indices *indices);
 
 #endif

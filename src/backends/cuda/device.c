@@ -83,8 +83,9 @@ static hr_status refused(const hri_cuda_device *device, const char *what,
                          size_t bytes, cu_result error)
 {
     const hri_device_info *info = &device->base.info;
-    if (error != CU_OUT_OF_MEMORY && error != CU_INVALID_VALUE &&
-        error != CU_OPERATING_SYSTEM) {
+    if ((error != CU_OUT_OF_MEMORY && error != CU_INVALID_VALUE &&
+         error != CU_OPERATING_SYSTEM) ||
+        hri_cuda_fault_cause() != NULL) {
         return hri_cuda_check(info->path, error, what);
     }
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -93,6 +94,11 @@ static hr_status refused(const hri_cuda_device *device, const char *what,
                     info->path, what, bytes, hri_cuda_error_name(error),
                     (unsigned long long)info->memory_bytes,
                     (unsigned long long)info->free_bytes);
+}
+
+static hr_status device_check(hri_device *device)
+{
+    return hri_cuda_fault_check(device->info.path);
 }
 
 static hr_status device_allocate(hri_device *base, size_t bytes,
@@ -210,6 +216,7 @@ static bool device_is_peer(hri_device *device, hri_device *other)
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = device_check,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
@@ -233,7 +240,10 @@ static hr_status backend_open(uint32_t index, hri_device **out)
         return status;
     }
     hri_cuda_unit *unit = hri_cuda_unit_at(index);
-    status = hri_cuda_unit_acquire(unit);
+    status = hri_cuda_fault_check(unit->path);
+    if (status == HR_OK) {
+        status = hri_cuda_unit_acquire(unit);
+    }
     if (status != HR_OK) {
         return status;
     }

@@ -119,7 +119,8 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
         const hri_choice *choice = &choices->items[i];
         hri_found *entry = &machine->entries[choice->found];
         hr_status status = open_choice(context, machine, choice);
-        if (status != HR_OK && choice->named) {
+        const bool lost = status == HR_ERROR_LOST && choice->kind;
+        if (status != HR_OK && choice->named && !lost) {
             return status;
         }
         if (status != HR_OK) {

@@ -117,18 +117,11 @@ hr_view hri_storage_view(const hri_storage *storage, const hri_cells *cells)
 
 /* ---- rows */
 
-static hri_accelerator *accelerator_of(const hr_grid *grid, uint32_t band)
-{
-    return &grid->context->accelerators[grid->bands[band].accelerator];
-}
-
-/* Bytes that an accelerator has left for storage. A lost one has none. */
+/* Bytes that an accelerator has left for storage. */
 static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
 {
-    hri_accelerator *a = accelerator_of(grid, band);
-    if (hri_accelerator_is_lost(a)) {
-        return 0;
-    }
+    const hri_accelerator *a =
+        &grid->context->accelerators[grid->bands[band].accelerator];
     return a->in_place ? a->device->info.free_bytes : hri_accelerator_room(a);
 }
 
@@ -183,15 +176,8 @@ static hr_status refuse(const hr_grid *grid, const weighing *w)
     uint64_t capacity = 0, all = 0;
     char whole[40], row[40];
     const uint32_t bands = grid->band_count, fields = grid->field_count;
-    hr_status status = HR_OK;
     for (uint32_t b = 0; b < grid->band_count; b++) {
         capacity += capacity_of(grid, b);
-        status = status == HR_OK
-                     ? hri_accelerator_check(accelerator_of(grid, b))
-                     : status;
-    }
-    if (status != HR_OK && capacity == 0) {
-        return status;
     }
     if (!hri_mul((uint64_t)grid->extent.size[0], w->row, &all)) {
         all = UINT64_MAX;
@@ -212,11 +198,10 @@ static void set_portions(const hr_grid *grid, const double *weights, bool stay,
     const int64_t grain = hri_grid_grain(grid);
     for (uint32_t b = 0; b < grid->band_count; b++) {
         const hri_band *band = &grid->bands[b];
-        const uint64_t capacity = capacity_of(grid, b);
-        const int64_t has = stay && capacity > 0 ? band->end - band->first : 0;
+        const int64_t has = stay ? band->end - band->first : 0;
         portions[b].weight = weights != NULL ? weights[b] : 1;
-        portions[b].most =
-            hri_max(rows_that_fit(capacity, w), hri_round_up(has, grain));
+        portions[b].most = hri_max(rows_that_fit(capacity_of(grid, b), w),
+                                   hri_round_up(has, grain));
     }
 }
 

@@ -42,6 +42,7 @@ typedef struct hri_cuda_unit {
     uint32_t opens;
     cu_context context; /* the primary one; NULL when opens is 0 */
     hri_cuda_kernel kernels[HRI_CUDA_TYPES];
+    hri_device_info described; /* what the driver said last; path "": nothing */
     hri_cuda_peering *peers; /* by index; guarded by another lock, in unit.c */
     struct hri_cuda_unit *next; /* the last three: of fault.c, with its lock */
     uint64_t launches;          /* the number of the last launch of a kernel of

@@ -8,19 +8,14 @@
 #include "backends/cuda/cuda.h"
 #include "base/pages.h"
 
-static hr_status backend_describe(uint32_t index, hri_device_info *info)
+static hr_status ask_driver(const hri_cuda_unit *unit, hri_device_info *info)
 {
     hri_device_info d = {.staged = true};
     size_t bytes = 0;
-    hr_status status = hri_check_index(&hri_backend_cuda, index);
-    if (status != HR_OK) {
-        return status;
-    }
-    const hri_cuda_unit *unit = hri_cuda_unit_at(index);
     memcpy(d.path, unit->path, sizeof d.path);
-    status = hri_cuda_check(unit->path,
-                            hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
-                            "cuDeviceTotalMem");
+    hr_status status = hri_cuda_check(
+        unit->path, hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
+        "cuDeviceTotalMem");
     if (status == HR_OK) {
         status = hri_cuda_check(
             unit->path,
@@ -45,6 +40,29 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
         (uint32_t)hri_cuda_unit_number(unit, CU_ATTRIBUTE_MULTIPROCESSORS);
     *info = d;
     return HR_OK;
+}
+
+/* After a fault the driver need not answer. What it said before still holds. */
+static hr_status backend_describe(uint32_t index, hri_device_info *info)
+{
+    hr_status status = hri_check_index(&hri_backend_cuda, index);
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_cuda_unit *unit = hri_cuda_unit_at(index);
+    pthread_mutex_lock(&unit->lock);
+    status = hri_cuda_fault_check(unit->path);
+    if (status == HR_OK) {
+        status = ask_driver(unit, &unit->described);
+    }
+    if (status == HR_ERROR_LOST && unit->described.path[0] != '\0') {
+        status = HR_OK;
+    }
+    if (status == HR_OK) {
+        *info = unit->described;
+    }
+    pthread_mutex_unlock(&unit->lock);
+    return status;
 }
 
 static void device_close(hri_device *base)

@@ -124,7 +124,7 @@ cu_result cuDriverGetVersion(int *version)
 cu_result cuDeviceGetCount(int *count)
 {
     *count = state.devices;
-    return CU_SUCCESS;
+    return state.sticky;
 }
 
 cu_result cuDeviceGet(cu_device *device, int index)
@@ -136,14 +136,14 @@ cu_result cuDeviceGet(cu_device *device, int index)
 cu_result cuDeviceGetName(char *name, int bytes, cu_device device)
 {
     snprintf(name, (size_t)bytes, "Fake GPU %d", device);
-    return CU_SUCCESS;
+    return state.sticky;
 }
 
 cu_result cuDeviceTotalMem_v2(size_t *bytes, cu_device device)
 {
     (void)device;
     *bytes = state.memory_bytes;
-    return CU_SUCCESS;
+    return state.sticky;
 }
 
 cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device device)
@@ -183,7 +183,7 @@ cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device device)
     default:
         return CU_INVALID_VALUE;
     }
-    return CU_SUCCESS;
+    return state.sticky;
 }
 
 cu_result cuFuncGetAttribute(int *value, int attribute, cu_function function)

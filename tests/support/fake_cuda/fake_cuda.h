@@ -26,8 +26,8 @@ typedef struct fake_cuda_state {
     /* The next call of this function fails with this result. */
     const char *fail_name;
     int fail_result;
-    /* A fault: every call in a context fails with it, and no primary context
-     * is given, whatever the device. 0: none. */
+    /* A fault: every call in a context fails with it, whatever the device, and
+     * no device is described, and no primary context given. 0: none. */
     atomic_int sticky;
     const char *fault_kernel; /* a launch of it makes that fault, in place of
                                  running; NULL: none does */

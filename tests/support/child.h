@@ -19,6 +19,7 @@ static inline int test_in_child(int (*function)(void))
     const pid_t child = fork();
     if (child == 0) {
         alarm(SECONDS);
+        test_state.failures = 0;
         const int status = function();
         exit(test_state.failures > 0 ? 1 : status);
     }

@@ -45,7 +45,9 @@ void hri_cuda_note_launch(hri_cuda_unit *unit, const char *kernel)
         seen.units = unit;
     }
     unit->launches = ++seen.launches;
-    snprintf(unit->launched, sizeof unit->launched, "%s", kernel);
+    if (strncmp(unit->launched, kernel, sizeof unit->launched - 1) != 0) {
+        snprintf(unit->launched, sizeof unit->launched, "%s", kernel);
+    }
     pthread_mutex_unlock(&seen.lock);
 }
 

@@ -23,9 +23,12 @@ static inline int test_in_child(int (*function)(void))
         const int status = function();
         exit(test_state.failures > 0 ? 1 : status);
     }
-    return child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how)
-               ? WEXITSTATUS(how)
-               : BROKEN;
+    if (child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how)) {
+        return WEXITSTATUS(how);
+    }
+    fprintf(stderr, "[%s] the child did not end by itself: signal %d\n",
+            test_state.name, WIFSIGNALED(how) ? WTERMSIG(how) : 0);
+    return BROKEN;
 }
 
 #endif

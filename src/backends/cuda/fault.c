@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults. After a fault of a kernel, or of something else that ran on a GPU,
  * every call of the driver returns its error, on every GPU and in every context
- * of the process. Only the first such error says anything. */
+ * of the process, also on GPUs that were not open (2 H200s, 2026-11). Only the
+ * first such error says anything. */
 #include <stdio.h>
 #include <string.h>
 

@@ -61,8 +61,9 @@ static hri_product_kind kind_of(const hri_product *p)
     return (hri_product_kind){p->a.type, p->c.type, p->compute};
 }
 
-/* Choose the accelerators that the caller wants and that offer this product.
- * They stay in the order of the context, whatever the order of the list. */
+/* Choose the accelerators that the caller wants, that offer this product and
+ * that are not lost. They stay in the order of the context, whatever the order
+ * of the list. */
 static hr_status choose_accelerators(call *c)
 {
     hri_indices wanted;
@@ -80,12 +81,15 @@ static hr_status choose_accelerators(call *c)
     }
     for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
         hri_accelerator *a = &c->context->accelerators[i];
-        if (hri_indices_have(&wanted, i) &&
+        if (hri_indices_have(&wanted, i) && !hri_accelerator_is_lost(a) &&
             hri_accelerator_multiplies(a, kind_of(&c->product))) {
             c->accelerators[c->count++] = a;
         }
     }
     if (c->count == 0) {
+        status = hri_indices_check(c->context, &wanted);
+    }
+    if (c->count == 0 && status == HR_OK) {
         return hri_fail(
             HR_ERROR_UNSUPPORTED,
             "gemm: none of %u accelerator%s multiplies %s into %s%s",
@@ -93,7 +97,21 @@ static hr_status choose_accelerators(call *c)
             hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
             c->product.compute == HR_COMPUTE_TF32 ? " by tf32" : "");
     }
-    return HR_OK;
+    return status;
+}
+
+/* Whether accelerators are left after those that turned out to be lost are
+ * taken out, and some were. */
+static bool leave_out_lost(call *c)
+{
+    const uint32_t before = c->count;
+    c->count = 0;
+    for (uint32_t i = 0; i < before; i++) {
+        if (!hri_accelerator_is_lost(c->accelerators[i])) {
+            c->accelerators[c->count++] = c->accelerators[i];
+        }
+    }
+    return c->count > 0 && c->count < before;
 }
 
 /* ---- what the plan is made from */
@@ -391,7 +409,9 @@ static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
         hri_product_normal(alpha, a, b, beta, result, c->options.compute);
     status = choose_accelerators(c);
     if (status == HR_OK && has_product(&c->product)) {
-        status = make_plan(c);
+        do { /* measuring may find out that one is lost */
+            status = make_plan(c);
+        } while (status == HR_ERROR_LOST && leave_out_lost(c));
     }
     return status;
 }

@@ -10,6 +10,11 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue)
 {
     hri_device *device = accelerator->device;
+    if (accelerator->setting_up) {
+        return hri_fail(HR_ERROR_LOST,
+                        "%s: it has not answered since an earlier product",
+                        accelerator->path);
+    }
     if (accelerator->queues_taken == HRI_MAX_QUEUES) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s: more than %d queues",
                         accelerator->path, HRI_MAX_QUEUES);
@@ -60,14 +65,18 @@ static hr_status grow(hri_accelerator *a)
     return HR_OK;
 }
 
-/* Take an idle event, else a new one. The pool's lock is held. */
+/* Take an idle event, else a new one. The pool's lock is held, and released
+ * while the device makes one. */
 static hr_status take(hri_accelerator *a, hri_event **event)
 {
     hri_event *idle = pop(&a->events, HRI_EVENTS_FREE);
     hr_status status = idle == NULL ? grow(a) : HR_OK;
     if (status == HR_OK && idle == NULL) {
+        a->events.made++;
+        pthread_mutex_unlock(&a->events.lock);
         status = a->device->ops->create_event(a->device, &idle);
-        a->events.made += status == HR_OK;
+        pthread_mutex_lock(&a->events.lock);
+        a->events.made -= status != HR_OK;
     }
     if (status == HR_OK) {
         *event = idle;
@@ -106,10 +115,10 @@ hr_status hri_accelerator_take_event(hri_accelerator *a, hri_event **event)
     if (again != NULL) {
         *event = again;
     } else {
-        a->allocations -= pool->made;
+        const bool idle = pool->count[HRI_EVENTS_FREE] > 0;
         status = take(a, event);
-        a->allocations += pool->made;
         if (status == HR_OK) {
+            a->allocations += !idle;
             push(pool, HRI_EVENTS_LENT, *event);
         }
     }
@@ -137,6 +146,9 @@ void hri_accelerator_recall(hri_accelerator *a)
 {
     hri_event_pool *pool = &a->events;
     hri_event *event;
+    if (a->setting_up) {
+        return;
+    }
     a->queues_taken = 0;
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;
@@ -146,18 +158,61 @@ void hri_accelerator_recall(hri_accelerator *a)
     pthread_mutex_unlock(&pool->lock);
 }
 
-void hri_accelerator_forget(hri_accelerator *a)
+static void destroy_queues(hri_queue **queues)
 {
     for (int i = 0; i < HRI_MAX_QUEUES; i++) {
-        if (a->queues[i] != NULL) {
-            a->queues[i]->ops->destroy(a->queues[i]);
-            a->queues[i] = NULL;
+        if (queues[i] != NULL) {
+            queues[i]->ops->destroy(queues[i]);
+            queues[i] = NULL;
         }
     }
+}
+
+void hri_accelerator_forget(hri_accelerator *a)
+{
+    if (a->setting_up) {
+        return;
+    }
+    destroy_queues(a->queues);
     a->queues_taken = 0;
     pthread_mutex_lock(&a->events.lock);
     a->events.count[HRI_EVENTS_RETURNED] = 0;
     destroy_all(&a->events, HRI_EVENTS_LENT);
+    pthread_mutex_unlock(&a->events.lock);
+}
+
+void hri_accelerator_abandon(hri_accelerator *a, bool setting_up)
+{
+    hri_event_pool *pool = &a->events;
+    hri_event *event;
+    a->abandoned = true;
+    a->setting_up = setting_up;
+    if (setting_up) {
+        return; /* it may be taking some now */
+    }
+    for (int i = 0; i < HRI_MAX_QUEUES; i++) {
+        a->abandoned_queues[i] = a->queues[i];
+        a->queues[i] = NULL;
+    }
+    a->queues_taken = 0;
+    pthread_mutex_lock(&pool->lock);
+    pool->count[HRI_EVENTS_RETURNED] = 0;
+    while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
+        push(pool, HRI_EVENTS_ABANDONED, event);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void hri_accelerator_reclaim(hri_accelerator *a)
+{
+    const bool setting_up = a->setting_up;
+    a->abandoned = a->setting_up = false;
+    if (setting_up) {
+        hri_accelerator_forget(a);
+    }
+    destroy_queues(a->abandoned_queues);
+    pthread_mutex_lock(&a->events.lock);
+    destroy_all(&a->events, HRI_EVENTS_ABANDONED);
     pthread_mutex_unlock(&a->events.lock);
 }
 

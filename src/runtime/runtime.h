@@ -35,6 +35,7 @@ typedef enum hri_event_list {
     HRI_EVENTS_FREE,
     HRI_EVENTS_LENT,     /* all that the engine's call has taken */
     HRI_EVENTS_RETURNED, /* those of them that the engine has given back */
+    HRI_EVENTS_ABANDONED,
     HRI_EVENT_LISTS
 } hri_event_list;
 
@@ -48,7 +49,9 @@ enum {
 /* The pinned memory of copy pools (staging.h) for one direction. The copies of
  * each piece end in an event. One copy pool has it at a time. */
 typedef struct hri_staging {
-    pthread_mutex_t lock; /* held by the copy pool that uses the memory */
+    pthread_mutex_t lock; /* guards taken */
+    pthread_cond_t changed;
+    bool taken; /* a copy pool uses the memory */
     void *pinned;
     hri_event *events[HRI_MAX_COPY_THREADS * HRI_THREAD_PIECES];
 } hri_staging;
@@ -86,8 +89,8 @@ typedef struct hri_accelerator {
     hri_model *model;      /* the context's */
     bool in_place;         /* plain "host": works in the caller's memory */
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
-    uint64_t call_limit;   /* the same for the running call; 0: no other. With
-                              the context's lock */
+    pthread_mutex_t memory_lock; /* guards what follows, and blocks */
+    uint64_t call_limit;   /* memory_limit for the running call; 0: no other */
     uint64_t memory_used;  /* bytes of buffers that exist, with cached ones */
     uint64_t memory_peak;  /* the most memory_used has been */
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
@@ -95,13 +98,18 @@ typedef struct hri_accelerator {
     uint32_t copy_threads; /* threads of a copy pool (staging.h); 0: its copies
                               are not staged */
     hri_staging staging[HRI_WAYS]; /* of its copy pools */
-    uint64_t allocations; /* allocations of memory, queues and events for
-                             engines so far */
+    _Atomic uint64_t allocations; /* allocations of memory, queues and events
+                                     for engines so far */
     char key[384];        /* names the device in the tuning cache; "": its
                              tuning data is not kept */
     hri_block *blocks;    /* buffers and pinned areas, in use or cached */
     hri_queue *queues[HRI_MAX_QUEUES]; /* the first queues_taken are in use */
     uint32_t queues_taken;
+    hri_queue *abandoned_queues[HRI_MAX_QUEUES];
+    bool abandoned;  /* a product returned before its work here had ended.
+                        Others leave the accelerator out until it has. With the
+                        context's lock */
+    _Atomic bool setting_up; /* that product may still be taking queues */
     hri_event_pool events;
     hri_deferral deferral;
     hri_stream *copy_queue;          /* stream.h; NULL until it is needed */
@@ -126,6 +134,11 @@ struct hr_context {
     struct hri_findings *findings;     /* of the checker, and of what it
                                           found */
     struct hri_guard *guards;          /* of hr_map */
+    struct hri_run_state *abandoned;   /* products that an accelerator has not
+                                          let go of (gemm/run.h) */
+    struct hr_context *next; /* of those that an accelerator keeps */
+    double patience; /* seconds that accelerators wait for a late one before
+                        they do its tiles */
     hr_traffic moved;                  /* bytes that arrays have moved */
     hri_pool *pool;                    /* the process's thread pool, held */
     hr_log_function log;
@@ -154,11 +167,11 @@ hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
                                    hri_buffer **buffer);
 /* Bytes of buffers that are in use. Between calls of engines these are buffers
  * of arrays. */
-uint64_t hri_accelerator_held(const hri_accelerator *accelerator);
+uint64_t hri_accelerator_held(hri_accelerator *accelerator);
 /* How many bytes of buffers could be allocated now, in any sizes: the limit
  * less what is in use and what gemm takes. Cached blocks do not count, since
  * they are freed when needed. */
-uint64_t hri_accelerator_room(const hri_accelerator *accelerator);
+uint64_t hri_accelerator_room(hri_accelerator *accelerator);
 /* Put a buffer back into the cache. NULL is accepted. */
 void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer);
 
@@ -167,9 +180,14 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 
-/* Free every cached block, with pinned ones. The second function frees all
- * blocks, before the device is closed. */
+/* Set the limit for the running call; 0: there is no other again. */
+void hri_accelerator_limit(hri_accelerator *accelerator, uint64_t bytes);
+/* Free the cache where it exceeds the limit, less what gemm takes. */
+void hri_accelerator_fit(hri_accelerator *accelerator);
+/* Free every cached block, with pinned ones. */
 void hri_accelerator_trim(hri_accelerator *accelerator);
+/* Set up the list of blocks. Free all of them, before the device is closed. */
+void hri_memory_init(hri_accelerator *accelerator);
 void hri_accelerator_drop(hri_accelerator *accelerator);
 
 /* A queue for an engine, and an event that nothing waits for. They come from
@@ -187,6 +205,13 @@ void hri_accelerator_recycle_event(hri_accelerator *accelerator,
  * used again, or destroyed after an error. */
 void hri_accelerator_recall(hri_accelerator *accelerator);
 void hri_accelerator_forget(hri_accelerator *accelerator);
+
+/* The call returns while some of that work is under way. The pools forget what
+ * the engine took, products leave the accelerator out, and while `setting_up`
+ * no engine takes queues. The second function destroys what was taken, once
+ * none of the work is under way. With the context's lock. */
+void hri_accelerator_abandon(hri_accelerator *accelerator, bool setting_up);
+void hri_accelerator_reclaim(hri_accelerator *accelerator);
 
 /* An event for a fence, from the pool or new. The second function puts it back,
  * once all commands that wait for it have been enqueued. Any thread. */

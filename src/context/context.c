@@ -236,8 +236,7 @@ static hr_context *kept;
  * keeps the whole context: its driver may still use any of it. */
 static bool can_destroy(hr_context *context)
 {
-    const double most_seconds = 10.0;
-    if (hri_runs_await(context, most_seconds)) {
+    if (hri_runs_await(context, 100.0 * context->patience)) {
         return true;
     }
     pthread_mutex_lock(&kept_lock);

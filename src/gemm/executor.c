@@ -20,7 +20,7 @@ static void stop_copies(hri_run_state *run, bool all)
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         hri_executor *e = &run->executors[i];
         pthread_mutex_lock(&run->lock);
-        const bool ready = e->stage > HRI_SETTING_UP;
+        const bool ready = e->stage > HRI_SETTING_UP && !run->left;
         const bool lost = e->lost;
         pthread_mutex_unlock(&run->lock);
         if (ready) { /* else it will see that it must not begin */
@@ -323,8 +323,8 @@ static hr_status set_up(hri_executor *executor)
 static hr_status start(hri_executor *executor, int thread,
                        void *(*function)(void *))
 {
-    executor->threads[thread] = hri_threads_start(
-        &executor->accelerator->threads, function, executor);
+    executor->threads[thread] =
+        hri_threads_start(&executor->accelerator->threads, function, executor);
     return executor->threads[thread] != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -344,8 +344,7 @@ static hr_status start_threads(hri_executor *executor)
     if (status == HR_OK) {
         status = hri_copy_pool_start(&executor->up_pool);
     }
-    return status == HR_OK ? hri_copy_pool_start(&executor->down_pool)
-                           : status;
+    return status == HR_OK ? hri_copy_pool_start(&executor->down_pool) : status;
 }
 
 /* The executor has come so far. */
@@ -427,6 +426,35 @@ void *hri_executor_main(void *argument)
     return NULL;
 }
 
+void hri_executor_part(hri_executor *executor)
+{
+    hri_accelerator *a = executor->accelerator;
+    const bool settled = executor->left_at == HRI_SETTLED;
+    a->abandoned = a->abandoned || !settled;
+    a->setting_up = a->setting_up || executor->left_at == HRI_SETTING_UP;
+    executor->parted = executor->left_at != HRI_SETTING_UP;
+    if (executor->parted) {
+        hri_accelerator_part(a);
+    }
+    if (settled) { /* others may have its pinned memory */
+        hri_copy_pool_finish(&executor->up_pool);
+        hri_copy_pool_finish(&executor->down_pool);
+    }
+}
+
+/* Destroy what the executor kept when hr_gemm returned. */
+static void end_parting(hri_executor *executor)
+{
+    hri_queue *all[] = {executor->up, executor->peer, executor->fetch,
+                        executor->compute, executor->down};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i] != NULL) {
+            all[i]->ops->destroy(all[i]);
+        }
+    }
+    hri_accelerator_part_ends(executor->accelerator);
+}
+
 void hri_executor_finish(hri_executor *executor)
 {
     hri_accelerator *a = executor->accelerator;
@@ -434,10 +462,13 @@ void hri_executor_finish(hri_executor *executor)
         return;
     }
     executor->finished = true;
+    if (executor->left_at < HRI_SETTLED) { /* nothing else has it */
+        a->abandoned = a->setting_up = false;
+    }
     hri_copy_pool_finish(&executor->up_pool);
     hri_copy_pool_finish(&executor->down_pool);
-    if (a->abandoned) {
-        hri_accelerator_reclaim(a);
+    if (executor->parted) {
+        end_parting(executor);
     } else if (executor->failed == HR_OK) {
         hri_accelerator_recall(a);
     } else {

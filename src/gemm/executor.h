@@ -58,7 +58,7 @@ struct hri_run_state {
     bool halted;     /* an executor was lost: the others end what they began */
     bool left;       /* hr_gemm goes on without executors that have not
                         settled */
-    bool go; /* all executors are set up; C is not written before */
+    bool go;         /* all executors are set up; C is not written before */
     uint32_t set_up, settled; /* executors */
     double flops_done;
     uint8_t *home; /* [tile_rows * tile_cols] 1: the tile is complete in C */
@@ -88,13 +88,13 @@ struct hri_executor {
     hri_thread *threads[3]; /* its compute thread, feeder and forwarder; NULL:
                                not started */
     hri_stage stage;
-    hri_stage left_at;  /* its stage when hr_gemm returned */
-    bool finished;
-    hr_status failed;   /* HR_OK, or how its queues ended */
-    bool lost;          /* it failed or is late: others do its tiles */
-    bool idle;          /* its compute thread waits for other executors */
-    uint64_t sign_ns;   /* when its work went on last */
-    uint64_t idle_ns;   /* when it became idle or done */
+    hri_stage left_at; /* its stage when hr_gemm returned */
+    bool tied, parted, finished;
+    hr_status failed; /* HR_OK, or how its queues ended */
+    bool lost;        /* it failed or is late: others do its tiles */
+    bool idle;        /* its compute thread waits for other executors */
+    uint64_t sign_ns; /* when its work went on last */
+    uint64_t idle_ns; /* when it became idle or done */
 
     hri_queue *up;          /* panels from the host: the feeder's */
     hri_queue *peer;        /* panels to other executors: the forwarder's */
@@ -145,6 +145,9 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
  * thread. Takes a hri_executor * and returns NULL. The caller of hr_gemm holds
  * the context's lock while the executor is set up, or has left the run. */
 void *hri_executor_main(void *executor);
+/* hr_gemm returns, but the executor has not settled, or one that has not may
+ * still use what this one holds. With the context's lock. */
+void hri_executor_part(hri_executor *executor);
 /* Give back what a settled executor holds, once. With the context's lock. */
 void hri_executor_finish(hri_executor *executor);
 

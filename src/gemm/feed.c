@@ -87,8 +87,8 @@ static hr_status wait_for(readers r, hri_queue *queue)
     return status;
 }
 
-/* Take the slot of delivery `number` once queue waits until it is free. If queue
- * is NULL, the calling thread waits. *taken: the run goes on. */
+/* Take the slot of delivery `number` once queue waits until it is free. If
+ * queue is NULL, the calling thread waits. *taken: the run goes on. */
 static hr_status free_slot(hri_executor *executor, int64_t number,
                            hri_queue *queue, bool *taken)
 {
@@ -276,8 +276,7 @@ static hr_status forwarded(hri_executor *executor, hri_arrival *a)
 {
     hri_run_state *run = executor->run;
     hri_event *sent = NULL;
-    hr_status status =
-        hri_accelerator_take_event(executor->accelerator, &sent);
+    hr_status status = hri_accelerator_take_event(executor->accelerator, &sent);
     pthread_mutex_lock(&run->lock);
     const bool left = run->left;
     pthread_mutex_unlock(&run->lock);

@@ -29,7 +29,7 @@ typedef struct call {
                             before the first run */
     hri_error lost;      /* why the first accelerator was lost */
     double flops, flops_done; /* of the whole product, and of what is home */
-    uint64_t recomputed; /* tiles that were computed by others */
+    uint64_t recomputed;      /* tiles that were computed by others */
 } call;
 
 const char *hr_bound_name(hr_bound bound)
@@ -548,6 +548,9 @@ static hr_status multiply_region(call *c, const region *r)
     c->flops_done = part.flops_done;
     c->recomputed = part.recomputed;
     call_close(&part);
+    if (status == HR_ERROR_OUT_OF_MEMORY) { /* lost accelerators keep memory */
+        return hri_error_raise(&c->lost);
+    }
     return status;
 }
 
@@ -614,12 +617,11 @@ static hr_status multiply(call *c)
             ? HR_OK
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     if (status == HR_OK) {
-        const hri_run_call wanted = {
-            .progress = c->options.progress,
-            .progress_data = c->options.progress_data,
-            .flops_before = c->flops_done,
-            .flops = c->flops,
-            .patience = c->context->patience};
+        const hri_run_call wanted = {.progress = c->options.progress,
+                                     .progress_data = c->options.progress_data,
+                                     .flops_before = c->flops_done,
+                                     .flops = c->flops,
+                                     .patience = c->context->patience};
         limit_memory(c);
         status = hri_run(c->context, &c->product, c->plan, c->accelerators,
                          &wanted, &outcome);

@@ -78,7 +78,8 @@ bool hri_runs_await(hr_context *context, double seconds)
     enum { LOOK_MS = 10 };
     const uint64_t start_ns = hri_clock_ns();
     hri_runs_collect(context);
-    while (context->abandoned != NULL && hri_seconds_since(start_ns) < seconds) {
+    while (context->abandoned != NULL &&
+           hri_seconds_since(start_ns) < seconds) {
         hri_run_state *run = context->abandoned;
         const struct timespec soon = hri_in_ms(LOOK_MS);
         pthread_mutex_lock(&run->lock);
@@ -91,8 +92,9 @@ bool hri_runs_await(hr_context *context, double seconds)
     return context->abandoned == NULL;
 }
 
-/* Whether an executor that has not settled may still copy into the memory of
- * this one, or wait for its events. */
+/* Whether the executor, or a peer that has not settled, may still use what the
+ * executor holds: the peer forwards panels to it, or waits for an event that
+ * would be destroyed. The run's lock is held. */
 static bool is_tied(const hri_run_state *run, const hri_executor *executor)
 {
     hri_device *device = executor->accelerator->device;
@@ -100,7 +102,8 @@ static bool is_tied(const hri_run_state *run, const hri_executor *executor)
         const hri_executor *other = &run->executors[i];
         if (other->left_at < HRI_SETTLED &&
             (other == executor ||
-             (!executor->part->in_place && !other->part->in_place &&
+             ((!other->sent || executor->failed != HR_OK) &&
+              !executor->part->in_place && !other->part->in_place &&
               device->ops->is_peer(device, other->accelerator->device)))) {
             return true;
         }
@@ -114,9 +117,8 @@ static void abandon(hr_context *context, hri_run_state *run)
 {
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         hri_executor *e = &run->executors[i];
-        if (is_tied(run, e)) {
-            hri_accelerator_abandon(e->accelerator,
-                                    e->left_at == HRI_SETTING_UP);
+        if (e->tied) {
+            hri_executor_part(e);
         } else {
             hri_executor_finish(e);
         }
@@ -140,12 +142,12 @@ static void run_threads(hri_run_state *run, const hri_run_call *call)
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         hri_executor *e = &run->executors[i];
         e->sign_ns = hri_clock_ns();
-        e->threads[0] = hri_threads_start(&e->accelerator->threads,
-                                          hri_executor_main, e);
+        e->threads[0] =
+            hri_threads_start(&e->accelerator->threads, hri_executor_main, e);
         if (e->threads[0] == NULL) {
-            hri_run_fail(run, hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                       "gemm: the system refused thread %u",
-                                       i + 1));
+            hri_run_fail(run,
+                         hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                  "gemm: the system refused thread %u", i + 1));
             pthread_mutex_lock(&run->lock);
             e->stage = HRI_SETTLED;
             run->settled++;
@@ -209,6 +211,9 @@ hr_status hri_run(hr_context *context, const hri_product *product,
     run->left = left;
     for (uint32_t i = 0; i < plan->part_count; i++) {
         run->executors[i].left_at = run->executors[i].stage;
+    }
+    for (uint32_t i = 0; left && i < plan->part_count; i++) {
+        run->executors[i].tied = is_tied(run, &run->executors[i]);
     }
     const hri_error error = conclude(run, outcome);
     pthread_mutex_unlock(&run->lock);

@@ -15,7 +15,7 @@ typedef struct hri_run_share {
     uint64_t tiles, tiles_stolen;
     uint64_t up, down, peer, stolen; /* bytes; stolen: those of them for tiles
                                         stolen from other executors */
-    bool lost; /* the accelerator failed or was late */
+    bool lost;                       /* the accelerator failed or was late */
 } hri_run_share;
 
 /* What the caller wants. */
@@ -30,8 +30,8 @@ typedef struct hri_run_call {
 /* What came of it. */
 typedef struct hri_run_outcome {
     hri_run_share *shares; /* the caller's, one for each part */
-    uint8_t *home;  /* [tile_rows * tile_cols] the caller's: 1: the tile is
-                       complete in C, 0: it is as it was */
+    uint8_t *home;   /* [tile_rows * tile_cols] the caller's: 1: the tile is
+                        complete in C, 0: it is as it was */
     bool unfinished; /* tiles are missing since an accelerator was lost; */
     hri_error lost;  /* why */
 } hri_run_outcome;

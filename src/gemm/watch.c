@@ -10,13 +10,13 @@
 
 enum { TICK_MS = 20, PROGRESS_TICKS = 5 };
 
-/* After the caller cancelled, or an executor was lost, it has so many seconds
- * to end copies of the caller's memory. */
-static const double grace = 0.5;
+/* Times the context's patience. After the caller cancelled, or an executor was
+ * lost, it has so long to end copies of the caller's memory. */
+static const double grace = 5.0;
 
-/* An executor that shows no sign of work for so long does not answer: seconds,
- * and times the longest of its tasks as planned. */
-static const double most_silence = 10.0, most_tasks = 100.0;
+/* An executor that shows no sign of work for so long does not answer: times the
+ * context's patience, and times what a task of its should take. */
+static const double most_patience = 100.0, most_tasks = 100.0;
 
 /* An executor is late when a task takes so many times what it should. */
 static const double late = 1.5;
@@ -84,8 +84,7 @@ static double slowness(const hri_run_state *run)
     for (uint32_t i = 0; i < executors(run); i++) {
         const hri_executor *e = &run->executors[i];
         if (e->collected > 0) {
-            const double planned = e->part->seconds *
-                                   (double)e->collected /
+            const double planned = e->part->seconds * (double)e->collected /
                                    (double)e->part->task_count;
             const double ratio = e->share.seconds_busy / planned;
             least = least == 0.0 ? ratio : fmin(least, ratio);
@@ -107,9 +106,9 @@ static bool is_late(const watcher *w, const hri_executor *e)
                late * planned_task(e) * slowness(w->run);
 }
 
-static double most_silent(const hri_executor *e)
+static double most_silent(const watcher *w, const hri_executor *e)
 {
-    return most_silence + most_tasks * planned_task(e);
+    return most_patience * w->call->patience + most_tasks * planned_task(e);
 }
 
 /* Whether the executor waits for others, not for its device. */
@@ -125,12 +124,12 @@ static bool is_silent(const watcher *w, const hri_executor *e)
     const bool others = waits_for_others(e);
     for (uint32_t i = 0; i < executors(w->run) && others; i++) {
         const hri_executor *other = &w->run->executors[i];
-        if (hri_executor_silence(other, w->now_ns) <= most_silent(other)) {
+        if (hri_executor_silence(other, w->now_ns) <= most_silent(w, other)) {
             return false;
         }
     }
     return !e->part->in_place && e->stage < HRI_SETTLED &&
-           hri_executor_silence(e, w->now_ns) > most_silent(e);
+           hri_executor_silence(e, w->now_ns) > most_silent(w, e);
 }
 
 /* Seconds for which all executors that are not late have waited for those that
@@ -201,12 +200,12 @@ static bool may_leave(const watcher *w, hri_executor *e)
         return false;
     }
     if (run->error.status == HR_ERROR_CANCELLED || e->lost) {
-        return since > grace ||
+        return since > grace * w->call->patience ||
                (e->lost && e->stage > HRI_SETTING_UP && e->sent &&
                 !e->loading && hri_copy_pool_leave(&e->up_pool) &&
                 hri_copy_pool_leave(&e->down_pool));
     }
-    return since > most_silent(e);
+    return since > most_silent(w, e);
 }
 
 static bool may_return(const watcher *w)

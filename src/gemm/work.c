@@ -281,8 +281,8 @@ static void await(hri_executor *who, hri_executor *executor, int side,
     const hri_arrival *a = &executor->arrivals[number];
     pthread_mutex_lock(&run->lock);
     /* its own panels are its own work */
-    const bool others = executor != who ||
-                        executor->part->deliveries[number].source >= 0;
+    const bool others =
+        executor != who || executor->part->deliveries[number].source >= 0;
     while (!hri_is_stopped(who) && !a->issued) {
         hri_executor_idles(who, others);
         pthread_cond_wait(&run->changed, &run->lock);
@@ -363,8 +363,7 @@ static double task_seconds(const hri_executor *executor, uint64_t now_ns)
         executor->collected > 0
             ? executor->share.seconds_busy / (double)executor->collected
             : executor->part->seconds / (double)executor->part->task_count;
-    return executor->issued > executor->collected ? fmax(usual, silent)
-                                                  : usual;
+    return executor->issued > executor->collected ? fmax(usual, silent) : usual;
 }
 
 /* The executor's tasks that others may take. Only those of the last block may

@@ -231,9 +231,9 @@ static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
 }
 
 /* A cached block of exactly this size, else a new one. The lock is held. Cached
- * blocks of its kind are freed first, oldest first. Buffers are freed until the limit allows
- * the new one. Pinned areas have no limit, so all are freed: the cache holds
- * what the last run needed. */
+ * blocks of its kind are freed first, oldest first. Buffers are freed until the
+ * limit allows the new one. Pinned areas have no limit, so all are freed: the
+ * cache holds what the last run needed. */
 static hr_status obtain(hri_accelerator *accelerator, uint64_t bytes,
                         bool pinned, hri_block **block)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools of queues and events. Creating them takes longer than many a copy. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/runtime.h"
 
@@ -158,22 +159,17 @@ void hri_accelerator_recall(hri_accelerator *a)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void destroy_queues(hri_queue **queues)
-{
-    for (int i = 0; i < HRI_MAX_QUEUES; i++) {
-        if (queues[i] != NULL) {
-            queues[i]->ops->destroy(queues[i]);
-            queues[i] = NULL;
-        }
-    }
-}
-
 void hri_accelerator_forget(hri_accelerator *a)
 {
     if (a->setting_up) {
         return;
     }
-    destroy_queues(a->queues);
+    for (int i = 0; i < HRI_MAX_QUEUES; i++) {
+        if (a->queues[i] != NULL) {
+            a->queues[i]->ops->destroy(a->queues[i]);
+            a->queues[i] = NULL;
+        }
+    }
     a->queues_taken = 0;
     pthread_mutex_lock(&a->events.lock);
     a->events.count[HRI_EVENTS_RETURNED] = 0;
@@ -181,39 +177,28 @@ void hri_accelerator_forget(hri_accelerator *a)
     pthread_mutex_unlock(&a->events.lock);
 }
 
-void hri_accelerator_abandon(hri_accelerator *a, bool setting_up)
+void hri_accelerator_part(hri_accelerator *a)
 {
     hri_event_pool *pool = &a->events;
     hri_event *event;
-    a->abandoned = true;
-    a->setting_up = setting_up;
-    if (setting_up) {
-        return; /* it may be taking some now */
-    }
-    for (int i = 0; i < HRI_MAX_QUEUES; i++) {
-        a->abandoned_queues[i] = a->queues[i];
-        a->queues[i] = NULL;
-    }
+    memset(a->queues, 0, sizeof a->queues);
     a->queues_taken = 0;
+    a->parted++;
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;
     while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
-        push(pool, HRI_EVENTS_ABANDONED, event);
+        push(pool, HRI_EVENTS_PARTED, event);
     }
     pthread_mutex_unlock(&pool->lock);
 }
 
-void hri_accelerator_reclaim(hri_accelerator *a)
+void hri_accelerator_part_ends(hri_accelerator *a)
 {
-    const bool setting_up = a->setting_up;
-    a->abandoned = a->setting_up = false;
-    if (setting_up) {
-        hri_accelerator_forget(a);
+    if (--a->parted == 0) {
+        pthread_mutex_lock(&a->events.lock);
+        destroy_all(&a->events, HRI_EVENTS_PARTED);
+        pthread_mutex_unlock(&a->events.lock);
     }
-    destroy_queues(a->abandoned_queues);
-    pthread_mutex_lock(&a->events.lock);
-    destroy_all(&a->events, HRI_EVENTS_ABANDONED);
-    pthread_mutex_unlock(&a->events.lock);
 }
 
 void hri_pools_init(hri_accelerator *a)

@@ -35,7 +35,7 @@ typedef enum hri_event_list {
     HRI_EVENTS_FREE,
     HRI_EVENTS_LENT,     /* all that the engine's call has taken */
     HRI_EVENTS_RETURNED, /* those of them that the engine has given back */
-    HRI_EVENTS_ABANDONED,
+    HRI_EVENTS_PARTED,   /* kept for calls that have returned */
     HRI_EVENT_LISTS
 } hri_event_list;
 
@@ -98,17 +98,17 @@ typedef struct hri_accelerator {
     uint32_t copy_threads; /* threads of a copy pool (staging.h); 0: its copies
                               are not staged */
     hri_staging staging[HRI_WAYS]; /* of its copy pools */
-    _Atomic uint64_t allocations; /* allocations of memory, queues and events
-                                     for engines so far */
-    char key[384];        /* names the device in the tuning cache; "": its
-                             tuning data is not kept */
-    hri_block *blocks;    /* buffers and pinned areas, in use or cached */
+    _Atomic uint64_t allocations;  /* allocations of memory, queues and events
+                                      for engines so far */
+    char key[384];     /* names the device in the tuning cache; "": its
+                          tuning data is not kept */
+    hri_block *blocks; /* buffers and pinned areas, in use or cached */
     hri_queue *queues[HRI_MAX_QUEUES]; /* the first queues_taken are in use */
     uint32_t queues_taken;
-    hri_queue *abandoned_queues[HRI_MAX_QUEUES];
+    uint32_t parted; /* runs that keep queues and events (pools.c). These three
+                        with the context's lock */
     bool abandoned;  /* a product returned before its work here had ended.
-                        Others leave the accelerator out until it has. With the
-                        context's lock */
+                        Others leave the accelerator out until it has */
     _Atomic bool setting_up; /* that product may still be taking queues */
     hri_event_pool events;
     hri_deferral deferral;
@@ -136,11 +136,11 @@ struct hr_context {
     struct hri_guard *guards;          /* of hr_map */
     struct hri_run_state *abandoned;   /* products that an accelerator has not
                                           let go of (gemm/run.h) */
-    struct hr_context *next; /* of those that an accelerator keeps */
-    double patience; /* seconds that accelerators wait for a late one before
-                        they do its tiles */
-    hr_traffic moved;                  /* bytes that arrays have moved */
-    hri_pool *pool;                    /* the process's thread pool, held */
+    struct hr_context *next;           /* of those that an accelerator keeps */
+    double patience;  /* seconds that accelerators wait for a late one before
+                         they do its tiles */
+    hr_traffic moved; /* bytes that arrays have moved */
+    hri_pool *pool;   /* the process's thread pool, held */
     hr_log_function log;
     void *log_data;
     pthread_mutex_t log_lock;
@@ -206,12 +206,11 @@ void hri_accelerator_recycle_event(hri_accelerator *accelerator,
 void hri_accelerator_recall(hri_accelerator *accelerator);
 void hri_accelerator_forget(hri_accelerator *accelerator);
 
-/* The call returns while some of that work is under way. The pools forget what
- * the engine took, products leave the accelerator out, and while `setting_up`
- * no engine takes queues. The second function destroys what was taken, once
- * none of the work is under way. With the context's lock. */
-void hri_accelerator_abandon(hri_accelerator *accelerator, bool setting_up);
-void hri_accelerator_reclaim(hri_accelerator *accelerator);
+/* The call returns while work may be under way. It keeps the queues that it
+ * took, and will destroy them itself; the events are kept for it until the
+ * second function. With the context's lock. */
+void hri_accelerator_part(hri_accelerator *accelerator);
+void hri_accelerator_part_ends(hri_accelerator *accelerator);
 
 /* An event for a fence, from the pool or new. The second function puts it back,
  * once all commands that wait for it have been enqueued. Any thread. */

@@ -342,7 +342,7 @@ static hr_status wait_to_send(hri_copy_thread *copy_thread, const hri_job *job,
 }
 
 static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
-                      way_home *way)
+                           way_home *way)
 {
     hri_copy_pool *pool = copy_thread->pool;
     hr_status status =

@@ -18,7 +18,7 @@ if(HEADRACE_SANITIZE MATCHES thread) # the arithmetic of its one thread
   set_source_files_properties(support/fake_cuda/gemm.c PROPERTIES
     COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
-foreach(name test_cuda_library test_cuda_device test_cuda_launch
+foreach(name test_cuda_library test_cuda_device test_cuda_fault test_cuda_launch
     test_cuda_graphs)
   target_compile_definitions(${name} PRIVATE
     FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
@@ -67,6 +67,8 @@ test_again(conformance/test_module_files:fake_cuda conformance "${faked}"
 foreach(name test_cuda_peers test_cuda_full test_cuda_grid)
   test_again(conformance/${name}:fake_cuda conformance "${faked}" ${name})
 endforeach()
+test_again(conformance/test_cuda_lost:fake_cuda conformance
+  "${faked};FAKE_CUDA_FAULT=write_far" test_cuda_lost)
 foreach(set cuda 2xcuda:0)
   test_again(gpu/test_stencil:${set} gpu "" test_stencil ${set})
 endforeach()

@@ -97,7 +97,10 @@ typedef struct hr_accelerator_info {
  *          range. HR_ERROR_UNAVAILABLE when a named accelerator is not there,
  *          or when there is none. It is also returned when the list names the
  *          host and HEADRACE_CBLAS is no usable library.
- *          HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
+ *          HR_ERROR_LOST when a kernel's fault has ended CUDA in this process,
+ *          and the list names a GPU by its number, or names nothing else.
+ *          Other lists leave such GPUs out. HR_ERROR_OUT_OF_MEMORY;
+ *          HR_ERROR_BACKEND.
  * @threads Any thread. The first call may load vendor libraries. While it does,
  *          it may replace `environ` by another array with a variable that
  *          OpenBLAS reads. The new array stays, without the variable. */

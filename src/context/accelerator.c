@@ -109,6 +109,18 @@ static void share_out_memory(hr_context *context, uint64_t limit)
     }
 }
 
+/* Keep the last error message as the reason, without the path before it. */
+static void keep_reason(hri_found *found)
+{
+    const char *message = hr_last_error();
+    const size_t length = strlen(found->info.path);
+    if (strncmp(message, found->info.path, length) == 0 &&
+        strncmp(message + length, ": ", 2) == 0) {
+        message += length + 2;
+    }
+    snprintf(found->reason, sizeof found->reason, "%s", message);
+}
+
 static hr_status open_all(hr_context *context, hri_machine *machine,
                           const hri_choices *choices)
 {
@@ -120,13 +132,13 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
         const hri_choice *choice = &choices->items[i];
         hri_found *entry = &machine->entries[choice->found];
         hr_status status = open_choice(context, machine, choice);
-        if (status != HR_OK && choice->named) {
+        const bool lost = status == HR_ERROR_LOST && choice->kind;
+        if (status != HR_OK && choice->named && !lost) {
             return status;
         }
         if (status != HR_OK) {
             hri_error_keep(&error, status);
-            snprintf(entry->reason, sizeof entry->reason, "%s",
-                     hr_last_error());
+            keep_reason(entry);
         }
     }
     return context->accelerator_count > 0 || context->may_be_empty

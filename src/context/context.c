@@ -191,13 +191,28 @@ static hr_status make_context(hri_machine *machine,
     return HR_OK;
 }
 
+/* Find the machine, and make a context of what the options choose of it. */
+static hr_status find_and_make(const hri_backend *const *backends,
+                               const hr_context_options *options,
+                               const char *source, bool remember,
+                               hr_context **context)
+{
+    hri_machine machine = {0};
+    hr_status status =
+        hri_machine_find(backends, options->accelerators, &machine);
+    if (status == HR_OK) {
+        status = make_context(&machine, options, source, remember, context);
+    }
+    hri_machine_free(&machine);
+    return status;
+}
+
 static hr_status create(const hri_backend *const *backends,
                         const hr_context_options *options, bool remember,
                         hr_context **context)
 {
     hr_context_options read = HR_CONTEXT_OPTIONS_INIT;
     const char *source = NULL;
-    hri_machine machine = {0};
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "context: the result is NULL");
     }
@@ -206,12 +221,12 @@ static hr_status create(const hri_backend *const *backends,
         status = read_environment(&read, &source);
     }
     if (status == HR_OK) {
-        status = hri_machine_find(backends, read.accelerators, &machine);
+        status = find_and_make(backends, &read, source, remember, context);
     }
-    if (status == HR_OK) {
-        status = make_context(&machine, &read, source, remember, context);
+    if (status == HR_ERROR_LOST) { /* while it was opened: now it is known, and
+                                      left out */
+        status = find_and_make(backends, &read, source, remember, context);
     }
-    hri_machine_free(&machine);
     return status;
 }
 

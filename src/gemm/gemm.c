@@ -67,24 +67,24 @@ static hri_product_kind kind_of(const hri_product *p)
     return (hri_product_kind){p->a.type, p->c.type, p->compute};
 }
 
-/* Whether the call can use an accelerator: not when it was lost, or an earlier
- * product waits for it. Then *error says so. */
-static bool can_use(const call *c, const hri_accelerator *a, hri_error *error)
+/* Whether the call can use an accelerator. Not when it is lost, or this product
+ * went on without it, or an earlier one still waits for it; then *error says
+ * so. */
+static bool can_use(const call *c, hri_accelerator *a, hri_error *error)
 {
     const uint32_t index = (uint32_t)(a - c->context->accelerators);
+    hr_status status = HR_OK;
     if (c->done != NULL && c->done[index].lost) {
-        *error = c->lost;
-        return false;
+        status = hri_error_raise(&c->lost);
+    } else if (a->abandoned) {
+        status = hri_fail(HR_ERROR_LOST,
+                          "gemm: %s has not answered since an earlier product",
+                          a->path);
+    } else {
+        status = hri_accelerator_check(a);
     }
-    if (a->abandoned) {
-        hri_error_keep(error,
-                       hri_fail(HR_ERROR_LOST,
-                                "gemm: %s has not answered since an earlier "
-                                "product",
-                                a->path));
-        return false;
-    }
-    return true;
+    hri_error_keep(error, status);
+    return status == HR_OK;
 }
 
 /* Choose the accelerators that the caller wants, that offer this product, and
@@ -125,7 +125,21 @@ static hr_status choose_accelerators(call *c)
             hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
             c->product.compute == HR_COMPUTE_TF32 ? " by tf32" : "");
     }
-    return HR_OK;
+    return status;
+}
+
+/* Whether accelerators are left after those that turned out to be lost are
+ * taken out, and some were. */
+static bool leave_out_lost(call *c)
+{
+    const uint32_t before = c->count;
+    c->count = 0;
+    for (uint32_t i = 0; i < before; i++) {
+        if (!hri_accelerator_is_lost(c->accelerators[i])) {
+            c->accelerators[c->count++] = c->accelerators[i];
+        }
+    }
+    return c->count > 0 && c->count < before;
 }
 
 /* ---- what the plan is made from */
@@ -457,6 +471,17 @@ static void report_run(const call *c, double seconds, hr_gemm_report *report)
 
 /* ---- the calls */
 
+static hr_status choose_and_plan(call *c)
+{
+    hr_status status = choose_accelerators(c);
+    if (status == HR_OK && has_product(&c->product)) {
+        do { /* measuring may find out that one is lost */
+            status = make_plan(c);
+        } while (status == HR_ERROR_LOST && leave_out_lost(c));
+    }
+    return status;
+}
+
 static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
                            hr_matrix a, hr_matrix b, hr_scalar beta,
                            hr_matrix result)
@@ -468,11 +493,7 @@ static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
     c->context = context;
     c->product =
         hri_product_normal(alpha, a, b, beta, result, c->options.compute);
-    status = choose_accelerators(c);
-    if (status == HR_OK && has_product(&c->product)) {
-        status = make_plan(c);
-    }
-    return status;
+    return choose_and_plan(c);
 }
 
 /* Use this call's limits for what accelerators hold. The cache of earlier calls
@@ -537,10 +558,7 @@ static hr_status multiply_region(call *c, const region *r)
     p->a = hri_matrix_part(p->a, row, 0, p->m, p->k);
     p->b = hri_matrix_part(p->b, 0, col, p->k, p->n);
     p->c = hri_matrix_part(p->c, row, col, p->m, p->n);
-    hr_status status = choose_accelerators(&part);
-    if (status == HR_OK) {
-        status = make_plan(&part);
-    }
+    hr_status status = choose_and_plan(&part);
     if (status == HR_OK) {
         status = multiply(&part);
     }

@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 8 };         /* increased by any change below */
+enum { HRI_HAL_ABI = 9 };         /* increased by any change below */
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -211,6 +211,10 @@ typedef struct hri_queue_ops {
 typedef struct hri_device_ops {
     /* Close the device. All its objects are gone. Accepts NULL. */
     void (*close)(hri_device *device);
+    /* HR_OK, or HR_ERROR_LOST once the backend knows that the device no longer
+     * works. Does not wait, and asks no driver. hri_not_lost where a backend
+     * cannot know. */
+    hr_status (*check)(hri_device *device);
     /* Contents are unspecified. HR_ERROR_OUT_OF_MEMORY when it does not fit. */
     hr_status (*allocate)(hri_device *device, size_t bytes,
                           hri_buffer **buffer);

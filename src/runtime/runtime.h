@@ -80,6 +80,12 @@ typedef struct hri_default_queue {
     double rows;             /* and its number of rows */
 } hri_default_queue;
 
+/* Why an accelerator no longer works (lost.c). */
+typedef struct hri_loss {
+    atomic_bool known; /* then the error never changes */
+    hri_error error;
+} hri_loss;
+
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
@@ -88,6 +94,7 @@ typedef struct hri_accelerator {
     uint32_t device_index; /* the same for all that one backend opened on it */
     hri_model *model;      /* the context's */
     bool in_place;         /* plain "host": works in the caller's memory */
+    hri_loss loss;
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
     pthread_mutex_t memory_lock; /* guards what follows, and blocks */
     uint64_t call_limit;   /* memory_limit for the running call; 0: no other */
@@ -245,5 +252,22 @@ static inline uint32_t hri_indices_at(const hri_indices *indices, uint32_t i)
 
 /* Whether an accelerator of the context is among them. */
 bool hri_indices_have(const hri_indices *indices, uint32_t index);
+
+/* ---- lost.c: accelerators that no longer work */
+
+/* Take note of what the caller found out about this accelerator. HR_ERROR_LOST
+ * means that it is lost for as long as its context exists. The first such
+ * error, with this thread's message, is kept. Returns status. Any thread. The
+ * status of a queue may be that of another device, for which the queue
+ * waited. */
+hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
+/* HR_OK, or HR_ERROR_LOST with a sentence: somebody saw it, or the backend
+ * knows it. Waits for nothing. Any thread. */
+hr_status hri_accelerator_check(hri_accelerator *accelerator);
+/* The same. This thread's message stays as it is. */
+bool hri_accelerator_is_lost(hri_accelerator *accelerator);
+/* HR_OK, or HR_ERROR_LOST with the sentence of the first one that is lost. */
+hr_status hri_indices_check(const hr_context *context,
+                            const hri_indices *indices);
 
 #endif

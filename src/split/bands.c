@@ -257,7 +257,8 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
     find_reach(s, &before, &after);
     hr_status status = cut(&d, weights, before, after, s->bands, held);
     for (uint32_t i = 0; i < s->count; i++) {
-        s->bands[i].accelerator = hri_indices_at(&s->accelerators, i);
+        s->bands[i].accelerator = (uint32_t)(s->participants[i].accelerator -
+                                             s->context->accelerators);
     }
     return status;
 }

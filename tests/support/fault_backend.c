@@ -249,6 +249,12 @@ static void device_unload(hri_module *base)
     }
 }
 
+static hr_status device_check(hri_device *base)
+{
+    hri_device *inner = fault_inner_device(base);
+    return inner->ops->check(inner);
+}
+
 static bool device_is_peer(hri_device *base, hri_device *other)
 {
     hri_device *inner = fault_inner_device(base);
@@ -270,6 +276,7 @@ static bool device_gemm_offered(hri_device *base, hr_type type, hr_type c_type,
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = device_check,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,

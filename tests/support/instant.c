@@ -249,6 +249,7 @@ static bool device_gemm_offered(hri_device *device, hr_type type,
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = hri_not_lost,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,

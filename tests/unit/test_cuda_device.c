@@ -239,41 +239,6 @@ static void work_is_divided(void)
     setting_finish(&s);
 }
 
-/* A fault of running work, which the driver reports from then on. */
-static void faults_surface(void)
-{
-    setting s;
-    bool done = false;
-    uint64_t ns;
-    TEST_CASE("a fault on the device means that it is lost");
-    setting_init(&s, 0);
-    setting t;
-    setting_init(&t, 0);
-    CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
-    fake->sticky = CU_ILLEGAL_ADDRESS;
-    CHECK_FAILS(s.event->ops->query(s.event, &done), HR_ERROR_LOST,
-                "cuda:0: cuEventQuery failed with CUDA_ERROR_ILLEGAL_ADDRESS "
-                "(700)");
-    CHECK_FAILS(s.event->ops->wait(s.event), HR_ERROR_LOST, "cuda:0");
-    CHECK_FAILS(s.queue->ops->finish(s.queue), HR_ERROR_LOST, "cuda:0");
-    CHECK_FAILS(s.queue->ops->fill(s.queue, s.buffer, 0, 1, 1), HR_ERROR_LOST,
-                "ILLEGAL_ADDRESS");
-    CHECK(s.queue->ops->record(s.queue, s.event) == HR_ERROR_LOST);
-    CHECK(s.event->ops->elapsed(s.event, s.event, &ns) == HR_ERROR_LOST);
-    TEST_CASE("who waits for what failed fails too");
-    fake->sticky = 0;
-    CHECK(t.queue->ops->wait(t.queue, s.event) == HR_OK);
-    CHECK_FAILS(t.queue->ops->finish(t.queue), HR_ERROR_LOST, "cuda:0");
-    setting_finish(&t);
-    TEST_CASE("an event outlives the queue that failed");
-    s.queue->ops->destroy(s.queue);
-    CHECK(s.event->ops->wait(s.event) == HR_ERROR_LOST);
-    s.queue = NULL;
-    s.event->ops->destroy(s.event);
-    s.device->ops->release(s.buffer);
-    s.device->ops->close(s.device);
-}
-
 static void failures_are_told(void)
 {
     static const struct {
@@ -283,7 +248,6 @@ static void failures_are_told(void)
     } cases[] = {
         {"cuMemsetD2D8Async", 1, HR_ERROR_BACKEND},
         {"cuMemsetD2D8Async", 2, HR_ERROR_OUT_OF_MEMORY},
-        {"cuMemsetD2D8Async", 719, HR_ERROR_LOST},
         {"cuMemsetD2D8Async", 214, HR_ERROR_LOST},
         {"cuCtxPushCurrent", 4, HR_ERROR_LOST},
     };
@@ -432,7 +396,6 @@ int main(void)
     TEST(handles_are_kept());
     TEST(kernels_that_do_not_compile());
     TEST(work_is_divided());
-    TEST(faults_surface());
     TEST(failures_are_told());
     TEST(pinned_memory_is_told());
     TEST(peers_are_found());

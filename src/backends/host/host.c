@@ -189,6 +189,7 @@ static bool host_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
 
 static const hri_device_ops host_ops = {
     .close = host_close,
+    .check = hri_not_lost,
     .allocate = host_allocate,
     .release = host_release,
     .allocate_pinned = host_allocate_pinned,

@@ -285,6 +285,7 @@ static bool device_is_peer(hri_device *device, hri_device *other)
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = hri_not_lost,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,

@@ -50,6 +50,11 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()
+foreach(set host,2xcuda:0 2xcuda:0,host)
+  test_again(gpu/test_gemm_stuck:${set} gpu "" test_gemm_stuck ${set})
+  test_again(conformance/test_gemm_stuck:fake_${set} conformance "${faked}"
+    test_gemm_stuck ${set})
+endforeach()
 file(GLOB files CONFIGURE_DEPENDS conformance/test_*.c)
 foreach(file ${files})
   get_filename_component(name ${file} NAME_WE)

@@ -95,13 +95,16 @@ typedef struct hr_gemm_report {
     uint64_t pinned_bytes; /**< page-locked host memory held for staging */
     int64_t block_rows, block_cols; /**< of C, worked on at one time */
     int64_t tile_rows, tile_cols, tile_depth; /**< one product at a time */
+    uint64_t lost;       /**< accelerators that failed or were late (run
+                              only), */
+    uint64_t recomputed; /**< and the tiles that others computed for them */
 } hr_gemm_report;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_GEMM_REPORT_INIT                                                    \
     {                                                                          \
         sizeof(hr_gemm_report), 0, 0, NULL, 0, 0, HR_BOUND_COMPUTE, 0, 0, 0,   \
-            0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
     }
 
 /** Options of hr_gemm and hr_gemm_plan; zero is the default of each. */

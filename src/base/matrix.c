@@ -147,6 +147,16 @@ hr_matrix hri_matrix_tidy(hr_matrix m)
     return has_lines(&t) ? t : m;
 }
 
+hr_matrix hri_matrix_part(hr_matrix m, int64_t row, int64_t col, int64_t rows,
+                          int64_t cols)
+{
+    const int64_t first = row * m.row_stride + col * m.col_stride;
+    m.data = (char *)m.data + first * (int64_t)hr_type_size(m.type);
+    m.rows = rows;
+    m.cols = cols;
+    return m;
+}
+
 hr_status hri_matrix_check(const char *caller, const char *name,
                            const hr_matrix *m)
 {

@@ -38,6 +38,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     hri_threads_init(&accelerator->threads);
     hri_deferral_init(&accelerator->deferral);
     hri_pools_init(accelerator);
+    hri_memory_init(accelerator);
     found->info = device->info;
     found->chosen = true;
     set_path(accelerator, choice);

@@ -11,6 +11,7 @@
 #include "base/structs.h"
 #include "checker/check.h"
 #include "context/machine.h"
+#include "gemm/run.h"
 #include "model/model.h"
 #include "runtime/module.h"
 
@@ -169,6 +170,7 @@ static hr_status make_context(hri_machine *machine,
     context->log = options->log;
     context->log_data = options->log_data;
     context->may_be_empty = options->may_be_empty;
+    context->patience = 0.1;
     bool check = false;
     hr_status status = hri_model_create(context);
     if (status == HR_OK) {
@@ -241,9 +243,27 @@ hr_status hr_context_create(const hr_context_options *options,
     return create(hri_backends, options, true, context);
 }
 
+/* Contexts that could not be destroyed, so that tools see who has them. */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static hr_context *kept;
+
+/* Whether all accelerators have let go of products. One that does not answer
+ * keeps the whole context: its driver may still use any of it. */
+static bool can_destroy(hr_context *context)
+{
+    if (hri_runs_await(context, 100.0 * context->patience)) {
+        return true;
+    }
+    pthread_mutex_lock(&kept_lock);
+    context->next = kept;
+    kept = context;
+    pthread_mutex_unlock(&kept_lock);
+    return false;
+}
+
 void hr_context_destroy(hr_context *context)
 {
-    if (context == NULL) {
+    if (context == NULL || !can_destroy(context)) {
         return;
     }
     hri_queues_close(context);

@@ -53,7 +53,7 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
                                  hri_buffer **out)
 {
     fault_device *device = (fault_device *)base;
-    hr_status status = fault_enter(FAULT_ALLOCATE);
+    hr_status status = fault_enter(base, FAULT_ALLOCATE);
     if (status == HR_OK) {
         status = take_memory(device, bytes);
     }
@@ -136,7 +136,7 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
                                         void **host)
 {
     hri_device *inner = fault_inner_device(base);
-    hr_status status = fault_enter(FAULT_ALLOCATE_PINNED);
+    hr_status status = fault_enter(base, FAULT_ALLOCATE_PINNED);
     if (status == HR_OK) {
         status = inner->ops->allocate_pinned(inner, bytes, host);
     }
@@ -182,7 +182,7 @@ hri_module *fault_inner_module(hri_module *module)
 static fault_module *begin_module(hri_device *device, fault_slot slot,
                                   hr_status *status)
 {
-    *status = fault_enter(slot);
+    *status = fault_enter(device, slot);
     fault_module *module = *status == HR_OK ? calloc(1, sizeof *module) : NULL;
     if (module != NULL) {
         module->base.device = device;
@@ -300,7 +300,7 @@ static const hri_backend *inners[WRAPPERS];
 
 static hr_status wrapped_probe(uint32_t wrapper, uint32_t *count)
 {
-    hr_status status = fault_enter(FAULT_PROBE);
+    hr_status status = fault_enter(NULL, FAULT_PROBE);
     return status != HR_OK ? status : inners[wrapper]->probe(count);
 }
 
@@ -308,7 +308,7 @@ static hr_status wrapped_describe(uint32_t wrapper, uint32_t index,
                                   hri_device_info *info)
 {
     uint64_t ignored;
-    hr_status status = fault_enter(FAULT_DESCRIBE);
+    hr_status status = fault_enter(NULL, FAULT_DESCRIBE);
     if (status == HR_OK) {
         status = inners[wrapper]->describe(index, info);
     }
@@ -321,7 +321,7 @@ static hr_status wrapped_describe(uint32_t wrapper, uint32_t index,
 static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
                               hri_device **out)
 {
-    hr_status status = fault_enter(FAULT_OPEN);
+    hr_status status = fault_enter(NULL, FAULT_OPEN);
     if (status != HR_OK) {
         return status;
     }

@@ -48,7 +48,7 @@ static void what_cblas_cannot_say_is_declined(void)
             .c = {.row_stride = rows[i].c_row, .col_stride = 1}};
         g.a.conjugate = rows[i].conjugate;
         TEST_CASE(rows[i].name);
-        CHECK(!hri_cblas_gemm(&nothing, &g));
+        CHECK(!hri_cblas_gemm(&nothing, 2, &g));
     }
 }
 

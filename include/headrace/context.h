@@ -14,7 +14,8 @@
  *
  *  - HEADRACE_MEMORY_LIMIT;
  *
- *  - HEADRACE_THREADS, how many threads work on the host, 1 to 1024;
+ *  - HEADRACE_THREADS, how many threads work on the host, 1 to 1024
+ *    (hr_thread_count);
  *
  *  - HEADRACE_CHECK, 1 or 0 (check.h). */
 #ifndef HEADRACE_CONTEXT_H
@@ -130,7 +131,7 @@ HR_API uint32_t hr_accelerator_count(const hr_context *context);
  *  for each accelerator.
  *
  *  Contexts of one process share threads. Each uses at most its own number, and
- *  their loops take turns.
+ *  their loops take turns. docs/contracts/threads.md has the details.
  * @threads Any thread, while nobody changes the environment. */
 HR_API uint32_t hr_thread_count(const hr_context *context);
 

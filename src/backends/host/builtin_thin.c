@@ -74,15 +74,15 @@ static void store_transposed(const hri_builtin_variant *variant, hri_tile tile,
                              int64_t parts, int64_t real)
 {
     enum { LANES_MAX = 32, LINE_BYTES = 128 }; /* 2 vectors of 64 bytes */
-    _Alignas(64) char turned[LANES_MAX * LINE_BYTES];
+    _Alignas(64) char out[LANES_MAX * LINE_BYTES];
     const int64_t line = 2 * variant->vector_bytes;
     const int64_t most = line / (parts * real), cols = tile.cols;
     const char *from = tile.values;
-    tile.values = turned;
+    tile.values = out;
     for (int64_t col = 0; col < cols; col += most) {
         tile.cols = hri_min(most, cols - col);
         transpose(from, parts * tile.cols, parts * tile.rows, real, line / real,
-                  turned);
+                  out);
         store(variant, &tile, line / real);
         from += parts * most * line;
         tile.c = (char *)tile.c + most * (int64_t)hr_type_size(tile.type);

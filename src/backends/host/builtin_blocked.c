@@ -88,31 +88,40 @@ static void pack_task(void *data, int64_t index)
     }
 }
 
-/* The destination of tile (row, col) of the block. */
-static hri_tile tile_at(const work *w, int64_t row, int64_t col)
+/* What the tiles of a block have in common. */
+static hri_tile block_tile(const work *w, const void *values)
 {
-    const hri_gemm *g = w->gemm;
-    int64_t i = row * w->a.panel, j = col * w->b.panel;
+    const bool first = w->depth_start == 0;
     hri_tile tile = {
-        .rows = hri_min(w->a.panel, w->a.size - i),
-        .cols = hri_min(w->b.panel, w->b.size - j),
-        .type = g->c_type,
-        .c_stride = g->c.row_stride,
-        .alpha = g->alpha,
-        .beta = w->depth_start == 0 ? g->beta : hr_real(1.0),
+        .values = values,
+        .type = w->gemm->c_type,
+        .c_stride = w->gemm->c.row_stride,
+        .alpha = w->gemm->alpha,
+        .beta = first ? w->gemm->beta : hr_real(1.0),
     };
     if (w->sums != NULL) {
         tile.type = HR_F32;
         tile.c_stride = w->b.block;
-        tile.c = w->sums + i * w->b.block + j;
         tile.alpha = hr_real(1.0);
-        tile.beta = hr_real(w->depth_start == 0 ? 0.0 : 1.0);
-    } else {
-        int64_t element = (w->a.start + i) * g->c.row_stride + w->b.start + j;
-        tile.c = hri_host_address(&g->c.place) +
-                 element * (int64_t)hr_type_size(g->c_type);
+        tile.beta = hr_real(first ? 0.0 : 1.0);
     }
     return tile;
+}
+
+/* Let it be tile (row, col) of the block. */
+static void aim(const work *w, int64_t row, int64_t col, hri_tile *tile)
+{
+    const hri_gemm *g = w->gemm;
+    const int64_t i = row * w->a.panel, j = col * w->b.panel;
+    tile->rows = hri_min(w->a.panel, w->a.size - i);
+    tile->cols = hri_min(w->b.panel, w->b.size - j);
+    if (w->sums != NULL) {
+        tile->c = w->sums + i * w->b.block + j;
+        return;
+    }
+    const int64_t element = (w->a.start + i) * g->c.row_stride + w->b.start + j;
+    tile->c = hri_host_address(&g->c.place) +
+              element * (int64_t)hr_type_size(g->c_type);
 }
 
 /* The tiles of a strip. Its panels of B stay in L2 while the panels of A pass
@@ -126,10 +135,10 @@ static void multiply_task(void *data, int64_t index)
     int64_t row_end = hri_min(row + w->strip_rows, w->a.panels);
     int64_t col_end = hri_min(col + w->strip_cols, w->b.panels);
     _Alignas(64) char values[HRI_BUILTIN_TILE_BYTES];
+    hri_tile tile = block_tile(w, values);
     for (int64_t i = row; i < row_end; i++) {
         for (int64_t j = col; j < col_end; j++) {
-            hri_tile tile = tile_at(w, i, j);
-            tile.values = values;
+            aim(w, i, j, &tile);
             w->multiply(w->depth, panel_at(w, &w->a, i), panel_at(w, &w->b, j),
                         values);
             if (is_half(tile.type)) {

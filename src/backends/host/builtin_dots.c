@@ -97,7 +97,7 @@ static void multiply_task(void *data, int64_t index)
     const int64_t block = index / w->pieces, row = block * HRI_BUILTIN_DOTS;
     const int64_t start = index % w->pieces * w->piece;
     const int64_t end = hri_min(start + w->piece, w->gemm->k);
-    uint32_t sums[SUMS] = {0}, more[HRI_BUILTIN_DOTS];
+    uint32_t sums[SUMS] = {0}, more[HRI_BUILTIN_DOTS] = {0};
     hri_dots d = {.rows = hri_min(HRI_BUILTIN_DOTS, w->x.extent - row),
                   .x_stride = w->x.stride,
                   .sums = more};

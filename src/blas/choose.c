@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -94,9 +93,14 @@ bool blas_is_large(double products)
 /* An assumption until a call has been timed. */
 static double guess(hr_type type)
 {
-    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    static atomic_uint known; /* 0: not asked yet */
+    unsigned count = atomic_load_explicit(&known, memory_order_relaxed);
+    if (count == 0) {
+        count = hr_thread_count(NULL);
+        atomic_store_explicit(&known, count, memory_order_relaxed);
+    }
     return hri_guess_processor(type == HR_F32 || type == HR_C32) /
-           (double)(count > 0 ? count : 1);
+           (double)count;
 }
 
 static double own_seconds(const blas_call *call)

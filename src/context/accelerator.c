@@ -29,7 +29,8 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     hri_accelerator *accelerator =
         &context->accelerators[context->accelerator_count];
     hri_device *device = NULL;
-    hr_status status = found->backend->open(found->index, &device);
+    hr_status status = found->backend->open(
+        found->index, hri_pool_threads(context->pool), &device);
     if (status != HR_OK) {
         return status;
     }
@@ -185,7 +186,8 @@ static hr_status open_all_staging(hr_context *context)
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        hri_staging_plan(all[i].accelerator, count);
+        hri_staging_plan(all[i].accelerator, count,
+                         hri_pool_threads(context->pool));
     }
     hr_status status = hri_threads_call(open_staging, all, count, sizeof *all);
     free(all);

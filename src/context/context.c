@@ -28,8 +28,23 @@ static const char *variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Take the list and the limit from the options, else from the environment. The
- * number of threads comes from the environment only. */
+/* Take the number of threads from the options, else from the environment or the
+ * machine. */
+static hr_status read_threads(hr_context_options *options)
+{
+    if (options->threads > HRI_MAX_THREADS) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "context options: %u threads are not 1 to %d",
+                        options->threads, HRI_MAX_THREADS);
+    }
+    hr_status status = options->threads == 0 ? hri_thread_count_check() : HR_OK;
+    if (status == HR_OK && options->threads == 0) {
+        options->threads = hri_thread_count();
+    }
+    return status;
+}
+
+/* Take the list and the limit from the options, else from the environment. */
 static hr_status read_environment(hr_context_options *options,
                                   const char **source)
 {
@@ -47,7 +62,7 @@ static hr_status read_environment(hr_context_options *options,
             "2^63 bytes, such as 512MiB (B, KiB to TiB, kB to TB)",
             limit);
     }
-    return hri_thread_count_check();
+    return read_threads(options);
 }
 
 /* Read whether kernels are checked (HEADRACE_CHECK). */
@@ -142,7 +157,7 @@ static hr_status fill_context(hr_context *context, hri_machine *machine,
     hr_status status =
         hri_list_choose(options->accelerators, source, machine, &choices);
     if (status == HR_OK) {
-        status = hri_pool_hold(&context->pool);
+        status = hri_pool_hold(options->threads, &context->pool);
     }
     if (status == HR_OK) {
         status = hri_accelerators_open(context, machine, &choices,
@@ -282,6 +297,12 @@ void hr_context_destroy(hr_context *context)
     pthread_mutex_destroy(&context->filters);
     pthread_mutex_destroy(&context->lock);
     free(context);
+}
+
+uint32_t hr_thread_count(const hr_context *context)
+{
+    return context != NULL ? hri_pool_threads(context->pool)
+                           : hri_thread_count();
 }
 
 void hri_log(hr_context *context, const char *format, ...)

@@ -301,8 +301,9 @@ struct hri_backend {
     hr_status (*describe)(uint32_t index, hri_device_info *info);
     /* Open device index. It may be opened several times, for virtual
      * accelerators. Each has its own buffers and queues, and all of one index
-     * are peers if the backend can do it. */
-    hr_status (*open)(uint32_t index, hri_device **device);
+     * are peers if the backend can do it. Where the device is the host's CPUs,
+     * `threads` of them work on it, and compute_units says how many. */
+    hr_status (*open)(uint32_t index, uint32_t threads, hri_device **device);
 };
 
 /* Every backend, ended by NULL, in order of preference (registry.c). */

@@ -415,11 +415,12 @@ static void stay_near(hri_accelerator *a)
     }
 }
 
-void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
+void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
+                      uint32_t threads)
 {
-    /* half of the machine's threads for each direction, as many of them wait
-     * for memory or copies */
-    int64_t count = hri_cpu_count() / (2 * accelerators);
+    /* half of the threads for each direction, as many of them wait for memory
+     * or copies */
+    int64_t count = threads / (2 * accelerators);
     accelerator->copy_threads =
         (uint32_t)hri_min(hri_max(count, 1), HRI_MAX_COPY_THREADS);
     for (int way = 0; way < HRI_WAYS; way++) {

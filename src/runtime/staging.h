@@ -84,8 +84,9 @@ struct hri_copy_pool {
 };
 
 /* Decide how many threads the copy pools of each of `accelerators` accelerators
- * have, and on which CPUs they run. */
-void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators);
+ * have, of the context's `threads`, and on which CPUs they run. */
+void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
+                      uint32_t threads);
 
 /* Allocate and page-lock the memory of copy pools. The accelerator keeps it,
  * since page-locking takes longer than many a product. HR_ERROR_OUT_OF_MEMORY.

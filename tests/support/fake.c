@@ -342,16 +342,19 @@ static hr_status describe_2(uint32_t index, hri_device_info *info)
 {
     return describe(&fake.backends[2], index, info);
 }
-static hr_status open_0(uint32_t index, hri_device **device)
+static hr_status open_0(uint32_t index, uint32_t threads, hri_device **device)
 {
+    (void)threads;
     return open_device(0, index, device);
 }
-static hr_status open_1(uint32_t index, hri_device **device)
+static hr_status open_1(uint32_t index, uint32_t threads, hri_device **device)
 {
+    (void)threads;
     return open_device(1, index, device);
 }
-static hr_status open_2(uint32_t index, hri_device **device)
+static hr_status open_2(uint32_t index, uint32_t threads, hri_device **device)
 {
+    (void)threads;
     return open_device(2, index, device);
 }
 

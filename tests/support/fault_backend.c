@@ -319,7 +319,7 @@ static hr_status wrapped_describe(uint32_t wrapper, uint32_t index,
 }
 
 static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
-                              hri_device **out)
+                              uint32_t threads, hri_device **out)
 {
     hr_status status = fault_enter(NULL, FAULT_OPEN);
     if (status != HR_OK) {
@@ -329,7 +329,7 @@ static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
     }
-    status = inners[wrapper]->open(index, &device->inner);
+    status = inners[wrapper]->open(index, threads, &device->inner);
     if (status != HR_OK) {
         free(device);
         return status;
@@ -354,9 +354,9 @@ static hr_status describe_0(uint32_t index, hri_device_info *info)
     return wrapped_describe(0, index, info);
 }
 
-static hr_status open_0(uint32_t index, hri_device **device)
+static hr_status open_0(uint32_t index, uint32_t threads, hri_device **device)
 {
-    return wrapped_open(0, index, device);
+    return wrapped_open(0, index, threads, device);
 }
 
 static hr_status probe_1(uint32_t *count)
@@ -369,9 +369,9 @@ static hr_status describe_1(uint32_t index, hri_device_info *info)
     return wrapped_describe(1, index, info);
 }
 
-static hr_status open_1(uint32_t index, hri_device **device)
+static hr_status open_1(uint32_t index, uint32_t threads, hri_device **device)
 {
-    return wrapped_open(1, index, device);
+    return wrapped_open(1, index, threads, device);
 }
 
 static hri_backend wrappers[WRAPPERS] = {

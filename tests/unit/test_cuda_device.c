@@ -23,7 +23,7 @@ typedef struct setting {
 
 static void setting_init(setting *s, uint32_t index)
 {
-    conformance_must(hri_backend_cuda.open(index, &s->device), "open");
+    conformance_must(hri_backend_cuda.open(index, 2, &s->device), "open");
     s->queue = conformance_queue(s->device);
     s->buffer = conformance_buffer(s->device, 4096);
     s->event = conformance_event(s->device);
@@ -302,7 +302,7 @@ static void failures_are_told(void)
         void *host = NULL;
         fake->fail_name = calls[i];
         fake->fail_result = 1;
-        if (hri_backend_cuda.open(0, &d) == HR_OK) {
+        if (hri_backend_cuda.open(0, 2, &d) == HR_OK) {
             int made = 0;
             made += d->ops->create_queue(d, false, &queue) == HR_OK;
             made += d->ops->create_event(d, &event) == HR_OK;

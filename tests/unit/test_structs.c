@@ -622,7 +622,7 @@ typedef struct last_field {
 
 /* tests/structure/structs.sh compares them with the headers. */
 static const last_field last_fields[] = {
-    LAST(hr_context_options, unused),     LAST(hr_accelerator_info, unused),
+    LAST(hr_context_options, threads),    LAST(hr_accelerator_info, unused),
     LAST(hr_accelerator_rates, f64),      LAST(hr_predictions, seen),
     LAST(hr_gemm_options, report),        LAST(hr_gemm_report, recomputed),
     LAST(hr_gemm_limits, ordinary_alone), LAST(hr_verify_report, unchecked),

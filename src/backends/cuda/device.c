@@ -250,8 +250,10 @@ static const hri_device_ops device_ops = {
     .gemm_offered = hri_cuda_gemm_offered,
 };
 
-static hr_status backend_open(uint32_t index, hri_device **out)
+static hr_status backend_open(uint32_t index, uint32_t threads,
+                              hri_device **out)
 {
+    (void)threads;
     hri_device_info info;
     hr_status status = backend_describe(index, &info);
     if (status != HR_OK) {

@@ -76,7 +76,8 @@ hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
     }
     const bool empty =
         gemm->m == 0 || gemm->n == 0 || hri_gemm_only_scales(gemm);
-    return chosen.use_cblas && !empty && hri_cblas_gemm(&chosen.cblas, gemm)
+    return chosen.use_cblas && !empty &&
+                   hri_cblas_gemm(&chosen.cblas, hri_pool_threads(pool), gemm)
                ? HR_OK
                : hri_host_gemm_builtin(pool, gemm);
 }

@@ -11,11 +11,12 @@
 
 #include <headrace/half.h>
 
-#define VARIANT      hri_builtin_avx2
-#define VARIANT_NAME "avx2"
-#define ROWS         6
-#define VECTOR_BYTES 32
-#define HAVE_F16C    1
+#define VARIANT            hri_builtin_avx2
+#define VARIANT_NAME       "avx2"
+#define ROWS               6
+#define VECTOR_BYTES       32
+#define HAVE_F16C          1
+#define MULTIPLY_ADD(x, y) _mm256_madd_epi16((__m256i)(x), (__m256i)(y))
 
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))),         \

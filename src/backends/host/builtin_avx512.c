@@ -11,11 +11,12 @@
 
 #include <headrace/half.h>
 
-#define VARIANT      hri_builtin_avx512
-#define VARIANT_NAME "avx512"
-#define ROWS         12
-#define VECTOR_BYTES 64
-#define HAVE_F16C    1
+#define VARIANT            hri_builtin_avx512
+#define VARIANT_NAME       "avx512"
+#define ROWS               12
+#define VECTOR_BYTES       64
+#define HAVE_F16C          1
+#define MULTIPLY_ADD(x, y) _mm512_madd_epi16((__m512i)(x), (__m512i)(y))
 
 #ifdef __clang__
 #pragma clang attribute push(                                                  \

@@ -236,11 +236,11 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
              hri_host_arithmetic_name());
     info->memory_bytes = info->allocation_bytes = hri_memory_bytes();
     info->free_bytes = hri_memory_free();
-    info->compute_units = hri_thread_count(); /* those that we use */
+    info->compute_units = hri_thread_count(); /* for contexts by default */
     return HR_OK;
 }
 
-static hr_status host_open(uint32_t index, hri_device **out)
+static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     hr_status status = hri_host_arithmetic_load();
@@ -253,15 +253,17 @@ static hr_status host_open(uint32_t index, hri_device **out)
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");
     }
-    status = hri_pool_hold(&device->pool);
+    status = hri_pool_hold(threads, &device->pool);
     if (status != HR_OK) {
         free(device);
         return status;
     }
     device->base.ops = &host_ops;
     device->base.backend = &hri_backend_host;
+    status = host_describe(index, &device->base.info);
+    device->base.info.compute_units = hri_pool_threads(device->pool);
     *out = &device->base;
-    return host_describe(index, &device->base.info);
+    return status;
 }
 
 const hri_backend hri_backend_host = {

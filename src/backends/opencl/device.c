@@ -305,7 +305,8 @@ static const hri_device_ops device_ops = {
     .gemm_offered = hri_cl_gemm_offered,
 };
 
-static hr_status backend_open(uint32_t index, hri_device **out)
+static hr_status backend_open(uint32_t index, uint32_t threads,
+                              hri_device **out)
 {
     cl_int error;
     hri_cl_device *device = calloc(1, sizeof *device);
@@ -315,11 +316,15 @@ static hr_status backend_open(uint32_t index, hri_device **out)
     device->base.ops = &device_ops;
     device->base.backend = &hri_backend_opencl;
     hr_status status = backend_describe(index, &device->base.info);
+    hri_cl_unit *unit = NULL;
     if (status == HR_OK) {
-        status = hri_cl_unit_acquire(hri_cl_unit_at(index));
+        unit = hri_cl_unit_within(hri_cl_unit_at(index), threads);
+        device->base.info.compute_units =
+            (uint32_t)hri_cl_unit_number(unit, CL_DEVICE_MAX_COMPUTE_UNITS);
+        status = hri_cl_unit_acquire(unit);
     }
     if (status == HR_OK) {
-        device->unit = hri_cl_unit_at(index);
+        device->unit = unit;
         device->setup = hri_cl.clCreateCommandQueue(
             device->unit->context, device->unit->id, 0, &error);
         status = hri_cl_check(error, "clCreateCommandQueue");

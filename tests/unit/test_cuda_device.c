@@ -49,7 +49,7 @@ static bool is_refused(void)
     return hri_backend_cuda.probe(&count) == HR_ERROR_UNAVAILABLE &&
            strstr(hr_last_error(), "CUDA does not work in a child of fork()") !=
                NULL &&
-           hri_backend_cuda.open(0, &device) == HR_ERROR_UNAVAILABLE;
+           hri_backend_cuda.open(0, 2, &device) == HR_ERROR_UNAVAILABLE;
 }
 
 static void children_are_refused(void)

@@ -18,7 +18,7 @@ typedef struct setting {
 
 static void setting_init(setting *s, uint32_t index)
 {
-    conformance_must(hri_backend_cuda.open(index, &s->device), "open");
+    conformance_must(hri_backend_cuda.open(index, 2, &s->device), "open");
     s->queue = conformance_queue(s->device);
     s->buffer = conformance_buffer(s->device, 4096);
     s->event = conformance_event(s->device);
@@ -78,9 +78,9 @@ static int first_fault(void)
     CHECK(strcmp(hr_last_error(), first) == 0);
     CHECK_FAILS(s.device->ops->check(s.device), HR_ERROR_LOST, later);
     CHECK(strncmp(hr_last_error(), "cuda:0: lost", 12) == 0);
-    CHECK_FAILS(hri_backend_cuda.open(1, &other), HR_ERROR_LOST, later);
+    CHECK_FAILS(hri_backend_cuda.open(1, 2, &other), HR_ERROR_LOST, later);
     CHECK(strncmp(hr_last_error(), "cuda:1: lost", 12) == 0);
-    CHECK_FAILS(hri_backend_cuda.open(0, &other), HR_ERROR_LOST, later);
+    CHECK_FAILS(hri_backend_cuda.open(0, 2, &other), HR_ERROR_LOST, later);
     CHECK_FAILS(s.queue->ops->finish(s.queue), HR_ERROR_LOST, first);
     setting_finish(&s);
     CHECK(fake->objects == 0 && fake->retained == 0);

@@ -80,7 +80,8 @@ int main(void)
     hri_cl.clFinish = finish;
     for (uint32_t i = 0; i < count; i++) {
         hri_device *device = NULL;
-        conformance_must(hri_backend_opencl.open(i, &device), "open");
+        conformance_must(hri_backend_opencl.open(i, HRI_MAX_THREADS, &device),
+                         "open");
         late.queue = ((hri_cl_device *)device)->setup;
         TEST(new_buffers_keep_what_is_written(device));
         late.queue = NULL;

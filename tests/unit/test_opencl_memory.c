@@ -3,6 +3,7 @@
  * OpenCL allows. A blocking write may return before it has run, once the driver
  * has a copy of the bytes. */
 #include "backends/opencl/opencl.h"
+#include "base/cpus.h"
 #include "support/conformance.h"
 #include "test.h"
 

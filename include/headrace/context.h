@@ -110,7 +110,8 @@ hr_context_create(const hr_context_options *options, hr_context **context);
 
 /** Close the accelerators and free everything. NULL is accepted. Waits for the
  *  work of queues that were not destroyed before. Such a queue can only be
- *  destroyed then.
+ *  destroyed then. When an accelerator has not let go of a product after ten
+ *  seconds, the context stays in memory until the process ends.
  * @threads Any thread, when no other call on the context is running. */
 HR_API void hr_context_destroy(hr_context *context);
 

@@ -51,13 +51,15 @@ typedef struct hr_context_options {
     void *log_data;           /**< handed to log */
     bool may_be_empty;        /**< it is no error when none of "all" opens: the
                                    context then only describes the machine */
-    uint8_t unused[7];        /**< room for later fields */
+    bool reproducible;        /**< the same call gives the same bits on any
+                                   accelerators: docs/several-gpus.md */
+    uint8_t unused[6];        /**< room for later fields */
 } hr_context_options;
 
 /** Options with their size set and every default. */
 #define HR_CONTEXT_OPTIONS_INIT                                                \
     {                                                                          \
-        sizeof(hr_context_options), NULL, 0, NULL, NULL, false,                \
+        sizeof(hr_context_options), NULL, 0, NULL, NULL, false, false,         \
         {                                                                      \
             0                                                                  \
         }                                                                      \

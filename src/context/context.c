@@ -169,6 +169,7 @@ static hr_status make_context(hri_machine *machine,
     context->log = options->log;
     context->log_data = options->log_data;
     context->may_be_empty = options->may_be_empty;
+    context->reproducible = options->reproducible;
     bool check = false;
     hr_status status = hri_model_create(context);
     if (status == HR_OK) {

@@ -10,7 +10,7 @@
 
 static hr_status backend_describe(uint32_t index, hri_device_info *info)
 {
-    hri_device_info d = {.staged = true};
+    hri_device_info d = {.staged = true, .ieee = true};
     size_t bytes = 0;
     hr_status status = hri_check_index(&hri_backend_cuda, index);
     if (status != HR_OK) {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# headrace_kernels(TARGET FILE...): compile files of kernels
+# headrace_kernels(TARGET [REPRODUCIBLE] FILE...): compile files of kernels
 # (headrace/dialect.h) into a target for the host, once more for
 # HEADRACE_CHECK=1 (headrace/check.h), and keep their text in it for OpenCL and
-# NVRTC, behind the target's compile definitions.
+# NVRTC, behind the target's compile definitions. REPRODUCIBLE: with
+# HR_REPRODUCIBLE, and no multiplication fused with an addition.
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
@@ -12,12 +13,23 @@ function(headrace_kernels target)
       "project does not enable: add C to the languages of project()")
   endif()
   # The target's definitions, one in a line. CMake writes a file for each
-  # language.
+  # language, and only once for each target.
   set(start ${CMAKE_CURRENT_BINARY_DIR}/${target}_definitions_$<CONFIG>)
   set(definitions ${start}_C.txt)
-  file(GENERATE OUTPUT ${start}_$<COMPILE_LANGUAGE>.txt CONTENT
-    "$<JOIN:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,\n>\n")
-  foreach(file ${ARGN})
+  get_property(written TARGET ${target} PROPERTY HEADRACE_DEFINITIONS SET)
+  if(NOT written)
+    set_property(TARGET ${target} PROPERTY HEADRACE_DEFINITIONS ${definitions})
+    file(GENERATE OUTPUT ${start}_$<COMPILE_LANGUAGE>.txt CONTENT
+      "$<JOIN:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,\n>\n")
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 kernels REPRODUCIBLE "" "")
+  set(strict "")
+  set(strict_definition "")
+  if(kernels_REPRODUCIBLE)
+    set(strict -ffp-contract=off)
+    set(strict_definition ";HR_REPRODUCIBLE=1")
+  endif()
+  foreach(file ${kernels_UNPARSED_ARGUMENTS})
     get_filename_component(path ${file} ABSOLUTE)
     get_filename_component(name ${file} NAME)
     string(MD5 hash ${path}) # files may have the same name in several folders
@@ -34,9 +46,13 @@ function(headrace_kernels target)
       "#define HR_CHECKED 1\n#include \"${path}\"\n" @ONLY)
     set_source_files_properties(${path} ${checked} PROPERTIES
       COMPILE_DEFINITIONS
-      "HR_KERNEL_TEXT=${symbol};HR_KERNEL_CHECKED=1;HR_KERNEL_FILE=\"${name}\"")
+      "HR_KERNEL_TEXT=${symbol};HR_KERNEL_CHECKED=1;HR_KERNEL_FILE=\"${name}\"${strict_definition}")
+    if(strict)
+      set_property(SOURCE ${path} ${checked} APPEND
+        PROPERTY COMPILE_OPTIONS ${strict})
+    endif()
     # Compiling the file itself has given all warnings already.
-    set_source_files_properties(${checked} PROPERTIES COMPILE_OPTIONS -w)
+    set_property(SOURCE ${checked} APPEND PROPERTY COMPILE_OPTIONS -w)
     target_sources(${target} PRIVATE ${path} ${checked} ${text})
   endforeach()
 endfunction()

@@ -39,7 +39,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_launch_split:${set} gpu "" test_launch_split ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
   foreach(name test_dialect test_text test_filter
-      test_reproducible
+      test_reproducible test_reproducible_kernels
       test_grid test_grid_cells test_grid_reduce test_grid_run)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
     test_again(conformance/${name}:fake_${set} conformance "${faked}"

@@ -91,7 +91,8 @@ typedef struct bench_options {
     bench_peers_wish peers;
     const char *accelerators;
     uint64_t memory_limit;
-    int64_t reach; /* reach of windows; negative: not given */
+    int64_t threads; /* 0: not given */
+    int64_t reach;   /* reach of windows; negative: not given */
     bench_grid_wish grid;
     int64_t repeat;
     bool from_files, json;

@@ -32,6 +32,8 @@ static const cli_option table[] = {
     {"--memory-limit", "SIZE", &cli_bytes,
      offsetof(bench_options, memory_limit),
      "limit of each accelerator, for lists without @SIZE"},
+    {"--threads", "N", &cli_threads, offsetof(bench_options, threads),
+     CLI_THREADS_HELP},
     {"--peers", "LIST", &bench_peers_list, offsetof(bench_options, peers),
      "of cblas, openblas and cublasxt, or none (the first\n"
      "two for lists of the host alone, cublasxt for lists\n"
@@ -171,6 +173,11 @@ static int run(int argc, char **argv)
                                .reach = -1,
                                .grid = {.residual = -1}};
     int status = cli_parse(&bench_command, argc, argv, &bench->o, &name);
+    if (status == CLI_OK && bench->o.threads > 0) {
+        char text[24]; /* the peers' processes read it, too */
+        snprintf(text, sizeof text, "%lld", (long long)bench->o.threads);
+        setenv("HEADRACE_THREADS", text, 1);
+    }
     if (status == CLI_OK) {
         status = measure(bench, name);
     }

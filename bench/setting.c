@@ -59,8 +59,9 @@ static void describe(bench_setting *setting, const hr_context *context)
 
 int bench_context(const bench_setting *setting, hr_context **context)
 {
-    return cli_context(&bench_command, setting->list, setting->memory_limit,
-                       false, context);
+    const cli_machine machine = {.accelerators = setting->list,
+                                 .memory_limit = setting->memory_limit};
+    return cli_context(&bench_command, &machine, false, context);
 }
 
 /* Try the bench's next setting, and count it if it works. list is the setting's
@@ -69,8 +70,9 @@ static int try_setting(benchmark *bench, const char *list)
 {
     bench_setting *setting = &bench->settings[bench->setting_count];
     hr_context *context = NULL;
-    int status = cli_context(&bench_command, list, setting->memory_limit, false,
-                             &context);
+    const cli_machine machine = {.accelerators = list,
+                                 .memory_limit = setting->memory_limit};
+    int status = cli_context(&bench_command, &machine, false, &context);
     if (status == CLI_OK) {
         describe(setting, context);
         bench->setting_count++;

@@ -2,8 +2,9 @@
 # headrace_kernels(TARGET [REPRODUCIBLE] FILE...): compile files of kernels
 # (headrace/dialect.h) into a target for the host, once more for
 # HEADRACE_CHECK=1 (headrace/check.h), and keep their text in it for OpenCL and
-# NVRTC, behind the target's compile definitions. REPRODUCIBLE: with
-# HR_REPRODUCIBLE, and no multiplication fused with an addition.
+# NVRTC, behind the compile definitions of the target and of the file. The file
+# has its own before this is called. REPRODUCIBLE: with HR_REPRODUCIBLE, and no
+# multiplication fused with an addition.
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
@@ -12,22 +13,12 @@ function(headrace_kernels target)
     message(FATAL_ERROR "headrace_kernels: kernels are files of C, which this "
       "project does not enable: add C to the languages of project()")
   endif()
-  # The target's definitions, one in a line. CMake writes a file for each
-  # language, and only once for each target.
-  set(start ${CMAKE_CURRENT_BINARY_DIR}/${target}_definitions_$<CONFIG>)
-  set(definitions ${start}_C.txt)
-  get_property(written TARGET ${target} PROPERTY HEADRACE_DEFINITIONS SET)
-  if(NOT written)
-    set_property(TARGET ${target} PROPERTY HEADRACE_DEFINITIONS ${definitions})
-    file(GENERATE OUTPUT ${start}_$<COMPILE_LANGUAGE>.txt CONTENT
-      "$<JOIN:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,\n>\n")
-  endif()
   cmake_parse_arguments(PARSE_ARGV 1 kernels REPRODUCIBLE "" "")
   set(strict "")
   set(strict_definition "")
   if(kernels_REPRODUCIBLE)
     set(strict -ffp-contract=off)
-    set(strict_definition ";HR_REPRODUCIBLE=1")
+    set(strict_definition HR_REPRODUCIBLE=1)
   endif()
   foreach(file ${kernels_UNPARSED_ARGUMENTS})
     get_filename_component(path ${file} ABSOLUTE)
@@ -35,18 +26,31 @@ function(headrace_kernels target)
     string(MD5 hash ${path}) # files may have the same name in several folders
     string(SUBSTRING ${hash} 0 8 hash)
     string(MAKE_C_IDENTIFIER "headrace_text_of_${name}_${hash}" symbol)
-    set(text ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol}.c)
+    set(start ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol})
+    set(text ${start}.c)
+    set(checked ${start}_checked.c)
+    # Definitions of the target and of the file, one in a line. CMake writes
+    # them for each language. Another target may have set ours in the file.
+    get_source_file_property(own ${path} COMPILE_DEFINITIONS)
+    if(NOT own)
+      set(own "")
+    endif()
+    list(FILTER own EXCLUDE REGEX ^HR_KERNEL_)
+    string(REPLACE ";" "\n" lines "${own}")
+    set(definitions ${start}_$<CONFIG>_C.txt)
+    file(GENERATE OUTPUT ${start}_$<CONFIG>_$<COMPILE_LANGUAGE>.txt CONTENT
+      "$<JOIN:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,\n>\n${lines}\n")
     add_custom_command(OUTPUT ${text}
       COMMAND ${CMAKE_COMMAND} -DINPUT=${path} -DOUTPUT=${text}
               -DNAME=${symbol} -DDEFINITIONS=${definitions} -DFILE=${name}
               -P ${embed}
       DEPENDS ${path} ${embed} ${definitions} VERBATIM)
-    set(checked ${CMAKE_CURRENT_BINARY_DIR}/${target}_${symbol}_checked.c)
+    set(ours HR_KERNEL_TEXT=${symbol} HR_KERNEL_CHECKED=1
+      "HR_KERNEL_FILE=\"${name}\"" ${strict_definition})
     file(CONFIGURE OUTPUT ${checked} CONTENT
       "#define HR_CHECKED 1\n#include \"${path}\"\n" @ONLY)
     set_source_files_properties(${path} ${checked} PROPERTIES
-      COMPILE_DEFINITIONS
-      "HR_KERNEL_TEXT=${symbol};HR_KERNEL_CHECKED=1;HR_KERNEL_FILE=\"${name}\"${strict_definition}")
+      COMPILE_DEFINITIONS "${own};${ours}")
     if(strict)
       set_property(SOURCE ${path} ${checked} APPEND
         PROPERTY COMPILE_OPTIONS ${strict})

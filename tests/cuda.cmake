@@ -19,7 +19,7 @@ if(HEADRACE_SANITIZE MATCHES thread) # the arithmetic of its one thread
   set_source_files_properties(support/fake_cuda/gemm.c PROPERTIES
     COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
-foreach(name test_cuda_library test_cuda_device test_cuda_launch
+foreach(name test_cuda_library test_cuda_device test_cuda_fault test_cuda_launch
     test_cuda_graphs)
   target_compile_definitions(${name} PRIVATE
     FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
@@ -52,6 +52,11 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()
+foreach(set host,2xcuda:0 2xcuda:0,host)
+  test_again(gpu/test_gemm_stuck:${set} gpu "" test_gemm_stuck ${set})
+  test_again(conformance/test_gemm_stuck:fake_${set} conformance "${faked}"
+    test_gemm_stuck ${set})
+endforeach()
 file(GLOB files CONFIGURE_DEPENDS conformance/test_*.c)
 foreach(file ${files})
   get_filename_component(name ${file} NAME_WE)
@@ -64,6 +69,8 @@ test_again(conformance/test_module_files:fake_cuda conformance "${faked}"
 foreach(name test_cuda_peers test_cuda_full test_cuda_grid)
   test_again(conformance/${name}:fake_cuda conformance "${faked}" ${name})
 endforeach()
+test_again(conformance/test_cuda_lost:fake_cuda conformance
+  "${faked};FAKE_CUDA_FAULT=write_far" test_cuda_lost)
 foreach(set cuda 2xcuda:0)
   test_again(gpu/test_stencil:${set} gpu "" test_stencil ${set})
 endforeach()

@@ -19,7 +19,7 @@ _headrace_values() {
     --workload) echo "jacobi jacobi2 jacobi4 jacobi8 heat fdtd" ;;
     --steps | --residual) echo "" ;;
     --alpha | --beta | --seed | --shape | --size | --repeat | --window | \
-        --sigma | --scale | --constant | --tolerance) echo "" ;;
+        --sigma | --scale | --constant | --tolerance | --threads) echo "" ;;
     *) return 1 ;;
     esac
 }
@@ -27,21 +27,23 @@ _headrace_values() {
 # The options of a subcommand.
 _headrace_options() {
     case $1 in
-    devices) echo "--accelerators --memory-limit --measure --json" ;;
-    generate) echo "--shape --type --seed --order -o --quiet" ;;
+    devices) echo "--accelerators --memory-limit --threads --measure --json" ;;
+    generate) echo "--shape --type --seed --order --threads -o --quiet" ;;
     matmul)
         echo "-o --alpha --add --beta --transpose-a --transpose-b" \
             "--conjugate-a --conjugate-b --type --accelerators" \
-            "--memory-limit --compute --reproducible --dry-run --verify --json --quiet"
+            "--memory-limit --threads --compute --reproducible --dry-run" \
+            "--verify --json --quiet"
         ;;
     filter)
         echo "-o --window --weights --sigma --scale --edges --constant" \
-            "--method --tolerance --accelerators --memory-limit --verify" \
-            "--json --quiet"
+            "--method --tolerance --accelerators --memory-limit --threads" \
+            "--verify --json --quiet"
         ;;
     bench)
         echo "--size --shape --types --memory --accelerators" \
-            "--memory-limit --peers --window --repeat --from-files --json" \
+            "--memory-limit --threads --peers --window --repeat" \
+            "--from-files --json" \
             "--workload --steps --residual --weak"
         ;;
     esac

@@ -89,10 +89,13 @@ bool bench_cblas_gemm(const bench_cblas *cblas, const bench_operands *o)
     bool threads = cblas->set_threads != NULL && cblas->get_threads != NULL &&
                    cblas->get_processors != NULL;
     int before = threads ? cblas->get_threads() : 0;
-    if (threads) { /* Headrace may have set fewer for its own use */
-        cblas->set_threads(cblas->get_processors());
+    if (threads) { /* as many as Headrace uses */
+        const int all = cblas->get_processors();
+        const int most = (int)hri_thread_count();
+        cblas->set_threads(all < most ? all : most);
     }
-    const bool done = hri_cblas_gemm(&cblas->products, &gemm);
+    const bool done =
+        hri_cblas_gemm(&cblas->products, hri_thread_count(), &gemm);
     if (threads) {
         cblas->set_threads(before);
     }

@@ -205,7 +205,8 @@ static int run(int argc, char **argv)
                          "and MiB from 1 to 1048576");
     }
     b.bytes = (size_t)mib << 20;
-    int status = cli_context(&bench_copies, list, 0, false, &b.context);
+    const cli_machine machine = {.accelerators = list};
+    int status = cli_context(&bench_copies, &machine, false, &b.context);
     if (status == CLI_OK) {
         status = measure_all(&b);
     }

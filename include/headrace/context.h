@@ -14,8 +14,8 @@
  *
  *  - HEADRACE_MEMORY_LIMIT;
  *
- *  - HEADRACE_THREADS, how many threads work on the host, 1 to 1024; the first
- *    context of a process counts;
+ *  - HEADRACE_THREADS, how many threads work on the host, 1 to 1024
+ *    (hr_thread_count);
  *
  *  - HEADRACE_CHECK, 1 or 0 (check.h). */
 #ifndef HEADRACE_CONTEXT_H
@@ -53,16 +53,16 @@ typedef struct hr_context_options {
                                    context then only describes the machine */
     bool reproducible;        /**< the same call gives the same bits on any
                                    accelerators: docs/several-gpus.md */
-    uint8_t unused[6];        /**< room for later fields */
+    uint8_t unused[2];        /**< room for later fields */
+    uint32_t threads;         /**< how many threads work on the host, 1 to 1024;
+                                   0: HEADRACE_THREADS, else the CPUs that the
+                                   process may use (hr_thread_count) */
 } hr_context_options;
 
 /** Options with their size set and every default. */
 #define HR_CONTEXT_OPTIONS_INIT                                                \
     {                                                                          \
-        sizeof(hr_context_options), NULL, 0, NULL, NULL, false, false,         \
-        {                                                                      \
-            0                                                                  \
-        }                                                                      \
+        sizeof(hr_context_options), NULL, 0, NULL, NULL, false, false, {0}, 0  \
     }
 
 /** What is known of one accelerator. */
@@ -73,7 +73,8 @@ typedef struct hr_accelerator_info {
     char arithmetic[128]; /**< what multiplies there: library and version */
     uint64_t memory_bytes;  /**< the device's memory */
     uint64_t memory_limit;  /**< what Headrace may use of it; 0 if not chosen */
-    uint32_t compute_units; /**< of the host: the threads that work there */
+    uint32_t compute_units; /**< of the host: the threads that work there, in
+                                 this context if chosen */
     bool emulated;    /**< a CPU behind a GPU's interface: only on request */
     bool in_place;    /**< multiplies in the caller's memory, copies nothing */
     bool chosen;      /**< part of this context */
@@ -95,11 +96,14 @@ typedef struct hr_accelerator_info {
  *          only on success. options may be NULL and is not kept. log_data must
  *          outlive the context.
  * @errors  HR_ERROR_INVALID for a malformed or empty list or limit, a
- *          HEADRACE_CHECK that is neither 1 nor 0, or a HEADRACE_THREADS out of
- *          range. HR_ERROR_UNAVAILABLE when a named accelerator is not there,
+ *          HEADRACE_CHECK that is neither 1 nor 0, or too many threads.
+ *          HR_ERROR_UNAVAILABLE when a named accelerator is not there,
  *          or when there is none. It is also returned when the list names the
  *          host and HEADRACE_CBLAS is no usable library.
- *          HR_ERROR_OUT_OF_MEMORY; HR_ERROR_BACKEND.
+ *          HR_ERROR_LOST when a kernel's fault has ended CUDA in this process,
+ *          and the list names a GPU by its number, or names nothing else.
+ *          Other lists leave such GPUs out. HR_ERROR_OUT_OF_MEMORY;
+ *          HR_ERROR_BACKEND.
  * @threads Any thread. The first call may load vendor libraries. While it does,
  *          it may replace `environ` by another array with a variable that
  *          OpenBLAS reads. The new array stays, without the variable. */
@@ -116,6 +120,25 @@ HR_API void hr_context_destroy(hr_context *context);
  *  with may_be_empty.
  * @threads Any thread. */
 HR_API uint32_t hr_accelerator_count(const hr_context *context);
+
+/** How many threads do the context's work on the host at once: the caller's
+ *  among them, and with NULL those of a context that asks for no number. That
+ *  is HEADRACE_THREADS, if it is a number from 1 to 1024, else the number of
+ *  CPUs. These are what the calling thread's affinity allows, and the CPU quota
+ *  of the process's control groups (versions 1 and 2), rounded up.
+ *
+ *  The number bounds the library's loops, kernels on the host, verification,
+ *  filters and grids; the threads of OpenBLAS, BLIS and MKL in Headrace's
+ *  products; and OpenCL devices that are the host's CPUs, where their driver
+ *  can divide them. Of those that copy to an accelerator through page-locked
+ *  memory, each direction has half the number divided by the accelerators, and
+ *  at least one. Threads that issue work and wait for it come beside them, some
+ *  for each accelerator.
+ *
+ *  Contexts of one process share threads. Each uses at most its own number, and
+ *  their loops take turns. docs/contracts/threads.md has the details.
+ * @threads Any thread, while nobody changes the environment. */
+HR_API uint32_t hr_thread_count(const hr_context *context);
 
 /** Describe accelerator index, 0 <= index < hr_accelerator_count.
  *

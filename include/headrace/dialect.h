@@ -48,7 +48,8 @@
  *  for each point of the domain that this call is responsible for. HR_ITEMS1 to
  *  3 do so for each item of the tile, those beyond the domain's end too. In a
  *  block, `continue` ends an item; break, return and goto must not leave it. A
- *  launch refuses a file in which they do.
+ *  launch refuses a file in which they do. A block does not change its indices:
+ *  on the host they count its loop.
  *  HR_LOCAL0, 1, 2 are the item's indices inside the tile.
  *
  *  HR_BARRIER makes items wait until all items of the tile have come so far. It
@@ -277,23 +278,27 @@ HR_COMPLEX_(hr_c64, double)
      (HR_NUMBER_(rank, d) * hr_d.tile[d] + HR_ITEM_(rank, d)) *                \
          ((d) + 1 == (rank) ? 1 : hr_d.step[d]))
 
-#define HR_ITEMS1(i)                                                           \
+/* One loop with the condition in it: an `else` behind the block belongs to the
+ * `if` before it, as on the host. */
+#define HR_ONCE1_(i, condition)                                                \
     for (hr_index hr_once = 1, hr_l0 = HR_ITEM_(1, 0), i = HR_INDEX_(1, 0);    \
-         hr_once; hr_once = 0)
-#define HR_ITEMS2(i, j)                                                        \
+         hr_once && (condition); hr_once = 0)
+#define HR_ONCE2_(i, j, condition)                                             \
     for (hr_index hr_once = 1, hr_l0 = HR_ITEM_(2, 0), hr_l1 = HR_ITEM_(2, 1), \
                   i = HR_INDEX_(2, 0), j = HR_INDEX_(2, 1);                    \
-         hr_once; hr_once = 0)
-#define HR_ITEMS3(i, j, k)                                                     \
+         hr_once && (condition); hr_once = 0)
+#define HR_ONCE3_(i, j, k, condition)                                          \
     for (hr_index hr_once = 1, hr_l0 = HR_ITEM_(3, 0), hr_l1 = HR_ITEM_(3, 1), \
                   hr_l2 = HR_ITEM_(3, 2), i = HR_INDEX_(3, 0),                 \
                   j = HR_INDEX_(3, 1), k = HR_INDEX_(3, 2);                    \
-         hr_once; hr_once = 0)
-#define HR_EACH1(i)    HR_ITEMS1(i) if (i < HR_END(0))
-#define HR_EACH2(i, j) HR_ITEMS2(i, j) if (i < HR_END(0) && j < HR_END(1))
+         hr_once && (condition); hr_once = 0)
+#define HR_ITEMS1(i)       HR_ONCE1_(i, 1)
+#define HR_ITEMS2(i, j)    HR_ONCE2_(i, j, 1)
+#define HR_ITEMS3(i, j, k) HR_ONCE3_(i, j, k, 1)
+#define HR_EACH1(i)        HR_ONCE1_(i, i < HR_END(0))
+#define HR_EACH2(i, j)     HR_ONCE2_(i, j, i < HR_END(0) && j < HR_END(1))
 #define HR_EACH3(i, j, k)                                                      \
-    HR_ITEMS3(i, j, k)                                                         \
-    if (i < HR_END(0) && j < HR_END(1) && k < HR_END(2))
+    HR_ONCE3_(i, j, k, i < HR_END(0) && j < HR_END(1) && k < HR_END(2))
 
 #endif
 

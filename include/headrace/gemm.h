@@ -99,13 +99,16 @@ typedef struct hr_gemm_report {
     uint64_t pinned_bytes; /**< page-locked host memory held for staging */
     int64_t block_rows, block_cols; /**< of C, worked on at one time */
     int64_t tile_rows, tile_cols, tile_depth; /**< one product at a time */
+    uint64_t lost;       /**< accelerators that failed or were late (run
+                              only), */
+    uint64_t recomputed; /**< and the tiles that others computed for them */
 } hr_gemm_report;
 
 /** The initial value: its size is set, everything else is 0. */
 #define HR_GEMM_REPORT_INIT                                                    \
     {                                                                          \
         sizeof(hr_gemm_report), 0, 0, NULL, 0, 0, HR_BOUND_COMPUTE, 0, 0, 0,   \
-            0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
     }
 
 /** Options of hr_gemm and hr_gemm_plan; zero is the default of each. */
@@ -222,12 +225,13 @@ typedef struct hr_verify_report {
     int64_t suspects;     /**< rows that a trial pointed at; columns where C has
                                more columns than rows */
     int64_t rows_checked; /**< rows and columns that were then checked element
-                               by element */
+                               by element; rows left out are not among them */
     int64_t row, col;     /**< the first wrong element; -1: none */
     double error, bound;  /**< there: |C - exact| and what rounding explains */
     double seconds;
-    int64_t unchecked; /**< elements of C that were not checked, because NaN or
-                            infinity leaves too many to recompute */
+    int64_t unchecked; /**< elements of C that were not checked, because NaN,
+                            infinity or very large numbers leave too many to
+                            recompute */
 } hr_verify_report;
 
 /** The initial value: its size is set, everything else is 0. */

@@ -137,7 +137,8 @@ typedef struct hr_grid_options {
  *          HR_MAX_FIELDS, and for an element_bytes or a halo beyond its
  *          limits. The same for options that are not valid.
  *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators
- *          together do not hold the fields.
+ *          together do not hold the fields. HR_ERROR_LOST when all of them are
+ *          lost, or with weights one of them.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status
 hr_grid_create(hr_context *context, hr_extent extent, const hr_field *fields,
@@ -344,7 +345,8 @@ HR_API HR_NODISCARD hr_status hr_grid_describe(const hr_grid *grid,
  *  values. Values stay as they are. Where the grid was made without weights,
  *  the next step that is timed may move the bands again.
  *
- * @shape   As many weights as the grid was given accelerators.
+ * @shape   As many weights as the grid was given accelerators. Those of
+ *          accelerators that were lost when it was made do not count.
  * @errors  HR_ERROR_INVALID for NULL or weights that are none.
  *          HR_ERROR_OUT_OF_MEMORY, with the numbers, when the accelerators do
  *          not hold old and new bands at once: the grid is as it was. Whatever

@@ -151,7 +151,12 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *           number, kinds, access, rank, sizes or types of the arguments are
  *           not those of the kernel's parameters. The sentence then has both
  *           sides.
- *           HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run.
+ *           HR_ERROR_COMPUTE_DOMAIN for a domain or a tile that cannot run,
+ *           or that is larger than a view: the sentence has both sizes. That
+ *           is found for views that the kernel's text indexes with an item's
+ *           indices as they are, behind no condition and in no loop. Other
+ *           accesses outside of a view are not found without
+ *           HEADRACE_CHECK=1, and may crash the program.
  *           HR_ERROR_BUILD with the kernel's name, its file and the line when
  *           it does not compile, a statement leaves a block of items, or the
  *           file includes another one than the dialect.

@@ -50,7 +50,8 @@ HR_API HR_NODISCARD hr_status hr_npy_open(const char *path, hr_npy **file,
  *  in its place, and in the place of any earlier file of that name. A symbolic
  *  link stays, and what it points to is replaced. The permissions are those of
  *  the earlier file, else those of any new file. Temporary files that killed
- *  processes left in the folder are removed, where the file system has locks.
+ *  processes of this machine left in the folder are removed, where the file
+ *  system has locks.
  *
  * @owner   As hr_npy_open. hr_npy_close without hr_npy_commit removes it.
  * @errors  HR_ERROR_INVALID for negative sizes, a wrong type, sizes that

@@ -120,7 +120,9 @@ HR_API hr_argument hr_whole(hr_argument argument);
  * @errors   As hr_launch and hr_split. HR_ERROR_INVALID for options with a size
  *           out of range, and for accelerators out of range or listed twice.
  *           The same for views with another number of rows than the domain, and
- *           for near or whole ones that are written. Nothing is enqueued then.
+ *           for near or whole ones that are written. HR_ERROR_LOST when all
+ *           accelerators are lost, or with weights one of them. Nothing is
+ *           enqueued then.
  *           When an accelerator fails, bands of other ones run all the same.
  * @threads  Any thread. The first call without weights, or with a report, waits
  *           for measurements, some tens of milliseconds for each accelerator.

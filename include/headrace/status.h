@@ -34,7 +34,7 @@ typedef enum hr_status {
     HR_ERROR_OUT_OF_MEMORY = -2,  /**< Host or accelerator memory, or a cap. */
     HR_ERROR_UNSUPPORTED = -3,    /**< Valid, but not offered here. */
     HR_ERROR_COMPUTE_DOMAIN = -4, /**< A launch extent that cannot run. */
-    HR_ERROR_LOST = -5,           /**< The accelerator went away. */
+    HR_ERROR_LOST = -5,           /**< An accelerator no longer works. */
     HR_ERROR_BUILD = -6,          /**< A kernel did not compile. */
     HR_ERROR_IO = -7,             /**< A file could not be read or written. */
     HR_ERROR_CANCELLED = -8,   /**< The caller's progress function said so. */

@@ -164,6 +164,65 @@ static hr_status find_regions(launching *l)
     return status;
 }
 
+/* Whether a view has the indices that the items index it with. */
+static hr_status check_indexing(const launching *l, const hri_indexing *x)
+{
+    const hr_domain *domain = &l->launch.domain;
+    const hr_argument *a = &l->arguments[x->parameter];
+    const int64_t size = a->view.extent.size[x->dimension];
+    const int64_t step = domain->step[x->index];
+    const int64_t first = domain->first[x->index];
+    const int64_t held =
+        l->part->windows != NULL
+            ? l->part->windows[x->parameter].first[x->dimension]
+            : 0;
+    int64_t items = hri_ceil_div(domain->end[x->index] - first, step);
+    if (a->field != 0) { /* a grid has made its fields large enough */
+        return HR_OK;
+    }
+    if (x->rank != l->launch.rank) {
+        return hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                        "%s:%d: %s: the block has rank %u, but the domain has "
+                        "%u",
+                        l->kernel->file, x->line, l->kernel->name, x->rank,
+                        l->launch.rank);
+    }
+    const bool beyond = x->whole_tiles && l->part->tile != NULL && step == 1 &&
+                        items <= INT64_MAX - HR_MAX_ITEMS;
+    items = beyond ? domain->tiles[x->index] * domain->tile[x->index] : items;
+    const int64_t last = first + (items - 1) * step;
+    const char *file = l->kernel->file, *name = l->kernel->name;
+    const char *view = l->parameters[x->parameter].name;
+    if (first >= held && last - held < size) {
+        return HR_OK;
+    }
+    return first == 0 && held == 0 && !beyond && step == 1
+               ? hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                          "%s:%d: %s: the domain has size %lld in dimension "
+                          "%u, but %s, indexed with it, has %lld in dimension "
+                          "%u",
+                          file, x->line, name, (long long)items, x->index, view,
+                          (long long)size, x->dimension)
+               : hri_fail(HR_ERROR_COMPUTE_DOMAIN,
+                          "%s:%d: %s: items have the indices %lld to %lld in "
+                          "dimension %u, but %s has %lld to %lld in dimension "
+                          "%u",
+                          file, x->line, name, (long long)first,
+                          (long long)last, x->index, view, (long long)held,
+                          (long long)(held + size - 1), x->dimension);
+}
+
+/* Check what the kernel's text tells. */
+static hr_status check_text(const launching *l)
+{
+    const hri_indexings *indexings = NULL;
+    hr_status status = hri_kernel_read(l->context, l->kernel, &indexings);
+    for (uint32_t i = 0; status == HR_OK && i < indexings->count; i++) {
+        status = check_indexing(l, &indexings->list[i]);
+    }
+    return status;
+}
+
 static hr_status check(launching *l, size_t count, bool host)
 {
     if (count != l->kernel->parameter_count) {
@@ -179,6 +238,7 @@ static hr_status check(launching *l, size_t count, bool host)
     for (uint32_t i = 0; i < count && status == HR_OK; i++) {
         status = check_argument(l, i);
     }
+    status = status == HR_OK ? check_text(l) : status;
     return status == HR_OK ? find_regions(l) : status;
 }
 

@@ -3,6 +3,7 @@
 #include "base/cpus.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,32 +15,153 @@
 
 #include "base/environment.h"
 
-/* CPUs allowed by cgroup v2's cpu.max ("quota period"); 0 when unlimited. */
-static uint32_t cgroup_cpus(void)
+/* ---- how many CPUs there are */
+
+/* The CPUs of a quota of time in each period, rounded up. 0: no quota. */
+static uint32_t quota_cpus(double quota, double period)
 {
-    long quota, period;
-    uint32_t cpus = 0;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+    const double cpus = quota > 0 && period > 0 ? quota / period : 0;
+    return cpus < HRI_MAX_CPUS ? (uint32_t)cpus + (cpus > (uint32_t)cpus) : 0;
+}
+
+static bool read_line(const char *folder, const char *name, char *line,
+                      int bytes)
+{
+    char path[PATH_MAX];
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file =
+        length > 0 && (size_t)length < sizeof path ? fopen(path, "re") : NULL;
+    const bool there = file != NULL && fgets(line, bytes, file) != NULL;
     if (file != NULL) {
-        if (fscanf(file, "%ld %ld", &quota, &period) == 2 && quota > 0 &&
-            period > 0) {
-            cpus = (uint32_t)((quota + period - 1) / period);
-        }
         fclose(file);
     }
-    return cpus;
+    return there;
+}
+
+/* The quota of one control group: cpu.max of version 2, or the two files of
+ * version 1. */
+static uint32_t folder_cpus(const char *folder)
+{
+    char line[128], period[128];
+    double quota, of;
+    if (read_line(folder, "cpu.max", line, sizeof line)) {
+        return sscanf(line, "%lf %lf", &quota, &of) == 2 ? quota_cpus(quota, of)
+                                                         : 0;
+    }
+    return read_line(folder, "cpu.cfs_quota_us", line, sizeof line) &&
+                   read_line(folder, "cpu.cfs_period_us", period,
+                             sizeof period) &&
+                   sscanf(line, "%lf", &quota) == 1 &&
+                   sscanf(period, "%lf", &of) == 1
+               ? quota_cpus(quota, of)
+               : 0;
+}
+
+/* The least quota of a group and of those that hold it. In a container the
+ * group's own folder may not be there: only the mount's is. */
+static uint32_t group_cpus(const char *mount, const char *group)
+{
+    char folder[PATH_MAX];
+    uint32_t least = 0;
+    const int length = snprintf(folder, sizeof folder, "%s%s", mount, group);
+    if (length < 0 || (size_t)length >= sizeof folder) {
+        return 0;
+    }
+    for (char *end = folder + length; end != NULL;
+         end = strrchr(folder + strlen(mount), '/')) {
+        *end = '\0';
+        const uint32_t cpus = folder_cpus(folder);
+        least = least == 0 || (cpus > 0 && cpus < least) ? cpus : least;
+    }
+    return least;
+}
+
+/* Whether `word` is in a list with commas. */
+static bool has_word(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (; list != NULL; list = strchr(list, ',')) {
+        list += *list == ',';
+        if (strncmp(list, word, length) == 0 &&
+            (list[length] == '\0' || list[length] == ',')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The quota of the group in one line of /proc/self/cgroup: "0::/group" of
+ * version 2, "3:cpu,cpuacct:/group" of version 1. */
+static uint32_t line_cpus(const char *root, char *line)
+{
+    char mount[PATH_MAX];
+    char *kinds = strchr(line, ':');
+    char *group = kinds != NULL ? strchr(kinds + 1, ':') : NULL;
+    if (group == NULL) {
+        return 0;
+    }
+    *group++ = '\0';
+    kinds++;
+    group[strcspn(group, "\n")] = '\0';
+    if (*kinds != '\0' && !has_word(kinds, "cpu")) {
+        return 0;
+    }
+    /* version 2 lies in `unified` where version 1 is there, too */
+    const char *const mounts[] = {kinds, *kinds != '\0' ? "cpu" : "unified"};
+    uint32_t least = 0;
+    for (size_t i = 0; i < 2; i++) {
+        const int length =
+            snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s%s", root,
+                     *mounts[i] != '\0' ? "/" : "", mounts[i]);
+        const uint32_t cpus = length > 0 && (size_t)length < sizeof mount
+                                  ? group_cpus(mount, group)
+                                  : 0;
+        least = least == 0 || (cpus > 0 && cpus < least) ? cpus : least;
+    }
+    return least;
+}
+
+uint32_t hri_cpu_quota(const char *root)
+{
+    char path[PATH_MAX], line[PATH_MAX];
+    uint32_t least = 0;
+    const int length = snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *file =
+        length > 0 && (size_t)length < sizeof path ? fopen(path, "re") : NULL;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const uint32_t cpus = line_cpus(root, line);
+        least = least == 0 || (cpus > 0 && cpus < least) ? cpus : least;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return least;
+}
+
+/* The CPUs of the calling thread's affinity mask. The kernel refuses sets that
+ * are smaller than its own. */
+static uint32_t mask_cpus(void)
+{
+    for (size_t cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 2) {
+        const size_t bytes = CPU_ALLOC_SIZE(cpus);
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        const bool told = set != NULL && sched_getaffinity(0, bytes, set) == 0;
+        const int count = told ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (told) {
+            return count > 0 ? (uint32_t)count : 1;
+        }
+    }
+    return 1;
 }
 
 uint32_t hri_cpu_count(void)
 {
-    cpu_set_t set;
-    uint32_t count = 1;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        count = (uint32_t)CPU_COUNT(&set);
-    }
-    uint32_t quota = cgroup_cpus();
+    const uint32_t count = mask_cpus(), quota = hri_cpu_quota("");
     return quota > 0 && quota < count ? quota : count;
 }
+
+/* ---- how many threads work */
 
 /* The number of threads that a text asks for. 0: the text is not a valid number
  * of threads. */
@@ -57,7 +179,8 @@ uint32_t hri_thread_count(void)
 {
     const char *text = hri_environment("HEADRACE_THREADS");
     uint32_t count = text != NULL ? threads_of(text) : 0;
-    return count > 0 ? count : hri_cpu_count();
+    count = count > 0 ? count : hri_cpu_count();
+    return count < HRI_MAX_THREADS ? count : HRI_MAX_THREADS;
 }
 
 hr_status hri_thread_count_check(void)

@@ -16,12 +16,17 @@ typedef struct hri_cpus {
     uint64_t of[HRI_MAX_CPUS / 64];
 } hri_cpus;
 
-/* How many this process may use: by affinity, and by the cgroup's quota. */
+/* How many this process may use: by the calling thread's affinity, and by the
+ * quota of its control groups. Read anew each time, which takes some 50
+ * microseconds. */
 uint32_t hri_cpu_count(void);
+/* What the quotas of this process's control groups allow, rounded up; 0: there
+ * is none. `root` comes before /proc and /sys, and is "" except in tests. */
+uint32_t hri_cpu_quota(const char *root);
 
-/* How many threads this process uses for work on the host: HEADRACE_THREADS,
- * else the number of CPUs. Any thread, as long as nothing changes the
- * environment. */
+/* How many threads a context works with on the host that asks for no number:
+ * HEADRACE_THREADS, else the number of CPUs. Any thread, as long as nothing
+ * changes the environment. */
 uint32_t hri_thread_count(void);
 /* HR_ERROR_INVALID when HEADRACE_THREADS is not a number from 1 to
  * HRI_MAX_THREADS. The variable counts as not set then. */

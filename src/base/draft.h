@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that are written under a temporary name beside their own. The name is
- * .NAME.headrace-PROCESS-LETTERS. The process that writes a draft holds a lock
- * on it (flock), which ends with the process. So a draft without a lock was
- * left by a process that was killed. The next draft in that folder removes
- * it. */
+ * .NAME.headrace-MACHINE-START-PROCESS-LETTERS. The process that writes a draft
+ * holds a lock on it (flock), which ends with the process. So a draft without a
+ * lock was left by a process that was killed. The next draft in that folder
+ * removes it.
+ *
+ * On some shared file systems machines do not see each other's locks. So
+ * MACHINE is a hash of the machine's name and number, and START one of the
+ * number that Linux took when it started. A draft that has neither in common
+ * with this machine stays. Containers of one machine differ in MACHINE alone,
+ * and starts of it in START alone. */
 #ifndef HRI_BASE_DRAFT_H
 #define HRI_BASE_DRAFT_H
 
@@ -12,8 +18,8 @@
 /* Create a draft beside path, and open it for reading and writing. It has the
  * given mode less the process's mask. Returns 0, or an error number. The caller
  * closes *fd, and frees *name. The lock stays until *fd and its duplicates are
- * closed. Drafts in that folder that nothing has a lock on are removed first,
- * where the file system has locks. Any thread. */
+ * closed. This machine's drafts in that folder that nothing has a lock on are
+ * removed first, where the file system has locks. Any thread. */
 int hri_draft_create(const char *path, mode_t mode, int *fd, char **name);
 
 #endif

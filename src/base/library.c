@@ -3,6 +3,29 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+
+hr_status hri_library_check_rights(const char *what)
+{
+    return !hri_has_more_rights()
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNAVAILABLE,
+                          "%s is off in a program with more rights than its "
+                          "caller, whose environment it would obey",
+                          what);
+}
+
+hr_status hri_library_check_process(const char *what, pid_t process)
+{
+    return process == getpid()
+               ? HR_OK
+               : hri_fail(HR_ERROR_UNAVAILABLE,
+                          "%s does not work in a child of fork() when the "
+                          "parent has looked for its devices before",
+                          what);
+}
 
 hr_status hri_library_load(const char *name, const hri_symbol *symbols,
                            size_t count, void *table)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 
@@ -17,6 +18,15 @@ typedef struct hri_symbol {
     size_t offset; /* of the function pointer in the table that is filled */
     bool required;
 } hri_symbol;
+
+/* HR_OK, or HR_ERROR_UNAVAILABLE in a program that has more rights than its
+ * caller. Asked before a library is used that loads other libraries or writes
+ * files as the environment says: it would do so with the program's rights. */
+hr_status hri_library_check_rights(const char *what);
+
+/* HR_OK, or HR_ERROR_UNAVAILABLE in another process than that which looked for
+ * a driver's devices: drivers do not work in its children. */
+hr_status hri_library_check_process(const char *what, pid_t process);
 
 /* Open the library with dlopen and fill the table. HR_ERROR_UNAVAILABLE, with
  * the loader's words, when the library is not found. */

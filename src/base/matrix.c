@@ -115,11 +115,26 @@ static bool has_lines(const hr_matrix *m)
            (lines <= 1 || stride >= width);
 }
 
+/* The same matrix, whose stride over at most one line could be too large to
+ * count bytes with. */
+static hr_matrix tidy_lines(hr_matrix m)
+{
+    if (m.col_stride == 1 && m.rows <= 1) {
+        m.row_stride = hri_max(m.cols, 1);
+    } else if (m.col_stride != 1 && m.cols <= 1) {
+        m.col_stride = hri_max(m.rows, 1);
+    }
+    return m;
+}
+
 hr_matrix hri_matrix_tidy(hr_matrix m)
 {
     hr_matrix t = m;
-    if (m.rows < 0 || m.cols < 0 || has_lines(&m)) {
+    if (m.rows < 0 || m.cols < 0) {
         return m;
+    }
+    if (has_lines(&m)) {
+        return tidy_lines(m);
     }
     if (m.rows == 0 || m.cols == 0 || (m.rows == 1 && m.cols == 1)) {
         t.row_stride = hri_max(m.cols, 1);
@@ -130,6 +145,16 @@ hr_matrix hri_matrix_tidy(hr_matrix m)
         t.col_stride = 1;
     }
     return has_lines(&t) ? t : m;
+}
+
+hr_matrix hri_matrix_part(hr_matrix m, int64_t row, int64_t col, int64_t rows,
+                          int64_t cols)
+{
+    const int64_t first = row * m.row_stride + col * m.col_stride;
+    m.data = (char *)m.data + first * (int64_t)hr_type_size(m.type);
+    m.rows = rows;
+    m.cols = cols;
+    return m;
 }
 
 hr_status hri_matrix_check(const char *caller, const char *name,

@@ -15,6 +15,10 @@
  * there. */
 hr_matrix hri_matrix_tidy(hr_matrix m);
 
+/* rows x cols elements of a matrix, from element (row, col) on. */
+hr_matrix hri_matrix_part(hr_matrix m, int64_t row, int64_t col, int64_t rows,
+                          int64_t cols);
+
 /* Check the extents, strides and size of one matrix. `caller` and `name` begin
  * the error message. */
 hr_status hri_matrix_check(const char *caller, const char *name,

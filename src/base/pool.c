@@ -7,18 +7,29 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/cpus.h"
 #include "base/threads.h"
 
 typedef struct loop {
     hri_pool_function function;
     void *data;
     int64_t count;
+    uint32_t helpers; /* how many take part */
 } loop;
 
-/* The pool runs one loop at a time: that of the thread which holds
- * loop_lock. */
-struct hri_pool {
+typedef struct group group;
+
+/* A thread of the group. */
+typedef struct helper {
+    struct helper *next;
+    group *group;
+    pthread_t thread;
+    uint32_t index;
+    uint64_t seen; /* the last loop that it knows */
+} helper;
+
+/* The threads of pools. They run one loop at a time: that of the thread which
+ * holds loop_lock. */
+struct group {
     pthread_mutex_t loop_lock;
     pthread_mutex_t first;             /* of the threads that wait for
                                           loop_lock */
@@ -30,9 +41,15 @@ struct hri_pool {
     uint64_t generation; /* counts loops: each helper enters a loop once */
     uint32_t busy;       /* helpers still inside the loop */
     bool stop;
+    uint32_t count; /* of helpers */
+    helper *helpers;
     _Atomic int64_t next;
-    uint32_t helpers;
-    pthread_t threads[];
+};
+
+/* What a holder may use of a group. */
+struct hri_pool {
+    group *group;
+    uint32_t threads;
 };
 
 /* Whether this thread is inside a loop's function. A loop that starts there
@@ -40,11 +57,11 @@ struct hri_pool {
  * ends. */
 static _Thread_local bool inside;
 
-static void work(hri_pool *pool, const loop *l)
+static void work(group *t, const loop *l)
 {
     int64_t index;
     inside = true;
-    while ((index = atomic_fetch_add(&pool->next, 1)) < l->count) {
+    while ((index = atomic_fetch_add(&t->next, 1)) < l->count) {
         l->function(l->data, index);
     }
     inside = false;
@@ -52,52 +69,124 @@ static void work(hri_pool *pool, const loop *l)
 
 static void *helper_main(void *argument)
 {
-    hri_pool *pool = argument;
-    uint64_t seen = 0;
+    helper *me = argument;
+    group *t = me->group;
     hri_thread_set_own();
-    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(&t->lock);
     for (;;) {
-        while (!pool->stop && pool->generation == seen) {
-            pthread_cond_wait(&pool->start, &pool->lock);
+        while (!t->stop &&
+               (t->generation == me->seen || me->index >= t->loop.helpers)) {
+            pthread_cond_wait(&t->start, &t->lock);
         }
-        if (pool->stop) {
+        if (t->stop) {
             break;
         }
-        seen = pool->generation;
-        const loop l = pool->loop;
-        pthread_mutex_unlock(&pool->lock);
-        work(pool, &l);
-        pthread_mutex_lock(&pool->lock);
-        if (--pool->busy == 0) {
-            pthread_cond_signal(&pool->done);
+        me->seen = t->generation;
+        const loop l = t->loop;
+        pthread_mutex_unlock(&t->lock);
+        work(t, &l);
+        pthread_mutex_lock(&t->lock);
+        if (--t->busy == 0) {
+            pthread_cond_signal(&t->done);
         }
     }
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(&t->lock);
     return NULL;
+}
+
+/* ---- groups */
+
+static void group_destroy(group *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_cond_broadcast(&t->start);
+    pthread_mutex_unlock(&t->lock);
+    while (t->helpers != NULL) {
+        helper *h = t->helpers;
+        t->helpers = h->next;
+        pthread_join(h->thread, NULL);
+        free(h);
+    }
+    pthread_cond_destroy(&t->start);
+    pthread_cond_destroy(&t->done);
+    pthread_mutex_destroy(&t->lock);
+    pthread_mutex_destroy(&t->first);
+    pthread_mutex_destroy(&t->loop_lock);
+    free(t);
+}
+
+static group *group_create(void)
+{
+    group *t = calloc(1, sizeof *t);
+    if (t != NULL) {
+        pthread_mutex_init(&t->loop_lock, NULL);
+        pthread_mutex_init(&t->first, NULL);
+        pthread_mutex_init(&t->lock, NULL);
+        pthread_cond_init(&t->start, NULL);
+        pthread_cond_init(&t->done, NULL);
+    }
+    return t;
+}
+
+/* Start one helper more. It knows the loop that may be under way, and leaves it
+ * to those that were there when it began. */
+static bool add_helper(group *t)
+{
+    helper *h = calloc(1, sizeof *h);
+    if (h == NULL) {
+        return false;
+    }
+    pthread_mutex_lock(&t->lock);
+    *h = (helper){.next = t->helpers,
+                  .group = t,
+                  .index = t->count,
+                  .seen = t->generation};
+    const bool there = pthread_create(&h->thread, NULL, helper_main, h) == 0;
+    if (there) {
+        t->helpers = h;
+        t->count++;
+    }
+    pthread_mutex_unlock(&t->lock);
+    if (!there) {
+        free(h);
+    }
+    return there;
+}
+
+/* Let the group have helpers for so many threads. */
+static hr_status grow(group *t, uint32_t threads)
+{
+    while (t->count + 1 < threads) {
+        if (!add_helper(t)) {
+            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                            "thread pool: the system refused thread %u of %u",
+                            t->count + 1, threads - 1);
+        }
+    }
+    return HR_OK;
 }
 
 /* ---- making a pool */
 
+static hr_status no_memory(void)
+{
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "thread pool: out of memory");
+}
+
 hr_status hri_pool_create(uint32_t threads, hri_pool **out)
 {
-    uint32_t helpers = threads > 1 ? threads - 1 : 0;
-    hri_pool *pool = calloc(1, sizeof *pool + helpers * sizeof(pthread_t));
+    hri_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "thread pool: out of memory");
+        return no_memory();
     }
-    pthread_mutex_init(&pool->loop_lock, NULL);
-    pthread_mutex_init(&pool->first, NULL);
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->start, NULL);
-    pthread_cond_init(&pool->done, NULL);
-    for (uint32_t i = 0; i < helpers; i++) {
-        if (pthread_create(&pool->threads[i], NULL, helper_main, pool) != 0) {
-            hri_pool_destroy(pool);
-            return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                            "thread pool: the system refused thread %u of %u",
-                            i + 1, helpers);
-        }
-        pool->helpers++;
+    pool->threads = threads > 1 ? threads : 1;
+    pool->group = group_create();
+    hr_status status =
+        pool->group != NULL ? grow(pool->group, threads) : no_memory();
+    if (status != HR_OK) {
+        hri_pool_destroy(pool);
+        return status;
     }
     *out = pool;
     return HR_OK;
@@ -105,21 +194,9 @@ hr_status hri_pool_create(uint32_t threads, hri_pool **out)
 
 void hri_pool_destroy(hri_pool *pool)
 {
-    if (pool == NULL) {
-        return;
+    if (pool != NULL && pool->group != NULL) {
+        group_destroy(pool->group);
     }
-    pthread_mutex_lock(&pool->lock);
-    pool->stop = true;
-    pthread_cond_broadcast(&pool->start);
-    pthread_mutex_unlock(&pool->lock);
-    for (uint32_t i = 0; i < pool->helpers; i++) {
-        pthread_join(pool->threads[i], NULL);
-    }
-    pthread_cond_destroy(&pool->start);
-    pthread_cond_destroy(&pool->done);
-    pthread_mutex_destroy(&pool->lock);
-    pthread_mutex_destroy(&pool->first);
-    pthread_mutex_destroy(&pool->loop_lock);
     free(pool);
 }
 
@@ -127,7 +204,7 @@ void hri_pool_destroy(hri_pool *pool)
 
 static struct {
     pthread_mutex_t lock; /* guards what follows */
-    hri_pool *pool;
+    group *group;
     uint32_t holders;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -136,7 +213,7 @@ static struct {
 static void forget_in_child(void)
 {
     pthread_mutex_init(&shared.lock, NULL);
-    shared.pool = NULL;
+    shared.group = NULL;
     shared.holders = 0;
     inside = false;
 }
@@ -146,86 +223,110 @@ __attribute__((constructor)) static void watch_forks(void)
     (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
-hr_status hri_pool_hold(hri_pool **pool)
+/* The shared group, with so many threads at least. */
+static hr_status hold_group(uint32_t threads)
 {
-    hr_status status = HR_OK;
-    pthread_mutex_lock(&shared.lock);
     if (shared.holders == 0) {
-        status = hri_pool_create(hri_thread_count(), &shared.pool);
+        shared.group = group_create();
     }
+    if (shared.group == NULL) {
+        return no_memory();
+    }
+    hr_status status = grow(shared.group, threads);
     if (status == HR_OK) {
         shared.holders++;
-        *pool = shared.pool;
+    } else if (shared.holders == 0) {
+        group_destroy(shared.group);
+        shared.group = NULL;
     }
-    pthread_mutex_unlock(&shared.lock);
     return status;
+}
+
+hr_status hri_pool_hold(uint32_t threads, hri_pool **out)
+{
+    hri_pool *pool = calloc(1, sizeof *pool);
+    if (pool == NULL) {
+        return no_memory();
+    }
+    pthread_mutex_lock(&shared.lock);
+    hr_status status = hold_group(threads);
+    *pool = (hri_pool){shared.group, threads > 1 ? threads : 1};
+    pthread_mutex_unlock(&shared.lock);
+    if (status != HR_OK) {
+        free(pool);
+        return status;
+    }
+    *out = pool;
+    return HR_OK;
 }
 
 void hri_pool_drop(hri_pool *pool)
 {
     pthread_mutex_lock(&shared.lock);
-    if (pool != NULL && pool == shared.pool && --shared.holders == 0) {
-        hri_pool_destroy(pool);
-        shared.pool = NULL;
+    if (pool != NULL && pool->group == shared.group && --shared.holders == 0) {
+        group_destroy(shared.group);
+        shared.group = NULL;
     }
     pthread_mutex_unlock(&shared.lock);
+    free(pool);
 }
 
 /* ---- loops */
 
 uint32_t hri_pool_threads(const hri_pool *pool)
 {
-    return pool != NULL ? pool->helpers + 1 : 1;
+    return pool != NULL ? pool->threads : 1;
 }
 
 /* Waking a thread that sleeps takes longer than many a loop. So a thread that
  * finds loop_lock free takes it at once, unless another one has waited for
  * long. */
-static bool may_pass(hri_pool *pool)
+static bool may_pass(group *t)
 {
     enum { LONG_NS = 1000000 }; /* waking takes some 50 microseconds */
-    const uint64_t since = atomic_load(&pool->waiting_since_ns);
+    const uint64_t since = atomic_load(&t->waiting_since_ns);
     return since == 0 || hri_clock_ns() - since < LONG_NS;
 }
 
-static void lock_loop(hri_pool *pool)
+static void lock_loop(group *t)
 {
-    if (may_pass(pool) && pthread_mutex_trylock(&pool->loop_lock) == 0) {
+    if (may_pass(t) && pthread_mutex_trylock(&t->loop_lock) == 0) {
         return;
     }
-    pthread_mutex_lock(&pool->first);
-    atomic_store(&pool->waiting_since_ns, hri_clock_ns());
-    pthread_mutex_lock(&pool->loop_lock);
-    atomic_store(&pool->waiting_since_ns, 0);
-    pthread_mutex_unlock(&pool->first);
+    pthread_mutex_lock(&t->first);
+    atomic_store(&t->waiting_since_ns, hri_clock_ns());
+    pthread_mutex_lock(&t->loop_lock);
+    atomic_store(&t->waiting_since_ns, 0);
+    pthread_mutex_unlock(&t->first);
 }
 
-static void share_out(hri_pool *pool, const loop *l)
+static void share_out(hri_pool *pool, loop l)
 {
-    lock_loop(pool);
-    pthread_mutex_lock(&pool->lock);
-    atomic_store(&pool->next, 0);
-    if (pool->helpers > 0) {
-        pool->loop = *l;
-        pool->busy = pool->helpers;
-        pool->generation++;
-        pthread_cond_broadcast(&pool->start);
+    group *t = pool->group;
+    lock_loop(t);
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->next, 0);
+    l.helpers = t->count < pool->threads - 1 ? t->count : pool->threads - 1;
+    t->loop = l;
+    t->busy = l.helpers;
+    t->generation++;
+    pthread_cond_broadcast(&t->start);
+    pthread_mutex_unlock(&t->lock);
+    work(t, &l);
+    pthread_mutex_lock(&t->lock);
+    while (t->busy > 0) {
+        pthread_cond_wait(&t->done, &t->lock);
     }
-    pthread_mutex_unlock(&pool->lock);
-    work(pool, l);
-    pthread_mutex_lock(&pool->lock);
-    while (pool->busy > 0) {
-        pthread_cond_wait(&pool->done, &pool->lock);
-    }
-    pthread_mutex_unlock(&pool->lock);
-    pthread_mutex_unlock(&pool->loop_lock);
+    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->loop_lock);
 }
 
 void hri_pool_run(hri_pool *pool, int64_t count, hri_pool_function function,
                   void *data)
 {
-    if (pool != NULL && !inside && count > 1) {
-        share_out(pool, &(loop){function, data, count});
+    if (pool != NULL && pool->threads > 1 && !inside && count > 1) {
+        share_out(pool,
+                  (loop){.function = function, .data = data, .count = count});
         return;
     }
     for (int64_t i = 0; i < count; i++) {

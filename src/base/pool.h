@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool of threads for loops with independent iterations. A process has one
- * pool, which all contexts and host devices share. Tests make pools of their
- * own. */
+ * group of threads, which all contexts and host devices share. A pool says how
+ * many of them a holder may use. Tests make pools with groups of their own. */
 #ifndef HRI_BASE_POOL_H
 #define HRI_BASE_POOL_H
 
@@ -15,17 +15,17 @@ typedef struct hri_pool hri_pool;
  * caller's. */
 typedef void (*hri_pool_function)(void *data, int64_t index);
 
-/* Hold the process's pool once more. The first hold makes it, with
- * hri_thread_count() threads. A child of fork() has no pool until its first
- * context makes one. Any thread. */
-hr_status hri_pool_hold(hri_pool **pool);
+/* Get a pool of `threads` of the process's threads. The caller's own counts as
+ * one of them. The first holder starts the threads, and one that may use more
+ * starts the missing ones. A child of fork() has no threads until its first
+ * context starts some. Any thread. */
+hr_status hri_pool_hold(uint32_t threads, hri_pool **pool);
 
-/* Hold the pool once less. When nothing holds it any more, its threads end.
- * NULL is accepted. So is a pool from before a fork: it has no threads here and
- * stays as it is. */
+/* Give a pool of hri_pool_hold back. After the last one the threads end. NULL
+ * is accepted. So is a pool from before a fork: its threads are not here. */
 void hri_pool_drop(hri_pool *pool);
 
-/* Make a pool of `threads` threads. The caller's own counts as one of them. */
+/* Make a pool with a group of its own. */
 hr_status hri_pool_create(uint32_t threads, hri_pool **pool);
 
 /* NULL is accepted. No hri_pool_run may be under way. */

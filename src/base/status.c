@@ -43,16 +43,19 @@ hr_status hri_error_raise(const hri_error *error)
  * never be done there, and a library would stay half loaded. So fork() waits
  * for such threads. */
 static struct {
-    pthread_mutex_t lock; /* guards `threads` */
+    pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
-    unsigned threads; /* that are inside hri_once_run */
+    unsigned threads;  /* that are inside hri_once_run */
+    hri_once *running; /* whose function is running; linked by `next` */
 } trying = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local unsigned depth; /* of this thread's hri_once_run */
 
-/* A driver may fork while it is loaded, on this thread or, waited for by it, on
- * another one. The latter is why this does not wait for ever. */
+/* This does not wait for ever. A driver may fork while it is loaded, on this
+ * thread or, waited for by it, on another one. And glibc before 2.36 lets
+ * nobody call pthread_atfork meanwhile, which libraries do when they are
+ * loaded. */
 static void before_fork(void)
 {
     enum { MAX_SECONDS = 10 };
@@ -71,11 +74,28 @@ static void in_parent(void)
     pthread_mutex_unlock(&trying.lock);
 }
 
+/* What this thread does not try itself has failed here: its thread is
+ * missing. */
 static void in_child(void)
 {
+    static const hri_error missing = {
+        HR_ERROR_UNAVAILABLE, "the process was forked while another thread "
+                              "loaded this library; fork earlier or later"};
+    hri_once **link = &trying.running;
     pthread_mutex_init(&trying.lock, NULL);
     pthread_cond_init(&trying.changed, NULL);
     trying.threads = depth > 0;
+    while (*link != NULL) {
+        hri_once *once = *link;
+        if (pthread_equal(once->thread, pthread_self())) {
+            link = &once->next;
+            continue;
+        }
+        *link = once->next;
+        pthread_mutex_init(&once->lock, NULL);
+        once->error = missing;
+        atomic_store(&once->done, true);
+    }
 }
 
 /* When the library is loaded: a fork that is under way runs no handler that is
@@ -93,6 +113,26 @@ static void count_thread(unsigned change)
     pthread_mutex_unlock(&trying.lock);
 }
 
+static void add_running(hri_once *once)
+{
+    pthread_mutex_lock(&trying.lock);
+    once->thread = pthread_self();
+    once->next = trying.running;
+    trying.running = once;
+    pthread_mutex_unlock(&trying.lock);
+}
+
+static void remove_running(const hri_once *once)
+{
+    hri_once **link = &trying.running;
+    pthread_mutex_lock(&trying.lock);
+    while (*link != once) {
+        link = &(*link)->next;
+    }
+    *link = once->next;
+    pthread_mutex_unlock(&trying.lock);
+}
+
 hr_status hri_once_run(hri_once *once, hr_status (*function)(void))
 {
     if (!atomic_load_explicit(&once->done, memory_order_acquire)) {
@@ -101,8 +141,10 @@ hr_status hri_once_run(hri_once *once, hr_status (*function)(void))
         }
         pthread_mutex_lock(&once->lock);
         if (!once->done) {
+            add_running(once);
             hri_error_keep(&once->error, function());
             atomic_store_explicit(&once->done, true, memory_order_release);
+            remove_running(once);
         }
         pthread_mutex_unlock(&once->lock);
         if (--depth == 0) {

@@ -41,6 +41,9 @@ typedef struct hri_once {
     pthread_mutex_t lock; /* guards error until done */
     atomic_bool done;
     hri_error error;
+    pthread_t thread;      /* that calls the function; status.c has a lock for
+                              it and for what follows */
+    struct hri_once *next; /* whose function is running, too */
 } hri_once;
 
 #define HRI_ONCE_INIT                                                          \
@@ -49,7 +52,9 @@ typedef struct hri_once {
     }
 
 /* Call function, unless it was called through *once before. The result is the
- * same each time. fork() on another thread waits for the call. Any thread. */
+ * same each time. fork() on another thread waits for the call, but not for
+ * ever. In a child that was forked before its end it is HR_ERROR_UNAVAILABLE.
+ * Any thread. */
 hr_status hri_once_run(hri_once *once, hr_status (*function)(void));
 
 #endif

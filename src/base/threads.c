@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/threads.h"
 
-#include <stdbool.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include <headrace/context.h>
@@ -15,6 +15,7 @@ struct hri_thread {
     void *(*function)(void *); /* NULL: the thread is idle */
     void *argument;
     bool over;
+    bool left; /* nobody joins it */
 };
 
 static _Thread_local bool is_own;
@@ -27,6 +28,17 @@ void hri_thread_set_own(void)
 bool hr_thread_is_own(void)
 {
     return is_own;
+}
+
+/* Nobody uses the thread any more. */
+static void become_idle(hri_thread *t, bool left)
+{
+    pthread_mutex_lock(&t->threads->lock);
+    t->next = t->threads->idle;
+    t->threads->idle = t;
+    t->threads->left -= left;
+    pthread_cond_broadcast(&t->threads->changed);
+    pthread_mutex_unlock(&t->threads->lock);
 }
 
 static void *thread_main(void *argument)
@@ -48,6 +60,10 @@ static void *thread_main(void *argument)
         pthread_mutex_lock(&t->lock);
         t->function = NULL;
         pthread_cond_broadcast(&t->changed);
+        if (t->left) {
+            t->left = false;
+            become_idle(t, true);
+        }
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -80,10 +96,16 @@ void hri_threads_init(hri_threads *threads)
 {
     *threads = (hri_threads){0};
     pthread_mutex_init(&threads->lock, NULL);
+    pthread_cond_init(&threads->changed, NULL);
 }
 
 void hri_threads_finish(hri_threads *threads)
 {
+    pthread_mutex_lock(&threads->lock);
+    while (threads->left > 0) {
+        pthread_cond_wait(&threads->changed, &threads->lock);
+    }
+    pthread_mutex_unlock(&threads->lock);
     while (threads->idle != NULL) {
         hri_thread *t = threads->idle;
         threads->idle = t->next;
@@ -94,6 +116,7 @@ void hri_threads_finish(hri_threads *threads)
         pthread_join(t->id, NULL);
         destroy(t);
     }
+    pthread_cond_destroy(&threads->changed);
     pthread_mutex_destroy(&threads->lock);
 }
 
@@ -125,10 +148,23 @@ void hri_thread_join(hri_thread *t)
         pthread_cond_wait(&t->changed, &t->lock);
     }
     pthread_mutex_unlock(&t->lock);
-    pthread_mutex_lock(&t->threads->lock);
-    t->next = t->threads->idle;
-    t->threads->idle = t;
-    pthread_mutex_unlock(&t->threads->lock);
+    become_idle(t, false);
+}
+
+void hri_thread_leave(hri_thread *t)
+{
+    pthread_mutex_lock(&t->lock);
+    const bool works = t->function != NULL;
+    t->left = works;
+    if (works) {
+        pthread_mutex_lock(&t->threads->lock);
+        t->threads->left++;
+        pthread_mutex_unlock(&t->threads->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    if (!works) {
+        become_idle(t, false);
+    }
 }
 
 static void *call_main(void *argument)
@@ -167,6 +203,22 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
         }
     }
     return first != NULL ? hri_error_raise(first) : HR_OK;
+}
+
+struct timespec hri_in_ms(uint32_t milliseconds)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    time.tv_nsec += milliseconds % 1000 * 1000000L;
+    time.tv_sec += milliseconds / 1000 + time.tv_nsec / 1000000000L;
+    time.tv_nsec %= 1000000000L;
+    return time;
+}
+
+bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
+                    const struct timespec *time)
+{
+    return pthread_cond_timedwait(changed, lock, time) != ETIMEDOUT;
 }
 
 static void relax(void)

@@ -5,6 +5,8 @@
 #define HRI_BASE_THREADS_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
 
 #include "base/cpus.h"
 #include "base/status.h"
@@ -13,14 +15,16 @@ typedef struct hri_thread hri_thread;
 
 typedef struct hri_threads {
     pthread_mutex_t lock;
+    pthread_cond_t changed;
     hri_thread *idle;
+    uint64_t left; /* that work, and that nobody will join */
     hri_cpus cpus; /* where new threads run; empty: anywhere */
     uint64_t made; /* how many were started so far */
 } hri_threads;
 
 void hri_threads_init(hri_threads *threads);
 
-/* All threads have been joined. */
+/* All threads have been joined or left. Waits for those that were left. */
 void hri_threads_finish(hri_threads *threads);
 
 /* Call function(argument) on an idle thread, or on a new one. NULL when the
@@ -31,6 +35,8 @@ hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
 /* Wait until the function has returned. The thread then is idle. Call this once
  * for each start. */
 void hri_thread_join(hri_thread *thread);
+/* The same, but do not wait: the thread becomes idle by itself. */
+void hri_thread_leave(hri_thread *thread);
 
 /* One of several calls that are made at once. It is the first field of the
  * struct that is the function's argument. */
@@ -52,6 +58,12 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
 /* Note that the calling thread is the library's own (hr_thread_is_own). Each
  * such thread calls this once. */
 void hri_thread_set_own(void);
+
+/* The time in so many milliseconds, and pthread_cond_wait until then at most.
+ * False when it has come. */
+struct timespec hri_in_ms(uint32_t milliseconds);
+bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
+                    const struct timespec *time);
 
 /* Lock a mutex that is held for microseconds only. Trying again for a while
  * takes less time than falling asleep and being woken. */

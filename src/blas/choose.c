@@ -7,51 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/environment.h"
-#include "blas/blas.h"
-#include "model/learn.h"
+#include "blas/rates.h"
 
 /* Calls with fewer products than this are not looked at: 0.27 GFLOP, which take
  * some milliseconds. */
 static const double usual_least = 512.0 * 512.0 * 512.0;
 
-/* Opening accelerators takes up to a second or two. It begins when the calls
- * that were looked at have taken `soon` seconds. A call that takes `patience`
- * seconds or more waits until they are open. */
-static const double soon = 1.0, patience = 2.0;
-
-enum { TYPES = HR_C64 + 1, PLANS = 64 };
-
-/* What the plan predicted for calls of one shape. */
-typedef struct predicted {
-    hr_type type;
-    blas_op op_a, op_b;
-    blas_part part;
-    int64_t m, n, k;
-    bool reads; /* the old C */
-    double seconds;
-} predicted;
+enum { TYPES = HR_C64 + 1 };
 
 static struct {
     bool forced;
     double least;
-    pthread_mutex_t lock;      /* guards what follows */
-    hri_learned own[TYPES];    /* seconds for a flop in the fallback BLAS */
-    hri_learned factor[TYPES]; /* seconds of calls over those of their plans; 0:
-                                  none yet, taken as 1 */
+    pthread_mutex_t lock; /* guards what follows */
+    blas_rates rates[TYPES];
     double passed; /* seconds that the fallback BLAS took for calls that were
                       looked at */
-    predicted plans[PLANS];
-    size_t planned;
+    blas_plans plans;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Calls that wait for accelerators or work there; and, by type, the number of
  * calls for which a target was chosen while there were no such calls. */
 static atomic_int waiting;
 static atomic_uint chosen[TYPES];
+static atomic_int last = BLAS_LAST_NONE; /* target */
 
 static atomic_bool ending;
 
@@ -112,29 +93,24 @@ bool blas_is_large(double products)
 /* An assumption until a call has been timed. */
 static double guess(hr_type type)
 {
-    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    static atomic_uint known; /* 0: not asked yet */
+    unsigned count = atomic_load_explicit(&known, memory_order_relaxed);
+    if (count == 0) {
+        count = hr_thread_count(NULL);
+        atomic_store_explicit(&known, count, memory_order_relaxed);
+    }
     return hri_guess_processor(type == HR_F32 || type == HR_C32) /
-           (double)(count > 0 ? count : 1);
+           (double)count;
 }
 
 static double own_seconds(const blas_call *call)
 {
     const hr_type type = call->symbol->type;
     pthread_mutex_lock(&state.lock);
-    const double own = hri_learned_by_now(&state.own[type]);
+    const double seconds =
+        blas_own_seconds(&state.rates[type], blas_flops(call), guess(type));
     pthread_mutex_unlock(&state.lock);
-    return blas_flops(call) * (own > 0.0 ? own : guess(type));
-}
-
-/* Whether the last call went to the same target. The threads of a BLAS look for
- * more work for some 0.1 s after a call, on CPUs that the other target
- * needs. */
-static bool is_settled(bool accelerators)
-{
-    enum { NEITHER, OWN, ACCELERATORS };
-    static atomic_int last = NEITHER;
-    const int target = accelerators ? ACCELERATORS : OWN;
-    return atomic_exchange(&last, target) == target;
+    return seconds;
 }
 
 static void learn(const blas_call *call, double seconds)
@@ -143,22 +119,12 @@ static void learn(const blas_call *call, double seconds)
     if (flops <= 0.0 || seconds <= 0.0) {
         return;
     }
-    const bool settled = is_settled(false) && !blas_engine_is_opening();
-    hri_learned *own = &state.own[call->symbol->type];
+    const bool settled =
+        blas_is_settled(&last, false) && !blas_engine_is_opening();
     pthread_mutex_lock(&state.lock);
-    if (settled || own->last == 0.0) {
-        (void)hri_learn(own, seconds / flops);
-    }
+    blas_learn_own(&state.rates[call->symbol->type], flops, seconds, settled);
     state.passed += seconds;
     pthread_mutex_unlock(&state.lock);
-}
-
-static bool is_same(const predicted *f, const predicted *other)
-{
-    return f->type == other->type && f->op_a == other->op_a &&
-           f->op_b == other->op_b && f->part == other->part &&
-           f->m == other->m && f->n == other->n && f->k == other->k &&
-           f->reads == other->reads;
 }
 
 static double plan(hr_context *context, const blas_call *call)
@@ -176,32 +142,24 @@ static double plan(hr_context *context, const blas_call *call)
 /* Seconds on accelerators. Negative: they cannot do it. */
 static double planned_seconds(hr_context *context, const blas_call *call)
 {
-    predicted f = {call->symbol->type,
-                   call->op_a,
-                   call->op_b,
-                   call->part,
-                   call->m,
-                   call->n,
-                   call->k,
-                   !blas_is_zero(call->beta),
-                   0.0};
-    bool known = false;
+    const hr_type type = call->symbol->type;
+    blas_planned p = {
+        type,    call->op_a, call->op_b, call->part,
+        call->m, call->n,    call->k,    !blas_is_zero(call->beta),
+        0.0};
     pthread_mutex_lock(&state.lock);
-    for (size_t i = 0; i < PLANS && !known; i++) {
-        known = is_same(&state.plans[i], &f);
-        f.seconds = known ? state.plans[i].seconds : 0.0;
-    }
-    const double factor = state.factor[f.type].value;
+    const bool known = blas_plans_find(&state.plans, &p);
     pthread_mutex_unlock(&state.lock);
     if (!known) {
-        f.seconds = plan(context, call);
+        p.seconds = plan(context, call);
     }
-    if (!known && f.seconds >= 0.0) {
-        pthread_mutex_lock(&state.lock);
-        state.plans[state.planned++ % PLANS] = f;
-        pthread_mutex_unlock(&state.lock);
+    pthread_mutex_lock(&state.lock);
+    if (!known && p.seconds >= 0.0) {
+        blas_plans_keep(&state.plans, &p);
     }
-    return f.seconds * (factor > 0.0 ? factor : 1.0);
+    const double seconds = blas_planned_seconds(&state.rates[type], p.seconds);
+    pthread_mutex_unlock(&state.lock);
+    return seconds;
 }
 
 /* ---- deciding */
@@ -226,15 +184,12 @@ static bool is_in_parallel_region(void)
 static hr_context *context_for(double own)
 {
     pthread_mutex_lock(&state.lock);
-    const double passed = state.passed + own;
+    const blas_opening opening = blas_opening_for(own, state.passed);
     pthread_mutex_unlock(&state.lock);
-    if (own >= patience) {
-        return blas_engine(true);
-    }
-    if (passed >= soon) {
+    if (opening == BLAS_OPEN) {
         blas_engine_begin();
     }
-    return blas_engine(false);
+    return blas_engine(opening == BLAS_OPEN_AND_WAIT);
 }
 
 /* The context to run on. NULL: the fallback BLAS does the call, and v->why may
@@ -256,33 +211,25 @@ static hr_context *choose(const blas_call *call, blas_verdict *v)
         v->why = "the accelerators cannot run this call";
         return NULL;
     }
-    const double ahead = (double)atomic_load(&waiting);
-    const double ratio = v->planned * (1.0 + ahead) / v->own;
-    const hr_type type = call->symbol->type;
-    const unsigned number = /* nothing is tried again while others wait */
-        ahead > 0.0 ? 0 : atomic_fetch_add(&chosen[type], 1);
+    const int ahead = atomic_load(&waiting);
+    const double ratio = blas_ratio(v->planned, v->own, ahead);
+    const unsigned number =
+        blas_next_number(&chosen[call->symbol->type], ahead);
     const blas_target target = blas_target_of(ratio, number);
     if (!target.accelerators) {
-        v->why = target.retry  ? "to measure the fallback BLAS again"
-                 : ahead > 0.0 ? "accelerators are busy with other calls"
-                               : "accelerators would not be 3 % faster";
+        v->why = target.retry ? "to measure the fallback BLAS again"
+                 : ahead > 0  ? "accelerators are busy with other calls"
+                              : "accelerators would not be 3 % faster";
         return NULL;
     }
     return context;
 }
 
-/* Compare the plan with what the call took. Until the first call has been timed
- * the factor is 1. Calls that come right after one to the other target do not
- * count. */
 static void learn_factor(hr_type type, double seconds, double planned)
 {
+    const bool settled = blas_is_settled(&last, true);
     pthread_mutex_lock(&state.lock);
-    hri_learned *factor = &state.factor[type];
-    const double before = factor->value > 0.0 ? factor->value : 1.0;
-    if (is_settled(true) || factor->last == 0.0) {
-        factor->value = before;
-        (void)hri_learn(factor, seconds / planned * before);
-    }
+    blas_learn_factor(&state.rates[type], seconds, planned, settled);
     pthread_mutex_unlock(&state.lock);
 }
 

@@ -88,15 +88,34 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     pass_on(signal, info, context);
 }
 
-/* Install the handler. It blocks the same signals as the handler before it. */
+/* Install the handler. It blocks the same signals as the handler before it. A
+ * child that was forked in the middle of this comes here once more, and may
+ * have the handler already. */
 static void install(void)
 {
-    (void)sigaction(SIGSEGV, NULL, &former);
+    struct sigaction present;
+    (void)sigaction(SIGSEGV, NULL, &present);
+    if ((present.sa_flags & SA_SIGINFO) != 0 &&
+        present.sa_sigaction == on_fault) {
+        return;
+    }
+    former = present;
     struct sigaction action = {.sa_sigaction = on_fault,
                                .sa_mask = former.sa_mask,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK |
                                            (former.sa_flags & SA_NODEFER)};
     (void)sigaction(SIGSEGV, &action, NULL);
+}
+
+/* The thread that held the lock may be missing in a child of fork(). */
+static void renew_lock(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, renew_lock);
 }
 
 /* ---- guards */

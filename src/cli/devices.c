@@ -12,19 +12,22 @@
 #include "console/values.h"
 
 typedef struct options {
-    const char *accelerators;
-    uint64_t memory_limit;
+    cli_machine machine;
     bool measure, json;
 } options;
 
 static const cli_option table[] = {
-    {"--accelerators", "LIST", &cli_list, offsetof(options, accelerators),
+    {"--accelerators", "LIST", &cli_list,
+     offsetof(options, machine.accelerators),
      "choose these, such as host,opencl:0:0 or 4xhost\n"
      "(HEADRACE_ACCELERATORS, else all but emulated ones)"},
-    {"--memory-limit", "SIZE", &cli_bytes, offsetof(options, memory_limit),
+    {"--memory-limit", "SIZE", &cli_bytes,
+     offsetof(options, machine.memory_limit),
      "limit of each accelerator, such as 512MiB; plain host\n"
      "works in place and needs none\n"
      "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
+    {"--threads", "N", &cli_threads, offsetof(options, machine.threads),
+     CLI_THREADS_HELP},
     {"--measure", NULL, &cli_flag, offsetof(options, measure),
      "measure the links and the arithmetic of each, and\n"
      "show how good predictions have been"},
@@ -281,12 +284,11 @@ static int show(hr_context *context, const options *o)
 
 static int run(int argc, char **argv)
 {
-    options o = {.accelerators = NULL};
+    options o = {.json = false};
     int status = cli_parse(&cli_devices, argc, argv, &o, NULL);
     hr_context *context = NULL;
     if (status == CLI_OK) {
-        status = cli_context(&cli_devices, o.accelerators, o.memory_limit, true,
-                             &context);
+        status = cli_context(&cli_devices, &o.machine, true, &context);
     }
     if (status == CLI_OK) {
         status = show(context, &o);

@@ -16,12 +16,12 @@
 #include "console/values.h"
 
 typedef struct options {
-    const char *input, *output, *weights, *accelerators;
+    const char *input, *output, *weights;
     int64_t reach; /* of the window; negative: not given */
     cli_scalar sigma, scale, constant, tolerance;
     hr_edges edges;
     hr_filter_method method;
-    uint64_t memory_limit;
+    cli_machine machine;
     bool verify, json, quiet;
 } options;
 
@@ -62,12 +62,13 @@ static const cli_option table[] = {
      "how much of the weights separable filters may leave\n"
      "out, over the sum of all; for --method separable or\n"
      "auto (f32 1e-6, f64 1e-14)"},
-    {"--accelerators", "LIST", &cli_list, FIELD(accelerators),
+    {"--accelerators", "LIST", &cli_list, FIELD(machine.accelerators),
      "use these, such as host,opencl:0:0 or 4xhost\n"
      "(HEADRACE_ACCELERATORS, else all but emulated ones)"},
-    {"--memory-limit", "SIZE", &cli_bytes, FIELD(memory_limit),
+    {"--memory-limit", "SIZE", &cli_bytes, FIELD(machine.memory_limit),
      "limit of each accelerator, such as 512MiB\n"
      "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
+    {"--threads", "N", &cli_threads, FIELD(machine.threads), CLI_THREADS_HELP},
     {"--verify", NULL, &cli_flag, FIELD(verify),
      "compare elements with sums in double before OUT.npy\n"
      "appears"},
@@ -371,8 +372,7 @@ static int run(int argc, char **argv)
                                     : usual_scale(find_weights(o), w.window),
             .edges = o->edges,
             .constant = o->constant.value.re};
-        status = cli_context(&cli_filter, o->accelerators, o->memory_limit,
-                             false, &w.context);
+        status = cli_context(&cli_filter, &o->machine, false, &w.context);
     }
     status = status == CLI_OK ? run_work(&w) : status;
     if (status == CLI_OK && !o->quiet) {

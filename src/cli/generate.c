@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "commands.h"
+#include "console/context.h"
 #include "console/output.h"
 #include "console/random.h"
 #include "console/signals.h"
@@ -12,6 +13,7 @@ typedef struct options {
     cli_shape shape;
     hr_type type;
     uint64_t seed;
+    int64_t threads;
     hr_order order;
     const char *output;
     bool quiet;
@@ -27,6 +29,8 @@ static const cli_option table[] = {
     {"--order", "row|column", &cli_order, offsetof(options, order),
      "order of the elements: row as in C, column as in\n"
      "Fortran (row)"},
+    {"--threads", "N", &cli_threads, offsetof(options, threads),
+     CLI_THREADS_HELP},
     {"-o", "A.npy", &cli_file, offsetof(options, output),
      "the file to write, whole or not at all; -: standard\n"
      "output"},
@@ -59,6 +63,7 @@ static int run(int argc, char **argv)
     }
     const hr_matrix like = hr_matrix_row_major(NULL, o.type, o.shape.extents[0],
                                                o.shape.extents[1], 0);
+    cli_loop_threads(o.threads);
     cli_progress_start(&progress, o.quiet, "generating", cli_link_text);
     return cli_output_random(o.output, like, o.order, o.seed, &progress);
 }

@@ -9,8 +9,7 @@
 typedef struct options {
     cli_product product;
     cli_scalar alpha, beta;
-    const char *accelerators;
-    uint64_t memory_limit;
+    cli_machine machine;
     bool reproducible, json;
 } options;
 
@@ -36,13 +35,14 @@ static const cli_option table[] = {
     {"--type", "TYPE", &cli_type, FIELD(product.type),
      "type of C (that of A and B, but i32 for i8);\n"
      "f32 is possible where A and B are f16 or bf16"},
-    {"--accelerators", "LIST", &cli_list, FIELD(accelerators),
+    {"--accelerators", "LIST", &cli_list, FIELD(machine.accelerators),
      "use these, such as host,opencl:0:0 or 4xhost\n"
      "(HEADRACE_ACCELERATORS, else all but emulated ones)"},
-    {"--memory-limit", "SIZE", &cli_bytes, FIELD(memory_limit),
+    {"--memory-limit", "SIZE", &cli_bytes, FIELD(machine.memory_limit),
      "limit of each accelerator, such as 512MiB; plain host\n"
      "works in place and needs none\n"
      "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
+    {"--threads", "N", &cli_threads, FIELD(machine.threads), CLI_THREADS_HELP},
     {"--compute", "native|tf32", &cli_compute, FIELD(product.compute),
      "tf32: round factors of f32 to 10 bits first (native)"},
     {"--reproducible", NULL, &cli_flag, FIELD(reproducible),
@@ -107,9 +107,9 @@ static int run(int argc, char **argv)
     o.product.a = files[0];
     o.product.b = files[1];
     status = status == CLI_OK ? check(&o) : status;
+    o.product.explain = o.json || !o.product.quiet; /* a report is printed */
     if (status == CLI_OK) {
-        status = cli_context(&cli_matmul, o.accelerators, o.memory_limit, false,
-                             &context);
+        status = cli_context(&cli_matmul, &o.machine, false, &context);
     }
     if (status == CLI_OK) {
         status = cli_multiply(context, &o.product, &outcome);

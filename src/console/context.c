@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "loop.h"
 #include "signals.h"
 
 int cli_failed_call(void)
@@ -16,15 +17,20 @@ int cli_called(hr_status status)
     return status == HR_OK ? CLI_OK : cli_failed_call();
 }
 
-int cli_context(const cli_command *command, const char *accelerators,
-                uint64_t memory_limit, bool may_be_empty, hr_context **context)
+int cli_context(const cli_command *command, const cli_machine *machine,
+                bool may_be_empty, hr_context **context)
 {
+    const char *accelerators = machine->accelerators;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     options.accelerators = accelerators;
-    options.memory_limit = memory_limit;
+    options.memory_limit = machine->memory_limit;
+    options.threads = (uint32_t)machine->threads;
     options.may_be_empty = may_be_empty;
     hr_status status = hr_context_create(&options, context);
     cli_signals_install();
+    if (status == HR_OK) {
+        cli_loop_threads(hr_thread_count(*context));
+    }
     if (status == HR_ERROR_INVALID && accelerators != NULL &&
         strncmp(hr_last_error(), "HEADRACE_", 9) != 0) {
         return cli_wrong(command, "--accelerators: %s", hr_last_error());

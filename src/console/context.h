@@ -8,12 +8,25 @@
 
 #include "args.h"
 
-/* Create the context. accelerators NULL and memory_limit 0 mean the defaults. A
- * malformed list is a wrong command line. A list of accelerators that do not
- * exist is a failure. may_be_empty: that no accelerator can be used is no
- * failure; the context then has none, and tells why. Returns an exit status. */
-int cli_context(const cli_command *command, const char *accelerators,
-                uint64_t memory_limit, bool may_be_empty, hr_context **context);
+/* What the options of a subcommand say of its context. 0 and NULL mean the
+ * defaults. */
+typedef struct cli_machine {
+    const char *accelerators;
+    uint64_t memory_limit;
+    int64_t threads;
+} cli_machine;
+
+/* The help of the option for `threads`, whose kind is cli_threads. */
+#define CLI_THREADS_HELP                                                       \
+    "how many threads work on the host\n"                                      \
+    "(HEADRACE_THREADS, else the CPUs that may be used)"
+
+/* Create the context. A malformed list is a wrong command line. A list of
+ * accelerators that do not exist is a failure. may_be_empty: that no
+ * accelerator can be used is no failure; the context then has none, and tells
+ * why. Returns an exit status. */
+int cli_context(const cli_command *command, const cli_machine *machine,
+                bool may_be_empty, hr_context **context);
 
 /* Print why a call of the library failed, or "cancelled" after a signal.
  * Returns CLI_FAILED. */

@@ -7,10 +7,19 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <headrace/context.h>
+
 #include "base/size.h"
 #include "signals.h"
 
 enum { THREADS_MAX = 64 };
+
+static int64_t wanted; /* of cli_loop_threads; 0: not said */
+
+void cli_loop_threads(int64_t threads)
+{
+    wanted = threads;
+}
 
 typedef struct loop {
     int64_t count;
@@ -44,9 +53,9 @@ bool cli_loop(int64_t count, cli_loop_function function, void *data,
 {
     loop l = {.count = count, .function = function, .data = data, .unit = unit};
     pthread_t threads[THREADS_MAX];
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t most = wanted > 0 ? wanted : hr_thread_count(NULL);
     int started = 0;
-    while (started < THREADS_MAX - 1 && started + 1 < cpus &&
+    while (started < THREADS_MAX - 1 && started + 1 < most &&
            started + 1 < count &&
            pthread_create(&threads[started], NULL, thread_main, &l) == 0) {
         started++; /* with fewer threads it only takes longer */

@@ -30,6 +30,10 @@ void cli_progress_update(cli_progress *progress, double done, double total);
 /* Clear the line. */
 void cli_progress_end(cli_progress *progress);
 
+/* Say how many threads loops use from now on. Without this they use as many as
+ * contexts do by default. */
+void cli_loop_threads(int64_t threads);
+
 typedef void (*cli_loop_function)(void *data, int64_t index);
 
 /* Call function(data, 0 .. count - 1) once each, in any order. progress may be

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kind.h"
 #include "base/size.h"
 #include "context.h"
 #include "loop.h"
@@ -43,14 +44,6 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static const char *kind_of(mode_t mode)
-{
-    return S_ISDIR(mode)                    ? "a folder"
-           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
-           : S_ISFIFO(mode)                 ? "a pipe"
-                                            : "a socket";
-}
-
 int cli_output_check(const cli_command *command, const char *path,
                      const char *const *inputs, int input_count)
 {
@@ -71,7 +64,7 @@ int cli_output_check(const cli_command *command, const char *path,
     }
     if (!S_ISREG(old.st_mode)) {
         return cli_wrong(command, "-o: '%s' is not a regular file but %s", path,
-                         kind_of(old.st_mode));
+                         hri_kind_of(old.st_mode));
     }
     return fstat(STDOUT_FILENO, &other) != 0 || !is_same(&other, &old)
                ? CLI_OK
@@ -93,21 +86,48 @@ static int watch(cli_npy *output)
     return CLI_OK;
 }
 
+/* Create the file. On its way to standard output nobody else may read it. */
+static hr_status create(cli_npy *output, hr_matrix like, hr_order order)
+{
+    char name[PATH_MAX];
+    const bool standard = cli_is_standard(output->path);
+    mode_t mask = 0;
+    if (standard) {
+        cli_standard_name(name);
+        mask = umask(S_IRWXG | S_IRWXO);
+    }
+    const hr_status status =
+        hr_npy_create(standard ? name : output->path, like.type, like.rows,
+                      like.cols, order, &output->file, &output->matrix);
+    if (standard) {
+        umask(mask);
+    }
+    return status;
+}
+
 int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
                       hr_order order)
 {
-    char name[PATH_MAX];
     output->path = path;
-    if (cli_is_standard(path)) {
-        cli_standard_name(name);
-    }
     cli_signals_phase(CLI_HELD);
-    bool made = hr_npy_create(cli_is_standard(path) ? name : path, like.type,
-                              like.rows, like.cols, order, &output->file,
-                              &output->matrix) == HR_OK;
-    int status = made ? watch(output) : cli_failed_call();
+    int status = create(output, like, order) == HR_OK ? watch(output)
+                                                      : cli_failed_call();
     cli_signals_phase(CLI_POLLED);
     return status == CLI_OK ? cli_check_cancelled() : status;
+}
+
+/* Write the file to standard output, and remove it. */
+static int send(cli_npy *output)
+{
+    const int status = cli_standard_send(hr_npy_temporary(output->file));
+    if (status == CLI_OK) {
+        cli_signals_phase(CLI_HELD); /* the reader has all */
+        cli_unguard();
+        hr_npy_close(output->file);
+        output->file = NULL;
+        cli_forget();
+    }
+    return status;
 }
 
 int cli_files_commit(cli_files *files)
@@ -120,9 +140,7 @@ int cli_files_commit(cli_files *files)
     }
     if (cli_is_standard(files->out.path)) {
         cli_signals_phase(CLI_AT_ONCE);
-        return cli_check_cancelled() == CLI_OK
-                   ? cli_standard_send(hr_npy_temporary(files->out.file))
-                   : CLI_FAILED;
+        return cli_check_cancelled() == CLI_OK ? send(&files->out) : CLI_FAILED;
     }
     /* Writing to the disk may take long and cannot be interrupted. */
     cli_signals_phase(CLI_COMMITTING);

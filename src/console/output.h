@@ -41,7 +41,7 @@ int cli_output_create(cli_npy *output, const char *path, hr_matrix like,
 
 /* Give the output its name, or write it to standard output, unless the inputs
  * have been changed meanwhile: then the result would not belong to the files of
- * these names. Returns an exit status. */
+ * these names. After that it is too late to stop. Returns an exit status. */
 int cli_files_commit(cli_files *files);
 
 /* Unmap all files. Removes the output unless it was committed. */

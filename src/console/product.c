@@ -22,6 +22,7 @@ typedef struct work {
     hr_matrix c;    /* first type and shape, then the output itself */
     hr_gemm_options options;
     cli_progress progress;
+    double planning; /* seconds */
 } work;
 
 static hr_matrix operand(hr_matrix m, bool transpose, bool conjugate)
@@ -55,8 +56,12 @@ static int plan(work *w, cli_outcome *outcome)
     outcome->k = w->a.cols;
     outcome->type = w->a.type;
     outcome->c_type = w->c.type;
-    return cli_called(hr_gemm_plan(w->context, p->alpha, w->a, w->b, p->beta,
-                                   w->c, &w->options, &outcome->report));
+    const double start = cli_clock();
+    const hr_status status =
+        hr_gemm_plan(w->context, p->alpha, w->a, w->b, p->beta, w->c,
+                     &w->options, &outcome->report);
+    w->planning = cli_clock() - start;
+    return cli_called(status);
 }
 
 static int check_c0(const work *w)
@@ -167,13 +172,24 @@ static void explain(const work *w, cli_left_out *left)
     }
 }
 
+/* Each of these plans may take as long as the plan of the product. All together
+ * take as long as that and one more, or half a second. Nor does a signal wait
+ * for them all. */
 static void explain_all(const work *w, cli_outcome *outcome)
 {
+    const double least = 0.5, start = cli_clock();
+    const double enough = w->planning > least ? w->planning : least;
     for (uint32_t i = 0; i < outcome->report.share_capacity; i++) {
         if (!is_used(&outcome->report, i)) {
             cli_left_out *left = &outcome->left_out[outcome->left_out_count++];
             left->accelerator = i;
-            explain(w, left);
+            if (cli_cancelled() || cli_clock() - start > enough) {
+                snprintf(left->reason, sizeof left->reason,
+                         "not looked into, to save time; --accelerators with "
+                         "it alone tells why");
+            } else {
+                explain(w, left);
+            }
         }
     }
 }
@@ -207,7 +223,7 @@ int cli_multiply(hr_context *context, const cli_product *product,
     if (status == CLI_OK && !product->dry_run) {
         status = run(&w, outcome);
     }
-    if (status == CLI_OK) {
+    if (status == CLI_OK && product->explain) {
         const double explaining = cli_clock();
         explain_all(&w, outcome);
         start += cli_clock() - explaining; /* no part of the work */

@@ -16,6 +16,7 @@ typedef struct cli_product {
     hr_type type; /* of the output; 0: that of A, but i32 for i8 */
     hr_compute compute;
     bool dry_run, verify, quiet;
+    bool explain; /* say why accelerators were left out */
 } cli_product;
 
 /* An accelerator that got no part of the product. */
@@ -28,16 +29,16 @@ typedef struct cli_left_out {
 typedef struct cli_outcome {
     int64_t m, n, k;
     hr_type type, c_type;
-    hr_gemm_report report;  /* with dry_run, the plan; cli_outcome_free frees
-                               its shares, */
-    cli_left_out *left_out; /* and these */
-    uint32_t left_out_count;
-    hr_verify_report check; /* trials is 0 without verification */
-    double seconds;         /* of everything, from opening to committing */
+    hr_gemm_report report;   /* with dry_run, the plan; cli_outcome_free frees
+                                its shares, */
+    cli_left_out *left_out;  /* and these */
+    uint32_t left_out_count; /* 0 unless explained */
+    hr_verify_report check;  /* trials is 0 without verification */
+    double seconds;          /* of everything, from opening to committing */
 } cli_outcome;
 
 /* Multiply. On failure a message has been printed. Returns an exit status. If
- * there is a result, the phase of signals stays CLI_COMMITTING. */
+ * there is a result, signals do nothing from then on. */
 int cli_multiply(hr_context *context, const cli_product *product,
                  cli_outcome *outcome);
 

@@ -15,7 +15,8 @@ typedef enum cli_phase {
                       short while, or at the second signal, the handler does as
                       above */
     CLI_HELD,      /* the signal is only noted: a temporary file is being made,
-                      and its name is not known yet */
+                      and its name is not known yet; or standard output has the
+                      result */
     CLI_COMMITTING /* as CLI_AT_ONCE while the temporary file exists; nothing
                       once it has become the result */
 } cli_phase;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +28,25 @@ static const char *folder(void)
     return chosen != NULL && chosen[0] != '\0' ? chosen : "/var/tmp";
 }
 
+/* How copying ended. But for COPIED, errno says why. */
+typedef enum copied { COPIED, NOT_READ, NOT_WRITTEN } copied;
+
+/* After a call failed: whether it is to be made again. Standard input and
+ * output may be such that a call does not wait. Then this waits. */
+static bool once_more(int file, short events)
+{
+    struct pollfd ready = {.fd = file, .events = events};
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        return poll(&ready, 1, -1) >= 0 || errno == EINTR;
+    }
+    return errno == EINTR;
+}
+
 static bool write_all(int to, const char *bytes, size_t count)
 {
     while (count > 0) {
         const ssize_t written = write(to, bytes, count);
-        if (written < 0 && errno != EINTR) {
+        if (written < 0 && !once_more(to, POLLOUT)) {
             return false;
         }
         bytes += written > 0 ? written : 0;
@@ -40,22 +55,35 @@ static bool write_all(int to, const char *bytes, size_t count)
     return true;
 }
 
-/* Copy to the end. False, with errno, when a byte could not be read or
- * written. */
-static bool copy(int from, int to)
+static copied copy_with(char *piece, size_t bytes, int from, int to)
+{
+    for (;;) {
+        const ssize_t count = read(from, piece, bytes);
+        if (count == 0) {
+            return COPIED;
+        }
+        if (count < 0 && !once_more(from, POLLIN)) {
+            return NOT_READ;
+        }
+        if (count > 0 && !write_all(to, piece, (size_t)count)) {
+            return NOT_WRITTEN;
+        }
+    }
+}
+
+/* Copy to the end. */
+static copied copy(int from, int to)
 {
     enum { PIECE = 1 << 18 };
     char *piece = malloc(PIECE);
-    bool well = piece != NULL;
-    for (ssize_t count = 1; well && count != 0;) {
-        count = read(from, piece, PIECE);
-        well = count > 0 ? write_all(to, piece, (size_t)count)
-                         : count == 0 || errno == EINTR;
+    if (piece == NULL) {
+        return NOT_READ;
     }
+    const copied end = copy_with(piece, PIECE, from, to);
     const int error = errno;
     free(piece);
     errno = error;
-    return well;
+    return end;
 }
 
 /* Copy standard input into a file without a name, which stays open. path is
@@ -74,7 +102,12 @@ static int copy_input(char *path, size_t size)
                         folder(), strerror(errno));
     }
     unlink(name);
-    if (!copy(STDIN_FILENO, file)) {
+    const copied end = copy(STDIN_FILENO, file);
+    if (end == NOT_READ) {
+        return cli_fail("standard input: it cannot be read: %s",
+                        strerror(errno));
+    }
+    if (end == NOT_WRITTEN) {
         return cli_fail("standard input: it cannot be copied to %s: %s",
                         folder(), strerror(errno));
     }
@@ -120,12 +153,15 @@ void cli_standard_name(char path[PATH_MAX])
 int cli_standard_send(const char *path)
 {
     const int from = open(path, O_RDONLY | O_CLOEXEC);
-    const bool well = from >= 0 && copy(from, result) && close(result) == 0;
+    const copied end = from >= 0 ? copy(from, result) : NOT_READ;
+    const bool well = end == COPIED && close(result) == 0;
     const int error = errno;
     if (from >= 0) {
         close(from);
     }
     return well ? CLI_OK
-                : cli_fail("cannot write to standard output: %s",
-                           strerror(error));
+           : end == NOT_READ
+               ? cli_fail("%s cannot be read: %s", path, strerror(error))
+               : cli_fail("cannot write to standard output: %s",
+                          strerror(error));
 }

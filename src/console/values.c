@@ -150,6 +150,8 @@ const cli_kind cli_shape3 = {.take = take_shape3,
                              .wants =
                                  "a shape such as 100x200x300: whole numbers "
                                  "above 0 with a product below 2^59"};
+const cli_kind cli_threads = {
+    .wants = "a whole number from 1 to 1024", .least = 1, .most = 1024};
 const cli_kind cli_window = {.wants = "a whole number from 0 to 1024",
                              .most = HR_MAX_REACH};
 const cli_kind cli_type = {

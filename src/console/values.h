@@ -30,6 +30,7 @@ extern const cli_kind cli_factor;  /* cli_scalar: "1.5", "2i", "1.5+2i" */
 extern const cli_kind cli_finite;  /* cli_scalar: "1.5" */
 extern const cli_kind cli_shape2;  /* cli_shape: "RxC" */
 extern const cli_kind cli_shape3;  /* cli_shape: "MxKxN" */
+extern const cli_kind cli_threads; /* int64_t: a number of threads */
 extern const cli_kind cli_window;  /* int64_t: the reach of a window */
 extern const cli_kind cli_type;    /* hr_type */
 extern const cli_kind cli_order;   /* hr_order */

@@ -29,7 +29,8 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     hri_accelerator *accelerator =
         &context->accelerators[context->accelerator_count];
     hri_device *device = NULL;
-    hr_status status = found->backend->open(found->index, &device);
+    hr_status status = found->backend->open(
+        found->index, hri_pool_threads(context->pool), &device);
     if (status != HR_OK) {
         return status;
     }
@@ -39,6 +40,7 @@ static hr_status open_choice(hr_context *context, hri_machine *machine,
     hri_threads_init(&accelerator->threads);
     hri_deferral_init(&accelerator->deferral);
     hri_pools_init(accelerator);
+    hri_memory_init(accelerator);
     found->info = device->info;
     found->chosen = true;
     set_path(accelerator, choice);
@@ -109,6 +111,18 @@ static void share_out_memory(hr_context *context, uint64_t limit)
     }
 }
 
+/* Keep the last error message as the reason, without the path before it. */
+static void keep_reason(hri_found *found)
+{
+    const char *message = hr_last_error();
+    const size_t length = strlen(found->info.path);
+    if (strncmp(message, found->info.path, length) == 0 &&
+        strncmp(message + length, ": ", 2) == 0) {
+        message += length + 2;
+    }
+    snprintf(found->reason, sizeof found->reason, "%s", message);
+}
+
 static hr_status open_all(hr_context *context, hri_machine *machine,
                           const hri_choices *choices)
 {
@@ -120,13 +134,13 @@ static hr_status open_all(hr_context *context, hri_machine *machine,
         const hri_choice *choice = &choices->items[i];
         hri_found *entry = &machine->entries[choice->found];
         hr_status status = open_choice(context, machine, choice);
-        if (status != HR_OK && choice->named) {
+        const bool lost = status == HR_ERROR_LOST && choice->kind;
+        if (status != HR_OK && choice->named && !lost) {
             return status;
         }
         if (status != HR_OK) {
             hri_error_keep(&error, status);
-            snprintf(entry->reason, sizeof entry->reason, "%s",
-                     hr_last_error());
+            keep_reason(entry);
         }
     }
     return context->accelerator_count > 0 || context->may_be_empty
@@ -173,7 +187,8 @@ static hr_status open_all_staging(hr_context *context)
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        hri_staging_plan(all[i].accelerator, count);
+        hri_staging_plan(all[i].accelerator, count,
+                         hri_pool_threads(context->pool));
     }
     hr_status status = hri_threads_call(open_staging, all, count, sizeof *all);
     free(all);

@@ -11,6 +11,7 @@
 #include "base/structs.h"
 #include "checker/check.h"
 #include "context/machine.h"
+#include "gemm/run.h"
 #include "model/model.h"
 #include "runtime/module.h"
 
@@ -27,8 +28,23 @@ static const char *variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Take the list and the limit from the options, else from the environment. The
- * number of threads comes from the environment only. */
+/* Take the number of threads from the options, else from the environment or the
+ * machine. */
+static hr_status read_threads(hr_context_options *options)
+{
+    if (options->threads > HRI_MAX_THREADS) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "context options: %u threads are not 1 to %d",
+                        options->threads, HRI_MAX_THREADS);
+    }
+    hr_status status = options->threads == 0 ? hri_thread_count_check() : HR_OK;
+    if (status == HR_OK && options->threads == 0) {
+        options->threads = hri_thread_count();
+    }
+    return status;
+}
+
+/* Take the list and the limit from the options, else from the environment. */
 static hr_status read_environment(hr_context_options *options,
                                   const char **source)
 {
@@ -46,7 +62,7 @@ static hr_status read_environment(hr_context_options *options,
             "2^63 bytes, such as 512MiB (B, KiB to TiB, kB to TB)",
             limit);
     }
-    return hri_thread_count_check();
+    return read_threads(options);
 }
 
 /* Read whether kernels are checked (HEADRACE_CHECK). */
@@ -141,7 +157,7 @@ static hr_status fill_context(hr_context *context, hri_machine *machine,
     hr_status status =
         hri_list_choose(options->accelerators, source, machine, &choices);
     if (status == HR_OK) {
-        status = hri_pool_hold(&context->pool);
+        status = hri_pool_hold(options->threads, &context->pool);
     }
     if (status == HR_OK) {
         status = hri_accelerators_open(context, machine, &choices,
@@ -170,6 +186,7 @@ static hr_status make_context(hri_machine *machine,
     context->log_data = options->log_data;
     context->may_be_empty = options->may_be_empty;
     context->reproducible = options->reproducible;
+    context->patience = 0.1;
     bool check = false;
     hr_status status = hri_model_create(context);
     if (status == HR_OK) {
@@ -190,13 +207,28 @@ static hr_status make_context(hri_machine *machine,
     return HR_OK;
 }
 
+/* Find the machine, and make a context of what the options choose of it. */
+static hr_status find_and_make(const hri_backend *const *backends,
+                               const hr_context_options *options,
+                               const char *source, bool remember,
+                               hr_context **context)
+{
+    hri_machine machine = {0};
+    hr_status status =
+        hri_machine_find(backends, options->accelerators, &machine);
+    if (status == HR_OK) {
+        status = make_context(&machine, options, source, remember, context);
+    }
+    hri_machine_free(&machine);
+    return status;
+}
+
 static hr_status create(const hri_backend *const *backends,
                         const hr_context_options *options, bool remember,
                         hr_context **context)
 {
     hr_context_options read = HR_CONTEXT_OPTIONS_INIT;
     const char *source = NULL;
-    hri_machine machine = {0};
     if (context == NULL) {
         return hri_fail(HR_ERROR_INVALID, "context: the result is NULL");
     }
@@ -205,12 +237,12 @@ static hr_status create(const hri_backend *const *backends,
         status = read_environment(&read, &source);
     }
     if (status == HR_OK) {
-        status = hri_machine_find(backends, read.accelerators, &machine);
+        status = find_and_make(backends, &read, source, remember, context);
     }
-    if (status == HR_OK) {
-        status = make_context(&machine, &read, source, remember, context);
+    if (status == HR_ERROR_LOST) { /* while it was opened: now it is known, and
+                                      left out */
+        status = find_and_make(backends, &read, source, remember, context);
     }
-    hri_machine_free(&machine);
     return status;
 }
 
@@ -227,9 +259,27 @@ hr_status hr_context_create(const hr_context_options *options,
     return create(hri_backends, options, true, context);
 }
 
+/* Contexts that could not be destroyed, so that tools see who has them. */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static hr_context *kept;
+
+/* Whether all accelerators have let go of products. One that does not answer
+ * keeps the whole context: its driver may still use any of it. */
+static bool can_destroy(hr_context *context)
+{
+    if (hri_runs_await(context, 100.0 * context->patience)) {
+        return true;
+    }
+    pthread_mutex_lock(&kept_lock);
+    context->next = kept;
+    kept = context;
+    pthread_mutex_unlock(&kept_lock);
+    return false;
+}
+
 void hr_context_destroy(hr_context *context)
 {
-    if (context == NULL) {
+    if (context == NULL || !can_destroy(context)) {
         return;
     }
     hri_queues_close(context);
@@ -240,6 +290,7 @@ void hr_context_destroy(hr_context *context)
     hri_predictions_keep(context);
     hri_accelerators_close(context);
     hri_model_destroy(context);
+    hri_kernels_forget(context);
     hri_texts_free(context);
     hri_pool_drop(context->pool);
     free(context->machine);
@@ -247,6 +298,12 @@ void hr_context_destroy(hr_context *context)
     pthread_mutex_destroy(&context->filters);
     pthread_mutex_destroy(&context->lock);
     free(context);
+}
+
+uint32_t hr_thread_count(const hr_context *context)
+{
+    return context != NULL ? hri_pool_threads(context->pool)
+                           : hri_thread_count();
 }
 
 void hri_log(hr_context *context, const char *format, ...)

@@ -43,8 +43,11 @@ static hr_status append(hri_choices *choices, hri_choice first, uint32_t count)
 static hr_status choose(hri_machine *machine, uint32_t found,
                         const list_item *item, bool named, hri_choices *choices)
 {
-    hri_choice choice = {
-        .found = found, .virtual = item->number > 0, .named = named};
+    hri_choice choice = {.found = found,
+                         .virtual = item->number > 0,
+                         .named = named,
+                         .kind = memchr(item->path, ':', item->path_length) ==
+                                 NULL};
     for (uint32_t i = 0; i < choices->count; i++) {
         const hri_choice *other = &choices->items[i];
         if (other->found != found || other->virtual != choice.virtual) {

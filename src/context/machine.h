@@ -38,7 +38,9 @@ typedef struct hri_choice {
     uint32_t found; /* the entry of the machine */
     bool virtual;   /* a share of the device: path#number */
     uint32_t number;
-    bool named; /* named by its path: failing to open it is an error */
+    bool named; /* by its path, or its backend's name: failing to open it is an
+                   error */
+    bool kind;  /* by its backend's name: it may be lost, but nothing else */
 } hri_choice;
 
 typedef struct hri_choices {
@@ -71,7 +73,8 @@ void hri_choices_free(hri_choices *choices);
  * `limit` bytes each, or, when that is 0, by what is free. `remember`: use the
  * tuning data and kernels that earlier processes kept (model/tuning.h), and
  * keep new ones. Devices that were not named and cannot be opened are left out,
- * and machine says why. After a failure hri_accelerators_close must still be
+ * and machine says why. So are devices that are lost, unless their path was
+ * named. After a failure hri_accelerators_close must still be
  * called. */
 hr_status hri_accelerators_open(hr_context *context, hri_machine *machine,
                                 const hri_choices *choices, uint64_t limit,

@@ -313,7 +313,7 @@ static hr_status check_room(const hri_filter_job *job, hri_share *s)
     const uint64_t least =
         hri_filter_piece_bytes(job, a, hri_filter_block(job));
     pthread_mutex_lock(&job->context->lock);
-    s->room = hri_accelerator_room(a);
+    s->room = hri_accelerator_room(s->accelerator);
     pthread_mutex_unlock(&job->context->lock);
     return least <= s->room
                ? HR_OK

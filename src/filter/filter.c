@@ -37,7 +37,8 @@ typedef struct call {
     bool views;               /* pictures are views; else they are matrices */
     hr_filter_report *report; /* of hr_filter_plan; NULL: do the work */
     hri_indices wanted;
-    hri_accelerator **able; /* those of them that can do the method */
+    hri_accelerator **able; /* those of them that can do the method and are not
+                               lost */
     hri_filter_plan plan;
     double factoring; /* seconds spent on finding factors */
 } call;
@@ -112,9 +113,13 @@ static hr_status plan_method(call *c, hr_filter_method method)
     for (uint32_t i = 0; i < c->wanted.count; i++) {
         hri_accelerator *a =
             &context->accelerators[hri_indices_at(&c->wanted, i)];
-        if (!fft || hri_filter_strips(context, a)) {
+        if ((!fft || hri_filter_strips(context, a)) &&
+            !hri_accelerator_is_lost(a)) {
             c->able[count++] = a;
         }
+    }
+    if (status == HR_OK && count == 0) {
+        status = hri_indices_check(context, &c->wanted);
     }
     if (status == HR_OK && count == 0) {
         return hri_fail(HR_ERROR_UNSUPPORTED,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 
 static hr_status no_memory(void)
@@ -10,35 +11,109 @@ static hr_status no_memory(void)
     return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run the plan");
 }
 
+/* ---- errors */
+
+/* Stop the copies that nobody needs. After an error these are all; when the run
+ * is halted, panels. */
+static void stop_copies(hri_run_state *run, bool all)
+{
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        hri_executor *e = &run->executors[i];
+        pthread_mutex_lock(&run->lock);
+        const bool ready = e->stage > HRI_SETTING_UP && !run->left;
+        const bool lost = e->lost;
+        pthread_mutex_unlock(&run->lock);
+        if (ready) { /* else it will see that it must not begin */
+            hri_copy_pool_stop(&e->up_pool);
+        }
+        if (ready && all) {
+            hri_copy_pool_stop(&e->down_pool);
+        } else if (ready && lost) {
+            hri_copy_pool_leave(&e->down_pool);
+        }
+    }
+}
+
 void hri_run_fail(hri_run_state *run, hr_status status)
 {
     pthread_mutex_lock(&run->lock);
     hri_error_keep(&run->error, status);
-    bool failed = run->error.status != HR_OK;
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
-    for (uint32_t i = 0; failed && i < run->plan->part_count; i++) {
-        hri_copy_pool_stop(&run->executors[i].up_pool);
-        hri_copy_pool_stop(&run->executors[i].down_pool);
+    stop_copies(run, true);
+}
+
+void hri_executor_lose(hri_executor *executor, const hri_error *why)
+{
+    hri_run_state *run = executor->run;
+    executor->lost = true;
+    if (run->lost.status == HR_OK) {
+        run->lost = *why;
+    }
+    run->halted = true;
+    pthread_cond_broadcast(&run->changed);
+}
+
+void hri_run_halt(hri_run_state *run)
+{
+    stop_copies(run, false);
+}
+
+void hri_executor_fail(hri_executor *executor, hr_status status)
+{
+    hri_run_state *run = executor->run;
+    hri_error why = {0};
+    if (status == HR_OK) {
+        return;
+    }
+    hri_error_keep(&why, status);
+    pthread_mutex_lock(&run->lock);
+    executor->failed = status;
+    const bool others = !executor->part->in_place; /* may do its tiles */
+    const bool halts =
+        others && status == HR_ERROR_LOST && run->error.status == HR_OK;
+    if (halts) {
+        hri_executor_lose(executor, &why);
+    }
+    const bool halted = others && run->halted;
+    pthread_mutex_unlock(&run->lock);
+    if (halts) {
+        hri_run_halt(run);
+    } else if (!halted) {
+        hri_run_fail(run, hri_error_raise(&why));
     }
 }
 
-void hri_executor_thread_ends(hri_executor *executor, hr_status status)
+bool hri_executor_stopped(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
-    hri_run_fail(run, status);
     pthread_mutex_lock(&run->lock);
-    run->threads_running--;
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-}
-
-bool hri_run_stopped(hri_run_state *run)
-{
-    pthread_mutex_lock(&run->lock);
-    bool stopped = run->error.status != HR_OK;
+    const bool stopped = hri_is_stopped(executor);
     pthread_mutex_unlock(&run->lock);
     return stopped;
+}
+
+/* ---- signs of work */
+
+void hri_executor_signs(hri_executor *executor)
+{
+    executor->sign_ns = hri_clock_ns();
+}
+
+void hri_executor_idles(hri_executor *executor, bool idle)
+{
+    if (idle != executor->idle) {
+        executor->idle = idle;
+        executor->idle_ns = hri_clock_ns();
+        executor->sign_ns = executor->idle_ns;
+    }
+}
+
+double hri_executor_silence(const hri_executor *executor, uint64_t now_ns)
+{
+    return now_ns > executor->sign_ns
+               ? (double)(now_ns - executor->sign_ns) * 1e-9
+               : 0.0;
 }
 
 bool hri_is_staged(hri_device *device, const hr_matrix *m)
@@ -162,9 +237,9 @@ static hr_status allocate_memory(hri_executor *executor)
     return status == HR_OK ? allocate_tiles(executor) : status;
 }
 
-static void fail_run(void *run, hr_status status)
+static void fail(void *executor, hr_status status)
 {
-    hri_run_fail(run, status);
+    hri_executor_fail(executor, status);
 }
 
 /* The copy pool that brings tiles home, and one for panels if their memory
@@ -176,8 +251,8 @@ static hr_status gather_copy_pools(hri_executor *executor)
               (executor->staged[HRI_C] && run->plan->shape.read_c);
     hri_copy_pool copy_pool = {.accelerator = executor->accelerator,
                                .queues = &executor->queues,
-                               .fail = fail_run,
-                               .fail_data = run};
+                               .fail = fail,
+                               .fail_data = executor};
     hr_status status = HR_OK;
     if (up) {
         executor->up_pool = copy_pool;
@@ -212,20 +287,26 @@ static hr_status take_queues(hri_executor *executor)
                            : status;
 }
 
-hr_status hri_executor_init(hri_executor *executor, hri_run_state *run,
-                            uint32_t part, hri_accelerator *accelerator,
-                            hri_run_share *share)
+void hri_executor_init(hri_executor *executor, hri_run_state *run,
+                       uint32_t part, hri_accelerator *accelerator)
 {
     pthread_mutex_init(&executor->queues, NULL);
     pthread_mutex_init(&executor->down_queue, NULL);
     executor->run = run;
     executor->part = &run->plan->parts[part];
     executor->accelerator = accelerator;
-    executor->share = share;
     executor->end = executor->part->task_count;
+}
+
+static hr_status set_up(hri_executor *executor)
+{
+    hri_accelerator *accelerator = executor->accelerator;
+    if (!executor->part->in_place) {
+        hri_accelerator_fit(accelerator);
+    }
     hr_status status = take_queues(executor);
     if (status == HR_OK && !executor->part->in_place) {
-        const hri_product *p = run->product;
+        const hri_product *p = &executor->run->product;
         executor->staged[HRI_A] = hri_is_staged(accelerator->device, &p->a);
         executor->staged[HRI_B] = hri_is_staged(accelerator->device, &p->b);
         executor->staged[HRI_C] = hri_is_staged(accelerator->device, &p->c);
@@ -237,30 +318,164 @@ hr_status hri_executor_init(hri_executor *executor, hri_run_state *run,
     return status;
 }
 
-void hri_executor_settle(hri_executor *executor)
+/* ---- the executor's life */
+
+static hr_status start(hri_executor *executor, int thread,
+                       void *(*function)(void *))
+{
+    executor->threads[thread] =
+        hri_threads_start(&executor->accelerator->threads, function, executor);
+    return executor->threads[thread] != NULL
+               ? HR_OK
+               : hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                          "gemm: the system refused thread %d of %s",
+                          thread + 1, executor->accelerator->path);
+}
+
+static hr_status start_threads(hri_executor *executor)
+{
+    if (executor->part->in_place) {
+        return HR_OK;
+    }
+    hr_status status = start(executor, 1, hri_feeder_main);
+    if (status == HR_OK) {
+        status = start(executor, 2, hri_forwarder_main);
+    }
+    if (status == HR_OK) {
+        status = hri_copy_pool_start(&executor->up_pool);
+    }
+    return status == HR_OK ? hri_copy_pool_start(&executor->down_pool) : status;
+}
+
+/* The executor has come so far. */
+static void reach(hri_executor *executor, hri_stage stage)
+{
+    hri_run_state *run = executor->run;
+    pthread_mutex_lock(&run->lock);
+    executor->stage = stage;
+    executor->sign_ns = hri_clock_ns();
+    if (stage == HRI_DONE) {
+        executor->idle_ns = executor->sign_ns;
+    }
+    if (stage == HRI_SETTLED) {
+        run->settled++;
+    }
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* The executor is set up, or cannot be. */
+static void is_set_up(hri_executor *executor)
+{
+    hri_run_state *run = executor->run;
+    pthread_mutex_lock(&run->lock);
+    run->set_up++;
+    run->go = run->go || (run->set_up == run->plan->part_count &&
+                          run->error.status == HR_OK && !run->halted);
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+}
+
+bool hri_executor_goes(hri_executor *executor)
+{
+    hri_run_state *run = executor->run;
+    pthread_mutex_lock(&run->lock);
+    while (!run->go && run->error.status == HR_OK && !run->halted) {
+        pthread_cond_wait(&run->changed, &run->lock);
+    }
+    const bool go = run->go && run->error.status == HR_OK;
+    pthread_mutex_unlock(&run->lock);
+    return go;
+}
+
+/* Wait for the executor's threads, copy pools and queues. */
+static void settle(hri_executor *executor)
 {
     hri_queue *all[] = {executor->up, executor->peer, executor->fetch,
                         executor->compute, executor->down};
+    for (int i = 1; i < 3; i++) {
+        if (executor->threads[i] != NULL) {
+            hri_thread_join(executor->threads[i]);
+        }
+    }
     hri_copy_pool_join(&executor->up_pool);
     hri_copy_pool_join(&executor->down_pool);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (all[i] != NULL) {
-            hri_run_fail(executor->run, all[i]->ops->finish(all[i]));
+            hri_executor_fail(executor, all[i]->ops->finish(all[i]));
         }
     }
 }
 
+void *hri_executor_main(void *argument)
+{
+    hri_executor *executor = argument;
+    hr_status status = set_up(executor);
+    reach(executor, HRI_WORKING);
+    if (status == HR_OK && !hri_executor_stopped(executor)) {
+        status = start_threads(executor);
+    }
+    hri_executor_fail(executor, status);
+    is_set_up(executor);
+    if (hri_executor_goes(executor) && status == HR_OK) {
+        hri_executor_fail(executor, hri_compute(executor));
+    }
+    reach(executor, HRI_DONE);
+    settle(executor);
+    reach(executor, HRI_SETTLED);
+    return NULL;
+}
+
+void hri_executor_part(hri_executor *executor)
+{
+    hri_accelerator *a = executor->accelerator;
+    const bool settled = executor->left_at == HRI_SETTLED;
+    a->abandoned = a->abandoned || !settled;
+    a->setting_up = a->setting_up || executor->left_at == HRI_SETTING_UP;
+    executor->parted = executor->left_at != HRI_SETTING_UP;
+    if (executor->parted) {
+        hri_accelerator_part(a);
+    }
+    if (settled) { /* others may have its pinned memory */
+        hri_copy_pool_finish(&executor->up_pool);
+        hri_copy_pool_finish(&executor->down_pool);
+    }
+}
+
+/* Destroy what the executor kept when hr_gemm returned. */
+static void end_parting(hri_executor *executor)
+{
+    hri_queue *all[] = {executor->up, executor->peer, executor->fetch,
+                        executor->compute, executor->down};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i] != NULL) {
+            all[i]->ops->destroy(all[i]);
+        }
+    }
+    hri_accelerator_part_ends(executor->accelerator);
+}
+
 void hri_executor_finish(hri_executor *executor)
 {
+    hri_accelerator *a = executor->accelerator;
+    if (executor->finished) {
+        return;
+    }
+    executor->finished = true;
+    if (executor->left_at < HRI_SETTLED) { /* nothing else has it */
+        a->abandoned = a->setting_up = false;
+    }
     hri_copy_pool_finish(&executor->up_pool);
     hri_copy_pool_finish(&executor->down_pool);
-    if (executor->run->error.status == HR_OK) {
-        hri_accelerator_recall(executor->accelerator);
+    if (executor->parted) {
+        end_parting(executor);
+    } else if (executor->failed == HR_OK) {
+        hri_accelerator_recall(a);
     } else {
-        hri_accelerator_forget(executor->accelerator);
+        hri_accelerator_forget(a);
     }
     for (uint32_t i = 0; i < executor->buffer_count; i++) {
-        hri_accelerator_release(executor->accelerator, executor->buffers[i]);
+        hri_accelerator_release(a, executor->buffers[i]);
     }
     for (int side = HRI_A; side <= HRI_C; side++) {
         free(executor->places[side]);
@@ -288,7 +503,7 @@ typedef struct window {
 static window window_of(const hri_run_state *run, int side,
                         const hri_task *task)
 {
-    const hri_product *p = run->product;
+    const hri_product *p = &run->product;
     const hri_plan *plan = run->plan;
     const hr_matrix *const matrices[] = {&p->a, &p->b, &p->c};
     hri_plan_start *down = side == HRI_B ? hri_plan_chunk : hri_plan_row;

@@ -8,7 +8,11 @@
  * The threads only enqueue work, and events order the work of different queues.
  * An event must be recorded before anything waits for it. So a thread that
  * depends on another one's commands waits on run->changed until they are
- * enqueued. */
+ * enqueued.
+ *
+ * A device may fail to answer. So only an executor's own threads call it, and
+ * never with the run's lock. The thread that called hr_gemm watches (watch.c).
+ * When it goes on without an executor, that executor's threads keep the run. */
 #ifndef HRI_GEMM_EXECUTOR_H
 #define HRI_GEMM_EXECUTOR_H
 
@@ -30,6 +34,7 @@ typedef struct hri_tile_slot {
     hri_event *fetched; /* old C is in it */
     hri_event *ready;   /* the tile is complete */
     bool draining;      /* the copy pool is still bringing it home */
+    int32_t row, col;   /* of the tile in C */
     hri_job home;       /* for the copy pool */
     hri_executor *executor;
 } hri_tile_slot;
@@ -42,25 +47,54 @@ typedef struct hri_load {
     int64_t number; /* of the delivery */
 } hri_load;
 
-typedef struct hri_run_state {
-    const hri_product *product;
-    const hri_plan *plan;
+struct hri_run_state {
+    hri_run_state *next; /* in context->abandoned */
+    hri_product product;
+    hri_plan *plan;       /* held */
     pthread_mutex_t lock; /* guards everything that several threads look at */
     pthread_cond_t changed;
     hri_error error; /* the first one; all threads stop */
-    uint32_t threads_running;
-    bool go; /* all threads have started; C is not written before */
+    hri_error lost;  /* why the first executor was lost */
+    bool halted;     /* an executor was lost: the others end what they began */
+    bool left;       /* hr_gemm goes on without executors that have not
+                        settled */
+    bool go;         /* all executors are set up; C is not written before */
+    uint32_t set_up, settled; /* executors */
     double flops_done;
+    uint8_t *home; /* [tile_rows * tile_cols] 1: the tile is complete in C */
     hri_executor *executors;
-    hr_progress_function progress; /* NULL: the caller does not want it */
-    void *progress_data;
-} hri_run_state;
+};
+
+/* How far an executor has come. */
+typedef enum hri_stage {
+    HRI_SETTING_UP,
+    HRI_WORKING,
+    HRI_DONE,   /* it has no product to issue or to wait for */
+    HRI_SETTLED /* none of its threads uses the run any more */
+} hri_stage;
+
+/* A task that was issued. */
+typedef struct hri_issued {
+    double flops;
+    int32_t row, col;
+    bool last; /* the tile's last one */
+} hri_issued;
 
 struct hri_executor {
     hri_run_state *run;
     const hri_plan_part *part;
     hri_accelerator *accelerator;
-    hri_run_share *share;
+    hri_run_share share;
+    hri_thread *threads[3]; /* its compute thread, feeder and forwarder; NULL:
+                               not started */
+    hri_stage stage;
+    hri_stage left_at; /* its stage when hr_gemm returned */
+    bool tied, parted, finished;
+    hr_status failed; /* HR_OK, or how its queues ended */
+    bool lost;        /* it failed or is late: others do its tiles */
+    bool idle;        /* its compute thread waits for other executors */
+    uint64_t sign_ns; /* when its work went on last */
+    uint64_t idle_ns; /* when it became idle or done */
 
     hri_queue *up;          /* panels from the host: the feeder's */
     hri_queue *peer;        /* panels to other executors: the forwarder's */
@@ -95,32 +129,71 @@ struct hri_executor {
                           events */
     int64_t collected; /* tasks that have run and whose times are added up */
     hri_event *begun[HRI_WINDOW], *done[HRI_WINDOW];
-    double flops[HRI_WINDOW];
+    hri_issued window[HRI_WINDOW];
     int64_t stores; /* tiles finished when k is whole; decides the tile slot */
-    bool forwarded; /* the forwarder has ended */
+    bool loading;   /* the feeder enqueues a copy of the caller's memory */
+    bool forwarded; /* all forwards have been enqueued, */
+    bool sent;      /* and none is under way any more */
 };
 
 /* ---- executor.c */
 
-/* Set up an executor, which is zero before. hri_executor_finish accepts what a
- * failed init left. The caller holds the context's lock for both. */
-hr_status hri_executor_init(hri_executor *executor, hri_run_state *run,
-                            uint32_t part, hri_accelerator *accelerator,
-                            hri_run_share *share);
-/* Wait for the executor's copy pools and queues. Their first error goes to
- * run->error. */
-void hri_executor_settle(hri_executor *executor);
+/* An executor before its thread starts. */
+void hri_executor_init(hri_executor *executor, hri_run_state *run,
+                       uint32_t part, hri_accelerator *accelerator);
+/* Everything that an executor does, from setting up to settling, on its compute
+ * thread. Takes a hri_executor * and returns NULL. The caller of hr_gemm holds
+ * the context's lock while the executor is set up, or has left the run. */
+void *hri_executor_main(void *executor);
+/* hr_gemm returns, but the executor has not settled, or one that has not may
+ * still use what this one holds. With the context's lock. */
+void hri_executor_part(hri_executor *executor);
+/* Give back what a settled executor holds, once. With the context's lock. */
 void hri_executor_finish(hri_executor *executor);
 
-/* A thread of the executor ends, with an error or HR_OK. */
-void hri_executor_thread_ends(hri_executor *executor, hr_status status);
-
-/* Keep the error, if it is one, for the caller of hr_gemm, and stop all
+/* Keep the executor's error, if it is one. HR_ERROR_LOST makes others do its
+ * tiles. Any other error is for the caller of hr_gemm, and stops all
  * threads. */
+void hri_executor_fail(hri_executor *executor, hr_status status);
+
+/* The same for an error that is no executor's. */
 void hri_run_fail(hri_run_state *run, hr_status status);
 
-/* Whether the run has been stopped. */
-bool hri_run_stopped(hri_run_state *run);
+/* Go on without an executor. The run's lock is held; hri_run_halt follows
+ * without it, and stops copies that are not needed any more. */
+void hri_executor_lose(hri_executor *executor, const hri_error *why);
+void hri_run_halt(hri_run_state *run);
+
+/* Whether executors must not begin anything. Those in place end their tasks
+ * when the run is halted: they need nobody, and C holds half of their sums. The
+ * run's lock is held. */
+static inline bool hri_is_stopped(const hri_executor *executor)
+{
+    const hri_run_state *run = executor->run;
+    return run->error.status != HR_OK ||
+           (run->halted && !executor->part->in_place);
+}
+
+/* Wait until every executor is set up. So C stays as it was when one cannot be,
+ * or when the system refuses a thread. False when the run has stopped. */
+bool hri_executor_goes(hri_executor *executor);
+
+/* The same as hri_is_stopped, without the lock. */
+bool hri_executor_stopped(hri_executor *executor);
+
+/* The executor's work went on. Its compute thread waits for others, or works
+ * again. For how many seconds it has shown no sign of work. The run's lock is
+ * held. */
+void hri_executor_signs(hri_executor *executor);
+void hri_executor_idles(hri_executor *executor, bool idle);
+double hri_executor_silence(const hri_executor *executor, uint64_t now_ns);
+
+/* The tile is complete in C. The run's lock is held. */
+static inline void hri_tile_is_home(hri_run_state *run, int32_t row,
+                                    int32_t col)
+{
+    run->home[row * run->plan->tile_cols + col] = 1;
+}
 
 /* The copy between the caller's memory and a slot for a task: of its panel of A
  * or B into the slot, or of its tile of C (by `side`), home or into the
@@ -144,6 +217,15 @@ hri_pack hri_panel_pack(const hri_run_state *run, const hri_task *task,
 /* ---- the threads. Each takes a hri_executor * and returns NULL */
 void *hri_feeder_main(void *executor);
 void *hri_forwarder_main(void *executor);
-void *hri_compute_main(void *executor);
+
+/* Issue the executor's own tasks, then those that it steals, and wait for
+ * them. */
+hr_status hri_compute(hri_executor *executor);
+
+/* ---- watch.c: what the caller of hr_gemm does meanwhile */
+
+/* Report progress and look for executors that are late, until all have settled
+ * or those that have not are to be left. */
+void hri_run_watch(hri_run_state *run, const hri_run_call *call);
 
 #endif

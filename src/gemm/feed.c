@@ -18,15 +18,15 @@ static bool is_free(const hri_executor *executor, const hri_delivery *d)
     return executor->issued > d->after && (old == NULL || old->forwarded);
 }
 
-/* Wait until d may be enqueued for executor. False when the run has failed. The
- * run's lock is held. */
+/* Wait until d may be enqueued for executor. False when it must not any more.
+ * The run's lock is held. */
 static bool wait_free(hri_executor *executor, const hri_delivery *d)
 {
     hri_run_state *run = executor->run;
-    while (run->error.status == HR_OK && !is_free(executor, d)) {
+    while (!hri_is_stopped(executor) && !is_free(executor, d)) {
         pthread_cond_wait(&run->changed, &run->lock);
     }
-    return run->error.status == HR_OK;
+    return !hri_is_stopped(executor);
 }
 
 static hri_executor *source_of(hri_executor *executor, const hri_delivery *d)
@@ -52,11 +52,15 @@ static readers find_readers(const hri_executor *executor, const hri_delivery *d)
 }
 
 /* Note that the slot holds delivery `number` now. The events of the delivery
- * before it are not needed any more. The run's lock is held. */
-static void take_slot(hri_executor *executor, int64_t number)
+ * before it are not needed any more. False when the run was left: they are not
+ * ours any more. The run's lock is held. */
+static bool take_slot(hri_executor *executor, int64_t number)
 {
     const hri_delivery *d = &executor->part->deliveries[number];
     hri_arrival *old = before(executor, d);
+    if (executor->run->left) {
+        return false;
+    }
     if (old != NULL) {
         const hri_delivery *was =
             &executor->part->deliveries[executor->held[d->side][d->slot]];
@@ -66,6 +70,7 @@ static void take_slot(hri_executor *executor, int64_t number)
         old->ready = old->sent = NULL;
     }
     executor->held[d->side][d->slot] = number;
+    return true;
 }
 
 /* Make queue wait for the readers. If queue is NULL, the calling thread
@@ -82,45 +87,45 @@ static hr_status wait_for(readers r, hri_queue *queue)
     return status;
 }
 
-/* Make queue wait until the slot of delivery `number` is free, and take the
- * slot. The run's lock is held. */
-static hr_status queue_for_slot(hri_executor *executor, int64_t number,
-                                hri_queue *queue)
-{
-    readers r = find_readers(executor, &executor->part->deliveries[number]);
-    hr_status status = wait_for(r, queue);
-    take_slot(executor, number);
-    return status;
-}
-
-/* The same, but the calling thread waits. The copy pool's queue must not wait,
- * since pieces of earlier panels may come after this. */
-static hr_status wait_for_slot(hri_executor *executor, int64_t number)
+/* Take the slot of delivery `number` once queue waits until it is free. If
+ * queue is NULL, the calling thread waits. *taken: the run goes on. */
+static hr_status free_slot(hri_executor *executor, int64_t number,
+                           hri_queue *queue, bool *taken)
 {
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     readers r = find_readers(executor, &executor->part->deliveries[number]);
     pthread_mutex_unlock(&run->lock);
-    hr_status status = wait_for(r, NULL);
+    hr_status status = wait_for(r, queue);
     pthread_mutex_lock(&run->lock);
-    take_slot(executor, number);
+    *taken = take_slot(executor, number) && !hri_is_stopped(executor);
     pthread_mutex_unlock(&run->lock);
     return status;
 }
 
 /* The panel of delivery `number` comes on queue, of executor `from`. Threads
- * that wait for it may go on. The run's lock is held. */
+ * that wait for it may go on. */
 static hr_status arrive(hri_executor *executor, int64_t number,
                         hri_executor *from, hri_queue *queue)
 {
+    hri_run_state *run = executor->run;
     hri_arrival *a = &executor->arrivals[number];
-    hr_status status = hri_accelerator_take_event(from->accelerator, &a->ready);
-    if (status == HR_OK) {
-        status = queue->ops->record(queue, a->ready);
+    hri_event *ready = NULL;
+    hr_status status = hri_accelerator_take_event(from->accelerator, &ready);
+    pthread_mutex_lock(&run->lock);
+    const bool left = run->left; /* then the event is not ours */
+    pthread_mutex_unlock(&run->lock);
+    if (status != HR_OK || left) {
+        return status;
     }
+    status = queue->ops->record(queue, ready);
+    pthread_mutex_lock(&run->lock);
+    a->ready = ready;
     a->issued = status == HR_OK;
     a->forwarded = executor->part->deliveries[number].forward_count == 0;
-    pthread_cond_broadcast(&executor->run->changed);
+    hri_executor_signs(executor);
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
     return status;
 }
 
@@ -131,10 +136,9 @@ static hr_status loaded(hri_executor *executor, int64_t number,
 {
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
-    executor->share->up += hri_copy_bytes(copy);
-    hr_status status = arrive(executor, number, executor, executor->up);
+    executor->share.up += hri_copy_bytes(copy);
     pthread_mutex_unlock(&run->lock);
-    return status;
+    return arrive(executor, number, executor, executor->up);
 }
 
 static void load_done(void *data)
@@ -145,17 +149,19 @@ static void load_done(void *data)
     hri_lock_soon(&executor->queues);
     hr_status status = loaded(executor, load->number, &load->job.copy);
     pthread_mutex_unlock(&executor->queues);
-    hri_run_fail(executor->run, status);
+    hri_executor_fail(executor, status);
 }
 
-/* Let the copy pool bring a panel. */
+/* Let the copy pool bring a panel. Its queue must not wait for the slot, since
+ * pieces of earlier panels may come after this. */
 static hr_status load_staged(hri_executor *executor, int64_t number,
                              const hri_copy *copy)
 {
     const hri_delivery *d = &executor->part->deliveries[number];
     hri_load *load = &executor->loads[d->side][d->slot];
-    hr_status status = wait_for_slot(executor, number);
-    if (status == HR_OK) {
+    bool taken;
+    hr_status status = free_slot(executor, number, NULL, &taken);
+    if (status == HR_OK && taken) {
         *load = (hri_load){
             .job = {.copy = *copy,
                     .queue = executor->up,
@@ -169,25 +175,37 @@ static hr_status load_staged(hri_executor *executor, int64_t number,
     return status;
 }
 
+/* Note that the feeder is about to use the caller's memory, or that it has
+ * enqueued the copy. False when it must not begin. */
+static bool begin_load(hri_executor *executor, bool begin)
+{
+    hri_run_state *run = executor->run;
+    pthread_mutex_lock(&run->lock);
+    executor->loading = begin && !hri_is_stopped(executor);
+    const bool may = executor->loading;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+    return may;
+}
+
 /* Enqueue the copy of a panel from pinned memory. Wait first if too many are
- * under way. */
+ * under way, and until the slot is free: then nothing holds up a copy of the
+ * caller's memory. */
 static hr_status load_pinned(hri_executor *executor, int64_t number,
                              const hri_copy *copy)
 {
-    hri_run_state *run = executor->run;
     hri_event *last = executor->under_way[executor->loaded % HRI_COPIES];
+    bool taken = false;
     hr_status status =
         executor->loaded++ < HRI_COPIES ? HR_OK : last->ops->wait(last);
-    if (status != HR_OK) {
+    if (status == HR_OK) {
+        status = free_slot(executor, number, NULL, &taken);
+    }
+    if (status != HR_OK || !taken || !begin_load(executor, true)) {
         return status;
     }
     hri_lock_soon(&executor->queues);
-    pthread_mutex_lock(&run->lock);
-    status = queue_for_slot(executor, number, executor->up);
-    pthread_mutex_unlock(&run->lock);
-    if (status == HR_OK) {
-        status = executor->up->ops->copy(executor->up, copy);
-    }
+    status = executor->up->ops->copy(executor->up, copy);
     if (status == HR_OK) {
         status = executor->up->ops->record(executor->up, last);
     }
@@ -195,6 +213,7 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
         status = loaded(executor, number, copy);
     }
     pthread_mutex_unlock(&executor->queues);
+    begin_load(executor, false);
     return status;
 }
 
@@ -222,18 +241,20 @@ static hr_status load(hri_executor *executor, int64_t number)
                                      : load_pinned(executor, number, &copy);
 }
 
-/* Carry out one forward of delivery d of executor. The run's lock is held. */
+/* Carry out one forward of delivery d of executor. */
 static hr_status forward(hri_executor *executor, const hri_delivery *d,
                          const hri_forward *f)
 {
     hri_run_state *run = executor->run;
     hri_executor *to = &run->executors[f->part];
     const hri_delivery *e = &to->part->deliveries[f->delivery];
-    if (!wait_free(to, e)) {
-        return HR_OK;
-    }
-    hr_status status = queue_for_slot(to, f->delivery, executor->peer);
-    if (status != HR_OK) {
+    bool taken = false;
+    pthread_mutex_lock(&run->lock);
+    const bool go_on = wait_free(to, e);
+    pthread_mutex_unlock(&run->lock);
+    hr_status status =
+        go_on ? free_slot(to, f->delivery, executor->peer, &taken) : HR_OK;
+    if (status != HR_OK || !taken) {
         return status;
     }
     hri_copy copy = panel_copy(run, d, to->places[e->side][e->slot]);
@@ -241,9 +262,33 @@ static hr_status forward(hri_executor *executor, const hri_delivery *d,
     copy.from_pitch = copy.to_pitch;
     status = executor->peer->ops->copy(executor->peer, &copy);
     if (status == HR_OK) {
-        to->share->peer += hri_copy_bytes(&copy);
+        pthread_mutex_lock(&run->lock);
+        to->share.peer += hri_copy_bytes(&copy);
+        pthread_mutex_unlock(&run->lock);
         status = arrive(to, f->delivery, executor, executor->peer);
     }
+    return status;
+}
+
+/* All copies of the delivery have been enqueued: its slot may be taken after
+ * them. */
+static hr_status forwarded(hri_executor *executor, hri_arrival *a)
+{
+    hri_run_state *run = executor->run;
+    hri_event *sent = NULL;
+    hr_status status = hri_accelerator_take_event(executor->accelerator, &sent);
+    pthread_mutex_lock(&run->lock);
+    const bool left = run->left;
+    pthread_mutex_unlock(&run->lock);
+    if (status != HR_OK || left) {
+        return status;
+    }
+    status = executor->peer->ops->record(executor->peer, sent);
+    pthread_mutex_lock(&run->lock);
+    a->sent = sent;
+    a->forwarded = status == HR_OK;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
     return status;
 }
 
@@ -252,32 +297,22 @@ static hr_status forward_all(hri_executor *executor, int64_t number)
     hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->part->deliveries[number];
     hri_arrival *a = &executor->arrivals[number];
-    hr_status status = HR_OK;
     if (d->forward_count == 0) {
         return HR_OK;
     }
     pthread_mutex_lock(&run->lock);
-    while (!a->issued && run->error.status == HR_OK) {
+    while (!a->issued && !hri_is_stopped(executor)) {
         pthread_cond_wait(&run->changed, &run->lock);
     }
-    if (run->error.status == HR_OK) {
-        status = executor->peer->ops->wait(executor->peer, a->ready);
-    }
-    for (int32_t i = 0;
-         i < d->forward_count && status == HR_OK && run->error.status == HR_OK;
-         i++) {
-        status = forward(executor, d, &run->plan->forwards[d->forwards + i]);
-    }
-    if (status == HR_OK && run->error.status == HR_OK) {
-        status = hri_accelerator_take_event(executor->accelerator, &a->sent);
-        if (status == HR_OK) {
-            status = executor->peer->ops->record(executor->peer, a->sent);
-            a->forwarded = true;
-            pthread_cond_broadcast(&run->changed);
-        }
-    }
+    bool go_on = !hri_is_stopped(executor);
     pthread_mutex_unlock(&run->lock);
-    return status;
+    hr_status status =
+        go_on ? executor->peer->ops->wait(executor->peer, a->ready) : HR_OK;
+    for (int32_t i = 0; i < d->forward_count && status == HR_OK && go_on; i++) {
+        status = forward(executor, d, &run->plan->forwards[d->forwards + i]);
+        go_on = !hri_executor_stopped(executor);
+    }
+    return status == HR_OK && go_on ? forwarded(executor, a) : status;
 }
 
 /* Call a function for each panel that this executor brings itself. Other
@@ -288,7 +323,7 @@ static hr_status for_own(hri_executor *executor,
 {
     hr_status status = HR_OK;
     for (int64_t i = 0; i < executor->part->delivery_count && status == HR_OK &&
-                        !hri_run_stopped(executor->run);
+                        !hri_executor_stopped(executor);
          i++) {
         if (executor->part->deliveries[i].source < 0) {
             status = function(executor, i);
@@ -300,7 +335,9 @@ static hr_status for_own(hri_executor *executor,
 void *hri_feeder_main(void *argument)
 {
     hri_executor *executor = argument;
-    hri_executor_thread_ends(executor, for_own(executor, load));
+    if (hri_executor_goes(executor)) {
+        hri_executor_fail(executor, for_own(executor, load));
+    }
     return NULL;
 }
 
@@ -308,10 +345,17 @@ void *hri_forwarder_main(void *argument)
 {
     hri_executor *executor = argument;
     hri_run_state *run = executor->run;
-    hr_status status = for_own(executor, forward_all);
+    if (hri_executor_goes(executor)) {
+        hri_executor_fail(executor, for_own(executor, forward_all));
+    }
     pthread_mutex_lock(&run->lock);
     executor->forwarded = true;
+    pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
-    hri_executor_thread_ends(executor, status);
+    hri_executor_fail(executor, executor->peer->ops->finish(executor->peer));
+    pthread_mutex_lock(&run->lock);
+    executor->sent = true;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
     return NULL;
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/matrix.h"
@@ -24,6 +25,11 @@ typedef struct call {
     hri_plan_accelerator *inputs;   /* [count] for the planner */
     hri_flow *flows;                /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
+    hri_run_share *done; /* [accelerators of the context] what they did; NULL
+                            before the first run */
+    hri_error lost;      /* why the first accelerator was lost */
+    double flops, flops_done; /* of the whole product, and of what is home */
+    uint64_t recomputed;      /* tiles that were computed by others */
 } call;
 
 const char *hr_bound_name(hr_bound bound)
@@ -63,8 +69,29 @@ static hri_product_kind kind_of(const hri_product *p)
 /* In messages, by hr_compute. */
 static const char *const manners[] = {"", " by tf32", " reproducibly"};
 
-/* Choose the accelerators that the caller wants and that offer this product.
- * They stay in the order of the context, whatever the order of the list. */
+/* Whether the call can use an accelerator. Not when it is lost, or this product
+ * went on without it, or an earlier one still waits for it; then *error says
+ * so. */
+static bool can_use(const call *c, hri_accelerator *a, hri_error *error)
+{
+    const uint32_t index = (uint32_t)(a - c->context->accelerators);
+    hr_status status = HR_OK;
+    if (c->done != NULL && c->done[index].lost) {
+        status = hri_error_raise(&c->lost);
+    } else if (a->abandoned) {
+        status = hri_fail(HR_ERROR_LOST,
+                          "gemm: %s has not answered since an earlier product",
+                          a->path);
+    } else {
+        status = hri_accelerator_check(a);
+    }
+    hri_error_keep(error, status);
+    return status == HR_OK;
+}
+
+/* Choose the accelerators that the caller wants, that offer this product, and
+ * that can be used. They stay in the order of the context, whatever the order
+ * of the list. */
 static hr_status choose_accelerators(call *c)
 {
     hri_indices wanted;
@@ -80,12 +107,17 @@ static hr_status choose_accelerators(call *c)
     if (c->accelerators == NULL || c->inputs == NULL || c->flows == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
+    hri_error unusable = {0};
     for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
         hri_accelerator *a = &c->context->accelerators[i];
         if (hri_indices_have(&wanted, i) &&
-            hri_accelerator_multiplies(a, kind_of(&c->product))) {
+            hri_accelerator_multiplies(a, kind_of(&c->product)) &&
+            can_use(c, a, &unusable)) {
             c->accelerators[c->count++] = a;
         }
+    }
+    if (c->count == 0 && unusable.status != HR_OK) {
+        return hri_error_raise(&unusable);
     }
     if (c->count == 0) {
         return hri_fail(
@@ -95,7 +127,21 @@ static hr_status choose_accelerators(call *c)
             hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
             manners[c->product.compute]);
     }
-    return HR_OK;
+    return status;
+}
+
+/* Whether accelerators are left after those that turned out to be lost are
+ * taken out, and some were. */
+static bool leave_out_lost(call *c)
+{
+    const uint32_t before = c->count;
+    c->count = 0;
+    for (uint32_t i = 0; i < before; i++) {
+        if (!hri_accelerator_is_lost(c->accelerators[i])) {
+            c->accelerators[c->count++] = c->accelerators[i];
+        }
+    }
+    return c->count > 0 && c->count < before;
 }
 
 /* ---- what the plan is made from */
@@ -345,34 +391,81 @@ static void learn_rate(const call *c, uint32_t index, const hri_run_share *done)
     }
 }
 
+/* What an accelerator of the call did. */
+static hri_run_share *done_by(const call *c, uint32_t index)
+{
+    return &c->done[c->accelerators[index] - c->context->accelerators];
+}
+
+/* Whether the plan has a part for an accelerator. */
+static bool is_planned(const call *c, uint32_t index)
+{
+    for (uint32_t i = 0; i < c->plan->part_count; i++) {
+        if (c->plan->parts[i].accelerator == index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Add an entry for an accelerator that only took over tiles of a lost one. */
+static void report_helper(const call *c, uint32_t index, hr_gemm_report *report)
+{
+    const hri_accelerator *a = c->accelerators[index];
+    if (report->shares != NULL &&
+        report->share_count < report->share_capacity) {
+        report->shares[report->share_count] = (hr_gemm_share){
+            .accelerator = (uint32_t)(a - c->context->accelerators),
+            .memory_limit = a->in_place ? 0 : c->inputs[index].memory};
+    }
+    report->share_count++;
+}
+
+/* Replace what was planned for an accelerator by what it did. */
+static void report_done(const call *c, uint32_t index, uint32_t share,
+                        hr_gemm_report *report)
+{
+    const hri_run_share *s = done_by(c, index);
+    report->host_to_device += s->up;
+    report->device_to_host += s->down;
+    report->peer += s->peer;
+    report->stolen += s->stolen;
+    if (report->shares != NULL && share < report->share_capacity) {
+        hr_gemm_share *out = &report->shares[share];
+        out->seconds_busy = s->seconds_busy;
+        out->flops = s->flops;
+        out->tiles = s->tiles;
+        out->tiles_stolen = s->tiles_stolen;
+        out->host_to_device = s->up;
+        out->device_to_host = s->down;
+        out->peer = s->peer;
+    }
+}
+
 /* Replace what was planned by what was measured. */
-static void report_run(const call *c, const hri_run_share *done, double seconds,
-                       hr_gemm_report *report)
+static void report_run(const call *c, double seconds, hr_gemm_report *report)
 {
     double compute = 0.0, link = 0.0;
+    uint32_t share = 0;
     report->seconds = seconds;
+    report->recomputed = c->recomputed;
     report->host_to_device = report->device_to_host = report->peer = 0;
-    for (uint32_t i = 0; i < c->plan->part_count; i++) {
-        const hri_run_share *s = &done[i];
-        uint32_t index = c->plan->parts[i].accelerator;
-        const hri_plan_accelerator *f = &c->inputs[index];
-        report->host_to_device += s->up;
-        report->device_to_host += s->down;
-        report->peer += s->peer;
-        report->stolen += s->stolen;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hri_run_share *s = done_by(c, i);
+        const hri_plan_accelerator *f = &c->inputs[i];
+        report->lost += s->lost;
         compute = fmax(compute, s->seconds_busy);
-        learn_rate(c, index, s);
         link = fmax(link, hri_cost_bytes((double)s->up, f->up.rate));
         link = fmax(link, hri_cost_bytes((double)s->down, f->down.rate));
-        if (report->shares != NULL && i < report->share_capacity) {
-            hr_gemm_share *share = &report->shares[i];
-            share->seconds_busy = s->seconds_busy;
-            share->flops = s->flops;
-            share->tiles = s->tiles;
-            share->tiles_stolen = s->tiles_stolen;
-            share->host_to_device = s->up;
-            share->device_to_host = s->down;
-            share->peer = s->peer;
+        if (is_planned(c, i)) {
+            learn_rate(c, i, s);
+            report_done(c, i, share++, report);
+        }
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (!is_planned(c, i) && done_by(c, i)->tiles > 0) {
+            report_helper(c, i, report);
+            report_done(c, i, share++, report);
         }
     }
     report->ratio = ratio(report);
@@ -380,6 +473,17 @@ static void report_run(const call *c, const hri_run_share *done, double seconds,
 }
 
 /* ---- the calls */
+
+static hr_status choose_and_plan(call *c)
+{
+    hr_status status = choose_accelerators(c);
+    if (status == HR_OK && has_product(&c->product)) {
+        do { /* measuring may find out that one is lost */
+            status = make_plan(c);
+        } while (status == HR_ERROR_LOST && leave_out_lost(c));
+    }
+    return status;
+}
 
 static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
                            hr_matrix a, hr_matrix b, hr_scalar beta,
@@ -401,11 +505,7 @@ static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
     }
     c->context = context;
     c->product = hri_product_normal(alpha, a, b, beta, result, compute);
-    status = choose_accelerators(c);
-    if (status == HR_OK && has_product(&c->product)) {
-        status = make_plan(c);
-    }
-    return status;
+    return choose_and_plan(c);
 }
 
 /* Use this call's limits for what accelerators hold. The cache of earlier calls
@@ -414,20 +514,161 @@ static void limit_memory(const call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         hri_accelerator *a = c->accelerators[i];
-        uint64_t own = a->in_place ? 0 : c->inputs[i].own;
-        uint64_t most = c->inputs[i].memory + hri_accelerator_held(a);
-        if (a->memory_used + own > most) {
-            hri_accelerator_trim(a);
-        }
-        a->call_limit = most;
+        hri_accelerator_limit(a, c->inputs[i].memory + hri_accelerator_held(a));
     }
 }
 
 static void restore_memory(const call *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
-        c->accelerators[i]->call_limit = 0;
+        hri_accelerator_limit(c->accelerators[i], 0);
     }
+}
+
+/* Add what the run of a plan did to the call. */
+static void add_done(call *c, const hri_run_outcome *outcome)
+{
+    for (uint32_t i = 0; i < c->plan->part_count; i++) {
+        const hri_run_share *s = &outcome->shares[i];
+        hri_run_share *sum = done_by(c, c->plan->parts[i].accelerator);
+        sum->seconds_busy += s->seconds_busy;
+        sum->flops += s->flops;
+        sum->tiles += s->tiles;
+        sum->tiles_stolen += s->tiles_stolen;
+        sum->up += s->up;
+        sum->down += s->down;
+        sum->peer += s->peer;
+        sum->stolen += s->stolen;
+        sum->lost = sum->lost || s->lost;
+    }
+    if (c->lost.status == HR_OK) {
+        c->lost = outcome->lost;
+    }
+}
+
+static hr_status multiply(call *c);
+
+/* A part of C, in tiles of the plan. */
+typedef struct region {
+    int64_t row, col, rows, cols;
+} region;
+
+/* Multiply that part with the accelerators that are left. */
+static hr_status multiply_region(call *c, const region *r)
+{
+    const int64_t row = hri_plan_row(c->plan, r->row);
+    const int64_t col = hri_plan_col(c->plan, r->col);
+    call part = *c;
+    part.accelerators = NULL;
+    part.inputs = NULL;
+    part.flows = NULL;
+    part.plan = NULL;
+    part.count = 0;
+    hri_product *p = &part.product;
+    p->m = hri_plan_row(c->plan, r->row + r->rows) - row;
+    p->n = hri_plan_col(c->plan, r->col + r->cols) - col;
+    p->a = hri_matrix_part(p->a, row, 0, p->m, p->k);
+    p->b = hri_matrix_part(p->b, 0, col, p->k, p->n);
+    p->c = hri_matrix_part(p->c, row, col, p->m, p->n);
+    hr_status status = choose_and_plan(&part);
+    if (status == HR_OK) {
+        status = multiply(&part);
+    }
+    c->lost = part.lost;
+    c->flops_done = part.flops_done;
+    c->recomputed = part.recomputed;
+    call_close(&part);
+    if (status == HR_ERROR_OUT_OF_MEMORY) { /* lost accelerators keep memory */
+        return hri_error_raise(&c->lost);
+    }
+    return status;
+}
+
+/* The largest region from a missing tile on: along its row, then down. It is
+ * marked as complete. */
+static region take_region(const hri_plan *plan, uint8_t *home, int64_t tile)
+{
+    const int64_t cols = plan->tile_cols;
+    region r = {tile / cols, tile % cols, 1, 1};
+    while (r.col + r.cols < cols && !home[tile + r.cols]) {
+        r.cols++;
+    }
+    while (r.row + r.rows < plan->tile_rows &&
+           memchr(&home[tile + r.rows * cols], 1, (size_t)r.cols) == NULL) {
+        r.rows++;
+    }
+    for (int64_t i = 0; i < r.rows; i++) {
+        memset(&home[tile + i * cols], 1, (size_t)r.cols);
+    }
+    return r;
+}
+
+/* Compute the tiles that are missing. In C they are as they were. */
+static hr_status multiply_rest(call *c, uint8_t *home)
+{
+    const int64_t tiles = c->plan->tile_rows * c->plan->tile_cols;
+    hr_status status = HR_OK;
+    for (int64_t i = 0; i < tiles && status == HR_OK; i++) {
+        if (!home[i]) {
+            const region r = take_region(c->plan, home, i);
+            c->recomputed += (uint64_t)(r.rows * r.cols);
+            status = multiply_region(c, &r);
+        }
+    }
+    return status;
+}
+
+static double flops_of_home(const call *c, const uint8_t *home)
+{
+    const hri_plan *plan = c->plan;
+    double elements = 0.0;
+    for (int64_t i = 0; i < plan->tile_rows; i++) {
+        for (int64_t j = 0; j < plan->tile_cols; j++) {
+            elements += home[i * plan->tile_cols + j]
+                            ? (double)hri_plan_length(plan, hri_plan_row, i) *
+                                  (double)hri_plan_length(plan, hri_plan_col, j)
+                            : 0.0;
+        }
+    }
+    return flops_of(&c->product) * elements /
+           ((double)c->product.m * (double)c->product.n);
+}
+
+/* Carry out the call's plan. When an accelerator is lost, others complete C. */
+static hr_status multiply(call *c)
+{
+    const size_t tiles =
+        (size_t)c->plan->tile_rows * (size_t)c->plan->tile_cols;
+    hri_run_outcome outcome = {
+        .shares = calloc(c->plan->part_count, sizeof *outcome.shares),
+        .home = calloc(tiles, 1)};
+    hr_status status =
+        outcome.shares != NULL && outcome.home != NULL
+            ? HR_OK
+            : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
+    if (status == HR_OK) {
+        const hri_run_call wanted = {.progress = c->options.progress,
+                                     .progress_data = c->options.progress_data,
+                                     .flops_before = c->flops_done,
+                                     .flops = c->flops,
+                                     .patience = c->context->patience};
+        limit_memory(c);
+        status = hri_run(c->context, &c->product, c->plan, c->accelerators,
+                         &wanted, &outcome);
+        restore_memory(c);
+    }
+    if (status == HR_OK) {
+        add_done(c, &outcome);
+        c->flops_done += outcome.unfinished ? flops_of_home(c, outcome.home)
+                                            : flops_of(&c->product);
+    }
+    if (status == HR_OK && outcome.unfinished) {
+        hri_log(c->context, "%s; others compute its tiles", c->lost.message);
+        status = multiply_rest(c, outcome.home);
+    }
+    free(outcome.shares);
+    free(outcome.home);
+    return status;
 }
 
 static hr_status run(call *c, hr_gemm_report *report)
@@ -440,23 +681,22 @@ static hr_status run(call *c, hr_gemm_report *report)
         report->seconds = hri_seconds_since(c->start_ns);
         return HR_OK;
     }
-    hri_run_share *shares = calloc(c->plan->part_count, sizeof *shares);
-    if (shares == NULL) {
+    c->done = calloc(c->context->accelerator_count, sizeof *c->done);
+    if (c->done == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
     }
-    limit_memory(c);
+    c->flops = flops_of(&c->product);
     const uint64_t run_ns = hri_clock_ns();
-    hr_status status =
-        hri_run(&c->product, c->plan, c->accelerators, c->options.progress,
-                c->options.progress_data, shares);
-    restore_memory(c);
+    hr_status status = multiply(c);
     if (status == HR_OK) {
-        hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->seconds,
-                      hri_seconds_since(run_ns));
+        if (c->lost.status == HR_OK) {
+            hri_model_saw(c->context->model, HR_ENGINE_GEMM, c->plan->seconds,
+                          hri_seconds_since(run_ns));
+        }
         report_plan(c, report);
-        report_run(c, shares, hri_seconds_since(c->start_ns), report);
+        report_run(c, hri_seconds_since(c->start_ns), report);
     }
-    free(shares);
+    free(c->done);
     return status;
 }
 
@@ -487,6 +727,7 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
         return status;
     }
     pthread_mutex_lock(&context->lock);
+    hri_runs_collect(context);
     status = call_open(&this, context, alpha, a, b, beta, c);
     if (status == HR_OK) {
         status = hri_gemm_check_data(alpha, &a, &b, &c);

@@ -28,9 +28,15 @@ int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i)
     return start(plan, i + 1) - start(plan, i);
 }
 
+hri_plan *hri_plan_hold(hri_plan *plan)
+{
+    atomic_fetch_add(&plan->holders, 1);
+    return plan;
+}
+
 void hri_plan_destroy(hri_plan *plan)
 {
-    if (plan == NULL) {
+    if (plan == NULL || atomic_fetch_sub(&plan->holders, 1) > 0) {
         return;
     }
     for (uint32_t i = 0; i < plan->part_count; i++) {

@@ -20,6 +20,7 @@
 #ifndef HRI_GEMM_PLAN_H
 #define HRI_GEMM_PLAN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -148,6 +149,7 @@ typedef struct hri_plan {
     uint64_t compulsory, up, down, peer; /* bytes */
     double seconds;                      /* predicted by hri_forecast */
     bool link_bound;
+    atomic_int holders; /* beside the first; the last one frees the plan */
 } hri_plan;
 
 /* Make the plan. HR_ERROR_OUT_OF_MEMORY when no accelerator has memory for the
@@ -156,7 +158,8 @@ typedef struct hri_plan {
 hr_status hri_plan_create(const hri_plan_shape *shape,
                           const hri_plan_accelerator *accelerators,
                           uint32_t count, hri_plan **plan);
-void hri_plan_destroy(hri_plan *plan); /* accepts NULL */
+hri_plan *hri_plan_hold(hri_plan *plan);
+void hri_plan_destroy(hri_plan *plan); /* one holder's; accepts NULL */
 
 /* Where tile row i of C starts, 0 <= i <= tile_rows. The same for tile columns
  * and pieces of k. */

@@ -1,96 +1,133 @@
 /* SPDX-License-Identifier: MIT */
 #include "gemm/run.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "gemm/executor.h"
 
-enum { THREADS_PER_EXECUTOR = 3, PROGRESS_MS = 100 };
+/* ---- a run, which may outlive the call */
 
-typedef struct threads {
-    hri_thread **started;
-    uint32_t count;
-} threads;
-
-static void start(threads *t, void *(*function)(void *), hri_executor *executor)
+static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
+                                 hri_accelerator *const *accelerators)
 {
-    hri_run_state *run = executor->run;
+    hri_run_state *run = calloc(1, sizeof *run);
+    if (run == NULL) {
+        return NULL;
+    }
+    run->executors = calloc(plan->part_count, sizeof *run->executors);
+    run->home = calloc((size_t)plan->tile_rows * (size_t)plan->tile_cols, 1);
+    if (run->executors == NULL || run->home == NULL) {
+        free(run->executors);
+        free(run->home);
+        free(run);
+        return NULL;
+    }
+    run->product = *product;
+    run->plan = hri_plan_hold(plan);
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_cond_init(&run->changed, NULL);
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        hri_executor_init(&run->executors[i], run, i,
+                          accelerators[plan->parts[i].accelerator]);
+    }
+    return run;
+}
+
+/* All executors have settled. */
+static void run_destroy(hri_run_state *run)
+{
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        hri_executor_finish(&run->executors[i]);
+    }
+    pthread_cond_destroy(&run->changed);
+    pthread_mutex_destroy(&run->lock);
+    hri_plan_destroy(run->plan);
+    free(run->executors);
+    free(run->home);
+    free(run);
+}
+
+/* ---- runs that were abandoned */
+
+static bool has_settled(hri_run_state *run)
+{
     pthread_mutex_lock(&run->lock);
-    run->threads_running++;
+    const bool settled = run->settled == run->plan->part_count;
     pthread_mutex_unlock(&run->lock);
-    hri_thread *thread =
-        hri_threads_start(&executor->accelerator->threads, function, executor);
-    if (thread != NULL) {
-        t->started[t->count++] = thread;
-    } else {
-        hri_executor_thread_ends(executor,
-                                 hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                          "gemm: the system refused thread %u",
-                                          t->count + 1));
+    return settled;
+}
+
+void hri_runs_collect(hr_context *context)
+{
+    hri_run_state **link = &context->abandoned;
+    while (*link != NULL) {
+        hri_run_state *run = *link;
+        if (has_settled(run)) {
+            *link = run->next;
+            run_destroy(run);
+        } else {
+            link = &run->next;
+        }
     }
 }
 
-static void start_executor(threads *t, hri_executor *executor)
+bool hri_runs_await(hr_context *context, double seconds)
 {
-    start(t, hri_compute_main, executor);
-    if (!executor->part->in_place) {
-        start(t, hri_feeder_main, executor);
-        start(t, hri_forwarder_main, executor);
-        hri_run_fail(executor->run, hri_copy_pool_start(&executor->up_pool));
-        hri_run_fail(executor->run, hri_copy_pool_start(&executor->down_pool));
-    }
-}
-
-/* Call the program's progress function, and stop all threads when it says so.
- * The run's lock is held, and released for the call. */
-static void tell(hri_run_state *run)
-{
-    const hri_product *p = run->product;
-    double total = hri_product_flops(p->a.type, p->m, p->n, p->k);
-    double done = run->flops_done;
-    if (run->progress == NULL || run->error.status != HR_OK) {
-        return;
-    }
-    pthread_mutex_unlock(&run->lock);
-    bool go_on = run->progress(run->progress_data, done, total);
-    pthread_mutex_lock(&run->lock);
-    if (!go_on && run->threads_running > 0) {
-        hr_status status =
-            hri_fail(HR_ERROR_CANCELLED, "gemm: cancelled after %.0f per cent",
-                     100.0 * run->flops_done / total);
-        pthread_mutex_unlock(&run->lock);
-        hri_run_fail(run, status);
+    enum { LOOK_MS = 10 };
+    const uint64_t start_ns = hri_clock_ns();
+    hri_runs_collect(context);
+    while (context->abandoned != NULL &&
+           hri_seconds_since(start_ns) < seconds) {
+        hri_run_state *run = context->abandoned;
+        const struct timespec soon = hri_in_ms(LOOK_MS);
         pthread_mutex_lock(&run->lock);
+        if (run->settled < run->plan->part_count) {
+            hri_wait_until(&run->changed, &run->lock, &soon);
+        }
+        pthread_mutex_unlock(&run->lock);
+        hri_runs_collect(context);
     }
+    return context->abandoned == NULL;
 }
 
-/* Wait for a tenth of a second, or until all threads have ended. */
-static void pause_watching(hri_run_state *run)
+/* Whether the executor, or a peer that has not settled, may still use what the
+ * executor holds: the peer forwards panels to it, or waits for an event that
+ * would be destroyed. The run's lock is held. */
+static bool is_tied(const hri_run_state *run, const hri_executor *executor)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PROGRESS_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    int woken = 0;
-    while (run->threads_running > 0 && woken != ETIMEDOUT) {
-        woken = pthread_cond_timedwait(&run->changed, &run->lock, &until);
+    hri_device *device = executor->accelerator->device;
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        const hri_executor *other = &run->executors[i];
+        if (other->left_at < HRI_SETTLED &&
+            (other == executor ||
+             ((!other->sent || executor->failed != HR_OK) &&
+              !executor->part->in_place && !other->part->in_place &&
+              device->ops->is_peer(device, other->accelerator->device)))) {
+            return true;
+        }
     }
+    return false;
 }
 
-/* Report progress from the start until all threads have ended. */
-static void watch(hri_run_state *run)
+/* Leave the run to the executors that have not settled. What is tied to them
+ * stays with it. */
+static void abandon(hr_context *context, hri_run_state *run)
 {
-    pthread_mutex_lock(&run->lock);
-    do {
-        tell(run);
-        pause_watching(run);
-    } while (run->threads_running > 0);
-    tell(run);
-    pthread_mutex_unlock(&run->lock);
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        hri_executor *e = &run->executors[i];
+        if (e->tied) {
+            hri_executor_part(e);
+        } else {
+            hri_executor_finish(e);
+        }
+    }
+    run->next = context->abandoned;
+    context->abandoned = run;
 }
+
+/* ---- the call */
 
 /* Whether the plan is one product in place and needs no thread. It does need
  * one if progress must be reported. */
@@ -100,66 +137,86 @@ static bool is_small(const hri_plan *plan)
            plan->parts[0].task_count == 1;
 }
 
-static void run_threads(hri_run_state *run, threads *t)
+static void run_threads(hri_run_state *run, const hri_run_call *call)
 {
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
-        start_executor(t, &run->executors[i]);
+        hri_executor *e = &run->executors[i];
+        e->sign_ns = hri_clock_ns();
+        e->threads[0] =
+            hri_threads_start(&e->accelerator->threads, hri_executor_main, e);
+        if (e->threads[0] == NULL) {
+            hri_run_fail(run,
+                         hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                                  "gemm: the system refused thread %u", i + 1));
+            pthread_mutex_lock(&run->lock);
+            e->stage = HRI_SETTLED;
+            run->settled++;
+            pthread_mutex_unlock(&run->lock);
+        }
     }
-    pthread_mutex_lock(&run->lock);
-    run->go = true;
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-    watch(run);
-    for (uint32_t i = 0; i < t->count; i++) {
-        hri_thread_join(t->started[i]);
+    hri_run_watch(run, call);
+}
+
+/* Give the run back, or leave it to the threads that have not settled. */
+static void leave(hr_context *context, hri_run_state *run, bool left)
+{
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        hri_executor *e = &run->executors[i];
+        if (e->threads[0] != NULL && e->left_at == HRI_SETTLED) {
+            hri_thread_join(e->threads[0]);
+        } else if (e->threads[0] != NULL) {
+            hri_thread_leave(e->threads[0]);
+        }
+    }
+    if (left) {
+        abandon(context, run);
+    } else {
+        run_destroy(run);
     }
 }
 
-hr_status hri_run(const hri_product *product, const hri_plan *plan,
-                  hri_accelerator *const *accelerators,
-                  hr_progress_function progress, void *progress_data,
-                  hri_run_share *shares)
+/* What came of the run. */
+static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
 {
-    hri_run_state run = {.product = product,
-                         .plan = plan,
-                         .progress = progress,
-                         .progress_data = progress_data};
-    threads t = {.started =
-                     calloc((size_t)plan->part_count * THREADS_PER_EXECUTOR,
-                            sizeof(hri_thread *))};
-    run.executors = calloc(plan->part_count, sizeof *run.executors);
-    if (t.started == NULL || run.executors == NULL) {
-        free(t.started);
-        free(run.executors);
+    const hri_plan *plan = run->plan;
+    const size_t tiles = (size_t)plan->tile_rows * (size_t)plan->tile_cols;
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        outcome->shares[i] = run->executors[i].share;
+        outcome->shares[i].lost = run->executors[i].lost;
+    }
+    if (run->error.status != HR_OK) {
+        return run->error;
+    }
+    memcpy(outcome->home, run->home, tiles);
+    outcome->unfinished = memchr(run->home, 0, tiles) != NULL;
+    outcome->lost = run->lost;
+    return (hri_error){0};
+}
+
+hr_status hri_run(hr_context *context, const hri_product *product,
+                  hri_plan *plan, hri_accelerator *const *accelerators,
+                  const hri_run_call *call, hri_run_outcome *outcome)
+{
+    hri_run_state *run = run_create(product, plan, accelerators);
+    if (run == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
-    pthread_mutex_init(&run.lock, NULL);
-    pthread_cond_init(&run.changed, NULL);
-    uint32_t ready = 0;
-    hr_status status = HR_OK;
-    while (ready < plan->part_count && status == HR_OK) {
-        uint32_t i = ready++;
-        status = hri_executor_init(&run.executors[i], &run, i,
-                                   accelerators[plan->parts[i].accelerator],
-                                   &shares[i]);
+    if (call->progress == NULL && is_small(plan)) {
+        hri_executor_main(&run->executors[0]);
+    } else {
+        run_threads(run, call);
     }
-    hri_run_fail(&run, status);
-    if (status == HR_OK && progress == NULL && is_small(plan)) {
-        run.threads_running = 1;
-        run.go = true;
-        hri_compute_main(&run.executors[0]);
-    } else if (status == HR_OK) {
-        run_threads(&run, &t);
+    pthread_mutex_lock(&run->lock);
+    const bool left = run->settled < plan->part_count;
+    run->left = left;
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        run->executors[i].left_at = run->executors[i].stage;
     }
-    for (uint32_t i = 0; i < ready; i++) {
-        hri_executor_settle(&run.executors[i]);
+    for (uint32_t i = 0; left && i < plan->part_count; i++) {
+        run->executors[i].tied = is_tied(run, &run->executors[i]);
     }
-    for (uint32_t i = 0; i < ready; i++) {
-        hri_executor_finish(&run.executors[i]);
-    }
-    pthread_cond_destroy(&run.changed);
-    pthread_mutex_destroy(&run.lock);
-    free(run.executors);
-    free(t.started);
-    return hri_error_raise(&run.error);
+    const hri_error error = conclude(run, outcome);
+    pthread_mutex_unlock(&run->lock);
+    leave(context, run, left);
+    return hri_error_raise(&error);
 }

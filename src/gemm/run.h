@@ -7,25 +7,53 @@
 #include "gemm/plan.h"
 #include "runtime/runtime.h"
 
+typedef struct hri_run_state hri_run_state;
+
 /* What one part of the plan did. */
 typedef struct hri_run_share {
     double seconds_busy, flops;
     uint64_t tiles, tiles_stolen;
     uint64_t up, down, peer, stolen; /* bytes; stolen: those of them for tiles
                                         stolen from other executors */
+    bool lost;                       /* the accelerator failed or was late */
 } hri_run_share;
+
+/* What the caller wants. */
+typedef struct hri_run_call {
+    hr_progress_function progress; /* NULL: none */
+    void *progress_data;
+    double flops_before, flops; /* of the whole product: done before, and all */
+    double patience; /* seconds for which others are idle before they do the
+                        tiles of a late accelerator; hr_context has it */
+} hri_run_call;
+
+/* What came of it. */
+typedef struct hri_run_outcome {
+    hri_run_share *shares; /* the caller's, one for each part */
+    uint8_t *home;   /* [tile_rows * tile_cols] the caller's: 1: the tile is
+                        complete in C, 0: it is as it was */
+    bool unfinished; /* tiles are missing since an accelerator was lost; */
+    hri_error lost;  /* why */
+} hri_run_outcome;
 
 /* Whether copies between a matrix of the caller and the device are staged. */
 bool hri_is_staged(hri_device *device, const hr_matrix *matrix);
 
 /* Run the plan of a product on accelerators[part->accelerator]. Returns when C
- * is complete, or, after an error, when nothing is under way any more. shares
- * has one entry for each part. The caller holds the context's lock. progress is
- * called on the calling thread, without a lock of the run. Errors:
- * HR_ERROR_CANCELLED, and those of backends. */
-hr_status hri_run(const hri_product *product, const hri_plan *plan,
-                  hri_accelerator *const *accelerators,
-                  hr_progress_function progress, void *progress_data,
-                  hri_run_share *shares);
+ * is complete, or when nothing is under way any more after an error or on
+ * accelerators that are not lost. What an accelerator that does not answer has
+ * of the run stays in context->abandoned. The caller holds the context's lock.
+ * progress is called on the calling thread, without a lock of the run. Errors:
+ * HR_ERROR_CANCELLED, HR_ERROR_LOST when C cannot be completed by others, and
+ * those of backends. */
+hr_status hri_run(hr_context *context, const hri_product *product,
+                  hri_plan *plan, hri_accelerator *const *accelerators,
+                  const hri_run_call *call, hri_run_outcome *outcome);
+
+/* Take back accelerators that abandoned products have let go of by now. With
+ * the context's lock. */
+void hri_runs_collect(hr_context *context);
+/* Wait for them, at most so many seconds. False when one has not. */
+bool hri_runs_await(hr_context *context, double seconds);
 
 #endif

@@ -35,14 +35,10 @@ static void transpose(hri_verify *v)
     const hri_verify old = *v;
     v->m = old.n;
     v->n = old.m;
-    v->a = (hri_verify_source){hr_matrix_transpose(old.b.matrix), old.b.scale};
-    v->b = (hri_verify_source){hr_matrix_transpose(old.a.matrix), old.a.scale};
+    v->a.matrix = hr_matrix_transpose(old.b.matrix);
+    v->b.matrix = hr_matrix_transpose(old.a.matrix);
     v->c.matrix = hr_matrix_transpose(old.c.matrix);
     v->c0.matrix = hr_matrix_transpose(old.c0.matrix);
-    v->units.a = old.units.b;
-    v->units.b = old.units.a;
-    v->skip_rows = old.skip_cols;
-    v->skip_cols = old.skip_rows;
     v->transposed = !old.transposed;
 }
 
@@ -62,10 +58,10 @@ hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
                       .k = x->a.cols,
                       .alpha = round_scalar(x->alpha, x->c.type),
                       .beta = round_scalar(x->beta, x->c.type),
-                      .a = {x->a, 1.0},
-                      .b = {x->b, 1.0},
-                      .c0 = {x->c0, 1.0},
-                      .c = {x->c, 1.0},
+                      .a.matrix = x->a,
+                      .b.matrix = x->b,
+                      .c0.matrix = x->c0,
+                      .c.matrix = x->c,
                       .complex = hri_is_complex(x->c.type),
                       .integer = x->c.type == HR_I32,
                       .precision = hri_verify_precision_of(x->c.type)};
@@ -74,13 +70,6 @@ hri_verify *hri_verify_create(hri_pool *pool, const hri_verify_problem *x,
         v->k = v->a.matrix.cols = v->b.matrix.rows = 0;
         v->alpha = hr_real(0.0);
     }
-    v->units = (hri_verify_units){.one = 1.0,
-                                  .a = 1.0,
-                                  .b = 1.0,
-                                  .product = 1.0,
-                                  .old = 1.0,
-                                  .alpha = hri_verify_size(v->alpha),
-                                  .beta = hri_verify_size(v->beta)};
     hri_verify_signs_init(v);
     if (v->n > v->m) { /* rows are judged, so make them the short side */
         transpose(v);
@@ -93,6 +82,8 @@ void hri_verify_destroy(hri_verify *v)
     if (v != NULL) {
         free(v->skip_rows);
         free(v->skip_cols);
+        free(v->infinite);
+        free(v->row_exponents);
         free(v->holes);
         free(v->scales);
         free(v);
@@ -146,6 +137,33 @@ static void keep_worst(worst_rows *w, int64_t row, double ratio)
     w->ratios[at] = ratio;
 }
 
+/* Whether the random test told nothing of a row. */
+static bool is_untested(double ratio)
+{
+    return isinf(ratio) || ratio == HRI_VERIFY_DULL;
+}
+
+/* Count the elements of rows of which neither the random test nor `w` told
+ * anything. Holes were judged before. */
+static int64_t count_untested(const hri_verify *v, const worst_rows *w,
+                              double *ratios)
+{
+    int64_t rows = 0, cols = 0, holes = 0;
+    for (int i = 0; i < w->count; i++) {
+        ratios[w->rows[i]] = 0.0;
+    }
+    for (int64_t i = 0; i < v->m; i++) {
+        rows += is_untested(ratios[i]);
+    }
+    for (int64_t j = 0; j < v->n; j++) {
+        cols += v->skip_cols == NULL || v->skip_cols[j] == 0;
+    }
+    for (int64_t i = 0; i < v->hole_count; i++) {
+        holes += is_untested(ratios[v->holes[i].row]);
+    }
+    return rows * cols - holes;
+}
+
 /* Recompute rows until one has a wrong element. */
 static bool check_rows(const hri_verify *v, const worst_rows *w,
                        hr_verify_report *report, hri_verify_miss *miss)
@@ -153,6 +171,7 @@ static bool check_rows(const hri_verify *v, const worst_rows *w,
     for (int i = 0; i < w->count; i++) {
         hri_verify_row(v, w->rows[i], miss);
         report->rows_checked++;
+        report->unchecked += miss->unchecked;
         if (miss->col >= 0) {
             return true;
         }
@@ -199,7 +218,8 @@ static hr_status report_unchecked(const hr_verify_report *report)
     }
     return hri_fail(HR_ERROR_UNSUPPORTED,
                     "verify: no element of C was found wrong, but %lld were "
-                    "not checked: NaN or infinity leaves too many to recompute",
+                    "not checked: NaN, infinity or very large numbers leave "
+                    "too many to recompute",
                     (ll)report->unchecked);
 }
 
@@ -217,7 +237,7 @@ static hr_status verify(hri_verify *v, double *ratios, hr_verify_report *report)
     report->unchecked = special.unchecked;
     for (int64_t i = 0; i < v->m; i++) {
         if (ratios[i] > 0.0) {
-            report->suspects++;
+            report->suspects += ratios[i] != HRI_VERIFY_DULL;
             keep_worst(&worst, i, ratios[i]);
         }
     }
@@ -227,6 +247,7 @@ static hr_status verify(hri_verify *v, double *ratios, hr_verify_report *report)
     if (check_rows(v, &worst, report, &miss)) {
         return report_miss(v, &miss, report);
     }
+    report->unchecked += count_untested(v, &worst, ratios);
     return report_unchecked(report);
 }
 

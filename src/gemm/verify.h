@@ -23,34 +23,24 @@ enum {
 /* Eight doubles. The compiler uses the vectors that the CPU has. */
 typedef double hri_lanes __attribute__((vector_size(64)));
 
-/* A matrix, and the power of two that scales its elements. */
+/* A matrix, and exponents: elements of row i are read as 2^-(all + rows[i])
+ * times their values. rows may be NULL: all 0. */
 typedef struct hri_verify_source {
     hr_matrix matrix;
-    double scale;
+    const int *rows;
+    int all;
 } hri_verify_source;
 
 /* What rounding may do in a type. tests/support/reference.c computes the same
  * independently. */
 typedef struct hri_verify_precision {
     double unit;           /* of the accumulation, u */
-    double smallest;       /* the most that one underflow may lose, in true
-                              numbers */
+    double smallest;       /* the most that one underflow may lose */
     double half_unit;      /* u of a half C, else 0 */
-    double half_subnormal; /* smallest positive half C, scaled like C; else 0 */
+    double half_subnormal; /* smallest positive half C; else 0 */
     double largest;        /* the largest finite value of the accumulation */
     double overflow;       /* from here on a value rounds to infinity in C */
 } hri_verify_precision;
-
-/* The scaled value of 1 in true numbers, for error terms that do not scale with
- * their operands, and the size of the true factors. All units are 1 unless the
- * numbers had to be scaled. */
-typedef struct hri_verify_units {
-    double one;     /* 2^-exponent: for C */
-    double a, b;    /* for sums of scaled |a| and |b| */
-    double product; /* for sums of scaled |a||b| */
-    double old;     /* for scaled C0 */
-    double alpha, beta;
-} hri_verify_units;
 
 /* Flags of rows and columns of C that the random test leaves out. */
 enum {
@@ -66,10 +56,12 @@ enum {
 typedef struct hri_verify_hole {
     int64_t row, col;
     double product[2]; /* alpha A B, scaled */
+    double size;       /* |alpha| |A||B|, scaled */
 } hri_verify_hole;
 
-/* The problem: C = alpha A B + beta C0 in scaled numbers. Every value of the
- * true problem is 2^exponent times as large. */
+/* The problem: C = alpha A B + beta C0. Where f64 numbers are so large that
+ * sums may overflow, rows of A and all of B are scaled, and C and C0 with them.
+ */
 typedef struct hri_verify {
     hri_pool *pool;
     uint64_t seed;
@@ -79,21 +71,24 @@ typedef struct hri_verify {
     bool complex, integer;
     bool old;        /* beta is not 0, so C0 is used */
     bool transposed; /* c is C's transpose, and a and b are swapped */
-    int exponent;
     hri_verify_precision precision;
-    hri_verify_units units;
     uint8_t *skip_rows, *skip_cols; /* flags; NULL: nothing is left out */
-    hri_verify_hole *holes;         /* by block of rows, column and row */
+    _Atomic bool *infinite; /* k: whether a column of A or a row of B has
+                               an infinity; NULL like the flags */
+    int *row_exponents;     /* of A; NULL: not scanned, or not f64 */
+    int b_exponent;         /* of B */
+    hri_verify_hole *holes; /* by block of rows, column and row */
     int64_t hole_count;
     double *scales; /* n: powers of two for the columns, 0 for those left out */
     double scale_sum, scale_squares; /* sums of scales, and of their squares */
     hri_lanes signs[256];            /* eight bits of a random word, as lanes */
 } hri_verify;
 
-/* A wrong element, in numbers of the true problem. */
+/* A wrong element, in true numbers. */
 typedef struct hri_verify_miss {
     int64_t row, col; /* col is -1 when there is none */
     double got[2], want[2], error, bound;
+    int64_t unchecked; /* elements that were left out on the way */
 } hri_verify_miss;
 
 /* verify_bound.c */
@@ -106,10 +101,24 @@ double hri_verify_gamma(double n, double u);
 /* |re| + |im| */
 double hri_verify_size(hr_scalar s);
 
-/* The most that underflow may have taken from `elements` elements of C
- * together. a and b are sums of the scaled moduli of their operands. */
-double hri_verify_underflow(const hri_verify *v, double elements, double a,
-                            double b);
+/* Some elements of C, and sums of the moduli of their operands. */
+typedef struct hri_verify_sums {
+    double elements, a, b;
+    double b_unit; /* of b, see hri_verify_b_unit */
+} hri_verify_sums;
+
+/* The most that underflow may have taken from elements of C together. */
+double hri_verify_underflow(const hri_verify *v, const hri_verify_sums *x);
+
+/* The same for what underflow may take from sums in this folder. */
+double hri_verify_own_underflow(const hri_verify *v, const hri_verify_sums *x);
+
+/* The exponent of a row of C. */
+int hri_verify_exponent(const hri_verify *v, int64_t row);
+
+/* The unit of B's elements in such sums for a row: as if they were of the same
+ * scale as the row of C. */
+double hri_verify_b_unit(const hri_verify *v, int64_t row);
 
 /* verify_block.c: a window of a matrix as doubles. */
 typedef struct hri_verify_window {
@@ -128,9 +137,9 @@ void hri_verify_load(const hri_verify_source *source,
                      const hri_verify_window *window, const uint8_t *skip,
                      hri_verify_block *block);
 
-/* Scan A, B and C0. Flag rows of A and columns of B with values that are not
- * finite, and rows and columns of C0 with nothing else. Choose scales with
- * which no sum overflows. HR_ERROR_OUT_OF_MEMORY. */
+/* verify_scan.c: scan A, B and C0. Flag rows of A and columns of B with values
+ * that are not finite, and rows and columns of C0 with nothing else. Choose
+ * exponents with which no sum overflows. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_verify_scan(hri_verify *v);
 
 /* verify_lanes.c: sums over all trials at once. */
@@ -163,21 +172,49 @@ double hri_verify_weigh(const double *line, const double *weights,
 double hri_verify_weigh_row(const hri_verify *v, const hri_verify_block *block,
                             int64_t r, const double *weights, int64_t cols);
 
+/* The ratio of a row whose residuals tell too little: holes or scales have made
+ * its threshold several times larger. Real ratios are 0 or above 1. */
+#define HRI_VERIFY_DULL 0x1p-1000
+
 /* verify_residual.c: for each row the ratio of the largest residual of any
  * trial to the threshold. 0 where no residual is above the threshold, infinity
  * where one is not finite. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_verify_residuals(hri_verify *v, double *ratios);
 
-/* verify_exact.c: recompute a row and judge it element by element, but for
+/* verify_exact.c: one element of C recomputed, in numbers 2^exponent times
+ * smaller than the true ones. */
+typedef struct hri_verify_element {
+    int exponent;
+    hr_scalar alpha, beta;
+    double sum[2];            /* of A B */
+    double straight, crossed; /* sums of |ar br| + |ai bi| and |ar bi| + |ai br|
+                                 of finite values */
+    double old[2], got[2];    /* of C0 and C */
+    double lost;              /* what underflow may have taken */
+    double peak; /* the largest that a sum or an operand times alpha
+                    may become on the way, in true numbers */
+} hri_verify_element;
+
+/* Compute 64 columns of a row, from `first` on: n - first of them, if that is
+ * less. */
+void hri_verify_elements(const hri_verify *v, int64_t row, int64_t first,
+                         hri_verify_element *elements);
+
+/* Compute one element with an exponent of its own. This is slow, but loses
+ * nothing to scales. */
+hri_verify_element hri_verify_element_alone(const hri_verify *v, int64_t row,
+                                            int64_t col);
+
+/* verify_judge.c: recompute a row and judge it element by element, but for
  * flagged columns. */
 void hri_verify_row(const hri_verify *v, int64_t row, hri_verify_miss *miss);
 
 /* Judge the columns of a row that `columns` has bits for, counted from `first`.
- * Keep the leftmost wrong one. products, if not NULL, becomes alpha A B of 64
- * columns. */
+ * Keep the leftmost wrong one. holes, if not NULL, becomes 64 holes: one for
+ * each column. */
 void hri_verify_judge(const hri_verify *v, int64_t row, int64_t first,
                       uint64_t columns, hri_verify_miss *miss,
-                      double (*products)[2]);
+                      hri_verify_hole *holes);
 
 /* verify_special.c: elements of C that are not finite, or must not be. To be
  * called after hri_verify_scan. Judges them, fills holes, and flags rows that

@@ -47,12 +47,41 @@ double hri_verify_size(hr_scalar s)
     return fabs(s.re) + fabs(s.im);
 }
 
-double hri_verify_underflow(const hri_verify *v, double elements, double a,
-                            double b)
+static double underflow(const hri_verify *v, double smallest,
+                        const hri_verify_sums *x)
 {
-    const hri_verify_units *u = &v->units;
-    double operations = 3.0 * (double)v->k * elements * u->one;
-    return v->precision.smallest *
-           ((1.0 + u->alpha) * (operations + a * u->a + b * u->b) +
-            2.0 * elements * (1.0 + u->beta) * u->one);
+    const double alpha = 1.0 + hri_verify_size(v->alpha);
+    const double beta = 1.0 + hri_verify_size(v->beta);
+    const double terms = 3.0 * (double)v->k * x->elements + x->a;
+    const double all =
+        alpha * (terms + x->b * x->b_unit) + 2.0 * beta * x->elements;
+    /* `smallest` comes first only where it must, as such products are rounded
+     * badly */
+    return isfinite(all) ? smallest * all
+                         : smallest * alpha * terms +
+                               smallest * x->b * x->b_unit * alpha +
+                               2.0 * smallest * beta * x->elements;
+}
+
+double hri_verify_underflow(const hri_verify *v, const hri_verify_sums *x)
+{
+    return underflow(v, v->precision.smallest, x);
+}
+
+/* An operation rounds a subnormal number by 2^-1075 at most. Dot2 has five
+ * products where a plain sum has one. */
+double hri_verify_own_underflow(const hri_verify *v, const hri_verify_sums *x)
+{
+    return underflow(v, 0x1p-1072, x);
+}
+
+int hri_verify_exponent(const hri_verify *v, int64_t row)
+{
+    return v->row_exponents != NULL ? v->row_exponents[row] + v->b_exponent : 0;
+}
+
+double hri_verify_b_unit(const hri_verify *v, int64_t row)
+{
+    const int exponent = v->row_exponents != NULL ? v->row_exponents[row] : 0;
+    return exponent < 0 ? ldexp(1.0, -exponent) : 1.0;
 }

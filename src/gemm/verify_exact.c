@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Recomputing one row of the product in compensated arithmetic, Dot2 of
+/* Recomputing elements of the product in compensated arithmetic, Dot2 of
  * [Ogita2005] (T. Ogita, S. M. Rump, S. Oishi, Accurate sum and dot product,
- * SIAM J. Sci. Comput. 26, 2005). It is as good as twice the digits of double.
- * Then every element is judged against the rounding bound of hr_gemm. */
+ * SIAM J. Sci. Comput. 26, 2005). It is as good as twice the digits of
+ * double. */
 #include <float.h>
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -15,7 +14,9 @@ enum {
     ROWS = HRI_VERIFY_ROWS,
     COLS = HRI_VERIFY_COLS,
     LANES = HRI_VERIFY_LANES,
-    VECTORS = COLS / LANES
+    VECTORS = COLS / LANES,
+    SUM = 32,     /* the exponent of sums that may overflow */
+    LOWEST = -900 /* exponent of an element alone */
 };
 
 typedef int64_t bits __attribute__((vector_size(64)));
@@ -114,251 +115,255 @@ static void sum_columns(const hri_verify *v, int64_t row, int64_t first,
     }
 }
 
-/* The terms of one element. */
-typedef struct element {
-    double sum[2];            /* of A B */
-    double straight, crossed; /* the terms of row_sums */
-    double a, b;              /* sums of |a| and |b| */
-    double old[2], got[2];    /* of C0 and C */
-} element;
-
-static void load_element(const hri_verify_source *source, int64_t row,
-                         int64_t col, double out[2])
+/* Column c of 64, but for what depends on scales. */
+static hri_verify_element terms_of(const hri_verify *v, const row_sums *s,
+                                   int64_t c)
 {
-    hri_verify_window w = {row, col, 1, 1};
-    hri_verify_block block;
-    block.im[0] = 0.0;
-    hri_verify_load(source, &w, NULL, &block);
-    out[0] = block.re[0];
-    out[1] = block.im[0];
-}
-
-static element take(const hri_verify *v, const row_sums *s, int64_t row,
-                    int64_t first, int64_t c)
-{
-    int64_t vector = c / LANES, lane = c % LANES;
-    element e = {.straight = s->straight[vector][lane],
-                 .crossed = s->crossed[vector][lane],
-                 .a = s->a,
-                 .b = s->b[vector][lane]};
+    const int64_t vector = c / LANES, lane = c % LANES;
+    hri_verify_element e = {.alpha = v->alpha,
+                            .beta = v->beta,
+                            .straight = s->straight[vector][lane],
+                            .crossed = s->crossed[vector][lane]};
     for (int i = 0; i < 2; i++) {
         double high = s->high[i][vector][lane], low = s->low[i][vector][lane];
         e.sum[i] = isfinite(high) ? high + low : high;
     }
-    load_element(&v->c, row, first + c, e.got);
-    if (v->old) {
-        load_element(&v->c0, row, first + c, e.old);
+    return e;
+}
+
+/* Column c of 64, but for C and C0. */
+static hri_verify_element take(const hri_verify *v, const row_sums *s,
+                               int64_t row, int64_t c)
+{
+    const double b = s->b[c / LANES][c % LANES];
+    const hri_verify_sums sums = {1.0, s->a, b, hri_verify_b_unit(v, row)};
+    hri_verify_element e = terms_of(v, s, c);
+    e.exponent = hri_verify_exponent(v, row);
+    e.lost =
+        hri_verify_underflow(v, &sums) + hri_verify_own_underflow(v, &sums);
+    const double alpha = hri_verify_size(v->alpha);
+    e.peak = ldexp(fmax(1.0, alpha) * (e.straight + e.crossed), e.exponent);
+    if (alpha > 1.0) {
+        const int rows = e.exponent - v->b_exponent;
+        e.peak = fmax(e.peak, ldexp(alpha * s->a, rows));
+        e.peak = fmax(e.peak, ldexp(alpha * b, v->b_exponent));
     }
     return e;
 }
 
-/* want += s x, in plain arithmetic of the parts. */
-static void add_scaled(hr_scalar s, const double x[2], double want[2])
+/* Set the parts of C0, and what they may add to the peak. */
+static void set_old(hri_verify_element *e, double re, double im)
 {
-    want[0] += s.re * x[0];
-    want[1] += s.re * x[1];
-    if (s.im != 0.0) {
-        want[0] -= s.im * x[1];
-        want[1] += s.im * x[0];
+    const double size = finite_modulus(re) + finite_modulus(im);
+    e->old[0] = re;
+    e->old[1] = im;
+    e->peak += ldexp(hri_verify_size(e->beta) * size, e->exponent);
+}
+
+void hri_verify_elements(const hri_verify *v, int64_t row, int64_t first,
+                         hri_verify_element *elements)
+{
+    const hri_verify_window w = {row, first, 1, hri_min(COLS, v->n - first)};
+    hri_verify_block c, c0;
+    row_sums s;
+    sum_columns(v, row, first, &s);
+    hri_verify_load(&v->c, &w, NULL, &c);
+    if (v->old) {
+        hri_verify_load(&v->c0, &w, NULL, &c0);
+    }
+    for (int64_t i = 0; i < w.cols; i++) {
+        hri_verify_element *e = &elements[i];
+        *e = take(v, &s, row, i);
+        e->got[0] = c.re[i];
+        e->got[1] = v->complex ? c.im[i] : 0.0;
+        if (v->old) {
+            set_old(e, c0.re[i], v->complex ? c0.im[i] : 0.0);
+        }
     }
 }
 
-/* Half a unit in the last place of a half C at |x|; 0 for other types. */
-static double half_ulp(const hri_verify_precision *p, double x)
-{
+/* ---- one element alone */
+
+/* A complex number with a largest part in [1/2, 1), times 2^exponent. */
+typedef struct number {
+    double part[2];
     int exponent;
-    if (p->half_unit == 0.0 || !isfinite(x)) {
-        return 0.0;
-    }
-    frexp(x, &exponent);
-    return fmax(ldexp(p->half_unit, exponent - 1), p->half_subnormal / 2);
+} number;
+
+static number number_of(double re, double im)
+{
+    const double size = fmax(finite_modulus(re), finite_modulus(im));
+    number x = {.exponent = 0};
+    frexp(size, &x.exponent);
+    x.part[0] = ldexp(re, -x.exponent);
+    x.part[1] = ldexp(im, -x.exponent);
+    return x;
 }
 
-/* The absolute terms of part i of s times x. With a complex s, each part has
- * terms from both parts of x. */
-static double spread(hr_scalar s, const double sizes[2], int i)
+static bool is_zero(const number *x)
 {
-    return fabs(s.re) * sizes[i] + fabs(s.im) * sizes[1 - i];
+    return x->part[0] == 0.0 && x->part[1] == 0.0;
 }
 
-/* The error of this file's own arithmetic: sums of absolute terms, Dot2, and
- * the last steps to want. `size` is the magnitude, and `last` is what is added
- * last. */
-static double own_error(const hri_verify *v, double size, double last)
+static number load_number(const hr_matrix *m, int64_t row, int64_t col)
 {
-    double depth = (v->complex ? 2.0 : 1.0) * (double)v->k * 0x1p-53;
-    return 0x1p-20 * hri_verify_gamma(depth * 0x1p53 + 4, v->precision.unit) *
-               size +
-           4.0 * depth * depth * size + 0x1p-50 * last +
-           (double)v->k * 0x1p-1000;
+    const hri_verify_source source = {.matrix = *m};
+    const hri_verify_window w = {row, col, 1, 1};
+    hri_verify_block block;
+    block.im[0] = 0.0;
+    hri_verify_load(&source, &w, NULL, &block);
+    return number_of(block.re[0], block.im[0]);
 }
 
-/* The bound of part i, 0 real and 1 imaginary, but for rounding to a half C;
- * see docs/verify.md. */
-static double bound_of(const hri_verify *v, const element *e, int i)
+/* Some terms of an element of A B: a[i] times b[i]. */
+typedef struct terms {
+    number a[ROWS], b[ROWS];
+    int64_t count;
+} terms;
+
+/* Load the terms of element (row, col) from number `first` on, unscaled. */
+static void load_terms(const hri_verify *v, int64_t row, int64_t col,
+                       int64_t first, terms *t)
 {
-    const hri_verify_precision *p = &v->precision;
-    const double terms[2] = {e->straight, e->crossed};
-    const double sums[2] = {finite_modulus(e->sum[0]),
-                            finite_modulus(e->sum[1])};
-    const double old[2] = {finite_modulus(e->old[0]),
-                           finite_modulus(e->old[1])};
-    double k = (double)v->k, added = spread(v->beta, old, i);
-    double size = spread(v->alpha, terms, i) + added;
-    double gamma = hri_verify_gamma(v->complex ? 2 * k + 4 : k + 2, p->unit);
-    double own = own_error(v, size, spread(v->alpha, sums, i) + added);
-    return gamma * size + own + hri_verify_underflow(v, 1.0, e->a, e->b);
+    const hri_verify_source a = {.matrix = v->a.matrix};
+    const hri_verify_source b = {.matrix = v->b.matrix};
+    hri_verify_block x, y;
+    t->count = hri_min(ROWS, v->k - first);
+    hri_verify_load(&a, &(hri_verify_window){row, first, 1, t->count}, NULL,
+                    &x);
+    hri_verify_load(&b, &(hri_verify_window){first, col, t->count, 1}, NULL,
+                    &y);
+    for (int64_t p = 0; p < t->count; p++) {
+        t->a[p] = number_of(x.re[p], v->complex ? x.im[p] : 0.0);
+        t->b[p] = number_of(y.re[p * COLS], v->complex ? y.im[p * COLS] : 0.0);
+    }
 }
 
-/* Whether sums may overflow, or operands on which alpha was multiplied first.
- * No sum exceeds that of its absolute terms by more than rounding. */
-static bool may_overflow(const hri_verify *v, const element *e)
+/* The exponent of the largest term of element (row, col) of A B. False where
+ * all terms are 0. */
+static bool largest_term(const hri_verify *v, int64_t row, int64_t col,
+                         int *exponent)
 {
-    const hri_verify_precision *p = &v->precision;
-    const hri_verify_units *u = &v->units;
-    double k = (double)v->k;
-    double gamma = hri_verify_gamma(v->complex ? 2 * k + 4 : k + 2, p->unit);
-    double old = finite_modulus(e->old[0]) + finite_modulus(e->old[1]);
-    double sums = u->product * (e->straight + e->crossed);
-    double way = fmax(1.0, u->alpha) * sums + u->beta * u->old * old;
-    if (u->alpha > 1.0) {
-        way = fmax(way, u->alpha * fmax(u->a * e->a, u->b * e->b));
+    bool any = false;
+    terms t;
+    for (int64_t first = 0; first < v->k; first += ROWS) {
+        load_terms(v, row, col, first, &t);
+        for (int64_t p = 0; p < t.count; p++) {
+            const int sum = t.a[p].exponent + t.b[p].exponent;
+            if (!is_zero(&t.a[p]) && !is_zero(&t.b[p]) &&
+                (!any || sum > *exponent)) {
+                *exponent = sum;
+                any = true;
+            }
+        }
     }
-    return !((1.0 + gamma) * way < p->largest);
+    return any;
 }
 
-/* bound is without the rounding to a half C, which may overflow. */
-static bool part_is_right(const hri_verify *v, double want, double got,
-                          double bound)
+static double size_of(const number *x)
 {
-    const hri_verify_precision *p = &v->precision;
-    if (isnan(want)) {
-        return isnan(got);
-    }
-    if (isinf(want)) {
-        return got == want;
-    }
-    if (isinf(got)) {
-        return (got > 0.0) == (want > 0.0) &&
-               !(fabs(want) + bound < p->overflow);
-    }
-    return fabs(got - want) <= bound + half_ulp(p, fabs(want) + bound);
+    return finite_modulus(x->part[0]) + finite_modulus(x->part[1]);
 }
 
-/* The part that is wrong, or -1. If a complex element should have a part that
- * is not finite, it must have one. Implementations differ in which part, so
- * either will do. */
-static int wrong_part(const hri_verify *v, const element *e,
-                      const double want[2], double bound[2])
+/* Add up the terms of element (row, col) of A B, 2^exponent times smaller. The
+ * sums of |a| and |b| are 2^SUM times smaller, as they may overflow. */
+static void sum_alone(const hri_verify *v, int64_t row, int64_t col,
+                      int exponent, row_sums *s, double *b_sum)
 {
-    bool got_finite = isfinite(e->got[0]) && isfinite(e->got[1]);
-    bool finite = isfinite(want[0]) && isfinite(want[1]);
-    int wrong = -1;
-    for (int i = 1; i >= 0; i--) {
-        bound[i] = bound_of(v, e, i);
-        wrong = part_is_right(v, want[i], e->got[i], bound[i]) ? wrong : i;
-        bound[i] += half_ulp(&v->precision, fabs(want[i]) + bound[i]);
+    hri_verify_block x, y;
+    terms t;
+    memset(s, 0, sizeof *s);
+    memset(&y, 0, sizeof y);
+    *b_sum = 0.0;
+    for (int64_t first = 0; first < v->k; first += ROWS) {
+        load_terms(v, row, col, first, &t);
+        for (int64_t p = 0; p < t.count; p++) {
+            const number *a = &t.a[p], *b = &t.b[p];
+            /* a term of 0 may have any exponent */
+            const int shift =
+                (int)hri_min(a->exponent + b->exponent - exponent, 0);
+            x.re[p] = a->part[0];
+            x.im[p] = a->part[1];
+            y.re[p * COLS] = ldexp(b->part[0], shift);
+            y.im[p * COLS] = ldexp(b->part[1], shift);
+            s->a += ldexp(size_of(a), a->exponent - SUM);
+            *b_sum += ldexp(size_of(b), b->exponent - SUM);
+        }
+        add_column(&x, &y, t.count, 0, v->complex, s);
     }
-    if (!got_finite && may_overflow(v, e)) {
-        return -1;
-    }
-    if (v->complex && !finite) {
-        return got_finite ? 0 : -1;
-    }
-    return wrong;
 }
 
-static bool judge(const hri_verify *v, const element *e, hri_verify_miss *miss)
+/* What underflow may have taken, in numbers 2^exponent times smaller. b is the
+ * sum of |a| and |b|. */
+static double lost_alone(const hri_verify *v, double b, int exponent)
 {
-    double want[2] = {0.0, 0.0}, bound[2];
-    if (v->k > 0) {
-        add_scaled(v->alpha, e->sum, want);
+    const hri_verify_sums sums = {1.0, 0.0, b, ldexp(1.0, SUM)};
+    return ldexp(hri_verify_underflow(v, &sums), -exponent) +
+           ((double)v->k + 4.0) * 0x1p-1060;
+}
+
+static void set_peak_alone(const hri_verify *v, hri_verify_element *e,
+                           int exponent, double sums)
+{
+    const double size = e->straight + e->crossed;
+    const double alpha = hri_verify_size(v->alpha);
+    e->peak = fmax(ldexp(size, exponent),
+                   ldexp(hri_verify_size(e->alpha) * size, e->exponent));
+    if (alpha > 1.0) {
+        e->peak = fmax(e->peak, ldexp(alpha * sums, SUM));
+    }
+}
+
+/* The exponent of an element whose largest terms have these: of alpha A B and
+ * of beta C0. */
+static int exponent_of(const hri_verify *v, bool any, int term,
+                       const number *c0)
+{
+    const number alpha = number_of(v->alpha.re, v->alpha.im);
+    const number beta = number_of(v->beta.re, v->beta.im);
+    int exponent = LOWEST;
+    if (any) {
+        exponent = (int)hri_max(exponent, alpha.exponent + term);
+    }
+    if (v->old && !is_zero(c0)) {
+        exponent = (int)hri_max(exponent, beta.exponent + c0->exponent);
+    }
+    return exponent;
+}
+
+static hr_scalar scale_scalar(hr_scalar s, int exponent)
+{
+    return (hr_scalar){ldexp(s.re, exponent), ldexp(s.im, exponent)};
+}
+
+hri_verify_element hri_verify_element_alone(const hri_verify *v, int64_t row,
+                                            int64_t col)
+{
+    const number c = load_number(&v->c.matrix, row, col);
+    number c0 = {.exponent = 0};
+    row_sums s;
+    double b_sum;
+    int term = 0;
+    const bool any = largest_term(v, row, col, &term);
+    if (v->old) {
+        c0 = load_number(&v->c0.matrix, row, col);
+    }
+    const int exponent = exponent_of(v, any, term, &c0);
+    sum_alone(v, row, col, term, &s, &b_sum);
+    hri_verify_element e = terms_of(v, &s, 0);
+    e.exponent = exponent;
+    const hr_scalar none = {0.0,
+                            0.0}; /* for a factor of 0, as others overflow */
+    e.alpha = any ? scale_scalar(v->alpha, term - exponent) : none;
+    e.beta =
+        is_zero(&c0) ? none : scale_scalar(v->beta, c0.exponent - exponent);
+    e.lost = lost_alone(v, s.a + b_sum, exponent);
+    set_peak_alone(v, &e, term, fmax(s.a, b_sum));
+    for (int i = 0; i < 2; i++) {
+        e.got[i] = ldexp(c.part[i], c.exponent - exponent);
     }
     if (v->old) {
-        add_scaled(v->beta, e->old, want);
+        set_old(&e, c0.part[0], c0.part[1]);
     }
-    int wrong = wrong_part(v, e, want, bound);
-    if (wrong < 0) {
-        return true;
-    }
-    for (int i = 0; i < 2; i++) {
-        miss->got[i] = ldexp(e->got[i], v->exponent);
-        miss->want[i] = ldexp(want[i], v->exponent);
-    }
-    miss->error = fabs(miss->got[wrong] - miss->want[wrong]);
-    miss->bound = ldexp(bound[wrong], v->exponent);
-    return false;
-}
-
-/* Judge integers: all sums here are exact, in double and modulo 2^32. */
-static bool judge_integer(const hri_verify *v, const element *e,
-                          hri_verify_miss *miss)
-{
-    uint32_t want =
-        (uint32_t)(int64_t)v->alpha.re * (uint32_t)(int64_t)e->sum[0] +
-        (uint32_t)(int64_t)v->beta.re * (uint32_t)(int64_t)e->old[0];
-    miss->want[0] = (double)(int32_t)want;
-    miss->got[0] = e->got[0];
-    miss->want[1] = miss->got[1] = miss->bound = 0.0;
-    miss->error = fabs(miss->got[0] - miss->want[0]);
-    return miss->error == 0.0;
-}
-
-typedef struct row_job {
-    const hri_verify *v;
-    int64_t row;
-    pthread_mutex_t lock; /* guards *miss */
-    hri_verify_miss *miss;
-} row_job;
-
-void hri_verify_judge(const hri_verify *v, int64_t row, int64_t first,
-                      uint64_t columns, hri_verify_miss *miss,
-                      double (*products)[2])
-{
-    row_sums s;
-    *miss = (hri_verify_miss){.row = row, .col = -1};
-    sum_columns(v, row, first, &s);
-    for (int64_t c = 0; c < hri_min(COLS, v->n - first); c++) {
-        element e = take(v, &s, row, first, c);
-        hri_verify_miss other = {.row = row, .col = first + c};
-        if (products != NULL) {
-            products[c][0] = products[c][1] = 0.0;
-            add_scaled(v->alpha, e.sum, products[c]);
-        }
-        if (miss->col < 0 && (columns >> c & 1) != 0 &&
-            !(v->integer ? judge_integer(v, &e, &other)
-                         : judge(v, &e, &other))) {
-            *miss = other;
-        }
-    }
-}
-
-/* Judge 64 columns of the row. Of all tasks the leftmost wrong element is
- * kept. */
-static void row_task(void *data, int64_t index)
-{
-    row_job *job = data;
-    const hri_verify *v = job->v;
-    const int64_t first = index * COLS;
-    uint64_t columns = UINT64_MAX;
-    hri_verify_miss miss;
-    for (int64_t c = 0; v->skip_cols != NULL && c < hri_min(COLS, v->n - first);
-         c++) {
-        columns ^= (uint64_t)(v->skip_cols[first + c] != 0) << c;
-    }
-    hri_verify_judge(v, job->row, first, columns, &miss, NULL);
-    pthread_mutex_lock(&job->lock);
-    if (miss.col >= 0 && (job->miss->col < 0 || miss.col < job->miss->col)) {
-        *job->miss = miss;
-    }
-    pthread_mutex_unlock(&job->lock);
-}
-
-void hri_verify_row(const hri_verify *v, int64_t row, hri_verify_miss *miss)
-{
-    row_job job = {.v = v, .row = row, .miss = miss};
-    *miss = (hri_verify_miss){.row = row, .col = -1};
-    pthread_mutex_init(&job.lock, NULL);
-    hri_pool_run(v->pool, hri_ceil_div(v->n, COLS), row_task, &job);
-    pthread_mutex_destroy(&job.lock);
+    return e;
 }

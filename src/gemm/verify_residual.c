@@ -21,6 +21,9 @@ enum {
 /* The noise of a right product should stay below this: see docs/verify.md. */
 static const double noise_factor = 4.0;
 
+/* Holes and scales may raise a threshold by this. */
+static const double dull_factor = 4.0;
+
 /* What is kept between the steps. Either all of B X is kept and rows come in
  * strips, or all rows are kept and k comes in chunks. So this needs less memory
  * than A, or a few MiB. */
@@ -33,16 +36,29 @@ typedef struct pass {
     double *b_sums;             /* chunk: sum_j |b_pj| scale_j */
     double *a_sums;             /* strip: sum_p |a_ip| */
     double *product_sums;       /* strip: sum_j (|A||B|)_ij scale_j */
+    double *hole_sums;          /* m: sums of sizes of holes times scale_j; NULL
+                                   without holes */
     double b_sum;               /* sum of all b_sums */
     double *ratios;
 } pass;
 
-/* sum_c (line[c] weights[c])^2 */
-static double square(const double *line, const double *weights, int64_t cols)
+/* Squares of f64 numbers may overflow where the numbers were scaled. They only
+ * serve an estimate, so it does no harm if small ones vanish. */
+static double square_scale(const hri_verify *v)
+{
+    return v->row_exponents != NULL ? 0x1p-450 : 1.0;
+}
+
+/* sum_c (line[c] weights[c] scale)^2 */
+static double square(const double *line, const double *weights, double scale,
+                     int64_t cols)
 {
     double scaled[COLS] = {0};
     for (int64_t c = 0; c < cols; c++) {
         scaled[c] = line[c] * weights[c];
+    }
+    for (int64_t c = 0; scale != 1.0 && c < cols; c++) {
+        scaled[c] *= scale;
     }
     return hri_verify_weigh(scaled, scaled, cols);
 }
@@ -50,8 +66,10 @@ static double square(const double *line, const double *weights, int64_t cols)
 static double square_row(const hri_verify *v, const hri_verify_block *block,
                          int64_t r, const double *weights, int64_t cols)
 {
-    double sum = square(block->re + r * COLS, weights, cols);
-    return v->complex ? sum + square(block->im + r * COLS, weights, cols) : sum;
+    const double scale = square_scale(v);
+    double sum = square(block->re + r * COLS, weights, scale, cols);
+    return v->complex ? sum + square(block->im + r * COLS, weights, scale, cols)
+                      : sum;
 }
 
 /* out += M X for one block of M. The columns of M are C's. */
@@ -69,7 +87,8 @@ static void add_signs(const hri_verify *v, const hri_verify_block *block,
     }
 }
 
-/* M X for some rows, and the scaled sums along them. squares may be NULL. */
+/* M X for some rows, and the scaled sums along them. Holes are part of M X, but
+ * not of the sums. squares may be NULL. */
 static void add_rows(const hri_verify *v, const hri_verify_source *source,
                      hri_verify_window w, hri_lanes *const out[2], double *sums,
                      double *squares)
@@ -78,10 +97,10 @@ static void add_rows(const hri_verify *v, const hri_verify_source *source,
     for (; w.col < v->n; w.col += COLS) {
         w.cols = hri_min(COLS, v->n - w.col);
         hri_verify_load(source, &w, v->skip_cols, &block);
-        if (v->hole_count > 0 && source != &v->b) {
-            hri_verify_fill(v, &w, source == &v->c0, &block);
+        const bool holes = v->hole_count > 0 && source != &v->b;
+        if (holes) {
+            hri_verify_fill(v, &w, true, &block);
         }
-        add_signs(v, &block, &w, out);
         for (int64_t r = 0; r < w.rows; r++) {
             const double *scales = v->scales + w.col;
             sums[r] += hri_verify_weigh_row(v, &block, r, scales, w.cols);
@@ -89,6 +108,10 @@ static void add_rows(const hri_verify *v, const hri_verify_source *source,
                 squares[r] += square_row(v, &block, r, scales, w.cols);
             }
         }
+        if (holes && source == &v->c) {
+            hri_verify_fill(v, &w, false, &block);
+        }
+        add_signs(v, &block, &w, out);
     }
 }
 
@@ -165,24 +188,42 @@ typedef struct signed_sums {
 
 /* The threshold: the most that a right row's residual can be, and the most that
  * the test's own arithmetic may add. */
-static double threshold(const pass *p, int64_t row, const signed_sums *x,
-                        int64_t r)
+typedef struct threshold {
+    double limit;
+    double sharp; /* what the limit would be without holes and scales */
+} threshold;
+
+static threshold threshold_of(const pass *p, int64_t row, const signed_sums *x,
+                              int64_t r)
 {
     const hri_verify *v = p->v;
     const hri_verify_precision *t = &v->precision;
+    const int64_t i = p->strip_start + row;
     double n = (double)v->n, k = (double)v->k;
     double alpha = hri_verify_size(v->alpha), beta = hri_verify_size(v->beta);
     double roundings = v->complex ? 2 * k + 4 : k + 2;
-    double magnitude = alpha * p->product_sums[row] + beta * x->c0_sums[r];
+    double holes = p->hole_sums != NULL ? p->hole_sums[i] : 0.0;
+    double all = alpha * p->product_sums[row] + beta * x->c0_sums[r];
+    double magnitude = fmax(all - holes, 0.0);
     double bias = hri_verify_gamma(roundings, t->unit) * magnitude / n;
-    double c = sqrt(x->c_squares[r]), c0 = beta * sqrt(x->c0_squares[r]);
+    double c = sqrt(x->c_squares[r]) / square_scale(v);
+    double c0 = beta * sqrt(x->c0_squares[r]) / square_scale(v);
     double noise = t->unit * sqrt(roundings) * (c + c0) + t->half_unit * c +
                    sqrt(v->scale_squares) * t->half_subnormal / 2;
     double steps = 2.0 * (2.0 * COLS + n / COLS + k / COLS + 12.0);
-    double own = hri_verify_gamma(steps, 0x1p-53) * (magnitude + x->c_sums[r]);
-    double lost = hri_verify_underflow(v, v->scale_sum,
-                                       v->scale_sum * p->a_sums[row], p->b_sum);
-    return fmax(bias, noise_factor * noise) + own + lost;
+    double gamma = hri_verify_gamma(steps, 0x1p-53);
+    double right = fmax(bias, noise_factor * noise);
+    double a = p->a_sums[row], own = v->scale_sum + n;
+    const hri_verify_sums sums = {v->scale_sum, v->scale_sum * a, p->b_sum,
+                                  hri_verify_b_unit(v, i)};
+    const hri_verify_sums own_sums = {own, own * a, p->b_sum, sums.b_unit};
+    double lost =
+        hri_verify_underflow(v, &sums) + hri_verify_own_underflow(v, &own_sums);
+    bool scaled = hri_verify_exponent(v, i) != 0;
+    return (threshold){.limit =
+                           right + gamma * (all + holes + x->c_sums[r]) + lost,
+                       .sharp = right + gamma * (magnitude + x->c_sums[r]) +
+                                (scaled ? 0.0 : lost)};
 }
 
 /* (re, im) -= s (x_re, x_im), lane by lane. */
@@ -243,11 +284,14 @@ static double ratio_of(const pass *p, int64_t row, int64_t r, signed_sums *x)
     subtract(v->beta, c0, re, complex ? im : NULL);
     double residual =
         complex ? fmax(largest_of(re), largest_of(im)) : largest_of(re);
-    double limit = threshold(p, row, x, r);
-    if (!isfinite(residual) || !isfinite(limit)) {
+    const threshold t = threshold_of(p, row, x, r);
+    if (!isfinite(residual) || !isfinite(t.limit)) {
         return INFINITY;
     }
-    return residual <= limit ? 0.0 : residual / limit;
+    if (t.limit > dull_factor * t.sharp) {
+        return residual <= t.limit ? HRI_VERIFY_DULL : INFINITY;
+    }
+    return residual <= t.limit ? 0.0 : residual / t.limit;
 }
 
 static void judge_task(void *data, int64_t index)
@@ -280,6 +324,7 @@ static void release(pass *p)
     free(p->b_sums);
     free(p->a_sums);
     free(p->product_sums);
+    free(p->hole_sums);
 }
 
 /* Allocate `rows` rows of lanes and of sums. rows is a whole number of
@@ -299,6 +344,20 @@ static bool allocate(const hri_verify *v, int64_t rows, hri_lanes *lanes[2],
     return *sums != NULL;
 }
 
+/* Add up what holes have of the magnitudes of rows. */
+static bool sum_holes(const hri_verify *v, pass *p)
+{
+    if (v->hole_count == 0) {
+        return true;
+    }
+    p->hole_sums = calloc((size_t)v->m, sizeof(double));
+    for (int64_t i = 0; p->hole_sums != NULL && i < v->hole_count; i++) {
+        const hri_verify_hole *hole = &v->holes[i];
+        p->hole_sums[hole->row] += hole->size * v->scales[hole->col];
+    }
+    return p->hole_sums != NULL;
+}
+
 static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
 {
     int64_t chunk = hri_round_up(hri_max(v->m, DEPTH), COLS);
@@ -308,7 +367,7 @@ static hr_status prepare(const hri_verify *v, double *ratios, pass *p)
     bool ok = allocate(v, p->chunk, p->bx, &p->b_sums) &&
               allocate(v, p->strip, p->abx, &p->a_sums);
     p->product_sums = calloc((size_t)p->strip, sizeof(double));
-    if (!ok || p->product_sums == NULL) {
+    if (!ok || p->product_sums == NULL || !sum_holes(v, p)) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY,
                         "verify: no memory for %d random products of %lld and "
                         "of %lld rows",

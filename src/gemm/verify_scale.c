@@ -2,6 +2,7 @@
 /* Powers of two for the columns of C, so that what rounding may do is about as
  * much in each. A large column would hide errors in the others. docs/verify.md
  * derives the weights. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,8 +16,13 @@ enum {
     GROUP = 4 * COLS /* columns of a task */
 };
 
-/* Scales stay far from overflow. */
-enum { LARGEST_EXPONENT = 500 };
+/* Scales stay far from overflow. They may differ more where large f64 columns
+ * are known, so that they can be scaled down. */
+enum {
+    DIFFERENCE = 500,
+    KNOWN_DIFFERENCE = 1100,
+    LARGEST_EXPONENT = 250 /* of known columns */
+};
 
 /* Weights of the rows and columns of operands. */
 typedef struct weights {
@@ -140,8 +146,8 @@ static double say_of(const weights *w, int64_t row, double magnitude)
 {
     const hri_verify *v = w->v;
     const double n = (double)v->n;
-    const double lost =
-        hri_verify_underflow(v, n, n * w->a_rows[row], w->b_sum);
+    const double lost = hri_verify_underflow(
+        v, &(hri_verify_sums){n, n * w->a_rows[row], w->b_sum, 1.0});
     int exponent;
     if (!isfinite(magnitude) || !(magnitude > lost) ||
         (v->skip_rows != NULL && v->skip_rows[row] != 0)) {
@@ -188,8 +194,8 @@ static void columns_task(void *data, int64_t index)
     for (int64_t c = 0; c < hri_min(GROUP, v->n - first); c++) {
         const double magnitude = hri_verify_size(v->alpha) * products[c] +
                                  hri_verify_size(v->beta) * old[c];
-        const double lost =
-            hri_verify_underflow(v, w->said, w->a_said, w->said * b[c]);
+        const double lost = hri_verify_underflow(
+            v, &(hri_verify_sums){w->said, w->a_said, w->said * b[c], 1.0});
         w->cols[first + c] = w->gamma * magnitude + (double)v->n * lost +
                              w->said * v->precision.half_subnormal / 2;
     }
@@ -240,18 +246,44 @@ static bool largest_weight(const weights *w, int *exponent)
     return largest > 0.0;
 }
 
+/* The exponent of a column's scale. */
+static int power_of(const weights *w, int64_t col, int largest)
+{
+    const int most =
+        w->v->row_exponents != NULL ? KNOWN_DIFFERENCE : DIFFERENCE;
+    int exponent;
+    frexp(w->cols[col], &exponent);
+    const int power = w->cols[col] > 0.0 ? largest - exponent : 0;
+    return power < most ? power : most;
+}
+
+/* The power of two by which scales should be smaller, so that sums of large
+ * columns do not overflow. f64 numbers that were not scanned must overflow
+ * where plain sums do, as that calls for a scan. */
+static int center_of(const weights *w, int largest)
+{
+    const hri_verify *v = w->v;
+    int power = 0;
+    if (v->precision.largest == DBL_MAX && v->skip_rows == NULL) {
+        return 0;
+    }
+    for (int64_t j = 0; j < v->n; j++) {
+        if (!is_skipped(v, j)) {
+            power = (int)hri_max(power, power_of(w, j, largest));
+        }
+    }
+    return (int)hri_max(power / 2, power - LARGEST_EXPONENT);
+}
+
 static void set_scales(hri_verify *v, const weights *w)
 {
-    int largest = 0, exponent;
+    int largest = 0;
     const bool known = w != NULL && largest_weight(w, &largest);
+    const int center = known ? center_of(w, largest) : 0;
     v->scale_sum = v->scale_squares = 0.0;
     for (int64_t j = 0; j < v->n; j++) {
-        int power = 0;
-        if (known) {
-            frexp(w->cols[j], &exponent);
-            power = w->cols[j] > 0.0 ? largest - exponent : 0;
-            power = power < LARGEST_EXPONENT ? power : LARGEST_EXPONENT;
-        }
+        const int power =
+            w != NULL && known ? power_of(w, j, largest) - center : 0;
         v->scales[j] = is_skipped(v, j) ? 0.0 : ldexp(1.0, power);
         v->scale_sum += v->scales[j];
         v->scale_squares += v->scales[j] * v->scales[j];

@@ -6,6 +6,7 @@
  * docs/verify.md lists the rules. */
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ enum {
     ROWS = HRI_VERIFY_ROWS,
     STRIP_WORDS = 64, /* the columns of a strip, at most: 4096 */
     LOOKED_AT = 4096, /* the terms of a row of C that are not finite, at most */
+    MAX_HOLES = 1 << 20,
     BADLY = HRI_VERIFY_INFINITE | HRI_VERIFY_NAN
 };
 
@@ -58,6 +60,7 @@ typedef struct row_terms {
 typedef struct special_row {
     int64_t finite;  /* elements that must be finite */
     int64_t holes;   /* elements that the random test cannot include */
+    int64_t tested;  /* elements that it does include */
     int64_t open;    /* elements to recompute that must not be finite */
     int64_t windows; /* of 64 columns, to recompute */
     bool chosen;     /* they are recomputed */
@@ -65,7 +68,7 @@ typedef struct special_row {
 
 typedef struct special {
     hri_verify *v;
-    hri_verify_source a, b; /* unscaled */
+    hri_verify_source a, b, c0, c; /* unscaled */
     special_row *rows;
     bool signs;                /* infinities are there, so signs matter */
     bool judging;              /* else counting */
@@ -73,16 +76,25 @@ typedef struct special {
     int64_t words, words_used; /* of a plane of it */
     uint64_t *planes;          /* k x PLANES x words */
     uint8_t *infinite;         /* k: rows of B with an infinity here */
+    uint8_t *windows;          /* of 64 of k: whether an infinity is in these
+                                  columns of A or rows of B; see INFINITE_B */
     pthread_mutex_t lock;      /* guards what follows, and v->holes */
     int64_t capacity;          /* of v->holes */
     bool no_memory;
+    int64_t unchecked;
     hri_verify_miss miss;
 } special;
+
+/* Flags of windows of k. */
+enum {
+    INFINITE_ANY = 1, /* in A or in B */
+    INFINITE_B = 2    /* in these columns of B */
+};
 
 /* Whether a number, or its product by alpha, may be flushed to 0. */
 static bool is_tiny(const hri_verify *v, double x)
 {
-    double size = fabs(x) * fmin(1.0, v->units.alpha);
+    double size = fabs(x) * fmin(1.0, hri_verify_size(v->alpha));
     return x != 0.0 && size < v->precision.smallest;
 }
 
@@ -101,7 +113,18 @@ static void set_planes(const special *s, uint64_t *planes, double x,
     }
 }
 
-/* The planes of 32 rows of B. */
+/* Whether an infinity is among terms [first, first + count). */
+static bool any_of(const hri_verify *v, int64_t first, int64_t count)
+{
+    for (int64_t p = first; p < first + count; p++) {
+        if (atomic_load_explicit(&v->infinite[p], memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The planes of 32 rows of B. They are needed for terms with an infinity. */
 static void plane_task(void *data, int64_t index)
 {
     special *s = data;
@@ -109,9 +132,12 @@ static void plane_task(void *data, int64_t index)
     hri_verify_window w = {.row = index * ROWS, .col = s->first};
     const int64_t end = s->first + s->cols, size = PLANES * s->words;
     w.rows = hri_min(ROWS, s->v->k - w.row);
+    memset(s->infinite + w.row, 0, (size_t)w.rows);
+    if (!any_of(s->v, w.row, w.rows)) {
+        return;
+    }
     memset(s->planes + w.row * size, 0,
            (size_t)(w.rows * size) * sizeof *s->planes);
-    memset(s->infinite + w.row, 0, (size_t)w.rows);
     for (; w.col < end; w.col += COLS) {
         w.cols = hri_min(COLS, end - w.col);
         hri_verify_load(&s->b, &w, NULL, &block);
@@ -124,6 +150,19 @@ static void plane_task(void *data, int64_t index)
                     s->infinite[row] = 1;
                 }
             }
+        }
+    }
+}
+
+static void flag_windows(special *s)
+{
+    const int64_t k = s->v->k;
+    for (int64_t first = 0; first < k; first += COLS) {
+        const int64_t count = hri_min(COLS, k - first);
+        uint8_t *flags = &s->windows[first / COLS];
+        *flags = any_of(s->v, first, count) ? INFINITE_ANY : 0;
+        if (memchr(s->infinite + first, 1, (size_t)count) != NULL) {
+            *flags |= INFINITE_B;
         }
     }
 }
@@ -169,6 +208,8 @@ static void collect(const special *s, int64_t row, row_terms *t)
 {
     hri_verify_block block;
     hri_verify_window w = {.row = row, .rows = 1};
+    const bool bad = (s->v->skip_rows[row] & HRI_VERIFY_INFINITE) != 0;
+    const int flags = bad ? INFINITE_ANY : INFINITE_B;
     int64_t looked_at = 0;
     memset(t, 0, sizeof *t);
     if (s->cols % COLS != 0) { /* no columns are there */
@@ -176,6 +217,9 @@ static void collect(const special *s, int64_t row, row_terms *t)
     }
     for (; w.col < s->v->k && !all_nan(s, t); w.col += COLS) {
         w.cols = hri_min(COLS, s->v->k - w.col);
+        if ((s->windows[w.col / COLS] & flags) == 0) {
+            continue;
+        }
         hri_verify_load(&s->a, &w, NULL, &block);
         for (int64_t c = 0; c < w.cols; c++) {
             if (isfinite(block.re[c]) && !s->infinite[w.col + c]) {
@@ -248,8 +292,9 @@ static kind add_old(const hri_verify *v, kind product, const double old[2])
     return product == sign ? sign : NOT_A_NUMBER;
 }
 
-/* Whether an element is what it must be, so that it need not be recomputed. */
-static bool is_settled(kind k, const double got[2])
+/* Whether an element is what it must be, so that it need not be recomputed. In
+ * one that is open a factor may be flushed to 0. */
+static bool is_settled(const hri_verify *v, kind k, const double got[2])
 {
     switch (k) {
     case FINITE:
@@ -263,7 +308,7 @@ static bool is_settled(kind k, const double got[2])
     case NOT_FINITE:
         return !is_finite(got);
     case OPEN:
-        break;
+        return isnan(got[0]) && is_tiny(v, 0x1p-127);
     }
     return false;
 }
@@ -272,6 +317,7 @@ static bool is_settled(kind k, const double got[2])
 typedef struct window_bits {
     uint64_t wrong; /* to recompute */
     uint64_t holes; /* what the random test cannot include */
+    uint64_t tested;
     uint64_t finite;
 } window_bits;
 
@@ -280,10 +326,10 @@ static window_bits look(const special *s, const row_terms *t,
 {
     const hri_verify *v = s->v;
     hri_verify_block c, c0;
-    window_bits bits = {0, 0, 0};
-    hri_verify_load(&v->c, w, NULL, &c);
+    window_bits bits = {0, 0, 0, 0};
+    hri_verify_load(&s->c, w, NULL, &c);
     if (v->old) {
-        hri_verify_load(&v->c0, w, NULL, &c0);
+        hri_verify_load(&s->c0, w, NULL, &c0);
     }
     for (int64_t i = 0; i < w->cols; i++) {
         const uint64_t bit = (uint64_t)1 << i;
@@ -293,9 +339,11 @@ static window_bits look(const special *s, const row_terms *t,
         kind k = product_kind(s, t, w->row, w->col + i);
         k = add_old(v, k, old);
         bits.finite |= k == FINITE ? bit : 0;
-        bits.wrong |= is_settled(k, got) ? 0 : bit;
+        bits.wrong |= is_settled(v, k, got) ? 0 : bit;
         if (v->skip_rows[w->row] == 0 && v->skip_cols[w->col + i] == 0) {
-            bits.holes |= is_finite(got) && is_finite(old) ? 0 : bit;
+            const bool tested = is_finite(got) && is_finite(old);
+            bits.tested |= tested ? bit : 0;
+            bits.holes |= tested ? 0 : bit;
         }
     }
     return bits;
@@ -314,15 +362,20 @@ static void count_window(special_row *row, const window_bits *bits)
 {
     row->finite += count_bits(bits->finite);
     row->holes += count_bits(bits->holes);
+    row->tested += count_bits(bits->tested);
     row->open += count_bits(bits->wrong & ~bits->finite);
     row->windows += (bits->wrong | bits->holes) != 0;
 }
 
-/* Keep the holes of a window. The lock is held. */
+/* Keep the holes of a window, unless the random test leaves out their row. The
+ * lock is held. */
 static bool keep_holes(special *s, const hri_verify_window *w, uint64_t holes,
-                       double (*products)[2])
+                       const hri_verify_hole *made)
 {
     hri_verify *v = s->v;
+    if (holes == 0 || v->skip_rows[w->row] != 0) {
+        return true;
+    }
     if (v->hole_count + COLS > s->capacity) {
         int64_t capacity = 2 * s->capacity + COLS;
         hri_verify_hole *grown =
@@ -335,8 +388,7 @@ static bool keep_holes(special *s, const hri_verify_window *w, uint64_t holes,
     }
     for (int64_t i = 0; i < w->cols; i++) {
         if ((holes >> i & 1) != 0) {
-            v->holes[v->hole_count++] = (hri_verify_hole){
-                w->row, w->col + i, {products[i][0], products[i][1]}};
+            v->holes[v->hole_count++] = made[i];
         }
     }
     return true;
@@ -345,19 +397,20 @@ static bool keep_holes(special *s, const hri_verify_window *w, uint64_t holes,
 static void judge_window(special *s, const hri_verify_window *w,
                          const window_bits *bits)
 {
-    double products[COLS][2];
+    hri_verify_hole holes[COLS];
     hri_verify_miss miss;
     if ((bits->wrong | bits->holes) == 0) {
         return;
     }
-    hri_verify_judge(s->v, w->row, w->col, bits->wrong, &miss, products);
+    hri_verify_judge(s->v, w->row, w->col, bits->wrong, &miss, holes);
     pthread_mutex_lock(&s->lock);
     const hri_verify_miss *best = &s->miss;
+    s->unchecked += miss.unchecked;
     if (miss.col >= 0 && (best->col < 0 || miss.row < best->row ||
                           (miss.row == best->row && miss.col < best->col))) {
         s->miss = miss;
     }
-    if (!keep_holes(s, w, bits->holes, products)) {
+    if (!keep_holes(s, w, bits->holes, holes)) {
         s->no_memory = true;
     }
     pthread_mutex_unlock(&s->lock);
@@ -398,27 +451,32 @@ static void go_through(special *s)
         s->words_used = hri_ceil_div(s->cols, COLS);
         if (s->signs) {
             hri_pool_run(v->pool, hri_ceil_div(v->k, ROWS), plane_task, s);
+            flag_windows(s);
         }
         hri_pool_run(v->pool, v->m, row_task, s);
     }
 }
 
-/* Choose rows to recompute, from the first one on, as many as 64 rows or a
- * moderate number of products allow. The others stay unchecked. */
+/* Choose rows to recompute: of the first ones those that 64 rows or a moderate
+ * number of products allow. The others stay unchecked. */
 static void choose(special *s, hri_verify_special *found)
 {
     hri_verify *v = s->v;
     int64_t left = hri_max(HRI_VERIFY_LIMIT * hri_ceil_div(v->n, COLS),
                            least_products / COLS / hri_max(v->k, 1));
+    int64_t holes = MAX_HOLES;
     for (int64_t i = 0; i < v->m; i++) {
         special_row *row = &s->rows[i];
-        found->rows_checked += row->windows > 0 || v->skip_rows[i] != 0;
-        if (row->holes > 0 && row->finite == 0) {
+        const bool by_place = row->windows == 0 && v->skip_rows[i] != 0;
+        if (row->holes > 0 && row->tested == 0) {
             v->skip_rows[i] |= HRI_VERIFY_COVERED; /* nothing is left to test */
         }
-        row->chosen = row->windows > 0 && row->windows <= left;
+        const int64_t kept = v->skip_rows[i] != 0 ? 0 : row->holes;
+        row->chosen = row->windows > 0 && row->windows <= left && kept <= holes;
+        found->rows_checked += by_place || row->chosen;
         if (row->chosen) {
             left -= row->windows;
+            holes -= kept;
         } else if (row->windows > 0) {
             found->unchecked += row->open;
             found->unchecked += row->holes > 0 ? row->finite : 0;
@@ -466,15 +524,21 @@ static bool allocate(special *s)
             1, hri_min(s->words, plane_bytes / row_bytes / hri_max(v->k, 1)));
         s->planes = malloc((size_t)(v->k * s->words * row_bytes) + 1);
         s->infinite = malloc((size_t)v->k + 1);
+        s->windows = malloc((size_t)v->k / COLS + 1);
     }
     return s->rows != NULL &&
-           (!s->signs || (s->planes != NULL && s->infinite != NULL));
+           (!s->signs ||
+            (s->planes != NULL && s->infinite != NULL && s->windows != NULL));
 }
 
 hr_status hri_verify_judge_special(hri_verify *v, hri_verify_special *found)
 {
-    special s = {.v = v, .a = v->a, .b = v->b, .miss = {.row = -1, .col = -1}};
-    s.a.scale = s.b.scale = 1.0;
+    special s = {.v = v,
+                 .a.matrix = v->a.matrix,
+                 .b.matrix = v->b.matrix,
+                 .c0.matrix = v->c0.matrix,
+                 .c.matrix = v->c.matrix,
+                 .miss = {.row = -1, .col = -1}};
     s.no_memory = !allocate(&s);
     if (!s.no_memory) {
         pthread_mutex_init(&s.lock, NULL);
@@ -484,6 +548,7 @@ hr_status hri_verify_judge_special(hri_verify *v, hri_verify_special *found)
         go_through(&s);
         pthread_mutex_destroy(&s.lock);
         found->miss = s.miss;
+        found->unchecked += s.unchecked;
     }
     if (v->hole_count > 0) {
         qsort(v->holes, (size_t)v->hole_count, sizeof *v->holes, compare_holes);
@@ -491,6 +556,7 @@ hr_status hri_verify_judge_special(hri_verify *v, hri_verify_special *found)
     free(s.rows);
     free(s.planes);
     free(s.infinite);
+    free(s.windows);
     return !s.no_memory
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,

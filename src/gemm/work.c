@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The compute thread issues an executor's products in order. At the end it
  * steals tasks of executors that are behind. */
+#include <math.h>
+
+#include "base/clock.h"
 #include "base/size.h"
 #include "gemm/executor.h"
 
@@ -28,11 +31,16 @@ static hr_status collect(hri_executor *executor)
     if (status != HR_OK) {
         return status;
     }
+    const hri_issued *task = &executor->window[at];
     pthread_mutex_lock(&run->lock);
-    executor->share->seconds_busy += (double)ns * 1e-9;
-    executor->share->flops += executor->flops[at];
+    executor->share.seconds_busy += (double)ns * 1e-9;
+    executor->share.flops += task->flops;
     executor->collected++;
-    run->flops_done += executor->flops[at];
+    run->flops_done += task->flops;
+    if (executor->part->in_place && task->last) {
+        hri_tile_is_home(run, task->row, task->col);
+    }
+    hri_executor_signs(executor);
     pthread_mutex_unlock(&run->lock);
     return HR_OK;
 }
@@ -55,10 +63,19 @@ static void count(hri_executor *executor, uint64_t *bytes, const hri_copy *copy)
     pthread_mutex_unlock(&executor->run->lock);
 }
 
-static hr_status run_error(hri_run_state *run)
+/* The status of an executor that must not begin anything. The run's lock is
+ * held. */
+static hr_status stop_status(hri_run_state *run)
+{
+    return run->error.status != HR_OK
+               ? hri_error_raise(&run->error)
+               : hri_fail(HR_ERROR_CANCELLED, "gemm: an accelerator was lost");
+}
+
+static hr_status stopped(hri_run_state *run)
 {
     pthread_mutex_lock(&run->lock);
-    hr_status status = hri_error_raise(&run->error);
+    hr_status status = stop_status(run);
     pthread_mutex_unlock(&run->lock);
     return status;
 }
@@ -74,7 +91,7 @@ static hr_status fetch_copy(hri_executor *executor, const hri_copy *copy,
         hri_job job = {.copy = *copy, .queue = q};
         hri_copy_pool_put(&executor->up_pool, &job, true);
         if (!hri_copy_pool_wait(&executor->up_pool, &job)) {
-            return run_error(executor->run);
+            return stopped(executor->run);
         }
     }
     hri_lock_soon(&executor->queues);
@@ -85,7 +102,7 @@ static hr_status fetch_copy(hri_executor *executor, const hri_copy *copy,
         status = q->ops->record(q, event);
     }
     pthread_mutex_unlock(&executor->queues);
-    count(executor, &executor->share->up, copy);
+    count(executor, &executor->share.up, copy);
     return status;
 }
 
@@ -99,10 +116,10 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
     hri_run_state *run = executor->run;
     hri_tile_slot *tile = &executor->tiles[slot];
     pthread_mutex_lock(&run->lock);
-    while (tile->draining && run->error.status == HR_OK) {
+    while (tile->draining && !hri_is_stopped(executor)) {
         pthread_cond_wait(&run->changed, &run->lock);
     }
-    hr_status status = hri_error_raise(&run->error);
+    hr_status status = hri_is_stopped(executor) ? stop_status(run) : HR_OK;
     pthread_mutex_unlock(&run->lock);
     if (status != HR_OK) {
         return status; /* the copy pool may not have released the tile */
@@ -126,6 +143,8 @@ static void tile_is_home(void *data)
     hri_run_state *run = tile->executor->run;
     pthread_mutex_lock(&run->lock);
     tile->draining = false;
+    hri_tile_is_home(run, tile->row, tile->col);
+    hri_executor_signs(tile->executor);
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
 }
@@ -140,8 +159,10 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
     hr_status status =
         executor->compute->ops->record(executor->compute, tile->ready);
     if (status == HR_OK) {
-        count(executor, &executor->share->down, &copy);
+        count(executor, &executor->share.down, &copy);
         tile->draining = true;
+        tile->row = task->row;
+        tile->col = task->col;
         tile->home = (hri_job){.copy = copy,
                                .queue = executor->down,
                                .after = tile->ready,
@@ -157,7 +178,7 @@ static hr_status store_tile(hri_executor *executor, const hri_task *task,
 static hri_gemm product_of(const hri_executor *executor, const hri_task *task,
                            const source *from, const hri_place *tile)
 {
-    const hri_product *p = executor->run->product;
+    const hri_product *p = &executor->run->product;
     const hri_plan *plan = executor->run->plan;
     hri_gemm gemm = {
         .type = p->a.type,
@@ -179,7 +200,7 @@ static hri_gemm product_of(const hri_executor *executor, const hri_task *task,
 
 /* Enqueue the product, between two events. */
 static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
-                               const source *from)
+                               const hri_task *task, const source *from)
 {
     hri_run_state *run = executor->run;
     hri_queue *q = executor->compute;
@@ -199,11 +220,15 @@ static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
     if (status != HR_OK) {
         return status;
     }
-    executor->flops[at] =
-        hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k);
-    pthread_mutex_lock(&run->lock);
     status = q->ops->record(q, executor->done[at]);
+    pthread_mutex_lock(&run->lock);
+    executor->window[at] = (hri_issued){
+        .flops = hri_product_flops(gemm->type, gemm->m, gemm->n, gemm->k),
+        .row = task->row,
+        .col = task->col,
+        .last = task->chunk == run->plan->blocking.chunks - 1};
     executor->issued += status == HR_OK;
+    hri_executor_signs(executor);
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
     return status;
@@ -217,7 +242,7 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
         executor->part->in_place && executor->run->plan->part_count == 1;
     hr_status status = throttle(executor, alone ? 0 : HRI_WINDOW - 1);
     bool last = task->chunk == executor->run->plan->blocking.chunks - 1;
-    executor->share->tiles += last;
+    executor->share.tiles += last;
     if (status != HR_OK) {
         return status;
     }
@@ -234,7 +259,7 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
     }
     if (status == HR_OK) {
         hri_gemm gemm = product_of(executor, task, from, tile);
-        status = issue_product(executor, &gemm, from);
+        status = issue_product(executor, &gemm, task, from);
     }
     return status == HR_OK && last && tile != NULL
                ? store_tile(executor, task, slot)
@@ -243,10 +268,11 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
 
 /* ---- the executor's own tasks */
 
-/* Wait until delivery `number` of executor has been enqueued, and give its
- * place and event. When the run has failed these mean nothing. */
-static void await(hri_executor *executor, int side, int64_t number,
-                  source *from)
+/* Wait, for executor `who`, until delivery `number` of executor has been
+ * enqueued, and give its place and event. When `who` is stopped these mean
+ * nothing. */
+static void await(hri_executor *who, hri_executor *executor, int side,
+                  int64_t number, source *from)
 {
     hri_run_state *run = executor->run;
     if (number < 0) {
@@ -254,9 +280,14 @@ static void await(hri_executor *executor, int side, int64_t number,
     }
     const hri_arrival *a = &executor->arrivals[number];
     pthread_mutex_lock(&run->lock);
-    while (run->error.status == HR_OK && !a->issued) {
+    /* its own panels are its own work */
+    const bool others =
+        executor != who || executor->part->deliveries[number].source >= 0;
+    while (!hri_is_stopped(who) && !a->issued) {
+        hri_executor_idles(who, others);
         pthread_cond_wait(&run->changed, &run->lock);
     }
+    hri_executor_idles(who, false);
     from->place[side] =
         &executor->places[side][executor->part->deliveries[number].slot];
     from->ready[side] = a->ready;
@@ -287,14 +318,13 @@ static hr_status pack_panel(hri_executor *executor, const hri_task *task,
     return status;
 }
 
-/* The executor's next own task. NULL when none is left or the run has
- * failed. */
+/* The executor's next own task. NULL when none is left or it is stopped. */
 static const hri_task *next_own(hri_executor *executor)
 {
     hri_run_state *run = executor->run;
     const hri_task *task = NULL;
     pthread_mutex_lock(&run->lock);
-    if (run->error.status == HR_OK && executor->next < executor->end) {
+    if (!hri_is_stopped(executor) && executor->next < executor->end) {
         task = &executor->part->tasks[executor->next++];
     }
     pthread_mutex_unlock(&run->lock);
@@ -307,9 +337,9 @@ static hr_status run_own(hri_executor *executor)
     hr_status status = HR_OK;
     while (status == HR_OK && (task = next_own(executor)) != NULL) {
         source from = {0};
-        await(executor, HRI_A, task->a, &from);
-        await(executor, HRI_B, task->b, &from);
-        if (hri_run_stopped(executor->run)) {
+        await(executor, executor, HRI_A, task->a, &from);
+        await(executor, executor, HRI_B, task->b, &from);
+        if (hri_executor_stopped(executor)) {
             break;
         }
         if (executor->packed != NULL) {
@@ -324,53 +354,80 @@ static hr_status run_own(hri_executor *executor)
 
 /* ---- stealing */
 
-/* Seconds for one of the executor's tasks: as measured so far, else as
- * planned. */
-static double task_seconds(const hri_executor *executor)
+/* Seconds for one of the executor's tasks: as measured so far, else as planned;
+ * at least as long as it has shown no sign of one that is under way. */
+static double task_seconds(const hri_executor *executor, uint64_t now_ns)
 {
-    if (executor->collected > 0) {
-        return executor->share->seconds_busy / (double)executor->collected;
-    }
-    return executor->part->seconds / (double)executor->part->task_count;
+    const double silent = hri_executor_silence(executor, now_ns);
+    const double usual =
+        executor->collected > 0
+            ? executor->share.seconds_busy / (double)executor->collected
+            : executor->part->seconds / (double)executor->part->task_count;
+    return executor->issued > executor->collected ? fmax(usual, silent) : usual;
 }
 
-/* Seconds of work that the executor has not issued yet. Only tasks of the last
- * block count, since only their panels stay to the end. */
-static double seconds_left(const hri_executor *executor)
+/* The executor's tasks that others may take. Only those of the last block may
+ * be, since only their panels stay to the end. */
+static int64_t tasks_left(const hri_executor *executor)
 {
     const hri_blocking *b = &executor->run->plan->blocking;
     int64_t blocks = b->block_rows * b->block_cols;
     int64_t first = executor->part->task_count / blocks * (blocks - 1);
-    return (double)(executor->end - hri_max(executor->next, first)) *
-           task_seconds(executor);
+    return executor->end - hri_max(executor->next, first);
+}
+
+/* The executor that is furthest behind. NULL when nobody has tasks left.
+ * *seconds: of work that it has not issued yet. The run's lock is held. */
+static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
+                                 double *seconds)
+{
+    hri_run_state *run = executor->run;
+    hri_executor *behind = NULL;
+    *seconds = 0.0;
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        hri_executor *other = &run->executors[i];
+        const int64_t left = tasks_left(other);
+        const double theirs = (double)left * task_seconds(other, now_ns);
+        if (other != executor && left > 0 && theirs > *seconds) {
+            behind = other;
+            *seconds = theirs;
+        }
+    }
+    return behind;
 }
 
 /* Steal the last task of the executor that is furthest behind, if this ends
- * sooner than leaving it there. NULL: nothing is worth stealing. */
+ * sooner than leaving it there. While others have tasks left, look again: one
+ * may turn out to be slow. NULL: none has, or the executor is stopped. */
 static const hri_task *steal(hri_executor *executor, hri_executor **victim)
 {
+    enum { LOOK_MS = 5 };
     hri_run_state *run = executor->run;
     const hri_task *task = NULL;
-    hri_executor *behind = NULL;
+    double seconds;
     pthread_mutex_lock(&run->lock);
     /* its forwarder may still be sending panels to executors that are behind */
-    while (run->error.status == HR_OK && !executor->part->in_place &&
+    while (!hri_is_stopped(executor) && !executor->part->in_place &&
            !executor->forwarded) {
+        hri_executor_idles(executor, true);
         pthread_cond_wait(&run->changed, &run->lock);
     }
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
-        hri_executor *other = &run->executors[i];
-        if (other != executor &&
-            (behind == NULL || seconds_left(other) > seconds_left(behind))) {
-            behind = other;
+    while (!hri_is_stopped(executor) && !run->halted && task == NULL) {
+        const uint64_t now_ns = hri_clock_ns();
+        hri_executor *behind = find_behind(executor, now_ns, &seconds);
+        if (behind == NULL) {
+            break;
+        }
+        if (seconds > task_seconds(executor, now_ns)) {
+            task = &behind->part->tasks[--behind->end];
+            *victim = behind;
+        } else {
+            hri_executor_idles(executor, true);
+            const struct timespec soon = hri_in_ms(LOOK_MS);
+            hri_wait_until(&run->changed, &run->lock, &soon);
         }
     }
-    double own = task_seconds(executor);
-    if (behind != NULL && run->error.status == HR_OK &&
-        seconds_left(behind) > own && behind->next < behind->end) {
-        task = &behind->part->tasks[--behind->end];
-        *victim = behind;
-    }
+    hri_executor_idles(executor, false);
     pthread_mutex_unlock(&run->lock);
     return task;
 }
@@ -388,7 +445,7 @@ static bool find_own(hri_executor *executor, int side, int32_t index,
         }
     }
     pthread_mutex_unlock(&executor->run->lock);
-    await(executor, side, found, from);
+    await(executor, executor, side, found, from);
     return found >= 0;
 }
 
@@ -416,8 +473,8 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
     }
     if (status == HR_OK && peers) {
         source there = {0};
-        await(victim, side, number, &there);
-        if (hri_run_stopped(run)) {
+        await(executor, victim, side, number, &there);
+        if (hri_executor_stopped(executor)) {
             return HR_OK;
         }
         copy.from = *there.place[side];
@@ -429,12 +486,12 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
         if (status == HR_OK) {
             status = q->ops->record(q, executor->spare_ready[side]);
         }
-        count(executor, &executor->share->peer, &copy);
+        count(executor, &executor->share.peer, &copy);
     } else if (status == HR_OK) {
         status = fetch_copy(executor, &copy, executor->staged[side],
                             executor->spare_ready[side]);
     }
-    count(executor, &executor->share->stolen, &copy);
+    count(executor, &executor->share.stolen, &copy);
     from->place[side] = &executor->spare[side];
     from->ready[side] = executor->spare_ready[side];
     return status;
@@ -453,8 +510,8 @@ static hr_status run_stolen(hri_executor *executor)
                 status = bring_panel(executor, victim, side, task, &from);
             }
         }
-        if (status == HR_OK && !hri_run_stopped(executor->run)) {
-            executor->share->tiles_stolen++;
+        if (status == HR_OK && !hri_executor_stopped(executor)) {
+            executor->share.tiles_stolen++;
             status = run_task(executor, task, &from);
         }
         if (status == HR_OK) {
@@ -465,28 +522,11 @@ static hr_status run_stolen(hri_executor *executor)
     return status;
 }
 
-/* Wait until every thread of the run has started, or the run has failed. So C
- * stays as it was when the system refuses a thread. */
-static void wait_for_all(hri_run_state *run)
+hr_status hri_compute(hri_executor *executor)
 {
-    pthread_mutex_lock(&run->lock);
-    while (!run->go && run->error.status == HR_OK) {
-        pthread_cond_wait(&run->changed, &run->lock);
-    }
-    pthread_mutex_unlock(&run->lock);
-}
-
-void *hri_compute_main(void *argument)
-{
-    hri_executor *executor = argument;
-    wait_for_all(executor->run);
     hr_status status = run_own(executor);
     if (status == HR_OK) {
         status = run_stolen(executor);
     }
-    if (status == HR_OK) {
-        status = throttle(executor, 0);
-    }
-    hri_executor_thread_ends(executor, status);
-    return NULL;
+    return status == HR_OK ? throttle(executor, 0) : status;
 }

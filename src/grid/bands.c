@@ -120,7 +120,7 @@ hr_view hri_storage_view(const hri_storage *storage, const hri_cells *cells)
 /* Bytes that an accelerator has left for storage. */
 static uint64_t capacity_of(const hr_grid *grid, uint32_t band)
 {
-    const hri_accelerator *a =
+    hri_accelerator *a =
         &grid->context->accelerators[grid->bands[band].accelerator];
     return a->in_place ? a->device->info.free_bytes : hri_accelerator_room(a);
 }

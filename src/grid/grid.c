@@ -160,14 +160,29 @@ static hr_status copy_sides(const hr_grid *grid, const hr_field *from,
 
 /* ---- the calls */
 
+/* Make a band for each accelerator. Lost ones are left out, unless the caller
+ * gives each one a weight. */
+static hr_status make_bands(hr_grid *grid, const hri_indices *indices,
+                            bool weighted)
+{
+    for (uint32_t i = 0; i < indices->count; i++) {
+        const uint32_t index = hri_indices_at(indices, i);
+        if (weighted ||
+            !hri_accelerator_is_lost(&grid->context->accelerators[index])) {
+            grid->bands[grid->band_count++] =
+                (hri_band){.accelerator = index, .given = i};
+        }
+    }
+    return weighted || grid->band_count == 0
+               ? hri_indices_check(grid->context, indices)
+               : HR_OK;
+}
+
 static hr_status set_up(hr_grid *grid, const hr_field *fields,
                         const hr_grid_options *options,
                         const hri_indices *indices)
 {
-    hr_status status = HR_OK;
-    for (uint32_t b = 0; b < grid->band_count; b++) {
-        grid->bands[b].accelerator = hri_indices_at(indices, b);
-    }
+    hr_status status = make_bands(grid, indices, options->weights != NULL);
     grid->wanted = options->steps_per_exchange;
     grid->state.steps_per_exchange = 1;
     for (uint32_t f = 0; f < grid->field_count && status == HR_OK; f++) {
@@ -224,7 +239,6 @@ hr_status hr_grid_create(hr_context *context, hr_extent extent,
     g->context = context;
     g->extent = extent;
     g->field_count = count;
-    g->band_count = indices.count;
     status = set_up(g, fields, &read, &indices);
     if (status != HR_OK) {
         hr_grid_destroy(g);

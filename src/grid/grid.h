@@ -43,6 +43,7 @@ typedef struct hri_storage {
 
 typedef struct hri_band {
     uint32_t accelerator; /* its index in the context */
+    uint32_t given;       /* its place in the caller's list of accelerators */
     int64_t first, end;   /* rows */
     /* The queues for the inner part, for the rows that neighbours wait for, and
      * for copies from neighbours. They are one queue where a device runs only

@@ -160,6 +160,18 @@ static hr_status check_argument(const hr_grid *grid, const hr_phase *phase,
     return HR_OK;
 }
 
+hri_cells hri_phase_cells(const hr_grid *grid, const hr_phase *phase)
+{
+    hri_cells cells = {{0, 0, 0}, {1, 1, 1}};
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        const bool all = phase->extent.rank == 0;
+        cells.lo[d] = all ? 0 : phase->origin[d];
+        cells.hi[d] =
+            cells.lo[d] + (all ? grid->extent : phase->extent).size[d];
+    }
+    return cells;
+}
+
 /* Check what a launch would refuse, so that none is refused in the middle of a
  * step. The launches of bands differ only in their boxes. */
 static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
@@ -167,7 +179,13 @@ static hr_status check_launch(const hr_grid *grid, const hr_phase *phase)
     const uint32_t band = hri_grid_owner(grid, 0);
     hr_argument arguments[HR_MAX_PARAMETERS];
     hri_part part = hri_part_of(grid->extent);
+    const hri_cells cells = hri_phase_cells(grid, phase);
     part.tile = phase->tile.rank > 0 ? &phase->tile : NULL;
+    for (uint32_t d = 0; d < grid->extent.rank; d++) {
+        part.first[d] = cells.lo[d];
+        part.end[d] = cells.hi[d];
+        part.step[d] = phase->step[d] > 0 ? phase->step[d] : 1;
+    }
     for (size_t i = 0; i < phase->argument_count; i++) {
         const hr_argument *a = &phase->arguments[i];
         arguments[i] = *a;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that step a grid, and the one that moves rows between its bands. */
+#include <stdlib.h>
+
 #include "base/size.h"
 #include "grid/bands.h"
 #include "grid/step.h"
@@ -84,6 +86,21 @@ hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases, size_t count,
     return status;
 }
 
+/* There is a weight for each accelerator of the caller's list. */
+static hr_status rebalance(hr_grid *grid, const double *given)
+{
+    double *weights = calloc(grid->band_count, sizeof *weights);
+    if (weights == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "grid: out of memory");
+    }
+    for (uint32_t b = 0; b < grid->band_count; b++) {
+        weights[b] = given[grid->bands[b].given];
+    }
+    hr_status status = hri_grid_rebalance(grid, weights);
+    free(weights);
+    return status;
+}
+
 hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
 {
     if (grid == NULL || weights == NULL) {
@@ -92,5 +109,5 @@ hr_status hr_grid_rebalance(hr_grid *grid, const double *weights)
                                      : "the weights are NULL");
     }
     hr_status status = hri_error_raise(&grid->error);
-    return status == HR_OK ? hri_grid_rebalance(grid, weights) : status;
+    return status == HR_OK ? rebalance(grid, weights) : status;
 }

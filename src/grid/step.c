@@ -290,19 +290,6 @@ static void swap(hr_grid *grid, const uint32_t *pair)
     *b = old;
 }
 
-/* The cells that a phase runs for. */
-static hri_cells cells_of(const hr_grid *grid, const hr_phase *phase)
-{
-    hri_cells cells = {{0, 0, 0}, {1, 1, 1}};
-    for (uint32_t d = 0; d < grid->extent.rank; d++) {
-        const bool all = phase->extent.rank == 0;
-        cells.lo[d] = all ? 0 : phase->origin[d];
-        cells.hi[d] =
-            cells.lo[d] + (all ? grid->extent : phase->extent).size[d];
-    }
-    return cells;
-}
-
 /* Run one phase. *kernels counts the kernels that have run for all rows. */
 static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
                            size_t index, size_t *kernels)
@@ -315,7 +302,7 @@ static hr_status run_phase(hr_grid *grid, const hr_phase *phases, size_t count,
         swap(grid, phase->swap);
         return HR_OK;
     }
-    s.cells = cells_of(grid, phase);
+    s.cells = hri_phase_cells(grid, phase);
     const bool all =
         s.cells.lo[0] <= 0 && s.cells.hi[0] >= grid->extent.size[0];
     s.number = all ? (*kernels)++ : SIZE_MAX;

@@ -13,6 +13,9 @@
 hr_status hri_phases_check(const hr_grid *grid, const hr_phase *phases,
                            size_t count);
 
+/* The cells that a phase runs for. */
+hri_cells hri_phase_cells(const hr_grid *grid, const hr_phase *phase);
+
 /* The rows of other bands that `steps` steps from one exchange need of each
  * field, from phase `first` on. room also counts rows that bands compute
  * themselves in between. */

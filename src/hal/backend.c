@@ -11,6 +11,12 @@
 
 /* ---- functions that backends without a feature use */
 
+hr_status hri_not_lost(hri_device *device)
+{
+    (void)device;
+    return HR_OK;
+}
+
 void hri_no_unload(hri_module *module)
 {
     (void)module;

@@ -13,6 +13,9 @@ hr_status hri_no_begin_graph(hri_queue *queue);
 void hri_no_destroy_graph(hri_graph *graph);
 hr_status hri_no_pack(hri_queue *queue, const hri_pack *pack);
 
+/* For devices of which nothing tells that they are lost: HR_OK. */
+hr_status hri_not_lost(hri_device *device);
+
 /* HR_ERROR_INVALID when a backend has no device of that index. The status of
  * probe when it has no devices at all. */
 hr_status hri_check_index(const hri_backend *backend, uint32_t index);

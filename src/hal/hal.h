@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 9 };         /* increased by any change below */
+enum { HRI_HAL_ABI = 10 };        /* increased by any change below */
 
 /* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
  * one, with beta = 1, does so behind a multiple of it. */
@@ -234,6 +234,10 @@ typedef struct hri_queue_ops {
 typedef struct hri_device_ops {
     /* Close the device. All its objects are gone. Accepts NULL. */
     void (*close)(hri_device *device);
+    /* HR_OK, or HR_ERROR_LOST once the backend knows that the device no longer
+     * works. Does not wait, and asks no driver. hri_not_lost where a backend
+     * cannot know. */
+    hr_status (*check)(hri_device *device);
     /* Contents are unspecified. HR_ERROR_OUT_OF_MEMORY when it does not fit. */
     hr_status (*allocate)(hri_device *device, size_t bytes,
                           hri_buffer **buffer);
@@ -321,8 +325,9 @@ struct hri_backend {
     hr_status (*describe)(uint32_t index, hri_device_info *info);
     /* Open device index. It may be opened several times, for virtual
      * accelerators. Each has its own buffers and queues, and all of one index
-     * are peers if the backend can do it. */
-    hr_status (*open)(uint32_t index, hri_device **device);
+     * are peers if the backend can do it. Where the device is the host's CPUs,
+     * `threads` of them work on it, and compute_units says how many. */
+    hr_status (*open)(uint32_t index, uint32_t threads, hri_device **device);
 };
 
 /* Every backend, ended by NULL, in order of preference (registry.c). */

@@ -2,7 +2,9 @@
 /* Which accelerators share a device. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "model/model.h"
 
 bool hri_in_host_memory(const hri_accelerator *accelerator)
@@ -49,19 +51,17 @@ hr_status hri_devices_list(hr_context *context,
     return HR_OK;
 }
 
-/* The name is the FNV-1a hash of the devices' keys. */
+/* The name is the hash of the devices' keys. */
 void hri_devices_name(hri_accelerator *const *devices, uint32_t count,
                       char *name, size_t bytes)
 {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = HRI_HASH_INIT;
     name[0] = '\0';
     for (uint32_t i = 0; i < count; i++) {
         if (devices[i]->key[0] == '\0') {
             return;
         }
-        for (const char *at = devices[i]->key; *at != '\0'; at++) {
-            hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-        }
+        hash = hri_hash(hash, devices[i]->key, strlen(devices[i]->key));
     }
     snprintf(name, bytes, "%u devices %016llx", count,
              (unsigned long long)hash);

@@ -210,12 +210,14 @@ static hr_status time_copies(probes *x, hri_accelerator *const *accelerators,
 }
 
 /* The steady rate of one link. A whole copy and a part of it take the same time
- * to start, so their difference has none of it. */
+ * to start, so their difference has none of it. There may be no time of the
+ * part. */
 static double rate_of(const times *whole, const times *part, int kind)
 {
     double bytes = (double)(whole->bytes - part->bytes);
     double seconds = whole->seconds[kind] - part->seconds[kind];
-    if (seconds < whole->seconds[kind] / 2) { /* something came between */
+    if (part->seconds[kind] <= 0.0 ||
+        seconds < whole->seconds[kind] / 2) { /* something came between */
         bytes = (double)whole->bytes;
         seconds = whole->seconds[kind];
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/draft.h"
+#include "base/kind.h"
 #include "base/size.h"
 
 _Static_assert(sizeof(size_t) == 8 && sizeof(off_t) == 8,
@@ -91,15 +92,6 @@ static hr_status with_name(hr_status status, const char *path)
                                       hr_last_error());
 }
 
-/* What a special file is. */
-static const char *kind_of(mode_t mode)
-{
-    return S_ISDIR(mode)                    ? "a folder"
-           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
-           : S_ISFIFO(mode)                 ? "a pipe"
-                                            : "a socket";
-}
-
 /* Open the file. Without O_NONBLOCK, opening a pipe would wait for a writer. */
 static hr_status open_regular(hr_npy *npy, const char *path)
 {
@@ -109,7 +101,7 @@ static hr_status open_regular(hr_npy *npy, const char *path)
     }
     if (!S_ISREG(npy->opened.st_mode)) {
         return hri_fail(HR_ERROR_IO, "%s: it is %s, not an ordinary file",
-                        hri_npy_name(path), kind_of(npy->opened.st_mode));
+                        hri_npy_name(path), hri_kind_of(npy->opened.st_mode));
     }
     return HR_OK;
 }
@@ -155,7 +147,7 @@ static hr_status make_file(hr_npy *npy)
     }
     if (earlier && !S_ISREG(there.st_mode)) {
         return hri_fail(HR_ERROR_IO, "%s: it is %s, not an ordinary file",
-                        hri_npy_name(path), kind_of(there.st_mode));
+                        hri_npy_name(path), hri_kind_of(there.st_mode));
     }
     if (earlier && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
         return hri_npy_fail(path, "it must not be replaced", errno);

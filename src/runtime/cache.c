@@ -74,8 +74,10 @@ bool hri_draft_begin(const char *path, hri_draft *draft)
 
 void hri_draft_end(hri_draft *draft)
 {
-    const int lock = dup(fileno(draft->file)); /* until it has its name */
-    bool written = ferror(draft->file) == 0;
+    /* The lock is held until the file has its name. Without it another process
+     * might remove the file before. */
+    const int lock = dup(fileno(draft->file));
+    bool written = lock >= 0 && ferror(draft->file) == 0;
     written = fclose(draft->file) == 0 && written;
     /* Rename fails where there is a folder: an empty one is removed, and the
      * file put in its place. */

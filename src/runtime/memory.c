@@ -21,19 +21,22 @@ static uint64_t *used_bytes(hri_accelerator *accelerator, bool pinned)
     return pinned ? &accelerator->pinned_used : &accelerator->memory_used;
 }
 
-/* Unlink *link from the list and give its memory back to the device. */
+/* Unlink *link from the list and give its memory back to the device. The lock
+ * is held, and released for the device's call. */
 static void free_block(hri_accelerator *accelerator, hri_block **link)
 {
     hri_block *block = *link;
     hri_device *device = accelerator->device;
     *link = block->next;
     *used_bytes(accelerator, block->buffer == NULL) -= block->bytes;
+    pthread_mutex_unlock(&accelerator->memory_lock);
     if (block->buffer != NULL) {
         device->ops->release(block->buffer);
     } else {
         device->ops->release_pinned(device, block->host);
     }
     free(block);
+    pthread_mutex_lock(&accelerator->memory_lock);
 }
 
 /* The cached block of this kind that was released longest ago, or NULL. */
@@ -49,31 +52,53 @@ static hri_block **oldest_cached(hri_accelerator *accelerator, bool pinned)
     return oldest;
 }
 
+/* Free every cached block. The lock is held. */
+static void trim(hri_accelerator *accelerator)
+{
+    hri_block **link;
+    while ((link = oldest_cached(accelerator, false)) != NULL ||
+           (link = oldest_cached(accelerator, true)) != NULL) {
+        free_block(accelerator, link);
+    }
+}
+
 void hri_accelerator_trim(hri_accelerator *accelerator)
 {
-    hri_block **link = &accelerator->blocks;
-    while (*link != NULL) {
-        if ((*link)->used) {
-            link = &(*link)->next;
-        } else {
-            free_block(accelerator, link);
-        }
-    }
+    pthread_mutex_lock(&accelerator->memory_lock);
+    trim(accelerator);
+    pthread_mutex_unlock(&accelerator->memory_lock);
+}
+
+void hri_memory_init(hri_accelerator *accelerator)
+{
+    pthread_mutex_init(&accelerator->memory_lock, NULL);
 }
 
 void hri_accelerator_drop(hri_accelerator *accelerator)
 {
+    pthread_mutex_lock(&accelerator->memory_lock);
     while (accelerator->blocks != NULL) {
         free_block(accelerator, &accelerator->blocks);
     }
+    pthread_mutex_unlock(&accelerator->memory_lock);
+    pthread_mutex_destroy(&accelerator->memory_lock);
 }
 
-uint64_t hri_accelerator_held(const hri_accelerator *accelerator)
+/* The lock is held. */
+static uint64_t held_bytes(const hri_accelerator *accelerator)
 {
     uint64_t held = 0;
     for (const hri_block *b = accelerator->blocks; b != NULL; b = b->next) {
         held += b->used && b->buffer != NULL ? b->bytes : 0;
     }
+    return held;
+}
+
+uint64_t hri_accelerator_held(hri_accelerator *accelerator)
+{
+    pthread_mutex_lock(&accelerator->memory_lock);
+    const uint64_t held = held_bytes(accelerator);
+    pthread_mutex_unlock(&accelerator->memory_lock);
     return held;
 }
 
@@ -83,12 +108,38 @@ static uint64_t limit_of(const hri_accelerator *accelerator)
                                        : accelerator->memory_limit;
 }
 
-uint64_t hri_accelerator_room(const hri_accelerator *accelerator)
+void hri_accelerator_limit(hri_accelerator *accelerator, uint64_t bytes)
 {
-    uint64_t used = accelerator->device->info.gemm_bytes +
-                    hri_accelerator_held(accelerator);
+    pthread_mutex_lock(&accelerator->memory_lock);
+    accelerator->call_limit = bytes;
+    pthread_mutex_unlock(&accelerator->memory_lock);
+}
+
+void hri_accelerator_fit(hri_accelerator *accelerator)
+{
+    const uint64_t own = accelerator->device->info.gemm_bytes;
+    pthread_mutex_lock(&accelerator->memory_lock);
+    if (accelerator->memory_used + own > limit_of(accelerator)) {
+        trim(accelerator);
+    }
+    pthread_mutex_unlock(&accelerator->memory_lock);
+}
+
+/* The lock is held. */
+static uint64_t room_of(const hri_accelerator *accelerator)
+{
+    const uint64_t used =
+        accelerator->device->info.gemm_bytes + held_bytes(accelerator);
     const uint64_t limit = limit_of(accelerator);
     return limit > used ? limit - used : 0;
+}
+
+uint64_t hri_accelerator_room(hri_accelerator *accelerator)
+{
+    pthread_mutex_lock(&accelerator->memory_lock);
+    const uint64_t room = room_of(accelerator);
+    pthread_mutex_unlock(&accelerator->memory_lock);
+    return room;
 }
 
 /* Take a cached block of exactly this size; NULL when there is none. */
@@ -113,7 +164,8 @@ static hr_status ask_device(hri_accelerator *accelerator, uint64_t bytes,
 }
 
 /* Get a new block from the device. If the device is out of memory, free the
- * cache and try once more. */
+ * cache and try once more. The lock is held, and released for the device's
+ * calls: they may take long. The bytes count before that. */
 static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
                             bool pinned, hri_block **out)
 {
@@ -121,14 +173,20 @@ static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
     if (block == NULL) {
         return hri_no_memory(accelerator->path);
     }
+    *used_bytes(accelerator, pinned) += bytes;
+    pthread_mutex_unlock(&accelerator->memory_lock);
     hr_status status = ask_device(accelerator, bytes, pinned, block);
+    pthread_mutex_lock(&accelerator->memory_lock);
     if (status == HR_ERROR_OUT_OF_MEMORY &&
         (oldest_cached(accelerator, false) != NULL ||
          oldest_cached(accelerator, true) != NULL)) {
-        hri_accelerator_trim(accelerator);
+        trim(accelerator);
+        pthread_mutex_unlock(&accelerator->memory_lock);
         status = ask_device(accelerator, bytes, pinned, block);
+        pthread_mutex_lock(&accelerator->memory_lock);
     }
     if (status != HR_OK) {
+        *used_bytes(accelerator, pinned) -= bytes;
         free(block);
         return status;
     }
@@ -137,7 +195,6 @@ static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
     block->next = accelerator->blocks;
     accelerator->blocks = block;
     accelerator->allocations++;
-    *used_bytes(accelerator, pinned) += bytes;
     if (accelerator->memory_used > accelerator->memory_peak) {
         accelerator->memory_peak = accelerator->memory_used;
     }
@@ -148,7 +205,7 @@ static hr_status make_block(hri_accelerator *accelerator, uint64_t bytes,
 /* Check that the limits allow the block after the cache is freed. */
 static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
 {
-    uint64_t room = hri_accelerator_room(accelerator);
+    uint64_t room = room_of(accelerator);
     uint64_t largest = accelerator->device->info.allocation_bytes;
     if (bytes == 0 || bytes > SIZE_MAX) {
         return hri_fail(HR_ERROR_INVALID, "%s: a buffer cannot have %llu bytes",
@@ -173,10 +230,10 @@ static hr_status check_fits(const hri_accelerator *accelerator, uint64_t bytes)
     return HR_OK;
 }
 
-/* A cached block of exactly this size, else a new one. Cached blocks of its
- * kind are freed first, oldest first. Buffers are freed until the limit allows
- * the new one. Pinned areas have no limit, so all are freed: the cache holds
- * what the last run needed. */
+/* A cached block of exactly this size, else a new one. The lock is held. Cached
+ * blocks of its kind are freed first, oldest first. Buffers are freed until the
+ * limit allows the new one. Pinned areas have no limit, so all are freed: the
+ * cache holds what the last run needed. */
 static hr_status obtain(hri_accelerator *accelerator, uint64_t bytes,
                         bool pinned, hri_block **block)
 {
@@ -205,7 +262,9 @@ hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
                                    hri_buffer **buffer)
 {
     hri_block *block;
+    pthread_mutex_lock(&accelerator->memory_lock);
     hr_status status = obtain(accelerator, bytes, false, &block);
+    pthread_mutex_unlock(&accelerator->memory_lock);
     if (status == HR_OK) {
         *buffer = block->buffer;
     }
@@ -221,7 +280,9 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                         "%s: pinned memory cannot have %llu bytes",
                         accelerator->path, (unsigned long long)bytes);
     }
+    pthread_mutex_lock(&accelerator->memory_lock);
     hr_status status = obtain(accelerator, bytes, true, &block);
+    pthread_mutex_unlock(&accelerator->memory_lock);
     if (status == HR_OK) {
         *host = block->host;
     }
@@ -233,6 +294,7 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
 static void release(hri_accelerator *accelerator, const hri_buffer *buffer,
                     const void *host)
 {
+    pthread_mutex_lock(&accelerator->memory_lock);
     for (hri_block **link = &accelerator->blocks; *link != NULL;
          link = &(*link)->next) {
         hri_block *block = *link;
@@ -241,9 +303,10 @@ static void release(hri_accelerator *accelerator, const hri_buffer *buffer,
             *link = block->next;
             block->next = accelerator->blocks;
             accelerator->blocks = block;
-            return;
+            break;
         }
     }
+    pthread_mutex_unlock(&accelerator->memory_lock);
 }
 
 void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer)

@@ -13,6 +13,55 @@ struct hri_loaded {
     hri_module *module;
 };
 
+/* ---- texts */
+
+typedef struct hri_read {
+    struct hri_read *next;
+    const hr_kernel *kernel;
+    const char *text; /* that it had then */
+    hri_indexings indexings;
+} hri_read;
+
+hr_status hri_kernel_read(hr_context *context, const hr_kernel *kernel,
+                          const hri_indexings **indexings)
+{
+    hri_read *k = context->kernels;
+    while (k != NULL && (k->kernel != kernel || k->text != kernel->text)) {
+        k = k->next;
+    }
+    if (k == NULL) {
+        k = calloc(1, sizeof *k);
+        hr_status status =
+            k != NULL ? hri_rules_check(kernel)
+                      : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
+                                 kernel->file, kernel->name);
+        if (status == HR_OK) {
+            status = hri_indexings_find(kernel, &k->indexings);
+        }
+        if (status != HR_OK) {
+            free(k);
+            return status;
+        }
+        k->kernel = kernel;
+        k->text = kernel->text;
+        k->next = context->kernels;
+        context->kernels = k;
+    }
+    *indexings = &k->indexings;
+    return HR_OK;
+}
+
+void hri_kernels_forget(hr_context *context)
+{
+    while (context->kernels != NULL) {
+        hri_read *k = context->kernels;
+        context->kernels = k->next;
+        free(k);
+    }
+}
+
+/* ---- modules */
+
 /* Assertions that make the compiler check types with a size that only the
  * arguments tell. */
 static void append_sizes(char *end, const hr_kernel *kernel)
@@ -160,9 +209,6 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
                         kernel->name);
     }
     hr_status status = check_reproducible(a, kernel);
-    if (status == HR_OK) {
-        status = hri_rules_check(kernel);
-    }
     if (status == HR_OK) {
         status = a->device->info.host ? check_compiled(a, kernel)
                                       : build(a, kernel, &l->module);

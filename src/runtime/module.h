@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The caller's kernels, compiled for an accelerator on their first launch
- * there. The caller of the first two functions holds the context's lock. */
+/* The caller's kernels: read on their first launch in a context, and compiled
+ * for an accelerator on their first launch there. The caller of the first two
+ * functions holds the context's lock. */
 #ifndef HRI_RUNTIME_MODULE_H
 #define HRI_RUNTIME_MODULE_H
 
 #include "runtime/runtime.h"
 
-/* The module of a kernel, whose text is checked first. *module is NULL where
- * kernels are part of the program. */
+/* The module of a kernel. *module is NULL where kernels are part of the
+ * program. */
 hr_status hri_accelerator_module(hri_accelerator *accelerator,
                                  const hr_kernel *kernel, hri_module **module);
 void hri_modules_close(hri_accelerator *accelerator);
@@ -32,8 +33,9 @@ bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 /* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);
 
-/* Overwrite comments, strings and the ends of continued lines with space. A
- * backslash becomes a vertical tab. */
+/* Overwrite comments, what is in quotes and the ends of continued lines with
+ * space, but for the opening quotes. A line that ends there, and so goes on for
+ * the compiler, ends with a vertical tab. Digraphs are replaced. */
 void hri_text_blank(char *text);
 
 /* The line of a place in a blanked text. A #line 1 begins to count anew. */
@@ -42,6 +44,36 @@ int hri_text_line(const char *text, const char *at);
 /* ---- rules.c: HR_ERROR_BUILD with file and line when the text of a kernel's
  * file breaks a rule that compilers do not check. The host needs no text. */
 hr_status hri_rules_check(const hr_kernel *kernel);
+
+/* ---- indexing.c: what the text of a kernel tells of launches */
+
+/* A dimension of a view that each item of a block indexes with an index of its
+ * own. */
+typedef struct hri_indexing {
+    uint32_t parameter, dimension; /* of the view */
+    uint32_t rank, index;          /* of the block, and which of its indices */
+    bool whole_tiles;              /* items beyond the domain's end too */
+    int line;                      /* of the file */
+} hri_indexing;
+
+enum { HRI_MAX_INDEXINGS = 32 }; /* more are left out */
+
+typedef struct hri_indexings {
+    uint32_t count;
+    hri_indexing list[HRI_MAX_INDEXINGS];
+} hri_indexings;
+
+/* Read the kernel's text. What cannot be told from it for sure is not found.
+ * HR_ERROR_OUT_OF_MEMORY. */
+hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found);
+
+/* The rules of rules.c, and what hri_indexings_find finds. Each context reads a
+ * kernel once. */
+hr_status hri_kernel_read(hr_context *context, const hr_kernel *kernel,
+                          const hri_indexings **indexings);
+
+/* Forget what was read. */
+void hri_kernels_forget(hr_context *context);
 
 /* ---- types.c: the dialect's types */
 

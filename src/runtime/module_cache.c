@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "runtime/cache.h"
 
 enum { VERSION = 1, MAX_FILES = 256, MAX_REMOVED = 16, MAX_NAME = 48 };
@@ -24,15 +25,9 @@ typedef struct header {
 
 static const char magic[8] = {'H', 'R', 'M', 'O', 'D', 'U', 'L', 'E'};
 
-/* The FNV-1a hash. */
 static uint64_t sum_of(const void *bytes, size_t count)
 {
-    const unsigned char *at = bytes;
-    uint64_t sum = 0xcbf29ce484222325;
-    for (size_t i = 0; i < count; i++) {
-        sum = (sum ^ at[i]) * 0x100000001b3;
-    }
-    return sum;
+    return hri_hash(HRI_HASH_INIT, bytes, count);
 }
 
 /* The name only helps to find the file. The file holds target and source in
@@ -116,14 +111,13 @@ bool hri_module_cache_find(const char *target, const char *source,
     return found;
 }
 
-/* Whether a file has a name that path_of makes, or is a draft of such a
- * file. */
+/* Whether a file has a name that path_of makes. Drafts of such files do not
+ * count: the next draft removes those that are stale. */
 static bool is_ours(const char *name)
 {
     static const char digits[] = "0123456789abcdef";
-    return strspn(name, digits) == 16 && name[16] == '-' &&
-           strspn(name + 17, digits) == 16 &&
-           (name[33] == '\0' || name[33] == '.') && strlen(name) < MAX_NAME;
+    return strlen(name) == 33 && strspn(name, digits) == 16 &&
+           name[16] == '-' && strspn(name + 17, digits) == 16;
 }
 
 static bool is_older(const struct timespec *a, const struct timespec *b)

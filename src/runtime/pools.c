@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools of queues and events. Creating them takes longer than many a copy. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/runtime.h"
 
@@ -10,6 +11,11 @@ hr_status hri_accelerator_take_queue(hri_accelerator *accelerator,
                                      hri_queue **queue)
 {
     hri_device *device = accelerator->device;
+    if (accelerator->setting_up) {
+        return hri_fail(HR_ERROR_LOST,
+                        "%s: it has not answered since an earlier product",
+                        accelerator->path);
+    }
     if (accelerator->queues_taken == HRI_MAX_QUEUES) {
         return hri_fail(HR_ERROR_UNSUPPORTED, "%s: more than %d queues",
                         accelerator->path, HRI_MAX_QUEUES);
@@ -60,14 +66,18 @@ static hr_status grow(hri_accelerator *a)
     return HR_OK;
 }
 
-/* Take an idle event, else a new one. The pool's lock is held. */
+/* Take an idle event, else a new one. The pool's lock is held, and released
+ * while the device makes one. */
 static hr_status take(hri_accelerator *a, hri_event **event)
 {
     hri_event *idle = pop(&a->events, HRI_EVENTS_FREE);
     hr_status status = idle == NULL ? grow(a) : HR_OK;
     if (status == HR_OK && idle == NULL) {
+        a->events.made++;
+        pthread_mutex_unlock(&a->events.lock);
         status = a->device->ops->create_event(a->device, &idle);
-        a->events.made += status == HR_OK;
+        pthread_mutex_lock(&a->events.lock);
+        a->events.made -= status != HR_OK;
     }
     if (status == HR_OK) {
         *event = idle;
@@ -106,10 +116,10 @@ hr_status hri_accelerator_take_event(hri_accelerator *a, hri_event **event)
     if (again != NULL) {
         *event = again;
     } else {
-        a->allocations -= pool->made;
+        const bool idle = pool->count[HRI_EVENTS_FREE] > 0;
         status = take(a, event);
-        a->allocations += pool->made;
         if (status == HR_OK) {
+            a->allocations += !idle;
             push(pool, HRI_EVENTS_LENT, *event);
         }
     }
@@ -137,6 +147,9 @@ void hri_accelerator_recall(hri_accelerator *a)
 {
     hri_event_pool *pool = &a->events;
     hri_event *event;
+    if (a->setting_up) {
+        return;
+    }
     a->queues_taken = 0;
     pthread_mutex_lock(&pool->lock);
     pool->count[HRI_EVENTS_RETURNED] = 0;
@@ -148,6 +161,9 @@ void hri_accelerator_recall(hri_accelerator *a)
 
 void hri_accelerator_forget(hri_accelerator *a)
 {
+    if (a->setting_up) {
+        return;
+    }
     for (int i = 0; i < HRI_MAX_QUEUES; i++) {
         if (a->queues[i] != NULL) {
             a->queues[i]->ops->destroy(a->queues[i]);
@@ -159,6 +175,30 @@ void hri_accelerator_forget(hri_accelerator *a)
     a->events.count[HRI_EVENTS_RETURNED] = 0;
     destroy_all(&a->events, HRI_EVENTS_LENT);
     pthread_mutex_unlock(&a->events.lock);
+}
+
+void hri_accelerator_part(hri_accelerator *a)
+{
+    hri_event_pool *pool = &a->events;
+    hri_event *event;
+    memset(a->queues, 0, sizeof a->queues);
+    a->queues_taken = 0;
+    a->parted++;
+    pthread_mutex_lock(&pool->lock);
+    pool->count[HRI_EVENTS_RETURNED] = 0;
+    while ((event = pop(pool, HRI_EVENTS_LENT)) != NULL) {
+        push(pool, HRI_EVENTS_PARTED, event);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void hri_accelerator_part_ends(hri_accelerator *a)
+{
+    if (--a->parted == 0) {
+        pthread_mutex_lock(&a->events.lock);
+        destroy_all(&a->events, HRI_EVENTS_PARTED);
+        pthread_mutex_unlock(&a->events.lock);
+    }
 }
 
 void hri_pools_init(hri_accelerator *a)

@@ -1,90 +1,137 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules that compilers do not check alike, so they are checked in the text:
  *
- * - Only `continue` leaves a block of items. On the host such a block is a
- * loop, so `return` there would end all items that come after.
+ * - Only `continue` leaves a block of items, and no goto enters one. On the
+ *   host it is a loop, so `return` would end all items that come after.
  *
  * - A file includes the dialect alone. Devices get no other file, unless their
  *   compiler happens to find one of that name.
  *
  * The text is read before the preprocessor runs. What a macro hides is not
- * seen, and where a macro may begin a loop, `break` is allowed. */
+ * seen, and where a macro may begin a loop, `break` is allowed.
+ *
+ * Reading keeps a stack of frames: what has begun and not ended. Each token
+ * changes its top. It is as deep as C11 asks compilers to go: 127 blocks and 63
+ * parentheses. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/module.h"
+#include "runtime/words.h"
 
-enum { MAX_NESTED = 64, MAX_SAVED = 32 };
+enum { MAX_FRAMES = 127 + 63 + 2, MAX_CONDITIONS = 63 };
 
-typedef enum kind {
-    BRACES,
-    LOOP, /* what `break` may leave */
-    ITEMS
-} kind;
+typedef enum frame_kind {
+    IF, /* those before BLOCK are statements that contain another one */
+    LOOP,
+    DO,    /* without its `while` yet */
+    MACRO, /* may be an `if`, a loop, or a function with its parameters */
+    ITEMS,
+    BLOCK,      /* braces around statements */
+    HEADER,     /* parentheses behind `if`, `for` and the like */
+    ARGUMENTS,  /* parentheses behind another name */
+    EXPRESSION, /* parentheses or braces in an expression */
+} frame_kind;
 
-/* A statement that contains what comes. */
 typedef struct frame {
-    kind kind;
-    bool braced; /* it ends with its brace, else with its statement */
+    frame_kind kind;
+    char closer;   /* the brace or parenthesis that ends it; 0: it ends with the
+                      statement that it contains */
+    bool has_else; /* of an `if` */
     const char *start;
 } frame;
 
+/* What comes before a token. */
+typedef enum before {
+    INSIDE, /* of a statement */
+    BEGINNING,
+    HEADED,  /* the beginning of the statement that the top frame contains */
+    ENDED,   /* a statement's end */
+    KEYWORD, /* one that parentheses follow */
+    FIRST,   /* a name at a statement's beginning */
+    NAME,
+    CALLED, /* a name and its parentheses */
+    GOTO,
+} before;
+
 typedef struct nest {
-    frame frames[MAX_NESTED];
+    frame frames[MAX_FRAMES];
     int count;
+    before last;
+    int questions;    /* that a colon must follow yet */
+    const char *name; /* the last one */
 } nest;
+
+/* A condition of the preprocessor. Each branch is read as if it were the only
+ * one. */
+typedef struct condition {
+    nest before, after;
+    bool decided; /* `after` is what to go on with */
+    bool taken;   /* by #if 1, so that no other branch is */
+} condition;
+
+/* A label, or a goto. */
+typedef struct jump {
+    const char *at;               /* where it is */
+    const char *name;             /* of the label; NULL: the goto names none */
+    const char *items, *function; /* where those that it is in begin; or NULL */
+    bool label;
+} jump;
 
 typedef struct scan {
     const hr_kernel *kernel;
     const char *start, *at, *end; /* in the blanked text */
-    bool header; /* the statement of the top frame begins here */
     hr_status status;
     nest now;
-    nest saved[MAX_SAVED]; /* from before each #if, and before a #define */
-    int saved_count;
-    const char *define_end; /* of the #define that is read; NULL: of none */
+    condition conditions[MAX_CONDITIONS];
+    int condition_count;
+    const char *define, *define_end; /* of the #define that is read; or NULL */
+    nest outside;                    /* of the #define */
+    jump *jumps;
+    size_t jump_count, jump_capacity;
 } scan;
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
+/* ---- words */
 
-static size_t word_length(const char *at)
+static bool is_one_of(const char *at, const char *const *words)
 {
-    size_t length = 0;
-    while (is_word(at[length])) {
-        length++;
+    while (*words != NULL && !hri_word_is(at, *words)) {
+        words++;
     }
-    return length;
+    return *words != NULL;
 }
 
-static bool is(const char *at, const char *word)
+static bool begins(const char *at, const char *with)
 {
-    const size_t length = strlen(word);
-    return word_length(at) == length && strncmp(at, word, length) == 0;
+    return strncmp(at, with, strlen(with)) == 0;
 }
 
-static const char *skip_space(const char *at)
+static const char *skip_space_in_line(const char *at)
 {
-    return at + strspn(at, " \t\r\n\f\v");
-}
-
-/* Behind the parenthesis that closes the one at `at`. NULL: none does. */
-static const char *skip_parentheses(const char *at)
-{
-    int depth = 0;
-    for (; *at != '\0'; at++) {
-        depth += (*at == '(') - (*at == ')');
-        if (depth == 0) {
-            return at + 1;
-        }
-    }
-    return NULL;
+    return at + strspn(at, " \t\r\f\v");
 }
 
 /* ---- frames */
+
+static frame *top(scan *s)
+{
+    return &s->now.frames[s->now.count - 1];
+}
+
+static bool top_is_open(const scan *s)
+{
+    return s->now.count > 0 && s->now.frames[s->now.count - 1].closer == 0;
+}
+
+static void push(scan *s, frame_kind kind, char closer, const char *start)
+{
+    if (s->now.count < MAX_FRAMES) {
+        s->now.frames[s->now.count++] = (frame){kind, closer, false, start};
+    } else {
+        s->at = s->end; /* too deep to follow */
+    }
+}
 
 static const frame *items_of(const nest *n)
 {
@@ -96,248 +143,440 @@ static const frame *items_of(const nest *n)
     return NULL;
 }
 
-static void refuse(scan *s, const char *at, const frame *items)
+/* Pop down to the `if` whose `else` comes. If there is a macro in it, that may
+ * hide the `if`, or a loop around it: then the frame may be anything, too. */
+static void await_else(nest *n)
+{
+    int macro = 0, i = n->count;
+    for (; i > 0 && n->frames[i - 1].closer == 0; i--) {
+        frame *f = &n->frames[i - 1];
+        if (f->kind == IF && !f->has_else) {
+            f->has_else = true;
+            f->kind = macro > 0 ? MACRO : IF;
+            n->count = i;
+            return;
+        }
+        macro = macro == 0 && f->kind == MACRO && !f->has_else ? i : macro;
+    }
+    n->count = macro > 0 ? macro : n->count;
+}
+
+/* A statement has ended, and with it all that contain it. But a `do` still has
+ * its `while`, which is read as a loop of its own. */
+static void end_statement(scan *s)
+{
+    for (; top_is_open(s); s->now.count--) {
+        if (top(s)->kind == DO) {
+            top(s)->kind = LOOP;
+            return;
+        }
+    }
+}
+
+/* ---- what must stay in a block of items */
+
+static void refuse(scan *s, const char *at, const char *how, const char *items)
 {
     const hr_kernel *k = s->kernel;
     s->status = hri_fail(
         HR_ERROR_BUILD,
-        "%s:%d: %s: %.*s must not leave the block of %.*s in line %d; continue "
+        "%s:%d: %s: %.*s must not %s the block of %.*s in line %d; continue "
         "ends an item",
-        k->file, hri_text_line(s->start, at), k->name, (int)word_length(at), at,
-        (int)word_length(items->start), items->start,
-        hri_text_line(s->start, items->start));
+        k->file, hri_text_line(s->start, at), k->name, (int)hri_word_length(at),
+        at, how, (int)hri_word_length(items), items,
+        hri_text_line(s->start, items));
 }
 
-/* Whether there is a label of that name between the two. */
-static bool has_label(const char *at, const char *end, const char *name)
+static bool break_leaves_items(const nest *n)
 {
-    const size_t length = word_length(name);
-    for (at++; at < end; at++) {
-        const char *behind = at + length;
-        if (strncmp(at, name, length) == 0 && !is_word(at[-1]) &&
-            !is_word(*behind) && *skip_space(behind) == ':') {
+    for (int i = n->count; i > 0; i--) {
+        switch (n->frames[i - 1].kind) {
+        case ITEMS:
             return true;
+        case LOOP:
+        case DO:
+        case MACRO:
+        case ARGUMENTS:
+            return false;
+        default:
+            break;
         }
     }
     return false;
 }
 
-/* Check that each goto in a block of items stays in it. */
-static void check_jumps(scan *s, const frame *items, const char *end)
+static void add_jump(scan *s, const char *at, bool label)
 {
-    for (const char *at = items->start; at < end && s->status == HR_OK; at++) {
-        if (is(at, "goto") && !is_word(at[-1]) &&
-            !has_label(items->start, end, skip_space(at + 4))) {
-            refuse(s, at, items);
-        }
-    }
-}
-
-static void push(scan *s, kind of, bool braced, const char *start)
-{
-    if (s->now.count < MAX_NESTED) {
-        s->now.frames[s->now.count++] = (frame){of, braced, start};
-    } else {
-        s->at = s->end; /* too deep to follow */
-    }
-}
-
-static void pop(scan *s)
-{
-    const frame *f = &s->now.frames[--s->now.count];
-    if (f->kind == ITEMS) {
-        check_jumps(s, f, s->at);
-    }
-}
-
-static bool top_is_open(const scan *s)
-{
-    return s->now.count > 0 && !s->now.frames[s->now.count - 1].braced;
-}
-
-/* A statement has ended, and with it all that it is the statement of. */
-static void end_statement(scan *s)
-{
-    while (top_is_open(s) && !is(skip_space(s->at), "else")) {
-        pop(s);
-    }
-}
-
-static void open_brace(scan *s)
-{
-    if (s->header && top_is_open(s)) {
-        s->now.frames[s->now.count - 1].braced = true;
-    } else {
-        push(s, BRACES, true, s->at);
-    }
-}
-
-static void close_brace(scan *s)
-{
-    while (top_is_open(s)) {
-        pop(s);
-    }
-    if (s->now.count > 0) {
-        pop(s);
-    }
-    end_statement(s);
-}
-
-/* ---- directives */
-
-/* A directive ends with its line. A backslash that continues it has become a
- * vertical tab. */
-static const char *end_of_line(const char *at)
-{
-    while (*at != '\0' && (*at != '\n' || at[-1] == '\v')) {
-        at++;
-    }
-    return at;
-}
-
-/* The name is a string, which is blank here. So it is read as written. */
-static void take_include(scan *s, const char *word)
-{
-    static const char *const ours[] = {"<headrace/dialect.h>",
-                                       "\"headrace/dialect.h\""};
-    const hr_kernel *k = s->kernel;
-    const char *name =
-        skip_space(k->text + (word + word_length(word) - s->start));
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
-        if (strncmp(name, ours[i], strlen(ours[i])) == 0) {
+    const nest *n = &s->now;
+    const frame *items = items_of(n);
+    if (s->jump_count == s->jump_capacity) {
+        const size_t capacity = 2 * s->jump_capacity + 16;
+        jump *jumps = realloc(s->jumps, capacity * sizeof *jumps);
+        if (jumps == NULL) {
+            s->status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
+                                 s->kernel->file, s->kernel->name);
             return;
         }
+        s->jumps = jumps;
+        s->jump_capacity = capacity;
     }
-    s->status = hri_fail(
-        HR_ERROR_BUILD,
-        "%s:%d: %s: #include %.*s: compilers of devices get this file and the "
-        "dialect alone",
-        k->file, hri_text_line(s->start, word), k->name,
-        (int)strcspn(name, "\r\n"), name);
+    s->jumps[s->jump_count++] =
+        (jump){.at = at,
+               .name = label ? at : NULL,
+               .items = items != NULL ? items->start : NULL,
+               .function = s->define != NULL ? s->define
+                           : n->count > 0    ? n->frames[0].start
+                                             : NULL,
+               .label = label};
 }
 
-/* Each branch of a condition is read as if it were the only one. What a #define
- * opens is closed at its end. */
-static void take_directive(scan *s)
+/* A goto whose label is elsewhere in the function. A macro makes labels that
+ * are nowhere. */
+static void check_goto(scan *s, const jump *from)
 {
-    const char *word = skip_space(s->at + 1), *end = end_of_line(s->at);
-    s->at = end;
-    if (strncmp(word, "include", 7) == 0) { /* #include_next */
-        take_include(s, word);
-    } else if (s->saved_count == MAX_SAVED) {
-        s->at = s->end;                       /* too deep to follow */
-    } else if (strncmp(word, "if", 2) == 0) { /* #ifdef, #ifndef */
-        s->saved[s->saved_count++] = s->now;
-    } else if (is(word, "else") || is(word, "elif")) {
-        s->now = s->saved_count > 0 ? s->saved[s->saved_count - 1] : s->now;
-    } else if (is(word, "endif")) {
-        s->saved_count -= s->saved_count > 0;
-    } else if (is(word, "define")) {
-        s->saved[s->saved_count++] = s->now;
-        s->define_end = end;
-        s->now.count = 0;
-        s->at = skip_space(word + sizeof "define" - 1);
-        s->at += word_length(s->at);
-        s->at = *s->at == '(' ? skip_parentheses(s->at) : s->at;
-        s->at = s->at != NULL && s->at < end ? s->at : end;
+    const char *name = from->name;
+    const size_t length = name != NULL ? hri_word_length(name) : 0;
+    const jump *found = name == NULL ? from : NULL; /* it may go anywhere */
+    for (size_t i = 0; i < s->jump_count; i++) {
+        const jump *to = &s->jumps[i];
+        if (to->label && name != NULL && hri_word_length(to->name) == length &&
+            strncmp(to->name, name, length) == 0 &&
+            to->function == from->function) {
+            if (to->items == from->items) {
+                return;
+            }
+            found = to;
+        }
+    }
+    if (found != NULL && from->items != NULL) {
+        refuse(s, from->at, "leave", from->items);
+    } else if (found != NULL && found->items != NULL) {
+        refuse(s, from->at, "enter", found->items);
     }
 }
 
-static void end_define(scan *s)
+static void check_gotos(scan *s)
 {
-    s->define_end = NULL;
-    s->now = s->saved[--s->saved_count];
-}
-
-/* ---- words */
-
-static bool is_block_of_items(const char *at)
-{
-    const size_t length = word_length(at);
-    return (length == 8 && strncmp(at, "HR_EACH", 7) == 0) ||
-           (length == 9 && strncmp(at, "HR_ITEMS", 8) == 0);
+    for (size_t i = 0; i < s->jump_count && s->status == HR_OK; i++) {
+        if (!s->jumps[i].label) {
+            check_goto(s, &s->jumps[i]);
+        }
+    }
 }
 
 static void take_jump(scan *s, const char *word)
 {
     const frame *items = items_of(&s->now);
-    bool leaves = items != NULL;
-    if (is(word, "break")) {
-        const frame *f = &s->now.frames[s->now.count];
-        while (leaves && (--f)->kind == BRACES) {
-        }
-        leaves = leaves && f->kind == ITEMS;
-    }
-    if (leaves) {
-        refuse(s, word, items);
+    if (hri_word_is(word, "goto")) {
+        add_jump(s, word, false);
+        s->now.last = GOTO;
+    } else if (items != NULL &&
+               (hri_word_is(word, "return") || break_leaves_items(&s->now))) {
+        refuse(s, word, "leave", items->start);
     }
 }
 
-/* Behind a word and its parentheses comes the statement of a loop, of a block
- * of items, or of what may be either. */
-static void take_header(scan *s, const char *word)
+/* ---- directives */
+
+static void take_include(scan *s, const char *word)
 {
-    const bool loop =
-        is(word, "for") || is(word, "while") || is(word, "switch");
-    const char *open = skip_space(s->at);
-    const char *behind = *open == '(' ? skip_parentheses(open) : s->at;
-    s->at = behind != NULL ? behind : s->end;
-    const char *next = skip_space(s->at);
-    if (is_block_of_items(word)) {
-        push(s, ITEMS, false, word);
-        s->header = true;
-    } else if (is(word, "do") || loop ||
-               (s->at > open && !is(word, "if") &&
-                (*next == '{' || (is_word(*next) && !is(next, "else"))))) {
-        push(s, LOOP, false, word);
-        s->header = true;
+    static const char *const ours[] = {"<headrace/dialect.h>",
+                                       "\"headrace/dialect.h\""};
+    const hr_kernel *k = s->kernel;
+    const char *name = skip_space_in_line(word + hri_word_length(word));
+    name = k->text + (name - s->start); /* which is not blank there */
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        if (begins(name, ours[i])) {
+            return;
+        }
+    }
+    s->status = hri_fail(
+        HR_ERROR_BUILD,
+        "%s:%d: %s: #%.*s %.*s: compilers of devices get this file and the "
+        "dialect alone",
+        k->file, hri_text_line(s->start, word), k->name,
+        (int)hri_word_length(word), word, (int)strcspn(name, "\r\n"), name);
+}
+
+/* Go to the directive that ends a branch which no compiler reads. */
+static void skip_branch(scan *s)
+{
+    int depth = 0;
+    for (s->at = hri_skip_space(s->at); *s->at != '\0';
+         s->at = hri_skip_space(hri_end_of_line(s->at))) {
+        const char *word = skip_space_in_line(s->at + 1);
+        if (*s->at != '#') {
+            continue;
+        }
+        if (depth == 0 && (begins(word, "el") || begins(word, "endif"))) {
+            return;
+        }
+        depth += begins(word, "if") - begins(word, "endif");
+    }
+}
+
+static int brackets(const nest *n)
+{
+    int count = 0;
+    for (int i = 0; i < n->count; i++) {
+        count += n->frames[i].closer != 0;
+    }
+    return count;
+}
+
+static void take_if(scan *s, const char *word)
+{
+    const char *value = skip_space_in_line(word + hri_word_length(word));
+    const char *rest = skip_space_in_line(value + hri_word_length(value));
+    const bool constant =
+        hri_word_is(word, "if") && (*rest == '\n' || *rest == '\0');
+    if (s->condition_count == MAX_CONDITIONS) {
+        s->at = s->end; /* too deep to follow */
+        return;
+    }
+    condition *c = &s->conditions[s->condition_count++];
+    c->before = s->now;
+    c->decided = false;
+    c->taken = constant && hri_word_is(value, "1");
+    if (constant && hri_word_is(value, "0")) {
+        skip_branch(s);
+    }
+}
+
+/* A branch has ended. Go on with the first that opens or closes a bracket: what
+ * it opens is closed under another condition. */
+static void end_branch(scan *s, bool last)
+{
+    condition *c = &s->conditions[s->condition_count - 1];
+    if (!c->decided &&
+        (c->taken || brackets(&s->now) != brackets(&c->before))) {
+        c->decided = true;
+        c->after = s->now;
+    }
+    if (last) {
+        s->now = c->decided ? c->after : s->now;
+        s->condition_count--;
+    } else {
+        s->now = c->before;
+        if (c->taken) {
+            skip_branch(s);
+        }
+    }
+}
+
+/* What a #define opens is closed at its end. */
+static void take_define(scan *s, const char *name, const char *end)
+{
+    s->at = name + hri_word_length(name);
+    if (*s->at == '(') { /* its parameters */
+        const char *closed = strchr(s->at, ')');
+        s->at = closed != NULL && closed < end ? closed + 1 : end;
+    }
+    s->define = name;
+    s->define_end = end;
+    s->outside = s->now;
+    s->now = (nest){.last = BEGINNING};
+}
+
+static void end_define(scan *s)
+{
+    s->define = s->define_end = NULL;
+    s->now = s->outside;
+}
+
+static void take_directive(scan *s)
+{
+    const char *word = skip_space_in_line(s->at + 1);
+    s->at = hri_end_of_line(s->at);
+    if (begins(word, "include") || hri_word_is(word, "import") ||
+        hri_word_is(word, "embed")) {
+        take_include(s, word);
+    } else if (begins(word, "if")) {
+        take_if(s, word);
+    } else if (s->condition_count > 0 && begins(word, "el")) {
+        end_branch(s, false);
+    } else if (s->condition_count > 0 && hri_word_is(word, "endif")) {
+        end_branch(s, true);
+    } else if (hri_word_is(word, "define")) {
+        take_define(s, skip_space_in_line(word + sizeof "define" - 1), s->at);
+    }
+}
+
+/* ---- tokens */
+
+static bool at_beginning(const scan *s)
+{
+    return s->now.last == BEGINNING || s->now.last == HEADED ||
+           s->now.last == ENDED;
+}
+
+/* Whether the token makes a macro with a statement of what was a name. */
+static bool heads_statement(const scan *s)
+{
+    static const char *const words[] = {
+        "if", "for", "while", "do", "goto", "switch", "break", "return", NULL};
+    switch (s->now.last) {
+    case FIRST:
+    case NAME:
+        return *s->at == '{' || is_one_of(s->at, words);
+    case CALLED:
+        return *s->at == '{' ||
+               (hri_in_word(*s->at) && !hri_word_is(s->at, "else"));
+    default:
+        return false;
     }
 }
 
 static void take_word(scan *s)
 {
+    static const char *const loops[] = {"for", "while", "switch", NULL};
+    static const char *const jumps[] = {"break", "return", "goto", NULL};
     const char *word = s->at;
-    s->at += word_length(word);
-    if (is(word, "return") || is(word, "break")) {
+    const bool first = at_beginning(s);
+    nest *n = &s->now;
+    s->at += hri_word_length(word);
+    if (n->last == GOTO && s->jump_count > 0) {
+        s->jumps[s->jump_count - 1].name = word;
+    }
+    n->last = INSIDE;
+    if (hri_word_is(word, "if") || is_one_of(word, loops) ||
+        hri_begins_items(word)) {
+        n->last = KEYWORD;
+        push(s,
+             hri_word_is(word, "if")  ? IF
+             : is_one_of(word, loops) ? LOOP
+                                      : ITEMS,
+             0, word);
+    } else if (hri_word_is(word, "do")) {
+        n->last = HEADED;
+        push(s, DO, 0, word);
+    } else if (hri_word_is(word, "else")) {
+        n->last = HEADED;
+    } else if (is_one_of(word, jumps)) {
         take_jump(s, word);
-    } else if (!isdigit((unsigned char)*word)) {
-        take_header(s, word);
+    } else if (!isdigit((unsigned char)*word) && !hri_word_is(word, "case") &&
+               !hri_word_is(word, "sizeof")) {
+        n->last = first ? FIRST : NAME;
+        n->name = word;
     }
 }
 
-static void take_other(scan *s)
+static void open_parenthesis(scan *s)
+{
+    const before last = s->now.last;
+    push(s,
+         last == KEYWORD                 ? HEADER
+         : last == FIRST || last == NAME ? ARGUMENTS
+                                         : EXPRESSION,
+         ')', s->at);
+    s->now.last = BEGINNING;
+}
+
+static void open_brace(scan *s)
+{
+    if (s->now.last == HEADED && top_is_open(s)) {
+        top(s)->closer = '}';
+    } else {
+        push(s, at_beginning(s) ? BLOCK : EXPRESSION, '}', s->at);
+    }
+    s->now.last = BEGINNING;
+}
+
+/* A brace ends parentheses in it that were left open. */
+static bool find_opened(nest *n, char closer)
+{
+    int i = n->count;
+    while (i > 0 && n->frames[i - 1].closer != closer &&
+           (closer == '}' || n->frames[i - 1].closer == 0)) {
+        i--;
+    }
+    const bool found = i > 0 && n->frames[i - 1].closer == closer;
+    n->count = found ? i : n->count;
+    return found;
+}
+
+static void take_closer(scan *s, char closer)
+{
+    const bool found = find_opened(&s->now, closer);
+    const frame_kind kind = found           ? top(s)->kind
+                            : closer == '}' ? BLOCK
+                                            : EXPRESSION;
+    if (found && kind < BLOCK) {
+        top(s)->closer = 0;
+    } else if (found) {
+        s->now.count--;
+    }
+    s->now.last = kind == HEADER       ? HEADED
+                  : kind == ARGUMENTS  ? CALLED
+                  : kind == EXPRESSION ? INSIDE
+                                       : ENDED;
+}
+
+static void take_colon(scan *s)
+{
+    nest *n = &s->now;
+    if (n->questions > 0) {
+        n->questions--;
+        n->last = INSIDE;
+        return;
+    }
+    if (n->last == FIRST) {
+        add_jump(s, n->name, true);
+    }
+    n->last = BEGINNING;
+}
+
+static void take_sign(scan *s)
 {
     const char c = *s->at;
-    const char *behind = c == '(' ? skip_parentheses(s->at) : s->at + 1;
-    s->at = behind != NULL ? behind : s->end;
-    if (c == '{') {
+    s->now.questions *= strchr(";{}", c) == NULL;
+    if (c == '(') {
+        open_parenthesis(s);
+    } else if (c == '{') {
         open_brace(s);
-    } else if (c == '}') {
-        close_brace(s);
-    } else if (c == ';') {
+    } else if (c == ')' || c == '}') {
+        take_closer(s, c);
+    } else if (c == ':') {
+        take_colon(s);
+    } else {
+        s->now.questions += c == '?';
+        s->now.last = c == ';' ? ENDED : INSIDE;
+    }
+    s->at += s->at < s->end;
+}
+
+static void take_token(scan *s)
+{
+    if (s->now.last == ENDED && hri_word_is(s->at, "else")) {
+        await_else(&s->now);
+    } else if (s->now.last == ENDED) {
         end_statement(s);
+    } else if (heads_statement(s)) {
+        push(s, MACRO, 0, s->at);
+        s->now.last = HEADED;
+    }
+    if (hri_in_word(*s->at)) {
+        take_word(s);
+    } else {
+        take_sign(s);
     }
 }
 
-static hr_status read_blocks(scan *s)
+static hr_status read_text(scan *s)
 {
-    for (s->at = skip_space(s->at); *s->at != '\0' && s->status == HR_OK;
-         s->at = skip_space(s->at)) {
+    s->now.last = BEGINNING;
+    for (s->at = hri_skip_space(s->at); *s->at != '\0' && s->status == HR_OK;
+         s->at = hri_skip_space(s->at)) {
         if (s->define_end != NULL && s->at >= s->define_end) {
             end_define(s);
         }
         if (*s->at == '#' && s->define_end == NULL) {
             take_directive(s);
-            continue;
-        }
-        if (is_word(*s->at)) {
-            s->header = false;
-            take_word(s);
         } else {
-            take_other(s);
-            s->header = false;
+            take_token(s);
         }
     }
+    check_gotos(s);
     return s->status;
 }
 
@@ -354,7 +593,8 @@ hr_status hri_rules_check(const hr_kernel *kernel)
         s->kernel = kernel;
         s->start = s->at = blanked;
         s->end = blanked + strlen(blanked);
-        status = read_blocks(s);
+        status = read_text(s);
+        free(s->jumps);
     }
     free(s);
     free(blanked);

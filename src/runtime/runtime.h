@@ -35,6 +35,7 @@ typedef enum hri_event_list {
     HRI_EVENTS_FREE,
     HRI_EVENTS_LENT,     /* all that the engine's call has taken */
     HRI_EVENTS_RETURNED, /* those of them that the engine has given back */
+    HRI_EVENTS_PARTED,   /* kept for calls that have returned */
     HRI_EVENT_LISTS
 } hri_event_list;
 
@@ -48,7 +49,9 @@ enum {
 /* The pinned memory of copy pools (staging.h) for one direction. The copies of
  * each piece end in an event. One copy pool has it at a time. */
 typedef struct hri_staging {
-    pthread_mutex_t lock; /* held by the copy pool that uses the memory */
+    pthread_mutex_t lock; /* guards taken */
+    pthread_cond_t changed;
+    bool taken; /* a copy pool uses the memory */
     void *pinned;
     hri_event *events[HRI_MAX_COPY_THREADS * HRI_THREAD_PIECES];
 } hri_staging;
@@ -77,6 +80,12 @@ typedef struct hri_default_queue {
     double rows;             /* and its number of rows */
 } hri_default_queue;
 
+/* Why an accelerator no longer works (lost.c). */
+typedef struct hri_loss {
+    atomic_bool known; /* then the error never changes */
+    hri_error error;
+} hri_loss;
+
 /* An accelerator of a context: a device, or a virtual share of one. */
 typedef struct hri_accelerator {
     hri_device *device;
@@ -86,9 +95,10 @@ typedef struct hri_accelerator {
     hri_model *model;      /* the context's */
     bool in_place;         /* plain "host": works in the caller's memory */
     bool reproducible;     /* the context is */
+    hri_loss loss;
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
-    uint64_t call_limit;   /* the same for the running call; 0: no other. With
-                              the context's lock */
+    pthread_mutex_t memory_lock; /* guards what follows, and blocks */
+    uint64_t call_limit;   /* memory_limit for the running call; 0: no other */
     uint64_t memory_used;  /* bytes of buffers that exist, with cached ones */
     uint64_t memory_peak;  /* the most memory_used has been */
     uint64_t pinned_used;  /* bytes of pinned memory that exist */
@@ -96,13 +106,18 @@ typedef struct hri_accelerator {
     uint32_t copy_threads; /* threads of a copy pool (staging.h); 0: its copies
                               are not staged */
     hri_staging staging[HRI_WAYS]; /* of its copy pools */
-    uint64_t allocations; /* allocations of memory, queues and events for
-                             engines so far */
-    char key[384];        /* names the device in the tuning cache; "": its
-                             tuning data is not kept */
-    hri_block *blocks;    /* buffers and pinned areas, in use or cached */
+    _Atomic uint64_t allocations;  /* allocations of memory, queues and events
+                                      for engines so far */
+    char key[384];     /* names the device in the tuning cache; "": its
+                          tuning data is not kept */
+    hri_block *blocks; /* buffers and pinned areas, in use or cached */
     hri_queue *queues[HRI_MAX_QUEUES]; /* the first queues_taken are in use */
     uint32_t queues_taken;
+    uint32_t parted; /* runs that keep queues and events (pools.c). These three
+                        with the context's lock */
+    bool abandoned;  /* a product returned before its work here had ended.
+                        Others leave the accelerator out until it has */
+    _Atomic bool setting_up; /* that product may still be taking queues */
     hri_event_pool events;
     hri_deferral deferral;
     hri_stream *copy_queue;          /* stream.h; NULL until it is needed */
@@ -123,13 +138,19 @@ struct hr_context {
     struct hri_area *areas;            /* of hr_allocate_pinned */
     struct hr_queue *queues;           /* of hr_queue_create */
     struct hri_text *texts;            /* of hr_kernel_create */
+    struct hri_read *kernels;          /* that were read (module.h) */
     const struct hri_checker *checker; /* arrays/array.h; NULL: nothing is
                                           checked */
     struct hri_findings *findings;     /* of the checker, and of what it
                                           found */
     struct hri_guard *guards;          /* of hr_map */
-    hr_traffic moved;                  /* bytes that arrays have moved */
-    hri_pool *pool;                    /* the process's thread pool, held */
+    struct hri_run_state *abandoned;   /* products that an accelerator has not
+                                          let go of (gemm/run.h) */
+    struct hr_context *next;           /* of those that an accelerator keeps */
+    double patience;  /* seconds that accelerators wait for a late one before
+                         they do its tiles */
+    hr_traffic moved; /* bytes that arrays have moved */
+    hri_pool *pool;   /* the process's thread pool, held */
     hr_log_function log;
     void *log_data;
     pthread_mutex_t log_lock;
@@ -156,11 +177,11 @@ hr_status hri_accelerator_allocate(hri_accelerator *accelerator, uint64_t bytes,
                                    hri_buffer **buffer);
 /* Bytes of buffers that are in use. Between calls of engines these are buffers
  * of arrays. */
-uint64_t hri_accelerator_held(const hri_accelerator *accelerator);
+uint64_t hri_accelerator_held(hri_accelerator *accelerator);
 /* How many bytes of buffers could be allocated now, in any sizes: the limit
  * less what is in use and what gemm takes. Cached blocks do not count, since
  * they are freed when needed. */
-uint64_t hri_accelerator_room(const hri_accelerator *accelerator);
+uint64_t hri_accelerator_room(hri_accelerator *accelerator);
 /* Put a buffer back into the cache. NULL is accepted. */
 void hri_accelerator_release(hri_accelerator *accelerator, hri_buffer *buffer);
 
@@ -169,9 +190,14 @@ hr_status hri_accelerator_allocate_pinned(hri_accelerator *accelerator,
                                           uint64_t bytes, void **host);
 void hri_accelerator_release_pinned(hri_accelerator *accelerator, void *host);
 
-/* Free every cached block, with pinned ones. The second function frees all
- * blocks, before the device is closed. */
+/* Set the limit for the running call; 0: there is no other again. */
+void hri_accelerator_limit(hri_accelerator *accelerator, uint64_t bytes);
+/* Free the cache where it exceeds the limit, less what gemm takes. */
+void hri_accelerator_fit(hri_accelerator *accelerator);
+/* Free every cached block, with pinned ones. */
 void hri_accelerator_trim(hri_accelerator *accelerator);
+/* Set up the list of blocks. Free all of them, before the device is closed. */
+void hri_memory_init(hri_accelerator *accelerator);
 void hri_accelerator_drop(hri_accelerator *accelerator);
 
 /* A queue for an engine, and an event that nothing waits for. They come from
@@ -189,6 +215,12 @@ void hri_accelerator_recycle_event(hri_accelerator *accelerator,
  * used again, or destroyed after an error. */
 void hri_accelerator_recall(hri_accelerator *accelerator);
 void hri_accelerator_forget(hri_accelerator *accelerator);
+
+/* The call returns while work may be under way. It keeps the queues that it
+ * took, and will destroy them itself; the events are kept for it until the
+ * second function. With the context's lock. */
+void hri_accelerator_part(hri_accelerator *accelerator);
+void hri_accelerator_part_ends(hri_accelerator *accelerator);
 
 /* An event for a fence, from the pool or new. The second function puts it back,
  * once all commands that wait for it have been enqueued. Any thread. */
@@ -223,5 +255,22 @@ static inline uint32_t hri_indices_at(const hri_indices *indices, uint32_t i)
 
 /* Whether an accelerator of the context is among them. */
 bool hri_indices_have(const hri_indices *indices, uint32_t index);
+
+/* ---- lost.c: accelerators that no longer work */
+
+/* Take note of what the caller found out about this accelerator. HR_ERROR_LOST
+ * means that it is lost for as long as its context exists. The first such
+ * error, with this thread's message, is kept. Returns status. Any thread. The
+ * status of a queue may be that of another device, for which the queue
+ * waited. */
+hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status);
+/* HR_OK, or HR_ERROR_LOST with a sentence: somebody saw it, or the backend
+ * knows it. Waits for nothing. Any thread. */
+hr_status hri_accelerator_check(hri_accelerator *accelerator);
+/* The same. This thread's message stays as it is. */
+bool hri_accelerator_is_lost(hri_accelerator *accelerator);
+/* HR_OK, or HR_ERROR_LOST with the sentence of the first one that is lost. */
+hr_status hri_indices_check(const hr_context *context,
+                            const hri_indices *indices);
 
 #endif

@@ -113,7 +113,7 @@ static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
                               : pinned_piece(&job->copy, p, pinned, pool->up);
     hr_status status = HR_OK;
     hri_lock_soon(pool->queues);
-    if (job->after != NULL) {
+    if (job->after != NULL && !pool->direct) {
         status = queue->ops->wait(queue, job->after);
     }
     if (status == HR_OK) {
@@ -140,10 +140,14 @@ static work take(hri_copy_pool *pool, bool patient)
 {
     work w = {0};
     hri_lock_soon(&pool->lock);
-    while (patient && !pool->stopped && !pool->closed && pool->first == NULL) {
+    while (patient && !pool->stopped && !pool->leaving && !pool->closed &&
+           pool->first == NULL) {
         pthread_cond_wait(&pool->changed, &pool->lock);
     }
     hri_job *job = pool->stopped ? NULL : pool->first;
+    if (job != NULL && pool->leaving && !job->torn) {
+        job = NULL;
+    }
     if (job != NULL) {
         next_piece(&job->copy, job->piece_bytes, &job->cursor);
         job->out++;
@@ -156,6 +160,31 @@ static work take(hri_copy_pool *pool, bool patient)
     return w;
 }
 
+/* Whether the thread may touch the caller's memory for a job, until
+ * touch_ends. */
+static bool touch(hri_copy_pool *pool, hri_job *job)
+{
+    hri_lock_soon(&pool->lock);
+    const bool may = !pool->stopped && (!pool->leaving || job->torn);
+    if (may && !pool->up && !job->torn) {
+        job->torn = true;
+        pool->torn++;
+    }
+    pool->touching += may;
+    pthread_mutex_unlock(&pool->lock);
+    return may;
+}
+
+static void touch_ends(hri_copy_pool *pool)
+{
+    hri_lock_soon(&pool->lock);
+    pool->touching--;
+    if (pool->touching == 0 && pool->stopped) {
+        pthread_cond_broadcast(&pool->changed);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
 /* A piece is done or has failed. The job may be gone when this returns. */
 static void finish(hri_copy_pool *pool, hri_job *job, bool well)
 {
@@ -166,12 +195,18 @@ static void finish(hri_copy_pool *pool, hri_job *job, bool well)
     const bool finished =
         --job->out == 0 && !job->failed && is_last(&job->copy, &job->cursor);
     job->finished = finished;
+    const bool torn = finished && job->torn;
     if (job->out == 0) {
         pthread_cond_broadcast(&pool->changed);
     }
     pthread_mutex_unlock(&pool->lock);
     if (finished && done != NULL) {
         done(data);
+    }
+    if (torn) {
+        hri_lock_soon(&pool->lock);
+        pool->torn--;
+        pthread_mutex_unlock(&pool->lock);
     }
 }
 
@@ -194,7 +229,7 @@ void hri_copy_pool_put(hri_copy_pool *pool, hri_job *job, bool urgent)
     job->piece_bytes = choose_piece(pool, &job->copy);
     job->cursor = (hri_piece){0};
     job->out = 0;
-    job->failed = false;
+    job->failed = job->torn = false;
     job->finished = job->copy.width == 0 || job->copy.height == 0;
     if (job->finished) {
         if (job->done != NULL) {
@@ -248,8 +283,13 @@ static hr_status carry_up(hri_copy_thread *copy_thread)
             copy_thread->pool->depth) { /* its earlier copy may go on */
             status = event->ops->wait(event);
         }
+        if (status == HR_OK && !touch(copy_thread->pool, w.job)) {
+            finish(copy_thread->pool, w.job, false);
+            break;
+        }
         if (status == HR_OK) {
             copy_up(w.job, &w.piece, copy_thread->pinned[at]);
+            touch_ends(copy_thread->pool);
             status = enqueue_piece(copy_thread->pool, w.job, &w.piece,
                                    copy_thread->pinned[at], event);
         }
@@ -258,39 +298,90 @@ static hr_status carry_up(hri_copy_thread *copy_thread)
     return status;
 }
 
+/* The copies that a thread has under way to the caller's memory. */
+typedef struct way_home {
+    work of[HRI_COPIES];
+    uint32_t sent, arrived;
+} way_home;
+
+/* Wait for the oldest copy, and bring it to the caller's memory unless it is
+ * direct. */
+static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
+{
+    hri_copy_pool *pool = copy_thread->pool;
+    const uint32_t at = way->arrived++ % pool->depth;
+    hri_event *event = copy_thread->events[at];
+    hri_job *job = way->of[at].job;
+    hr_status status = event->ops->wait(event);
+    if (status == HR_OK && !pool->direct && touch(pool, job)) {
+        copy_down(job, &way->of[at].piece, copy_thread->pinned[at]);
+        finish(pool, job, true);
+        touch_ends(pool);
+    } else {
+        finish(pool, job, status == HR_OK && pool->direct);
+    }
+    return status;
+}
+
+/* Wait on this thread for what a direct copy must follow. It goes into memory
+ * of the caller's, so it is enqueued only when nothing can hold it up. Copies
+ * that are under way arrive meanwhile. */
+static hr_status wait_to_send(hri_copy_thread *copy_thread, const hri_job *job,
+                              way_home *way)
+{
+    hr_status status = HR_OK;
+    bool done = job->after == NULL;
+    while (status == HR_OK && !done && way->arrived < way->sent) {
+        status = job->after->ops->query(job->after, &done);
+        if (status == HR_OK && !done) {
+            status = receive(copy_thread, way);
+        }
+    }
+    return status == HR_OK && !done ? job->after->ops->wait(job->after)
+                                    : status;
+}
+
+static hr_status send_home(hri_copy_thread *copy_thread, const work *w,
+                           way_home *way)
+{
+    hri_copy_pool *pool = copy_thread->pool;
+    hr_status status =
+        pool->direct ? wait_to_send(copy_thread, w->job, way) : HR_OK;
+    if (status != HR_OK || (pool->direct && !touch(pool, w->job))) {
+        finish(pool, w->job, false);
+        return status;
+    }
+    const uint32_t at = way->sent++ % pool->depth;
+    way->of[at] = *w;
+    status = enqueue_piece(pool, w->job, &w->piece,
+                           copy_thread->pinned[at % HRI_THREAD_PIECES],
+                           copy_thread->events[at]);
+    if (pool->direct) {
+        touch_ends(pool);
+    }
+    return status;
+}
+
 static hr_status carry_down(hri_copy_thread *copy_thread)
 {
-    const hri_copy_pool *pool = copy_thread->pool;
-    const uint32_t depth = pool->depth;
+    hri_copy_pool *pool = copy_thread->pool;
     hr_status status = HR_OK;
-    work under_way[HRI_COPIES];
-    uint32_t sent = 0, arrived = 0;
+    way_home way = {0};
     while (status == HR_OK) {
         work w = {0};
-        if (sent - arrived < depth) {
-            w = take(copy_thread->pool, sent == arrived);
+        if (way.sent - way.arrived < pool->depth) {
+            w = take(pool, way.sent == way.arrived);
         }
         if (w.job != NULL) {
-            uint32_t at = sent++ % depth;
-            under_way[at] = w;
-            status = enqueue_piece(pool, w.job, &w.piece,
-                                   copy_thread->pinned[at % HRI_THREAD_PIECES],
-                                   copy_thread->events[at]);
-        } else if (arrived < sent) {
-            uint32_t at = arrived++ % depth;
-            w = under_way[at];
-            status =
-                copy_thread->events[at]->ops->wait(copy_thread->events[at]);
-            if (status == HR_OK && !pool->direct) {
-                copy_down(w.job, &w.piece, copy_thread->pinned[at]);
-            }
-            finish(copy_thread->pool, w.job, status == HR_OK);
+            status = send_home(copy_thread, &w, &way);
+        } else if (way.arrived < way.sent) {
+            status = receive(copy_thread, &way);
         } else {
             break;
         }
     }
-    while (arrived < sent) {
-        finish(copy_thread->pool, under_way[arrived++ % depth].job, false);
+    while (way.arrived < way.sent) {
+        finish(pool, way.of[way.arrived++ % pool->depth].job, false);
     }
     return status;
 }
@@ -324,15 +415,18 @@ static void stay_near(hri_accelerator *a)
     }
 }
 
-void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators)
+void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
+                      uint32_t threads)
 {
-    /* half of the machine's threads for each direction, as many of them wait
-     * for memory or copies */
-    int64_t count = hri_cpu_count() / (2 * accelerators);
+    /* half of the threads for each direction, as many of them wait for memory
+     * or copies */
+    int64_t count = threads / (2 * accelerators);
     accelerator->copy_threads =
         (uint32_t)hri_min(hri_max(count, 1), HRI_MAX_COPY_THREADS);
-    pthread_mutex_init(&accelerator->staging[HRI_UP].lock, NULL);
-    pthread_mutex_init(&accelerator->staging[HRI_DOWN].lock, NULL);
+    for (int way = 0; way < HRI_WAYS; way++) {
+        pthread_mutex_init(&accelerator->staging[way].lock, NULL);
+        pthread_cond_init(&accelerator->staging[way].changed, NULL);
+    }
     stay_near(accelerator);
 }
 
@@ -372,6 +466,7 @@ void hri_staging_close(hri_accelerator *a)
             a->device->ops->release_pinned(a->device, staging->pinned);
             a->pinned_used -= staging_bytes(a);
         }
+        pthread_cond_destroy(&staging->changed);
         pthread_mutex_destroy(&staging->lock);
     }
 }
@@ -385,12 +480,26 @@ static void take_staging(hri_copy_pool *pool)
 {
     hri_staging *staging = staging_of(pool);
     pthread_mutex_lock(&staging->lock);
+    while (staging->taken) {
+        pthread_cond_wait(&staging->changed, &staging->lock);
+    }
+    staging->taken = true;
+    pthread_mutex_unlock(&staging->lock);
     for (uint32_t i = 0; i < pool->thread_count * HRI_THREAD_PIECES; i++) {
         hri_copy_thread *copy_thread = &pool->threads[i / HRI_THREAD_PIECES];
         copy_thread->pinned[i % HRI_THREAD_PIECES] =
             (char *)staging->pinned + (size_t)i * HRI_PIECE_BYTES;
         copy_thread->events[i % HRI_THREAD_PIECES] = staging->events[i];
     }
+}
+
+static void give_staging(const hri_copy_pool *pool)
+{
+    hri_staging *staging = staging_of(pool);
+    pthread_mutex_lock(&staging->lock);
+    staging->taken = false;
+    pthread_cond_signal(&staging->changed);
+    pthread_mutex_unlock(&staging->lock);
 }
 
 hr_status hri_copy_pool_init(hri_copy_pool *pool)
@@ -418,7 +527,7 @@ void hri_copy_pool_finish(hri_copy_pool *pool)
 {
     if (pool->accelerator != NULL) {
         if (!pool->direct) {
-            pthread_mutex_unlock(&staging_of(pool)->lock);
+            give_staging(pool);
         }
         pthread_cond_destroy(&pool->changed);
         pthread_mutex_destroy(&pool->lock);
@@ -457,6 +566,33 @@ void hri_copy_pool_stop(hri_copy_pool *pool)
     if (pool->accelerator != NULL) {
         tell(pool, &pool->stopped);
     }
+}
+
+bool hri_copy_pool_leave(hri_copy_pool *pool)
+{
+    if (pool->accelerator == NULL) {
+        return true;
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->leaving = true;
+    pthread_cond_broadcast(&pool->changed);
+    const bool gone = pool->touching == 0 && pool->torn == 0;
+    pthread_mutex_unlock(&pool->lock);
+    return gone;
+}
+
+void hri_copy_pool_let_go(hri_copy_pool *pool)
+{
+    if (pool->accelerator == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->stopped = true;
+    pthread_cond_broadcast(&pool->changed);
+    while (pool->touching > 0 && !pool->direct) {
+        pthread_cond_wait(&pool->changed, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
 }
 
 void hri_copy_pool_join(hri_copy_pool *pool)

@@ -40,6 +40,7 @@ typedef struct hri_job {
     size_t piece_bytes; /* the largest piece */
     uint32_t out;       /* pieces that threads work on */
     bool failed, finished;
+    bool torn; /* part of it has come to host memory, or may have */
 } hri_job;
 
 typedef struct hri_copy_pool hri_copy_pool;
@@ -77,12 +78,15 @@ struct hri_copy_pool {
         lock; /* guards what follows, and the copy pool's part of jobs */
     pthread_cond_t changed;
     hri_job *first, *last; /* jobs with pieces left; urgent ones are first */
-    bool closed, stopped;
+    uint32_t touching;     /* threads that copy memory of the caller's */
+    uint32_t torn;         /* jobs to host memory that have begun to arrive */
+    bool closed, leaving, stopped;
 };
 
 /* Decide how many threads the copy pools of each of `accelerators` accelerators
- * have, and on which CPUs they run. */
-void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators);
+ * have, of the context's `threads`, and on which CPUs they run. */
+void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
+                      uint32_t threads);
 
 /* Allocate and page-lock the memory of copy pools. The accelerator keeps it,
  * since page-locking takes longer than many a product. HR_ERROR_OUT_OF_MEMORY.
@@ -94,8 +98,8 @@ void hri_staging_close(hri_accelerator *accelerator);
  * A pool that is not direct waits for the accelerator's other copy pool of this
  * direction. A direct one needs the context's lock. To avoid deadlock, take
  * several in the order of the context's accelerators, and up before down. Call
- * hri_copy_pool_finish on the same thread when no copies are under way. It
- * accepts a pool after a failed init, and one that is all zero. */
+ * hri_copy_pool_finish when no copies are under way. It accepts a pool after a
+ * failed init, and one that is all zero. */
 hr_status hri_copy_pool_init(hri_copy_pool *pool);
 void hri_copy_pool_finish(hri_copy_pool *pool);
 
@@ -117,6 +121,12 @@ hr_status hri_staging_copy(hri_accelerator *accelerator, hri_queue *queue,
 /* Stop: do no more work. Any thread. Both functions accept a copy pool that is
  * all zero. */
 void hri_copy_pool_stop(hri_copy_pool *pool);
+/* Begin nothing in memory of the caller's, but end what has begun to arrive
+ * there. True when nothing is left of it. Any thread. */
+bool hri_copy_pool_leave(hri_copy_pool *pool);
+/* Stop, and wait until no thread copies memory of the caller's. A direct copy
+ * that is under way may still arrive, when the device pleases. */
+void hri_copy_pool_let_go(hri_copy_pool *pool);
 /* Wait until all jobs are finished, or the pool was stopped, and its threads
  * have ended. No job may be added any more. */
 void hri_copy_pool_join(hri_copy_pool *pool);

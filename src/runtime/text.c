@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/words.h"
+
 typedef struct hri_text {
     hr_kernel kernel; /* first: a pointer to it is one to the hri_text */
     struct hri_text *next;
@@ -35,6 +37,14 @@ static const char *keep(hri_text *text, const char *words, size_t length)
 
 /* ---- reading */
 
+/* The length of what continues a line: a backslash and the line's end.
+ * Compilers accept white space between them. 0: nothing of that kind. */
+static size_t splice_length(const char *at)
+{
+    const size_t end = *at == '\\' ? 1 + strspn(at + 1, " \t\r\f\v") : 0;
+    return end > 0 && at[end] == '\n' ? end + 1 : 0;
+}
+
 /* The end of the comment, string or character constant that starts at `at`.
  * Returns `at` when none starts there. */
 static char *end_of_words(char *at)
@@ -48,26 +58,52 @@ static char *end_of_words(char *at)
     if (!comment && *at != '"' && *at != '\'') {
         return at;
     }
-    /* a line comment or string ends with its line; a backslash continues the
-     * line */
+    /* a line comment or string ends with its line, unless that is continued */
     for (; *end != '\0' && *end != '\n' && (comment || *end != *at); end++) {
-        end += end[0] == '\\' && end[1] != '\0';
+        const size_t splice = splice_length(end);
+        end += splice > 0 ? splice - 1
+                          : !comment && end[0] == '\\' && end[1] != '\0';
     }
     return end + (*end != '\0' && *end != '\n');
 }
 
-void hri_text_blank(char *at)
+/* Behind a splice. A word that goes on there moves before it. */
+static char *blank_splice(char *at, size_t splice, bool in_word)
 {
-    while (*at != '\0') {
-        char *end = end_of_words(at);
-        if (at[0] == '\\' && at[1] == '\n') {
-            end++;
+    for (; in_word && hri_in_word(at[splice]); at++) {
+        at[0] = at[splice];
+    }
+    memset(at, ' ', splice);
+    at[splice - 1] = '\v';
+    return at + splice;
+}
+
+/* Write a brace or # in its other spelling as usual. */
+static void replace_digraph(char *at)
+{
+    static const char digraphs[][4] = {"<%{", "%>}", "%:#"};
+    for (size_t i = 0; i < sizeof digraphs / sizeof digraphs[0]; i++) {
+        if (strncmp(at, digraphs[i], 2) == 0) {
+            at[0] = digraphs[i][2];
+            at[1] = ' ';
         }
-        if (end == at) {
-            at++;
-        }
-        for (; at < end; at++) {
-            *at = *at == '\n' ? '\n' : *at == '\\' ? '\v' : ' ';
+    }
+}
+
+void hri_text_blank(char *text)
+{
+    for (char *at = text; *at != '\0';) {
+        const char *end = end_of_words(at);
+        const size_t splice = splice_length(at);
+        if (splice > 0) {
+            at = blank_splice(at, splice, at > text && hri_in_word(at[-1]));
+        } else if (end == at) {
+            *at = *at == '\v' ? ' ' : *at;
+            replace_digraph(at++);
+        } else {
+            for (at += *at != '/'; at < end; at++) {
+                *at = *at == '\n' ? '\v' : ' ';
+            }
         }
     }
 }
@@ -80,7 +116,7 @@ int hri_text_line(const char *text, const char *at)
         if (strncmp(text, anew, sizeof anew - 1) == 0) {
             line = -1; /* the directive's own line is before line 1 */
         }
-        line += *text == '\n';
+        line += *text == '\n' || *text == '\v';
     }
     return line;
 }
@@ -102,14 +138,9 @@ wrong(const reader *r, const char *format, ...)
                     hri_text_line(r->start, r->at), r->to->kernel.name, what);
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static void skip_space(reader *r)
 {
-    r->at += strspn(r->at, " \t\r\n\f\v");
+    r->at = hri_skip_space(r->at);
 }
 
 static bool take(reader *r, char c)
@@ -141,10 +172,7 @@ static const char *take_words(reader *r)
 
 static bool is_name(const char *words)
 {
-    size_t length = 0;
-    while (is_word(words[length])) {
-        length++;
-    }
+    const size_t length = hri_word_length(words);
     return length > 0 && words[length] == '\0' &&
            !isdigit((unsigned char)words[0]);
 }
@@ -262,7 +290,7 @@ static bool find_kernel(reader *r, uint32_t *count)
     static const char start[] = "HR_KERNEL";
     const size_t length = strlen(r->to->kernel.name);
     for (const char *at = r->start; (at = strstr(at, start)) != NULL;) {
-        bool begins = at == r->start || !is_word(at[-1]);
+        bool begins = at == r->start || !hri_in_word(at[-1]);
         char *end;
         at += sizeof start - 1;
         if (!begins || !isdigit((unsigned char)*at)) {
@@ -275,7 +303,7 @@ static bool find_kernel(reader *r, uint32_t *count)
         }
         skip_space(r);
         if (strncmp(r->at, r->to->kernel.name, length) == 0 &&
-            !is_word(r->at[length])) {
+            !hri_in_word(r->at[length])) {
             r->at += length;
             return true;
         }

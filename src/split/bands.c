@@ -188,7 +188,7 @@ static hr_status fits_rows(void *data, uint32_t i, int64_t first, int64_t count,
 {
     const hri_splitting *s = data;
     const hr_band band = {.first = first, .count = count};
-    const hri_accelerator *a = s->participants[i].accelerator;
+    hri_accelerator *a = s->participants[i].accelerator;
     uint64_t most, largest;
     hr_status status = find_lack(s, i, &band, &most, &largest);
     *fits = most <= hri_accelerator_room(a) &&
@@ -199,7 +199,7 @@ static hr_status fits_rows(void *data, uint32_t i, int64_t first, int64_t count,
 hr_status hri_split_limit(const hri_splitting *s, uint32_t i,
                           const hr_band *band, uint64_t *limit)
 {
-    const hri_accelerator *a = s->participants[i].accelerator;
+    hri_accelerator *a = s->participants[i].accelerator;
     uint64_t largest;
     hr_status status = find_lack(s, i, band, limit, &largest);
     if (!hri_add(*limit, a->device->info.gemm_bytes + hri_accelerator_held(a),
@@ -257,7 +257,8 @@ hr_status hri_split_cut(hri_splitting *s, const double *weights, bool limited,
     find_reach(s, &before, &after);
     hr_status status = cut(&d, weights, before, after, s->bands, held);
     for (uint32_t i = 0; i < s->count; i++) {
-        s->bands[i].accelerator = hri_indices_at(&s->accelerators, i);
+        s->bands[i].accelerator = (uint32_t)(s->participants[i].accelerator -
+                                             s->context->accelerators);
     }
     return status;
 }

@@ -233,16 +233,28 @@ static hr_status give_all(const hri_splitting *s)
 
 /* ---- the call */
 
+/* Lost accelerators are left out, unless the caller gives each one a weight. */
+static hr_status list_participants(hri_splitting *s)
+{
+    s->count = 0;
+    for (uint32_t i = 0; i < s->accelerators.count; i++) {
+        hri_accelerator *a =
+            &s->context->accelerators[hri_indices_at(&s->accelerators, i)];
+        if (s->options.weights != NULL || !hri_accelerator_is_lost(a)) {
+            s->participants[s->count++].accelerator = a;
+        }
+    }
+    return s->options.weights != NULL || s->count == 0
+               ? hri_indices_check(s->context, &s->accelerators)
+               : HR_OK;
+}
+
 static hr_status plan(hri_splitting *s)
 {
-    const bool choose = s->options.weights == NULL && s->count > 1;
     bool held;
-    hr_status status = HR_OK;
-    for (uint32_t i = 0; i < s->count; i++) {
-        s->participants[i].accelerator =
-            &s->context->accelerators[hri_indices_at(&s->accelerators, i)];
-    }
-    if (choose || s->options.report != NULL) {
+    hr_status status = list_participants(s);
+    const bool choose = s->options.weights == NULL && s->count > 1;
+    if (status == HR_OK && (choose || s->options.report != NULL)) {
         status = hri_split_learn(s);
     }
     if (status == HR_OK) {

@@ -43,8 +43,8 @@ typedef struct hri_splitting {
     hr_split_options options;
     hr_split_report report;        /* the caller's, or as many bytes of it as
                                       are known */
-    hri_indices accelerators;      /* that may take part */
-    uint32_t count;                /* the number of them */
+    hri_indices accelerators;      /* that the caller allows */
+    uint32_t count;                /* of them that may take part */
     hr_band *bands;                /* [count] in their order */
     hri_portion *portions;         /* [count]: for making bands */
     hri_participant *participants; /* [count] */

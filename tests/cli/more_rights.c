@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* more_rights: opens the host and multiplies two numbers. Exits with 77 when it
- * has no more rights than its caller. */
+/* more_rights [ACCELERATORS]: opens the list, or what a context opens without
+ * one, and multiplies two numbers. Exits with 77 when it has no more rights
+ * than its caller. */
 #include <stdio.h>
 #include <sys/auxv.h>
 
 #include <headrace/headrace.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
     float a = 2, b = 3, c = 0;
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -14,7 +15,7 @@ int main(void)
     if (getauxval(AT_SECURE) == 0) {
         return 77;
     }
-    options.accelerators = "host";
+    options.accelerators = argc > 1 ? argv[1] : NULL;
     hr_status status = hr_context_create(&options, &context);
     if (status == HR_OK) {
         status = hr_gemm(context, hr_real(1),

@@ -112,5 +112,9 @@ HEADRACE_MEMORY_LIMIT=12x expect 1 "HEADRACE_MEMORY_LIMIT" devices
 HEADRACE_THREADS=none expect 1 "HEADRACE_THREADS" devices
 HEADRACE_THREADS=3 expect 0 '"compute_units": 3' devices --accelerators host \
     --json
+HEADRACE_THREADS=3 expect 0 '"compute_units": 2' devices --accelerators host \
+    --json --threads 2
+expect 2 "--threads: '0' is not a whole number from 1 to 1024" devices --threads 0
+expect 2 "--threads: '1025' is not" devices --threads 1025
 
 finish

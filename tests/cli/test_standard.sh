@@ -49,6 +49,49 @@ equal "no file is named -" "" "$(ls -- ./- 2>/dev/null)"
 check cmp ./- C.npy
 rm ./-
 
+# Input and output on which calls do not wait. More than a pipe holds.
+"$HEADRACE" generate --shape 300x300 --type f32 -o L.npy || exit 1
+{ sleep 0.2 && cat L.npy; } | {
+    "$TOOLS/nonblocking" "$HEADRACE" matmul - L.npy -o - --quiet
+    echo $? >status
+} 2>"$err" | { sleep 0.5 && cat >E.npy; }
+"$HEADRACE" matmul L.npy L.npy -o M.npy --quiet || exit 1
+equal "status where calls do not wait" 0 "$(cat status)"
+check cmp E.npy M.npy
+
+# A result on its way there is for nobody else. Here the pipe is full.
+"$HEADRACE" matmul L.npy L.npy -o - --quiet | {
+    head -c 1 >E.npy
+    find "$TMPDIR" -type f -perm 600 -name '.headrace-*' | wc -l >private
+    cat >>E.npy
+}
+equal "files that are private" 1 "$(tr -d ' ' <private)"
+check cmp E.npy M.npy
+rm [EM].npy L.npy status private
+
+# Why accelerators were left out is asked behind the work, and for a report
+# alone. By then the reader has all, and a signal changes nothing.
+if [ -n "${SIGNALS_PLANS:-}" ]; then
+    planned() {
+        rm -f calls
+        HEADRACE_ACCELERATORS=host,1xhost LD_PRELOAD="$SIGNALS_PLANS" stream "$@"
+        plans=$(cat calls)
+    }
+    planned 0 matmul A.npy B.npy -o -
+    equal "plans for a report" pp "$plans"
+    planned 0 matmul A.npy B.npy -o - --quiet
+    equal "plans without one" p "$plans"
+    planned 0 matmul A.npy B.npy -o - --quiet --json
+    equal "plans for JSON" pp "$plans"
+    SIGNAL_AT=2
+    export SIGNAL_AT
+    planned 0 matmul A.npy B.npy -o -
+    check cmp "$out" C.npy
+    planned 0 matmul A.npy B.npy -o D.npy
+    check cmp D.npy C.npy
+    unset SIGNAL_AT
+fi
+
 # One sentence when it cannot be.
 printf words | "$HEADRACE" matmul - B.npy -o D.npy >"$out" 2>"$err"
 equal "status with words" 1 $?
@@ -58,6 +101,9 @@ check is_sentence "only one file can be standard input"
 "$HEADRACE" matmul A.npy B.npy -o - >/dev/full 2>"$err"
 equal "status with a full disk" 1 $?
 check is_sentence "standard output: No space left"
+"$HEADRACE" matmul - B.npy -o D.npy </ >"$out" 2>"$err"
+equal "status with a folder as input" 1 $?
+check is_sentence "standard input: it cannot be read: Is a directory"
 TMPDIR=/no/such "$HEADRACE" matmul - B.npy -o - <A.npy >"$out" 2>"$err"
 equal "status without a folder" 1 $?
 check is_sentence "standard input: no copy can be made in /no/such"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What backends tell about themselves and their devices. */
+#include "base/cpus.h"
 #include "support/conformance.h"
 
 static bool ends_inside(const char *text, size_t bytes)
@@ -110,7 +111,7 @@ static void peers_are_symmetric(hri_device *device)
         uint32_t count = 0;
         hri_device *other = NULL;
         if ((*b)->probe(&count) == HR_OK && count > 0 &&
-            CHECK((*b)->open(0, &other) == HR_OK)) {
+            CHECK((*b)->open(0, hri_thread_count(), &other) == HR_OK)) {
             CHECK(device->ops->is_peer(device, other) ==
                   other->ops->is_peer(other, device));
             other->ops->close(other);

@@ -55,6 +55,23 @@ static void check_accepted(const hr_kernel *kernel, const char *text)
     }
 }
 
+static void check_indexings(const hr_kernel *kernel)
+{
+    const hr_parameter *parameters = kernel->parameters(kernel);
+    hri_indexings found;
+    fuzz_promise(hri_indexings_find(kernel, &found) == HR_OK &&
+                     found.count <= HRI_MAX_INDEXINGS,
+                 "indexings are found or not");
+    for (uint32_t i = 0; i < found.count; i++) {
+        const hri_indexing *x = &found.list[i];
+        fuzz_promise(x->parameter < kernel->parameter_count &&
+                         parameters[x->parameter].kind == HR_PARAMETER_VIEW &&
+                         x->dimension < parameters[x->parameter].rank &&
+                         x->index < x->rank && x->rank <= HR_MAX_RANK,
+                     "an indexing is of a view");
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char *text = fuzz_text(bytes, size);
@@ -69,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     hr_status status = hr_kernel_create(context, text, "scale", "f.c", &kernel);
     if (status == HR_OK) {
         check_accepted(kernel, text);
+        check_indexings(kernel);
     } else {
         fuzz_promise(status == HR_ERROR_BUILD && kernel == NULL,
                      "a text is refused as one that cannot be built");

@@ -141,7 +141,7 @@ int main(void)
     if (hri_backend_cuda.probe(&count) != HR_OK || count == 0) {
         return test_skip(hr_last_error());
     }
-    conformance_must(hri_backend_cuda.open(0, &f.device), "open");
+    conformance_must(hri_backend_cuda.open(0, 2, &f.device), "open");
     operands o = {matrix(SIZE, DEPTH, &random), matrix(DEPTH, SIZE, &random),
                   matrix(SIZE, SIZE, &random)};
     TEST(filled_before(&f, &o));

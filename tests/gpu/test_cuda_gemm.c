@@ -168,13 +168,13 @@ int main(void)
         hri_device *device = NULL;
         TEST_CASE("virtual accelerators multiply at once");
         CHECK(products_are_right_at_once(&hri_backend_cuda, i));
-        conformance_must(hri_backend_cuda.open(i, &device), "open");
+        conformance_must(hri_backend_cuda.open(i, 2, &device), "open");
         TEST(device_is_right(device));
         TEST(no_context_is_left());
         device->ops->close(device);
     }
     hri_device *device = NULL;
-    conformance_must(hri_backend_cuda.open(0, &device), "open");
+    conformance_must(hri_backend_cuda.open(0, 2, &device), "open");
     if (getenv("HEADRACE_NO_FAULTS") == NULL) { /* set under a memory checker */
         TEST(faults_are_told(device));
     }

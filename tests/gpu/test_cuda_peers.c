@@ -16,7 +16,7 @@ typedef struct end {
 
 static void end_init(end *e, uint32_t index)
 {
-    conformance_must(hri_backend_cuda.open(index, &e->device), "open");
+    conformance_must(hri_backend_cuda.open(index, 2, &e->device), "open");
     e->queue = conformance_queue(e->device);
     e->buffer = conformance_buffer(e->device, AREA);
     e->event = conformance_event(e->device);

@@ -125,7 +125,7 @@ static void measure(hri_device *device, hri_queue *queue, size_t row)
 static uint64_t free_now(void)
 {
     hri_device *device = NULL;
-    conformance_must(hri_backend_cuda.open(0, &device), "open");
+    conformance_must(hri_backend_cuda.open(0, 2, &device), "open");
     uint64_t free_bytes = device->info.free_bytes;
     device->ops->close(device);
     return free_bytes;
@@ -141,7 +141,7 @@ int main(void)
     double probed = seconds_since(start);
     hri_device *device = NULL;
     start = hri_clock_ns();
-    conformance_must(hri_backend_cuda.open(0, &device), "open");
+    conformance_must(hri_backend_cuda.open(0, 2, &device), "open");
     test_note(
         "%s, %s, %s: found in %.0f ms, opened in %.0f ms, %.2f GiB of %.2f "
         "free\n",

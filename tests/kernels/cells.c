@@ -87,3 +87,12 @@ STIR(12, unsigned, 3)
 STIR(16, unsigned long, 2)
 STIR(24, unsigned long, 3)
 STIR(40, unsigned long, 5)
+
+/* A view beside the grid, which the kernel indexes with cells of the grid. */
+HR_KERNEL2(weighed, (OUT, float, 2, to), (IN, float, 1, weights))
+{
+    HR_EACH2(i, j)
+    {
+        HR_AT2(to, i, j) = HR_AT1(weights, i);
+    }
+}

@@ -9,6 +9,7 @@ HR_KERNEL1(scaled, (INOUT, int, 1, y))
 {
     HR_EACH1(i)
     {
-        HR_AT1(y, i) = HR_AT1(y, i) * SCALE + (int)sizeof(WORDS) + PLAIN;
+        HR_AT1(y, i) =
+            HR_AT1(y, i) * SCALE + (int)sizeof(WORDS) + PLAIN + OF_FILE;
     }
 }

@@ -243,3 +243,50 @@ HR_KERNEL3(smoothed, (IN, float, 1, from), (OUT, float, 1, to),
         HR_AT1(to, i) = sum;
     }
 }
+
+/* ---- blocks of items without braces, on both sides of an else */
+
+HR_KERNEL2(either1, (VALUE, int, 0, which), (OUT, int, 1, y))
+{
+    if (which == 1)
+        HR_EACH1(i) HR_AT1(y, i) = 1;
+    else if (which == 2)
+        HR_ITEMS1(i)
+        {
+            if (HR_INSIDE1(y, i)) {
+                HR_AT1(y, i) = 2;
+            }
+        }
+    else
+        HR_EACH1(i) HR_AT1(y, i) = 3;
+}
+
+HR_KERNEL2(either2, (VALUE, int, 0, which), (OUT, int, 2, y))
+{
+    if (which == 1)
+        HR_EACH2(i, j) HR_AT2(y, i, j) = 1;
+    else if (which == 2)
+        HR_ITEMS2(i, j)
+        {
+            if (HR_INSIDE2(y, i, j)) {
+                HR_AT2(y, i, j) = 2;
+            }
+        }
+    else
+        HR_EACH2(i, j) HR_AT2(y, i, j) = 3;
+}
+
+HR_KERNEL2(either3, (VALUE, int, 0, which), (OUT, int, 3, y))
+{
+    if (which == 1)
+        HR_EACH3(i, j, k) HR_AT3(y, i, j, k) = 1;
+    else if (which == 2)
+        HR_ITEMS3(i, j, k)
+        {
+            if (HR_INSIDE3(y, i, j, k)) {
+                HR_AT3(y, i, j, k) = 2;
+            }
+        }
+    else
+        HR_EACH3(i, j, k) HR_AT3(y, i, j, k) = 3;
+}

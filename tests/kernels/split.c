@@ -86,3 +86,12 @@ HR_KERNEL2(split_tiled, (IN, int, 2, from), (OUT, int, 2, to))
         HR_AT2(to, row, col) = s + (int)HR_LOCAL0;
     }
 }
+
+/* Both are indexed with the item's own indices. */
+HR_KERNEL2(split_scaled, (IN, int, 1, factor), (INOUT, int, 2, cells))
+{
+    HR_EACH2(i, x)
+    {
+        HR_AT2(cells, i, x) = low(HR_AT2(cells, i, x) * HR_AT1(factor, x));
+    }
+}

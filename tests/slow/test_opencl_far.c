@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills and products beyond 4 GiB of one buffer, where drivers and kernels that
  * count in 32 bits fail. For devices with enough memory. */
+#include "base/cpus.h"
 #include "hal/hal.h"
 #include "support/conformance.h"
 
@@ -91,7 +92,8 @@ int main(void)
     }
     for (uint32_t i = 0; i < count; i++) {
         hri_device *device = NULL;
-        conformance_must(hri_backend_opencl.open(i, &device), "open");
+        conformance_must(hri_backend_opencl.open(i, HRI_MAX_THREADS, &device),
+                         "open");
         const hri_device_info *info = &device->info;
         if (info->allocation_bytes < buffer_bytes ||
             info->free_bytes / 3 < buffer_bytes) {

@@ -24,14 +24,15 @@ BEGIN {
     may["src/arrays"] = "runtime hal base"
     may["src/checker"] = "arrays runtime hal base"
     # May use everything, and nothing may use it.
-    may["src/context"] = "checker arrays model runtime hal base"
+    may["src/context"] = "gemm checker arrays model runtime hal base"
     may["src/gemm"] = "distribute model runtime hal base"
     may["src/filter"] = "arrays distribute model runtime hal base"
     may["src/split"] = "arrays distribute model runtime hal base"
     may["src/grid"] = "arrays distribute model runtime hal base"
     may["src/npy"] = "base"
     # Programs of the shared library may use headers that need no object.
-    pure = "base/clock.h base/environment.h base/matrix.h base/size.h"
+    pure = "base/clock.h base/environment.h base/kind.h base/matrix.h"
+    pure = pure " base/size.h"
     # Small objects that are linked into each of them.
     pure = pure " base/printable.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure

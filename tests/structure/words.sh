@@ -25,7 +25,7 @@ BEGIN {
 FNR == 1 {
     comment = 0
     simd = FILENAME ~ /^(include\/headrace\/dialect|kernels|bench\/kernels)/ ||
-           FILENAME ~ /verify|reduce|dialect/
+           FILENAME ~ /verify|reduce|dialect|host\/builtin/
 }
 {
     line = $0

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/conformance.h"
 
+#include "base/cpus.h"
+
 #include <unistd.h>
 
 #include "support/fault_backend.h"
@@ -26,7 +28,9 @@ void conformance_must(hr_status status, const char *what)
 hri_device *conformance_open_again(void)
 {
     hri_device *device = NULL;
-    conformance_must(current_backend->open(current_index, &device), "open");
+    conformance_must(
+        current_backend->open(current_index, hri_thread_count(), &device),
+        "open");
     return device;
 }
 
@@ -87,7 +91,8 @@ static bool run_device(conformance_test test)
     hri_device_info info;
     hri_device *device = NULL;
     if (current_backend->describe(current_index, &info) != HR_OK ||
-        current_backend->open(current_index, &device) != HR_OK) {
+        current_backend->open(current_index, hri_thread_count(), &device) !=
+            HR_OK) {
         fprintf(stderr, "%s device %u: %s\n", current_backend->name,
                 current_index, hr_last_error());
         return false;

@@ -253,6 +253,7 @@ static bool device_gemm_offered(hri_device *device, hr_type type,
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = hri_not_lost,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
@@ -341,16 +342,19 @@ static hr_status describe_2(uint32_t index, hri_device_info *info)
 {
     return describe(&fake.backends[2], index, info);
 }
-static hr_status open_0(uint32_t index, hri_device **device)
+static hr_status open_0(uint32_t index, uint32_t threads, hri_device **device)
 {
+    (void)threads;
     return open_device(0, index, device);
 }
-static hr_status open_1(uint32_t index, hri_device **device)
+static hr_status open_1(uint32_t index, uint32_t threads, hri_device **device)
 {
+    (void)threads;
     return open_device(1, index, device);
 }
-static hr_status open_2(uint32_t index, hri_device **device)
+static hr_status open_2(uint32_t index, uint32_t threads, hri_device **device)
 {
+    (void)threads;
     return open_device(2, index, device);
 }
 

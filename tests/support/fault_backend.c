@@ -53,7 +53,7 @@ static hr_status device_allocate(hri_device *base, size_t bytes,
                                  hri_buffer **out)
 {
     fault_device *device = (fault_device *)base;
-    hr_status status = fault_enter(FAULT_ALLOCATE);
+    hr_status status = fault_enter(base, FAULT_ALLOCATE);
     if (status == HR_OK) {
         status = take_memory(device, bytes);
     }
@@ -136,7 +136,7 @@ static hr_status device_allocate_pinned(hri_device *base, size_t bytes,
                                         void **host)
 {
     hri_device *inner = fault_inner_device(base);
-    hr_status status = fault_enter(FAULT_ALLOCATE_PINNED);
+    hr_status status = fault_enter(base, FAULT_ALLOCATE_PINNED);
     if (status == HR_OK) {
         status = inner->ops->allocate_pinned(inner, bytes, host);
     }
@@ -182,7 +182,7 @@ hri_module *fault_inner_module(hri_module *module)
 static fault_module *begin_module(hri_device *device, fault_slot slot,
                                   hr_status *status)
 {
-    *status = fault_enter(slot);
+    *status = fault_enter(device, slot);
     fault_module *module = *status == HR_OK ? calloc(1, sizeof *module) : NULL;
     if (module != NULL) {
         module->base.device = device;
@@ -249,6 +249,12 @@ static void device_unload(hri_module *base)
     }
 }
 
+static hr_status device_check(hri_device *base)
+{
+    hri_device *inner = fault_inner_device(base);
+    return inner->ops->check(inner);
+}
+
 static bool device_is_peer(hri_device *base, hri_device *other)
 {
     hri_device *inner = fault_inner_device(base);
@@ -270,6 +276,7 @@ static bool device_gemm_offered(hri_device *base, hr_type type, hr_type c_type,
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = device_check,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
@@ -293,7 +300,7 @@ static const hri_backend *inners[WRAPPERS];
 
 static hr_status wrapped_probe(uint32_t wrapper, uint32_t *count)
 {
-    hr_status status = fault_enter(FAULT_PROBE);
+    hr_status status = fault_enter(NULL, FAULT_PROBE);
     return status != HR_OK ? status : inners[wrapper]->probe(count);
 }
 
@@ -301,7 +308,7 @@ static hr_status wrapped_describe(uint32_t wrapper, uint32_t index,
                                   hri_device_info *info)
 {
     uint64_t ignored;
-    hr_status status = fault_enter(FAULT_DESCRIBE);
+    hr_status status = fault_enter(NULL, FAULT_DESCRIBE);
     if (status == HR_OK) {
         status = inners[wrapper]->describe(index, info);
     }
@@ -312,9 +319,9 @@ static hr_status wrapped_describe(uint32_t wrapper, uint32_t index,
 }
 
 static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
-                              hri_device **out)
+                              uint32_t threads, hri_device **out)
 {
-    hr_status status = fault_enter(FAULT_OPEN);
+    hr_status status = fault_enter(NULL, FAULT_OPEN);
     if (status != HR_OK) {
         return status;
     }
@@ -322,7 +329,7 @@ static hr_status wrapped_open(uint32_t wrapper, uint32_t index,
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "fault backend: out of memory");
     }
-    status = inners[wrapper]->open(index, &device->inner);
+    status = inners[wrapper]->open(index, threads, &device->inner);
     if (status != HR_OK) {
         free(device);
         return status;
@@ -347,9 +354,9 @@ static hr_status describe_0(uint32_t index, hri_device_info *info)
     return wrapped_describe(0, index, info);
 }
 
-static hr_status open_0(uint32_t index, hri_device **device)
+static hr_status open_0(uint32_t index, uint32_t threads, hri_device **device)
 {
-    return wrapped_open(0, index, device);
+    return wrapped_open(0, index, threads, device);
 }
 
 static hr_status probe_1(uint32_t *count)
@@ -362,9 +369,9 @@ static hr_status describe_1(uint32_t index, hri_device_info *info)
     return wrapped_describe(1, index, info);
 }
 
-static hr_status open_1(uint32_t index, hri_device **device)
+static hr_status open_1(uint32_t index, uint32_t threads, hri_device **device)
 {
-    return wrapped_open(1, index, device);
+    return wrapped_open(1, index, threads, device);
 }
 
 static hri_backend wrappers[WRAPPERS] = {

@@ -99,6 +99,18 @@ void fault_backend_fail_operation(uint64_t operation, hr_status status);
  * of a second (under ThreadSanitizer a second). */
 void fault_backend_hold(uint32_t device, uint64_t others);
 
+/* From its call number `call` on, counted from now, every call on the device
+ * waits, as if the device hung. fault_backend_let_go lets them go on. 0: none.
+ */
+void fault_backend_stick(uint32_t device, uint64_t call);
+void fault_backend_let_go(void);
+/* Whether a call waits. */
+bool fault_backend_sticks(void);
+
+/* Products of the device with beta 0 are enqueued so many times: it is so much
+ * slower. 0: once. */
+void fault_backend_slow(uint32_t device, uint32_t times);
+
 /* From now on copies wait in the call, until they may pass again. */
 void fault_backend_stop_copies(bool stop);
 /* Which devices' copies wait there, as bits of their numbers. Returns when they

@@ -12,7 +12,7 @@ typedef struct fault_graph {
 hr_status fault_begin_graph(hri_queue *base)
 {
     fault_queue *queue = (fault_queue *)base;
-    hr_status status = fault_enter(FAULT_BEGIN_GRAPH);
+    hr_status status = fault_enter(base->device, FAULT_BEGIN_GRAPH);
     if (status == HR_OK && queue->graph) {
         status = fault_breach("a graph is begun in a graph");
     }
@@ -38,7 +38,7 @@ hr_status fault_end_graph(hri_queue *base, hri_graph **out)
     fault_graph *graph = calloc(1, sizeof *graph);
     hri_graph *inner_graph = NULL;
     hr_status ended = queue->inner->ops->end_graph(queue->inner, &inner_graph);
-    hr_status status = fault_enter(FAULT_END_GRAPH);
+    hr_status status = fault_enter(base->device, FAULT_END_GRAPH);
     queue->graph = false;
     status = status != HR_OK ? status : hri_error_raise(&queue->error);
     status = status != HR_OK ? status : ended;
@@ -61,7 +61,7 @@ hr_status fault_end_graph(hri_queue *base, hri_graph **out)
 hr_status fault_run_graph(hri_queue *base, hri_graph *graph)
 {
     fault_queue *queue = (fault_queue *)base;
-    hr_status status = fault_enter(FAULT_RUN_GRAPH);
+    hr_status status = fault_enter(base->device, FAULT_RUN_GRAPH);
     if (status == HR_OK && queue->graph) {
         status = fault_breach("a graph is run in a graph");
     }

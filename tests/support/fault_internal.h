@@ -40,8 +40,12 @@ typedef struct fault_queue {
 /* Guards the state and the objects' mutable fields; held for moments only. */
 extern pthread_mutex_t fault_lock;
 
-/* Count and record a call; the status that it must fail with, else HR_OK. */
-hr_status fault_enter(fault_slot slot);
+/* Count and record a call on a device, or on the backend when device is NULL;
+ * the status that it must fail with, else HR_OK. Waits while the device is
+ * stuck. */
+hr_status fault_enter(const hri_device *device, fault_slot slot);
+/* How often a product of this device is enqueued. */
+uint32_t fault_times(const fault_device *device, const hri_gemm *gemm);
 /* The same for a call that cannot fail. */
 void fault_note(fault_slot slot);
 /* The next number of a device. */

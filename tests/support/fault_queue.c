@@ -66,7 +66,7 @@ static hr_status queue_copy(hri_queue *base, const hri_copy *copy)
     fault_queue *queue = (fault_queue *)base;
     hri_copy inner = *copy;
     fault_pass_copy((fault_device *)base->device);
-    hr_status status = fault_enter(FAULT_COPY);
+    hr_status status = fault_enter(base->device, FAULT_COPY);
     if (status == HR_OK) {
         status = fault_check_copy(base->device, copy);
     }
@@ -86,7 +86,7 @@ static hr_status queue_fill(hri_queue *base, hri_buffer *buffer, size_t offset,
 {
     fault_queue *queue = (fault_queue *)base;
     hri_place place = hri_at(buffer, offset);
-    hr_status status = fault_enter(FAULT_FILL);
+    hr_status status = fault_enter(base->device, FAULT_FILL);
     if (status == HR_OK) {
         status = fault_check_fill(base->device, &place, bytes);
     }
@@ -104,7 +104,7 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
 {
     fault_queue *queue = (fault_queue *)base;
     hri_gemm inner = *gemm;
-    hr_status status = fault_enter(FAULT_GEMM);
+    hr_status status = fault_enter(base->device, FAULT_GEMM);
     if (status == HR_OK) {
         status = fault_check_gemm(base->device, gemm);
     }
@@ -115,16 +115,18 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     unwrap(&inner.a.place);
     unwrap(&inner.b.place);
     unwrap(&inner.c.place);
-    return fault_begin_operation(queue)
-               ? queue->inner->ops->gemm(queue->inner, &inner)
-               : HR_OK;
+    uint32_t times = fault_times((fault_device *)base->device, gemm);
+    while (status == HR_OK && times-- > 0 && fault_begin_operation(queue)) {
+        status = queue->inner->ops->gemm(queue->inner, &inner);
+    }
+    return status;
 }
 
 static hr_status queue_pack(hri_queue *base, const hri_pack *pack)
 {
     fault_queue *queue = (fault_queue *)base;
     hri_pack inner = *pack;
-    hr_status status = fault_enter(FAULT_PACK);
+    hr_status status = fault_enter(base->device, FAULT_PACK);
     if (status == HR_OK) {
         status = fault_check_pack(base->device, pack);
     }
@@ -144,7 +146,7 @@ static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
     hri_launch inner = *launch;
     hri_kernel_argument arguments[HR_MAX_PARAMETERS];
     const hr_parameter *p = launch->kernel->parameters(launch->kernel);
-    hr_status status = fault_enter(FAULT_LAUNCH);
+    hr_status status = fault_enter(base->device, FAULT_LAUNCH);
     if (status != HR_OK) {
         return refuse(queue, status);
     }
@@ -165,7 +167,7 @@ static hr_status queue_record(hri_queue *base, hri_event *event_base)
 {
     fault_queue *queue = (fault_queue *)base;
     fault_event *event = (fault_event *)event_base;
-    hr_status status = fault_enter(FAULT_RECORD);
+    hr_status status = fault_enter(base->device, FAULT_RECORD);
     if (status == HR_OK && event_base->device != base->device) {
         status = fault_breach("a record of another device's event");
     }
@@ -184,7 +186,7 @@ static hr_status queue_wait(hri_queue *base, hri_event *event_base)
 {
     fault_queue *queue = (fault_queue *)base;
     fault_event *event = (fault_event *)event_base;
-    hr_status status = fault_enter(FAULT_WAIT);
+    hr_status status = fault_enter(base->device, FAULT_WAIT);
     if (status == HR_OK && !fault_may_use(base->device, event_base->device)) {
         status = fault_breach("a wait for an event of no peer");
     }
@@ -205,7 +207,7 @@ static hr_status queue_finish(hri_queue *base)
 {
     fault_queue *queue = (fault_queue *)base;
     hr_status inner = queue->inner->ops->finish(queue->inner);
-    hr_status status = fault_enter(FAULT_FINISH);
+    hr_status status = fault_enter(base->device, FAULT_FINISH);
     if (status == HR_OK) {
         status = hri_error_raise(&queue->error);
     }
@@ -244,7 +246,7 @@ static const hri_queue_ops queue_ops = {
 hr_status fault_create_queue(hri_device *device, bool urgent, hri_queue **out)
 {
     hri_device *inner = fault_inner_device(device);
-    hr_status status = fault_enter(FAULT_CREATE_QUEUE);
+    hr_status status = fault_enter(device, FAULT_CREATE_QUEUE);
     if (status != HR_OK) {
         return status;
     }
@@ -275,7 +277,7 @@ static hr_status event_query(hri_event *base, bool *done)
 {
     fault_event *event = (fault_event *)base;
     bool is_done = false;
-    hr_status status = fault_enter(FAULT_EVENT_QUERY);
+    hr_status status = fault_enter(base->device, FAULT_EVENT_QUERY);
     if (status == HR_OK) {
         status = event->inner->ops->query(event->inner, &is_done);
     }
@@ -292,7 +294,7 @@ static hr_status event_wait(hri_event *base)
 {
     fault_event *event = (fault_event *)base;
     hr_status inner = event->inner->ops->wait(event->inner);
-    hr_status status = fault_enter(FAULT_EVENT_WAIT);
+    hr_status status = fault_enter(base->device, FAULT_EVENT_WAIT);
     if (status == HR_OK) {
         status = raise_event(event);
     }
@@ -304,7 +306,7 @@ static hr_status event_elapsed(hri_event *from_base, hri_event *to_base,
 {
     hri_event *from = ((fault_event *)from_base)->inner;
     hri_event *to = ((fault_event *)to_base)->inner;
-    hr_status status = fault_enter(FAULT_EVENT_ELAPSED);
+    hr_status status = fault_enter(from_base->device, FAULT_EVENT_ELAPSED);
     if (status == HR_OK && from_base->device != to_base->device) {
         status = fault_breach("a time between events of two devices");
     }
@@ -343,7 +345,7 @@ static const hri_event_ops event_ops = {
 hr_status fault_create_event(hri_device *device, hri_event **out)
 {
     hri_device *inner = fault_inner_device(device);
-    hr_status status = fault_enter(FAULT_CREATE_EVENT);
+    hr_status status = fault_enter(device, FAULT_CREATE_EVENT);
     if (status != HR_OK) {
         return status;
     }

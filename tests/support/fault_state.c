@@ -18,6 +18,8 @@ static struct {
     void *hook_data;
     uint64_t hook_call;   /* 0: none */
     uint64_t hold_others; /* 0: nothing is held */
+    uint64_t stick_call;  /* calls until the device is stuck; 0: it never is */
+    uint32_t stick_device, slow_device, slow_times, stuck;
     uint32_t hold_device, devices;
     uint64_t products;
     bool staged, no_double;
@@ -113,6 +115,46 @@ void fault_backend_hold(uint32_t device, uint64_t others)
     state.hold_device = device;
     state.hold_others = others;
     pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_slow(uint32_t device, uint32_t times)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.slow_device = device;
+    state.slow_times = times;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+uint32_t fault_times(const fault_device *device, const hri_gemm *gemm)
+{
+    pthread_mutex_lock(&fault_lock);
+    const bool slow = device->number == state.slow_device &&
+                      state.slow_times > 0 && gemm->beta.re == 0.0 &&
+                      gemm->beta.im == 0.0;
+    const uint32_t times = slow ? state.slow_times : 1;
+    pthread_mutex_unlock(&fault_lock);
+    return times;
+}
+
+void fault_backend_stick(uint32_t device, uint64_t call)
+{
+    pthread_mutex_lock(&fault_lock);
+    state.stick_device = device;
+    state.stick_call = call;
+    pthread_mutex_unlock(&fault_lock);
+}
+
+void fault_backend_let_go(void)
+{
+    fault_backend_stick(0, 0);
+}
+
+bool fault_backend_sticks(void)
+{
+    pthread_mutex_lock(&fault_lock);
+    const bool sticks = state.stuck > 0;
+    pthread_mutex_unlock(&fault_lock);
+    return sticks;
 }
 
 void fault_backend_stop_copies(bool stop)
@@ -265,10 +307,31 @@ static void add_record(fault_slot slot, hr_status injected)
     state.records[state.record_count++] = (fault_record){slot, injected};
 }
 
-hr_status fault_enter(fault_slot slot)
+/* Wait while the device is stuck. The lock is held, and released meanwhile. */
+static void wait_if_stuck(const hri_device *base)
+{
+    const fault_device *device = (const fault_device *)base;
+    if (state.stick_call == 0 || device->number != state.stick_device) {
+        return;
+    }
+    if (state.stick_call > 1) {
+        state.stick_call--;
+        return;
+    }
+    state.stuck++;
+    while (state.stick_call > 0) {
+        pause_for_a_moment();
+    }
+    state.stuck--;
+}
+
+hr_status fault_enter(const hri_device *device, fault_slot slot)
 {
     hr_status status = HR_OK;
     pthread_mutex_lock(&fault_lock);
+    if (device != NULL) {
+        wait_if_stuck(device);
+    }
     uint64_t call = ++state.calls;
     if (state.lose_call > 0 && call >= state.lose_call) {
         status = HR_ERROR_LOST;

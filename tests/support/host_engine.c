@@ -71,7 +71,7 @@ hr_status host_engine_run(host_engines *all, int index, const hri_gemm *gemm)
     if (!e->use_cblas) {
         return hri_host_gemm(all->pool, gemm);
     }
-    if (!empty && hri_cblas_gemm(&e->cblas, gemm)) {
+    if (!empty && hri_cblas_gemm(&e->cblas, 2, gemm)) {
         e->expressed++;
         return HR_OK;
     }

@@ -249,6 +249,7 @@ static bool device_gemm_offered(hri_device *device, hr_type type,
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = hri_not_lost,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
@@ -284,8 +285,10 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
 
 static const hri_backend backend;
 
-static hr_status backend_open(uint32_t index, hri_device **device)
+static hr_status backend_open(uint32_t index, uint32_t threads,
+                              hri_device **device)
 {
+    (void)threads;
     instant_device *d = make(sizeof *d);
     if (d == NULL) {
         return no_memory();

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "base/cpus.h"
 #include "base/matrix.h"
 #include "support/conformance.h"
 #include "support/random.h"
@@ -253,7 +254,8 @@ bool products_are_right_at_once(const hri_backend *backend, uint32_t index)
     hri_device *devices[COUNT];
     bool right = true;
     for (int i = 0; i < COUNT; i++) {
-        conformance_must(backend->open(index, &devices[i]), "open");
+        conformance_must(backend->open(index, hri_thread_count(), &devices[i]),
+                         "open");
     }
     for (int i = 0; i < COUNT; i++) {
         conformance_must(

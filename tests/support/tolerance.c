@@ -34,14 +34,21 @@ static double gamma_of(const tolerance *t)
     return reference_gamma(complex ? 2 * k + 4 : k + 2, unit);
 }
 
-/* What underflow may take from elements with these sums of |a| and |b|. */
+/* What underflows of w each may take from elements with these sums of |a| and
+ * |b|. */
+static double underflow_of(const tolerance *t, double w, double elements,
+                           double a, double b)
+{
+    return w * ((1 + size_of(t->alpha)) *
+                    (3 * (double)t->a.cols * elements + a + b) +
+                2 * elements * (1 + size_of(t->beta)));
+}
+
 static double underflow(const tolerance *t, double elements, double a, double b)
 {
     const hr_type type = t->c.type;
     double w = type == HR_F64 || type == HR_C64 ? 0x1p-1074 : FLT_MIN;
-    return w * ((1 + size_of(t->alpha)) *
-                    (3 * (double)t->a.cols * elements + a + b) +
-                2 * elements * (1 + size_of(t->beta)));
+    return underflow_of(t, w, elements, a, b);
 }
 
 /* The power of two just above x. */
@@ -215,8 +222,11 @@ double tolerance_of(const tolerance *t, int64_t row, int64_t col)
     double steps = 2 * (140 + n / 64 + k / 64);
     double own = reference_gamma((int64_t)ceil(steps), 0x1p-53) * (row_sum + c);
     double lost = underflow(t, t->scale_sum, t->scale_sum * a_sum, t->b_sum);
-    double judged = 1.0001 * gamma * element + lost / scale +
+    double all = t->scale_sum + n;
+    double own_lost = underflow_of(t, 0x1p-1072, all, all * a_sum, t->b_sum);
+    double judged = 1.0001 * gamma * element + (lost + own_lost) / scale +
                     fmax(2 * half * size_at(&t->c, row, col), least / 2);
-    double found = fmax(gamma * row_sum / n, 4 * noise) + 2 * own + lost;
+    double found =
+        fmax(gamma * row_sum / n, 4 * noise) + 2 * (own + own_lost) + lost;
     return fmax(found / scale, judged);
 }

@@ -11,7 +11,7 @@ static hri_accelerator start(uint64_t limit)
 {
     hri_accelerator accelerator = {.path = "cuda:0", .memory_limit = limit};
     fake_reset();
-    CHECK(fake_backends[0].open(0, &accelerator.device) == HR_OK);
+    CHECK(fake_backends[0].open(0, 2, &accelerator.device) == HR_OK);
     return accelerator;
 }
 

@@ -2,6 +2,7 @@
 /* The CUDA backend over a fake driver: contexts, errors, how many calls an
  * operation costs, handles of cuBLAS, peers, pinned memory, and leaks. */
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backends/cuda/api.h"
@@ -22,7 +23,7 @@ typedef struct setting {
 
 static void setting_init(setting *s, uint32_t index)
 {
-    conformance_must(hri_backend_cuda.open(index, &s->device), "open");
+    conformance_must(hri_backend_cuda.open(index, 2, &s->device), "open");
     s->queue = conformance_queue(s->device);
     s->buffer = conformance_buffer(s->device, 4096);
     s->event = conformance_event(s->device);
@@ -39,6 +40,32 @@ static void setting_finish(setting *s)
 static hr_status gemm(hri_queue *queue, const hri_gemm *g)
 {
     return queue->ops->gemm(queue, g);
+}
+
+static bool is_refused(void)
+{
+    uint32_t count = 0;
+    hri_device *device = NULL;
+    return hri_backend_cuda.probe(&count) == HR_ERROR_UNAVAILABLE &&
+           strstr(hr_last_error(), "CUDA does not work in a child of fork()") !=
+               NULL &&
+           hri_backend_cuda.open(0, 2, &device) == HR_ERROR_UNAVAILABLE;
+}
+
+static void children_are_refused(void)
+{
+    uint32_t count = 0;
+    int how = 0;
+    TEST_CASE("a child of a process that has found the GPUs");
+    CHECK(hri_backend_cuda.probe(&count) == HR_OK && count > 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(is_refused() ? 0 : 1);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how) &&
+          WEXITSTATUS(how) == 0);
+    CHECK(hri_backend_cuda.probe(&count) == HR_OK);
 }
 
 /* The calling thread keeps a context of its own, of another device. */
@@ -239,41 +266,6 @@ static void work_is_divided(void)
     setting_finish(&s);
 }
 
-/* A fault of running work, which the driver reports from then on. */
-static void faults_surface(void)
-{
-    setting s;
-    bool done = false;
-    uint64_t ns;
-    TEST_CASE("a fault on the device means that it is lost");
-    setting_init(&s, 0);
-    setting t;
-    setting_init(&t, 0);
-    CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
-    fake->sticky = CU_ILLEGAL_ADDRESS;
-    CHECK_FAILS(s.event->ops->query(s.event, &done), HR_ERROR_LOST,
-                "cuda:0: cuEventQuery failed with CUDA_ERROR_ILLEGAL_ADDRESS "
-                "(700)");
-    CHECK_FAILS(s.event->ops->wait(s.event), HR_ERROR_LOST, "cuda:0");
-    CHECK_FAILS(s.queue->ops->finish(s.queue), HR_ERROR_LOST, "cuda:0");
-    CHECK_FAILS(s.queue->ops->fill(s.queue, s.buffer, 0, 1, 1), HR_ERROR_LOST,
-                "ILLEGAL_ADDRESS");
-    CHECK(s.queue->ops->record(s.queue, s.event) == HR_ERROR_LOST);
-    CHECK(s.event->ops->elapsed(s.event, s.event, &ns) == HR_ERROR_LOST);
-    TEST_CASE("who waits for what failed fails too");
-    fake->sticky = 0;
-    CHECK(t.queue->ops->wait(t.queue, s.event) == HR_OK);
-    CHECK_FAILS(t.queue->ops->finish(t.queue), HR_ERROR_LOST, "cuda:0");
-    setting_finish(&t);
-    TEST_CASE("an event outlives the queue that failed");
-    s.queue->ops->destroy(s.queue);
-    CHECK(s.event->ops->wait(s.event) == HR_ERROR_LOST);
-    s.queue = NULL;
-    s.event->ops->destroy(s.event);
-    s.device->ops->release(s.buffer);
-    s.device->ops->close(s.device);
-}
-
 static void failures_are_told(void)
 {
     static const struct {
@@ -283,7 +275,6 @@ static void failures_are_told(void)
     } cases[] = {
         {"cuMemsetD2D8Async", 1, HR_ERROR_BACKEND},
         {"cuMemsetD2D8Async", 2, HR_ERROR_OUT_OF_MEMORY},
-        {"cuMemsetD2D8Async", 719, HR_ERROR_LOST},
         {"cuMemsetD2D8Async", 214, HR_ERROR_LOST},
         {"cuCtxPushCurrent", 4, HR_ERROR_LOST},
     };
@@ -311,7 +302,7 @@ static void failures_are_told(void)
         void *host = NULL;
         fake->fail_name = calls[i];
         fake->fail_result = 1;
-        if (hri_backend_cuda.open(0, &d) == HR_OK) {
+        if (hri_backend_cuda.open(0, 2, &d) == HR_OK) {
             int made = 0;
             made += d->ops->create_queue(d, false, &queue) == HR_OK;
             made += d->ops->create_event(d, &event) == HR_OK;
@@ -426,13 +417,13 @@ int main(void)
     conformance_must(hri_backend_cuda.probe(&count), "probe");
     *(void **)(void *)&depth =
         dlsym(dlopen(FAKE_CUDA, RTLD_NOW), "fake_cuda_depth");
+    TEST(children_are_refused());
     TEST(contexts_are_left_alone());
     TEST(operations_cost_one_call());
     TEST(urgency_is_the_greatest_priority());
     TEST(handles_are_kept());
     TEST(kernels_that_do_not_compile());
     TEST(work_is_divided());
-    TEST(faults_surface());
     TEST(failures_are_told());
     TEST(pinned_memory_is_told());
     TEST(peers_are_found());

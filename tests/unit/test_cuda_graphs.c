@@ -28,7 +28,7 @@ static hr_status setting_init(setting *s, const hri_backend *backend)
 {
     *s = (setting){.device = NULL};
     char *source = hri_kernel_source(&axpy);
-    hr_status status = backend->open(0, &s->device);
+    hr_status status = backend->open(0, 2, &s->device);
     hri_device *d = s->device;
     if (status == HR_OK) {
         status = d->ops->create_queue(d, false, &s->queue);

@@ -56,7 +56,7 @@ static const library_case cases[] = {
 static void offers_are_right(const library_case *c)
 {
     hri_device *device = NULL;
-    if (!CHECK(hri_backend_cuda.open(0, &device) == HR_OK)) {
+    if (!CHECK(hri_backend_cuda.open(0, 2, &device) == HR_OK)) {
         return;
     }
     const hri_device_ops *ops = device->ops;

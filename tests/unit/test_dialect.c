@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The dialect beside views and barriers, on the accelerators of argv[1]:
  * numbers of every type, sub-groups of any width, atomics, half precision,
- * complex numbers, mathematics, tables. */
+ * complex numbers, mathematics, tables, blocks of items behind if and else. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ extern const hr_kernel integers, values, subgroups_int, subgroups_unsigned,
     subgroups_long, subgroups_float, subgroups_double, atomics_int,
     atomics_unsigned, atomics_float, atomics_long, atomics_double, bits_int,
     bits_unsigned, bits_long, histogram, halves, narrowed, complex_single,
-    complex_double, fast, precise, smoothed;
+    complex_double, fast, precise, smoothed, either1, either2, either3;
 
 typedef struct bed {
     hr_context *context;
@@ -444,6 +444,30 @@ static void tables(bed *b)
     CHECK(ok);
 }
 
+static void either(bed *b)
+{
+    static const hr_kernel *const kernels[] = {&either1, &either2, &either3};
+    enum { N = 60 }; /* 3 x 4 x 5: no tile fits exactly */
+    const hr_extent extents[] = {hr_extent1(N), hr_extent2(12, 5),
+                                 hr_extent3(3, 4, 5)};
+    static int y[N];
+    TEST_CASE("an else behind a block of items");
+    for (int k = 0; k < 9; k++) {
+        const int which = 1 + k % 3;
+        const hr_argument arguments[] = {hr_value(&which, sizeof which),
+                                         OUT(y, extents[k / 3])};
+        CHECK(hr_launch(b->queue, kernels[k / 3], extents[k / 3], NULL,
+                        arguments, 2) == HR_OK);
+        CHECK(hr_synchronize(arguments[1].view) == HR_OK);
+        hr_array_destroy(arguments[1].view.array);
+        int same = 0;
+        for (int i = 0; i < N; i++) {
+            same += y[i] == which;
+        }
+        CHECK(same == N);
+    }
+}
+
 int main(int count, char **arguments)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
@@ -466,6 +490,7 @@ int main(int count, char **arguments)
         TEST(complex_numbers(&b, &complex_double, &double_kind, 0x1p-53));
         TEST(mathematics(&b));
         TEST(tables(&b));
+        TEST(either(&b));
         hr_queue_destroy(b.queue);
     }
     hr_context_destroy(b.context);

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ static char folder[64];
 /* The path of a name in the folder. Each call overwrites the one before. */
 static const char *in_folder(const char *name)
 {
-    static char path[128];
+    static char path[192];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }
@@ -80,7 +81,7 @@ static void drafts_in_use(void)
     hr_npy *file;
     hr_matrix m;
     hri_draft draft;
-    char rates[128];
+    char rates[192];
     CHECK(hr_npy_create(in_folder("a.npy"), HR_F32, 2, 3, HR_ROW_MAJOR, &file,
                         &m) == HR_OK);
     snprintf(rates, sizeof rates, "%s", in_folder("rates"));
@@ -99,38 +100,131 @@ static void drafts_in_use(void)
 
 /* Names that look almost like a draft's, such as rsync's. */
 static const char *const others[] = {
-    ".a.npy.AbCdEf",           "a.npy.headrace-12-abcdef",
-    ".a.npy.headrace-abcdef",  ".a.npy.headrace--abcdef",
-    ".a.npy.headrace-1-abcde", ".a.npy.headrace-1-abcdefg",
-    ".a.npy.headrace-1-abc.e", ".headrace"};
+    ".a.npy.AbCdEf",
+    "a.npy.headrace-MACHINE--START----1-abcdef",
+    ".a.npy.headrace-MACHINE--START----abcdef",
+    ".a.npy.headrace-MACHINE--START-----abcdef",
+    ".a.npy.headrace-MACHINE--START----1-abcde",
+    ".a.npy.headrace-MACHINE--START----1-abcdefg",
+    ".a.npy.headrace-MACHINE--START----1-abc.e",
+    ".a.npy.headrace-MACHINE--START---0-1-abcdef",
+    ".a.npy.headrace-1-abcdef",
+    ".headrace"};
 
 enum { OTHERS = sizeof others / sizeof others[0] };
+
+/* The machine and the start in the names of this machine's drafts: eight digits
+ * each, with lines between them. */
+enum { ORIGIN = 17 };
+static char origin[ORIGIN + 1];
+
+static void find_origin(void)
+{
+    int fd = -1;
+    char *name = NULL;
+    CHECK(hri_draft_create(in_folder("b"), 0600, &fd, &name) == 0);
+    snprintf(origin, sizeof origin, "%s",
+             strstr(name, ".headrace-") + strlen(".headrace-"));
+    close(fd);
+    unlink(name);
+    free(name);
+}
+
+/* The path of a name in which the origin stands for MACHINE--START---. */
+static const char *with_origin(const char *name)
+{
+    static const char word[] = "MACHINE--START---";
+    char changed[96];
+    snprintf(changed, sizeof changed, "%s", name);
+    char *at = strstr(changed, word);
+    if (at != NULL) {
+        memcpy(at, origin, ORIGIN);
+    }
+    return in_folder(changed);
+}
+
+static const char *const special[] = {".l.headrace-MACHINE--START----1-abcdef",
+                                      ".f.headrace-MACHINE--START----1-abcdef",
+                                      ".d.headrace-MACHINE--START----1-abcdef"};
 
 static void other_files(void)
 {
     TEST_CASE("files of others, links and pipes stay");
     for (size_t i = 0; i < OTHERS; i++) {
-        CHECK(files_write(in_folder(others[i]), "a", 1));
+        CHECK(files_write(with_origin(others[i]), "a", 1));
     }
-    CHECK(symlink("away", in_folder(".l.headrace-1-abcdef")) == 0);
-    CHECK(mkfifo(in_folder(".f.headrace-1-abcdef"), 0600) == 0);
-    CHECK(mkdir(in_folder(".d.headrace-1-abcdef"), 0700) == 0);
+    CHECK(symlink("away", with_origin(special[0])) == 0);
+    CHECK(mkfifo(with_origin(special[1]), 0600) == 0);
+    CHECK(mkdir(with_origin(special[2]), 0700) == 0);
     make_and_remove();
     CHECK(files_count(folder, NULL, 0) == OTHERS + 3);
+    for (size_t i = 0; i < OTHERS; i++) {
+        unlink(with_origin(others[i]));
+    }
+    unlink(with_origin(special[0]));
+    unlink(with_origin(special[1]));
+    rmdir(with_origin(special[2]));
+}
+
+/* Whether a draft without a lock stays whose name has other digits for the
+ * machine, for its start, or for both. */
+static bool stays(bool other_machine, bool other_start)
+{
+    char name[96];
+    snprintf(name, sizeof name, ".a.headrace-%s-1-abcdef", origin);
+    char *machine = name + strlen(".a.headrace-"), *start = machine + 9;
+    if (other_machine) {
+        memcpy(machine, "00000000", 8);
+    }
+    if (other_start) {
+        memcpy(start, "00000000", 8);
+    }
+    CHECK(files_write(in_folder(name), "a", 1));
+    make_and_remove();
+    const bool there = access(in_folder(name), F_OK) == 0;
+    unlink(in_folder(name));
+    return there;
+}
+
+static void other_machines(void)
+{
+    TEST_CASE("drafts of other machines stay, whose locks may not show here");
+    CHECK(stays(true, true));
+    TEST_CASE("drafts of this machine go, also of a container and from before");
+    CHECK(!stays(false, false));
+    CHECK(!stays(true, false));
+    CHECK(access("/etc/machine-id", R_OK) != 0 || !stays(false, true));
+}
+
+/* Without a free descriptor. */
+static void without_lock(void)
+{
+    hri_draft draft;
+    struct rlimit limit, tight;
+    char rates[192];
+    TEST_CASE("a file whose lock cannot be kept is not made");
+    snprintf(rates, sizeof rates, "%s", in_folder("rates"));
+    CHECK(hri_draft_begin(rates, &draft));
+    fputs("1 a b\n", draft.file);
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    tight = limit;
+    tight.rlim_cur = (rlim_t)fileno(draft.file) + 1;
+    CHECK(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+    hri_draft_end(&draft);
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK(files_count(folder, NULL, 0) == 0);
+    unlink(rates);
 }
 
 int main(void)
 {
     files_make_folder(folder, sizeof folder);
+    find_origin();
     TEST(killed_processes());
     TEST(drafts_in_use());
     TEST(other_files());
-    for (size_t i = 0; i < OTHERS; i++) {
-        unlink(in_folder(others[i]));
-    }
-    unlink(in_folder(".l.headrace-1-abcdef"));
-    unlink(in_folder(".f.headrace-1-abcdef"));
-    rmdir(in_folder(".d.headrace-1-abcdef"));
+    TEST(other_machines());
+    TEST(without_lock());
     files_remove_folder(folder);
     return test_end();
 }

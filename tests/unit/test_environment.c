@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "backends/host/cblas.h"
 #include "base/cpus.h"
 #include "base/environment.h"
 #include "runtime/cache.h"
@@ -50,7 +51,7 @@ static void folders(void)
 }
 
 /* A context of the list, or why there is none. */
-static hr_status open_host(const char *list)
+static hr_status open_list(const char *list)
 {
     hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
     hr_context *context = NULL;
@@ -74,16 +75,55 @@ static void libraries(void)
         setenv(wrong[i][0], wrong[i][1], 1);
     }
     secure = true;
-    CHECK(open_host(NULL) == HR_OK || open_host("host") == HR_OK);
+    CHECK(open_list(NULL) == HR_OK || open_list("host") == HR_OK);
     CHECK(hri_thread_count() == hri_cpu_count());
     secure = false;
-    CHECK(open_host(NULL) == HR_ERROR_INVALID);
+    CHECK(open_list(NULL) == HR_ERROR_INVALID);
+}
+
+/* Whether the library that looks like MKL is refused with this word. */
+static bool is_refused(const char *word)
+{
+    hri_cblas cblas;
+    return hri_cblas_open(FAKE_MKL, true, &cblas) == HR_ERROR_UNAVAILABLE &&
+           strstr(hr_last_error(), word) != NULL;
+}
+
+static void mkl(void)
+{
+    hri_cblas cblas;
+    TEST_CASE("MKL is for programs without more rights");
+    secure = false;
+    CHECK(hri_cblas_open(FAKE_MKL, true, &cblas) == HR_OK &&
+          strcmp(cblas.name, "MKL 2023.1") == 0);
+    secure = true;
+    CHECK(is_refused("more rights than its caller"));
+    TEST_CASE("MKL with integers of 64 bits is refused, with any rights");
+    setenv("MKL_INTERFACE_LAYER", "ILP64", 1);
+    CHECK(is_refused("more rights than its caller"));
+    secure = false;
+    CHECK(is_refused("64 bits"));
+    unsetenv("MKL_INTERFACE_LAYER");
+}
+
+/* Drivers are looked for once, so this is one case. */
+static void drivers(void)
+{
+    TEST_CASE("drivers obey the environment, so none is loaded");
+    static const char *const lists[] = {"opencl", "cuda"};
+    for (int i = 0; i < 2; i++) {
+        secure = true;
+        CHECK(open_list(lists[i]) == HR_ERROR_UNAVAILABLE &&
+              strstr(hr_last_error(), "more rights than its caller") != NULL);
+    }
 }
 
 int main(void)
 {
     TEST(variables());
     TEST(folders());
+    TEST(mkl());
+    TEST(drivers());
     TEST(libraries());
     return test_end();
 }

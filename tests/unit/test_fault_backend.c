@@ -24,7 +24,7 @@ typedef struct setting {
 static hr_status setting_init(setting *s)
 {
     *s = (setting){0};
-    hr_status status = wrapped->open(0, &s->device);
+    hr_status status = wrapped->open(0, 2, &s->device);
     if (status == HR_OK) {
         status = s->device->ops->create_queue(s->device, false, &s->queue);
     }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Children of fork() while other threads are inside the library. */
+#define _GNU_SOURCE /* MAP_FIXED */
 #include "test.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +24,72 @@ static bool is_true_in_child(bool (*function)(void))
     }
     return child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how) &&
            WEXITSTATUS(how) == 0;
+}
+
+/* ---- a thread that stops at a certain call */
+
+static atomic_bool stops_at_mmap, stops_at_atfork; /* the next such call does */
+static atomic_bool stopped, goes_on, gives_up;
+
+static void begin_stop(atomic_bool *where)
+{
+    atomic_store(&stopped, false);
+    atomic_store(&goes_on, false);
+    atomic_store(where, true);
+}
+
+/* Stop here until the test lets this thread go on. */
+static void stop(atomic_bool *where)
+{
+    if (atomic_exchange(where, false)) {
+        atomic_store(&stopped, true);
+        while (!atomic_load(&goes_on)) {
+            sched_yield();
+        }
+    }
+}
+
+static void await_stop(void)
+{
+    while (!atomic_load(&stopped)) {
+        sched_yield();
+    }
+}
+
+void *__real_mmap(void *, size_t, int, int, int, off_t);
+void *__wrap_mmap(void *, size_t, int, int, int, off_t);
+int __real_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
+int __wrap_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
+int __real_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *,
+                                  const struct timespec *);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *,
+                                  const struct timespec *);
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd,
+                  off_t offset)
+{
+    if ((flags & MAP_FIXED) != 0) {
+        stop(&stops_at_mmap);
+    }
+    return __real_mmap(at, bytes, protection, flags, fd, offset);
+}
+
+int __wrap_pthread_atfork(void (*before)(void), void (*in_parent)(void),
+                          void (*in_child)(void))
+{
+    const int error = __real_pthread_atfork(before, in_parent, in_child);
+    stop(&stops_at_atfork);
+    return error;
+}
+
+/* Time is over at once for a fork() that gives up. */
+int __wrap_pthread_cond_timedwait(pthread_cond_t *changed,
+                                  pthread_mutex_t *lock,
+                                  const struct timespec *until)
+{
+    return atomic_load(&gives_up)
+               ? ETIMEDOUT
+               : __real_pthread_cond_timedwait(changed, lock, until);
 }
 
 /* ---- what a process tries once */
@@ -47,6 +116,45 @@ static void *run_slowly(void *unused)
 static bool runs_once(void)
 {
     return hri_once_run(&slow_once, be_slow) == HR_OK;
+}
+
+static atomic_bool waits;
+static hri_once long_once = HRI_ONCE_INIT;
+
+static hr_status be_long(void)
+{
+    stop(&waits);
+    return HR_OK;
+}
+
+static void *run_long(void *unused)
+{
+    (void)unused;
+    CHECK(hri_once_run(&long_once, be_long) == HR_OK);
+    return NULL;
+}
+
+/* Its thread is missing here. */
+static bool has_failed(void)
+{
+    return hri_once_run(&long_once, be_long) == HR_ERROR_UNAVAILABLE &&
+           strstr(hr_last_error(), "forked while another thread") != NULL &&
+           hri_once_run(&slow_once, be_slow) == HR_OK;
+}
+
+static void given_up(void)
+{
+    TEST_CASE("while another thread tries something for too long");
+    pthread_t thread;
+    begin_stop(&waits);
+    CHECK(pthread_create(&thread, NULL, run_long, NULL) == 0);
+    await_stop();
+    atomic_store(&gives_up, true);
+    CHECK(is_true_in_child(has_failed));
+    atomic_store(&gives_up, false);
+    atomic_store(&goes_on, true);
+    pthread_join(thread, NULL);
+    CHECK(hri_once_run(&long_once, be_long) == HR_OK);
 }
 
 static bool is_child(void)
@@ -132,6 +240,82 @@ static void products(void)
     }
 }
 
+static void *open_host(void *unused)
+{
+    (void)unused;
+    hr_context *context = open_list("host");
+    CHECK(context != NULL);
+    hr_context_destroy(context);
+    return NULL;
+}
+
+/* The handlers are registered twice here. */
+static bool opens_and_forks(void)
+{
+    open_host(NULL);
+    return is_true_in_child(multiplies);
+}
+
+/* In a process whose handlers are not yet registered. */
+static bool forks_amid_registering(void)
+{
+    pthread_t thread;
+    begin_stop(&stops_at_atfork);
+    if (pthread_create(&thread, NULL, open_host, NULL) != 0) {
+        return false;
+    }
+    await_stop();
+    const bool right = is_true_in_child(opens_and_forks);
+    atomic_store(&goes_on, true);
+    pthread_join(thread, NULL);
+    return right && is_true_in_child(multiplies);
+}
+
+static void registering(void)
+{
+    TEST_CASE("while another thread registers handlers of forks");
+    CHECK(is_true_in_child(forks_amid_registering));
+}
+
+/* ---- checked maps on other threads */
+
+static bool maps(void)
+{
+    float elements[16] = {0};
+    hr_mapping m = {0};
+    hr_array *array = NULL;
+    hr_context *context = open_list("host");
+    const bool well = context != NULL &&
+                      hr_array_wrap(context, elements, sizeof elements[0],
+                                    hr_extent1(16), 0, &array) == HR_OK &&
+                      hr_map(hr_view_of(array), HR_IN, &m) == HR_OK &&
+                      hr_unmap(&m) == HR_OK;
+    hr_array_destroy(array);
+    hr_context_destroy(context);
+    return well;
+}
+
+static void *map_once(void *unused)
+{
+    (void)unused;
+    CHECK(maps());
+    return NULL;
+}
+
+static void guards(void)
+{
+    TEST_CASE("while another thread ends a map that is checked");
+    pthread_t thread;
+    setenv("HEADRACE_CHECK", "1", 1);
+    begin_stop(&stops_at_mmap);
+    CHECK(pthread_create(&thread, NULL, map_once, NULL) == 0);
+    await_stop();
+    CHECK(is_true_in_child(maps));
+    atomic_store(&goes_on, true);
+    pthread_join(thread, NULL);
+    unsetenv("HEADRACE_CHECK");
+}
+
 /* ---- OpenCL */
 
 static bool is_refused_opencl(void)
@@ -152,7 +336,10 @@ static void opencl(void)
 
 int main(void)
 {
+    TEST(registering()); /* first: before anything opens the host */
     TEST(once());
+    TEST(given_up());
+    TEST(guards());
     TEST(products());
     TEST(opencl());
     return test_end();

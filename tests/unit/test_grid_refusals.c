@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-extern const hr_kernel stir1_4, stir2_4;
+extern const hr_kernel weighed, stir1_4, stir2_4;
 
 enum { ROWS = 6, COLS = 5, CELLS = ROWS * COLS };
 
@@ -167,6 +167,26 @@ static void refuse_phases(hr_grid *grid)
     }
 }
 
+/* A view beside the grid that has fewer rows than the phase has cells. */
+static void refuse_weights(hr_context *context, hr_grid *grid)
+{
+    float data[ROWS] = {0};
+    hr_array *array = NULL;
+    CHECK(hr_array_wrap(context, data, sizeof data[0], hr_extent1(ROWS - 1), 0,
+                        &array) == HR_OK);
+    const hr_argument arguments[] = {hr_field_out(HERE),
+                                     hr_in(hr_view_of(array))};
+    hr_phase phase = hr_phase_of(&weighed, arguments, 2);
+    CHECK_FAILS(hr_grid_step(grid, &phase, 1, 1), HR_ERROR_COMPUTE_DOMAIN,
+                "weighed: the domain has size");
+    phase.extent = hr_extent2(ROWS - 1, COLS);
+    CHECK(hr_grid_step(grid, &phase, 1, 1) == HR_OK);
+    phase.origin[0] = 1;
+    CHECK_FAILS(hr_grid_step(grid, &phase, 1, 1), HR_ERROR_COMPUTE_DOMAIN,
+                "weighed: items have the indices 1 to");
+    hr_array_destroy(array);
+}
+
 static void refuse_lists(hr_context *context, hr_grid *grid)
 {
     TEST_CASE("lists of phases");
@@ -199,6 +219,7 @@ static void refuse_lists(hr_context *context, hr_grid *grid)
                 "stir2_4: the list of arguments is NULL");
     CHECK_FAILS(hr_grid_step(grid, &view, 1, 1), HR_ERROR_INVALID,
                 "argument 1 is a written view");
+    refuse_weights(context, grid);
     CHECK(hr_grid_step(grid, NULL, 0, 3) == HR_OK);
     CHECK(hr_grid_step(grid, &phase, 1, 0) == HR_OK);
     hr_array_destroy(array);

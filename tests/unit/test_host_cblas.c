@@ -85,6 +85,17 @@ static bool what_is_set_meanwhile_stays(void)
            getenv("OPENBLAS_CORETYPE") == NULL;
 }
 
+/* The library's number, and that of each of its copies. */
+static bool all_have(const hri_cblas *cblas, int threads)
+{
+    bool have = cblas->openblas.get_threads() == threads;
+    for (int i = 0; i < 2; i++) {
+        have = have && (cblas->copies[i].set_threads == NULL ||
+                        cblas->copies[i].get_threads() == threads);
+    }
+    return have;
+}
+
 static bool copies_follow_the_number_of_threads(void)
 {
     void *library = dlopen(FAKE_OPENBLAS, RTLD_NOW | RTLD_LOCAL);
@@ -95,15 +106,50 @@ static bool copies_follow_the_number_of_threads(void)
         return false;
     }
     own.set_threads(7);
-    hri_openblas_follow(&cblas);
-    bool follow = true;
-    for (int i = 0; i < 2; i++) {
-        follow = follow && (cblas.copies[i].set_threads == NULL ||
-                            cblas.copies[i].get_threads() == 7);
-    }
-    return follow &&
+    bool follow = hri_openblas_limit(&cblas, 9) == 7 && all_have(&cblas, 7) &&
+                  hri_openblas_limit(&cblas, 3) == 7 && all_have(&cblas, 3);
+    hri_openblas_restore(&cblas, 3, 7);
+    follow = follow && own.get_threads() == 7;
+    own.set_threads(5); /* meanwhile */
+    hri_openblas_restore(&cblas, 3, 7);
+    return follow && own.get_threads() == 5 &&
            (cblas.copies[0].set_threads != NULL) ==
                (copies_can_be_had() && hri_cpu_here() != HRI_CPU_BASELINE);
+}
+
+/* The fake's products say how many threads they would have had. */
+static bool has_threads(const hri_cblas *cblas, uint32_t threads, int want)
+{
+    float a = 1, c = 0;
+    const hri_operand one = {hri_at_host(&a, 0), 1, 1, false};
+    const hri_gemm gemm = {.type = HR_F32,
+                           .c_type = HR_F32,
+                           .m = 1,
+                           .n = 1,
+                           .k = 1,
+                           .alpha = hr_real(1),
+                           .a = one,
+                           .b = one,
+                           .c = {hri_at_host(&c, 0), 1, 1, false}};
+    unsetenv("FAKE_OPENBLAS_THREADS");
+    const char *had = hri_cblas_gemm(cblas, threads, &gemm)
+                          ? getenv("FAKE_OPENBLAS_THREADS")
+                          : NULL;
+    return had != NULL && atoi(had) == want &&
+           cblas->openblas.get_threads() == 7;
+}
+
+/* Whatever OpenBLAS's own variable says, and the program gets its own back. */
+static bool products_have_no_more_threads_than_allowed(void)
+{
+    setenv("OPENBLAS_NUM_THREADS", "7", 1);
+    hri_cblas cblas;
+    if (hri_cblas_open(FAKE_OPENBLAS, false, &cblas) != HR_OK) {
+        return false;
+    }
+    cblas.openblas.set_threads(7);
+    return has_threads(&cblas, 1, 1) && has_threads(&cblas, 3, 3) &&
+           has_threads(&cblas, 7, 7) && has_threads(&cblas, 64, 7);
 }
 
 static bool the_users_core_type_stands(void)
@@ -177,7 +223,7 @@ static bool host_is_refused(const char *value, const char *sentence)
     bool held = hri_backend_host.describe(0, &info) == HR_OK &&
                 strcmp(info.arithmetic, "none") == 0;
     for (int i = 0; i < 2; i++) {
-        held = held && fails(hri_backend_host.open(0, &device), sentence) &&
+        held = held && fails(hri_backend_host.open(0, 2, &device), sentence) &&
                device == NULL;
     }
     return held;
@@ -208,7 +254,7 @@ static bool headrace_cblas_that_works_opens(void)
 {
     hri_device *device = NULL;
     setenv("HEADRACE_CBLAS", FAKE_OPENBLAS, 1);
-    if (hri_backend_host.open(0, &device) != HR_OK) {
+    if (hri_backend_host.open(0, 2, &device) != HR_OK) {
         return false;
     }
     device->ops->close(device);
@@ -310,6 +356,8 @@ static const struct {
     {"what is set meanwhile stays", what_is_set_meanwhile_stays},
     {"copies follow the number of threads",
      copies_follow_the_number_of_threads},
+    {"products have no more threads than allowed",
+     products_have_no_more_threads_than_allowed},
     {"the user's core type stands", the_users_core_type_stands},
     {"a core type newer than we know stands",
      a_core_type_newer_than_we_know_stands},

@@ -87,7 +87,7 @@ typedef struct setting {
 
 static void setting_init(setting *s)
 {
-    CHECK(hri_backend_host.open(0, &s->device) == HR_OK);
+    CHECK(hri_backend_host.open(0, hri_thread_count(), &s->device) == HR_OK);
     const hri_device_ops *ops = s->device->ops;
     CHECK(ops->create_queue(s->device, false, &s->a) == HR_OK);
     CHECK(ops->create_queue(s->device, false, &s->b) == HR_OK);

@@ -190,7 +190,7 @@ static void definitions(bed *b)
     for (uint32_t i = 0; i < b->count; i++) {
         CHECK(hr_launch(b->queues[i], &scaled, hr_extent1(10), NULL, &argument,
                         1) == HR_OK);
-        want = 3 * want + (int)sizeof("ab") + 1;
+        want = 3 * want + (int)sizeof("ab") + 1 + 40;
     }
     CHECK(hr_synchronize(hr_view_of(array)) == HR_OK);
     CHECK(data[0] == want && data[9] == want);
@@ -443,6 +443,141 @@ static hr_status pack_view(const bed *b, hr_view from, hr_array *to)
     return status == HR_OK ? hr_synchronize(hr_view_of(to)) : status;
 }
 
+/* Each kernel as the build has compiled it, and from its text. */
+static void refuse_domain(const bed *b, const hr_kernel *kernel,
+                          hr_extent domain, const hr_extent *tile,
+                          const hr_argument *arguments, size_t count,
+                          const char *words)
+{
+    const hr_kernel *text = NULL;
+    const char *without_line = strstr(words, ": ");
+    CHECK(hr_kernel_create(b->context, kernel->text, kernel->name, "text.c",
+                           &text) == HR_OK);
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK_FAILS(
+            hr_launch(b->queues[i], kernel, domain, tile, arguments, count),
+            HR_ERROR_COMPUTE_DOMAIN, words);
+        CHECK_FAILS(
+            hr_launch(b->queues[i], text, domain, tile, arguments, count),
+            HR_ERROR_COMPUTE_DOMAIN,
+            without_line != NULL ? without_line : words);
+        CHECK(hr_queue_finish(b->queues[i]) == HR_OK);
+    }
+}
+
+static void refuse_vectors(const bed *b, hr_view nine)
+{
+    static float data[64];
+    const float a = 1.0f;
+    const point p = {0};
+    const int64_t origin[] = {0};
+    const hr_extent tile = hr_extent1(4);
+    hr_array *y = wrap(b, data, 4, hr_extent1(8));
+    hr_view four;
+    CHECK(hr_view_section(hr_view_of(y), origin, hr_extent1(4), &four) ==
+          HR_OK);
+    hr_argument arguments[] = {hr_in(nine), hr_inout(hr_view_of(y)),
+                               hr_value(&a, sizeof a), hr_value(&p, sizeof p)};
+    refuse_domain(b, &axpy, hr_extent1(9), NULL, arguments, 4,
+                  "ranks.c:20: axpy: the domain has size 9 in dimension 0, but "
+                  "y, indexed with it, has 8 in dimension 0");
+    refuse_domain(b, &axpy, hr_extent1(INT64_MAX), NULL, arguments, 4,
+                  "ranks.c:20: axpy: the domain has size 9223372036854775807");
+    refuse_domain(b, &axpy, hr_extent1(10), &tile, arguments, 4,
+                  "ranks.c:20: axpy: the domain has size 10 in dimension 0, "
+                  "but y, indexed with it, has 8");
+    refuse_domain(b, &axpy, hr_extent2(2, 4), NULL, arguments, 4,
+                  "ranks.c:20: axpy: the block has rank 1, but the domain has "
+                  "2");
+    arguments[1] = hr_inout(four);
+    refuse_domain(b, &axpy, hr_extent1(8), NULL, arguments, 4,
+                  "y, indexed with it, has 4 in dimension 0");
+    hr_array_destroy(y);
+}
+
+static void refuse_cells(const bed *b)
+{
+    static int cells[2][64];
+    static double cube[64];
+    const int reach = 0;
+    const hr_extent tile = hr_extent2(2, 2);
+    hr_array *from = wrap(b, cells[0], 4, hr_extent2(5, 4));
+    hr_array *to = wrap(b, cells[1], 4, hr_extent2(4, 5));
+    hr_array *small = wrap(b, cube, 8, hr_extent3(3, 4, 5));
+    hr_array *large = wrap(b, cube, 8, hr_extent3(4, 4, 4));
+    const hr_argument transposed[] = {hr_in(hr_view_of(from)),
+                                      hr_out(hr_view_of(to))};
+    const hr_argument boxes[] = {hr_in(hr_view_of(large)),
+                                 hr_out(hr_view_of(small)),
+                                 hr_value(&reach, sizeof reach)};
+    refuse_domain(b, &transpose, hr_extent2(5, 5), NULL, transposed, 2,
+                  "ranks.c:28: transpose: the domain has size 5 in dimension "
+                  "0, but to, indexed with it, has 4 in dimension 0");
+    refuse_domain(b, &transpose, hr_extent2(4, 6), NULL, transposed, 2,
+                  "to, indexed with it, has 5 in dimension 1");
+    refuse_domain(b, &transpose_tiled, hr_extent2(5, 5), &tile, transposed, 2,
+                  "transpose_tiled: the domain has size 5 in dimension 0, but "
+                  "to, indexed with it, has 4");
+    refuse_domain(b, &box, hr_extent3(3, 4, 6), NULL, boxes, 3,
+                  "box: the domain has size 6 in dimension 2, but to, indexed "
+                  "with it, has 5 in dimension 2");
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+    hr_array_destroy(small);
+    hr_array_destroy(large);
+}
+
+/* Items of whole tiles go beyond the domain. */
+static void refuse_tiles(const bed *b, hr_view nine)
+{
+    const hr_extent tile = hr_extent1(4);
+    const hr_argument argument = hr_in(nine);
+    const hr_kernel *text = NULL;
+    CHECK(hr_kernel_create(b->context,
+                           "HR_KERNEL1(k, (IN, float, 1, a))\n{\n"
+                           "HR_PRIVATE(float, x);\nHR_ITEMS1(i)\n"
+                           "{ HR_P(x) = HR_AT1(a, i); }\n}\n",
+                           "k", "user.c", &text) == HR_OK);
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK_FAILS(
+            hr_launch(b->queues[i], text, hr_extent1(9), &tile, &argument, 1),
+            HR_ERROR_COMPUTE_DOMAIN,
+            "user.c:5: k: items have the indices 0 to 11 in dimension "
+            "0, but a has 0 to 8 in dimension 0");
+    }
+}
+
+/* A kernel that asks where its views end may run for more than they have. */
+static void larger_and_guarded(const bed *b)
+{
+    static int data[50], out[10];
+    const hr_extent tile = hr_extent1(10);
+    hr_array *from = wrap(b, data, 4, hr_extent1(50));
+    hr_array *to = wrap(b, out, 4, hr_extent1(10));
+    const hr_argument arguments[] = {hr_in(hr_view_of(from)),
+                                     hr_out(hr_view_of(to)),
+                                     hr_tile_bytes(10 * sizeof(int))};
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK(hr_launch(b->queues[i], &tile_sums, hr_extent1(100), &tile,
+                        arguments, 3) == HR_OK);
+        CHECK(hr_queue_finish(b->queues[i]) == HR_OK);
+    }
+    hr_array_destroy(from);
+    hr_array_destroy(to);
+}
+
+static void larger_than_views(bed *b)
+{
+    TEST_CASE("domains that are larger than the views");
+    static float data[9];
+    hr_array *nine = wrap(b, data, 4, hr_extent1(9));
+    refuse_vectors(b, hr_view_of(nine));
+    refuse_cells(b);
+    refuse_tiles(b, hr_view_of(nine));
+    larger_and_guarded(b);
+    hr_array_destroy(nine);
+}
+
 static void refused_type(bed *b)
 {
     TEST_CASE("elements of another type");
@@ -520,8 +655,8 @@ static void too_large(bed *b)
             CHECK_FAILS(
                 hr_launch(q, &tile_sums, hr_extent1(256), NULL, sums, 3),
                 HR_ERROR_UNSUPPORTED, "tiles need 268435456 bytes");
-            CHECK_FAILS(hr_launch(q, &box, hr_extent3(1 << 20, 1 << 20, 1),
-                                  NULL, boxes, 3),
+            CHECK_FAILS(hr_launch(q, &tile_sums, hr_extent1(INT64_C(1) << 40),
+                                  NULL, sums, 3),
                         HR_ERROR_COMPUTE_DOMAIN, "the limit is 2147483647");
         }
         if (strncmp(info.path, "cuda", 4) == 0) {
@@ -602,6 +737,7 @@ int main(int count, char **arguments)
         TEST(cubes(&b));
         TEST(refused(&b));
         TEST(refused_text(&b));
+        TEST(larger_than_views(&b));
         TEST(refused_type(&b));
         TEST(refused_value(&b));
         TEST(too_large(&b));

@@ -9,7 +9,7 @@
 #include "support/random.h"
 #include "test.h"
 
-extern const hr_kernel split1, split2, split3, split_tiled;
+extern const hr_kernel split_scaled, split1, split2, split3, split_tiled;
 
 /* A thread sanitizer makes arithmetic slow, and looks at what does not depend
  * on the case. */
@@ -517,6 +517,34 @@ static void refuse_options(const sample *good)
     refuse(&s, HR_ERROR_INVALID, "context is NULL");
 }
 
+/* Domains that are larger than a view that the kernel indexes with them. */
+static void refuse_domains(const bed *b)
+{
+    static int cells[8][16], factors[12];
+    hr_array *factor = NULL, *array = NULL;
+    TEST_CASE("domains that are larger than the views");
+    CHECK(hr_array_wrap(b->context, factors, sizeof(int), hr_extent1(12), 0,
+                        &factor) == HR_OK);
+    CHECK(hr_array_wrap(b->context, cells, sizeof(int), hr_extent2(8, 16), 0,
+                        &array) == HR_OK);
+    const hr_argument arguments[] = {hr_whole(hr_in(hr_view_of(factor))),
+                                     hr_inout(hr_view_of(array))};
+    CHECK(hr_launch_split(b->context, &split_scaled, hr_extent2(8, 12),
+                          arguments, 2, NULL) == HR_OK);
+    CHECK_FAILS(hr_launch_split(b->context, &split_scaled, hr_extent2(8, 13),
+                                arguments, 2, NULL),
+                HR_ERROR_COMPUTE_DOMAIN,
+                "split_scaled: the domain has size 13 in dimension 1, but "
+                "factor, indexed with it, has 12 in dimension 0");
+    CHECK_FAILS(hr_launch_split(b->context, &split_scaled, hr_extent2(9, 12),
+                                arguments, 2, NULL),
+                HR_ERROR_COMPUTE_DOMAIN,
+                "split_scaled: the domain has size 9 in dimension 0, but "
+                "cells, indexed with it, has 8 in dimension 0");
+    hr_array_destroy(factor);
+    hr_array_destroy(array);
+}
+
 static void refusals(bed *b)
 {
     enum { SUM = 2 };
@@ -586,6 +614,7 @@ int main(int count, char **arguments)
         TEST(tiles(&b, 6, 40));
         TEST(dry_run(&b));
         TEST(refusals(&b));
+        TEST(refuse_domains(&b));
         hr_context_destroy(b.context);
     }
     return test_end();

@@ -4,10 +4,31 @@
 #include "test.h"
 
 #include "model/figures.h"
+#include "model/probe.h"
 #include "runtime/staging.h"
 #include "support/fault_backend.h"
 
 extern const hri_backend hri_backend_host;
+
+/* Whether a copy is said to take 1 ms and 1 ns for each byte, and how small a
+ * copy cannot be timed. */
+static bool pretends;
+static int64_t too_small;
+
+hr_status __real_hri_probe(const hri_trial *, void *, hri_probed *);
+hr_status __wrap_hri_probe(const hri_trial *, void *, hri_probed *);
+
+hr_status __wrap_hri_probe(const hri_trial *trial, void *data,
+                           hri_probed *found)
+{
+    if (!pretends) {
+        return __real_hri_probe(trial, data, found);
+    }
+    *found = (hri_probed){.size = trial->first,
+                          .seconds = 1e-3 + 1e-9 * (double)trial->first,
+                          .settled = trial->first > too_small};
+    return HR_OK;
+}
 
 static hr_context *create(const char *list, uint64_t limit)
 {
@@ -71,6 +92,32 @@ static void check_known(void)
     destroy(context);
 }
 
+static bool is_near(double value, double expected)
+{
+    return value > expected * 0.999999 && value < expected * 1.000001;
+}
+
+static void check_rates(void)
+{
+    hr_context *context = create("1xhost", 16 << 20);
+    hri_accelerator *one = &context->accelerators[0];
+    hri_link link = {0};
+    pretends = true;
+    TEST_CASE("the time to start a copy is no part of a rate");
+    CHECK(hri_links_measure(&one, 1, false, &link) == HR_OK);
+    CHECK(is_near(link.up, 1e9) && is_near(link.down, 1e9) &&
+          is_near(link.both, 2e9));
+    TEST_CASE("without a time of a part the whole counts");
+    const double bytes = 8 << 20;
+    const double whole = bytes / (1e-3 + 1e-9 * bytes);
+    too_small = 2 << 20;
+    CHECK(hri_links_measure(&one, 1, false, &link) == HR_OK);
+    CHECK(is_near(link.up, whole) && is_near(link.down, whole) &&
+          is_near(link.both, 2 * whole));
+    pretends = false;
+    destroy(context);
+}
+
 static void check_faults(void)
 {
     /* each copy is tried several times, so a third of the calls is enough */
@@ -100,6 +147,7 @@ static void check_faults(void)
 int main(void)
 {
     TEST(check_known());
+    TEST(check_rates());
     TEST(check_faults());
     return test_end();
 }

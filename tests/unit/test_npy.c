@@ -152,10 +152,11 @@ static void nothing_appears_before_commit(void)
     const char *temporary = hr_npy_temporary(file);
     if (CHECK(temporary != NULL)) {
         const char *name = strrchr(temporary, '/');
-        char begin[64];
-        snprintf(begin, sizeof begin, "/.a.npy.headrace-%ld-", (long)getpid());
-        CHECK(name != NULL && strncmp(name, begin, strlen(begin)) == 0 &&
-              strlen(name) == strlen(begin) + 6);
+        char process[32];
+        snprintf(process, sizeof process, "-%ld-", (long)getpid());
+        CHECK(name != NULL && strncmp(name, "/.a.npy.headrace-", 17) == 0 &&
+              strncmp(name + 34, process, strlen(process)) == 0 &&
+              strlen(name) == 34 + strlen(process) + 6);
         CHECK(access(temporary, R_OK) == 0);
     }
     CHECK(holds("a.npy", "earlier") && names_in(".") == 2);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Products that CLBlast is given when HEADRACE_CLBLAST asks for it. */
 #include "backends/opencl/opencl.h"
+#include "base/cpus.h"
 #include "support/conformance.h"
 #include "support/product.h"
 #include "test.h"
@@ -107,7 +108,8 @@ int main(void)
     }
     for (uint32_t i = 0; i < count; i++) {
         hri_device *device = NULL;
-        conformance_must(hri_backend_opencl.open(i, &device), "open");
+        conformance_must(hri_backend_opencl.open(i, HRI_MAX_THREADS, &device),
+                         "open");
         TEST(device_is_right(device));
         device->ops->close(device);
     }

@@ -3,6 +3,7 @@
  * operands and pair of factors; what a program that does not compile answers;
  * two virtual accelerators that build and multiply at once. */
 #include "backends/opencl/opencl.h"
+#include "base/cpus.h"
 #include "support/conformance.h"
 #include "support/product.h"
 #include "test.h"
@@ -88,7 +89,8 @@ int main(void)
         hri_device *device = NULL;
         TEST_CASE("virtual accelerators multiply at once");
         CHECK(products_are_right_at_once(&hri_backend_opencl, i));
-        conformance_must(hri_backend_opencl.open(i, &device), "open");
+        conformance_must(hri_backend_opencl.open(i, HRI_MAX_THREADS, &device),
+                         "open");
         test_note("%s, %s\n", device->info.path, device->info.name);
         for (int layout = 0; layout < HRI_CL_LAYOUTS; layout++) {
             TEST(layout_is_right(device, (hri_cl_layout)layout));

@@ -206,8 +206,7 @@ static void check_process(void)
 {
     hri_pool *pools[3] = {NULL};
     for (int i = 0; i < 3; i++) {
-        CHECK(hri_pool_hold(&pools[i]) == HR_OK);
-        CHECK(pools[i] == pools[0]);
+        CHECK(hri_pool_hold(hri_thread_count(), &pools[i]) == HR_OK);
     }
     CHECK(hri_pool_threads(pools[0]) == hri_thread_count());
     hri_pool_drop(pools[1]);
@@ -219,6 +218,64 @@ static void check_process(void)
     CHECK(each_seen(SHARED, 1));
     hri_pool_drop(pools[0]);
     hri_pool_drop(NULL);
+}
+
+/* Exactly as many threads of the process work in a loop as the pool says,
+ * whatever other pools may use. */
+enum { MAX_POOL = 4 };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_t of[2 * MAX_POOL];
+    uint32_t count;
+} found = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void note_thread(void *data, int64_t index)
+{
+    (void)data, (void)index;
+    const struct timespec moment = {.tv_nsec = 50000}; /* for others to come */
+    bool known = false;
+    pthread_mutex_lock(&found.lock);
+    for (uint32_t i = 0; i < found.count; i++) {
+        known = known || pthread_equal(found.of[i], pthread_self()) != 0;
+    }
+    if (!known && found.count < 2 * MAX_POOL) {
+        found.of[found.count++] = pthread_self();
+    }
+    pthread_mutex_unlock(&found.lock);
+    nanosleep(&moment, NULL);
+}
+
+static uint32_t count_threads(hri_pool *pool)
+{
+    found.count = 0;
+    for (int i = 0; i < 20; i++) {
+        hri_pool_run(pool, 50, note_thread, NULL);
+    }
+    return found.count;
+}
+
+static void check_limits(void)
+{
+    static const uint32_t threads[] = {2, 1, MAX_POOL, 3, 0};
+    enum { POOLS = sizeof threads / sizeof threads[0] };
+    hri_pool *pools[POOLS];
+    for (int i = 0; i < POOLS; i++) {
+        CHECK(hri_pool_hold(threads[i], &pools[i]) == HR_OK);
+    }
+    for (int i = 0; i < POOLS; i++) {
+        const uint32_t want = threads[i] > 0 ? threads[i] : 1;
+        CHECK(hri_pool_threads(pools[i]) == want);
+        CHECK(count_threads(pools[i]) == want);
+    }
+    TEST_CASE("those that are left keep their threads");
+    hri_pool_drop(pools[2]);
+    CHECK(count_threads(pools[3]) == threads[3]);
+    CHECK(count_threads(pools[0]) == threads[0]);
+    hri_pool_drop(pools[0]);
+    hri_pool_drop(pools[1]);
+    hri_pool_drop(pools[3]);
+    hri_pool_drop(pools[4]);
 }
 
 int main(void)
@@ -239,6 +296,8 @@ int main(void)
     TEST(check_turns());
     TEST_CASE("a process has one pool");
     TEST(check_process());
+    TEST_CASE("each pool has its number of the process's threads");
+    TEST(check_limits());
     TEST_CASE("destroy takes NULL");
     hri_pool_destroy(NULL);
     return test_end();

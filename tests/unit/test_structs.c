@@ -622,9 +622,9 @@ typedef struct last_field {
 
 /* tests/structure/structs.sh compares them with the headers. */
 static const last_field last_fields[] = {
-    LAST(hr_context_options, unused),     LAST(hr_accelerator_info, unused),
+    LAST(hr_context_options, threads),    LAST(hr_accelerator_info, unused),
     LAST(hr_accelerator_rates, f64),      LAST(hr_predictions, seen),
-    LAST(hr_gemm_options, report),        LAST(hr_gemm_report, tile_depth),
+    LAST(hr_gemm_options, report),        LAST(hr_gemm_report, recomputed),
     LAST(hr_gemm_limits, ordinary_alone), LAST(hr_verify_report, unchecked),
     LAST(hr_filter_options, report),      LAST(hr_filter_report, pieces),
     LAST(hr_split_options, report),       LAST(hr_split_report, unused),

@@ -367,9 +367,214 @@ static void too_many_overflows(void)
     CHECK_FAILS(verify(&x, 1, &report), HR_ERROR_UNSUPPORTED,
                 "108 were not checked");
     CHECK(report.unchecked == (M - HRI_VERIFY_LIMIT) * N);
-    CHECK(report.rows_checked == M && report.row == -1 && report.col == -1);
+    CHECK(report.rows_checked == HRI_VERIFY_LIMIT);
+    CHECK(report.row == -1 && report.col == -1);
     set_part(&x.problem.c, 63, 1, -(double)INFINITY);
     CHECK_FAILS(verify(&x, 2, &report), HR_ERROR_MISMATCH, "(63, 1)");
+    verify_case_finish(&x);
+}
+
+/* ---- large numbers */
+
+/* f64 numbers so large that sums overflow: at (0, 0) of A and B, or of C0. */
+static const struct {
+    const char *name;
+    double a, b, c0;
+} large[] = {
+    {"1e150 in A and B", 1e150, 1e150, 0.0},
+    {"1e160 in A and B", 1e160, 1e160, 0.0},
+    {"1e180 in A and B", 1e180, 1e180, 0.0},
+    {"1e300 in A and B", 1e300, 1e300, 0.0},
+    {"1.5e308 in A", 1.5e308, 0.5, 0.0},
+    {"1.5e308 in B", 0.5, 1.5e308, 0.0},
+    {"1.5e308 in C0", 0.5, 0.5, 1.5e308},
+    {"1e300 in all", 1e300, 1e300, 1e300},
+};
+
+/* One wrong element in a row without large numbers, and then all of these. */
+static void large_and_wrong(verify_case *x, random_source *source)
+{
+    const hr_matrix *c = &x->problem.c;
+    hr_verify_report report;
+    double re, im;
+    reference_load(c, 5, 7, &re, &im);
+    set_part(c, 5, 7, re + 1000.0);
+    CHECK_FAILS(verify(x, random_next(source), &report), HR_ERROR_MISMATCH,
+                "(5, 7)");
+    set_part(c, 5, 7, (double)NAN);
+    CHECK_FAILS(verify(x, random_next(source), &report), HR_ERROR_MISMATCH,
+                "(5, 7)");
+    placed_restore(&x->c);
+    for (int64_t i = 1; i < c->rows; i++) {
+        for (int64_t j = 1; j < c->cols; j++) {
+            set_part(c, i, j, 1e6);
+        }
+    }
+    CHECK(verify(x, random_next(source), &report) == HR_ERROR_MISMATCH);
+    placed_restore(&x->c);
+}
+
+static void large_numbers(void)
+{
+    random_source source = {87};
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
+        for (int pair = 1; pair <= 3; pair += 2) { /* f64 and c64 */
+            verify_case x;
+            hr_verify_report report;
+            TEST_CASE(large[i].name);
+            verify_case_init(&x, &source, pair, (int64_t[3]){70, 40, 50});
+            set_part(&x.problem.a, 0, 0, large[i].a);
+            set_part(&x.problem.b, 0, 0, large[i].b);
+            set_part(&x.problem.c0, 0, 0, large[i].c0);
+            x.problem.beta = hr_real(large[i].c0 != 0.0);
+            for (int factor = 0; factor < 2; factor++) {
+                x.problem.alpha = hr_real(factor == 0 ? 1.0 : 1e3);
+                verify_case_multiply(&x);
+                CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+                CHECK(report.unchecked == 0);
+                large_and_wrong(&x, &source);
+            }
+            verify_case_finish(&x);
+        }
+    }
+}
+
+/* Parts of elements of C0 that are subnormal beside others, each judged. */
+static void subnormal_parts_of_large_elements(void)
+{
+    TEST_CASE("subnormal parts of large elements");
+    random_source source = {92};
+    verify_case x;
+    verify_case_init(&x, &source, 3, (int64_t[3]){80, 57, 1});
+    for (int64_t e = 0; e < 80 * 57; e++) {
+        const int64_t kind = random_between(&source, 0, 3);
+        plain_store(&x.problem.c0, e / 57, e % 57,
+                    kind == 0 ? 1e-310 * random_unit(&source) : 1.0,
+                    kind == 1 ? 1e308 * random_unit(&source) : 2.0);
+    }
+    x.problem.alpha = hr_real(0.0);
+    x.problem.beta = hr_real(1e300);
+    verify_case_multiply(&x);
+    hri_verify *v = hri_verify_create(pool, &x.problem, 1);
+    if (CHECK(v != NULL && hri_verify_scan(v) == HR_OK)) {
+        for (int64_t i = 0; i < 80; i++) {
+            hri_verify_miss miss;
+            hri_verify_row(v, i, &miss);
+            CHECK(miss.col == -1);
+        }
+    }
+    hri_verify_destroy(v);
+    verify_case_finish(&x);
+}
+
+/* Large elements on the diagonals of A and B, whose products overflow. The
+ * finite elements of their rows are tested all the same. */
+static void overflows_hide_no_row(void)
+{
+    static const struct {
+        const char *name;
+        int pair;
+        double large, wrong;
+    } rows[] = {
+        {"f16", 4, 60000.0, 20000.0}, {"f32", 0, 1e38, 1e37},
+        {"f64", 1, 1e300, 1e299},     {"c32", 2, 1e38, 1e37},
+        {"bf16", 6, 0x1p126, 1e37},
+    };
+    enum { M = 70, N = 40, K = 50 };
+    random_source source = {88};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        TEST_CASE(rows[i].name);
+        verify_case x;
+        hr_verify_report report;
+        verify_case_init(&x, &source, rows[i].pair, (int64_t[3]){M, N, K});
+        const hr_matrix *operands[2] = {&x.problem.a, &x.problem.b};
+        for (int side = 0; side < 2; side++) {
+            const hr_matrix *m = operands[side];
+            for (int64_t e = 0; e < m->rows * m->cols; e++) {
+                const int64_t row = e / m->cols, col = e % m->cols;
+                const bool diagonal = row == col && row < N;
+                set_part(m, row, col,
+                         diagonal ? rows[i].large
+                                  : 0.01 * random_unit(&source));
+            }
+        }
+        verify_case_multiply(&x);
+        CHECK(verify(&x, random_next(&source), &report) == HR_OK);
+        CHECK(report.unchecked == 0);
+        for (int64_t e = 0; e < N * N; e++) {
+            double re, im;
+            reference_load(&x.problem.c, e / N, e % N, &re, &im);
+            if (isfinite(re) && isfinite(im)) {
+                set_part(&x.problem.c, e / N, e % N, rows[i].wrong);
+            }
+        }
+        CHECK(verify(&x, random_next(&source), &report) == HR_ERROR_MISMATCH);
+        verify_case_finish(&x);
+    }
+}
+
+/* Rows whose test tells nothing are counted, if they are not recomputed. */
+static void rows_not_looked_at(void)
+{
+    TEST_CASE("more rows with hidden elements than can be recomputed");
+    enum { M = 90, N = 80, K = 80 };
+    random_source source = {89};
+    verify_case x;
+    hr_verify_report report;
+    verify_case_init(&x, &source, 0, (int64_t[3]){M, N, K});
+    for (int64_t i = 0; i < N; i++) {
+        set_part(&x.problem.a, i, i, 1e38);
+        set_part(&x.problem.b, i, i, 1e38);
+    }
+    verify_case_multiply(&x);
+    CHECK(verify(&x, 1, &report) == HR_ERROR_UNSUPPORTED);
+    CHECK(report.unchecked == (N - HRI_VERIFY_LIMIT) * (N - 1));
+    CHECK(report.row == -1 && report.suspects == 0);
+    verify_case_finish(&x);
+}
+
+/* An infinite operand decides the sign. */
+static void infinity_keeps_its_sign(void)
+{
+    TEST_CASE("infinity of the wrong sign where sums may overflow");
+    random_source source = {90};
+    verify_case x;
+    hr_verify_report report;
+    verify_case_init(&x, &source, 0, (int64_t[3]){9, 8, 7});
+    for (int64_t p = 0; p < 7; p++) {
+        set_part(&x.problem.a, 3, p, 3e38);
+        set_part(&x.problem.b, p, 2, 1.0);
+    }
+    set_part(&x.problem.a, 3, 4, (double)INFINITY);
+    x.problem.alpha = hr_real(2.5);
+    verify_case_multiply(&x);
+    CHECK(verify(&x, 1, &report) == HR_OK);
+    set_part(&x.problem.c, 3, 2, (double)NAN); /* -infinity on the way */
+    CHECK(verify(&x, 2, &report) == HR_OK);
+    set_part(&x.problem.c, 3, 2, -(double)INFINITY);
+    CHECK_FAILS(verify(&x, 3, &report), HR_ERROR_MISMATCH, "(3, 2)");
+    verify_case_finish(&x);
+}
+
+/* All of C overflows, and all is recomputed: nothing need be kept. */
+static void everything_overflows(void)
+{
+    TEST_CASE("all of C overflows");
+    enum { M = 90, N = 80 };
+    random_source source = {91};
+    verify_case x;
+    hr_verify_report report;
+    verify_case_init(&x, &source, 0, (int64_t[3]){M, N, 1});
+    for (int64_t i = 0; i < M; i++) {
+        set_part(&x.problem.a, i, 0, 3e38);
+    }
+    for (int64_t j = 0; j < N; j++) {
+        set_part(&x.problem.b, 0, j, 3e38);
+    }
+    verify_case_multiply(&x);
+    CHECK(verify(&x, 1, &report) == HR_OK);
+    CHECK(report.rows_checked == M && report.suspects == 0);
+    CHECK(report.unchecked == 0);
     verify_case_finish(&x);
 }
 
@@ -431,6 +636,12 @@ int main(void)
     TEST(not_finite_and_graded());
     TEST(infinity_for_a_large_number());
     TEST(too_many_overflows());
+    TEST(large_numbers());
+    TEST(subnormal_parts_of_large_elements());
+    TEST(overflows_hide_no_row());
+    TEST(rows_not_looked_at());
+    TEST(infinity_keeps_its_sign());
+    TEST(everything_overflows());
     TEST(all_rows_suspicious());
     TEST(two_top_bits());
     TEST(near_misses_read_apart());

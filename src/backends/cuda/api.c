@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "backends/cuda/api.h"
+#include "backends/cuda/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,11 @@ static hr_status load(void)
     static const hri_cuda_library driver = {"HEADRACE_CUDA", names, symbols,
                                             sizeof symbols / sizeof symbols[0]};
     const char *folder;
-    return hri_cuda_library_load(&driver, &hri_cuda, &folder);
+    /* The driver loads what CUDA_INJECTION64_PATH names, and writes to
+     * CUDA_CACHE_PATH. */
+    hr_status status = hri_library_check_rights("CUDA");
+    return status == HR_OK ? hri_cuda_library_load(&driver, &hri_cuda, &folder)
+                           : status;
 }
 
 hr_status hri_cuda_load(void)
@@ -89,7 +93,7 @@ const char *hri_cuda_error_name(cu_result error)
 
 /* After most errors of code that ran on the device, nothing works any more in
  * its context, which the whole process shares. So they count as a lost
- * device. */
+ * device. After many of them no device works any more (fault.c). */
 static hr_status status_of(cu_result error)
 {
     switch (error) {
@@ -109,6 +113,7 @@ static hr_status status_of(cu_result error)
     case CU_INVALID_ADDRESS_SPACE:
     case CU_INVALID_PC:
     case CU_LAUNCH_FAILED:
+    case CU_TENSOR_MEMORY_LEAK:
     case CU_EXTERNAL_DEVICE:
     case CU_UNKNOWN:
         return HR_ERROR_LOST;
@@ -126,6 +131,16 @@ hr_status hri_cuda_check(const char *path, cu_result error, const char *what)
     if (error == CU_SUCCESS) {
         return HR_OK;
     }
-    return hri_fail(status_of(error), "%s: %s failed with %s (%d)", path, what,
-                    hri_cuda_error_name(error), (int)error);
+    if (hri_cuda_keep_fault(path, error)) {
+        return hri_fail(HR_ERROR_LOST,
+                        "%s: %s failed with %s (%d), as %s; only a new process "
+                        "can use NVIDIA's GPUs",
+                        path, what, hri_cuda_error_name(error), (int)error,
+                        hri_cuda_fault_cause());
+    }
+    hr_status status = hri_cuda_fault_check(path);
+    return status != HR_OK
+               ? status
+               : hri_fail(status_of(error), "%s: %s failed with %s (%d)", path,
+                          what, hri_cuda_error_name(error), (int)error);
 }

@@ -48,6 +48,7 @@ enum {
     CU_INVALID_ADDRESS_SPACE = 717,
     CU_INVALID_PC = 718,
     CU_LAUNCH_FAILED = 719,
+    CU_TENSOR_MEMORY_LEAK = 721,
     CU_EXTERNAL_DEVICE = 911,
     CU_UNKNOWN = 999
 };
@@ -153,7 +154,8 @@ hr_status hri_cuda_load(void);
 const char *hri_cuda_error_name(cu_result error);
 
 /* HR_OK for CU_SUCCESS. Otherwise set the error message, with the device's
- * path, the call's name and the error's, and return the status for it. */
+ * path, the call's name and the error's, and return the status for it. After a
+ * fault every error is HR_ERROR_LOST and names that fault (fault.c). */
 hr_status hri_cuda_check(const char *path, cu_result error, const char *what);
 
 #endif

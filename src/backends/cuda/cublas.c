@@ -104,14 +104,20 @@ uint64_t hri_cublas_bytes(int capability)
     return hri_cublas_load() == HR_OK ? kept + workspace_bytes(capability) : 0;
 }
 
-static hr_status check(const char *path, int status, const char *what)
+/* The error may be that of earlier work in the stream. */
+static hr_status check(const hri_cuda_queue *queue, int error, const char *what)
 {
-    if (status == SUCCESS) {
+    if (error == SUCCESS) {
         return HR_OK;
     }
+    const char *path = queue->unit->path;
+    cu_result earlier = hri_cuda.cuStreamQuery(queue->stream);
+    if (earlier != CU_SUCCESS && earlier != CU_NOT_READY) {
+        return hri_cuda_check(path, earlier, what);
+    }
     return hri_fail(
-        status == ALLOC_FAILED ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_BACKEND,
-        "%s: %s failed with status %d of cuBLAS", path, what, status);
+        error == ALLOC_FAILED ? HR_ERROR_OUT_OF_MEMORY : HR_ERROR_BACKEND,
+        "%s: %s failed with status %d of cuBLAS", path, what, error);
 }
 
 /* ---- handles */
@@ -127,8 +133,9 @@ static void destroy(hri_cublas *blas)
     free(blas);
 }
 
-static hr_status create(const hri_cuda_unit *unit, hri_cublas **out)
+static hr_status create(const hri_cuda_queue *queue, hri_cublas **out)
 {
+    const hri_cuda_unit *unit = queue->unit;
     hri_cublas *blas = calloc(1, sizeof *blas);
     if (blas == NULL) {
         return hri_no_memory(unit->path);
@@ -139,11 +146,11 @@ static hr_status create(const hri_cuda_unit *unit, hri_cublas **out)
                            &blas->workspace, workspace_bytes(unit->capability)),
                        "allocating a workspace for cuBLAS");
     if (status == HR_OK) {
-        status = check(unit->path, api.cublasCreate_v2(&blas->handle),
-                       "cublasCreate");
+        status =
+            check(queue, api.cublasCreate_v2(&blas->handle), "cublasCreate");
     }
     if (status == HR_OK) {
-        status = check(unit->path,
+        status = check(queue,
                        api.cublasSetMathMode(
                            blas->handle, MATH_DEFAULT | MATH_FULL_REDUCTION),
                        "cublasSetMathMode");
@@ -171,16 +178,15 @@ static hr_status take(hri_cuda_queue *queue)
     device->idle = blas != NULL ? blas->next : NULL;
     pthread_mutex_unlock(&device->lock);
     if (blas == NULL) {
-        status = create(unit, &blas);
+        status = create(queue, &blas);
     }
     if (status != HR_OK) {
         return status;
     }
-    status =
-        check(unit->path, api.cublasSetStream_v2(blas->handle, queue->stream),
-              "cublasSetStream");
+    status = check(queue, api.cublasSetStream_v2(blas->handle, queue->stream),
+                   "cublasSetStream");
     if (status == HR_OK) {
-        status = check(unit->path,
+        status = check(queue,
                        api.cublasSetWorkspace_v2(
                            blas->handle, (void *)(uintptr_t)blas->workspace,
                            workspace_bytes(unit->capability)),
@@ -348,20 +354,6 @@ static int multiply(const hri_cublas *blas, const hri_gemm *g)
                             DEFAULT_ALGORITHM);
 }
 
-static hr_status check_call(const hri_cuda_queue *queue, int error,
-                            const char *what)
-{
-    if (error == SUCCESS) {
-        return HR_OK;
-    }
-    /* The error may be that of earlier work in the stream. */
-    cu_result earlier = hri_cuda.cuStreamQuery(queue->stream);
-    if (earlier != CU_SUCCESS && earlier != CU_NOT_READY) {
-        return hri_cuda_check(queue->unit->path, earlier, what);
-    }
-    return check(queue->unit->path, error, what);
-}
-
 hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
 {
     *done = suits(g);
@@ -371,7 +363,7 @@ hr_status hri_cublas_gemm(hri_cuda_queue *queue, const hri_gemm *g, bool *done)
     }
     int error = multiply(queue->blas, g);
     *done = error != NOT_SUPPORTED && error != ARCH_MISMATCH;
-    return *done ? check_call(queue, error, "cublasGemmEx") : HR_OK;
+    return *done ? check(queue, error, "cublasGemmEx") : HR_OK;
 }
 
 /* ---- transposed packing */
@@ -407,10 +399,10 @@ hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *data)
         return status;
     }
     /* seen by columns, the result is a rows x cols matrix: `from` transposed */
-    return check_call(queue,
-                      api.cublasSgeam(queue->blas->handle, OP_TRANSPOSE,
-                                      OP_NONE, (int)t->rows, (int)t->cols, &one,
-                                      from, (int)t->from_stride, &zero, to,
-                                      (int)t->to_stride, to, (int)t->to_stride),
-                      "cublasSgeam");
+    return check(queue,
+                 api.cublasSgeam(queue->blas->handle, OP_TRANSPOSE, OP_NONE,
+                                 (int)t->rows, (int)t->cols, &one, from,
+                                 (int)t->from_stride, &zero, to,
+                                 (int)t->to_stride, to, (int)t->to_stride),
+                 "cublasSgeam");
 }

@@ -43,7 +43,12 @@ typedef struct hri_cuda_unit {
     cu_context context; /* the primary one; NULL when opens is 0 */
     /* the last index: whether it is reproducible */
     hri_cuda_kernel kernels[HRI_CUDA_TYPES][2];
+    hri_device_info described; /* what the driver said last; path "": nothing */
     hri_cuda_peering *peers; /* by index; guarded by another lock, in unit.c */
+    struct hri_cuda_unit *next; /* the last three: of fault.c, with its lock */
+    uint64_t launches;          /* the number of the last launch of a kernel of
+                                   the caller's; 0: none */
+    char launched[48];          /* that kernel; a longer name is cut */
 } hri_cuda_unit;
 
 /* A handle of cuBLAS with its workspace. One queue has it at a time. */
@@ -91,6 +96,17 @@ bool hri_cuda_units_are_peers(hri_cuda_unit *a, hri_cuda_unit *b);
 /* Make the unit's context current. Each enter that succeeds needs a leave. */
 cu_result hri_cuda_enter(const hri_cuda_unit *unit);
 void hri_cuda_leave(void);
+
+/* fault.c: note that a kernel of the caller's is launched. Any thread. */
+void hri_cuda_note_launch(hri_cuda_unit *unit, const char *kernel);
+/* Keep the error if it is the first after which no GPU works any more in this
+ * process. Returns whether it is. */
+bool hri_cuda_keep_fault(const char *path, cu_result error);
+/* What that fault was: "a kernel on cuda:0 (the last was "x") failed". NULL:
+ * none is known. It never changes. */
+const char *hri_cuda_fault_cause(void);
+/* HR_OK, or after a fault HR_ERROR_LOST with a sentence that names it. */
+hr_status hri_cuda_fault_check(const char *path);
 
 /* event.c: functions of hri_device_ops and hri_queue_ops. */
 hr_status hri_cuda_event_create(hri_device *device, hri_event **event);

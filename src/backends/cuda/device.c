@@ -8,19 +8,14 @@
 #include "backends/cuda/cuda.h"
 #include "base/pages.h"
 
-static hr_status backend_describe(uint32_t index, hri_device_info *info)
+static hr_status ask_driver(const hri_cuda_unit *unit, hri_device_info *info)
 {
     hri_device_info d = {.staged = true, .ieee = true};
     size_t bytes = 0;
-    hr_status status = hri_check_index(&hri_backend_cuda, index);
-    if (status != HR_OK) {
-        return status;
-    }
-    const hri_cuda_unit *unit = hri_cuda_unit_at(index);
     memcpy(d.path, unit->path, sizeof d.path);
-    status = hri_cuda_check(unit->path,
-                            hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
-                            "cuDeviceTotalMem");
+    hr_status status = hri_cuda_check(
+        unit->path, hri_cuda.cuDeviceTotalMem_v2(&bytes, unit->id),
+        "cuDeviceTotalMem");
     if (status == HR_OK) {
         status = hri_cuda_check(
             unit->path,
@@ -45,6 +40,29 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
         (uint32_t)hri_cuda_unit_number(unit, CU_ATTRIBUTE_MULTIPROCESSORS);
     *info = d;
     return HR_OK;
+}
+
+/* After a fault the driver need not answer. What it said before still holds. */
+static hr_status backend_describe(uint32_t index, hri_device_info *info)
+{
+    hr_status status = hri_check_index(&hri_backend_cuda, index);
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_cuda_unit *unit = hri_cuda_unit_at(index);
+    pthread_mutex_lock(&unit->lock);
+    status = hri_cuda_fault_check(unit->path);
+    if (status == HR_OK) {
+        status = ask_driver(unit, &unit->described);
+    }
+    if (status == HR_ERROR_LOST && unit->described.path[0] != '\0') {
+        status = HR_OK;
+    }
+    if (status == HR_OK) {
+        *info = unit->described;
+    }
+    pthread_mutex_unlock(&unit->lock);
+    return status;
 }
 
 static void device_close(hri_device *base)
@@ -83,8 +101,9 @@ static hr_status refused(const hri_cuda_device *device, const char *what,
                          size_t bytes, cu_result error)
 {
     const hri_device_info *info = &device->base.info;
-    if (error != CU_OUT_OF_MEMORY && error != CU_INVALID_VALUE &&
-        error != CU_OPERATING_SYSTEM) {
+    if ((error != CU_OUT_OF_MEMORY && error != CU_INVALID_VALUE &&
+         error != CU_OPERATING_SYSTEM) ||
+        hri_cuda_fault_cause() != NULL) {
         return hri_cuda_check(info->path, error, what);
     }
     return hri_fail(HR_ERROR_OUT_OF_MEMORY,
@@ -93,6 +112,11 @@ static hr_status refused(const hri_cuda_device *device, const char *what,
                     info->path, what, bytes, hri_cuda_error_name(error),
                     (unsigned long long)info->memory_bytes,
                     (unsigned long long)info->free_bytes);
+}
+
+static hr_status device_check(hri_device *device)
+{
+    return hri_cuda_fault_check(device->info.path);
 }
 
 static hr_status device_allocate(hri_device *base, size_t bytes,
@@ -210,6 +234,7 @@ static bool device_is_peer(hri_device *device, hri_device *other)
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = device_check,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
@@ -225,15 +250,20 @@ static const hri_device_ops device_ops = {
     .gemm_offered = hri_cuda_gemm_offered,
 };
 
-static hr_status backend_open(uint32_t index, hri_device **out)
+static hr_status backend_open(uint32_t index, uint32_t threads,
+                              hri_device **out)
 {
+    (void)threads;
     hri_device_info info;
     hr_status status = backend_describe(index, &info);
     if (status != HR_OK) {
         return status;
     }
     hri_cuda_unit *unit = hri_cuda_unit_at(index);
-    status = hri_cuda_unit_acquire(unit);
+    status = hri_cuda_fault_check(unit->path);
+    if (status == HR_OK) {
+        status = hri_cuda_unit_acquire(unit);
+    }
     if (status != HR_OK) {
         return status;
     }

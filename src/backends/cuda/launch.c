@@ -200,6 +200,7 @@ hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
         block[i] = (unsigned)l->domain.tile[l->rank - 1 - i];
     }
     pass(l, &x);
+    hri_cuda_note_launch(queue->unit, l->kernel->name);
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
         error = hri_cuda.cuLaunchKernel(module->function, tiles, 1, 1, block[0],

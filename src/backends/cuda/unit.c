@@ -3,6 +3,7 @@
  * from each other. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "backends/cuda/cuda.h"
 
@@ -14,6 +15,7 @@ static struct {
     hri_once found;
     hri_cuda_unit *units;
     uint32_t count;
+    pid_t process;        /* that has found them */
     pthread_mutex_t lock; /* guards the peers of all units */
 } machine = {.found = HRI_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -89,6 +91,7 @@ static hr_status find_units(void)
     int count = 0;
     hr_status status = hri_cuda_load();
     if (status == HR_OK) {
+        machine.process = getpid();
         status = check_driver(&count);
     }
     if (status == HR_OK) {
@@ -111,6 +114,9 @@ static hr_status find_units(void)
 hr_status hri_cuda_unit_count(uint32_t *count)
 {
     hr_status status = hri_once_run(&machine.found, find_units);
+    if (status == HR_OK) {
+        status = hri_library_check_process("CUDA", machine.process);
+    }
     if (status == HR_OK) {
         *count = machine.count;
     }

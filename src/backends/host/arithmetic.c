@@ -82,7 +82,8 @@ hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
     const bool ours = gemm->m == 0 || gemm->n == 0 ||
                       hri_gemm_only_scales(gemm) ||
                       gemm->compute == HR_COMPUTE_REPRODUCIBLE;
-    return chosen.use_cblas && !ours && hri_cblas_gemm(&chosen.cblas, gemm)
+    return chosen.use_cblas && !ours &&
+                   hri_cblas_gemm(&chosen.cblas, hri_pool_threads(pool), gemm)
                ? HR_OK
                : hri_host_gemm_builtin(pool, gemm);
 }

@@ -15,7 +15,6 @@
 #include "base/size.h"
 
 enum {
-    DEPTH_BYTES = 2048,       /* of a row of a packed slice: 512 of f32 */
     STRIP_BYTES = 256 * 1024, /* packed B that one task runs over: in L2 */
     BLOCK_SIDE = 2048,        /* of a square block of C, in elements */
     BLOCK_SIDE_MAX = 16384,   /* of a block that is not square */
@@ -23,7 +22,7 @@ enum {
     SERIAL_FLOPS = 1 << 20    /* fewer: waking threads takes longer */
 };
 
-_Static_assert(DEPTH_BYTES / 4 <= HRI_BUILTIN_I8_DEPTH,
+_Static_assert(HRI_BUILTIN_DEPTH_BYTES / 4 <= HRI_BUILTIN_I8_DEPTH,
                "sums of i8 over a slice must be exact in f32");
 
 /* A range of elements along m or n, and its packed panels. */
@@ -49,7 +48,8 @@ typedef struct work {
     int64_t depth_start, depth;     /* the slice worked on now */
     int64_t deep;                   /* depths of panels for one of k */
     int64_t strip_rows, strip_cols; /* panels that one task runs over */
-    float *sums;  /* of a block over k, when C is f16 or bf16; else NULL */
+    float *sums;  /* of a block over k, when C is f16 or bf16, and k has several
+                     slices or the product is reproducible; else NULL */
     bool ordered; /* reproducible: sums begin as beta C, and have alpha */
 } work;
 
@@ -94,31 +94,40 @@ static void pack_task(void *data, int64_t index)
     }
 }
 
-/* The destination of tile (row, col) of the block. */
-static hri_tile tile_at(const work *w, int64_t row, int64_t col)
+/* What the tiles of a block have in common. */
+static hri_tile block_tile(const work *w, const void *values)
 {
-    const hri_gemm *g = w->gemm;
-    int64_t i = row * w->a.panel, j = col * w->b.panel;
+    const bool first = w->depth_start == 0;
     hri_tile tile = {
-        .rows = hri_min(w->a.panel, w->a.size - i),
-        .cols = hri_min(w->b.panel, w->b.size - j),
-        .type = g->c_type,
-        .c_stride = g->c.row_stride,
-        .alpha = g->alpha,
-        .beta = w->depth_start == 0 ? g->beta : hr_real(1.0),
+        .values = values,
+        .type = w->gemm->c_type,
+        .c_stride = w->gemm->c.row_stride,
+        .alpha = w->gemm->alpha,
+        .beta = first ? w->gemm->beta : hr_real(1.0),
     };
     if (w->sums != NULL) {
         tile.type = HR_F32;
         tile.c_stride = w->b.block;
-        tile.c = w->sums + i * w->b.block + j;
-        tile.alpha = w->ordered ? g->alpha : hr_real(1.0);
-        tile.beta = hr_real(w->depth_start == 0 && !w->ordered ? 0.0 : 1.0);
-    } else {
-        int64_t element = (w->a.start + i) * g->c.row_stride + w->b.start + j;
-        tile.c = hri_host_address(&g->c.place) +
-                 element * (int64_t)hr_type_size(g->c_type);
+        tile.alpha = w->ordered ? w->gemm->alpha : hr_real(1.0);
+        tile.beta = hr_real(first && !w->ordered ? 0.0 : 1.0);
     }
     return tile;
+}
+
+/* Let it be tile (row, col) of the block. */
+static void aim(const work *w, int64_t row, int64_t col, hri_tile *tile)
+{
+    const hri_gemm *g = w->gemm;
+    const int64_t i = row * w->a.panel, j = col * w->b.panel;
+    tile->rows = hri_min(w->a.panel, w->a.size - i);
+    tile->cols = hri_min(w->b.panel, w->b.size - j);
+    if (w->sums != NULL) {
+        tile->c = w->sums + i * w->b.block + j;
+        return;
+    }
+    const int64_t element = (w->a.start + i) * g->c.row_stride + w->b.start + j;
+    tile->c = hri_host_address(&g->c.place) +
+              element * (int64_t)hr_type_size(g->c_type);
 }
 
 /* The tiles of a strip. Its panels of B stay in L2 while the panels of A pass
@@ -132,13 +141,19 @@ static void multiply_task(void *data, int64_t index)
     int64_t row_end = hri_min(row + w->strip_rows, w->a.panels);
     int64_t col_end = hri_min(col + w->strip_cols, w->b.panels);
     _Alignas(64) char values[HRI_BUILTIN_TILE_BYTES];
+    hri_tile tile = block_tile(w, values);
     for (int64_t i = row; i < row_end; i++) {
         for (int64_t j = col; j < col_end; j++) {
-            hri_tile tile = tile_at(w, i, j);
-            tile.values = values;
+            aim(w, i, j, &tile);
             w->multiply(w->depth * w->deep, panel_at(w, &w->a, i),
                         panel_at(w, &w->b, j), values);
-            (w->ordered ? w->variant->store_ordered : w->variant->store)(&tile);
+            if (w->ordered) {
+                w->variant->store_ordered(&tile);
+            } else if (is_half(tile.type)) {
+                w->variant->store_half(&tile, w->b.panel);
+            } else {
+                w->variant->store(&tile);
+            }
         }
     }
 }
@@ -234,9 +249,8 @@ static int64_t block_side(int64_t other)
     return hri_min(hri_max(length, BLOCK_SIDE), BLOCK_SIDE_MAX);
 }
 
-/* An operand with strides along its side and along k. With k = 1 the stride
- * along k has no meaning. It is set so that one of the two is 1, as hri_panel
- * needs. */
+/* ---- what thin products need, too */
+
 static hri_operand oriented(hri_operand operand, int64_t along_side,
                             int64_t along_depth, int64_t depth)
 {
@@ -247,6 +261,53 @@ static hri_operand oriented(hri_operand operand, int64_t along_side,
     }
     return operand;
 }
+
+hri_operand hri_builtin_rows_of_a(const hri_gemm *gemm)
+{
+    return oriented(gemm->a, gemm->a.row_stride, gemm->a.col_stride, gemm->k);
+}
+
+hri_operand hri_builtin_columns_of_b(const hri_gemm *gemm)
+{
+    return oriented(gemm->b, gemm->b.col_stride, gemm->b.row_stride, gemm->k);
+}
+
+bool hri_builtin_is_wide(hr_type type)
+{
+    return type == HR_F64 || type == HR_C64;
+}
+
+int64_t hri_builtin_parts(hr_type type)
+{
+    return hri_is_complex(type) ? 2 : 1;
+}
+
+int64_t hri_builtin_slice(const hri_gemm *gemm)
+{
+    const int64_t real = hri_builtin_is_wide(gemm->type) ? 8 : 4;
+    return even_piece(gemm->k, HRI_BUILTIN_DEPTH_BYTES / real, 1);
+}
+
+hri_pool *hri_builtin_pool(hri_pool *pool, const hri_gemm *gemm)
+{
+    const double flops =
+        2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    return flops < SERIAL_FLOPS ? NULL : pool;
+}
+
+void *hri_builtin_allocate(int64_t bytes)
+{
+    return aligned_alloc(64, (size_t)hri_round_up(bytes, 64));
+}
+
+hr_status hri_builtin_no_memory(int64_t bytes)
+{
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY,
+                    "built-in multiplication: no memory to pack %lld bytes",
+                    (long long)bytes);
+}
+
+/* ---- planning */
 
 static void plan_strips(work *w)
 {
@@ -277,27 +338,22 @@ static void put_in_order(work *w, int64_t real)
 static work plan(const hri_builtin_variant *variant, hri_pool *pool,
                  const hri_gemm *gemm)
 {
-    bool wide = gemm->type == HR_F64 || gemm->type == HR_C64;
-    int64_t real = wide ? 8 : 4;
-    int64_t parts = hri_is_complex(gemm->type) ? 2 : 1;
-    double flops = 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    const bool wide = hri_builtin_is_wide(gemm->type);
+    const int64_t real = wide ? 8 : 4;
+    const int64_t parts = hri_builtin_parts(gemm->type);
     work w = {
         .variant = variant,
         .gemm = gemm,
-        .pool = flops < SERIAL_FLOPS ? NULL : pool,
+        .pool = hri_builtin_pool(pool, gemm),
         .multiply = wide ? variant->multiply_f64 : variant->multiply_f32,
-        .a = {.operand = oriented(gemm->a, gemm->a.row_stride,
-                                  gemm->a.col_stride, gemm->k),
-              .extent = gemm->m},
-        .b = {.operand = oriented(gemm->b, gemm->b.col_stride,
-                                  gemm->b.row_stride, gemm->k),
-              .extent = gemm->n},
+        .a = {.operand = hri_builtin_rows_of_a(gemm), .extent = gemm->m},
+        .b = {.operand = hri_builtin_columns_of_b(gemm), .extent = gemm->n},
         .deep = 1,
     };
     w.a.row_bytes = w.b.row_bytes = real * parts;
     w.a.panel = variant->rows / parts;
     w.b.panel = 2 * variant->vector_bytes / (real * parts);
-    w.depth_block = even_piece(gemm->k, DEPTH_BYTES / real, 1);
+    w.depth_block = hri_builtin_slice(gemm);
     if (gemm->compute == HR_COMPUTE_REPRODUCIBLE) {
         put_in_order(&w, real);
     }
@@ -305,11 +361,6 @@ static work plan(const hri_builtin_variant *variant, hri_pool *pool,
     w.b.block = even_piece(gemm->n, block_side(gemm->m), w.b.panel);
     plan_strips(&w);
     return w;
-}
-
-static char *allocate(int64_t bytes)
-{
-    return aligned_alloc(64, (size_t)hri_round_up(bytes, 64));
 }
 
 static hr_status multiply_blocked(const hri_builtin_variant *variant,
@@ -320,16 +371,13 @@ static hr_status multiply_blocked(const hri_builtin_variant *variant,
     int64_t b_bytes = w.b.block * w.b.row_bytes * w.depth_block;
     int64_t bytes = a_bytes + b_bytes;
     int64_t sums = w.a.block * w.b.block * (int64_t)sizeof(float);
-    bool half = is_half(gemm->c_type);
+    bool half = is_half(gemm->c_type) && (w.ordered || gemm->k > w.depth_block);
     hr_status status = HR_OK;
-    w.a.packed = allocate(a_bytes);
-    w.b.packed = allocate(b_bytes);
-    w.sums = half ? (float *)(void *)allocate(sums) : NULL;
+    w.a.packed = hri_builtin_allocate(a_bytes);
+    w.b.packed = hri_builtin_allocate(b_bytes);
+    w.sums = half ? hri_builtin_allocate(sums) : NULL;
     if (w.a.packed == NULL || w.b.packed == NULL || (half && w.sums == NULL)) {
-        status =
-            hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                     "built-in multiplication: no memory to pack %lld bytes",
-                     (long long)(half ? bytes + sums : bytes));
+        status = hri_builtin_no_memory(half ? bytes + sums : bytes);
     } else {
         multiply_all(&w);
     }
@@ -372,7 +420,10 @@ hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
         return HR_OK;
     }
     if (!hri_gemm_only_scales(g)) {
-        return multiply_blocked(variant, pool, g);
+        return hri_min(g->m, g->n) > HRI_BUILTIN_THIN ||
+                       g->compute == HR_COMPUTE_REPRODUCIBLE
+                   ? multiply_blocked(variant, pool, g)
+                   : hri_builtin_thin(variant, pool, g);
     }
     const hr_matrix c = hr_matrix_row_major(
         hri_host_address(&g->c.place), g->c_type, g->m, g->n, g->c.row_stride);

@@ -39,7 +39,7 @@ static const hri_symbol symbols[] = {
 };
 
 /* What a library turns out to be. */
-typedef enum verdict { SOMETHING_ELSE, UNUSABLE, USABLE } verdict;
+typedef enum verdict { SOMETHING_ELSE, LONG_INTEGERS, REFUSED, USABLE } verdict;
 
 /* Functions by which each vendor's library is recognised. */
 typedef struct blis_symbols {
@@ -60,42 +60,53 @@ static const hri_symbol blis_table[] = {
 
 typedef struct mkl_symbols {
     void (*version)(char *text, int bytes);
+    int (*set_threads)(int threads);
+    int (*get_threads)(void);
 } mkl_symbols;
 
 static const hri_symbol mkl_table[] = {
     {"MKL_Get_Version_String", offsetof(mkl_symbols, version), true},
+    {"MKL_Set_Num_Threads_Local", offsetof(mkl_symbols, set_threads), true},
+    {"MKL_Get_Max_Threads", offsetof(mkl_symbols, get_threads), true},
 };
 
-/* Whether the user chose a number of threads in one of these variables. */
-static bool user_chose(const char *const *variables)
+/* A number of threads in the environment; 0: there is none. */
+static int64_t number_of(const char *variable)
 {
-    for (; *variables != NULL; variables++) {
-        if (hri_environment(*variables) != NULL) {
-            return true;
-        }
+    const char *text = hri_environment(variable);
+    const long number = text != NULL ? strtol(text, NULL, 10) : 0;
+    return number > 0 && number <= HRI_MAX_THREADS ? number : 0;
+}
+
+/* The number of threads that BLIS takes from its own variables: one for all, or
+ * one for each of its loops. */
+static int64_t blis_users_threads(void)
+{
+    static const char *const loops[] = {
+        "BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT", "BLIS_PC_NT"};
+    int64_t product = 0;
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
+        const int64_t number = number_of(loops[i]);
+        product = number > 0 ? hri_max(product, 1) * number : product;
     }
-    return false;
+    if (product == 0) {
+        product = number_of("BLIS_NUM_THREADS");
+    }
+    return product > 0 ? product : number_of("OMP_NUM_THREADS");
 }
 
 /* Recognise OpenBLAS by "OpenBLAS 0.3.21 NO_LAPACKE ..." and "SkylakeX".
  * USE64BITINT means integers that our table does not have. */
 static verdict know_openblas(void *library, hri_cblas *cblas)
 {
-    static const char *const variables[] = {
-        "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", NULL};
     hri_openblas s;
     if (!hri_openblas_is(library, &s)) {
         return SOMETHING_ELSE;
     }
     if (strstr(s.config(), "USE64BITINT") != NULL) {
-        return UNUSABLE;
+        return LONG_INTEGERS;
     }
     cblas->conj_no_trans = true;
-    /* OpenBLAS counts CPUs but does not look at a container's quota of them. */
-    int threads = (int)hri_thread_count();
-    if (s.get_threads() > threads && !user_chose(variables)) {
-        s.set_threads(threads);
-    }
     char version[32] = "", cores[48] = "";
     sscanf(s.config(), "OpenBLAS %31s", version);
     hri_openblas_select_cores(&s, cblas, cores, sizeof cores);
@@ -105,20 +116,17 @@ static verdict know_openblas(void *library, hri_cblas *cblas)
 
 static verdict know_blis(void *library, hri_cblas *cblas)
 {
-    static const char *const variables[] = {
-        "BLIS_NUM_THREADS", "BLIS_JC_NT", "BLIS_IC_NT",      "BLIS_JR_NT",
-        "BLIS_IR_NT",       "BLIS_PC_NT", "OMP_NUM_THREADS", NULL};
     blis_symbols s;
     if (hri_library_resolve(library, "", blis_table, 5, &s) != HR_OK) {
         return SOMETHING_ELSE;
     }
     if (s.int_bits() == 64) {
-        return UNUSABLE;
+        return LONG_INTEGERS;
     }
     snprintf(cblas->name, sizeof cblas->name, "BLIS %s %s", s.version(),
              s.arch_name(s.arch()));
-    cblas->set_threads = user_chose(variables) ? NULL : s.set_threads;
-    cblas->threads = hri_thread_count();
+    cblas->set_blis_threads = s.set_threads;
+    cblas->users_threads = blis_users_threads();
     return USABLE;
 }
 
@@ -128,12 +136,17 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
 {
     mkl_symbols s;
     char text[256] = "", version[32] = "";
-    if (hri_library_resolve(library, "", mkl_table, 1, &s) != HR_OK) {
+    if (hri_library_resolve(library, "", mkl_table, 3, &s) != HR_OK) {
         return SOMETHING_ELSE;
+    }
+    /* It writes to the file of MKL_VERBOSE_OUTPUT_FILE. Its OpenMP loads what
+     * OMP_TOOL_LIBRARIES names. */
+    if (hri_library_check_rights("MKL") != HR_OK) {
+        return REFUSED;
     }
     const char *layer = hri_environment("MKL_INTERFACE_LAYER");
     if (layer != NULL && strstr(layer, "ILP64") != NULL) {
-        return UNUSABLE; /* the user chose 64-bit integers for MKL */
+        return LONG_INTEGERS; /* the user chose 64-bit integers for MKL */
     }
     s.version(text, (int)sizeof text - 1);
     const char *words = strstr(text, "Version ");
@@ -141,6 +154,8 @@ static verdict know_mkl(void *library, hri_cblas *cblas)
         sscanf(words, "Version %31[0-9.]", version);
     }
     snprintf(cblas->name, sizeof cblas->name, "MKL %s", version);
+    cblas->set_mkl_threads = s.set_threads;
+    cblas->get_mkl_threads = s.get_threads;
     return USABLE;
 }
 
@@ -157,12 +172,12 @@ static hr_status know(void *library, const char *name, bool any,
     }
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
         verdict is = vendors[i](library, cblas);
-        if (is == UNUSABLE) {
+        if (is == LONG_INTEGERS) {
             return hri_fail(HR_ERROR_UNAVAILABLE,
                             "%s takes integers of 64 bits, not 32", name);
         }
-        if (is == USABLE) {
-            return HR_OK;
+        if (is != SOMETHING_ELSE) {
+            return is == USABLE ? HR_OK : HR_ERROR_UNAVAILABLE;
         }
     }
     snprintf(cblas->name, sizeof cblas->name, "CBLAS %s", name);
@@ -225,11 +240,7 @@ bool hri_cblas_find(hri_cblas *cblas)
     return false;
 }
 
-/* ---- products */
-
-/* Fewer flops run on one thread: BLIS 0.9 starts its threads anew for each
- * product and lets them spin. */
-enum { THREADED_FLOPS = 1 << 22 };
+/* ---- arguments */
 
 typedef struct argument {
     int trans, ld;
@@ -290,7 +301,52 @@ static void call(const hri_cblas *cblas, const hri_gemm *gemm,
     }
 }
 
-bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm)
+/* ---- threads */
+
+/* Fewer flops run on one thread: BLIS 0.9 starts its threads anew for each
+ * product and lets them spin. */
+enum { THREADED_FLOPS = 1 << 22 };
+
+static void limit_blis(const hri_cblas *cblas, int64_t threads,
+                       const hri_gemm *gemm)
+{
+    const double flops = 2.0 * (double)gemm->m * (double)gemm->n;
+    const bool small = flops * (double)gemm->k < THREADED_FLOPS;
+    const int64_t users = cblas->users_threads;
+    if (users == 0 || users > threads) {
+        cblas->set_blis_threads(small ? 1 : threads);
+    }
+}
+
+/* Let at most so many threads work. What it returns is for restore_threads. */
+static int limit_threads(const hri_cblas *cblas, int threads,
+                         const hri_gemm *gemm)
+{
+    if (cblas->openblas.set_threads != NULL) {
+        return hri_openblas_limit(cblas, threads);
+    }
+    if (cblas->set_blis_threads != NULL) {
+        limit_blis(cblas, threads, gemm);
+    }
+    return cblas->set_mkl_threads != NULL && cblas->get_mkl_threads() > threads
+               ? cblas->set_mkl_threads(threads)
+               : -1;
+}
+
+static void restore_threads(const hri_cblas *cblas, int threads, int before)
+{
+    if (cblas->openblas.set_threads != NULL) {
+        hri_openblas_restore(cblas, before < threads ? before : threads,
+                             before);
+    } else if (before >= 0) {
+        cblas->set_mkl_threads(before);
+    }
+}
+
+/* ---- products */
+
+bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
+                    const hri_gemm *gemm)
 {
     argument a, b, c;
     if (gemm->type < HR_F32 || gemm->type > HR_C64 || gemm->m > INT_MAX ||
@@ -304,12 +360,8 @@ bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm)
         return false;
     }
     c.ld = (int)ldc;
-    if (cblas->set_threads != NULL) {
-        double flops = 2.0 * (double)gemm->m * (double)gemm->n;
-        bool small = flops * (double)gemm->k < THREADED_FLOPS;
-        cblas->set_threads(small ? 1 : cblas->threads);
-    }
-    hri_openblas_follow(cblas);
+    const int before = limit_threads(cblas, (int)threads, gemm);
     call(cblas, gemm, &a, &b, &c);
+    restore_threads(cblas, (int)threads, before);
     return true;
 }

@@ -41,15 +41,19 @@ typedef struct hri_cblas {
     hri_cblas_sgemm *sgemm;
     hri_cblas_dgemm *dgemm;
     hri_cblas_zgemm *cgemm, *zgemm;
-    /* BLIS keeps the number of threads for each calling thread (since 1.0) and
-     * starts with 1. So this is called before each product. NULL: the library
-     * needs no such call. */
-    void (*set_threads)(int64_t threads);
-    int64_t threads;
-    /* Of OpenBLAS: copies with other core types, and the number of threads that
-     * was set for them. set_threads is NULL where there is no copy. */
+    /* Of OpenBLAS; set_threads is NULL for others. */
+    hri_openblas openblas;
+    /* Copies of it with other core types, which have threads of their own.
+     * set_threads is NULL where there is no copy. */
     hri_openblas copies[2];
-    int (*threads_of)(void);
+    /* Of BLIS, which keeps the number of threads for each calling thread (since
+     * 1.0) and starts with 1. NULL for others. */
+    void (*set_blis_threads)(int64_t threads);
+    int64_t users_threads; /* what BLIS's own variables say; 0: nothing */
+    /* Of MKL: the number for the calling thread, which is 0 for the program's.
+     * The first returns the one before. NULL for others. */
+    int (*set_mkl_threads)(int threads);
+    int (*get_mkl_threads)(void);
     bool conj_no_trans;
     char name[96]; /* "OpenBLAS 0.3.21 SkylakeX" */
 } hri_cblas;
@@ -64,8 +68,12 @@ hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas);
 bool hri_cblas_find(hri_cblas *cblas);
 
 /* Multiply if the CBLAS offers this product. Otherwise return false and do
- * nothing. m, n, k and alpha are not 0. */
-bool hri_cblas_gemm(const hri_cblas *cblas, const hri_gemm *gemm);
+ * nothing. m, n, k and alpha are not 0. Of OpenBLAS, BLIS and MKL at most
+ * `threads` threads work, and fewer where the program or their own variables
+ * say so. What the program has set for itself is the same afterwards, except in
+ * BLIS. */
+bool hri_cblas_gemm(const hri_cblas *cblas, uint32_t threads,
+                    const hri_gemm *gemm);
 
 /* Open a library. OpenBLAS gets the core type that suits this CPU, unless it
  * was loaded before. NULL when it cannot be opened: dlerror says why. */
@@ -80,8 +88,10 @@ bool hri_openblas_is(void *library, hri_openblas *openblas);
 void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
                                char *cores, size_t bytes);
 
-/* Set the copies' number of threads to that of their library. */
-void hri_openblas_follow(const hri_cblas *cblas);
+/* Let at most `threads` threads of the library and of its copies work. Returns
+ * how many the library had. The second function gives it that number back. */
+int hri_openblas_limit(const hri_cblas *cblas, int threads);
+void hri_openblas_restore(const hri_cblas *cblas, int limit, int before);
 
 /* core.c: OpenBLAS's core types, and which of them suits a CPU. */
 typedef enum hri_cpu {

@@ -44,12 +44,15 @@ static void leave_line(void)
     pthread_mutex_unlock(&line.lock);
 }
 
+static _Thread_local unsigned forking; /* handlers below that have been run */
+
 /* A child of fork() has none of the threads, so no product runs there yet. */
 static void clear_line(void)
 {
     pthread_mutex_init(&line.lock, NULL);
     pthread_cond_init(&line.now_serving, NULL);
     line.next = line.serving = 0;
+    forking = 0;
 }
 
 __attribute__((constructor)) static void clear_line_in_children(void)
@@ -57,11 +60,26 @@ __attribute__((constructor)) static void clear_line_in_children(void)
     (void)pthread_atfork(NULL, NULL, clear_line);
 }
 
+static void before_fork(void)
+{
+    if (forking++ == 0) {
+        wait_in_line();
+    }
+}
+
+static void in_parent(void)
+{
+    if (--forking == 0) {
+        leave_line();
+    }
+}
+
 /* OpenBLAS ends its threads before a fork, and hangs when they are at work. So
- * fork() waits in the line as products do. */
+ * fork() waits in the line as products do. A child that was forked in the
+ * middle of this comes here once more, and has the handlers twice. */
 static void watch_forks(void)
 {
-    (void)pthread_atfork(wait_in_line, leave_line, NULL);
+    (void)pthread_atfork(before_fork, in_parent, NULL);
 }
 
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
@@ -192,6 +210,7 @@ static bool host_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
 
 static const hri_device_ops host_ops = {
     .close = host_close,
+    .check = hri_not_lost,
     .allocate = host_allocate,
     .release = host_release,
     .allocate_pinned = host_allocate_pinned,
@@ -220,11 +239,11 @@ static hr_status host_describe(uint32_t index, hri_device_info *info)
              hri_host_arithmetic_name());
     info->memory_bytes = info->allocation_bytes = hri_memory_bytes();
     info->free_bytes = hri_memory_free();
-    info->compute_units = hri_thread_count(); /* those that we use */
+    info->compute_units = hri_thread_count(); /* for contexts by default */
     return HR_OK;
 }
 
-static hr_status host_open(uint32_t index, hri_device **out)
+static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     hr_status status = hri_host_arithmetic_load();
@@ -237,15 +256,17 @@ static hr_status host_open(uint32_t index, hri_device **out)
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");
     }
-    status = hri_pool_hold(&device->pool);
+    status = hri_pool_hold(threads, &device->pool);
     if (status != HR_OK) {
         free(device);
         return status;
     }
     device->base.ops = &host_ops;
     device->base.backend = &hri_backend_host;
+    status = host_describe(index, &device->base.info);
+    device->base.info.compute_units = hri_pool_threads(device->pool);
     *out = &device->base;
-    return host_describe(index, &device->base.info);
+    return status;
 }
 
 const hri_backend hri_backend_host = {

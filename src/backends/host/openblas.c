@@ -190,7 +190,7 @@ void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
     if (dladdr(function, &info) == 0) {
         others = doubles = NULL;
     }
-    cblas->threads_of = own->get_threads;
+    cblas->openblas = *own;
     void *copy = others != NULL
                      ? open_copy(info.dli_fname, others, &cblas->copies[0])
                      : NULL;
@@ -216,13 +216,27 @@ void hri_openblas_select_cores(const hri_openblas *own, hri_cblas *cblas,
              chosen ? " by OPENBLAS_CORETYPE" : "");
 }
 
-void hri_openblas_follow(const hri_cblas *cblas)
+static void set_threads(const hri_openblas *openblas, int threads)
 {
-    for (int i = 0; i < 2; i++) {
-        const hri_openblas *copy = &cblas->copies[i];
-        const int threads = copy->set_threads != NULL ? cblas->threads_of() : 0;
-        if (copy->set_threads != NULL && copy->get_threads() != threads) {
-            copy->set_threads(threads);
-        }
+    if (openblas->set_threads != NULL && openblas->get_threads() != threads) {
+        openblas->set_threads(threads);
+    }
+}
+
+int hri_openblas_limit(const hri_cblas *cblas, int threads)
+{
+    const int before = cblas->openblas.get_threads();
+    const int limit = before < threads ? before : threads;
+    set_threads(&cblas->openblas, limit);
+    set_threads(&cblas->copies[0], limit);
+    set_threads(&cblas->copies[1], limit);
+    return before;
+}
+
+void hri_openblas_restore(const hri_cblas *cblas, int limit, int before)
+{
+    /* another number is the program's own, set meanwhile */
+    if (cblas->openblas.get_threads() == limit) {
+        set_threads(&cblas->openblas, before);
     }
 }

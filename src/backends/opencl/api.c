@@ -16,8 +16,13 @@ hri_cl_api hri_cl;
 
 static hr_status load(void)
 {
-    return hri_library_load("libOpenCL.so.1", symbols,
-                            sizeof symbols / sizeof symbols[0], &hri_cl);
+    /* Loaders take drivers from where OCL_ICD_VENDORS says. PoCL writes to
+     * POCL_CACHE_DIR. */
+    hr_status status = hri_library_check_rights("OpenCL");
+    return status == HR_OK
+               ? hri_library_load("libOpenCL.so.1", symbols,
+                                  sizeof symbols / sizeof symbols[0], &hri_cl)
+               : status;
 }
 
 hr_status hri_cl_load(void)

@@ -174,12 +174,16 @@ static hr_status refused(const hri_cl_device *device, const char *what,
 }
 
 /* Drivers put off the allocation until a buffer is first used. Use it now, so
- * that lack of memory shows here and not in the middle of the work. */
+ * that lack of memory shows here and not in the middle of the work. A blocking
+ * write may return before it has run, and would then meet what other queues
+ * write (Intel's runtime for CPUs does that). So the queue is finished. */
 static cl_int make_real(hri_cl_device *device, cl_mem memory, size_t bytes)
 {
     const unsigned char zero = 0;
-    return hri_cl.clEnqueueWriteBuffer(device->setup, memory, CL_TRUE,
-                                       bytes - 1, 1, &zero, 0, NULL, NULL);
+    cl_int error = hri_cl.clEnqueueWriteBuffer(
+        device->setup, memory, CL_FALSE, bytes - 1, 1, &zero, 0, NULL, NULL);
+    cl_int finished = hri_cl.clFinish(device->setup);
+    return error != CL_SUCCESS ? error : finished;
 }
 
 static hr_status device_allocate(hri_device *base, size_t bytes,
@@ -287,6 +291,7 @@ static bool device_is_peer(hri_device *device, hri_device *other)
 
 static const hri_device_ops device_ops = {
     .close = device_close,
+    .check = hri_not_lost,
     .allocate = device_allocate,
     .release = device_release,
     .allocate_pinned = device_allocate_pinned,
@@ -302,7 +307,8 @@ static const hri_device_ops device_ops = {
     .gemm_offered = hri_cl_gemm_offered,
 };
 
-static hr_status backend_open(uint32_t index, hri_device **out)
+static hr_status backend_open(uint32_t index, uint32_t threads,
+                              hri_device **out)
 {
     cl_int error;
     hri_cl_device *device = calloc(1, sizeof *device);
@@ -312,11 +318,15 @@ static hr_status backend_open(uint32_t index, hri_device **out)
     device->base.ops = &device_ops;
     device->base.backend = &hri_backend_opencl;
     hr_status status = backend_describe(index, &device->base.info);
+    hri_cl_unit *unit = NULL;
     if (status == HR_OK) {
-        status = hri_cl_unit_acquire(hri_cl_unit_at(index));
+        unit = hri_cl_unit_within(hri_cl_unit_at(index), threads);
+        device->base.info.compute_units =
+            (uint32_t)hri_cl_unit_number(unit, CL_DEVICE_MAX_COMPUTE_UNITS);
+        status = hri_cl_unit_acquire(unit);
     }
     if (status == HR_OK) {
-        device->unit = hri_cl_unit_at(index);
+        device->unit = unit;
         device->setup = hri_cl.clCreateCommandQueue(
             device->unit->context, device->unit->id, 0, &error);
         status = hri_cl_check(error, "clCreateCommandQueue");

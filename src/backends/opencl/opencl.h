@@ -25,11 +25,13 @@ typedef enum hri_cl_layout {
 enum { HRI_CL_TYPES = HR_I8 + 1 }; /* types of A and B; index: hr_type */
 
 typedef struct hri_cl_unit {
+    struct hri_cl_unit *next; /* of the list `parts` */
     cl_device_id id;
-    char path[32];        /* "opencl:0:1" */
-    hri_cl_layout layout; /* constant; tests set it between queues */
-    pthread_mutex_t lock; /* guards what follows; context is constant while
-                             open */
+    char path[32];             /* "opencl:0:1" */
+    hri_cl_layout layout;      /* constant; tests set it between queues */
+    pthread_mutex_t lock;      /* guards what follows; context is constant while
+                                  open */
+    struct hri_cl_unit *parts; /* list of those made of it so far */
     uint32_t opens;
     cl_context context; /* NULL when opens is 0 */
     /* built on first use; the last index: whether it is reproducible */
@@ -70,6 +72,10 @@ typedef struct hri_cl_queue {
 hr_status hri_cl_unit_count(uint32_t *count);
 /* The unit `index`, which is below the count. */
 hri_cl_unit *hri_cl_unit_at(uint32_t index);
+/* Where the device is the host's CPUs and has more than `threads` of them, the
+ * part of it that has so many. Else, and where the driver cannot divide it, the
+ * unit itself. Parts exist for the life of the process. */
+hri_cl_unit *hri_cl_unit_within(hri_cl_unit *unit, uint32_t threads);
 /* Hold the unit's context. The first hold makes it. Each acquire needs a
  * release. */
 hr_status hri_cl_unit_acquire(hri_cl_unit *unit);

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "backends/opencl/opencl.h"
+#include "base/library.h"
 
 static struct {
     hri_once found;
     hri_cl_unit *units;
     uint32_t count;
-    pid_t
-        process; /* that has found them: drivers do not work in its children */
+    pid_t process; /* that has found them */
 } machine = {.found = HRI_ONCE_INIT};
 
 bool hri_cl_unit_ask(const hri_cl_unit *unit, cl_uint what, size_t bytes,
@@ -148,10 +148,8 @@ static hr_status find_units(void)
 hr_status hri_cl_unit_count(uint32_t *count)
 {
     hr_status status = hri_once_run(&machine.found, find_units);
-    if (status == HR_OK && machine.process != getpid()) {
-        return hri_fail(HR_ERROR_UNAVAILABLE,
-                        "OpenCL does not work in a child of fork() when the "
-                        "parent has looked for its devices before");
+    if (status == HR_OK) {
+        status = hri_library_check_process("OpenCL", machine.process);
     }
     if (status == HR_OK) {
         *count = machine.count;
@@ -162,6 +160,48 @@ hr_status hri_cl_unit_count(uint32_t *count)
 hri_cl_unit *hri_cl_unit_at(uint32_t index)
 {
     return &machine.units[index];
+}
+
+/* NULL: the driver cannot divide the device, or there is no memory. */
+static hri_cl_unit *make_part(const hri_cl_unit *unit, uint32_t threads)
+{
+    const intptr_t counts[] = {CL_DEVICE_PARTITION_BY_COUNTS, (intptr_t)threads,
+                               0, 0};
+    hri_cl_unit *part = calloc(1, sizeof *part);
+    if (part == NULL ||
+        hri_cl.clCreateSubDevices(unit->id, counts, 1, &part->id, NULL) !=
+            CL_SUCCESS) {
+        free(part);
+        return NULL;
+    }
+    memcpy(part->path, unit->path, sizeof part->path);
+    part->layout = unit->layout;
+    pthread_mutex_init(&part->lock, NULL);
+    return part;
+}
+
+static uint64_t compute_units(const hri_cl_unit *unit)
+{
+    return hri_cl_unit_number(unit, CL_DEVICE_MAX_COMPUTE_UNITS);
+}
+
+hri_cl_unit *hri_cl_unit_within(hri_cl_unit *unit, uint32_t threads)
+{
+    if ((hri_cl_unit_number(unit, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) == 0 ||
+        compute_units(unit) <= threads) {
+        return unit;
+    }
+    pthread_mutex_lock(&unit->lock);
+    hri_cl_unit *part = unit->parts;
+    while (part != NULL && compute_units(part) != threads) {
+        part = part->next;
+    }
+    if (part == NULL && (part = make_part(unit, threads)) != NULL) {
+        part->next = unit->parts;
+        unit->parts = part;
+    }
+    pthread_mutex_unlock(&unit->lock);
+    return part != NULL ? part : unit;
 }
 
 hr_status hri_cl_unit_acquire(hri_cl_unit *unit)

@@ -36,6 +36,8 @@ __attribute__((constructor)) static void begin(void)
     state.version = number("FAKE_CUDA_VERSION", 13000);
     state.init_result = number("FAKE_CUDA_INIT", 0);
     state.peers = number("FAKE_CUDA_PEERS", 1);
+    state.fault_kernel = getenv("FAKE_CUDA_FAULT");
+    state.fault_result = CU_ILLEGAL_ADDRESS;
     state.capability = 90;
     state.memory_bytes = (uint64_t)1 << 30;
     for (int i = 0; i < FAKE_CUDA_MAX_DEVICES; i++) {
@@ -92,6 +94,8 @@ cu_result cuGetErrorName(cu_result error, const char **name)
                  {201, "CUDA_ERROR_INVALID_CONTEXT"},
                  {400, "CUDA_ERROR_INVALID_HANDLE"},
                  {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                 {719, "CUDA_ERROR_LAUNCH_FAILED"},
+                 {999, "CUDA_ERROR_UNKNOWN"},
                  {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
                  {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
                  {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"}};
@@ -120,7 +124,7 @@ cu_result cuDriverGetVersion(int *version)
 cu_result cuDeviceGetCount(int *count)
 {
     *count = state.devices;
-    return CU_SUCCESS;
+    return state.sticky;
 }
 
 cu_result cuDeviceGet(cu_device *device, int index)
@@ -132,14 +136,14 @@ cu_result cuDeviceGet(cu_device *device, int index)
 cu_result cuDeviceGetName(char *name, int bytes, cu_device device)
 {
     snprintf(name, (size_t)bytes, "Fake GPU %d", device);
-    return CU_SUCCESS;
+    return state.sticky;
 }
 
 cu_result cuDeviceTotalMem_v2(size_t *bytes, cu_device device)
 {
     (void)device;
     *bytes = state.memory_bytes;
-    return CU_SUCCESS;
+    return state.sticky;
 }
 
 cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device device)
@@ -179,7 +183,7 @@ cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device device)
     default:
         return CU_INVALID_VALUE;
     }
-    return CU_SUCCESS;
+    return state.sticky;
 }
 
 cu_result cuFuncGetAttribute(int *value, int attribute, cu_function function)
@@ -200,6 +204,9 @@ cu_result cuFuncSetAttribute(cu_function function, int attribute, int value)
 cu_result cuDevicePrimaryCtxRetain(cu_context *context, cu_device device)
 {
     cu_result error = enter("cuDevicePrimaryCtxRetain");
+    if (error == CU_SUCCESS) {
+        error = state.sticky;
+    }
     if (error == CU_SUCCESS) {
         state.retained++;
         *context = &contexts[device];
@@ -435,6 +442,9 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
     const char *text = ((cu_module)(void *)function)->text;
     const void *kernel = ((cu_module)(void *)function)->kernel;
     cu_result error = fake_enter_stream("cuLaunchKernel", stream);
+    if (error == CU_SUCCESS && kernel != NULL && fake_faults(kernel)) {
+        return CU_SUCCESS;
+    }
     if (error == CU_SUCCESS && kernel != NULL) {
         return y == 1 && z == 1
                    ? fake_launch(stream, kernel, x, items_x * items_y * items_z,

@@ -37,8 +37,10 @@ cu_result fake_enter_context(const char *name);
 cu_result fake_enter_stream(const char *name, cu_stream stream);
 
 /* launch.c: the kernel of the program under test that has this name, or NULL;
- * and launch it, where the grid is that of its domain. */
+ * whether a launch of it makes a fault, which has happened then; and launch it,
+ * where the grid is that of its domain. */
 const void *fake_find_kernel(const char *name);
+bool fake_faults(const void *found);
 cu_result fake_launch(cu_stream stream, const void *found, unsigned blocks,
                       unsigned items, unsigned shared, void **arguments);
 

@@ -3,8 +3,9 @@
  * the CUDA backend can be tested where there is no GPU. Device memory is memory
  * of the host, and everything has run when its call returns. HEADRACE_CUDA,
  * HEADRACE_CUBLAS and HEADRACE_NVRTC name it. What it pretends comes from
- * FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION, FAKE_CUDA_INIT (the result of cuInit)
- * and FAKE_CUDA_PEERS in the environment, or from its state:
+ * FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION, FAKE_CUDA_INIT (the result of cuInit),
+ * FAKE_CUDA_PEERS and FAKE_CUDA_FAULT (the name of a kernel of the program's)
+ * in the environment, or from its state:
  *
  *     fake_cuda_state *(*get)(void) = dlsym(library, "fake_cuda_get"); */
 #ifndef FAKE_CUDA_H
@@ -25,13 +26,18 @@ typedef struct fake_cuda_state {
     /* The next call of this function fails with this result. */
     const char *fail_name;
     int fail_result;
-    int sticky;            /* every call in a context fails with it; 0: none */
-    const char *build_log; /* NULL: everything compiles */
-    atomic_long calls;     /* of the driver's functions */
-    atomic_long records;   /* of events */
-    atomic_long urgent;    /* streams of the greatest priority, ever made */
-    atomic_long objects;   /* memory, streams, events, modules, handles */
-    atomic_long retained;  /* primary contexts */
+    /* A fault: every call in a context fails with it, whatever the device, and
+     * no device is described, and no primary context given. 0: none. */
+    atomic_int sticky;
+    const char *fault_kernel; /* a launch of it makes that fault, in place of
+                                 running; NULL: none does */
+    int fault_result;         /* with this error */
+    const char *build_log;    /* NULL: everything compiles */
+    atomic_long calls;        /* of the driver's functions */
+    atomic_long records;      /* of events */
+    atomic_long urgent;       /* streams of the greatest priority, ever made */
+    atomic_long objects;      /* memory, streams, events, modules, handles */
+    atomic_long retained;     /* primary contexts */
     atomic_long library_products, kernel_products;
 } fake_cuda_state;
 

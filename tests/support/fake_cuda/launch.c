@@ -17,6 +17,19 @@ const void *fake_find_kernel(const char *name)
                : NULL;
 }
 
+/* The launch itself succeeds, as that of a real driver. */
+bool fake_faults(const void *found)
+{
+    const hr_kernel *kernel = found;
+    fake_cuda_state *state = fake_cuda_get();
+    const bool does = state->fault_kernel != NULL &&
+                      strcmp(kernel->name, state->fault_kernel) == 0;
+    if (does) {
+        state->sticky = state->fault_result;
+    }
+    return does;
+}
+
 /* A launch whose arguments have been copied. */
 typedef struct launch {
     const hr_kernel *kernel;

@@ -16,7 +16,7 @@ typedef struct nvrtc_program_object *nvrtc_program;
 #include "backends/cuda/nvrtc.inc"
 #undef SYM
 
-enum { OK = 0, INVALID = 7, NOT_SUPPORTED = 15 };
+enum { OK = 0, INVALID = 7, EXECUTION_FAILED = 13, NOT_SUPPORTED = 15 };
 
 struct hri_cublas_object {
     cu_stream stream;
@@ -98,6 +98,9 @@ int cublasGemmEx_64(hri_cublas_handle handle, int op_a, int op_b, int64_t m,
         ldb < least_ld(op_b, k, n) || ldc < m || m < 1 || n < 1 || k < 1) {
         return INVALID;
     }
+    if (fake_cuda_get()->sticky != 0) {
+        return EXECUTION_FAILED;
+    }
     if (a_type == 3 && (fours % 4 != 0 || compute != 72)) {
         return NOT_SUPPORTED;
     }
@@ -134,6 +137,9 @@ int cublasSgeam(hri_cublas_handle handle, int op_a, int op_b, int m, int n,
         *beta != 0 || b != c || ldb != ldc || lda < n || ldc < m || m < 1 ||
         n < 1) {
         return INVALID;
+    }
+    if (fake_cuda_get()->sticky != 0) {
+        return EXECUTION_FAILED;
     }
     for (size_t col = 0; col < (size_t)n; col++) {
         for (size_t row = 0; row < (size_t)m; row++) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A library that looks like an OpenBLAS which does not know this CPU. It takes
  * its core type from OPENBLAS_CORETYPE when it is loaded, else its oldest one.
- * Its products do nothing: C stays as it is. */
+ * Its products leave C as it is. That of f32 notes the number of threads in the
+ * environment. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,9 @@ void openblas_set_num_threads(int count)
 
 void cblas_sgemm(void)
 {
+    char text[16];
+    snprintf(text, sizeof text, "%d", threads);
+    setenv("FAKE_OPENBLAS_THREADS", text, 1);
 }
 
 void cblas_dgemm(void)

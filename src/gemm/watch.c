@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* What the caller of hr_gemm does while executors work: it reports progress,
+ * and decides when to go on without an executor that is late. It calls no
+ * device, so nothing that a device does can hold it up. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "gemm/executor.h"
+
+enum { TICK_MS = 20, PROGRESS_TICKS = 5 };
+
+/* Times the context's patience. After the caller cancelled, or an executor was
+ * lost, it has so long to end copies of the caller's memory. */
+static const double grace = 5.0;
+
+/* An executor that shows no sign of work for so long does not answer: times the
+ * context's patience, and times what a task of its should take. */
+static const double most_patience = 100.0, most_tasks = 100.0;
+
+/* An executor is late when a task takes so many times what it should. */
+static const double late = 1.5;
+
+typedef struct watcher {
+    hri_run_state *run;
+    const hri_run_call *call;
+    uint64_t start_ns, now_ns;
+    uint64_t stop_ns; /* when the run was seen to have stopped; 0: it has not */
+} watcher;
+
+static uint32_t executors(const hri_run_state *run)
+{
+    return run->plan->part_count;
+}
+
+/* ---- progress */
+
+/* Call the program's progress function, and stop all threads when it says so.
+ * The run's lock is held, and released for the call. */
+static void tell(const watcher *w)
+{
+    hri_run_state *run = w->run;
+    const hri_run_call *call = w->call;
+    const double done = call->flops_before + run->flops_done;
+    if (call->progress == NULL || run->error.status != HR_OK) {
+        return;
+    }
+    pthread_mutex_unlock(&run->lock);
+    const bool go_on = call->progress(call->progress_data,
+                                      fmin(done, call->flops), call->flops);
+    pthread_mutex_lock(&run->lock);
+    if (!go_on && run->settled < executors(run)) {
+        pthread_mutex_unlock(&run->lock);
+        hri_run_fail(run, hri_fail(HR_ERROR_CANCELLED,
+                                   "gemm: cancelled after %.0f per cent",
+                                   100.0 * done / call->flops));
+        pthread_mutex_lock(&run->lock);
+    }
+}
+
+/* Wait until all executors have settled, or the next tick. */
+static void pause_watching(hri_run_state *run)
+{
+    const struct timespec next = hri_in_ms(TICK_MS);
+    while (run->settled < executors(run) &&
+           hri_wait_until(&run->changed, &run->lock, &next)) {
+    }
+}
+
+/* ---- executors that are late */
+
+/* Seconds that one of the executor's tasks should take, with its panels. */
+static double planned_task(const hri_executor *e)
+{
+    const double seconds = fmax(e->part->seconds, e->run->plan->seconds);
+    return seconds / (double)hri_max(e->part->task_count, 1);
+}
+
+/* How much longer tasks take than planned, by executors that have ended
+ * some. */
+static double slowness(const hri_run_state *run)
+{
+    double least = 0.0;
+    for (uint32_t i = 0; i < executors(run); i++) {
+        const hri_executor *e = &run->executors[i];
+        if (e->collected > 0) {
+            const double planned = e->part->seconds * (double)e->collected /
+                                   (double)e->part->task_count;
+            const double ratio = e->share.seconds_busy / planned;
+            least = least == 0.0 ? ratio : fmin(least, ratio);
+        }
+    }
+    return fmax(least, 1.0);
+}
+
+static bool has_ended(const hri_executor *e)
+{
+    return e->stage >= HRI_DONE || e->idle;
+}
+
+/* Whether the executor works, and longer on a task than it should. */
+static bool is_late(const watcher *w, const hri_executor *e)
+{
+    return !e->part->in_place && e->stage == HRI_WORKING && !has_ended(e) &&
+           hri_executor_silence(e, w->now_ns) >
+               late * planned_task(e) * slowness(w->run);
+}
+
+static double most_silent(const watcher *w, const hri_executor *e)
+{
+    return most_patience * w->call->patience + most_tasks * planned_task(e);
+}
+
+/* Whether the executor waits for others, not for its device. */
+static bool waits_for_others(const hri_executor *e)
+{
+    return e->idle || (e->stage == HRI_DONE && !e->forwarded);
+}
+
+/* Whether an executor has shown no sign of work for longer than any plan
+ * allows. Those that wait for others need not, unless all do. */
+static bool is_silent(const watcher *w, const hri_executor *e)
+{
+    const bool others = waits_for_others(e);
+    for (uint32_t i = 0; i < executors(w->run) && others; i++) {
+        const hri_executor *other = &w->run->executors[i];
+        if (hri_executor_silence(other, w->now_ns) <= most_silent(w, other)) {
+            return false;
+        }
+    }
+    return !e->part->in_place && e->stage < HRI_SETTLED &&
+           hri_executor_silence(e, w->now_ns) > most_silent(w, e);
+}
+
+/* Seconds for which all executors that are not late have waited for those that
+ * are. Below 0: one of them works, or none is late. */
+static double waited(const watcher *w)
+{
+    const hri_run_state *run = w->run;
+    uint64_t since_ns = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < executors(run); i++) {
+        const hri_executor *e = &run->executors[i];
+        if (is_late(w, e)) {
+            any = true;
+        } else if (!has_ended(e)) {
+            return -1.0;
+        } else if (e->idle_ns > since_ns) {
+            since_ns = e->idle_ns;
+        }
+    }
+    return any && since_ns > 0 && w->now_ns > since_ns
+               ? (double)(w->now_ns - since_ns) * 1e-9
+               : -1.0;
+}
+
+static void lose(hri_executor *e, double silence)
+{
+    hri_error why = {0};
+    hri_error_keep(&why,
+                   hri_fail(HR_ERROR_LOST,
+                            "gemm: %s has not answered for %.1f seconds; a "
+                            "task of its should take %.2g",
+                            e->accelerator->path, silence, planned_task(e)));
+    hri_executor_lose(e, &why);
+}
+
+/* Lose the executors that are late when the others have waited long enough, and
+ * those that do not answer. The run's lock is held. */
+static bool lose_late(const watcher *w)
+{
+    hri_run_state *run = w->run;
+    const double elapsed = (double)(w->now_ns - w->start_ns) * 1e-9;
+    const bool waits = waited(w) > fmax(w->call->patience, elapsed / 20);
+    bool any = false;
+    if (run->error.status != HR_OK || run->halted) {
+        return false;
+    }
+    for (uint32_t i = 0; i < executors(run); i++) {
+        hri_executor *e = &run->executors[i];
+        if (is_silent(w, e) || (waits && is_late(w, e))) {
+            lose(e, hri_executor_silence(e, w->now_ns));
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* ---- the end */
+
+/* Whether the call may return although the executor has not settled. */
+static bool may_leave(const watcher *w, hri_executor *e)
+{
+    const hri_run_state *run = w->run;
+    const double since = (double)(w->now_ns - w->stop_ns) * 1e-9;
+    if (e->stage == HRI_SETTLED) {
+        return true;
+    }
+    if (w->stop_ns == 0 || e->part->in_place) {
+        return false;
+    }
+    if (run->error.status == HR_ERROR_CANCELLED || e->lost) {
+        return since > grace * w->call->patience ||
+               (e->lost && e->stage > HRI_SETTING_UP && e->sent &&
+                !e->loading && hri_copy_pool_leave(&e->up_pool) &&
+                hri_copy_pool_leave(&e->down_pool));
+    }
+    return since > most_silent(w, e);
+}
+
+static bool may_return(const watcher *w)
+{
+    for (uint32_t i = 0; i < executors(w->run); i++) {
+        if (!may_leave(w, &w->run->executors[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Let no thread of an executor that has not settled touch the caller's memory
+ * again. Where old C is read, a tile of which half is home is lost. The run's
+ * lock is held, and released for a moment. */
+static void let_go(const watcher *w)
+{
+    hri_run_state *run = w->run;
+    for (uint32_t i = 0; i < executors(run); i++) {
+        hri_executor *e = &run->executors[i];
+        if (e->stage == HRI_SETTLED || e->stage == HRI_SETTING_UP) {
+            continue;
+        }
+        const bool whole = hri_copy_pool_leave(&e->down_pool);
+        pthread_mutex_unlock(&run->lock);
+        hri_copy_pool_let_go(&e->up_pool);
+        hri_copy_pool_let_go(&e->down_pool);
+        pthread_mutex_lock(&run->lock);
+        if (!whole && run->plan->shape.read_c) {
+            hri_error_keep(&run->error, hri_error_raise(&run->lost));
+        }
+    }
+}
+
+void hri_run_watch(hri_run_state *run, const hri_run_call *call)
+{
+    watcher w = {.run = run, .call = call, .start_ns = hri_clock_ns()};
+    pthread_mutex_lock(&run->lock);
+    tell(&w);
+    for (int tick = 1;; tick++) {
+        w.now_ns = hri_clock_ns();
+        if (lose_late(&w)) {
+            pthread_mutex_unlock(&run->lock);
+            hri_run_halt(run);
+            pthread_mutex_lock(&run->lock);
+        }
+        if (w.stop_ns == 0 && (run->error.status != HR_OK || run->halted)) {
+            w.stop_ns = w.now_ns;
+        }
+        if (may_return(&w)) {
+            break;
+        }
+        pause_watching(run);
+        if (tick % PROGRESS_TICKS == 0) {
+            tell(&w);
+        }
+    }
+    let_go(&w);
+    if (!run->halted) {
+        tell(&w);
+    }
+    pthread_mutex_unlock(&run->lock);
+}

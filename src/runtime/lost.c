@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Accelerators that no longer work. They stay in their context, and engines
+ * leave them out. */
+#include "runtime/runtime.h"
+
+/* Guards the errors of all accelerators until they are known: losses are
+ * rare. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_known(hri_loss *loss)
+{
+    return atomic_load_explicit(&loss->known, memory_order_acquire);
+}
+
+hr_status hri_accelerator_saw(hri_accelerator *accelerator, hr_status status)
+{
+    hri_loss *loss = &accelerator->loss;
+    if (status != HR_ERROR_LOST || is_known(loss)) {
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    hri_error_keep(&loss->error, status);
+    atomic_store_explicit(&loss->known, true, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+hr_status hri_accelerator_check(hri_accelerator *accelerator)
+{
+    hri_device *device = accelerator->device;
+    return is_known(&accelerator->loss)
+               ? hri_error_raise(&accelerator->loss.error)
+               : device->ops->check(device);
+}
+
+/* The thread keeps its last message. */
+bool hri_accelerator_is_lost(hri_accelerator *accelerator)
+{
+    hri_error told = {0};
+    hri_error_keep(&told, HR_ERROR_LOST);
+    const bool lost = hri_accelerator_check(accelerator) != HR_OK;
+    (void)hri_error_raise(&told);
+    return lost;
+}
+
+hr_status hri_indices_check(const hr_context *context,
+                            const hri_indices *indices)
+{
+    hr_status status = HR_OK;
+    for (uint32_t i = 0; i < indices->count && status == HR_OK; i++) {
+        status = hri_accelerator_check(
+            &context->accelerators[hri_indices_at(indices, i)]);
+    }
+    return status;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Accelerators that hang, and slow ones. Every call of a device is made to hang
+ * once, for the rest of the product. The others complete it, or the caller
+ * cancels; meanwhile the device is left out, and afterwards it is used again.
+ * The argument is a set of accelerators, of which the second one hangs; host
+ * stands for sets of virtual ones. */
+#include <string.h>
+
+#include "base/size.h"
+#include "gemm/run.h"
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/told.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host, hri_backend_opencl, hri_backend_cuda;
+
+enum { M = 260, N = 250, K = 60 };
+
+/* Seconds. Other tests wait for ever. */
+#define PATIENCE 0.01
+#define ENDLESS  1e9
+
+static float a[M * K], b[K * N], c[M * N], wanted[M * N];
+
+static void set_up(double beta)
+{
+    for (int i = 0; i < M * K; i++) {
+        a[i] = (float)(i * 7 % 13 - 6);
+    }
+    for (int i = 0; i < K * N; i++) {
+        b[i] = (float)(i * 5 % 11 - 5);
+    }
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            double sum = 0.0;
+            for (int k = 0; k < K; k++) {
+                sum += (double)a[i * K + k] * b[k * N + j];
+            }
+            c[i * N + j] = (float)((i * 3 + j) % 9 - 4);
+            wanted[i * N + j] = (float)(sum + beta * c[i * N + j]);
+        }
+    }
+}
+
+static hr_context *open_context(const char *list, uint64_t limit)
+{
+    static const hri_backend *backends[3];
+    const hri_backend *other =
+        strstr(list, "cuda") != NULL ? &hri_backend_cuda : &hri_backend_opencl;
+    const bool mixed = strstr(list, "cuda") || strstr(list, "opencl");
+    backends[0] = fault_backend_wrap(&hri_backend_host);
+    backends[1] = mixed ? fault_backend_wrap(other) : NULL;
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = list;
+    options.memory_limit = limit;
+    hr_context *context = NULL;
+    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        told(&context->accelerators[i], "f32", 1e9);
+        told_link(&context->accelerators[i], 1e10);
+    }
+    told_overheads(context);
+    return context;
+}
+
+static hr_status multiply(hr_context *context, double beta,
+                          hr_progress_function progress, hr_gemm_report *report)
+{
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.progress = progress;
+    options.report = report;
+    set_up(beta);
+    return hr_gemm(context, hr_real(1), hr_matrix_row_major(a, HR_F32, M, K, 0),
+                   hr_matrix_row_major(b, HR_F32, K, N, 0), hr_real(beta),
+                   hr_matrix_row_major(c, HR_F32, M, N, 0), &options);
+}
+
+static bool is_right(void)
+{
+    return memcmp(c, wanted, sizeof c) == 0;
+}
+
+/* The device answers again: what was left there comes back. */
+static void let_go(hr_context *context)
+{
+    fault_backend_let_go();
+    CHECK(hri_runs_await(context, 60.0));
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        CHECK(!context->accelerators[i].abandoned);
+    }
+}
+
+typedef struct setup {
+    const char *list;
+    uint64_t limit;
+    bool staged;
+    double beta;
+    bool tight; /* there is no memory beside that of a product */
+} setup;
+
+/* A product during which the device hangs from call `call` on. False when it
+ * makes fewer calls. */
+static bool hang(hr_context *context, const setup *s, uint64_t call,
+                 uint64_t *refused)
+{
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    context->patience = PATIENCE;
+    fault_backend_stick(1, call);
+    hr_status status = multiply(context, s->beta, NULL, &report);
+    const bool stuck = fault_backend_sticks();
+    if (stuck && status == HR_ERROR_LOST) { /* it may have left half a tile, or
+                                               have its peers' memory */
+        CHECK(s->tight || s->beta != 0.0);
+        let_go(context);
+        context->patience = ENDLESS;
+        (*refused)++;
+        return true;
+    }
+    CHECK(status == HR_OK && is_right());
+    CHECK(report.lost > 0 || report.recomputed == 0);
+    if (stuck) { /* others do without it */
+        CHECK(context->accelerators[1].abandoned);
+        status = multiply(context, s->beta, NULL, &report);
+        CHECK(status == HR_OK ? is_right() && report.lost == 0 : s->tight);
+        CHECK(fault_backend_sticks());
+    }
+    let_go(context);
+    context->patience = ENDLESS;
+    CHECK(multiply(context, s->beta, NULL, &report) == HR_OK && is_right());
+    CHECK(report.lost == 0 && report.share_count > 1);
+    return stuck;
+}
+
+static bool cancel_when_stuck(void *data, double done, double total)
+{
+    (void)data;
+    (void)done;
+    (void)total;
+    return !fault_backend_sticks();
+}
+
+/* The caller cancels once the only accelerator hangs. */
+static void cancel(hr_context *context, uint64_t call)
+{
+    context->patience = 10 * PATIENCE; /* cancel before it is lost */
+    fault_backend_stick(0, call);
+    hr_status status = multiply(context, 2.0, cancel_when_stuck, NULL);
+    const bool stuck = fault_backend_sticks();
+    CHECK(stuck ? status == HR_ERROR_CANCELLED : status == HR_OK && is_right());
+    let_go(context);
+    context->patience = ENDLESS;
+    CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+}
+
+static void cancel_everywhere(const char *list, bool staged)
+{
+    TEST_CASE("cancelled");
+    fault_backend_reset();
+    fault_backend_pretend_staged(staged);
+    hr_context *context = open_context(list, 60 << 10);
+    for (uint64_t call = 1; call < 200; call += 3 * FAULT_STEP + call / 3) {
+        cancel(context, call);
+    }
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+static void hang_everywhere(const setup *s)
+{
+    TEST_CASE(s->list);
+    fault_backend_reset();
+    fault_backend_pretend_staged(s->staged);
+    hr_context *context = open_context(s->list, s->limit);
+    CHECK(multiply(context, s->beta, NULL, NULL) == HR_OK && is_right());
+    uint64_t calls = 1, tries = 0, refused = 0;
+    while (hang(context, s, calls, &refused)) {
+        calls += 2 * FAULT_STEP + calls / (s->tight ? 3 : 16);
+        tries++;
+    }
+    CHECK(calls > 10 && (s->tight || refused < tries / 2));
+    printf("%s: hung at %llu calls up to %llu, %llu without a result\n",
+           s->list, (unsigned long long)tries, (unsigned long long)calls,
+           (unsigned long long)refused);
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+static void one_alone(void)
+{
+    TEST_CASE("an accelerator that is alone");
+    fault_backend_reset();
+    hr_context *context = open_context("1xhost", 0);
+    CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+    context->patience = PATIENCE;
+    fault_backend_stick(0, 20);
+    CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
+    CHECK(strstr(hr_last_error(), "host#0 has not answered for") != NULL);
+    CHECK(fault_backend_sticks());
+    CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
+    CHECK(strstr(hr_last_error(), "since an earlier product") != NULL);
+    let_go(context);
+    context->patience = ENDLESS;
+    CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+/* The last one has half of the work, and is fifty times slower than planned. */
+static void one_is_slow(const char *list)
+{
+    TEST_CASE("one is slow");
+    fault_backend_reset();
+    hr_context *context = open_context(list, 0);
+    context->patience = PATIENCE;
+    fault_backend_slow(1, 50);
+    for (int i = 0; i < 5; i++) {
+        hr_gemm_report report = HR_GEMM_REPORT_INIT;
+        hr_gemm_share shares[8];
+        report.shares = shares;
+        report.share_capacity = 8;
+        CHECK(multiply(context, 0.0, NULL, &report) == HR_OK && is_right());
+        CHECK(hri_runs_await(context, 60.0));
+    }
+    fault_backend_slow(0, 0);
+    hr_context_destroy(context);
+    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+}
+
+/* Destroying the context returns although a device hangs. What it holds stays,
+ * so this is the last case. */
+static void the_context_ends(void)
+{
+    TEST_CASE("the context of a device that hangs");
+    fault_backend_reset();
+    hr_context *context = open_context("2xhost", 0);
+    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK);
+    context->patience = PATIENCE;
+    fault_backend_stick(1, 20);
+    CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
+    CHECK(fault_backend_sticks());
+    hr_context_destroy(context);
+    CHECK(fault_backend_sticks() && fault_backend_objects() > 0);
+    fault_backend_let_go();
+}
+
+int main(int argc, char **argv)
+{
+    static const setup host[] = {
+        {"2xhost", 0, false, 0.0, false},
+        {"3xhost", 0, true, 2.0, false},
+        {"3xhost", 100 << 10, false, 2.0, true},
+        {"host,2xhost", 0, false, 2.0, false},
+        {"2xhost", 60 << 10, true, 0.0, true},
+    };
+    const char *list = argc > 1 ? argv[1] : "host";
+    if (strcmp(list, "host") == 0) {
+        for (size_t i = 0; i < sizeof host / sizeof host[0]; i++) {
+            TEST(hang_everywhere(&host[i]));
+        }
+        TEST(cancel_everywhere("1xhost", false));
+        TEST(cancel_everywhere("1xhost", true));
+        TEST(one_is_slow("2xhost"));
+        TEST(one_alone());
+        TEST(the_context_ends());
+    } else {
+        const setup given[] = {{list, 0, false, 0.0, false},
+                               {list, 1 << 20, false, 2.0, false}};
+        TEST(hang_everywhere(&given[0]));
+        TEST(hang_everywhere(&given[1]));
+        TEST(one_is_slow(list));
+    }
+    return test_end();
+}

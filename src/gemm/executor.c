@@ -20,7 +20,7 @@ static void stop_copies(hri_run_state *run, bool all)
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         hri_executor *e = &run->executors[i];
         pthread_mutex_lock(&run->lock);
-        const bool ready = e->stage > HRI_SETTING_UP && !run->left;
+        const bool ready = e->state > HRI_SETTING_UP && !run->left;
         const bool lost = e->lost;
         pthread_mutex_unlock(&run->lock);
         if (ready) { /* else it will see that it must not begin */
@@ -348,16 +348,16 @@ static hr_status start_threads(hri_executor *executor)
 }
 
 /* The executor has come so far. */
-static void reach(hri_executor *executor, hri_stage stage)
+static void reach(hri_executor *executor, hri_executor_state state)
 {
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
-    executor->stage = stage;
+    executor->state = state;
     executor->sign_ns = hri_clock_ns();
-    if (stage == HRI_DONE) {
+    if (state == HRI_DONE) {
         executor->idle_ns = executor->sign_ns;
     }
-    if (stage == HRI_SETTLED) {
+    if (state == HRI_SETTLED) {
         run->settled++;
     }
     pthread_cond_broadcast(&run->changed);

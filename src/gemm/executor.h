@@ -66,12 +66,12 @@ struct hri_run_state {
 };
 
 /* How far an executor has come. */
-typedef enum hri_stage {
+typedef enum hri_executor_state {
     HRI_SETTING_UP,
     HRI_WORKING,
     HRI_DONE,   /* it has no product to issue or to wait for */
     HRI_SETTLED /* none of its threads uses the run any more */
-} hri_stage;
+} hri_executor_state;
 
 /* A task that was issued. */
 typedef struct hri_issued {
@@ -87,8 +87,8 @@ struct hri_executor {
     hri_run_share share;
     hri_thread *threads[3]; /* its compute thread, feeder and forwarder; NULL:
                                not started */
-    hri_stage stage;
-    hri_stage left_at; /* its stage when hr_gemm returned */
+    hri_executor_state state;
+    hri_executor_state left_at; /* its state when hr_gemm returned */
     bool tied, parted, finished;
     hr_status failed; /* HR_OK, or how its queues ended */
     bool lost;        /* it failed or is late: others do its tiles */

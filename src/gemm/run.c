@@ -149,7 +149,7 @@ static void run_threads(hri_run_state *run, const hri_run_call *call)
                          hri_fail(HR_ERROR_OUT_OF_MEMORY,
                                   "gemm: the system refused thread %u", i + 1));
             pthread_mutex_lock(&run->lock);
-            e->stage = HRI_SETTLED;
+            e->state = HRI_SETTLED;
             run->settled++;
             pthread_mutex_unlock(&run->lock);
         }
@@ -210,7 +210,7 @@ hr_status hri_run(hr_context *context, const hri_product *product,
     const bool left = run->settled < plan->part_count;
     run->left = left;
     for (uint32_t i = 0; i < plan->part_count; i++) {
-        run->executors[i].left_at = run->executors[i].stage;
+        run->executors[i].left_at = run->executors[i].state;
     }
     for (uint32_t i = 0; left && i < plan->part_count; i++) {
         run->executors[i].tied = is_tied(run, &run->executors[i]);

@@ -95,13 +95,13 @@ static double slowness(const hri_run_state *run)
 
 static bool has_ended(const hri_executor *e)
 {
-    return e->stage >= HRI_DONE || e->idle;
+    return e->state >= HRI_DONE || e->idle;
 }
 
 /* Whether the executor works, and longer on a task than it should. */
 static bool is_late(const watcher *w, const hri_executor *e)
 {
-    return !e->part->in_place && e->stage == HRI_WORKING && !has_ended(e) &&
+    return !e->part->in_place && e->state == HRI_WORKING && !has_ended(e) &&
            hri_executor_silence(e, w->now_ns) >
                late * planned_task(e) * slowness(w->run);
 }
@@ -114,7 +114,7 @@ static double most_silent(const watcher *w, const hri_executor *e)
 /* Whether the executor waits for others, not for its device. */
 static bool waits_for_others(const hri_executor *e)
 {
-    return e->idle || (e->stage == HRI_DONE && !e->forwarded);
+    return e->idle || (e->state == HRI_DONE && !e->forwarded);
 }
 
 /* Whether an executor has shown no sign of work for longer than any plan
@@ -128,7 +128,7 @@ static bool is_silent(const watcher *w, const hri_executor *e)
             return false;
         }
     }
-    return !e->part->in_place && e->stage < HRI_SETTLED &&
+    return !e->part->in_place && e->state < HRI_SETTLED &&
            hri_executor_silence(e, w->now_ns) > most_silent(w, e);
 }
 
@@ -193,7 +193,7 @@ static bool may_leave(const watcher *w, hri_executor *e)
 {
     const hri_run_state *run = w->run;
     const double since = (double)(w->now_ns - w->stop_ns) * 1e-9;
-    if (e->stage == HRI_SETTLED) {
+    if (e->state == HRI_SETTLED) {
         return true;
     }
     if (w->stop_ns == 0 || e->part->in_place) {
@@ -201,7 +201,7 @@ static bool may_leave(const watcher *w, hri_executor *e)
     }
     if (run->error.status == HR_ERROR_CANCELLED || e->lost) {
         return since > grace * w->call->patience ||
-               (e->lost && e->stage > HRI_SETTING_UP && e->sent &&
+               (e->lost && e->state > HRI_SETTING_UP && e->sent &&
                 !e->loading && hri_copy_pool_leave(&e->up_pool) &&
                 hri_copy_pool_leave(&e->down_pool));
     }
@@ -226,7 +226,7 @@ static void let_go(const watcher *w)
     hri_run_state *run = w->run;
     for (uint32_t i = 0; i < executors(run); i++) {
         hri_executor *e = &run->executors[i];
-        if (e->stage == HRI_SETTLED || e->stage == HRI_SETTING_UP) {
+        if (e->state == HRI_SETTLED || e->state == HRI_SETTING_UP) {
             continue;
         }
         const bool whole = hri_copy_pool_leave(&e->down_pool);

@@ -244,6 +244,17 @@ static void the_context_ends(void)
     fault_backend_let_go();
 }
 
+/* Whether this machine has such accelerators. */
+static bool is_there(const char *list)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = list;
+    hr_context *context = NULL;
+    const bool there = hr_context_create(&options, &context) == HR_OK;
+    hr_context_destroy(context);
+    return there;
+}
+
 int main(int argc, char **argv)
 {
     static const setup host[] = {
@@ -263,9 +274,12 @@ int main(int argc, char **argv)
         TEST(one_is_slow("2xhost"));
         TEST(one_alone());
         TEST(the_context_ends());
+    } else if (!is_there(list)) {
+        printf("%s: %s\n", list, hr_last_error());
+        return 77;
     } else {
         const setup given[] = {{list, 0, false, 0.0, false},
-                               {list, 1 << 20, false, 2.0, false}};
+                               {list, 0, false, 2.0, false}};
         TEST(hang_everywhere(&given[0]));
         TEST(hang_everywhere(&given[1]));
         TEST(one_is_slow(list));

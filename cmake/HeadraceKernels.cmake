@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-# headrace_kernels(TARGET FILE...): compile files of kernels
+# headrace_kernels(TARGET [REPRODUCIBLE] FILE...): compile files of kernels
 # (headrace/dialect.h) into a target for the host, once more for
 # HEADRACE_CHECK=1 (headrace/check.h), and keep their text in it for OpenCL and
 # NVRTC, behind the compile definitions of the target and of the file. The file
-# has its own before this is called.
+# has its own before this is called. REPRODUCIBLE: with HR_REPRODUCIBLE, and no
+# multiplication fused with an addition.
 function(headrace_kernels target)
   set(embed ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
@@ -12,7 +13,14 @@ function(headrace_kernels target)
     message(FATAL_ERROR "headrace_kernels: kernels are files of C, which this "
       "project does not enable: add C to the languages of project()")
   endif()
-  foreach(file ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 kernels REPRODUCIBLE "" "")
+  set(strict "")
+  set(strict_definition "")
+  if(kernels_REPRODUCIBLE)
+    set(strict -ffp-contract=off)
+    set(strict_definition HR_REPRODUCIBLE=1)
+  endif()
+  foreach(file ${kernels_UNPARSED_ARGUMENTS})
     get_filename_component(path ${file} ABSOLUTE)
     get_filename_component(name ${file} NAME)
     string(MD5 hash ${path}) # files may have the same name in several folders
@@ -38,13 +46,17 @@ function(headrace_kernels target)
               -P ${embed}
       DEPENDS ${path} ${embed} ${definitions} VERBATIM)
     set(ours HR_KERNEL_TEXT=${symbol} HR_KERNEL_CHECKED=1
-      "HR_KERNEL_FILE=\"${name}\"")
+      "HR_KERNEL_FILE=\"${name}\"" ${strict_definition})
     file(CONFIGURE OUTPUT ${checked} CONTENT
       "#define HR_CHECKED 1\n#include \"${path}\"\n" @ONLY)
     set_source_files_properties(${path} ${checked} PROPERTIES
       COMPILE_DEFINITIONS "${own};${ours}")
+    if(strict)
+      set_property(SOURCE ${path} ${checked} APPEND
+        PROPERTY COMPILE_OPTIONS ${strict})
+    endif()
     # Compiling the file itself has given all warnings already.
-    set_source_files_properties(${checked} PROPERTIES COMPILE_OPTIONS -w)
+    set_property(SOURCE ${checked} APPEND PROPERTY COMPILE_OPTIONS -w)
     target_sources(${target} PRIVATE ${path} ${checked} ${text})
   endforeach()
 endfunction()

@@ -12,8 +12,9 @@ endfunction()
 # but its kernel runs anywhere.
 file(GLOB fake CONFIGURE_DEPENDS support/fake_cuda/*.c)
 add_library(fake_cuda MODULE ${fake})
-target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(fake_cuda PRIVATE headrace_flags)
+target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src
+  ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(fake_cuda PRIVATE headrace_flags m)
 if(HEADRACE_SANITIZE MATCHES thread) # the arithmetic of its one thread
   set_source_files_properties(support/fake_cuda/gemm.c PROPERTIES
     COMPILE_OPTIONS -fno-sanitize=thread)
@@ -38,6 +39,7 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(gpu/test_launch_split:${set} gpu "" test_launch_split ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
   foreach(name test_dialect test_text test_filter
+      test_reproducible test_reproducible_kernels
       test_grid test_grid_cells test_grid_reduce test_grid_run)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
     test_again(conformance/${name}:fake_${set} conformance "${faked}"

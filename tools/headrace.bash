@@ -32,8 +32,8 @@ _headrace_options() {
     matmul)
         echo "-o --alpha --add --beta --transpose-a --transpose-b" \
             "--conjugate-a --conjugate-b --type --accelerators" \
-            "--memory-limit --threads --compute --dry-run --verify --json" \
-            "--quiet"
+            "--memory-limit --threads --compute --reproducible --dry-run" \
+            "--verify --json --quiet"
         ;;
     filter)
         echo "-o --window --weights --sigma --scale --edges --constant" \

@@ -51,7 +51,9 @@ typedef struct hr_context_options {
     void *log_data;           /**< handed to log */
     bool may_be_empty;        /**< it is no error when none of "all" opens: the
                                    context then only describes the machine */
-    uint8_t unused[3];        /**< room for later fields */
+    bool reproducible;        /**< the same call gives the same bits on any
+                                   accelerators: docs/several-gpus.md */
+    uint8_t unused[2];        /**< room for later fields */
     uint32_t threads;         /**< how many threads work on the host, 1 to 1024;
                                    0: HEADRACE_THREADS, else the CPUs that the
                                    process may use (hr_thread_count) */
@@ -60,7 +62,7 @@ typedef struct hr_context_options {
 /** Options with their size set and every default. */
 #define HR_CONTEXT_OPTIONS_INIT                                                \
     {                                                                          \
-        sizeof(hr_context_options), NULL, 0, NULL, NULL, false, {0}, 0         \
+        sizeof(hr_context_options), NULL, 0, NULL, NULL, false, false, {0}, 0  \
     }
 
 /** What is known of one accelerator. */

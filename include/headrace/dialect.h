@@ -90,6 +90,12 @@
  *  the compiler's. HR_FAST_SQRT, RSQRT, SIN, COS, EXP, LOG, POW (of x > 0) and
  *  DIVIDE are of float, and as fast as the device can.
  *
+ *  A file compiled with HR_REPRODUCIBLE defined gives the same bits on any
+ *  device (docs/several-gpus.md): nothing is fused but what fma(x, y, z) says,
+ *  and division and sqrt are rounded correctly. It has no sub-groups, and
+ *  HR_ATOMIC_ADD takes integers alone. exp, sin and the like, and HR_FAST_SIN,
+ *  COS, EXP, LOG and POW, still differ.
+ *
  *  Half precision is kept as bits, hr_f16 and hr_bf16: hr_f16_to_f32(x),
  *  hr_f32_to_f16(x), hr_bf16_to_f32(x), hr_f32_to_bf16(x). Complex numbers are
  *  pairs .re, .im, as in headrace's matrices. hr_c32_of(re, im) makes one.
@@ -103,6 +109,35 @@
  * this. */
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
 #include <headrace/dialect/host.h>
+#endif
+
+#ifdef HR_REPRODUCIBLE
+
+/* Sub-groups have another width on each kind of device. */
+#undef HR_SUBGROUP_LANE
+#undef HR_SUBGROUP_WIDTH
+#undef HR_MAX_SUBGROUP
+#undef HR_SUBGROUP_BROADCAST
+#undef HR_SUBGROUP_SHUFFLE
+#undef HR_SUBGROUP_SUM
+#undef HR_SUBGROUP_MIN
+#undef HR_SUBGROUP_MAX
+#define HR_SUBGROUP_LANE                  hr_subgroups_are_not_reproducible
+#define HR_SUBGROUP_WIDTH                 hr_subgroups_are_not_reproducible
+#define HR_MAX_SUBGROUP                   hr_subgroups_are_not_reproducible
+#define HR_SUBGROUP_BROADCAST(name, lane) hr_subgroups_are_not_reproducible
+#define HR_SUBGROUP_SHUFFLE(name, lane)   hr_subgroups_are_not_reproducible
+#define HR_SUBGROUP_SUM(name)             hr_subgroups_are_not_reproducible
+#define HR_SUBGROUP_MIN(name)             hr_subgroups_are_not_reproducible
+#define HR_SUBGROUP_MAX(name)             hr_subgroups_are_not_reproducible
+
+#undef HR_FAST_SQRT
+#undef HR_FAST_RSQRT
+#undef HR_FAST_DIVIDE
+#define HR_FAST_SQRT(x)      sqrt((float)(x))
+#define HR_FAST_RSQRT(x)     (1.0f / sqrt((float)(x)))
+#define HR_FAST_DIVIDE(x, y) ((float)(x) / (float)(y))
+
 #endif
 
 /* ---- types */
@@ -212,8 +247,13 @@ HR_COMPLEX_(hr_c64, double)
 
 #if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
 
+#ifdef HR_REPRODUCIBLE /* sums of fractions depend on who comes first */
+#define HR_ATOMIC_ADD(place, value)                                            \
+    ((void)sizeof((place)&1), hr_atomic_add(HR_NUMBER_PLACE_(place), value))
+#else
 #define HR_ATOMIC_ADD(place, value)                                            \
     hr_atomic_add(HR_NUMBER_PLACE_(place), value)
+#endif
 #define HR_ATOMIC_MIN(place, value)                                            \
     hr_atomic_min(HR_NUMBER_PLACE_(place), value)
 #define HR_ATOMIC_MAX(place, value)                                            \

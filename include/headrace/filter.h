@@ -182,7 +182,8 @@ typedef struct hr_filter_options {
  *           some element of `out` holds are read.
  * @errors   HR_ERROR_INVALID for shapes, strides, overlap or options that break
  *           these rules. HR_ERROR_UNSUPPORTED for another type, for a method
- *           that is not there, or for a window too large for the method.
+ *           that is not there, for a window too large for the method, or in a
+ *           reproducible context.
  *           HR_ERROR_OUT_OF_MEMORY when a memory limit is below the least
  *           working set, with the numbers: out untouched. HR_ERROR_LOST or
  *           HR_ERROR_BACKEND while running, or HR_ERROR_OUT_OF_MEMORY when

@@ -26,12 +26,16 @@ extern "C" {
 /** How products are formed. */
 typedef enum hr_compute {
     HR_COMPUTE_NATIVE = 0, /**< in the accumulation type of the table above */
-    HR_COMPUTE_TF32 = 1    /**< f32 rounded to tf32 (10 bits) first. Only where
+    HR_COMPUTE_TF32 = 1,   /**< f32 rounded to tf32 (10 bits) first. Only where
                                 an accelerator offers it (GPUs of NVIDIA from
                                 capability 8.0 on), and only on request.
                                 Rounding, or cutting, changes an element of A or
                                 B by at most 2^-10 of itself. That adds 2^-9
                                 |alpha||A||B| to the error */
+    HR_COMPUTE_REPRODUCIBLE = 2 /**< as NATIVE, by kernels of Headrace's own and
+                                     in one order, so that the same call gives
+                                     the same bits on any accelerators: see
+                                     docs/several-gpus.md */
 } hr_compute;
 
 /** What takes the time. */
@@ -141,7 +145,8 @@ typedef struct hr_gemm_options {
  * @errors   With C untouched: HR_ERROR_INVALID for shapes, strides, overlap or
  *           options that break these rules. The same for scalars that the
  *           accumulation type cannot hold. HR_ERROR_UNSUPPORTED for a type pair
- *           or compute mode that is not offered. HR_ERROR_OUT_OF_MEMORY when a
+ *           or compute mode that is not offered, and for tf32 in a reproducible
+ *           context. HR_ERROR_OUT_OF_MEMORY when a
  *           memory limit is below the least working set; the sentence says how
  *           much is needed. With old and new elements in C: HR_ERROR_CANCELLED
  *           or HR_ERROR_BACKEND while running; HR_ERROR_LOST when accelerators

@@ -28,7 +28,8 @@
  *  Indices, HR_DOMAIN and HR_EXTENT are those of the whole grid, so a kernel
  *  does not know of bands. Its results are the same, bit for bit, on any number
  *  of accelerators of one kind, whatever the bands. Kinds of accelerators
- *  differ by what their compilers round.
+ *  differ by what their compilers round, unless the kernel is compiled with
+ *  HR_REPRODUCIBLE (dialect.h).
  *
  *  Calls enqueue and return; hr_grid_finish waits. When one has failed, the
  *  fields have no values any more. All that follows fails with the same
@@ -271,7 +272,7 @@ HR_API HR_NODISCARD hr_status hr_grid_run(hr_grid *grid, const hr_phase *phases,
 HR_API HR_NODISCARD hr_status hr_grid_finish(hr_grid *grid);
 
 /** What a reduction makes of all cells. It works in double, in an order that
- *  depends on the extent alone. */
+ *  depends on the extent alone. The bits are the same on any accelerators. */
 typedef enum hr_reduction {
     HR_REDUCE_SUM = 1,     /**< sum of a */
     HR_REDUCE_MIN,         /**< least a; a NaN wins */

@@ -73,6 +73,7 @@ struct hr_kernel {
     /** host, with every access told to the checker (check.h); NULL: there is
      *  none */
     void (*checked)(const hr_domain *domain, const void *arguments);
+    bool reproducible; /**< compiled with HR_REPRODUCIBLE (dialect.h) */
 };
 
 /** An argument of a launch; made by the functions below. */
@@ -116,6 +117,8 @@ HR_API hr_argument hr_tile_bytes(size_t bytes);
  *  expanded. If the text has several kernels of that name, such as under `#if`,
  *  the first one's list counts.
  *
+ *  In a reproducible context it is compiled with HR_REPRODUCIBLE (dialect.h).
+ *
  *  Sizes of the arguments are checked as always. A type that is not one of the
  *  dialect's, such as a struct of the text's own, gets the size of the first
  *  argument it is launched with. The compiler then checks that size.
@@ -158,7 +161,9 @@ HR_API HR_NODISCARD hr_status hr_kernel_create(hr_context *context,
  *           it does not compile, a statement leaves a block of items, or the
  *           file includes another one than the dialect.
  *           HR_ERROR_UNSUPPORTED where the kernel has no text, or the
- *           accelerator no compiler or too little memory for tiles.
+ *           accelerator no compiler or too little memory for tiles. The same in
+ *           a reproducible context, when the kernel was compiled without
+ *           HR_REPRODUCIBLE or the accelerator rounds otherwise.
  *           HR_ERROR_OUT_OF_MEMORY. Nothing is enqueued then. check.h says what
  *           HEADRACE_CHECK=1 adds.
  * @threads  Any thread. */

@@ -14,7 +14,10 @@
  * B), WM, WN, RM, RN, KC; V, how many numbers are read at a time from shared
  * memory; PAD, numbers added to each row there against bank conflicts, a
  * multiple of V; BLOCKS, how many blocks a multiprocessor should have room for.
- * The number of threads is a multiple of TM, TN and KC. */
+ * The number of threads is a multiple of TM, TN and KC. DEPTH, unless it is 0,
+ * makes the roundings of reproducible products (hri_gemm in hal.h). It is a
+ * multiple of KC. After each DEPTH steps along k the sums are added to totals,
+ * which began as beta C. */
 #define F32  1
 #define F64  2
 #define C32  3
@@ -201,6 +204,29 @@ INLINE int place_of(int thread, int threads, int i)
     return (i / V * threads + thread) * V + i % V;
 }
 
+#if DEPTH
+/* Each with one rounding, which no compiler fuses with another. */
+INLINE float fused(float x, float y, float z)
+{
+    return __fmaf_rn(x, y, z);
+}
+
+INLINE double fused(double x, double y, double z)
+{
+    return __fma_rn(x, y, z);
+}
+
+INLINE float product(float x, float y)
+{
+    return __fmul_rn(x, y);
+}
+
+INLINE double product(double x, double y)
+{
+    return __dmul_rn(x, y);
+}
+#endif
+
 /* One step of k: add the outer product of a column of A and a row of B. */
 INLINE void multiply(real (&sums)[PLANES][RM][RN], const real *a, const real *b,
                      int ty, int tx)
@@ -225,13 +251,24 @@ INLINE void multiply(real (&sums)[PLANES][RM][RN], const real *a, const real *b,
 #pragma unroll
         for (int j = 0; j < RN; j++) {
             const real x = right[0][j / V].part[j % V];
-            sums[0][i][j] += re * x;
 #if PLANES == 2
             const real im = left[1][i / V].part[i % V];
             const real y = right[1][j / V].part[j % V];
+#endif
+#if DEPTH
+            sums[0][i][j] = fused(re, x, sums[0][i][j]);
+#if PLANES == 2
+            sums[0][i][j] = fused(-im, y, sums[0][i][j]);
+            sums[1][i][j] = fused(re, y, sums[1][i][j]);
+            sums[1][i][j] = fused(im, x, sums[1][i][j]);
+#endif
+#else
+            sums[0][i][j] += re * x;
+#if PLANES == 2
             sums[0][i][j] -= im * y;
             sums[1][i][j] += re * y;
             sums[1][i][j] += im * x;
+#endif
 #endif
         }
     }
@@ -266,6 +303,75 @@ INLINE void store(void *c, extent at, pair sum, pair alpha, pair beta,
 #endif
 }
 
+#if DEPTH
+
+/* The old element *c times beta. */
+INLINE pair begun(const void *c, extent at, pair beta, int flags)
+{
+    pair first;
+#if PLANES == 2
+    const pair old = ((const pair *)c)[at];
+    first.x = product(beta.x, old.x);
+    first.y = product(beta.x, old.y);
+    if (beta.y != 0) {
+        first.x = fused(-beta.y, old.y, first.x);
+        first.y = fused(beta.y, old.x, first.y);
+    }
+#else
+#if IN == F16 || IN == BF16
+    const real old = flags & NARROW_C
+                         ? widen_half(((const unsigned short *)c)[at])
+                         : ((const real *)c)[at];
+#else
+    const real old = ((const real *)c)[at];
+#endif
+    first.x = first.y = product(beta.x, old);
+#endif
+    return first;
+}
+
+/* Add alpha times the sums to the totals, and clear the sums. */
+INLINE void add(real (&totals)[PLANES][RM][RN], real (&sums)[PLANES][RM][RN],
+                pair alpha)
+{
+#pragma unroll
+    for (int i = 0; i < RM; i++) {
+#pragma unroll
+        for (int j = 0; j < RN; j++) {
+            const real s = sums[0][i][j];
+            totals[0][i][j] = fused(alpha.x, s, totals[0][i][j]);
+            sums[0][i][j] = 0;
+#if PLANES == 2
+            const real r = sums[1][i][j];
+            totals[1][i][j] = fused(alpha.x, r, totals[1][i][j]);
+            if (alpha.y != 0) {
+                totals[0][i][j] = fused(-alpha.y, r, totals[0][i][j]);
+                totals[1][i][j] = fused(alpha.y, s, totals[1][i][j]);
+            }
+            sums[1][i][j] = 0;
+#endif
+        }
+    }
+}
+
+/* A total is an element of C. */
+INLINE void finish(void *c, extent at, pair total, int flags)
+{
+#if PLANES == 2
+    ((pair *)c)[at] = total;
+#else
+#if IN == F16 || IN == BF16
+    if (flags & NARROW_C) {
+        ((unsigned short *)c)[at] = narrow(total.x);
+        return;
+    }
+#endif
+    ((real *)c)[at] = total.x;
+#endif
+}
+
+#endif
+
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
      extent a_cols, const stored *b, extent b_rows, extent b_cols, void *c,
@@ -283,6 +389,22 @@ gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
     const share of_a = share_of(left, thread, TM);
     const share of_b = share_of(right, thread, TN);
     real sums[PLANES][RM][RN] = {};
+#if DEPTH
+    real totals[PLANES][RM][RN] = {};
+#pragma unroll
+    for (int i = 0; i < RM; i++) {
+        const extent y = row + place_of(ty, WM, i);
+#pragma unroll
+        for (int j = 0; j < RN; j++) {
+            const extent x = col + place_of(tx, WN, j);
+            if ((flags & READ_C) != 0 && y < m && x < n) {
+                const pair first = begun(c, y * c_rows + x, beta, flags);
+                totals[0][i][j] = first.x;
+                totals[PLANES - 1][i][j] = PLANES == 2 ? first.y : first.x;
+            }
+        }
+    }
+#endif
     element next_a[SHARE_A], next_b[SHARE_B];
     bring(next_a, left, of_a, TM, 0);
     bring(next_b, right, of_b, TN, 0);
@@ -292,11 +414,28 @@ gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
         __syncthreads();
         bring(next_a, left, of_a, TM, p + KC); /* while this one is computed */
         bring(next_b, right, of_b, TN, p + KC);
+#if DEPTH
+        /* Elements beyond k count as 0, which could still change the sign of a
+         * sum of 0. */
+        if (k - p < KC) {
+            for (int y = 0; y < (int)(k - p); y++) {
+                multiply(sums, tile_a + y * (TM + PAD), tile_b + y * (TN + PAD),
+                         ty, tx);
+            }
+        } else
+#endif
+        {
 #pragma unroll
-        for (int y = 0; y < KC; y++) {
-            multiply(sums, tile_a + y * (TM + PAD), tile_b + y * (TN + PAD), ty,
-                     tx);
+            for (int y = 0; y < KC; y++) {
+                multiply(sums, tile_a + y * (TM + PAD), tile_b + y * (TN + PAD),
+                         ty, tx);
+            }
         }
+#if DEPTH
+        if (p + KC >= k || (p + KC) % DEPTH == 0) {
+            add(totals, sums, alpha);
+        }
+#endif
         __syncthreads();
     }
 #pragma unroll
@@ -307,9 +446,15 @@ gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
             const extent x = col + place_of(tx, WN, j);
             if (y < m && x < n) {
                 pair sum;
+#if DEPTH
+                sum.x = totals[0][i][j];
+                sum.y = totals[PLANES - 1][i][j];
+                finish(c, y * c_rows + x, sum, flags);
+#else
                 sum.x = sums[0][i][j];
                 sum.y = sums[PLANES - 1][i][j];
                 store(c, y * c_rows + x, sum, alpha, beta, flags);
+#endif
             }
         }
     }

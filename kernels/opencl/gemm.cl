@@ -17,7 +17,11 @@
  * B), WM, WN, RM, RN, BM, BN, KC; U and V, see row_of; PAD, numbers added to
  * each row in local memory against bank conflicts, a multiple of V;
  * HARDWARE_HALF, 1 where vload_half is an instruction. With several items,
- * their number is a multiple of TM, TN and KC. */
+ * their number is a multiple of TM, TN and KC.
+ *
+ * DEPTH, unless it is 0, makes the roundings of reproducible products
+ * (hri_gemm in hal.h). It is a multiple of KC. After each DEPTH steps along k
+ * the sums are added to totals, which began as beta C. */
 #define F32  1
 #define F64  2
 #define C32  3
@@ -39,6 +43,10 @@
 #define PLANES 2
 #else
 #define PLANES 1
+#endif
+
+#if DEPTH
+#pragma OPENCL FP_CONTRACT OFF
 #endif
 
 #define INLINE      static inline __attribute__((always_inline))
@@ -319,11 +327,24 @@ INLINE void multiply(parts (*sums)[RM][RN / V], __local const REAL *a,
 #endif
 #pragma unroll
         for (int j = 0; j < RN / V; j++) {
+#if DEPTH
+            sums[0][i][j].whole =
+                fma((vector)re, right[0][j], sums[0][i][j].whole);
+#if PLANES == 2
+            sums[0][i][j].whole =
+                fma((vector)-im, right[1][j], sums[0][i][j].whole);
+            sums[1][i][j].whole =
+                fma((vector)re, right[1][j], sums[1][i][j].whole);
+            sums[1][i][j].whole =
+                fma((vector)im, right[0][j], sums[1][i][j].whole);
+#endif
+#else
             sums[0][i][j].whole += re * right[0][j];
 #if PLANES == 2
             sums[0][i][j].whole -= im * right[1][j];
             sums[1][i][j].whole += re * right[1][j];
             sums[1][i][j].whole += im * right[0][j];
+#endif
 #endif
         }
     }
@@ -357,20 +378,125 @@ INLINE void clear(parts (*sums)[RM][RN / V])
     }
 }
 
-/* Write the sums of item (ty, tx) of a tile. */
+#if DEPTH
+
+/* The old element `at` times beta. */
+INLINE pair begun(const target *t, long at)
+{
+#if PLANES == 2
+    const pair old = ((__global const pair *)t->c)[at];
+    pair first = t->beta.x * old;
+    if (t->beta.y != 0) {
+        first.x = fma(-t->beta.y, old.y, first.x);
+        first.y = fma(t->beta.y, old.x, first.y);
+    }
+    return first;
+#else
+#if IN == F16 || IN == BF16
+    if (t->flags & NARROW_C) {
+        return t->beta.x *
+               widen(((__global const ushort *)t->c)[at], false);
+    }
+#endif
+    return t->beta.x * ((__global const REAL *)t->c)[at];
+#endif
+}
+
+/* The totals of item (ty, tx) of a tile become beta C. */
+INLINE void begin(const target *t, parts (*totals)[RM][RN / V], int ty, int tx)
+{
+    clear(totals);
+    for (int i = 0; i < RM && (t->flags & READ_C) != 0; i++) {
+        for (int j = 0; j < RN; j++) {
+            const int row = row_of(ty, i), col = col_of(tx, j);
+            if (row < t->m && col < t->n) {
+                const pair first = begun(t, t->start + row * t->stride + col);
+                totals[0][i][j / V].part[j % V] = first.x;
+#if PLANES == 2
+                totals[1][i][j / V].part[j % V] = first.y;
+#endif
+            }
+        }
+    }
+}
+
+/* Add alpha times the sums to the totals, and clear the sums. */
+INLINE void add(const target *t, parts (*totals)[RM][RN / V],
+                parts (*sums)[RM][RN / V])
+{
+#pragma unroll
+    for (int i = 0; i < RM; i++) {
+#pragma unroll
+        for (int j = 0; j < RN / V; j++) {
+            const vector x = t->alpha.x, s = sums[0][i][j].whole;
+            totals[0][i][j].whole = fma(x, s, totals[0][i][j].whole);
+#if PLANES == 2
+            const vector y = t->alpha.y, r = sums[1][i][j].whole;
+            totals[1][i][j].whole = fma(x, r, totals[1][i][j].whole);
+            if (t->alpha.y != 0) {
+                totals[0][i][j].whole = fma(-y, r, totals[0][i][j].whole);
+                totals[1][i][j].whole = fma(y, s, totals[1][i][j].whole);
+            }
+#endif
+        }
+    }
+    clear(sums);
+}
+
+/* A total is an element of C. */
+INLINE void finish(const target *t, long at, pair total)
+{
+#if PLANES == 2
+    ((__global pair *)t->c)[at] = total;
+#else
+#if IN == F16 || IN == BF16
+    if (t->flags & NARROW_C) {
+        ((__global ushort *)t->c)[at] = narrow(total.x);
+        return;
+    }
+#endif
+    ((__global REAL *)t->c)[at] = total.x;
+#endif
+}
+
+#else
+#define finish store
+#endif
+
+/* Write the sums of item (ty, tx) of a tile, or its totals. */
 INLINE void write(const target *t, parts (*sums)[RM][RN / V], int ty, int tx)
 {
     for (int i = 0; i < RM; i++) {
         for (int j = 0; j < RN; j++) {
             const int row = row_of(ty, i), col = col_of(tx, j);
             if (row < t->m && col < t->n) {
-                store(t, t->start + row * t->stride + col,
-                      (pair)(sums[0][i][j / V].part[j % V],
-                             sums[PLANES - 1][i][j / V].part[j % V]));
+                finish(t, t->start + row * t->stride + col,
+                       (pair)(sums[0][i][j / V].part[j % V],
+                              sums[PLANES - 1][i][j / V].part[j % V]));
             }
         }
     }
 }
+
+/* The block of a tile that sums number `index` belong to. */
+INLINE target block_of(const target *t, int index)
+{
+    target block = *t;
+    block.start += index / BN * RM * t->stride + index % BN * RN;
+    block.m -= index / BN * RM;
+    block.n -= index % BN * RN;
+    return block;
+}
+
+/* The steps to make from p on. Elements beyond k count as 0, which could still
+ * change the sign of a sum of 0. And whether a piece of DEPTH steps ends
+ * there. */
+#if DEPTH
+#define STEPS(p) (k - (p) < KC ? (int)(k - (p)) : KC)
+#define ENDS(p)  ((p) + KC >= k || ((p) + KC) % DEPTH == 0)
+#else
+#define STEPS(p) KC
+#endif
 
 __kernel __attribute__((reqd_work_group_size(WN, WM, 1))) void
 gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
@@ -394,8 +520,17 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
                        beta,    flags};
 #if ITEMS == 1
     parts sums[BM * BN][PLANES][RM][RN / V];
+#if DEPTH
+    parts totals[BM * BN][PLANES][RM][RN / V];
+#else
+#define totals sums
+#endif
     for (int t = 0; t < BM * BN; t++) {
         clear(sums[t]);
+#if DEPTH
+        const target block = block_of(&to, t);
+        begin(&block, totals[t], 0, 0);
+#endif
     }
     for (long p = 0; p < k; p += KC) {
         bring(tile_a, &left, TM, p);
@@ -403,19 +538,21 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
         for (int t = 0; t < BM * BN; t++) {
             parts here[PLANES][RM][RN / V];
             copy(here, sums[t]);
-            for (int y = 0; y < KC; y++) {
+            for (int y = 0; y < STEPS(p); y++) {
                 multiply(here, tile_a + y * (TM + PAD) + t / BN * RM,
                          tile_b + y * (TN + PAD) + t % BN * RN, 0, 0);
             }
+#if DEPTH
+            if (ENDS(p)) {
+                add(&to, totals[t], here);
+            }
+#endif
             copy(sums[t], here);
         }
     }
     for (int t = 0; t < BM * BN; t++) {
-        target block = to;
-        block.start += t / BN * RM * c_rows + t % BN * RN;
-        block.m -= t / BN * RM;
-        block.n -= t % BN * RN;
-        write(&block, sums[t], 0, 0);
+        const target block = block_of(&to, t);
+        write(&block, totals[t], 0, 0);
     }
 #else
     parts sums[PLANES][RM][RN / V];
@@ -424,6 +561,12 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
     const share of_a = share_of(&left, ty * WN + tx, TM);
     const share of_b = share_of(&right, ty * WN + tx, TN);
     clear(sums);
+#if DEPTH
+    parts totals[PLANES][RM][RN / V];
+    begin(&to, totals, ty, tx);
+#else
+#define totals sums
+#endif
     bring(next_a, &left, of_a, TM, 0);
     bring(next_b, &right, of_b, TN, 0);
     for (long p = 0; p < k; p += KC) {
@@ -432,13 +575,25 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
         barrier(CLK_LOCAL_MEM_FENCE);
         bring(next_a, &left, of_a, TM, p + KC); /* while this one is computed */
         bring(next_b, &right, of_b, TN, p + KC);
+        if (STEPS(p) == KC) {
 #pragma unroll
-        for (int y = 0; y < KC; y++) {
-            multiply(sums, tile_a + y * (TM + PAD), tile_b + y * (TN + PAD), ty,
-                     tx);
+            for (int y = 0; y < KC; y++) {
+                multiply(sums, tile_a + y * (TM + PAD), tile_b + y * (TN + PAD),
+                         ty, tx);
+            }
+        } else {
+            for (int y = 0; y < STEPS(p); y++) {
+                multiply(sums, tile_a + y * (TM + PAD), tile_b + y * (TN + PAD),
+                         ty, tx);
+            }
         }
+#if DEPTH
+        if (ENDS(p)) {
+            add(&to, totals, sums);
+        }
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    write(&to, sums, ty, tx);
+    write(&to, totals, ty, tx);
 #endif
 }

@@ -10,7 +10,7 @@ typedef struct options {
     cli_product product;
     cli_scalar alpha, beta;
     cli_machine machine;
-    bool json;
+    bool reproducible, json;
 } options;
 
 #define FIELD(name) offsetof(options, name)
@@ -45,6 +45,9 @@ static const cli_option table[] = {
     {"--threads", "N", &cli_threads, FIELD(machine.threads), CLI_THREADS_HELP},
     {"--compute", "native|tf32", &cli_compute, FIELD(product.compute),
      "tf32: round factors of f32 to 10 bits first (native)"},
+    {"--reproducible", NULL, &cli_flag, FIELD(reproducible),
+     "the same bits on any accelerators and with any limit;\n"
+     "slower"},
     {"--dry-run", NULL, &cli_flag, FIELD(product.dry_run),
      "print the plan and write nothing; needs no -o"},
     {"--verify", NULL, &cli_flag, FIELD(product.verify),
@@ -75,6 +78,10 @@ static int check(options *o)
         return cli_wrong(&cli_matmul,
                          "--dry-run makes nothing that --verify could check");
     }
+    if (o->reproducible && p->compute == HR_COMPUTE_TF32) {
+        return cli_wrong(&cli_matmul, "--reproducible offers no tf32");
+    }
+    p->compute = o->reproducible ? HR_COMPUTE_REPRODUCIBLE : p->compute;
     return p->output != NULL
                ? cli_output_check(&cli_matmul, p->output, inputs, 3)
                : CLI_OK;

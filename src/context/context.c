@@ -185,6 +185,7 @@ static hr_status make_context(hri_machine *machine,
     context->log = options->log;
     context->log_data = options->log_data;
     context->may_be_empty = options->may_be_empty;
+    context->reproducible = options->reproducible;
     context->patience = 0.1;
     bool check = false;
     hr_status status = hri_model_create(context);

@@ -289,6 +289,11 @@ static hr_status filter(call *c, const hr_filter_options *options)
         return hri_fail(HR_ERROR_INVALID, "filter: %s is NULL",
                         context == NULL ? "the context" : "the window");
     }
+    if (context->reproducible) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "filter: a reproducible context offers none, since "
+                        "accelerators add up windows in different orders");
+    }
     pthread_mutex_lock(&context->filters);
     c->start_ns = hri_clock_ns();
     hr_status status = prepare(c, options);

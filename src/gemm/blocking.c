@@ -10,13 +10,13 @@
 
 enum {
     MAX_EDGE = 4096,
-    MIN_GROWING = 5 * HRI_MIN_EDGE, /* the least k for which growing pieces are
-                                       tried */
-    SHALLOW = 512,       /* the depth for which the largest tiles are tried */
-    GRAIN = 32,          /* the largest edges are multiples of it */
-    MAX_FLAT = 2,        /* the largest ratios of edge to height and width to
-                            edge */
-    RING = 4,            /* tiles that go home at a time when k is whole */
+    MIN_GROWING = 5, /* growing pieces are tried from as many least depths of k
+                        on */
+    SHALLOW = 512,   /* the depth for which the largest tiles are tried */
+    GRAIN = 32,      /* the largest edges are multiples of it */
+    MAX_FLAT = 2,    /* the largest ratios of edge to height and width to
+                        edge */
+    RING = 4,        /* tiles that go home at a time when k is whole */
     MAX_TASKS = 1 << 22, /* a plan lists all tasks, with their panels */
 };
 
@@ -157,12 +157,13 @@ static int64_t next_chunks(int64_t chunks, int64_t most)
 /* Try pieces of k that keep tasks short. */
 static void consider_chunks(search *x, hri_blocking b, int64_t edge)
 {
-    int64_t most = hri_ceil_div(x->shape->k, HRI_MIN_EDGE);
+    const int64_t least = hri_min_depth(x->shape);
+    int64_t most = hri_ceil_div(x->shape->k, least);
     b.depth = x->depth;
     for (b.chunks = 2; b.chunks <= most;
          b.chunks = next_chunks(b.chunks, most)) {
-        double products = (double)edge * (double)edge *
-                          (double)hri_cut_max(x->shape->k, b.chunks);
+        double products =
+            (double)edge * (double)edge * (double)hri_deepest(&b, x->shape->k);
         if (b.chunks == most || products <= x->products) {
             consider(x, b);
         }
@@ -171,7 +172,7 @@ static void consider_chunks(search *x, hri_blocking b, int64_t edge)
     b.growing = true;
     double products =
         (double)edge * (double)edge * (double)hri_deepest(&b, x->shape->k);
-    if (x->shape->k >= MIN_GROWING && products <= x->products) {
+    if (x->shape->k >= MIN_GROWING * least && products <= x->products) {
         consider(x, b);
     }
 }
@@ -229,6 +230,7 @@ static void consider_tiles(search *x, int64_t height, int64_t width)
                                   .block_cols = across[i].blocks,
                                   .rows = rows,
                                   .cols = across[i].tiles,
+                                  .grain = s->grain,
                                   .balance = balance * across[i].balance,
                               },
                               edge);
@@ -304,7 +306,7 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
     double best_cost = HUGE_VAL;
     int64_t rows_end = hri_ceil_div(s->m, HRI_MIN_EDGE);
     int64_t cols_end = hri_ceil_div(s->n, HRI_MIN_EDGE);
-    int64_t chunks_end = s->whole_k ? 1 : hri_ceil_div(s->k, HRI_MIN_EDGE);
+    int64_t chunks_end = s->whole_k ? 1 : hri_ceil_div(s->k, hri_min_depth(s));
     for (int64_t r = 1; r <= rows_end; r = next_count(r, rows_end)) {
         for (int64_t c = 1; c <= cols_end; c = next_count(c, cols_end)) {
             double height = (double)hri_cut_max(s->m, r);
@@ -313,21 +315,23 @@ static void choose_in_place(const hri_plan_shape *s, double rate,
             int64_t chunks =
                 (int64_t)fmin(fmax(ceil((double)s->k * tile / products), 1.0),
                               (double)chunks_end);
-            double depth = (double)hri_cut_max(s->k, chunks);
+            const hri_blocking b = {
+                .block_rows = 1,
+                .block_cols = 1,
+                .rows = r,
+                .cols = c,
+                .chunks = chunks,
+                .grain = s->grain,
+                .depth = 1,
+                .balance = 1.0,
+            };
+            double depth = (double)hri_deepest(&b, s->k);
             double cost =
                 1.0 / hri_cost_efficiency(host, height, width, depth) +
                 fmax(tile * depth / products - 1.1, 0.0);
             if (cost < best_cost) {
                 best_cost = cost;
-                *best = (hri_blocking){
-                    .block_rows = 1,
-                    .block_cols = 1,
-                    .rows = r,
-                    .cols = c,
-                    .chunks = chunks,
-                    .depth = 1,
-                    .balance = 1.0,
-                };
+                *best = b;
             }
         }
     }

@@ -21,34 +21,53 @@ static int64_t grain(int64_t extent, int64_t pieces)
     return g <= size ? g : 1;
 }
 
-int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i)
+/* Cuts at multiples of g. */
+static int64_t cut(int64_t extent, int64_t g, int64_t pieces, int64_t i)
 {
-    int64_t g = grain(extent, pieces);
     int64_t units = hri_ceil_div(extent, g);
     int64_t start = units / pieces * i + hri_min(i, units % pieces);
     return hri_min(start * g, extent);
 }
 
+static int64_t cut_max(int64_t extent, int64_t g, int64_t pieces)
+{
+    return hri_min(hri_ceil_div(hri_ceil_div(extent, g), pieces) * g, extent);
+}
+
+static int64_t grain_of(const hri_blocking *b, int64_t k)
+{
+    return b->grain > 0 ? b->grain : grain(k, b->growing ? 10 : b->chunks);
+}
+
+int64_t hri_cut(int64_t extent, int64_t pieces, int64_t i)
+{
+    return cut(extent, grain(extent, pieces), pieces, i);
+}
+
 int64_t hri_cut_depth(const hri_blocking *b, int64_t k, int64_t i)
 {
     static const int64_t tenths[] = {0, 2, 5, 10};
+    const int64_t g = grain_of(b, k);
     if (!b->growing) {
-        return hri_cut(k, b->chunks, i);
+        return cut(k, g, b->chunks, i);
     }
-    int64_t g = grain(k, 10);
     return hri_min(hri_ceil_div(k, g) * tenths[i] / 10 * g, k);
 }
 
 int64_t hri_cut_max(int64_t extent, int64_t pieces)
 {
-    int64_t g = grain(extent, pieces);
-    return hri_min(hri_ceil_div(hri_ceil_div(extent, g), pieces) * g, extent);
+    return cut_max(extent, grain(extent, pieces), pieces);
 }
 
 int64_t hri_deepest(const hri_blocking *b, int64_t k)
 {
     return b->growing ? k - hri_cut_depth(b, k, b->chunks - 1)
-                      : hri_cut_max(k, b->chunks);
+                      : cut_max(k, grain_of(b, k), b->chunks);
+}
+
+int64_t hri_min_depth(const hri_plan_shape *s)
+{
+    return hri_max(s->grain, HRI_MIN_EDGE);
 }
 
 int64_t hri_slot_pitch(int64_t width)
@@ -86,7 +105,7 @@ uint64_t hri_plan_min_memory(const hri_plan_shape *s)
 {
     uint64_t bytes[3];
     slot_bytes(s, hri_min(s->m, HRI_MIN_EDGE), hri_min(s->n, HRI_MIN_EDGE),
-               s->whole_k ? s->k : hri_min(s->k, HRI_MIN_EDGE), bytes);
+               s->whole_k ? s->k : hri_min(s->k, hri_min_depth(s)), bytes);
     uint64_t sum;
     bool fits = hri_add(bytes[HRI_A], bytes[HRI_B], &sum) &&
                 hri_add(sum, bytes[HRI_C], &sum);

@@ -54,8 +54,7 @@ static hr_status take_options(call *c, const hr_gemm_options *options)
     if (status != HR_OK) {
         return status;
     }
-    if (c->options.compute != HR_COMPUTE_NATIVE &&
-        c->options.compute != HR_COMPUTE_TF32) {
+    if ((unsigned)c->options.compute > HR_COMPUTE_REPRODUCIBLE) {
         return hri_fail(HR_ERROR_INVALID, "gemm: unknown compute mode %d",
                         (int)c->options.compute);
     }
@@ -66,6 +65,9 @@ static hri_product_kind kind_of(const hri_product *p)
 {
     return (hri_product_kind){p->a.type, p->c.type, p->compute};
 }
+
+/* In messages, by hr_compute. */
+static const char *const manners[] = {"", " by tf32", " reproducibly"};
 
 /* Whether the call can use an accelerator. Not when it is lost, or this product
  * went on without it, or an earlier one still waits for it; then *error says
@@ -123,7 +125,7 @@ static hr_status choose_accelerators(call *c)
             "gemm: none of %u accelerator%s multiplies %s into %s%s",
             wanted.count, hri_plural(wanted.count),
             hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
-            c->product.compute == HR_COMPUTE_TF32 ? " by tf32" : "");
+            manners[c->product.compute]);
     }
     return status;
 }
@@ -283,6 +285,7 @@ static hr_status make_plan(call *c)
         .flops = hri_product_flops(type, 1, 1, 1),
         .read_c = p->beta.re != 0.0 || p->beta.im != 0.0,
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
+        .grain = p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH : 0,
     };
     uint64_t least = hri_plan_min_memory(&shape);
     for (uint32_t i = 0; i < c->count; i++) {
@@ -490,9 +493,18 @@ static hr_status call_open(call *c, hr_context *context, hr_scalar alpha,
     if (status != HR_OK) {
         return status;
     }
+    hr_compute compute = c->options.compute;
+    if (context->reproducible && compute == HR_COMPUTE_TF32) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "gemm: a reproducible context offers no tf32");
+    }
+    if (a.type == HR_I8) {
+        compute = HR_COMPUTE_NATIVE; /* integers are exact in any order */
+    } else if (context->reproducible) {
+        compute = HR_COMPUTE_REPRODUCIBLE;
+    }
     c->context = context;
-    c->product =
-        hri_product_normal(alpha, a, b, beta, result, c->options.compute);
+    c->product = hri_product_normal(alpha, a, b, beta, result, compute);
     return choose_and_plan(c);
 }
 

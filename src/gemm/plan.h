@@ -57,6 +57,7 @@ typedef struct hri_plan_shape {
     double flops;          /* operations for one multiply-add: 2 or 8 */
     bool read_c;           /* beta is not 0 */
     bool whole_k;          /* C's type cannot hold partial sums */
+    int64_t grain;         /* k is cut at multiples of it alone; 0: anywhere */
 } hri_plan_shape;
 
 /* How C and k are cut. */
@@ -64,6 +65,7 @@ typedef struct hri_blocking {
     int64_t block_rows, block_cols; /* blocks down and across C */
     int64_t rows, cols;             /* tiles down and across a block */
     int64_t chunks;                 /* pieces of k; 1: whole k */
+    int64_t grain;                  /* as in the shape */
     bool growing;    /* three pieces, of a fifth, three tenths and a half of k:
                         the first product starts early, and tiles have time to
                         go home at the end; false: pieces are equal */
@@ -85,8 +87,7 @@ typedef struct hri_blockings {
 
 enum { HRI_A = 0, HRI_B = 1, HRI_C = 2 };
 
-/* The least edge of tiles, and the least depth of pieces of k, that are
- * tried. */
+/* The least edge of tiles that is tried. */
 enum { HRI_MIN_EDGE = 64 };
 
 /* The most tasks that an accelerator has under way: enough to keep its queue
@@ -177,6 +178,8 @@ int64_t hri_cut_max(int64_t extent, int64_t pieces);
 /* The same for a blocking's pieces of k. */
 int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
 int64_t hri_deepest(const hri_blocking *blocking, int64_t k);
+/* The least depth of pieces of k that is tried. */
+int64_t hri_min_depth(const hri_plan_shape *shape);
 /* The bytes of each kind of slot for a blocking. */
 void hri_blocking_slot_bytes(const hri_plan_shape *shape,
                              const hri_blocking *blocking, uint64_t bytes[3]);

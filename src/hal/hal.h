@@ -29,7 +29,11 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 9 };         /* increased by any change below */
+enum { HRI_HAL_ABI = 10 };        /* increased by any change below */
+
+/* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
+ * one, with beta = 1, does so behind a multiple of it. */
+enum { HRI_ORDERED_DEPTH = 256 };
 
 typedef struct hri_backend hri_backend;
 typedef struct hri_device hri_device;
@@ -58,6 +62,8 @@ typedef struct hri_device_info {
     bool emulated;   /* a CPU behind a GPU's interface */
     bool host;       /* its buffers are host memory, and gemm also takes other
                         host memory: it can work in place */
+    bool ieee;       /* kernels round floats as IEEE 754 says, also those of
+                        division and square roots, and keep subnormal ones */
     uint32_t packed; /* bit 1 << type: products of this type (HR_COMPUTE_NATIVE)
                         are faster with A by columns and B by rows, and `pack`
                         can bring A into this order */
@@ -91,7 +97,24 @@ typedef struct hri_operand {
 
 /* C := alpha A B + beta C; A[m,k], B[k,n], C[m,n]. C has col_stride 1. The type
  * pairs are those of headrace/gemm.h. beta = 0 never reads C; k = 0 scales C.
- * m, n, k >= 0; when m or n is 0 nothing happens. */
+ * m, n, k >= 0; when m or n is 0 nothing happens.
+ *
+ * HR_COMPUTE_REPRODUCIBLE fixes each rounding, in the type that is accumulated
+ * in. Each line with fma rounds once:
+ *
+ *     t = beta == 0 ? 0 : beta c
+ *     for each HRI_ORDERED_DEPTH indices of k, in order:
+ *         s = 0; for each p of these, in order: s = fma(a[p], b[p], s)
+ *         t = fma(alpha, s, t)
+ *     c = t
+ *
+ * Complex types, with (x, y) for a pair:
+ *
+ *     beta c: (x re, x im), then if y != 0: (fma(-y, im, .), fma(y, re, .))
+ *     s: re = fma(-a.y, b.y, fma(a.x, b.x, re))
+ *        im = fma(a.y, b.x, fma(a.x, b.y, im))
+ *     t: re = fma(x, s.re, re); im = fma(x, s.im, im), then if y != 0:
+ *        re = fma(-y, s.im, re); im = fma(y, s.re, im) */
 typedef struct hri_gemm {
     hr_type type; /* of a and b */
     hr_type c_type;
@@ -252,7 +275,8 @@ typedef struct hri_device_ops {
      * for its events. The relation is symmetric. other may be of any
      * backend. */
     bool (*is_peer)(hri_device *device, hri_device *other);
-    /* Whether gemm accepts these types and this compute mode. */
+    /* Whether gemm accepts these types and this compute mode. Products of
+     * integers are exact, so none is offered as reproducible. */
     bool (*gemm_offered)(hri_device *device, hr_type type, hr_type c_type,
                          hr_compute compute);
 } hri_device_ops;

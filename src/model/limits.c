@@ -97,7 +97,7 @@ static hr_status check(const hr_context *context, hr_type type, hr_type c_type,
         return status;
     }
     if (type < HR_F32 || type > HR_I32 || c_type < HR_F32 || c_type > HR_I32 ||
-        (unsigned)compute > HR_COMPUTE_TF32) {
+        (unsigned)compute > HR_COMPUTE_REPRODUCIBLE) {
         return hri_fail(
             HR_ERROR_INVALID,
             "measuring: unknown type %d, type %d or compute mode %d", (int)type,

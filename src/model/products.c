@@ -212,8 +212,14 @@ static hr_status find_rates(hri_accelerator *a, hri_product_kind kind,
 
 static hri_kind figure_of(hri_product_kind kind, int64_t edge)
 {
+    static const char *const ordered[] = {
+        [HR_F32] = "f32-ordered", [HR_F64] = "f64-ordered",
+        [HR_C32] = "c32-ordered", [HR_C64] = "c64-ordered",
+        [HR_F16] = "f16-ordered", [HR_BF16] = "bf16-ordered"};
     const char *name =
-        kind.compute == HR_COMPUTE_TF32 ? "tf32" : hr_type_name(kind.type);
+        kind.compute == HR_COMPUTE_REPRODUCIBLE ? ordered[kind.type]
+        : kind.compute == HR_COMPUTE_TF32       ? "tf32"
+                                                : hr_type_name(kind.type);
     return (hri_kind){.name = name, .shape = edge};
 }
 

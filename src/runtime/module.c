@@ -97,9 +97,13 @@ char *hri_kernel_source(const hr_kernel *kernel)
     for (uint32_t i = 0; i < kernel->parameter_count; i++) {
         bytes += 160 + 2 * strlen(p[i].name) + strlen(p[i].type);
     }
-    char *source = malloc(bytes + 32);
+    char *source = malloc(bytes + 64);
     if (source != NULL) {
-        char *line = source + sprintf(source, "%s\n", hri_dialect_text);
+        char *line =
+            source +
+            sprintf(source, "%s%s\n",
+                    kernel->reproducible ? "#define HR_REPRODUCIBLE 1\n" : "",
+                    hri_dialect_text);
         char *end = line + sprintf(line, "#line 1 \"%s\"\n%s", kernel->file,
                                    kernel->text);
         append_sizes(end, kernel);
@@ -160,6 +164,24 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
     return status;
 }
 
+static hr_status check_reproducible(const hri_accelerator *a,
+                                    const hr_kernel *kernel)
+{
+    if (a->reproducible && !kernel->reproducible) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%s: the context is reproducible, but the kernel %s "
+                        "was compiled without HR_REPRODUCIBLE",
+                        a->path, kernel->name);
+    }
+    if (a->reproducible && !a->device->info.ieee) {
+        return hri_fail(HR_ERROR_UNSUPPORTED,
+                        "%s: the context is reproducible, but this device does "
+                        "not round floats as IEEE 754 says",
+                        a->path);
+    }
+    return HR_OK;
+}
+
 static hr_status check_compiled(const hri_accelerator *a,
                                 const hr_kernel *kernel)
 {
@@ -186,8 +208,11 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
                         kernel->name);
     }
-    hr_status status = a->device->info.host ? check_compiled(a, kernel)
-                                            : build(a, kernel, &l->module);
+    hr_status status = check_reproducible(a, kernel);
+    if (status == HR_OK) {
+        status = a->device->info.host ? check_compiled(a, kernel)
+                                      : build(a, kernel, &l->module);
+    }
     if (status != HR_OK) {
         free(l);
         return status;

@@ -94,6 +94,7 @@ typedef struct hri_accelerator {
     uint32_t device_index; /* the same for all that one backend opened on it */
     hri_model *model;      /* the context's */
     bool in_place;         /* plain "host": works in the caller's memory */
+    bool reproducible;     /* the context is */
     hri_loss loss;
     uint64_t memory_limit; /* bytes of buffers it may hold; 0 when in_place */
     pthread_mutex_t memory_lock; /* guards what follows, and blocks */
@@ -130,6 +131,7 @@ struct hr_context {
     hri_accelerator *accelerators;
     uint32_t accelerator_count; /* at least 1, except: */
     bool may_be_empty;
+    bool reproducible;            /* see headrace/context.h */
     hr_accelerator_info *machine; /* what hr_machine_describe returns */
     uint32_t machine_count;
     hri_model *model;                  /* tuning data of the machine */

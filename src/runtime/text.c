@@ -388,6 +388,7 @@ hr_status hr_kernel_create(hr_context *context, const char *text,
     }
     pthread_mutex_lock(&context->lock);
     made->context = context;
+    made->kernel.reproducible = context->reproducible;
     made->next = context->texts;
     context->texts = made;
     pthread_mutex_unlock(&context->lock);

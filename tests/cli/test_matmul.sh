@@ -56,6 +56,19 @@ expect 1 "but 108 were not checked" matmul A.npy B.npy -o C.npy --alpha 1e6 \
     --verify
 equal "no file" "no" "$([ -e C.npy ] && echo yes || echo no)"
 
+# The same bits, whatever multiplies.
+generate A.npy 70x1500 f32
+generate B.npy 1500x90 f32
+expect 0 "verified    yes" matmul A.npy B.npy -o C.npy --accelerators host \
+    --reproducible --verify
+expect 0 "" matmul A.npy B.npy -o D.npy --accelerators 3xhost \
+    --memory-limit 400KiB --reproducible
+check cmp C.npy D.npy
+if "$HEADRACE" devices --accelerators opencl > /dev/null 2>&1; then
+    expect 0 "" matmul A.npy B.npy -o D.npy --accelerators opencl --reproducible
+    check cmp C.npy D.npy
+fi
+
 # The report.
 generate A.npy 300x200 f32
 generate B.npy 200x250 f32

@@ -70,16 +70,22 @@ int main(void)
             /* All of them for one type, a usual one for the others. */
             if (type == HR_F16 || capabilities[i] == 90) {
                 CHECK(hri_cuda_kernel_compile("cuda:0", capabilities[i], type,
-                                              &image) == HR_OK);
+                                              false, &image) == HR_OK);
+                CHECK(type == HR_I8 ||
+                      hri_cuda_kernel_compile("cuda:0", capabilities[i], type,
+                                              true, &again) == HR_OK);
+                CHECK(image != again);
             }
         }
     }
     TEST_CASE("what was compiled is kept");
-    CHECK(hri_cuda_kernel_compile("cuda:0", 999, HR_F16, &image) == HR_OK);
-    CHECK(hri_cuda_kernel_compile("cuda:1", 999, HR_F16, &again) == HR_OK);
+    CHECK(hri_cuda_kernel_compile("cuda:0", 999, HR_F16, false, &image) ==
+          HR_OK);
+    CHECK(hri_cuda_kernel_compile("cuda:1", 999, HR_F16, false, &again) ==
+          HR_OK);
     CHECK(image == again && strncmp(image, "//", 2) == 0); /* PTX */
     TEST_CASE("GPUs that are too old");
-    CHECK_FAILS(hri_cuda_kernel_compile("cuda:0", 20, HR_F32, &image),
+    CHECK_FAILS(hri_cuda_kernel_compile("cuda:0", 20, HR_F32, false, &image),
                 HR_ERROR_UNSUPPORTED, "capability 2.0");
     TEST_CASE("a source that does not compile");
     const char *none[] = {NULL};

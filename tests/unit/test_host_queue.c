@@ -36,6 +36,11 @@ const char *hri_host_arithmetic_name(void)
     return "fake";
 }
 
+bool hri_host_gemm_is_ordered(void)
+{
+    return false;
+}
+
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)
 {
     return hri_host_gemm(pool, gemm);

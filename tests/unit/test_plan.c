@@ -45,6 +45,7 @@ static problem draw(uint64_t *state, uint32_t count, int bits, int memory_bits)
         .read_c = below(state, 2),
         .whole_k = below(state, 8) == 0,
     };
+    p.shape.grain = p.shape.k % 4 == 1 ? 256 : 0;
     p.accelerators = calloc(count, sizeof *p.accelerators);
     int kind = (int)below(state, 3); /* all alike, uneven, very uneven */
     uint64_t least = hri_plan_min_memory(&p.shape);
@@ -257,6 +258,16 @@ static void check_once(const problem *q, const hri_plan *p)
     }
 }
 
+/* Pieces of k start at multiples of the grain, and have elements. */
+static void check_grain(const problem *q, const hri_plan *p)
+{
+    for (int64_t i = 0; i < p->blocking.chunks; i++) {
+        CHECK(q->shape.grain == 0 ||
+              hri_plan_chunk(p, i) % q->shape.grain == 0);
+        CHECK(hri_plan_chunk(p, i) < hri_plan_chunk(p, i + 1));
+    }
+}
+
 static void random_problems(long count)
 {
     TEST_CASE("random problems");
@@ -272,6 +283,7 @@ static void random_problems(long count)
             long failures = test_state.failures;
             check_plan(&q, p);
             check_once(&q, p);
+            check_grain(&q, p);
             check_replay(p, seed);
             if (test_state.failures > failures) {
                 fprintf(stderr, "seed %llu: %lld %lld %lld, %u accelerators\n",
@@ -340,7 +352,7 @@ static void tight_memory(void)
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         for (uint64_t memory = 1 << 20; memory <= 256 << 20; memory *= 2) {
             hri_plan_shape s = {shapes[i][0], shapes[i][1], shapes[i][2], 4, 4,
-                                2.0,          false,        false};
+                                2.0,          false,        false,        0};
             hri_plan_accelerator a = {.memory = memory,
                                       .buffer = memory,
                                       .rate = 1e11,
@@ -368,7 +380,8 @@ static void thousand(void)
     TEST_CASE("1,000 uneven accelerators");
     uint64_t state = 7;
     problem q = draw(&state, 1000, 4, 30);
-    q.shape = (hri_plan_shape){100000, 100000, 100000, 4, 4, 2.0, false, false};
+    q.shape =
+        (hri_plan_shape){100000, 100000, 100000, 4, 4, 2.0, false, false, 0};
     for (uint32_t i = 0; i < q.count; i++) {
         q.accelerators[i].rate = 1e12 * (double)(1 + below(&state, 50));
         q.accelerators[i].memory = (1ull + below(&state, 64)) << 30;
@@ -391,8 +404,8 @@ static void thousand(void)
 static void too_many(void)
 {
     TEST_CASE("memory that wants too many products");
-    const hri_plan_shape shape = {100000, 100000, 100000, 4,
-                                  4,      2.0,    false,  false};
+    const hri_plan_shape shape = {100000, 100000, 100000, 4, 4,
+                                  2.0,    false,  false,  0};
     hri_plan_accelerator one = {
         .memory = 4 << 20, .buffer = 4 << 20, .rate = 1e11};
     hri_plan *p = NULL;

@@ -3,9 +3,22 @@
  * gcc and clang. A call of a kernel does a tile, in loops. */
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
 
+#include <float.h>
 #include <headrace/half.h>
 #include <headrace/kernel.h>
 #include <tgmath.h>
+
+#ifdef HR_REPRODUCIBLE
+#if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0
+#error "HR_REPRODUCIBLE needs IEEE 754's arithmetic, without -ffast-math"
+#endif
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+#define HR_IS_REPRODUCIBLE_ true
+#else
+#define HR_IS_REPRODUCIBLE_ false
+#endif
 
 #define HR_HAS_DOUBLE 1
 typedef int64_t hr_index;
@@ -196,7 +209,12 @@ HR_INTEGERS_(HR_BITWISE_)
     HR_PICK_(&(place), function)(HR_PLACE_(place), value)
 #define HR_ATOMIC_INTEGER_(function, place, value)                             \
     HR_PICK_INTEGER_(&(place), function)(HR_PLACE_(place), value)
+#ifdef HR_REPRODUCIBLE
+#define HR_ATOMIC_ADD(place, value)                                            \
+    HR_ATOMIC_INTEGER_(hr_atomic_add_, place, value)
+#else
 #define HR_ATOMIC_ADD(place, value) HR_ATOMIC_(hr_atomic_add_, place, value)
+#endif
 #define HR_ATOMIC_MIN(place, value) HR_ATOMIC_(hr_atomic_min_, place, value)
 #define HR_ATOMIC_MAX(place, value) HR_ATOMIC_(hr_atomic_max_, place, value)
 #define HR_ATOMIC_AND(place, value)                                            \
@@ -303,9 +321,15 @@ HR_INTEGERS_(HR_BITWISE_)
     HR_DECLARE_CHECKED_(name)                                                  \
     enum { name##_argument_bytes = sizeof(struct {fields}) };                  \
     extern const hr_kernel name;                                               \
-    const hr_kernel name = {                                                   \
-        #name, HR_KERNEL_FILE,        HR_KERNEL_TEXT, name##_parameters,       \
-        count, name##_argument_bytes, name##_host,    HR_CHECKED_FORM_(name)}; \
+    const hr_kernel name = {#name,                                             \
+                            HR_KERNEL_FILE,                                    \
+                            HR_KERNEL_TEXT,                                    \
+                            name##_parameters,                                 \
+                            count,                                             \
+                            name##_argument_bytes,                             \
+                            name##_host,                                       \
+                            HR_CHECKED_FORM_(name),                            \
+                            HR_IS_REPRODUCIBLE_};                              \
     static inline void name##_body(const hr_domain hr_d, declared)
 #endif
 

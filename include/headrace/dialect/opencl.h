@@ -2,6 +2,10 @@
 /* The dialect of headrace/dialect.h in OpenCL C, from 1.2 on. */
 #if defined(__OPENCL_C_VERSION__)
 
+#ifdef HR_REPRODUCIBLE
+#pragma OPENCL FP_CONTRACT OFF
+#endif
+
 #if defined(cl_khr_fp64)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define HR_HAS_DOUBLE 1

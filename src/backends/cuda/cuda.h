@@ -41,7 +41,8 @@ typedef struct hri_cuda_unit {
                              open */
     uint32_t opens;
     cu_context context; /* the primary one; NULL when opens is 0 */
-    hri_cuda_kernel kernels[HRI_CUDA_TYPES];
+    /* the last index: whether it is reproducible */
+    hri_cuda_kernel kernels[HRI_CUDA_TYPES][2];
     hri_device_info described; /* what the driver said last; path "": nothing */
     hri_cuda_peering *peers; /* by index; guarded by another lock, in unit.c */
     struct hri_cuda_unit *next; /* the last three: of fault.c, with its lock */
@@ -152,10 +153,12 @@ hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *gemm);
  * for. */
 void hri_cuda_arithmetic_name(char *text, size_t bytes);
 
-/* Machine code of our kernel for a type of A and B. The process keeps it. Any
- * capability such as 90 will do, and no GPU is needed. */
+/* Machine code of our kernel for a type of A and B. `ordered`: with the
+ * roundings of HR_COMPUTE_REPRODUCIBLE. The process keeps it. Any capability
+ * such as 90 will do, and no GPU is needed. */
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
-                                  hr_type type, const char **image);
+                                  hr_type type, bool ordered,
+                                  const char **image);
 void hri_cuda_kernels_release(hri_cuda_unit *unit);
 
 /* cublas.c: load cuBLAS, once in the life of the process. HR_ERROR_UNAVAILABLE

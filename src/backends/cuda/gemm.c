@@ -39,24 +39,26 @@ typedef struct program {
     struct program *next;
     int capability;
     hr_type type;
+    bool ordered;
     char *image;
 } program;
 
 static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
 static program *programs; /* guarded by programs_lock */
 
-static hr_status compile(const char *path, int capability, hr_type type,
-                         char **image)
+static hr_status compile(const char *path, program *p)
 {
-    enum { DEFINITIONS = 9 };
-    const layout *l = &layouts[type];
+    enum { DEFINITIONS = 10 };
+    const layout *l = &layouts[p->type];
     const struct {
         const char *name;
         int value;
     } definitions[DEFINITIONS] = {
-        {"IN", (int)type}, {"WM", l->wm},   {"WN", l->wn},
-        {"RM", l->rm},     {"RN", l->rn},   {"V", l->v},
-        {"KC", l->kc},     {"PAD", l->pad}, {"BLOCKS", l->blocks}};
+        {"IN", (int)p->type},  {"WM", l->wm},
+        {"WN", l->wn},         {"RM", l->rm},
+        {"RN", l->rn},         {"V", l->v},
+        {"KC", l->kc},         {"PAD", l->pad},
+        {"BLOCKS", l->blocks}, {"DEPTH", p->ordered ? HRI_ORDERED_DEPTH : 0}};
     char texts[DEFINITIONS][24];
     const char *options[DEFINITIONS + 1];
     for (int i = 0; i < DEFINITIONS; i++) {
@@ -65,25 +67,26 @@ static hr_status compile(const char *path, int capability, hr_type type,
         options[i] = texts[i];
     }
     options[DEFINITIONS] = NULL;
-    return hri_nvrtc_compile(path, NULL, hri_cuda_gemm_source, capability,
-                             options, image, NULL);
+    return hri_nvrtc_compile(path, NULL, hri_cuda_gemm_source, p->capability,
+                             options, &p->image, NULL);
 }
 
 /* Compile and remember. The list's lock is held. */
 static hr_status add_program(const char *path, int capability, hr_type type,
-                             const char **image)
+                             bool ordered, const char **image)
 {
     program *p = calloc(1, sizeof *p);
     if (p == NULL) {
         return hri_no_memory(path);
     }
-    hr_status status = compile(path, capability, type, &p->image);
+    p->capability = capability;
+    p->type = type;
+    p->ordered = ordered;
+    hr_status status = compile(path, p);
     if (status != HR_OK) {
         free(p);
         return status;
     }
-    p->capability = capability;
-    p->type = type;
     p->next = programs;
     programs = p;
     *image = p->image;
@@ -91,35 +94,38 @@ static hr_status add_program(const char *path, int capability, hr_type type,
 }
 
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
-                                  hr_type type, const char **image)
+                                  hr_type type, bool ordered,
+                                  const char **image)
 {
     hr_status status = HR_OK;
     pthread_mutex_lock(&programs_lock);
     const program *p = programs;
-    while (p != NULL && (p->capability != capability || p->type != type)) {
+    while (p != NULL && (p->capability != capability || p->type != type ||
+                         p->ordered != ordered)) {
         p = p->next;
     }
     if (p != NULL) {
         *image = p->image;
     } else {
-        status = add_program(path, capability, type, image);
+        status = add_program(path, capability, type, ordered, image);
     }
     pthread_mutex_unlock(&programs_lock);
     return status;
 }
 
-/* The kernel for a type of A and B. It is compiled and loaded on first use. The
+/* The kernel for a product. It is compiled and loaded on first use. The
  * unit's context is current. */
-static hr_status get_kernel(hri_cuda_unit *unit, hr_type type,
+static hr_status get_kernel(hri_cuda_unit *unit, const hri_gemm *g,
                             cu_function *function)
 {
-    hri_cuda_kernel *kernel = &unit->kernels[type];
+    const bool ordered = g->compute == HR_COMPUTE_REPRODUCIBLE;
+    hri_cuda_kernel *kernel = &unit->kernels[g->type][ordered];
     hr_status status = HR_OK;
     pthread_mutex_lock(&unit->lock);
     if (kernel->module == NULL) {
         const char *image;
-        status =
-            hri_cuda_kernel_compile(unit->path, unit->capability, type, &image);
+        status = hri_cuda_kernel_compile(unit->path, unit->capability, g->type,
+                                         ordered, &image);
         if (status == HR_OK) {
             status = hri_cuda_function_load(unit, image, NULL, &kernel->module,
                                             &kernel->function);
@@ -132,10 +138,11 @@ static hr_status get_kernel(hri_cuda_unit *unit, hr_type type,
 
 void hri_cuda_kernels_release(hri_cuda_unit *unit)
 {
-    for (int type = 0; type < HRI_CUDA_TYPES; type++) {
-        if (unit->kernels[type].module != NULL) {
-            hri_cuda.cuModuleUnload(unit->kernels[type].module);
-            unit->kernels[type] = (hri_cuda_kernel){0};
+    hri_cuda_kernel *all = &unit->kernels[0][0];
+    for (size_t i = 0; i < sizeof unit->kernels / sizeof *all; i++) {
+        if (all[i].module != NULL) {
+            hri_cuda.cuModuleUnload(all[i].module);
+            all[i] = (hri_cuda_kernel){0};
         }
     }
 }
@@ -168,6 +175,10 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
         return type == HR_F32 && c_type == HR_F32 &&
                hri_cublas_load() == HR_OK &&
                unit->capability >= FIRST_WITH_TF32;
+    }
+    if (compute == HR_COMPUTE_REPRODUCIBLE) {
+        return type != HR_I8 && hri_types_multiply(type, c_type) &&
+               hri_nvrtc_load() == HR_OK;
     }
     /* cuBLAS does not conjugate without transposing, and multiplies integers
      * only in few cases */
@@ -225,7 +236,7 @@ static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
                         queue->unit->path, hr_type_name(g->type),
                         hr_type_name(g->c_type), hr_last_error());
     }
-    status = get_kernel(queue->unit, g->type, &kernel);
+    status = get_kernel(queue->unit, g, &kernel);
     return status == HR_OK
                ? hri_cuda_check(queue->unit->path, launch(queue, kernel, g),
                                 "cuLaunchKernel")
@@ -266,6 +277,9 @@ static hr_status multiply(hri_cuda_queue *queue, const hri_gemm *g)
     bool done = false;
     if (hri_gemm_only_scales(g)) {
         return scale(queue, g);
+    }
+    if (g->compute == HR_COMPUTE_REPRODUCIBLE) {
+        return run_kernel(queue, g);
     }
     hr_status status = hri_cublas_gemm(queue, g, &done);
     return status != HR_OK || done ? status : run_kernel(queue, g);

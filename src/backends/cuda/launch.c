@@ -12,8 +12,11 @@ typedef struct hri_cuda_module {
     cu_function function;
 } hri_cuda_module;
 
-/* An option that is added here must be added to the target below. */
+/* An option that is added here must be added to the target below. Those of
+ * reproducible kernels need not, since their source says that they are. */
 static const char *const options[] = {NULL};
+static const char *const reproducible_options[] = {
+    "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", NULL};
 
 /* Machine code is for a capability, and any NVRTC's will do. So the target does
  * not name its version: opening NVRTC takes longer than loading kept code. It
@@ -127,7 +130,8 @@ hr_status hri_cuda_module_build(hri_device *base, const hr_kernel *kernel,
     hri_image built = {0};
     char *code = NULL;
     hr_status status =
-        hri_nvrtc_compile(unit->path, kernel, source, unit->capability, options,
+        hri_nvrtc_compile(unit->path, kernel, source, unit->capability,
+                          kernel->reproducible ? reproducible_options : options,
                           &code, &built.count);
     if (status == HR_OK) {
         built.bytes = code;

@@ -68,15 +68,21 @@ const char *hri_host_arithmetic_name(void)
     return chosen.name;
 }
 
+bool hri_host_gemm_is_ordered(void)
+{
+    return hri_builtin_is_ordered(hri_builtin_variant_at(0));
+}
+
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
 {
     hr_status status = hri_host_arithmetic_load();
     if (status != HR_OK) {
         return status;
     }
-    const bool empty =
-        gemm->m == 0 || gemm->n == 0 || hri_gemm_only_scales(gemm);
-    return chosen.use_cblas && !empty &&
+    const bool ours = gemm->m == 0 || gemm->n == 0 ||
+                      hri_gemm_only_scales(gemm) ||
+                      gemm->compute == HR_COMPUTE_REPRODUCIBLE;
+    return chosen.use_cblas && !ours &&
                    hri_cblas_gemm(&chosen.cblas, hri_pool_threads(pool), gemm)
                ? HR_OK
                : hri_host_gemm_builtin(pool, gemm);

@@ -6,7 +6,12 @@
  * types become one of them while they are packed. f16 and bf16 are widened. i8
  * becomes f32, which is exact as long as a sum stays below 2^24. A complex
  * element becomes two rows of A (re, im) and two columns of B: the kernel
- * delivers the four real products apart, and each is summed like a real one. */
+ * delivers the four real products apart, and each is summed like a real one.
+ *
+ * Reproducible products (hri_gemm in hal.h) are made by the same kernels, whose
+ * multiply-adds are fused. A complex one becomes a real one of twice the depth,
+ * which has the order that hal.h says: (re, im) of A in two depths, and two
+ * columns of B, (re, im) in the first depth and (-im, re) in the second. */
 #ifndef HRI_BACKENDS_HOST_BUILTIN_H
 #define HRI_BACKENDS_HOST_BUILTIN_H
 
@@ -21,6 +26,13 @@ enum {
     HRI_BUILTIN_DOTS = 4  /* rows that dots_i8 takes at once */
 };
 
+/* How the elements of complex panels lie. */
+typedef enum hri_pairing {
+    HRI_PAIRED,     /* (re, im) beside each other */
+    HRI_DEEP_LEFT,  /* of A: all re, and at the next depth all im */
+    HRI_DEEP_RIGHT, /* of B: all (re, im), and at the next depth (-im, re) */
+} hri_pairing;
+
 /* One micro-panel to pack. Element (w, p) of the source is at source + (w *
  * width_stride + p * depth_stride) * hr_type_size(type). It goes to place p *
  * panel_width + w of the panel. w runs along m for A and along n for B. Where
@@ -33,6 +45,7 @@ typedef struct hri_panel {
     int64_t panel_width;
     hr_type type;
     bool conjugate;
+    hri_pairing pairing;
     void *panel;
 } hri_panel;
 
@@ -97,7 +110,11 @@ typedef struct hri_builtin_variant {
     void (*pairs_f64)(const hri_pairs *pairs);
     void (*dots_i8)(const hri_dots *dots);
     void (*store)(const hri_tile *tile);
-    /* The same for C in f16 or bf16. The values are f32, and their rows lie
+    /* store with the roundings of reproducible products. Complex values are
+     * (re, im) in two columns. NULL: the instruction set has no fused
+     * multiply-add, and multiply does not fuse. */
+    void (*store_ordered)(const hri_tile *tile);
+    /* store for C in f16 or bf16. The values are f32, and their rows lie
      * values_stride apart. */
     void (*store_half)(const hri_tile *tile, int64_t values_stride);
 } hri_builtin_variant;
@@ -107,6 +124,9 @@ extern const hri_builtin_variant hri_builtin_avx512, hri_builtin_avx2,
 
 /* The variants that this CPU can run, the best first. NULL past the last. */
 const hri_builtin_variant *hri_builtin_variant_at(uint32_t index);
+
+/* Whether the variant makes reproducible products. */
+bool hri_builtin_is_ordered(const hri_builtin_variant *variant);
 
 /* What the blocked and the thin multiplication have in common.
  *
@@ -162,7 +182,8 @@ hr_status hri_builtin_pairs(const hri_builtin_variant *variant, hri_pool *pool,
 hr_status hri_builtin_dots(const hri_builtin_variant *variant, hri_pool *pool,
                            const hri_gemm *gemm);
 
-/* hri_host_gemm_builtin with a given variant. */
+/* hri_host_gemm_builtin with a given variant. HR_COMPUTE_REPRODUCIBLE only
+ * where the variant makes such products. */
 hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
                            const hri_gemm *gemm);
 

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include <headrace/half.h>
+
 #include "backends/host/arithmetic.h"
 #include "backends/host/host.h"
 #include "base/cpus.h"
@@ -31,6 +33,8 @@ typedef struct side {
     int64_t start, size; /* of the block worked on now */
     int64_t panel;       /* elements in a panel */
     int64_t panels;      /* in the block */
+    int64_t row_bytes;   /* of a panel element at one depth */
+    hri_pairing pairing;
     char *packed;
 } side;
 
@@ -42,10 +46,11 @@ typedef struct work {
     side a, b;
     int64_t depth_block;            /* of k */
     int64_t depth_start, depth;     /* the slice worked on now */
-    int64_t row_bytes;              /* of a panel element at one depth */
+    int64_t deep;                   /* depths of panels for one of k */
     int64_t strip_rows, strip_cols; /* panels that one task runs over */
-    float *sums; /* of a block over k, when C is f16 or bf16 and k has several
-                    slices; else NULL */
+    float *sums;  /* of a block over k, when C is f16 or bf16, and k has several
+                     slices or the product is reproducible; else NULL */
+    bool ordered; /* reproducible: sums begin as beta C, and have alpha */
 } work;
 
 static bool is_half(hr_type type)
@@ -55,7 +60,7 @@ static bool is_half(hr_type type)
 
 static char *panel_at(const work *w, const side *s, int64_t index)
 {
-    return s->packed + index * s->panel * w->depth * w->row_bytes;
+    return s->packed + index * s->panel * w->depth * s->row_bytes;
 }
 
 static void pack_panel(const work *w, const side *s, int64_t index)
@@ -73,6 +78,7 @@ static void pack_panel(const work *w, const side *s, int64_t index)
         .panel_width = s->panel,
         .type = w->gemm->type,
         .conjugate = s->operand.conjugate,
+        .pairing = s->pairing,
         .panel = panel_at(w, s, index),
     };
     w->variant->pack(&panel);
@@ -102,8 +108,8 @@ static hri_tile block_tile(const work *w, const void *values)
     if (w->sums != NULL) {
         tile.type = HR_F32;
         tile.c_stride = w->b.block;
-        tile.alpha = hr_real(1.0);
-        tile.beta = hr_real(first ? 0.0 : 1.0);
+        tile.alpha = w->ordered ? w->gemm->alpha : hr_real(1.0);
+        tile.beta = hr_real(first && !w->ordered ? 0.0 : 1.0);
     }
     return tile;
 }
@@ -139,9 +145,11 @@ static void multiply_task(void *data, int64_t index)
     for (int64_t i = row; i < row_end; i++) {
         for (int64_t j = col; j < col_end; j++) {
             aim(w, i, j, &tile);
-            w->multiply(w->depth, panel_at(w, &w->a, i), panel_at(w, &w->b, j),
-                        values);
-            if (is_half(tile.type)) {
+            w->multiply(w->depth * w->deep, panel_at(w, &w->a, i),
+                        panel_at(w, &w->b, j), values);
+            if (w->ordered) {
+                w->variant->store_ordered(&tile);
+            } else if (is_half(tile.type)) {
                 w->variant->store_half(&tile, w->b.panel);
             } else {
                 w->variant->store(&tile);
@@ -151,12 +159,11 @@ static void multiply_task(void *data, int64_t index)
 }
 
 /* One row of panels of a block of C in f16 or bf16. */
-static void finish_task(void *data, int64_t index)
+static hri_tile half_rows(const work *w, int64_t index)
 {
-    const work *w = data;
     const hri_gemm *g = w->gemm;
     int64_t i = index * w->a.panel;
-    hri_tile rows = {
+    return (hri_tile){
         .values = w->sums + i * w->b.block,
         .rows = hri_min(w->a.panel, w->a.size - i),
         .cols = w->b.size,
@@ -164,10 +171,33 @@ static void finish_task(void *data, int64_t index)
         .c = (uint16_t *)(void *)hri_host_address(&g->c.place) +
              (w->a.start + i) * g->c.row_stride + w->b.start,
         .c_stride = g->c.row_stride,
-        .alpha = g->alpha,
-        .beta = g->beta,
+        .alpha = w->ordered ? hr_real(1.0) : g->alpha,
+        .beta = w->ordered ? hr_real(0.0) : g->beta,
     };
+}
+
+static void finish_task(void *data, int64_t index)
+{
+    const work *w = data;
+    const hri_tile rows = half_rows(w, index);
     w->variant->store_half(&rows, w->b.block);
+}
+
+/* The sums of a row of panels become beta C. */
+static void begin_task(void *data, int64_t index)
+{
+    const work *w = data;
+    const hri_tile rows = half_rows(w, index);
+    const float beta = (float)w->gemm->beta.re;
+    for (int64_t i = 0; i < rows.rows; i++) {
+        float *to = w->sums + (index * w->a.panel + i) * w->b.block;
+        const uint16_t *c = (const uint16_t *)rows.c + i * rows.c_stride;
+        for (int64_t j = 0; j < rows.cols; j++) {
+            to[j] = beta == 0.0f          ? 0.0f
+                    : rows.type == HR_F16 ? beta * hr_f16_to_f32(c[j])
+                                          : beta * hr_bf16_to_f32(c[j]);
+        }
+    }
 }
 
 static void multiply_block(work *w)
@@ -176,6 +206,9 @@ static void multiply_block(work *w)
     w->b.panels = hri_ceil_div(w->b.size, w->b.panel);
     int64_t strips = hri_ceil_div(w->b.panels, w->strip_cols);
     int64_t tasks = hri_ceil_div(w->a.panels, w->strip_rows) * strips;
+    if (w->sums != NULL && w->ordered) {
+        hri_pool_run(w->pool, w->a.panels, begin_task, w);
+    }
     for (w->depth_start = 0; w->depth_start < w->gemm->k;
          w->depth_start += w->depth_block) {
         w->depth = hri_min(w->depth_block, w->gemm->k - w->depth_start);
@@ -279,13 +312,27 @@ hr_status hri_builtin_no_memory(int64_t bytes)
 static void plan_strips(work *w)
 {
     int64_t threads = hri_pool_threads(w->pool);
-    int64_t panel_bytes = w->b.panel * w->row_bytes * w->depth_block;
+    int64_t panel_bytes = w->b.panel * w->b.row_bytes * w->depth_block;
     int64_t cols = hri_ceil_div(hri_min(w->b.block, w->b.extent), w->b.panel);
     int64_t rows = hri_ceil_div(hri_min(w->a.block, w->a.extent), w->a.panel);
     w->strip_cols = hri_max(STRIP_BYTES / panel_bytes, 1);
     int64_t strips = hri_ceil_div(cols, w->strip_cols);
     int64_t cuts = hri_ceil_div(TASKS_PER_THREAD * threads, strips);
     w->strip_rows = hri_ceil_div(rows, hri_min(cuts, rows));
+}
+
+/* Make the work reproducible: slices of k and panels are those of hal.h. */
+static void put_in_order(work *w, int64_t real)
+{
+    w->ordered = true;
+    w->depth_block = hri_min(HRI_ORDERED_DEPTH, w->gemm->k);
+    if (hri_is_complex(w->gemm->type)) {
+        w->deep = 2;
+        w->a.pairing = HRI_DEEP_LEFT;
+        w->b.pairing = HRI_DEEP_RIGHT;
+        w->a.panel = w->variant->rows;
+        w->b.row_bytes = 4 * real;
+    }
 }
 
 static work plan(const hri_builtin_variant *variant, hri_pool *pool,
@@ -301,13 +348,17 @@ static work plan(const hri_builtin_variant *variant, hri_pool *pool,
         .multiply = wide ? variant->multiply_f64 : variant->multiply_f32,
         .a = {.operand = hri_builtin_rows_of_a(gemm), .extent = gemm->m},
         .b = {.operand = hri_builtin_columns_of_b(gemm), .extent = gemm->n},
-        .row_bytes = real * parts,
+        .deep = 1,
     };
+    w.a.row_bytes = w.b.row_bytes = real * parts;
     w.a.panel = variant->rows / parts;
     w.b.panel = 2 * variant->vector_bytes / (real * parts);
+    w.depth_block = hri_builtin_slice(gemm);
+    if (gemm->compute == HR_COMPUTE_REPRODUCIBLE) {
+        put_in_order(&w, real);
+    }
     w.a.block = even_piece(gemm->m, block_side(gemm->n), w.a.panel);
     w.b.block = even_piece(gemm->n, block_side(gemm->m), w.b.panel);
-    w.depth_block = hri_builtin_slice(gemm);
     plan_strips(&w);
     return w;
 }
@@ -316,13 +367,14 @@ static hr_status multiply_blocked(const hri_builtin_variant *variant,
                                   hri_pool *pool, const hri_gemm *gemm)
 {
     work w = plan(variant, pool, gemm);
-    int64_t depth_bytes = w.row_bytes * w.depth_block;
-    int64_t bytes = (w.a.block + w.b.block) * depth_bytes;
+    int64_t a_bytes = w.a.block * w.a.row_bytes * w.depth_block;
+    int64_t b_bytes = w.b.block * w.b.row_bytes * w.depth_block;
+    int64_t bytes = a_bytes + b_bytes;
     int64_t sums = w.a.block * w.b.block * (int64_t)sizeof(float);
-    bool half = is_half(gemm->c_type) && gemm->k > w.depth_block;
+    bool half = is_half(gemm->c_type) && (w.ordered || gemm->k > w.depth_block);
     hr_status status = HR_OK;
-    w.a.packed = hri_builtin_allocate(w.a.block * depth_bytes);
-    w.b.packed = hri_builtin_allocate(w.b.block * depth_bytes);
+    w.a.packed = hri_builtin_allocate(a_bytes);
+    w.b.packed = hri_builtin_allocate(b_bytes);
     w.sums = half ? hri_builtin_allocate(sums) : NULL;
     if (w.a.packed == NULL || w.b.packed == NULL || (half && w.sums == NULL)) {
         status = hri_builtin_no_memory(half ? bytes + sums : bytes);
@@ -356,6 +408,11 @@ const hri_builtin_variant *hri_builtin_variant_at(uint32_t index)
     return NULL;
 }
 
+bool hri_builtin_is_ordered(const hri_builtin_variant *variant)
+{
+    return variant->store_ordered != NULL;
+}
+
 hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
                            const hri_gemm *g)
 {
@@ -363,7 +420,8 @@ hr_status hri_builtin_gemm(const hri_builtin_variant *variant, hri_pool *pool,
         return HR_OK;
     }
     if (!hri_gemm_only_scales(g)) {
-        return hri_min(g->m, g->n) > HRI_BUILTIN_THIN
+        return hri_min(g->m, g->n) > HRI_BUILTIN_THIN ||
+                       g->compute == HR_COMPUTE_REPRODUCIBLE
                    ? multiply_blocked(variant, pool, g)
                    : hri_builtin_thin(variant, pool, g);
     }

@@ -11,8 +11,18 @@
 #define VARIANT      hri_builtin_plain
 #define VECTOR_BYTES 16
 #define HAVE_F16C    0
+#ifdef __aarch64__
+#define HAVE_FMA 1
+#else
+#define HAVE_FMA 0
+#endif
 
 #if defined(__aarch64__)
+#include <arm_neon.h>
+#define FMA_F32(x, v, s)                                                       \
+    (vector_f32) vfmaq_n_f32((float32x4_t)(s), (float32x4_t)(v), (x))
+#define FMA_F64(x, v, s)                                                       \
+    (vector_f64) vfmaq_n_f64((float64x2_t)(s), (float64x2_t)(v), (x))
 #define VARIANT_NAME "neon"
 #define ROWS         8 /* 16 of 32 registers */
 #elif defined(__x86_64__)

@@ -202,7 +202,10 @@ static bool host_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                               hr_compute compute)
 {
     (void)device;
-    return compute == HR_COMPUTE_NATIVE && hri_types_multiply(type, c_type);
+    return hri_types_multiply(type, c_type) &&
+           (compute == HR_COMPUTE_NATIVE ||
+            (compute == HR_COMPUTE_REPRODUCIBLE && type != HR_I8 &&
+             hri_host_gemm_is_ordered()));
 }
 
 static const hri_device_ops host_ops = {
@@ -230,7 +233,7 @@ static hr_status host_probe(uint32_t *count)
 static hr_status host_describe(uint32_t index, hri_device_info *info)
 {
     (void)index;
-    *info = (hri_device_info){.path = "host", .host = true};
+    *info = (hri_device_info){.path = "host", .host = true, .ieee = true};
     hri_machine_name(info->name, sizeof info->name);
     snprintf(info->arithmetic, sizeof info->arithmetic, "%s",
              hri_host_arithmetic_name());

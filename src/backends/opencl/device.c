@@ -101,7 +101,9 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
         return status;
     }
     const hri_cl_unit *unit = hri_cl_unit_at(index);
-    hri_device_info d = {.staged = true};
+    hri_device_info d = {.staged = true,
+                         .ieee = hri_cl_unit_is_ieee(unit) &&
+                                 hri_cl_unit_divides(unit)};
     uint64_t type = hri_cl_unit_number(unit, CL_DEVICE_TYPE);
     memcpy(d.path, unit->path, sizeof d.path);
     read_name(unit, d.name, sizeof d.name);

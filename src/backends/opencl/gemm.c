@@ -93,18 +93,20 @@ hri_cl_layout hri_cl_layout_for(const hri_cl_unit *unit)
 
 /* The caller holds the unit's lock. */
 static hr_status program_of(hri_cl_unit *unit, hri_cl_layout layout,
-                            hr_type type, const options *o, cl_program *program)
+                            hr_type type, bool ordered, cl_program *program)
 {
-    cl_program *cached = &unit->programs[layout][type];
+    const options at = options_for(unit, layout, type), *o = &at;
+    cl_program *cached = &unit->programs[layout][type][ordered];
     hr_status status = HR_OK;
     if (*cached == NULL) {
         char flags[256];
         snprintf(flags, sizeof flags,
                  "-cl-std=CL1.2 -DIN=%d -DWM=%d -DWN=%d -DRM=%d -DRN=%d "
                  "-DBM=%d -DBN=%d -DU=%d -DV=%d -DKC=%d -DPAD=%d "
-                 "-DHARDWARE_HALF=%d",
+                 "-DHARDWARE_HALF=%d -DDEPTH=%d",
                  (int)type, o->wm, o->wn, o->rm, o->rn, o->bm, o->bn, o->u,
-                 o->v, o->kc, o->pad, layout == HRI_CL_GPU);
+                 o->v, o->kc, o->pad, layout == HRI_CL_GPU,
+                 ordered ? HRI_ORDERED_DEPTH : 0);
         status =
             hri_cl_program_build(unit, NULL, hri_cl_gemm_source, flags, cached);
     }
@@ -131,12 +133,12 @@ static hr_status check_room(const hri_cl_unit *unit, cl_kernel kernel,
 }
 
 static hr_status create_in(hri_cl_unit *unit, hri_cl_layout layout,
-                           hr_type type, hri_cl_kernel *out)
+                           hr_type type, bool ordered, hri_cl_kernel *out)
 {
     cl_program program = NULL;
-    options o = options_for(unit, layout, type);
+    const options o = options_for(unit, layout, type);
     pthread_mutex_lock(&unit->lock);
-    hr_status status = program_of(unit, layout, type, &o, &program);
+    hr_status status = program_of(unit, layout, type, ordered, &program);
     pthread_mutex_unlock(&unit->lock);
     if (status != HR_OK) {
         return status;
@@ -161,24 +163,23 @@ static hr_status create_in(hri_cl_unit *unit, hri_cl_layout layout,
 
 /* Make the kernel. It has the small layout where the device does not take the
  * one for GPUs. */
-static hr_status create_kernel(hri_cl_unit *unit, hr_type type,
+static hr_status create_kernel(hri_cl_unit *unit, hr_type type, bool ordered,
                                hri_cl_kernel *kernel)
 {
-    hr_status status = create_in(unit, unit->layout, type, kernel);
+    hr_status status = create_in(unit, unit->layout, type, ordered, kernel);
     if (status != HR_OK && unit->layout == HRI_CL_GPU) {
-        status = create_in(unit, HRI_CL_SMALL, type, kernel);
+        status = create_in(unit, HRI_CL_SMALL, type, ordered, kernel);
     }
     return status;
 }
 
 void hri_cl_programs_release(hri_cl_unit *unit)
 {
-    for (int layout = 0; layout < HRI_CL_LAYOUTS; layout++) {
-        for (int type = 0; type < HRI_CL_TYPES; type++) {
-            if (unit->programs[layout][type] != NULL) {
-                hri_cl.clReleaseProgram(unit->programs[layout][type]);
-                unit->programs[layout][type] = NULL;
-            }
+    cl_program *all = &unit->programs[0][0][0];
+    for (size_t i = 0; i < sizeof unit->programs / sizeof *all; i++) {
+        if (all[i] != NULL) {
+            hri_cl.clReleaseProgram(all[i]);
+            all[i] = NULL;
         }
     }
 }
@@ -189,7 +190,10 @@ bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                          hr_compute compute)
 {
     const hri_cl_unit *unit = ((hri_cl_device *)device)->unit;
-    return compute == HR_COMPUTE_NATIVE && hri_types_multiply(type, c_type) &&
+    const bool offered = compute == HR_COMPUTE_REPRODUCIBLE
+                             ? type != HR_I8 && hri_cl_unit_is_ieee(unit)
+                             : compute == HR_COMPUTE_NATIVE;
+    return offered && hri_types_multiply(type, c_type) &&
            (!is_double(type) ||
             hri_cl_unit_number(unit, CL_DEVICE_DOUBLE_FP_CONFIG) != 0);
 }
@@ -246,10 +250,11 @@ static cl_int set_arguments(cl_kernel kernel, const hri_gemm *g)
 
 static hr_status run_kernel(hri_cl_queue *queue, const hri_gemm *g)
 {
-    hri_cl_kernel *k = &queue->kernels[g->type];
+    const bool ordered = g->compute == HR_COMPUTE_REPRODUCIBLE;
+    hri_cl_kernel *k = &queue->kernels[g->type][ordered];
     if (k->kernel == NULL) {
         hri_cl_unit *unit = ((hri_cl_device *)queue->base.device)->unit;
-        hr_status status = create_kernel(unit, g->type, k);
+        hr_status status = create_kernel(unit, g->type, ordered, k);
         if (status != HR_OK) {
             return status;
         }
@@ -275,6 +280,8 @@ hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *g)
         const hri_gemm scaling = hri_gemm_scaling(g);
         return run_kernel(queue, &scaling);
     }
-    return hri_cl_clblast_suits(queue, g) ? hri_cl_clblast_gemm(queue, g)
-                                          : run_kernel(queue, g);
+    const bool ours = g->compute == HR_COMPUTE_REPRODUCIBLE;
+    return !ours && hri_cl_clblast_suits(queue, g)
+               ? hri_cl_clblast_gemm(queue, g)
+               : run_kernel(queue, g);
 }

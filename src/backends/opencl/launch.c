@@ -70,9 +70,7 @@ const char *hri_cl_module_options(const hri_cl_unit *unit)
     const bool recent = strncmp(language, "OpenCL C 3", 10) == 0 &&
                         strstr(version, "PoCL") == NULL &&
                         strstr(version, "pocl") == NULL;
-    const bool exact = (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) &
-                        CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-    return options[recent][exact];
+    return options[recent][hri_cl_unit_divides(unit)];
 }
 
 /* Find the limits of the kernel's work-groups. */

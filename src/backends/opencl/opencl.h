@@ -34,7 +34,8 @@ typedef struct hri_cl_unit {
     struct hri_cl_unit *parts; /* list of those made of it so far */
     uint32_t opens;
     cl_context context; /* NULL when opens is 0 */
-    cl_program programs[HRI_CL_LAYOUTS][HRI_CL_TYPES]; /* built on first use */
+    /* built on first use; the last index: whether it is reproducible */
+    cl_program programs[HRI_CL_LAYOUTS][HRI_CL_TYPES][2];
 } hri_cl_unit;
 
 typedef struct hri_cl_pinned hri_cl_pinned;
@@ -63,7 +64,7 @@ typedef struct hri_cl_queue {
     hri_queue base;
     cl_command_queue queue;
     hri_sticky_error *sticky;
-    hri_cl_kernel kernels[HRI_CL_TYPES];
+    hri_cl_kernel kernels[HRI_CL_TYPES][2]; /* as programs of the unit */
 } hri_cl_queue;
 
 /* unit.c: count the units of this machine, once. HR_ERROR_UNAVAILABLE when
@@ -88,6 +89,11 @@ uint64_t hri_cl_unit_number(const hri_cl_unit *unit, cl_uint what);
 /* A property that is a text. On false it is "". */
 bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
                       size_t bytes);
+/* Whether floats are IEEE 754's: with subnormal numbers, infinities and NaN,
+ * and rounded to nearest. OpenCL asks this of doubles anyway. */
+bool hri_cl_unit_is_ieee(const hri_cl_unit *unit);
+/* Whether division and square roots of floats can be correctly rounded. */
+bool hri_cl_unit_divides(const hri_cl_unit *unit);
 /* Whether the device's list of extensions has this name. */
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name);
 

@@ -262,8 +262,10 @@ static void queue_destroy(hri_queue *base)
         hri_cl.clReleaseCommandQueue(queue->queue);
     }
     for (int type = 0; type < HRI_CL_TYPES; type++) {
-        if (queue->kernels[type].kernel != NULL) {
-            hri_cl.clReleaseKernel(queue->kernels[type].kernel);
+        for (int ordered = 0; ordered < 2; ordered++) {
+            if (queue->kernels[type][ordered].kernel != NULL) {
+                hri_cl.clReleaseKernel(queue->kernels[type][ordered].kernel);
+            }
         }
     }
     hri_sticky_drop(queue->sticky);

@@ -35,6 +35,20 @@ bool hri_cl_unit_text(const hri_cl_unit *unit, cl_uint what, char *text,
     return hri_cl_unit_ask(unit, what, bytes - 1, text);
 }
 
+bool hri_cl_unit_is_ieee(const hri_cl_unit *unit)
+{
+    const uint64_t wanted =
+        CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
+    return (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) & wanted) ==
+           wanted;
+}
+
+bool hri_cl_unit_divides(const hri_cl_unit *unit)
+{
+    return (hri_cl_unit_number(unit, CL_DEVICE_SINGLE_FP_CONFIG) &
+            CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+}
+
 bool hri_cl_unit_extension(const hri_cl_unit *unit, const char *name)
 {
     size_t bytes = 0, length = strlen(name);

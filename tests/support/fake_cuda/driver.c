@@ -490,7 +490,10 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
     if (!read) {
         p.beta[0] = p.beta[1] = 0.0;
     }
-    fake_multiply(&p);
     state.kernel_products++;
+    if (defined(text, "-DDEPTH=") != 0) {
+        return fake_multiply_ordered(&p) ? CU_SUCCESS : CU_OUT_OF_MEMORY;
+    }
+    fake_multiply(&p);
     return CU_SUCCESS;
 }

@@ -59,6 +59,8 @@ typedef struct fake_product {
 } fake_product;
 
 void fake_multiply(const fake_product *product);
+/* The same with the roundings of HR_COMPUTE_REPRODUCIBLE. False: no memory. */
+bool fake_multiply_ordered(const fake_product *product);
 
 /* A factor as it is passed in for a type of A and B. */
 void fake_factor(hr_type type, const void *factor, double out[2]);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
 #include <headrace/half.h>
 
 #include "fake_cuda.h"
+#include "support/ordered.h"
 
 static void load(hr_type type, const fake_operand *o, int64_t at, double v[2])
 {
@@ -103,6 +106,49 @@ void fake_multiply(const fake_product *p)
             store(p->c_type, p->c.start, at, result);
         }
     }
+}
+
+/* Load `count` elements of a row or a column as pairs. */
+static void load_line(hr_type type, const fake_operand *o, int64_t start,
+                      int64_t step, int64_t count, double *to)
+{
+    for (int64_t l = 0; l < count; l++) {
+        load(type, o, start + l * step, to + 2 * l);
+    }
+}
+
+bool fake_multiply_ordered(const fake_product *p)
+{
+    const ordered o = {.wide = p->type == HR_F64 || p->type == HR_C64,
+                       .complex = p->type == HR_C32 || p->type == HR_C64,
+                       .alpha = {p->alpha[0], p->alpha[1]},
+                       .beta = {p->beta[0], p->beta[1]}};
+    const bool read = p->beta[0] != 0.0 || p->beta[1] != 0.0;
+    const int64_t line = 2 * p->k;
+    double *row = calloc((size_t)((p->n + 1) * line + 1), sizeof *row);
+    double *columns = row + line;
+    if (row == NULL) {
+        return false;
+    }
+    for (int64_t j = 0; j < p->n; j++) {
+        load_line(p->type, &p->b, j * p->b.col_stride, p->b.row_stride, p->k,
+                  columns + j * line);
+    }
+    for (int64_t i = 0; i < p->m; i++) {
+        load_line(p->type, &p->a, i * p->a.row_stride, p->a.col_stride, p->k,
+                  row);
+        for (int64_t j = 0; j < p->n; j++) {
+            const int64_t at = i * p->c.row_stride + j * p->c.col_stride;
+            double c[2] = {0.0, 0.0};
+            if (read) {
+                load(p->c_type, &p->c, at, c);
+            }
+            ordered_element(&o, p->k, row, columns + j * line, c);
+            store(p->c_type, p->c.start, at, c);
+        }
+    }
+    free(row);
+    return true;
 }
 
 void fake_factor(hr_type type, const void *factor, double out[2])

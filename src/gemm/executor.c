@@ -463,7 +463,8 @@ void hri_executor_finish(hri_executor *executor)
     }
     executor->finished = true;
     if (executor->left_at < HRI_SETTLED) { /* nothing else has it */
-        a->abandoned = a->setting_up = false;
+        a->abandoned = false;
+        a->setting_up = false;
     }
     hri_copy_pool_finish(&executor->up_pool);
     hri_copy_pool_finish(&executor->down_pool);

@@ -244,7 +244,8 @@ HR_KERNEL3(smoothed, (IN, float, 1, from), (OUT, float, 1, to),
     }
 }
 
-/* ---- blocks of items without braces, on both sides of an else */
+/* ---- blocks of items without braces, on both sides of an else
+ * NOLINTBEGIN(readability-braces-around-statements) */
 
 HR_KERNEL2(either1, (VALUE, int, 0, which), (OUT, int, 1, y))
 {
@@ -290,3 +291,4 @@ HR_KERNEL2(either3, (VALUE, int, 0, which), (OUT, int, 3, y))
     else
         HR_EACH3(i, j, k) HR_AT3(y, i, j, k) = 3;
 }
+/* NOLINTEND(readability-braces-around-statements) */

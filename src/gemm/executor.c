@@ -14,21 +14,20 @@ static hr_status no_memory(void)
 /* ---- errors */
 
 /* Stop the copies that nobody needs. After an error these are all; when the run
- * is halted, panels. */
+ * is halted, panels. An executor that is not set up yet will see that it must
+ * not begin. Once the run was left, others have given the copy pools back. The
+ * run's lock is held. */
 static void stop_copies(hri_run_state *run, bool all)
 {
-    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+    for (uint32_t i = 0; i < run->plan->part_count && !run->left; i++) {
         hri_executor *e = &run->executors[i];
-        pthread_mutex_lock(&run->lock);
-        const bool ready = e->state > HRI_SETTING_UP && !run->left;
-        const bool lost = e->lost;
-        pthread_mutex_unlock(&run->lock);
-        if (ready) { /* else it will see that it must not begin */
-            hri_copy_pool_stop(&e->up_pool);
+        if (e->state == HRI_SETTING_UP) {
+            continue;
         }
-        if (ready && all) {
+        hri_copy_pool_stop(&e->up_pool);
+        if (all) {
             hri_copy_pool_stop(&e->down_pool);
-        } else if (ready && lost) {
+        } else if (e->lost) {
             hri_copy_pool_leave(&e->down_pool);
         }
     }
@@ -38,9 +37,9 @@ void hri_run_fail(hri_run_state *run, hr_status status)
 {
     pthread_mutex_lock(&run->lock);
     hri_error_keep(&run->error, status);
+    stop_copies(run, true);
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
-    stop_copies(run, true);
 }
 
 void hri_executor_lose(hri_executor *executor, const hri_error *why)
@@ -51,12 +50,8 @@ void hri_executor_lose(hri_executor *executor, const hri_error *why)
         run->lost = *why;
     }
     run->halted = true;
-    pthread_cond_broadcast(&run->changed);
-}
-
-void hri_run_halt(hri_run_state *run)
-{
     stop_copies(run, false);
+    pthread_cond_broadcast(&run->changed);
 }
 
 void hri_executor_fail(hri_executor *executor, hr_status status)
@@ -77,9 +72,7 @@ void hri_executor_fail(hri_executor *executor, hr_status status)
     }
     const bool halted = others && run->halted;
     pthread_mutex_unlock(&run->lock);
-    if (halts) {
-        hri_run_halt(run);
-    } else if (!halted) {
+    if (!halts && !halted) {
         hri_run_fail(run, hri_error_raise(&why));
     }
 }

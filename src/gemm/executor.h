@@ -159,10 +159,9 @@ void hri_executor_fail(hri_executor *executor, hr_status status);
 /* The same for an error that is no executor's. */
 void hri_run_fail(hri_run_state *run, hr_status status);
 
-/* Go on without an executor. The run's lock is held; hri_run_halt follows
- * without it, and stops copies that are not needed any more. */
+/* Go on without an executor, and stop copies that are not needed any more. The
+ * run's lock is held. */
 void hri_executor_lose(hri_executor *executor, const hri_error *why);
-void hri_run_halt(hri_run_state *run);
 
 /* Whether executors must not begin anything. Those in place end their tasks
  * when the run is halted: they need nobody, and C holds half of their sums. The

@@ -167,23 +167,20 @@ static void lose(hri_executor *e, double silence)
 
 /* Lose the executors that are late when the others have waited long enough, and
  * those that do not answer. The run's lock is held. */
-static bool lose_late(const watcher *w)
+static void lose_late(const watcher *w)
 {
     hri_run_state *run = w->run;
     const double elapsed = (double)(w->now_ns - w->start_ns) * 1e-9;
     const bool waits = waited(w) > fmax(w->call->patience, elapsed / 20);
-    bool any = false;
     if (run->error.status != HR_OK || run->halted) {
-        return false;
+        return;
     }
     for (uint32_t i = 0; i < executors(run); i++) {
         hri_executor *e = &run->executors[i];
         if (is_silent(w, e) || (waits && is_late(w, e))) {
             lose(e, hri_executor_silence(e, w->now_ns));
-            any = true;
         }
     }
-    return any;
 }
 
 /* ---- the end */
@@ -247,11 +244,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
     tell(&w);
     for (int tick = 1;; tick++) {
         w.now_ns = hri_clock_ns();
-        if (lose_late(&w)) {
-            pthread_mutex_unlock(&run->lock);
-            hri_run_halt(run);
-            pthread_mutex_lock(&run->lock);
-        }
+        lose_late(&w);
         if (w.stop_ns == 0 && (run->error.status != HR_OK || run->halted)) {
             w.stop_ns = w.now_ns;
         }

@@ -353,6 +353,10 @@ static void reach(hri_executor *executor, hri_executor_state state)
     if (state == HRI_SETTLED) {
         run->settled++;
     }
+    if (state == HRI_SETTLED && run->left) { /* copies of arrays may wait */
+        hri_copy_pool_finish(&executor->up_pool);
+        hri_copy_pool_finish(&executor->down_pool);
+    }
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
 }

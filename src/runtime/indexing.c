@@ -470,12 +470,12 @@ static bool read_names(const reading *r, items *block)
     bool good = *open == '(' && block->rank >= 1 && block->rank <= HR_MAX_RANK;
     for (uint32_t d = 0; good && d < block->rank; d++) {
         const char *at = end + 1;
-        good = *end == (d == 0 ? '(' : ',');
         end = end_of_argument(r, at);
         block->names[d] = lone_word(at, end);
-        good = good && block->names[d] != NULL && !is_macro(r, block->names[d]);
+        good = block->names[d] != NULL && !is_macro(r, block->names[d]) &&
+               *end == (d + 1 < block->rank ? ',' : ')');
     }
-    return good && *end == ')';
+    return good;
 }
 
 /* Read a block of items. What it indexes counts once all of it is known to be

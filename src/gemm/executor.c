@@ -313,16 +313,15 @@ static hr_status set_up(hri_executor *executor)
 
 /* ---- the executor's life */
 
-static hr_status start(hri_executor *executor, int thread,
-                       void *(*function)(void *))
+hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
+                             void *(*function)(void *))
 {
-    executor->threads[thread] =
-        hri_threads_start(&executor->accelerator->threads, function, executor);
-    return executor->threads[thread] != NULL
+    hri_accelerator *a = executor->accelerator;
+    *thread = hri_threads_start(&a->threads, function, executor);
+    return *thread != NULL
                ? HR_OK
                : hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                          "gemm: the system refused thread %d of %s",
-                          thread + 1, executor->accelerator->path);
+                          "gemm: the system refused a thread of %s", a->path);
 }
 
 static hr_status start_threads(hri_executor *executor)
@@ -330,14 +329,23 @@ static hr_status start_threads(hri_executor *executor)
     if (executor->part->in_place) {
         return HR_OK;
     }
-    hr_status status = start(executor, 1, hri_feeder_main);
+    hr_status status =
+        hri_executor_start(executor, &executor->feeder, hri_feeder_main);
     if (status == HR_OK) {
-        status = start(executor, 2, hri_forwarder_main);
+        status = hri_executor_start(executor, &executor->forwarder,
+                                    hri_forwarder_main);
     }
     if (status == HR_OK) {
         status = hri_copy_pool_start(&executor->up_pool);
     }
     return status == HR_OK ? hri_copy_pool_start(&executor->down_pool) : status;
+}
+
+/* Any thread, with the run's lock, or when no other one uses the run. */
+static void give_back_copy_pools(hri_executor *executor)
+{
+    hri_copy_pool_finish(&executor->up_pool);
+    hri_copy_pool_finish(&executor->down_pool);
 }
 
 /* The executor has come so far. */
@@ -354,8 +362,7 @@ static void reach(hri_executor *executor, hri_executor_state state)
         run->settled++;
     }
     if (state == HRI_SETTLED && run->left) { /* copies of arrays may wait */
-        hri_copy_pool_finish(&executor->up_pool);
-        hri_copy_pool_finish(&executor->down_pool);
+        give_back_copy_pools(executor);
     }
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
@@ -385,23 +392,43 @@ bool hri_executor_goes(hri_executor *executor)
     return go;
 }
 
-/* Wait for the executor's threads, copy pools and queues. */
-static void settle(hri_executor *executor)
+/* Call a function for each queue that the executor has taken. */
+static void for_queues(hri_executor *executor,
+                       void (*function)(hri_executor *executor,
+                                        hri_queue *queue))
 {
     hri_queue *all[] = {executor->up, executor->peer, executor->fetch,
                         executor->compute, executor->down};
-    for (int i = 1; i < 3; i++) {
-        if (executor->threads[i] != NULL) {
-            hri_thread_join(executor->threads[i]);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i] != NULL) {
+            function(executor, all[i]);
         }
+    }
+}
+
+static void finish_queue(hri_executor *executor, hri_queue *queue)
+{
+    hri_executor_fail(executor, queue->ops->finish(queue));
+}
+
+static void destroy_queue(hri_executor *executor, hri_queue *queue)
+{
+    (void)executor;
+    queue->ops->destroy(queue);
+}
+
+/* Wait for the executor's threads, copy pools and queues. */
+static void settle(hri_executor *executor)
+{
+    if (executor->feeder != NULL) {
+        hri_thread_join(executor->feeder);
+    }
+    if (executor->forwarder != NULL) {
+        hri_thread_join(executor->forwarder);
     }
     hri_copy_pool_join(&executor->up_pool);
     hri_copy_pool_join(&executor->down_pool);
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (all[i] != NULL) {
-            hri_executor_fail(executor, all[i]->ops->finish(all[i]));
-        }
-    }
+    for_queues(executor, finish_queue);
 }
 
 void *hri_executor_main(void *argument)
@@ -423,50 +450,37 @@ void *hri_executor_main(void *argument)
     return NULL;
 }
 
+/* Whether the pools of the accelerator have parted with what it took. */
+static bool has_parted(const hri_executor *executor)
+{
+    return executor->tied && executor->left_at > HRI_SETTING_UP;
+}
+
 void hri_executor_part(hri_executor *executor)
 {
     hri_accelerator *a = executor->accelerator;
     const bool settled = executor->left_at == HRI_SETTLED;
     a->abandoned = a->abandoned || !settled;
     a->setting_up = a->setting_up || executor->left_at == HRI_SETTING_UP;
-    executor->parted = executor->left_at != HRI_SETTING_UP;
-    if (executor->parted) {
+    if (has_parted(executor)) {
         hri_accelerator_part(a);
     }
     if (settled) { /* others may have its pinned memory */
-        hri_copy_pool_finish(&executor->up_pool);
-        hri_copy_pool_finish(&executor->down_pool);
+        give_back_copy_pools(executor);
     }
-}
-
-/* Destroy what the executor kept when hr_gemm returned. */
-static void end_parting(hri_executor *executor)
-{
-    hri_queue *all[] = {executor->up, executor->peer, executor->fetch,
-                        executor->compute, executor->down};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (all[i] != NULL) {
-            all[i]->ops->destroy(all[i]);
-        }
-    }
-    hri_accelerator_part_ends(executor->accelerator);
 }
 
 void hri_executor_finish(hri_executor *executor)
 {
     hri_accelerator *a = executor->accelerator;
-    if (executor->finished) {
-        return;
-    }
-    executor->finished = true;
     if (executor->left_at < HRI_SETTLED) { /* nothing else has it */
         a->abandoned = false;
         a->setting_up = false;
     }
-    hri_copy_pool_finish(&executor->up_pool);
-    hri_copy_pool_finish(&executor->down_pool);
-    if (executor->parted) {
-        end_parting(executor);
+    give_back_copy_pools(executor);
+    if (has_parted(executor)) {
+        for_queues(executor, destroy_queue);
+        hri_accelerator_part_ends(a);
     } else if (executor->failed == HR_OK) {
         hri_accelerator_recall(a);
     } else {

@@ -85,11 +85,10 @@ struct hri_executor {
     const hri_plan_part *part;
     hri_accelerator *accelerator;
     hri_run_share share;
-    hri_thread *threads[3]; /* its compute thread, feeder and forwarder; NULL:
-                               not started */
+    hri_thread *compute_thread, *feeder, *forwarder; /* NULL: not started */
     hri_executor_state state;
     hri_executor_state left_at; /* its state when hr_gemm returned */
-    bool tied, parted, finished;
+    bool tied;        /* run_destroy gives back what it holds, not the call */
     hr_status failed; /* HR_OK, or how its queues ended */
     bool lost;        /* it failed or is late: others do its tiles */
     bool idle;        /* its compute thread waits for other executors */
@@ -141,6 +140,9 @@ struct hri_executor {
 /* An executor before its thread starts. */
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
                        uint32_t part, hri_accelerator *accelerator);
+/* Start one of its threads. HR_ERROR_OUT_OF_MEMORY when the system refuses. */
+hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
+                             void *(*function)(void *));
 /* Everything that an executor does, from setting up to settling, on its compute
  * thread. Takes a hri_executor * and returns NULL. The caller of hr_gemm holds
  * the context's lock while the executor is set up, or has left the run. */
@@ -148,7 +150,7 @@ void *hri_executor_main(void *executor);
 /* hr_gemm returns, but the executor has not settled, or one that has not may
  * still use what this one holds. With the context's lock. */
 void hri_executor_part(hri_executor *executor);
-/* Give back what a settled executor holds, once. With the context's lock. */
+/* Give back what a settled executor holds. With the context's lock. */
 void hri_executor_finish(hri_executor *executor);
 
 /* Keep the executor's error, if it is one. HR_ERROR_LOST makes others do its

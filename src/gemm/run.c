@@ -35,11 +35,14 @@ static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
     return run;
 }
 
-/* All executors have settled. */
+/* All executors have settled. Of a run that was left, those that were not tied
+ * gave everything back then. */
 static void run_destroy(hri_run_state *run)
 {
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
-        hri_executor_finish(&run->executors[i]);
+        if (!run->left || run->executors[i].tied) {
+            hri_executor_finish(&run->executors[i]);
+        }
     }
     pthread_cond_destroy(&run->changed);
     pthread_mutex_destroy(&run->lock);
@@ -142,12 +145,10 @@ static void run_threads(hri_run_state *run, const hri_run_call *call)
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         hri_executor *e = &run->executors[i];
         e->sign_ns = hri_clock_ns();
-        e->threads[0] =
-            hri_threads_start(&e->accelerator->threads, hri_executor_main, e);
-        if (e->threads[0] == NULL) {
-            hri_run_fail(run,
-                         hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                                  "gemm: the system refused thread %u", i + 1));
+        hr_status status =
+            hri_executor_start(e, &e->compute_thread, hri_executor_main);
+        if (status != HR_OK) {
+            hri_run_fail(run, status);
             pthread_mutex_lock(&run->lock);
             e->state = HRI_SETTLED;
             run->settled++;
@@ -162,10 +163,10 @@ static void leave(hr_context *context, hri_run_state *run, bool left)
 {
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
         hri_executor *e = &run->executors[i];
-        if (e->threads[0] != NULL && e->left_at == HRI_SETTLED) {
-            hri_thread_join(e->threads[0]);
-        } else if (e->threads[0] != NULL) {
-            hri_thread_leave(e->threads[0]);
+        if (e->compute_thread != NULL && e->left_at == HRI_SETTLED) {
+            hri_thread_join(e->compute_thread);
+        } else if (e->compute_thread != NULL) {
+            hri_thread_leave(e->compute_thread);
         }
     }
     if (left) {

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* A call of hr_gemm or hr_gemm_plan, on its way from arguments to a report. */
+#ifndef HRI_GEMM_CALL_H
+#define HRI_GEMM_CALL_H
+
+#include "gemm/plan.h"
+#include "gemm/run.h"
+#include "model/model.h"
+
+/* A call: its checked arguments, its accelerators, and its plan. */
+typedef struct hri_gemm_call {
+    uint64_t start_ns;
+    hr_context *context;
+    hr_gemm_options options;
+    hri_product product;
+    uint32_t count;                 /* accelerators that take part */
+    hri_accelerator **accelerators; /* [count] */
+    hri_plan_accelerator *inputs;   /* [count] for the planner */
+    hri_flow *flows;                /* [count] */
+    hri_plan *plan;                 /* NULL: nothing to multiply */
+    hri_run_share *done; /* [accelerators of the context] what they did; NULL
+                            before the first run */
+    hri_error lost;      /* why the first accelerator was lost */
+    double flops, flops_done; /* of the whole product, and of what is home */
+    uint64_t recomputed;      /* tiles that were computed by others */
+} hri_gemm_call;
+
+static inline hri_product_kind hri_kind_of(const hri_product *p)
+{
+    return (hri_product_kind){p->a.type, p->c.type, p->compute};
+}
+
+static inline double hri_flops_of(const hri_product *p)
+{
+    return hri_product_flops(p->a.type, p->m, p->n, p->k);
+}
+
+/* What an accelerator of the call did. */
+static inline hri_run_share *hri_done_by(const hri_gemm_call *c, uint32_t index)
+{
+    return &c->done[c->accelerators[index] - c->context->accelerators];
+}
+
+/* ---- facts.c */
+
+/* Choose the accelerators, gather what is known of them, and plan. Afterwards
+ * hri_call_close, also after an error: HR_ERROR_INVALID for a wrong list,
+ * HR_ERROR_UNSUPPORTED, HR_ERROR_LOST, and those of measuring and planning. The
+ * caller holds the context's lock. */
+hr_status hri_call_plan(hri_gemm_call *call);
+void hri_call_close(hri_gemm_call *call);
+
+/* ---- report.c */
+
+/* Write the plan into the report. The caller's array of shares stays. */
+void hri_report_plan(const hri_gemm_call *call, hr_gemm_report *report);
+/* Replace what was planned by what was measured. */
+void hri_report_run(const hri_gemm_call *call, double seconds,
+                    hr_gemm_report *report);
+
+#endif

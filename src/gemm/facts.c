@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* What the plan of a product is made from: the accelerators that take part, and
+ * what the model knows of them. */
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "gemm/call.h"
+
+/* ---- accelerators */
+
+/* In messages, by hr_compute. */
+static const char *const manners[] = {"", " by tf32", " reproducibly"};
+
+/* Whether the call can use an accelerator. Not when it is lost, or this product
+ * went on without it, or an earlier one still waits for it; then *error says
+ * so. */
+static bool can_use(const hri_gemm_call *c, hri_accelerator *a,
+                    hri_error *error)
+{
+    const uint32_t index = (uint32_t)(a - c->context->accelerators);
+    hr_status status = HR_OK;
+    if (c->done != NULL && c->done[index].lost) {
+        status = hri_error_raise(&c->lost);
+    } else if (a->abandoned) {
+        status = hri_fail(HR_ERROR_LOST,
+                          "gemm: %s has not answered since an earlier product",
+                          a->path);
+    } else {
+        status = hri_accelerator_check(a);
+    }
+    hri_error_keep(error, status);
+    return status == HR_OK;
+}
+
+/* Choose the accelerators that the caller wants, that offer this product, and
+ * that can be used. They stay in the order of the context, whatever the order
+ * of the list. */
+static hr_status choose_accelerators(hri_gemm_call *c)
+{
+    hri_indices wanted;
+    hr_status status =
+        hri_indices_read(c->context, "gemm", c->options.accelerators,
+                         c->options.accelerator_count, &wanted);
+    if (status != HR_OK) {
+        return status;
+    }
+    c->accelerators = calloc(wanted.count, sizeof(hri_accelerator *));
+    c->inputs = calloc(wanted.count, sizeof *c->inputs);
+    c->flows = calloc(wanted.count, sizeof *c->flows);
+    if (c->accelerators == NULL || c->inputs == NULL || c->flows == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
+    }
+    hri_error unusable = {0};
+    for (uint32_t i = 0; i < c->context->accelerator_count; i++) {
+        hri_accelerator *a = &c->context->accelerators[i];
+        if (hri_indices_have(&wanted, i) &&
+            hri_accelerator_multiplies(a, hri_kind_of(&c->product)) &&
+            can_use(c, a, &unusable)) {
+            c->accelerators[c->count++] = a;
+        }
+    }
+    if (c->count == 0 && unusable.status != HR_OK) {
+        return hri_error_raise(&unusable);
+    }
+    if (c->count == 0) {
+        return hri_fail(
+            HR_ERROR_UNSUPPORTED,
+            "gemm: none of %u accelerator%s multiplies %s into %s%s",
+            wanted.count, hri_plural(wanted.count),
+            hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
+            manners[c->product.compute]);
+    }
+    return status;
+}
+
+/* Whether accelerators are left after those that turned out to be lost are
+ * taken out, and some were. */
+static bool leave_out_lost(hri_gemm_call *c)
+{
+    const uint32_t before = c->count;
+    c->count = 0;
+    for (uint32_t i = 0; i < before; i++) {
+        if (!hri_accelerator_is_lost(c->accelerators[i])) {
+            c->accelerators[c->count++] = c->accelerators[i];
+        }
+    }
+    return c->count > 0 && c->count < before;
+}
+
+/* ---- what the plan is made from */
+
+/* Whether the device multiplies faster when panels of A are packed. */
+static bool wants_packing(const hri_product *p, hri_device *device)
+{
+    return (device->info.packed >> p->a.type & 1) != 0 &&
+           p->compute == HR_COMPUTE_NATIVE && p->a.col_stride == 1 &&
+           p->b.col_stride == 1 && !p->a.conjugate && p->k <= INT32_MAX;
+}
+
+/* Measure what planning needs to know of accelerator i, or look it up. */
+static hr_status measure_one(hri_gemm_call *c, uint32_t i,
+                             hri_overheads *overheads)
+{
+    hri_accelerator *a = c->accelerators[i];
+    hri_plan_accelerator *f = &c->inputs[i];
+    const hri_product_kind kind = hri_kind_of(&c->product);
+    const bool small = hri_model_is_small(hri_flops_of(&c->product));
+    hr_status status = hri_accelerator_rate(a, kind, &f->rate);
+    if (status == HR_OK && !small) {
+        status = hri_accelerator_tile_rates(a, kind, f->tile_rates);
+    }
+    if (status == HR_OK && !small) {
+        status = hri_model_overheads(a, true, overheads);
+    }
+    if (status == HR_OK) {
+        status = hri_model_know_link(c->context, a);
+        if (status == HR_ERROR_OUT_OF_MEMORY) {
+            status = HR_OK; /* it is out of memory for others: plan without
+                               links */
+        }
+    }
+    return status;
+}
+
+static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
+{
+    hri_accelerator *a = c->accelerators[i];
+    hri_plan_accelerator *f = &c->inputs[i];
+    const hri_product *p = &c->product;
+    double sharing = hri_accelerators_sharing(c->accelerators, c->count, a);
+    double known = hri_accelerator_known_rate(a, hri_kind_of(p));
+    const uint64_t held = hri_accelerator_held(a); /* by arrays */
+    hri_overheads overheads;
+    *f = (hri_plan_accelerator){
+        .memory = a->memory_limit > held ? a->memory_limit - held : 0,
+        .own = a->device->info.gemm_bytes,
+        .buffer = a->device->info.allocation_bytes,
+        .rate = known > 0.0 ? known : hri_guess(HRI_GUESS_PRODUCT),
+        .peers = i,
+        .device = i,
+        .in_place = a->in_place};
+    if (c->options.memory_limit > 0 && c->options.memory_limit < f->memory) {
+        f->memory = c->options.memory_limit;
+    }
+    f->packed = wants_packing(p, a->device);
+    hr_status status = hri_model_overheads(a, false, &overheads);
+    /* speeds matter when they differ, or when the work takes long; and an
+     * accelerator that cannot take part may have no memory to measure in */
+    if (status == HR_OK &&
+        (!hri_model_is_small(hri_flops_of(p)) || sharing < c->count) &&
+        hri_plan_fits(f, least)) {
+        status = measure_one(c, i, &overheads);
+    }
+    f->task = overheads.task;
+    f->start = hri_model_executor(f->tile_rates[0] == 0.0);
+    f->up.start = f->down.start = overheads.carried;
+    f->rate /= sharing;
+    for (int j = 0; j < HRI_TILE_RATES; j++) {
+        f->tile_rates[j] /= sharing;
+    }
+    return status;
+}
+
+/* Set the links to their rates beside each other. */
+static void gather_links(hri_gemm_call *c)
+{
+    const hri_product *p = &c->product;
+    for (uint32_t i = 0; i < c->count; i++) {
+        hri_device *device = c->accelerators[i]->device;
+        c->flows[i] = hri_model_flow(c->accelerators[i],
+                                     hri_is_staged(device, &p->a) ||
+                                         hri_is_staged(device, &p->b),
+                                     hri_is_staged(device, &p->c));
+    }
+    hri_model_flows(c->context, c->flows, c->count);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hri_flow *flow = &c->flows[i];
+        hri_plan_accelerator *f = &c->inputs[i];
+        f->up.rate = flow->beside.up;
+        f->down.rate = flow->beside.down;
+        f->both.rate = flow->beside.both;
+        if (f->both.rate > 0.0) { /* copy pools pack rows into pieces */
+            const double copy_pools = hri_model_staged_copy;
+            f->up.start = flow->staged_up ? copy_pools : f->up.start;
+            f->down.start = flow->staged_down ? copy_pools : f->down.start;
+            f->up.alone = flow->staged_up ? 0.0 : flow->alone.up;
+            f->down.alone = flow->staged_down ? 0.0 : flow->alone.down;
+            f->both.alone =
+                f->up.alone > 0 && f->down.alone > 0 ? flow->alone.both : 0.0;
+        } else {
+            f->up.start = f->down.start = 0.0;
+        }
+    }
+}
+
+/* Find which accelerators share a device, and which copy from each other. */
+static void gather_groups(hri_gemm_call *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hri_accelerator *a = c->accelerators[i];
+        for (uint32_t j = 0; j < i; j++) {
+            const hri_accelerator *other = c->accelerators[j];
+            if (hri_accelerators_same_kind(a, other)) {
+                c->inputs[i].device = c->inputs[j].device;
+            }
+            if (!a->in_place && !other->in_place &&
+                a->device->ops->is_peer(a->device, other->device)) {
+                c->inputs[i].peers = c->inputs[j].peers;
+            }
+        }
+    }
+}
+
+static hr_status make_plan(hri_gemm_call *c)
+{
+    const hri_product *p = &c->product;
+    hr_type type = p->a.type, c_type = p->c.type;
+    hri_plan_shape shape = {
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .size = (uint32_t)hr_type_size(type),
+        .c_size = (uint32_t)hr_type_size(c_type),
+        .flops = hri_product_flops(type, 1, 1, 1),
+        .read_c = p->beta.re != 0.0 || p->beta.im != 0.0,
+        .whole_k = c_type == HR_F16 || c_type == HR_BF16,
+        .grain = p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH : 0,
+    };
+    uint64_t least = hri_plan_min_memory(&shape);
+    for (uint32_t i = 0; i < c->count; i++) {
+        hr_status status = gather_one(c, i, least);
+        if (status != HR_OK) {
+            return status;
+        }
+    }
+    gather_links(c);
+    gather_groups(c);
+    return hri_plan_create(&shape, c->inputs, c->count, &c->plan);
+}
+
+/* Whether there is anything to multiply. */
+static bool has_product(const hri_product *p)
+{
+    return p->m > 0 && p->n > 0 && p->k > 0 &&
+           (p->alpha.re != 0.0 || p->alpha.im != 0.0);
+}
+
+hr_status hri_call_plan(hri_gemm_call *c)
+{
+    hr_status status = choose_accelerators(c);
+    if (status == HR_OK && has_product(&c->product)) {
+        do { /* measuring may find out that one is lost */
+            status = make_plan(c);
+        } while (status == HR_ERROR_LOST && leave_out_lost(c));
+    }
+    return status;
+}
+
+void hri_call_close(hri_gemm_call *c)
+{
+    hri_plan_destroy(c->plan);
+    free(c->accelerators);
+    free(c->inputs);
+    free(c->flows);
+}

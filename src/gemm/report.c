@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports of products: what was planned, and what was done. */
+#include <math.h>
+
+#include "gemm/call.h"
+
+const char *hr_bound_name(hr_bound bound)
+{
+    static const char *const names[] = {"compute", "link", "host memory",
+                                        "disk"};
+    return bound >= HR_BOUND_COMPUTE && bound <= HR_BOUND_DISK ? names[bound]
+                                                               : "?";
+}
+
+static void report_part(const hri_gemm_call *c, const hri_plan_part *part,
+                        hr_gemm_report *report)
+{
+    if (report->shares != NULL &&
+        report->share_count < report->share_capacity) {
+        const hri_accelerator *a = c->accelerators[part->accelerator];
+        int64_t chunks = c->plan->blocking.chunks;
+        report->shares[report->share_count] = (hr_gemm_share){
+            .accelerator = (uint32_t)(a - c->context->accelerators),
+            .seconds_busy = part->seconds,
+            .flops = part->flops,
+            .tiles = (uint64_t)(part->task_count / chunks),
+            .host_to_device = part->up,
+            .device_to_host = part->down,
+            .peer = part->peer,
+            .memory_bytes =
+                part->memory +
+                (a->in_place ? 0 : c->inputs[part->accelerator].own),
+            .memory_limit =
+                a->in_place ? 0 : c->inputs[part->accelerator].memory,
+        };
+    }
+    report->share_count++;
+    report->pinned_bytes += c->accelerators[part->accelerator]->pinned_used;
+}
+
+static double ratio(const hr_gemm_report *r)
+{
+    return r->compulsory > 0 ? (double)(r->host_to_device + r->device_to_host) /
+                                   (double)r->compulsory
+                             : 1.0;
+}
+
+void hri_report_plan(const hri_gemm_call *c, hr_gemm_report *report)
+{
+    const hri_product *p = &c->product;
+    *report = (hr_gemm_report){.size = report->size,
+                               .share_capacity = report->share_capacity,
+                               .shares = report->shares,
+                               .ratio = 1.0};
+    if (c->plan == NULL) {
+        return;
+    }
+    const hri_plan *plan = c->plan;
+    report->seconds = plan->seconds;
+    report->flops = hri_flops_of(p);
+    report->bound = plan->link_bound ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
+    report->compulsory = plan->compulsory;
+    report->host_to_device = plan->up;
+    report->device_to_host = plan->down;
+    report->peer = plan->peer;
+    report->ratio = ratio(report);
+    report->tile_rows = hri_plan_row(plan, 1);
+    report->tile_cols = hri_plan_col(plan, 1);
+    report->tile_depth = hri_deepest(&plan->blocking, p->k);
+    report->block_rows = hri_plan_row(plan, plan->blocking.rows);
+    report->block_cols = hri_plan_col(plan, plan->blocking.cols);
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        report_part(c, &plan->parts[i], report);
+    }
+}
+
+/* Correct the rate of an accelerator in place after a run that had the device
+ * to itself. A rate measured while others were busy would stay too low. */
+static void learn_rate(const hri_gemm_call *c, uint32_t index,
+                       const hri_run_share *done)
+{
+    hri_accelerator *a = c->accelerators[index];
+    if (a->in_place &&
+        hri_accelerators_sharing(c->accelerators, c->count, a) == 1) {
+        hri_accelerator_learn_rate(a, hri_kind_of(&c->product), done->flops,
+                                   done->seconds_busy);
+    }
+}
+
+/* Whether the plan has a part for an accelerator. */
+static bool is_planned(const hri_gemm_call *c, uint32_t index)
+{
+    for (uint32_t i = 0; i < c->plan->part_count; i++) {
+        if (c->plan->parts[i].accelerator == index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Add an entry for an accelerator that only took over tiles of a lost one. */
+static void report_helper(const hri_gemm_call *c, uint32_t index,
+                          hr_gemm_report *report)
+{
+    const hri_accelerator *a = c->accelerators[index];
+    if (report->shares != NULL &&
+        report->share_count < report->share_capacity) {
+        report->shares[report->share_count] = (hr_gemm_share){
+            .accelerator = (uint32_t)(a - c->context->accelerators),
+            .memory_limit = a->in_place ? 0 : c->inputs[index].memory};
+    }
+    report->share_count++;
+}
+
+/* Replace what was planned for an accelerator by what it did. */
+static void report_done(const hri_gemm_call *c, uint32_t index, uint32_t share,
+                        hr_gemm_report *report)
+{
+    const hri_run_share *s = hri_done_by(c, index);
+    report->host_to_device += s->up;
+    report->device_to_host += s->down;
+    report->peer += s->peer;
+    report->stolen += s->stolen;
+    if (report->shares != NULL && share < report->share_capacity) {
+        hr_gemm_share *out = &report->shares[share];
+        out->seconds_busy = s->seconds_busy;
+        out->flops = s->flops;
+        out->tiles = s->tiles;
+        out->tiles_stolen = s->tiles_stolen;
+        out->host_to_device = s->up;
+        out->device_to_host = s->down;
+        out->peer = s->peer;
+    }
+}
+
+void hri_report_run(const hri_gemm_call *c, double seconds,
+                    hr_gemm_report *report)
+{
+    double compute = 0.0, link = 0.0;
+    uint32_t share = 0;
+    report->seconds = seconds;
+    report->recomputed = c->recomputed;
+    report->host_to_device = report->device_to_host = report->peer = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const hri_run_share *s = hri_done_by(c, i);
+        const hri_plan_accelerator *f = &c->inputs[i];
+        report->lost += s->lost;
+        compute = fmax(compute, s->seconds_busy);
+        link = fmax(link, hri_cost_bytes((double)s->up, f->up.rate));
+        link = fmax(link, hri_cost_bytes((double)s->down, f->down.rate));
+        if (is_planned(c, i)) {
+            learn_rate(c, i, s);
+            report_done(c, i, share++, report);
+        }
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (!is_planned(c, i) && hri_done_by(c, i)->tiles > 0) {
+            report_helper(c, i, report);
+            report_done(c, i, share++, report);
+        }
+    }
+    report->ratio = ratio(report);
+    report->bound = link > compute ? HR_BOUND_LINK : HR_BOUND_COMPUTE;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How fast a GPU multiplies matrices in its memory, and what the first product
- * of each type and opening the device cost. It prints times; only nonsense
- * fails. */
+/* How fast a GPU multiplies matrices in its memory, natively (by cuBLAS) and
+ * reproducibly (by Headrace's kernel), and what the first product of each type
+ * and opening the device cost. It prints times; only nonsense fails. */
 #include "backends/cuda/cuda.h"
 #include "base/clock.h"
 #include "support/conformance.h"
@@ -21,6 +21,10 @@ static const struct {
     {"f64", HR_F64, HR_F64, HR_COMPUTE_NATIVE, 8192, false},
     {"c32", HR_C32, HR_C32, HR_COMPUTE_NATIVE, 4096, false},
     {"c64", HR_C64, HR_C64, HR_COMPUTE_NATIVE, 4096, false},
+    {"f32, repr.", HR_F32, HR_F32, HR_COMPUTE_REPRODUCIBLE, 8192, false},
+    {"f64, repr.", HR_F64, HR_F64, HR_COMPUTE_REPRODUCIBLE, 8192, false},
+    {"c32, repr.", HR_C32, HR_C32, HR_COMPUTE_REPRODUCIBLE, 4096, false},
+    {"c64, repr.", HR_C64, HR_C64, HR_COMPUTE_REPRODUCIBLE, 4096, false},
     {"f16", HR_F16, HR_F16, HR_COMPUTE_NATIVE, 16384, false},
     {"f16 to f32", HR_F16, HR_F32, HR_COMPUTE_NATIVE, 16384, false},
     {"bf16", HR_BF16, HR_BF16, HR_COMPUTE_NATIVE, 16384, false},

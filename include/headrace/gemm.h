@@ -54,7 +54,8 @@ HR_API const char *hr_bound_name(hr_bound bound);
 /** Receives how far a multiplication is: `done` of `total` floating-point
  *  operations. Return false to cancel; hr_gemm then returns HR_ERROR_CANCELLED
  *  within a second or the time of one product on the host in place (0.6 seconds
- *  as planned), whatever a device does.
+ *  as planned), whatever a device does. At the end, when C is complete, the
+ *  answer no longer matters.
  * @threads The thread that called hr_gemm: at the start, about ten times a
  *          second, and at the end. Not when there is nothing to multiply. */
 typedef bool (*hr_progress_function)(void *data, double done, double total);

@@ -41,10 +41,11 @@ int64_t hr_extent_count(hr_extent extent)
 
 /* ---- making them */
 
+static const uint64_t most_bytes = (uint64_t)1 << 62;
+
 static hr_status check(const void *context, size_t element_bytes,
                        const hr_extent *extent, const void *array)
 {
-    const uint64_t most = (uint64_t)1 << 62;
     if (context == NULL || array == NULL) {
         return hri_fail(HR_ERROR_INVALID, "array: %s is NULL",
                         context == NULL ? "the context or queue" : "array");
@@ -70,7 +71,7 @@ static hr_status check(const void *context, size_t element_bytes,
                         "array: 2^63 or more elements, of %zu byte%s each",
                         element_bytes, hri_plural(element_bytes));
     }
-    if (!hri_mul(count, element_bytes, &bytes) || bytes > most) {
+    if (!hri_mul(count, element_bytes, &bytes) || bytes > most_bytes) {
         return hri_fail(HR_ERROR_INVALID,
                         "array: %llu element%s of %zu byte%s take more than "
                         "2^62 bytes",
@@ -78,6 +79,14 @@ static hr_status check(const void *context, size_t element_bytes,
                         element_bytes, hri_plural(element_bytes));
     }
     return HR_OK;
+}
+
+/* Whether rows so many bytes apart end within the largest array. */
+static bool spans(const hr_array *a, size_t pitch)
+{
+    uint64_t bytes = pitch;
+    return hri_mul(bytes, (uint64_t)a->size[0], &bytes) &&
+           hri_mul(bytes, (uint64_t)a->size[1], &bytes) && bytes <= most_bytes;
 }
 
 /* Set the distance from row to row in host memory. */
@@ -198,6 +207,12 @@ hr_status hr_array_wrap_typed(hr_context *context, const void *data,
         status = hri_fail(HR_ERROR_INVALID,
                           "array: a row is %zu byte%s, but rows are %zu apart",
                           (size_t)a->size[2], hri_plural((uint64_t)a->size[2]),
+                          row_bytes);
+    }
+    if (status == HR_OK && !spans(a, row_bytes)) {
+        status = hri_fail(HR_ERROR_INVALID,
+                          "array: rows that are %zu bytes apart take more than "
+                          "2^62 bytes",
                           row_bytes);
     }
     if (status == HR_OK) {

@@ -151,6 +151,10 @@ hr_status hr_event_elapsed(hr_event *from, hr_event *to, double *seconds)
         }
     }
     const hri_fence *a = from->fences.of[0], *b = to->fences.of[0];
+    if (from->context != to->context) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "event elapsed: from and to belong to two contexts");
+    }
     if (a->accelerator != b->accelerator) {
         return hri_fail(
             HR_ERROR_INVALID,

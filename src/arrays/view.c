@@ -123,7 +123,13 @@ hr_status hr_view_reshape(hr_view view, hr_extent extent, hr_view *reshaped)
         return status;
     }
     int64_t count = hr_extent_count(extent);
-    if (count == 0 || count > hr_extent_count(view.extent)) {
+    if (count == 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "reshape: the extent has no elements, or 2^63 or more; "
+                        "the view has %lld",
+                        (long long)hr_extent_count(view.extent));
+    }
+    if (count > hr_extent_count(view.extent)) {
         return hri_fail(
             HR_ERROR_INVALID,
             "reshape: the extent has %lld elements, but the view has %lld",

@@ -133,10 +133,11 @@ hr_matrix hri_matrix_tidy(hr_matrix m)
     if (m.rows < 0 || m.cols < 0) {
         return m;
     }
-    if (has_lines(&m)) {
+    const bool empty = m.rows == 0 || m.cols == 0;
+    if (!empty && has_lines(&m)) {
         return tidy_lines(m);
     }
-    if (m.rows == 0 || m.cols == 0 || (m.rows == 1 && m.cols == 1)) {
+    if (empty || (m.rows == 1 && m.cols == 1)) {
         t.row_stride = hri_max(m.cols, 1);
         t.col_stride = 1;
     } else if (m.rows == 1) {

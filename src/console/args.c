@@ -245,7 +245,10 @@ void cli_finish(int status)
 {
     bool bad = ferror(stdout) != 0;
     errno = 0;
-    if ((fclose(stdout) != 0 || bad) && status == CLI_OK) {
+    bad = fflush(stdout) != 0 || bad;
+    /* closed from the start, which matters only to those that write there */
+    bad = (fclose(stdout) != 0 && errno != EBADF) || bad;
+    if (bad && status == CLI_OK) {
         status =
             cli_fail("cannot write to standard output%s%s",
                      errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");

@@ -4,6 +4,7 @@
  * of each kind. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "gemm/plan.h"
@@ -359,6 +360,41 @@ static void list_kinds(search *x, hri_blockings *list)
     }
 }
 
+/* There are too many products. Says with how much memory there are not. */
+static hr_status too_many(const search *found)
+{
+    const hri_plan_shape *s = found->shape;
+    const size_t bytes = found->count * sizeof *found->accelerators;
+    hri_plan_accelerator *larger = malloc(bytes);
+    search x = *found;
+    uint64_t memory = 0;
+    if (larger != NULL) {
+        memcpy(larger, found->accelerators, bytes);
+        x.accelerators = larger;
+        x.depth = 2;
+        for (uint32_t i = 0; i < x.count; i++) {
+            memory = larger[i].memory > memory ? larger[i].memory : memory;
+        }
+    }
+    while (larger != NULL && !x.found && memory < UINT64_MAX / 4) {
+        memory *= 2;
+        for (uint32_t j = 0; j < x.count; j++) {
+            larger[j].memory = memory;
+            larger[j].buffer = memory;
+        }
+        scan(&x);
+    }
+    free(larger);
+    return hri_fail(
+        HR_ERROR_OUT_OF_MEMORY,
+        "gemm: %lld x %lld x %lld needs more than %d tile products on %u "
+        "accelerator%s%s%llu%s",
+        (long long)s->m, (long long)s->n, (long long)s->k, (int)MAX_TASKS,
+        x.count, hri_plural(x.count),
+        x.found ? "; limits of " : ", with any memory limit below ",
+        (unsigned long long)memory, x.found ? " bytes are enough" : " bytes");
+}
+
 hr_status hri_blocking_choose(const hri_plan_shape *shape,
                               const hri_plan_accelerator *accelerators,
                               uint32_t count, const hri_partition *partition,
@@ -384,12 +420,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         scan(&x);
     }
     if (!x.found) {
-        return hri_fail(
-            HR_ERROR_OUT_OF_MEMORY,
-            "gemm: %lld x %lld x %lld needs more than %d tile products on %u "
-            "accelerators; raise their memory limits",
-            (long long)shape->m, (long long)shape->n, (long long)shape->k,
-            (int)MAX_TASKS, count);
+        return too_many(&x);
     }
     x.depth = x.best.depth;
     x.most_bytes = x.best.bytes * 1.03;

@@ -8,9 +8,6 @@
 
 /* ---- accelerators */
 
-/* In messages, by hr_compute. */
-static const char *const manners[] = {"", " by tf32", " reproducibly"};
-
 /* Whether the call can use an accelerator. Not when it is lost, or this product
  * went on without it, or an earlier one still waits for it; then *error says
  * so. */
@@ -68,7 +65,7 @@ static hr_status choose_accelerators(hri_gemm_call *c)
             "gemm: none of %u accelerator%s multiplies %s into %s%s",
             wanted.count, hri_plural(wanted.count),
             hr_type_name(c->product.a.type), hr_type_name(c->product.c.type),
-            manners[c->product.compute]);
+            hri_manner(c->product.compute));
     }
     return status;
 }

@@ -55,8 +55,9 @@ static hr_status measure_rates(hri_accelerator *const *devices, uint32_t count,
     }
     if (status == HR_OK && l->flops <= 0.0) {
         status = hri_fail(HR_ERROR_UNSUPPORTED,
-                          "measuring: no accelerator multiplies %s into %s",
-                          hr_type_name(kind.type), hr_type_name(kind.c_type));
+                          "measuring: no accelerator multiplies %s into %s%s",
+                          hr_type_name(kind.type), hr_type_name(kind.c_type),
+                          hri_manner(kind.compute));
     }
     return status;
 }

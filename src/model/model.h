@@ -97,6 +97,9 @@ typedef struct hri_product_kind {
     hr_compute compute;
 } hri_product_kind;
 
+/* How products are formed, as it ends a message: "", " by tf32" ... */
+const char *hri_manner(hr_compute compute);
+
 /* Whether the accelerator's device offers such products. */
 bool hri_accelerator_multiplies(const hri_accelerator *accelerator,
                                 hri_product_kind kind);

@@ -331,6 +331,12 @@ void hri_accelerator_learn_rate(hri_accelerator *a, hri_product_kind kind,
     }
 }
 
+const char *hri_manner(hr_compute compute)
+{
+    static const char *const manners[] = {"", " by tf32", " reproducibly"};
+    return manners[compute];
+}
+
 bool hri_accelerator_multiplies(const hri_accelerator *a, hri_product_kind kind)
 {
     return a->device->ops->gemm_offered(a->device, kind.type, kind.c_type,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/words.h"
+
 extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
 
 struct hri_loaded {
@@ -80,11 +82,28 @@ static void append_sizes(char *end, const hr_kernel *kernel)
     }
 }
 
-static void remove_include(char *text, const char *include)
+/* Empty the directives that include the dialect, however they are written.
+ * False: there is no memory. */
+static bool remove_includes(char *text)
 {
-    while ((text = strstr(text, include)) != NULL) {
-        memset(text, ' ', strlen(include));
+    char *blanked = strdup(text);
+    if (blanked == NULL) {
+        return false;
     }
+    hri_text_blank(blanked);
+    for (const char *at = blanked; (at = strchr(at, '#')) != NULL; at++) {
+        const char *word = hri_skip_space_in_line(at + 1);
+        const char *name = hri_skip_space_in_line(word + hri_word_length(word));
+        const size_t length = hri_dialect_name(text + (name - blanked));
+        char *end = text + (name - blanked) + length;
+        if (hri_word_is(word, "include") && length > 0) {
+            for (char *c = text + (at - blanked); c < end; c++) {
+                *c = *c == '\n' ? '\n' : ' ';
+            }
+        }
+    }
+    free(blanked);
+    return true;
 }
 
 /* The line directives make messages name the kernel's own file and lines. The
@@ -107,8 +126,10 @@ char *hri_kernel_source(const hr_kernel *kernel)
         char *end = line + sprintf(line, "#line 1 \"%s\"\n%s", kernel->file,
                                    kernel->text);
         append_sizes(end, kernel);
-        remove_include(line, "#include <headrace/dialect.h>");
-        remove_include(line, "#include \"headrace/dialect.h\"");
+        if (!remove_includes(end - strlen(kernel->text))) {
+            free(source);
+            source = NULL;
+        }
     }
     return source;
 }

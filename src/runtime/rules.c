@@ -107,11 +107,6 @@ static bool begins(const char *at, const char *with)
     return strncmp(at, with, strlen(with)) == 0;
 }
 
-static const char *skip_space_in_line(const char *at)
-{
-    return at + strspn(at, " \t\r\f\v");
-}
-
 /* ---- frames */
 
 static frame *top(scan *s)
@@ -280,15 +275,11 @@ static void take_jump(scan *s, const char *word)
 
 static void take_include(scan *s, const char *word)
 {
-    static const char *const ours[] = {"<headrace/dialect.h>",
-                                       "\"headrace/dialect.h\""};
     const hr_kernel *k = s->kernel;
-    const char *name = skip_space_in_line(word + hri_word_length(word));
+    const char *name = hri_skip_space_in_line(word + hri_word_length(word));
     name = k->text + (name - s->start); /* which is not blank there */
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
-        if (begins(name, ours[i])) {
-            return;
-        }
+    if (hri_dialect_name(name) > 0) {
+        return;
     }
     s->status = hri_fail(
         HR_ERROR_BUILD,
@@ -304,7 +295,7 @@ static void skip_branch(scan *s)
     int depth = 0;
     for (s->at = hri_skip_space(s->at); *s->at != '\0';
          s->at = hri_skip_space(hri_end_of_line(s->at))) {
-        const char *word = skip_space_in_line(s->at + 1);
+        const char *word = hri_skip_space_in_line(s->at + 1);
         if (*s->at != '#') {
             continue;
         }
@@ -326,8 +317,8 @@ static int brackets(const nest *n)
 
 static void take_if(scan *s, const char *word)
 {
-    const char *value = skip_space_in_line(word + hri_word_length(word));
-    const char *rest = skip_space_in_line(value + hri_word_length(value));
+    const char *value = hri_skip_space_in_line(word + hri_word_length(word));
+    const char *rest = hri_skip_space_in_line(value + hri_word_length(value));
     const bool constant =
         hri_word_is(word, "if") && (*rest == '\n' || *rest == '\0');
     if (s->condition_count == MAX_CONDITIONS) {
@@ -386,7 +377,7 @@ static void end_define(scan *s)
 
 static void take_directive(scan *s)
 {
-    const char *word = skip_space_in_line(s->at + 1);
+    const char *word = hri_skip_space_in_line(s->at + 1);
     s->at = hri_end_of_line(s->at);
     if (begins(word, "include") || hri_word_is(word, "import") ||
         hri_word_is(word, "embed")) {
@@ -398,7 +389,8 @@ static void take_directive(scan *s)
     } else if (s->condition_count > 0 && hri_word_is(word, "endif")) {
         end_branch(s, true);
     } else if (hri_word_is(word, "define")) {
-        take_define(s, skip_space_in_line(word + sizeof "define" - 1), s->at);
+        take_define(s, hri_skip_space_in_line(word + sizeof "define" - 1),
+                    s->at);
     }
 }
 

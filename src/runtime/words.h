@@ -47,6 +47,24 @@ static inline const char *hri_skip_parentheses(const char *at)
     return NULL;
 }
 
+/* The length of the dialect's name as #include has it. 0: another name. */
+static inline size_t hri_dialect_name(const char *at)
+{
+    static const char *const names[] = {"<headrace/dialect.h>",
+                                        "\"headrace/dialect.h\""};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strncmp(at, names[i], strlen(names[i])) == 0) {
+            return strlen(names[i]);
+        }
+    }
+    return 0;
+}
+
+static inline const char *hri_skip_space_in_line(const char *at)
+{
+    return at + strspn(at, " \t\r\f\v");
+}
+
 /* The end of a directive, which is that of its line. A line that goes on ends
  * with a vertical tab. */
 static inline const char *hri_end_of_line(const char *at)

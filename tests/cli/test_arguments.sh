@@ -86,6 +86,9 @@ if [ -c /dev/full ]; then
     equal "status with a full disk" 1 $?
     check is_sentence "cannot write to standard output"
 fi
+# It may be closed where nothing is printed.
+"$HEADRACE" generate --shape 1x1 --type f32 -o "$base/one.npy" >&- 2>"$err"
+equal "status with a closed standard output" 0 $?
 {
     sleep 0.2
     "$HEADRACE" help matmul 2>"$err"

@@ -205,8 +205,35 @@ static void count_calls(void *data, hr_status status)
     atomic_fetch_add((atomic_int *)data, status == HR_OK ? 1 : 100);
 }
 
+/* An event that has been passed, in a context of its own. */
+typedef struct elsewhere {
+    hr_context *context;
+    hr_queue *queue;
+    hr_event *event;
+} elsewhere;
+
+static hr_status elsewhere_init(elsewhere *e)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = "host";
+    *e = (elsewhere){NULL, NULL, NULL};
+    hr_status status = hr_context_create(&options, &e->context);
+    status =
+        status == HR_OK ? hr_queue_create(e->context, 0, &e->queue) : status;
+    status = status == HR_OK ? hr_queue_record(e->queue, &e->event) : status;
+    return status == HR_OK ? hr_queue_finish(e->queue) : status;
+}
+
+static void elsewhere_finish(elsewhere *e)
+{
+    hr_event_destroy(e->event);
+    hr_queue_destroy(e->queue);
+    hr_context_destroy(e->context);
+}
+
 static void events(const bed *b)
 {
+    elsewhere other;
     TEST_CASE("events");
     hr_event *first, *second;
     atomic_int calls = 0;
@@ -221,6 +248,10 @@ static void events(const bed *b)
     CHECK(hr_queue_finish(b->last) == HR_OK);
     CHECK(hr_event_elapsed(first, second, &seconds) == HR_OK);
     CHECK(seconds >= 0.0);
+    CHECK(elsewhere_init(&other) == HR_OK);
+    CHECK_FAILS(hr_event_elapsed(first, other.event, &seconds),
+                HR_ERROR_INVALID, "belong to two contexts");
+    elsewhere_finish(&other);
     hr_event_destroy(first); /* waits for the functions */
     CHECK(atomic_load(&calls) == 2);
     hr_event_destroy(second);
@@ -274,6 +305,12 @@ static void refused_arrays(const bed *b)
                 HR_ERROR_INVALID, "data is NULL");
     CHECK_FAILS(hr_array_wrap(b->context, origin, 4, hr_extent2(2, 3), 11, &a),
                 HR_ERROR_INVALID, "a row is 12 bytes, but rows are 11 apart");
+    CHECK_FAILS(hr_array_wrap(b->context, origin, 4, hr_extent2(2, 3),
+                              (size_t)1 << 61 | 1, &a),
+                HR_ERROR_INVALID, "take more than 2^62 bytes");
+    CHECK_FAILS(
+        hr_array_wrap(b->context, origin, 4, hr_extent3(2, 2, 3), SIZE_MAX, &a),
+        HR_ERROR_INVALID, "18446744073709551615 bytes apart");
     CHECK(a == NULL);
     CHECK(hr_extent_count(hr_extent3(INT64_MAX, 2, 2)) == 0);
     CHECK(hr_extent_count(hr_extent3(3, 4, 5)) == 60);
@@ -308,6 +345,8 @@ static void refused_views(const bed *b)
     CHECK_FAILS(hr_view_project(w, 0, &w), HR_ERROR_INVALID, "rank 1");
     CHECK_FAILS(hr_view_reshape(v, hr_extent1(49), &w), HR_ERROR_INVALID,
                 "the extent has 49 elements, but the view has 48");
+    CHECK_FAILS(hr_view_reshape(v, hr_extent2(INT64_MAX, INT64_MAX), &w),
+                HR_ERROR_INVALID, "or 2^63 or more; the view has 48");
     CHECK_FAILS(hr_copy(v, hr_view_of(other)), HR_ERROR_INVALID,
                 "elements of 4 bytes, but to has 8");
     CHECK_FAILS(hr_copy(v, section2(v, 0, 0, 6, 7)), HR_ERROR_INVALID,

@@ -290,6 +290,13 @@ static const struct {
      {1, INT64_MAX},
      {1, ((int64_t)1 << 61) + 1}},
     {"k is 0, strides are 0", 2, 3, 0, {0, 0}, {0, 0}, {3, 1}},
+    {"k is 0, a stride beyond addresses",
+     3,
+     2,
+     0,
+     {INT64_MAX, 1},
+     {1, INT64_MAX},
+     {2, 1}},
     {"C is empty, strides are 0", 0, 3, 2, {0, 0}, {3, 1}, {0, 0}},
 };
 

@@ -77,6 +77,9 @@ static void check_refusals(void)
     TEST_CASE("what is not offered, what there is not");
     CHECK_FAILS(hr_gemm_measure_limits(context, HR_I8, HR_F32, native, &l),
                 HR_ERROR_UNSUPPORTED, "multiplies i8 into f32");
+    CHECK_FAILS(
+        hr_gemm_measure_limits(context, HR_F32, HR_F32, HR_COMPUTE_TF32, &l),
+        HR_ERROR_UNSUPPORTED, "multiplies f32 into f32 by tf32");
     CHECK_FAILS(hr_gemm_measure_limits(context, (hr_type)0, HR_F32, native, &l),
                 HR_ERROR_INVALID, "unknown type 0");
     CHECK_FAILS(hr_gemm_measure_limits(NULL, HR_F32, HR_F32, native, &l),

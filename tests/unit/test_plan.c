@@ -410,7 +410,11 @@ static void too_many(void)
         .memory = 4 << 20, .buffer = 4 << 20, .rate = 1e11};
     hri_plan *p = NULL;
     CHECK_FAILS(hri_plan_create(&shape, &one, 1, &p), HR_ERROR_OUT_OF_MEMORY,
-                "100000 x 100000 x 100000 needs more than 4194304");
+                "100000 x 100000 x 100000 needs more than 4194304 tile "
+                "products on 1 accelerator; limits of 16777216 bytes are");
+    one.memory = one.buffer = 16 << 20;
+    CHECK(hri_plan_create(&shape, &one, 1, &p) == HR_OK);
+    hri_plan_destroy(p);
     one.memory = one.buffer = 1 << 30;
     CHECK(hri_plan_create(&shape, &one, 1, &p) == HR_OK);
     CHECK(p == NULL ||

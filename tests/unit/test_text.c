@@ -272,6 +272,26 @@ static void no_atomics(const bed *b)
     }
 }
 
+/* The dialect may be included in each way that C has. */
+static void includes(const bed *b)
+{
+    static const char *const ways[] = {
+        "#include <headrace/dialect.h>\n", "#include<headrace/dialect.h>\n",
+        " #\tinclude  \"headrace/dialect.h\" // so\n",
+        "%:include <headrace/dialect.h>\n",
+        "#include /* a\n b */ \\\n <headrace/dialect.h>\n"};
+    const point p = {0};
+    TEST_CASE("ways to include the dialect");
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !b->host; i++) {
+        char text[2000];
+        const hr_kernel *kernel = NULL;
+        snprintf(text, sizeof text, "%s%s", ways[i], axpy_text);
+        CHECK(hr_kernel_create(b->context, text, "axpy", NULL, &kernel) ==
+              HR_OK);
+        CHECK(launch(b, kernel, &p, sizeof p) == HR_OK);
+    }
+}
+
 /* A kernel belongs to a context. */
 static void elsewhere(const bed *b)
 {
@@ -304,6 +324,7 @@ static void test_one(bed *b, uint32_t index)
     does_not_compile(b);
     is_left_out(b);
     no_atomics(b);
+    includes(b);
     elsewhere(b);
     hr_array_destroy(b->x);
     hr_array_destroy(b->y);

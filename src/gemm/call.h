@@ -35,6 +35,13 @@ static inline double hri_flops_of(const hri_product *p)
     return hri_product_flops(p->a.type, p->m, p->n, p->k);
 }
 
+/* Whether there is anything to multiply. */
+static inline bool hri_has_product(const hri_product *p)
+{
+    return p->m > 0 && p->n > 0 && p->k > 0 &&
+           (p->alpha.re != 0.0 || p->alpha.im != 0.0);
+}
+
 /* What an accelerator of the call did. */
 static inline hri_run_share *hri_done_by(const hri_gemm_call *c, uint32_t index)
 {
@@ -49,6 +56,18 @@ static inline hri_run_share *hri_done_by(const hri_gemm_call *c, uint32_t index)
  * caller holds the context's lock. */
 hr_status hri_call_plan(hri_gemm_call *call);
 void hri_call_close(hri_gemm_call *call);
+
+/* ---- direct.c */
+
+/* Multiply at once in place if the product is small, the caller wants no report
+ * of it, and no other accelerator could end sooner. False: it needs a plan. The
+ * caller holds the context's lock. */
+bool hri_gemm_directly(const hri_gemm_call *call, hr_status *status);
+
+/* Whether a plan is one product in place; and carry such a plan out. */
+bool hri_plan_is_direct(const hri_plan *plan);
+hr_status hri_plan_directly(const hri_gemm_call *call,
+                            hri_run_outcome *outcome);
 
 /* ---- report.c */
 

@@ -235,17 +235,10 @@ static hr_status make_plan(hri_gemm_call *c)
     return hri_plan_create(&shape, c->inputs, c->count, &c->plan);
 }
 
-/* Whether there is anything to multiply. */
-static bool has_product(const hri_product *p)
-{
-    return p->m > 0 && p->n > 0 && p->k > 0 &&
-           (p->alpha.re != 0.0 || p->alpha.im != 0.0);
-}
-
 hr_status hri_call_plan(hri_gemm_call *c)
 {
     hr_status status = choose_accelerators(c);
-    if (status == HR_OK && has_product(&c->product)) {
+    if (status == HR_OK && hri_has_product(&c->product)) {
         do { /* measuring may find out that one is lost */
             status = make_plan(c);
         } while (status == HR_ERROR_LOST && leave_out_lost(c));

@@ -53,7 +53,7 @@ static hr_status call_open(hri_gemm_call *c, hr_context *context,
     }
     c->context = context;
     c->product = hri_product_normal(alpha, a, b, beta, result, compute);
-    return hri_call_plan(c);
+    return HR_OK;
 }
 
 /* ---- runs */
@@ -196,7 +196,10 @@ static hr_status multiply(hri_gemm_call *c)
         outcome.shares != NULL && outcome.home != NULL
             ? HR_OK
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
-    if (status == HR_OK) {
+    if (status == HR_OK && c->options.progress == NULL &&
+        hri_plan_is_direct(c->plan)) {
+        status = hri_plan_directly(c, &outcome);
+    } else if (status == HR_OK) {
         const hri_run_call wanted = {.progress = c->options.progress,
                                      .progress_data = c->options.progress_data,
                                      .flops_before = c->flops_done,
@@ -284,8 +287,11 @@ hr_status hr_gemm(hr_context *context, hr_scalar alpha, hr_matrix a,
     if (status == HR_OK) {
         status = hri_gemm_check_data(alpha, &a, &b, &c);
     }
-    if (status == HR_OK) {
-        status = run(&this, &filled);
+    if (status == HR_OK && !hri_gemm_directly(&this, &status)) {
+        status = hri_call_plan(&this);
+        if (status == HR_OK) {
+            status = run(&this, &filled);
+        }
     }
     pthread_mutex_unlock(&context->lock);
     hri_call_close(&this);
@@ -319,6 +325,9 @@ hr_status hr_gemm_plan(hr_context *context, hr_scalar alpha, hr_matrix a,
     }
     pthread_mutex_lock(&context->lock);
     status = call_open(&this, context, alpha, a, b, beta, c);
+    if (status == HR_OK) {
+        status = hri_call_plan(&this);
+    }
     pthread_mutex_unlock(&context->lock);
     if (status == HR_OK) {
         hri_report_plan(&this, &filled);

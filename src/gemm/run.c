@@ -132,14 +132,6 @@ static void abandon(hr_context *context, hri_run_state *run)
 
 /* ---- the call */
 
-/* Whether the plan is one product in place and needs no thread. It does need
- * one if progress must be reported. */
-static bool is_small(const hri_plan *plan)
-{
-    return plan->part_count == 1 && plan->parts[0].in_place &&
-           plan->parts[0].task_count == 1;
-}
-
 static void run_threads(hri_run_state *run, const hri_run_call *call)
 {
     for (uint32_t i = 0; i < run->plan->part_count; i++) {
@@ -202,11 +194,7 @@ hr_status hri_run(hr_context *context, const hri_product *product,
     if (run == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory to run");
     }
-    if (call->progress == NULL && is_small(plan)) {
-        hri_executor_main(&run->executors[0]);
-    } else {
-        run_threads(run, call);
-    }
+    run_threads(run, call);
     pthread_mutex_lock(&run->lock);
     const bool left = run->settled < plan->part_count;
     run->left = left;

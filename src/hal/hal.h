@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 10 };        /* increased by any change below */
+enum { HRI_HAL_ABI = 11 };        /* increased by any change below */
 
 /* Where HR_COMPUTE_REPRODUCIBLE cuts k. A product that goes on from an earlier
  * one, with beta = 1, does so behind a multiple of it. */
@@ -279,6 +279,10 @@ typedef struct hri_device_ops {
      * integers are exact, so none is offered as reproducible. */
     bool (*gemm_offered)(hri_device *device, hr_type type, hr_type c_type,
                          hr_compute compute);
+    /* Multiply on the calling thread, in host memory. Returns when C is
+     * complete. gemm_offered must have accepted the product. NULL where
+     * info.host is not set. */
+    hr_status (*gemm_now)(hri_device *device, const hri_gemm *gemm);
 } hri_device_ops;
 
 /* Base structs. Backends put them first in their own structs. */

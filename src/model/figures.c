@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/figures.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,13 @@ void hri_figure_set(hri_subject of, hri_kind kind, double value)
         f->rate = value;
         f->looked = true;
     }
+    atomic_fetch_add(&of.model->version, 1);
     pthread_mutex_unlock(&of.model->lock);
+}
+
+uint64_t hri_model_version(const hr_context *context)
+{
+    return atomic_load(&context->model->version);
 }
 
 void hri_figure_keep(hri_subject of, hri_kind kind, double value)

@@ -40,7 +40,8 @@ typedef struct hri_figure {
 } hri_figure;
 
 struct hri_model {
-    pthread_mutex_t lock; /* guards what follows */
+    _Atomic uint64_t version; /* how often figures were set */
+    pthread_mutex_t lock;     /* guards what follows */
     hri_figure *figures;
     uint32_t count, capacity;
     bool links_known;

@@ -68,6 +68,9 @@ double hri_guess(hri_guessed what);
  * is planned with figures that are known or guessed. */
 bool hri_model_is_small(double operations);
 
+/* A number that changes with each figure. Any thread. */
+uint64_t hri_model_version(const hr_context *context);
+
 /* A figure that only one engine uses, in units a second. If it is not known
  * under this name, the trial measures it: its jobs of size n do units(data, n)
  * units. Small work is not measured. It gets `guess`, and so does work when not

@@ -125,6 +125,17 @@ typedef struct hri_accelerator {
     hri_loaded *loaded;              /* the caller's kernels, loaded */
 } hri_accelerator;
 
+/* Products of one kind that need no plan (gemm/direct.c). */
+typedef struct hri_direct {
+    uint64_t version; /* of the model, when this was found */
+    hr_type type, c_type;
+    hr_compute compute;
+    hri_accelerator *accelerator; /* in place; NULL: none */
+    double most_flops;
+} hri_direct;
+
+enum { HRI_DIRECT_KINDS = 8 }; /* that are kept, by type */
+
 struct hr_context {
     pthread_mutex_t lock;    /* one engine call at a time */
     pthread_mutex_t filters; /* one hr_filter at a time; locked before `lock` */
@@ -144,9 +155,10 @@ struct hr_context {
     struct hri_findings *findings;     /* of the checker, and of what it
                                           found */
     struct hri_guard *guards;          /* of hr_map */
-    struct hri_run_state *abandoned;   /* products that an accelerator has not
-                                          let go of (gemm/run.h) */
-    struct hr_context *next;           /* of those that an accelerator keeps */
+    hri_direct direct[HRI_DIRECT_KINDS];
+    struct hri_run_state *abandoned; /* products that an accelerator has not
+                                        let go of (gemm/run.h) */
+    struct hr_context *next;         /* of those that an accelerator keeps */
     double patience;  /* seconds that accelerators wait for a late one before
                          they do its tiles */
     hr_traffic moved; /* bytes that arrays have moved */

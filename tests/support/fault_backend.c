@@ -274,6 +274,16 @@ static bool device_gemm_offered(hri_device *base, hr_type type, hr_type c_type,
            inner->ops->gemm_offered(inner, type, c_type, compute);
 }
 
+static hr_status device_gemm_now(hri_device *base, const hri_gemm *gemm)
+{
+    hri_device *inner = fault_inner_device(base);
+    hr_status status = fault_enter(base, FAULT_GEMM);
+    if (status == HR_OK) {
+        status = fault_check_gemm(base, gemm);
+    }
+    return status == HR_OK ? inner->ops->gemm_now(inner, gemm) : status;
+}
+
 static const hri_device_ops device_ops = {
     .close = device_close,
     .check = device_check,
@@ -290,6 +300,7 @@ static const hri_device_ops device_ops = {
     .destroy_graph = fault_destroy_graph,
     .is_peer = device_is_peer,
     .gemm_offered = device_gemm_offered,
+    .gemm_now = device_gemm_now,
 };
 
 /* The backend's own slots get no object that could say which backend is meant,

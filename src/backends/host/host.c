@@ -222,6 +222,7 @@ static const hri_device_ops host_ops = {
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,
+    .gemm_now = hri_host_multiply,
 };
 
 static hr_status host_probe(uint32_t *count)

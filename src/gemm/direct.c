@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Products on the caller's thread, in the caller's memory: no queue, no thread,
+ * and for small ones no plan. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "gemm/call.h"
+
+static hri_operand operand_of(const hr_matrix *m)
+{
+    return (hri_operand){.place = hri_at_host(m->data, 0),
+                         .row_stride = m->row_stride,
+                         .col_stride = m->col_stride,
+                         .conjugate = m->conjugate};
+}
+
+static hr_status multiply(hri_device *device, const hri_product *p)
+{
+    const hri_gemm gemm = {.type = p->a.type,
+                           .c_type = p->c.type,
+                           .compute = p->compute,
+                           .m = p->m,
+                           .n = p->n,
+                           .k = p->k,
+                           .alpha = p->alpha,
+                           .beta = p->beta,
+                           .a = operand_of(&p->a),
+                           .b = operand_of(&p->b),
+                           .c = operand_of(&p->c)};
+    return device->ops->gemm_now(device, &gemm);
+}
+
+/* ---- without a plan */
+
+/* The accelerator that works in place and offers the product. NULL: none. */
+static hri_accelerator *in_place(const hr_context *context,
+                                 hri_product_kind kind)
+{
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        hri_accelerator *a = &context->accelerators[i];
+        if (a->in_place && hri_accelerator_multiplies(a, kind)) {
+            return a;
+        }
+    }
+    return NULL;
+}
+
+/* The flops that it does while another accelerator starts: below that no other
+ * one could end sooner. */
+static double most_flops(const hr_context *context, const hri_accelerator *a,
+                         hri_product_kind kind)
+{
+    const double known = hri_accelerator_known_rate(a, kind);
+    const double rate = known > 0.0 ? known : hri_guess(HRI_GUESS_PRODUCT);
+    return context->accelerator_count == 1 ? HUGE_VAL
+                                           : rate * hri_model_executor(true);
+}
+
+/* The same, looked up again when a figure of the model has changed. */
+static const hri_direct *look_up(hr_context *context, hri_product_kind kind)
+{
+    hri_direct *d = &context->direct[kind.type % HRI_DIRECT_KINDS];
+    const uint64_t version = hri_model_version(context);
+    if (d->version != version || d->accelerator == NULL ||
+        d->type != kind.type || d->c_type != kind.c_type ||
+        d->compute != kind.compute) {
+        hri_accelerator *a = in_place(context, kind);
+        *d = (hri_direct){.version = version,
+                          .type = kind.type,
+                          .c_type = kind.c_type,
+                          .compute = kind.compute,
+                          .accelerator = a,
+                          .most_flops =
+                              a != NULL ? most_flops(context, a, kind) : 0.0};
+    }
+    return d;
+}
+
+/* Whether the caller lets the accelerator take part. What is wrong with a list
+ * is told where the product is planned. */
+static bool is_wanted(const hri_gemm_call *c, const hri_accelerator *a)
+{
+    const uint32_t index = (uint32_t)(a - c->context->accelerators);
+    return c->options.accelerators == NULL
+               ? c->options.accelerator_count == 0
+               : c->options.accelerator_count == 1 &&
+                     c->options.accelerators[0] == index;
+}
+
+bool hri_gemm_directly(const hri_gemm_call *c, hr_status *status)
+{
+    if (c->options.report != NULL || c->options.progress != NULL ||
+        !hri_has_product(&c->product)) {
+        return false;
+    }
+    const double flops = hri_flops_of(&c->product);
+    const hri_direct *d = look_up(c->context, hri_kind_of(&c->product));
+    const bool direct = d->accelerator != NULL && hri_model_is_small(flops) &&
+                        flops < d->most_flops && is_wanted(c, d->accelerator);
+    *status = direct ? multiply(d->accelerator->device, &c->product) : HR_OK;
+    return direct;
+}
+
+/* ---- with a plan */
+
+bool hri_plan_is_direct(const hri_plan *plan)
+{
+    return plan->part_count == 1 && plan->parts[0].in_place &&
+           plan->parts[0].task_count == 1;
+}
+
+hr_status hri_plan_directly(const hri_gemm_call *c, hri_run_outcome *outcome)
+{
+    const uint64_t start_ns = hri_clock_ns();
+    hr_status status = multiply(
+        c->accelerators[c->plan->parts[0].accelerator]->device, &c->product);
+    outcome->shares[0] =
+        (hri_run_share){.seconds_busy = hri_seconds_since(start_ns),
+                        .flops = hri_flops_of(&c->product),
+                        .tiles = 1};
+    outcome->home[0] = 1;
+    return status;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Small products in place: one call of the device, on the caller's thread. The
+ * bits are those of a planned product, for each layout. */
+#include <string.h>
+
+#include "runtime/runtime.h"
+#include "support/fault_backend.h"
+#include "support/random.h"
+#include "support/told.h"
+#include "test.h"
+
+extern const hri_backend hri_backend_host;
+
+enum { EDGE = 40, PADDED = 43, BYTES = EDGE * PADDED * 16 };
+
+static hr_context *open_context(const char *list)
+{
+    static const hri_backend *backends[2];
+    backends[0] = fault_backend_wrap(&hri_backend_host);
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = list;
+    hr_context *context = NULL;
+    fault_backend_reset();
+    CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
+    for (uint32_t i = 0; i < context->accelerator_count; i++) {
+        told(&context->accelerators[i], "f32", 1e9);
+        told_link(&context->accelerators[i], 1e10);
+    }
+    told_overheads(context);
+    fault_backend_reset();
+    return context;
+}
+
+/* ---- what is called */
+
+static hr_status multiply(hr_context *context, int64_t edge,
+                          const hr_gemm_options *options)
+{
+    float *data = calloc((size_t)(3 * edge * edge), sizeof *data);
+    const hr_matrix m[] = {
+        hr_matrix_row_major(data, HR_F32, edge, edge, 0),
+        hr_matrix_row_major(data + edge * edge, HR_F32, edge, edge, 0),
+        hr_matrix_row_major(data + 2 * edge * edge, HR_F32, edge, edge, 0)};
+    hr_status status =
+        hr_gemm(context, hr_real(1), m[0], m[1], hr_real(0), m[2], options);
+    free(data);
+    return status;
+}
+
+/* So many products and queues since the last call. */
+static bool counts(uint64_t products, bool queues)
+{
+    const bool right =
+        fault_backend_count(FAULT_GEMM) == products &&
+        (fault_backend_count(FAULT_CREATE_QUEUE) > 0) == queues &&
+        (fault_backend_count(FAULT_RECORD) > 0) == queues;
+    fault_backend_reset();
+    return right;
+}
+
+static bool go_on(void *data, double done, double all)
+{
+    (void)done;
+    (void)all;
+    (*(int *)data)++;
+    return true;
+}
+
+static void alone(void)
+{
+    hr_context *context = open_context("host");
+    int calls = 0;
+    hr_gemm_share share;
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    TEST_CASE("one call, with a report and without");
+    CHECK(multiply(context, EDGE, NULL) == HR_OK && counts(1, false));
+    report.shares = &share;
+    report.share_capacity = 1;
+    options.report = &report;
+    CHECK(multiply(context, EDGE, &options) == HR_OK && counts(1, false));
+    CHECK(report.share_count == 1 && share.tiles == 1 &&
+          share.flops == 2.0 * EDGE * EDGE * EDGE && report.ratio == 1.0);
+    TEST_CASE("progress is told, which needs threads");
+    options.progress = go_on;
+    options.progress_data = &calls;
+    CHECK(multiply(context, EDGE, &options) == HR_OK && counts(1, true));
+    CHECK(calls >= 2);
+    TEST_CASE("an error of the device");
+    fault_backend_fail_call(1, HR_ERROR_BACKEND);
+    CHECK(multiply(context, EDGE, NULL) == HR_ERROR_BACKEND);
+    hr_context_destroy(context);
+}
+
+static void beside_others(void)
+{
+    hr_context *context = open_context("2xhost,host");
+    const uint32_t both[] = {0, 1}, twice[] = {2, 2}, last = 2;
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    TEST_CASE("the host works at once while others would start");
+    CHECK(multiply(context, EDGE, NULL) == HR_OK && counts(1, false));
+    TEST_CASE("not what takes longer than that");
+    CHECK(multiply(context, 8 * EDGE, NULL) == HR_OK &&
+          fault_backend_count(FAULT_GEMM) > 0);
+    CHECK(fault_backend_count(FAULT_CREATE_QUEUE) > 0);
+    fault_backend_reset();
+    TEST_CASE("lists are obeyed");
+    options.accelerators = both;
+    options.accelerator_count = 2;
+    CHECK(multiply(context, EDGE, &options) == HR_OK);
+    CHECK(fault_backend_count(FAULT_ALLOCATE) > 0);
+    fault_backend_reset();
+    options.accelerators = &last;
+    options.accelerator_count = 1;
+    CHECK(multiply(context, EDGE, &options) == HR_OK && counts(1, false));
+    options.accelerators = twice;
+    options.accelerator_count = 2;
+    CHECK_FAILS(multiply(context, EDGE, &options), HR_ERROR_INVALID,
+                "listed twice");
+    options.accelerators = NULL;
+    CHECK_FAILS(multiply(context, EDGE, &options), HR_ERROR_INVALID, "no list");
+    CHECK(fault_backend_count(FAULT_GEMM) == 0);
+    hr_context_destroy(context);
+}
+
+/* ---- bits */
+
+typedef struct operand {
+    unsigned char bytes[BYTES];
+    hr_matrix matrix;
+} operand;
+
+static void operand_init(operand *o, random_source *source, hr_type type,
+                         int64_t rows, int64_t cols)
+{
+    const int64_t padding = random_between(source, 0, 3);
+    const bool columns = random_between(source, 0, 1) == 1;
+    hr_matrix m =
+        columns
+            ? hr_matrix_column_major(o->bytes, type, rows, cols, rows + padding)
+            : hr_matrix_row_major(o->bytes, type, rows, cols, cols + padding);
+    m.conjugate = random_between(source, 0, 1) == 1;
+    random_fill_matrix(source, &m);
+    o->matrix = m;
+}
+
+static void bits(void)
+{
+    static const hr_type types[][2] = {
+        {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
+        {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
+        {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32}};
+    static operand a, b, c;
+    static unsigned char before[BYTES], first[BYTES];
+    hr_context *context = open_context("host");
+    random_source source = {7};
+    hr_gemm_report report = HR_GEMM_REPORT_INIT;
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.report = &report;
+    TEST_CASE("bits");
+    for (int i = 0; i < 900; i++) {
+        const hr_type *type = types[i % 9];
+        const int64_t m = random_between(&source, 0, EDGE);
+        const int64_t n = random_between(&source, 0, EDGE);
+        const int64_t k = random_between(&source, 0, EDGE);
+        const hr_scalar beta = hr_real((double)random_between(&source, -1, 1));
+        operand_init(&a, &source, type[0], m, k);
+        operand_init(&b, &source, type[0], k, n);
+        operand_init(&c, &source, type[1], m, n);
+        memcpy(before, c.bytes, BYTES);
+        CHECK(hr_gemm(context, hr_real(2), a.matrix, b.matrix, beta, c.matrix,
+                      NULL) == HR_OK);
+        memcpy(first, c.bytes, BYTES);
+        memcpy(c.bytes, before, BYTES);
+        CHECK(hr_gemm(context, hr_real(2), a.matrix, b.matrix, beta, c.matrix,
+                      &options) == HR_OK);
+        CHECK(memcmp(first, c.bytes, BYTES) == 0);
+    }
+    hr_context_destroy(context);
+}
+
+int main(void)
+{
+    TEST(alone());
+    TEST(beside_others());
+    TEST(bits());
+    return test_end();
+}

@@ -2,8 +2,8 @@
 /* One accelerator of a set is 20 times slower than the plan expects. Others
  * take its tiles over, so that the product takes at most 1.5 times as long as
  * without that accelerator, and the tenth of a second that they wait for it.
- * The argument is a set, of which the second accelerator is slow. The times are
- * a machine's own, so nothing else may run on it. */
+ * The arguments are a set, of which the second accelerator is slow, and the
+ * largest edge. The times are a machine's own, so nothing else may run on it. */
 #include <float.h>
 #include <math.h>
 
@@ -122,9 +122,9 @@ int main(int argc, char **argv)
     if (context == NULL) {
         return 77;
     }
-    static const int64_t edges[] = {1024, 2048, 4096};
-    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
-        TEST(relief(context, edges[i]));
+    const int64_t most = argc > 2 ? strtoll(argv[2], NULL, 10) : 4096;
+    for (int64_t edge = 1024; edge <= most; edge *= 2) {
+        TEST(relief(context, edge));
     }
     hr_context_destroy(context);
     return test_end();

@@ -3,7 +3,9 @@
  * take its tiles over, so that the product takes at most 1.5 times as long as
  * without that accelerator, and the tenth of a second that they wait for it.
  * The arguments are a set, of which the second accelerator is slow, and the
- * largest edge. The times are a machine's own, so nothing else may run on it. */
+ * largest edge. The times are a machine's own, so nothing else may run on it.
+ * Virtual accelerators of one GPU do not suit: the slow one takes the GPU's
+ * time from the others. */
 #include <float.h>
 #include <math.h>
 

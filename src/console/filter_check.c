@@ -89,6 +89,35 @@ static range find_range(const cli_filtered *f)
     return r;
 }
 
+/* Transforms are of blocks with at most so many rows and columns. */
+static const double block_edge = 4096.0;
+
+static double largest_of(const cli_filtered *f)
+{
+    return f->in.type == HR_F32 ? FLT_MAX : DBL_MAX;
+}
+
+/* What may get lost where n^2 terms are so small that they underflow. */
+static double underflow(const cli_filtered *f, double n)
+{
+    const double least = f->in.type == HR_F32 ? FLT_TRUE_MIN : DBL_TRUE_MIN;
+    return 2.0 * (n * n + 3.0) * fmax(fabs(f->scale), 1.0) * least;
+}
+
+/* Whether sums on the way to the element may be too large for the type. The
+ * scale may come last, and transforms add up whole blocks. */
+static bool may_overflow(const cli_filtered *f, const hr_filter_report *r,
+                         const range *all, const sample *s)
+{
+    const double scale = fabs(f->scale);
+    const double weights =
+        s->weights * (scale > 0.0 && scale < 1.0 ? 1.0 / scale : 1.0);
+    const double most = r->method == HR_FILTER_FFT
+                            ? all->most * block_edge * block_edge
+                            : s->most;
+    return weights * most >= largest_of(f);
+}
+
 /* The bound of an element's error. For sums of n^2 products it is that of
  * [Higham2002]. For separable filters it is that of sums of |u v|, which are at
  * most n sqrt(rank) times the root of squares. For transforms of e x e
@@ -102,16 +131,17 @@ static double bound(const cli_filtered *f, const hr_filter_report *r,
     const double n = 2.0 * (double)hr_window_reach(f->window) + 1.0;
     const double rank = (double)r->rank;
     if (r->method == HR_FILTER_DIRECT) {
-        return 2.0 * (n * n + 3.0) * u * s->sizes + DBL_MIN;
+        return 2.0 * (n * n + 3.0) * u * s->sizes + underflow(f, n);
     }
     if (r->method == HR_FILTER_FFT) {
-        const double chance = 32.0, logarithm = 24.0; /* e is at most 4096 */
-        return chance * logarithm * u * s->weights * all->most + DBL_MIN;
+        const double chance = 32.0, logarithm = 2.0 * log2(block_edge);
+        return chance * logarithm * u * s->weights * all->most +
+               block_edge * (1.0 + all->most) * underflow(f, n);
     }
     const double terms = n * rank + n + 4.0;
     return r->window_error * s->weights * s->most +
            2.0 * terms * u * n * sqrt(fmax(rank, 1.0) * s->squares) * s->most +
-           DBL_MIN;
+           fmax(rank, 1.0) * underflow(f, n);
 }
 
 /* If a window covers a value that is not finite, the result must not be finite
@@ -123,7 +153,8 @@ static verdict judge(const cli_filtered *f, const hr_filter_report *r,
     if (!s->finite) {
         return isfinite(value) ? WRONG : RIGHT;
     }
-    if (!isfinite(s->sum) || (!all->finite && !isfinite(value))) {
+    if (!isfinite(s->sum) ||
+        (!isfinite(value) && (!all->finite || may_overflow(f, r, all, s)))) {
         return UNKNOWN;
     }
     return fabs(value - s->sum) <= bound(f, r, all, s) ? RIGHT : WRONG;

@@ -67,6 +67,15 @@ for method in $methods; do
         --verify --edges clamped --accelerators host
 done
 
+# Results that underflow or overflow are right.
+for method in direct separable fft; do
+    expect 0 "verified    yes, on 2000 elements" filter L.npy -o B.npy \
+        --window 2 --edges clamped --method "$method" --verify --scale 1e-42 \
+        --accelerators host
+    expect 0 "verified" filter L.npy -o B.npy --window 2 --edges clamped \
+        --method "$method" --verify --scale 1e38 --accelerators host
+done
+
 # Any number of accelerators gives the same bits.
 expect 0 "" filter A.npy -o B.npy --window 4 --edges periodic --quiet \
     --method direct --accelerators host

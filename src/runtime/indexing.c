@@ -59,43 +59,6 @@ static const char *word_to(const reading *r, const char *last)
     return last;
 }
 
-static bool same_word(const char *a, const char *b)
-{
-    const size_t length = hri_word_length(a);
-    return hri_word_length(b) == length && strncmp(a, b, length) == 0;
-}
-
-static bool is_one_of(const char *at, const char *const *words, size_t count)
-{
-    size_t i = 0;
-    while (i < count && !hri_word_is(at, words[i])) {
-        i++;
-    }
-    return i < count;
-}
-
-/* Words after which code may not run, or not once. */
-static bool is_control(const char *at)
-{
-    static const char *const words[] = {
-        "if",   "else",    "for",    "while", "do",       "switch",
-        "case", "default", "return", "break", "continue", "goto"};
-    return is_one_of(at, words, sizeof words / sizeof words[0]);
-}
-
-/* Words whose operand is not evaluated. */
-static bool is_unevaluated(const char *at)
-{
-    static const char *const words[] = {"sizeof",
-                                        "_Alignof",
-                                        "_Generic",
-                                        "typeof",
-                                        "__typeof__",
-                                        "offsetof",
-                                        "__builtin_constant_p"};
-    return is_one_of(at, words, sizeof words / sizeof words[0]);
-}
-
 /* ---- macros of the text */
 
 static size_t find_macros(const char *text, const char **names)
@@ -116,7 +79,7 @@ static size_t find_macros(const char *text, const char **names)
 static bool is_macro(const reading *r, const char *word)
 {
     size_t i = 0;
-    while (i < r->macro_count && !same_word(r->macros[i], word)) {
+    while (i < r->macro_count && !hri_same_word(r->macros[i], word)) {
         i++;
     }
     return i < r->macro_count;
@@ -136,7 +99,7 @@ static bool is_value(const reading *r, const char *name, int depth)
         const bool word = hri_in_word(*at);
         if (strchr("{};?=&|#", *at) != NULL ||
             ((*at == '+' || *at == '-') && at[1] == *at) ||
-            (word && (is_control(at) || is_unevaluated(at) ||
+            (word && (hri_is_control(at) || hri_is_unevaluated(at) ||
                       !stands_for_value(r, at, depth)))) {
             return false;
         }
@@ -151,7 +114,7 @@ static bool stands_for_value(const reading *r, const char *word, int depth)
 {
     bool value = depth < MAX_NESTED_MACROS;
     for (size_t i = 0; i < r->macro_count && value; i++) {
-        value = !same_word(r->macros[i], word) ||
+        value = !hri_same_word(r->macros[i], word) ||
                 is_value(r, r->macros[i], depth + 1);
     }
     return value;
@@ -164,7 +127,7 @@ static bool is_declared(const reading *r, const char *word, bool pointer)
 {
     const char *last = before(r, word);
     return (pointer && *last == '*') ||
-           (hri_in_word(*last) && !is_control(word_to(r, last)));
+           (hri_in_word(*last) && !hri_is_control(word_to(r, last)));
 }
 
 /* Step out of the parentheses around a word, but not out of those of a call. */
@@ -172,7 +135,7 @@ static void widen(const reading *r, const char **last, const char **next)
 {
     while (**last == '(' && **next == ')') {
         const char *outer = before(r, *last);
-        if (hri_in_word(*outer) && !is_control(word_to(r, outer))) {
+        if (hri_in_word(*outer) && !hri_is_control(word_to(r, outer))) {
             return;
         }
         *last = outer;
@@ -204,7 +167,7 @@ static bool is_changed(const reading *r, const char *word)
 static bool is_index(const reading *r, const char *word)
 {
     uint32_t d = 0;
-    while (d < r->items.rank && !same_word(r->items.names[d], word)) {
+    while (d < r->items.rank && !hri_same_word(r->items.names[d], word)) {
         d++;
     }
     return d < r->items.rank;
@@ -248,7 +211,8 @@ static bool is_sure(const char *at, const char *end)
     for (; at < end; at++) {
         if (strchr("?{#", *at) != NULL || strncmp(at, "&&", 2) == 0 ||
             strncmp(at, "||", 2) == 0 ||
-            (hri_in_word(*at) && !hri_in_word(at[-1]) && is_unevaluated(at))) {
+            (hri_in_word(*at) && !hri_in_word(at[-1]) &&
+             hri_is_unevaluated(at))) {
             return false;
         }
     }
@@ -260,7 +224,7 @@ static bool is_sure(const char *at, const char *end)
 static bool is_function(const reading *r, const char *word)
 {
     static const char *const ours[] = {"HR_AT", "HR_ATOMIC_", "HR_FAST_"};
-    bool function = is_control(word);
+    bool function = hri_is_control(word);
     for (size_t i = 0; i < hri_word_length(word); i++) {
         function = function || (word[i] >= 'a' && word[i] <= 'z');
     }
@@ -316,7 +280,7 @@ static void note(reading *r, uint32_t parameter, uint32_t dimension,
                       .rank = r->items.rank,
                       .whole_tiles = strncmp(r->items.word, "HR_ITEMS", 8) == 0,
                       .line = hri_text_line(r->start, word)};
-    while (x.index < x.rank && !same_word(word, r->items.names[x.index])) {
+    while (x.index < x.rank && !hri_same_word(word, r->items.names[x.index])) {
         x.index++;
     }
     if (x.index < x.rank && found->count < HRI_MAX_INDEXINGS &&
@@ -403,7 +367,7 @@ static bool hides_statement(const reading *r, const char *at, const char *end)
                 return true;
             }
         }
-        if (*at == '#' || (length > 0 && is_control(at))) {
+        if (*at == '#' || (length > 0 && hri_is_control(at))) {
             return true;
         }
         at += length > 0 ? length - 1 : 0;
@@ -540,7 +504,7 @@ static void read_word(reading *r, bool sure)
         r->left = true;
         r->at = next + (*next == ';');
     } else {
-        const bool label = *next == ':' || is_control(word);
+        const bool label = *next == ':' || hri_is_control(word);
         r->doubt = r->doubt || label;
         r->at = label ? word + hri_word_length(word) : word;
         read_expression(r, sure);
@@ -634,14 +598,14 @@ static bool changes_dialect(const reading *r)
 
 hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found)
 {
-    char *blanked = kernel->text != NULL ? strdup(kernel->text) : NULL;
+    char *blanked =
+        kernel->text != NULL ? hri_text_blanked(kernel->text) : NULL;
     reading r = {.kernel = kernel, .start = blanked, .found = found};
     found->count = 0;
     if (kernel->text == NULL) {
         return HR_OK;
     }
     if (blanked != NULL) {
-        hri_text_blank(blanked);
         r.macro_count = find_macros(blanked, NULL);
         r.macros = calloc(r.macro_count + 1, sizeof *r.macros);
     }

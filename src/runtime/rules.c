@@ -94,22 +94,9 @@ typedef struct scan {
 
 /* ---- words */
 
-static bool is_one_of(const char *at, const char *const *words)
-{
-    while (*words != NULL && !hri_word_is(at, *words)) {
-        words++;
-    }
-    return *words != NULL;
-}
-
 static bool begins(const char *at, const char *with)
 {
     return strncmp(at, with, strlen(with)) == 0;
-}
-
-static const char *skip_space_in_line(const char *at)
-{
-    return at + strspn(at, " \t\r\f\v");
 }
 
 /* ---- frames */
@@ -235,12 +222,10 @@ static void add_jump(scan *s, const char *at, bool label)
 static void check_goto(scan *s, const jump *from)
 {
     const char *name = from->name;
-    const size_t length = name != NULL ? hri_word_length(name) : 0;
     const jump *found = name == NULL ? from : NULL; /* it may go anywhere */
     for (size_t i = 0; i < s->jump_count; i++) {
         const jump *to = &s->jumps[i];
-        if (to->label && name != NULL && hri_word_length(to->name) == length &&
-            strncmp(to->name, name, length) == 0 &&
+        if (to->label && name != NULL && hri_same_word(to->name, name) &&
             to->function == from->function) {
             if (to->items == from->items) {
                 return;
@@ -283,7 +268,7 @@ static void take_include(scan *s, const char *word)
     static const char *const ours[] = {"<headrace/dialect.h>",
                                        "\"headrace/dialect.h\""};
     const hr_kernel *k = s->kernel;
-    const char *name = skip_space_in_line(word + hri_word_length(word));
+    const char *name = hri_skip_space_in_line(word + hri_word_length(word));
     name = k->text + (name - s->start); /* which is not blank there */
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
         if (begins(name, ours[i])) {
@@ -304,7 +289,7 @@ static void skip_branch(scan *s)
     int depth = 0;
     for (s->at = hri_skip_space(s->at); *s->at != '\0';
          s->at = hri_skip_space(hri_end_of_line(s->at))) {
-        const char *word = skip_space_in_line(s->at + 1);
+        const char *word = hri_skip_space_in_line(s->at + 1);
         if (*s->at != '#') {
             continue;
         }
@@ -326,8 +311,8 @@ static int brackets(const nest *n)
 
 static void take_if(scan *s, const char *word)
 {
-    const char *value = skip_space_in_line(word + hri_word_length(word));
-    const char *rest = skip_space_in_line(value + hri_word_length(value));
+    const char *value = hri_skip_space_in_line(word + hri_word_length(word));
+    const char *rest = hri_skip_space_in_line(value + hri_word_length(value));
     const bool constant =
         hri_word_is(word, "if") && (*rest == '\n' || *rest == '\0');
     if (s->condition_count == MAX_CONDITIONS) {
@@ -386,7 +371,7 @@ static void end_define(scan *s)
 
 static void take_directive(scan *s)
 {
-    const char *word = skip_space_in_line(s->at + 1);
+    const char *word = hri_skip_space_in_line(s->at + 1);
     s->at = hri_end_of_line(s->at);
     if (begins(word, "include") || hri_word_is(word, "import") ||
         hri_word_is(word, "embed")) {
@@ -398,7 +383,8 @@ static void take_directive(scan *s)
     } else if (s->condition_count > 0 && hri_word_is(word, "endif")) {
         end_branch(s, true);
     } else if (hri_word_is(word, "define")) {
-        take_define(s, skip_space_in_line(word + sizeof "define" - 1), s->at);
+        take_define(s, hri_skip_space_in_line(word + sizeof "define" - 1),
+                    s->at);
     }
 }
 
@@ -418,7 +404,7 @@ static bool heads_statement(const scan *s)
     switch (s->now.last) {
     case FIRST:
     case NAME:
-        return *s->at == '{' || is_one_of(s->at, words);
+        return *s->at == '{' || hri_word_is_one_of(s->at, words);
     case CALLED:
         return *s->at == '{' ||
                (hri_in_word(*s->at) && !hri_word_is(s->at, "else"));
@@ -439,20 +425,20 @@ static void take_word(scan *s)
         s->jumps[s->jump_count - 1].name = word;
     }
     n->last = INSIDE;
-    if (hri_word_is(word, "if") || is_one_of(word, loops) ||
+    if (hri_word_is(word, "if") || hri_word_is_one_of(word, loops) ||
         hri_begins_items(word)) {
         n->last = KEYWORD;
         push(s,
-             hri_word_is(word, "if")  ? IF
-             : is_one_of(word, loops) ? LOOP
-                                      : ITEMS,
+             hri_word_is(word, "if")           ? IF
+             : hri_word_is_one_of(word, loops) ? LOOP
+                                               : ITEMS,
              0, word);
     } else if (hri_word_is(word, "do")) {
         n->last = HEADED;
         push(s, DO, 0, word);
     } else if (hri_word_is(word, "else")) {
         n->last = HEADED;
-    } else if (is_one_of(word, jumps)) {
+    } else if (hri_word_is_one_of(word, jumps)) {
         take_jump(s, word);
     } else if (!isdigit((unsigned char)*word) && !hri_word_is(word, "case") &&
                !hri_word_is(word, "sizeof")) {
@@ -582,14 +568,14 @@ static hr_status read_text(scan *s)
 
 hr_status hri_rules_check(const hr_kernel *kernel)
 {
-    char *blanked = kernel->text != NULL ? strdup(kernel->text) : NULL;
+    char *blanked =
+        kernel->text != NULL ? hri_text_blanked(kernel->text) : NULL;
     scan *s = calloc(1, sizeof *s);
     hr_status status = HR_OK;
     if (s == NULL || (blanked == NULL && kernel->text != NULL)) {
         status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
                           kernel->file, kernel->name);
     } else if (blanked != NULL) {
-        hri_text_blank(blanked);
         s->kernel = kernel;
         s->start = s->at = blanked;
         s->end = blanked + strlen(blanked);

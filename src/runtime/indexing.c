@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
 #include "runtime/indexing.h"
 #include "runtime/words.h"
 
@@ -279,7 +280,5 @@ hr_status hri_indexings_find(const hr_kernel *kernel, hri_indexings *found)
     }
     free(r.macros.names);
     free(blanked);
-    return room ? HR_OK
-                : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                           kernel->file, kernel->name);
+    return room ? HR_OK : hri_no_memory_for(kernel->file, kernel->name);
 }

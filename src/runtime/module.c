@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
+
 extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
 
 struct hri_loaded {
@@ -31,10 +33,9 @@ hr_status hri_kernel_read(hr_context *context, const hr_kernel *kernel,
     }
     if (k == NULL) {
         k = calloc(1, sizeof *k);
-        hr_status status =
-            k != NULL ? hri_rules_check(kernel)
-                      : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                                 kernel->file, kernel->name);
+        hr_status status = k != NULL
+                               ? hri_rules_check(kernel)
+                               : hri_no_memory_for(kernel->file, kernel->name);
         if (status == HR_OK) {
             status = hri_indexings_find(kernel, &k->indexings);
         }
@@ -149,8 +150,7 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
     }
     char *source = hri_kernel_source(kernel);
     if (source == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
-                        kernel->name);
+        return hri_no_memory_for(a->path, kernel->name);
     }
     if (!keeps || !load_kept(device, kernel, source, module)) {
         status = device->ops->build(device, kernel, source,
@@ -205,8 +205,7 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
     }
     hri_loaded *l = calloc(1, sizeof *l);
     if (l == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
-                        kernel->name);
+        return hri_no_memory_for(a->path, kernel->name);
     }
     hr_status status = check_reproducible(a, kernel);
     if (status == HR_OK) {

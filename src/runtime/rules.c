@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
 #include "runtime/frames.h"
 #include "runtime/jumps.h"
 #include "runtime/module.h"
@@ -102,8 +103,7 @@ static void add_jump(scan *s, const char *at, bool label)
                                                          : NULL,
                            .label = label};
     if (!hri_jumps_add(&s->jumps, &jump)) {
-        s->status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                             s->kernel->file, s->kernel->name);
+        s->status = hri_no_memory_for(s->kernel->file, s->kernel->name);
     }
 }
 
@@ -422,8 +422,7 @@ hr_status hri_rules_check(const hr_kernel *kernel)
     scan *s = calloc(1, sizeof *s);
     hr_status status = HR_OK;
     if (s == NULL || (blanked == NULL && kernel->text != NULL)) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                          kernel->file, kernel->name);
+        status = hri_no_memory_for(kernel->file, kernel->name);
     } else if (blanked != NULL) {
         s->kernel = kernel;
         s->start = s->at = blanked;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
 #include "runtime/words.h"
 
 typedef struct hri_text {
@@ -256,8 +257,7 @@ static hr_status create(const char *text, const char *name, const char *file,
     if (blanked == NULL || to == NULL) {
         free(blanked);
         free(to);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", file,
-                        name);
+        return hri_no_memory_for(file, name);
     }
     to->free_words = to->words;
     to->kernel.name = keep(to, name, strlen(name));

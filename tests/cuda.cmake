@@ -35,20 +35,15 @@ foreach(set cuda 2xcuda:0 cuda,host)
   test_again(conformance/test_gemm_random:fake_${set} conformance "${faked}"
     test_gemm_random ${set})
   test_again(gpu/test_arrays:${set} gpu "" test_arrays ${set})
-  test_again(gpu/test_launch:${set} gpu "" test_launch ${set})
-  test_again(gpu/test_launch_split:${set} gpu "" test_launch_split ${set})
   test_again(gpu/test_kernels:${set} gpu "" test_kernels ${set})
-  foreach(name test_dialect test_text test_filter
+  foreach(name test_launch test_launch_refused test_launch_split
+      test_dialect test_text test_filter
       test_reproducible test_reproducible_kernels
       test_grid test_grid_cells test_grid_reduce test_grid_run)
     test_again(gpu/${name}:${set} gpu "" ${name} ${set})
     test_again(conformance/${name}:fake_${set} conformance "${faked}"
       ${name} ${set})
   endforeach()
-  test_again(conformance/test_launch:fake_${set} conformance "${faked}"
-    test_launch ${set})
-  test_again(conformance/test_launch_split:fake_${set} conformance "${faked}"
-    test_launch_split ${set})
   test_again(conformance/test_arrays:fake_${set} conformance "${faked}"
     test_arrays ${set})
 endforeach()

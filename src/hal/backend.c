@@ -56,6 +56,11 @@ hr_status hri_no_memory(const char *path)
     return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: out of host memory", path);
 }
 
+hr_status hri_no_memory_for(const char *path, const char *what)
+{
+    return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", path, what);
+}
+
 hr_status hri_elapsed(hr_status (*time_of)(hri_event *event, uint64_t *ns),
                       hri_event *from, hri_event *to, uint64_t *ns)
 {

@@ -23,6 +23,9 @@ hr_status hri_check_index(const hri_backend *backend, uint32_t index);
 /* HR_ERROR_OUT_OF_MEMORY with the message "path: out of host memory". */
 hr_status hri_no_memory(const char *path);
 
+/* The same with "path: no memory for what". */
+hr_status hri_no_memory_for(const char *path, const char *what);
+
 /* hri_event_ops.elapsed for events that know their own time. */
 hr_status hri_elapsed(hr_status (*time_of)(hri_event *event, uint64_t *ns),
                       hri_event *from, hri_event *to, uint64_t *ns);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
 #include "runtime/words.h"
 
 extern const char hri_dialect_text[]; /* include/headrace/dialect.h */
@@ -33,10 +34,9 @@ hr_status hri_kernel_read(hr_context *context, const hr_kernel *kernel,
     }
     if (k == NULL) {
         k = calloc(1, sizeof *k);
-        hr_status status =
-            k != NULL ? hri_rules_check(kernel)
-                      : hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                                 kernel->file, kernel->name);
+        hr_status status = k != NULL
+                               ? hri_rules_check(kernel)
+                               : hri_no_memory_for(kernel->file, kernel->name);
         if (status == HR_OK) {
             status = hri_indexings_find(kernel, &k->indexings);
         }
@@ -86,11 +86,10 @@ static void append_sizes(char *end, const hr_kernel *kernel)
  * False: there is no memory. */
 static bool remove_includes(char *text)
 {
-    char *blanked = strdup(text);
+    char *blanked = hri_text_blanked(text);
     if (blanked == NULL) {
         return false;
     }
-    hri_text_blank(blanked);
     for (const char *at = blanked; (at = strchr(at, '#')) != NULL; at++) {
         const char *word = hri_skip_space_in_line(at + 1);
         const char *name = hri_skip_space_in_line(word + hri_word_length(word));
@@ -170,8 +169,7 @@ static hr_status build(hri_accelerator *a, const hr_kernel *kernel,
     }
     char *source = hri_kernel_source(kernel);
     if (source == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
-                        kernel->name);
+        return hri_no_memory_for(a->path, kernel->name);
     }
     if (!keeps || !load_kept(device, kernel, source, module)) {
         status = device->ops->build(device, kernel, source,
@@ -226,8 +224,7 @@ hr_status hri_accelerator_module(hri_accelerator *a, const hr_kernel *kernel,
     }
     hri_loaded *l = calloc(1, sizeof *l);
     if (l == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", a->path,
-                        kernel->name);
+        return hri_no_memory_for(a->path, kernel->name);
     }
     hr_status status = check_reproducible(a, kernel);
     if (status == HR_OK) {

@@ -17,8 +17,8 @@ void hri_modules_close(hri_accelerator *accelerator);
  * NULL when there is no memory. The kernel must have its text. Any thread. */
 char *hri_kernel_source(const hr_kernel *kernel);
 
-/* ---- text.c: kernels that are known as text alone (hr_kernel_create). For all
- * but the last function the caller holds the context's lock. */
+/* ---- text.c: kernels that are known as text alone (hr_kernel_create). The
+ * caller holds the context's lock. */
 
 /* HR_ERROR_INVALID when this is a kernel of another context. */
 hr_status hri_text_check(const hr_kernel *kernel, const hr_context *context);
@@ -32,14 +32,6 @@ bool hri_text_learned(const hr_kernel *kernel, uint32_t parameter);
 
 /* Free the kernels of a context. Its accelerators have been closed. */
 void hri_texts_free(hr_context *context);
-
-/* Overwrite comments, what is in quotes and the ends of continued lines with
- * space, but for the opening quotes. A line that ends there, and so goes on for
- * the compiler, ends with a vertical tab. Digraphs are replaced. */
-void hri_text_blank(char *text);
-
-/* The line of a place in a blanked text. A #line 1 begins to count anew. */
-int hri_text_line(const char *text, const char *at);
 
 /* ---- rules.c: HR_ERROR_BUILD with file and line when the text of a kernel's
  * file breaks a rule that compilers do not check. The host needs no text. */

@@ -10,37 +10,18 @@
  * The text is read before the preprocessor runs. What a macro hides is not
  * seen, and where a macro may begin a loop, `break` is allowed.
  *
- * Reading keeps a stack of frames: what has begun and not ended. Each token
- * changes its top. It is as deep as C11 asks compilers to go: 127 blocks and 63
- * parentheses. */
+ * Each token changes the top of a stack of frames. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
+#include "runtime/frames.h"
+#include "runtime/jumps.h"
 #include "runtime/module.h"
 #include "runtime/words.h"
 
-enum { MAX_FRAMES = 127 + 63 + 2, MAX_CONDITIONS = 63 };
-
-typedef enum frame_kind {
-    IF, /* those before BLOCK are statements that contain another one */
-    LOOP,
-    DO,    /* without its `while` yet */
-    MACRO, /* may be an `if`, a loop, or a function with its parameters */
-    ITEMS,
-    BLOCK,      /* braces around statements */
-    HEADER,     /* parentheses behind `if`, `for` and the like */
-    ARGUMENTS,  /* parentheses behind another name */
-    EXPRESSION, /* parentheses or braces in an expression */
-} frame_kind;
-
-typedef struct frame {
-    frame_kind kind;
-    char closer;   /* the brace or parenthesis that ends it; 0: it ends with the
-                      statement that it contains */
-    bool has_else; /* of an `if` */
-    const char *start;
-} frame;
+enum { MAX_CONDITIONS = 63 };
 
 /* What comes before a token. */
 typedef enum before {
@@ -56,8 +37,7 @@ typedef enum before {
 } before;
 
 typedef struct nest {
-    frame frames[MAX_FRAMES];
-    int count;
+    hri_frames frames;
     before last;
     int questions;    /* that a colon must follow yet */
     const char *name; /* the last one */
@@ -71,14 +51,6 @@ typedef struct condition {
     bool taken;   /* by #if 1, so that no other branch is */
 } condition;
 
-/* A label, or a goto. */
-typedef struct jump {
-    const char *at;               /* where it is */
-    const char *name;             /* of the label; NULL: the goto names none */
-    const char *items, *function; /* where those that it is in begin; or NULL */
-    bool label;
-} jump;
-
 typedef struct scan {
     const hr_kernel *kernel;
     const char *start, *at, *end; /* in the blanked text */
@@ -88,83 +60,20 @@ typedef struct scan {
     int condition_count;
     const char *define, *define_end; /* of the #define that is read; or NULL */
     nest outside;                    /* of the #define */
-    jump *jumps;
-    size_t jump_count, jump_capacity;
+    hri_jumps jumps;
 } scan;
 
 /* ---- words */
-
-static bool is_one_of(const char *at, const char *const *words)
-{
-    while (*words != NULL && !hri_word_is(at, *words)) {
-        words++;
-    }
-    return *words != NULL;
-}
 
 static bool begins(const char *at, const char *with)
 {
     return strncmp(at, with, strlen(with)) == 0;
 }
 
-/* ---- frames */
-
-static frame *top(scan *s)
+static void push(scan *s, hri_frame_kind kind, char closer, const char *start)
 {
-    return &s->now.frames[s->now.count - 1];
-}
-
-static bool top_is_open(const scan *s)
-{
-    return s->now.count > 0 && s->now.frames[s->now.count - 1].closer == 0;
-}
-
-static void push(scan *s, frame_kind kind, char closer, const char *start)
-{
-    if (s->now.count < MAX_FRAMES) {
-        s->now.frames[s->now.count++] = (frame){kind, closer, false, start};
-    } else {
+    if (!hri_frames_push(&s->now.frames, kind, closer, start)) {
         s->at = s->end; /* too deep to follow */
-    }
-}
-
-static const frame *items_of(const nest *n)
-{
-    for (int i = n->count; i > 0; i--) {
-        if (n->frames[i - 1].kind == ITEMS) {
-            return &n->frames[i - 1];
-        }
-    }
-    return NULL;
-}
-
-/* Pop down to the `if` whose `else` comes. If there is a macro in it, that may
- * hide the `if`, or a loop around it: then the frame may be anything, too. */
-static void await_else(nest *n)
-{
-    int macro = 0, i = n->count;
-    for (; i > 0 && n->frames[i - 1].closer == 0; i--) {
-        frame *f = &n->frames[i - 1];
-        if (f->kind == IF && !f->has_else) {
-            f->has_else = true;
-            f->kind = macro > 0 ? MACRO : IF;
-            n->count = i;
-            return;
-        }
-        macro = macro == 0 && f->kind == MACRO && !f->has_else ? i : macro;
-    }
-    n->count = macro > 0 ? macro : n->count;
-}
-
-/* A statement has ended, and with it all that contain it. But a `do` still has
- * its `while`, which is read as a loop of its own. */
-static void end_statement(scan *s)
-{
-    for (; top_is_open(s); s->now.count--) {
-        if (top(s)->kind == DO) {
-            top(s)->kind = LOOP;
-            return;
-        }
     }
 }
 
@@ -182,91 +91,40 @@ static void refuse(scan *s, const char *at, const char *how, const char *items)
         hri_text_line(s->start, items));
 }
 
-static bool break_leaves_items(const nest *n)
-{
-    for (int i = n->count; i > 0; i--) {
-        switch (n->frames[i - 1].kind) {
-        case ITEMS:
-            return true;
-        case LOOP:
-        case DO:
-        case MACRO:
-        case ARGUMENTS:
-            return false;
-        default:
-            break;
-        }
-    }
-    return false;
-}
-
 static void add_jump(scan *s, const char *at, bool label)
 {
-    const nest *n = &s->now;
-    const frame *items = items_of(n);
-    if (s->jump_count == s->jump_capacity) {
-        const size_t capacity = 2 * s->jump_capacity + 16;
-        jump *jumps = realloc(s->jumps, capacity * sizeof *jumps);
-        if (jumps == NULL) {
-            s->status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                                 s->kernel->file, s->kernel->name);
-            return;
-        }
-        s->jumps = jumps;
-        s->jump_capacity = capacity;
-    }
-    s->jumps[s->jump_count++] =
-        (jump){.at = at,
-               .name = label ? at : NULL,
-               .items = items != NULL ? items->start : NULL,
-               .function = s->define != NULL ? s->define
-                           : n->count > 0    ? n->frames[0].start
-                                             : NULL,
-               .label = label};
-}
-
-/* A goto whose label is elsewhere in the function. A macro makes labels that
- * are nowhere. */
-static void check_goto(scan *s, const jump *from)
-{
-    const char *name = from->name;
-    const size_t length = name != NULL ? hri_word_length(name) : 0;
-    const jump *found = name == NULL ? from : NULL; /* it may go anywhere */
-    for (size_t i = 0; i < s->jump_count; i++) {
-        const jump *to = &s->jumps[i];
-        if (to->label && name != NULL && hri_word_length(to->name) == length &&
-            strncmp(to->name, name, length) == 0 &&
-            to->function == from->function) {
-            if (to->items == from->items) {
-                return;
-            }
-            found = to;
-        }
-    }
-    if (found != NULL && from->items != NULL) {
-        refuse(s, from->at, "leave", from->items);
-    } else if (found != NULL && found->items != NULL) {
-        refuse(s, from->at, "enter", found->items);
+    const hri_frames *f = &s->now.frames;
+    const hri_frame *items = hri_frames_items(f);
+    const hri_jump jump = {.at = at,
+                           .name = label ? at : NULL,
+                           .items = items != NULL ? items->start : NULL,
+                           .function = s->define != NULL ? s->define
+                                       : f->count > 0    ? f->list[0].start
+                                                         : NULL,
+                           .label = label};
+    if (!hri_jumps_add(&s->jumps, &jump)) {
+        s->status = hri_no_memory_for(s->kernel->file, s->kernel->name);
     }
 }
 
 static void check_gotos(scan *s)
 {
-    for (size_t i = 0; i < s->jump_count && s->status == HR_OK; i++) {
-        if (!s->jumps[i].label) {
-            check_goto(s, &s->jumps[i]);
-        }
+    const char *how, *items;
+    const hri_jump *from = hri_jumps_find_crossing(&s->jumps, &how, &items);
+    if (s->status == HR_OK && from != NULL) {
+        refuse(s, from->at, how, items);
     }
 }
 
 static void take_jump(scan *s, const char *word)
 {
-    const frame *items = items_of(&s->now);
+    const hri_frame *items = hri_frames_items(&s->now.frames);
     if (hri_word_is(word, "goto")) {
         add_jump(s, word, false);
         s->now.last = GOTO;
     } else if (items != NULL &&
-               (hri_word_is(word, "return") || break_leaves_items(&s->now))) {
+               (hri_word_is(word, "return") ||
+                hri_frames_break_leaves_items(&s->now.frames))) {
         refuse(s, word, "leave", items->start);
     }
 }
@@ -306,15 +164,6 @@ static void skip_branch(scan *s)
     }
 }
 
-static int brackets(const nest *n)
-{
-    int count = 0;
-    for (int i = 0; i < n->count; i++) {
-        count += n->frames[i].closer != 0;
-    }
-    return count;
-}
-
 static void take_if(scan *s, const char *word)
 {
     const char *value = hri_skip_space_in_line(word + hri_word_length(word));
@@ -340,7 +189,8 @@ static void end_branch(scan *s, bool last)
 {
     condition *c = &s->conditions[s->condition_count - 1];
     if (!c->decided &&
-        (c->taken || brackets(&s->now) != brackets(&c->before))) {
+        (c->taken || hri_frames_brackets(&s->now.frames) !=
+                         hri_frames_brackets(&c->before.frames))) {
         c->decided = true;
         c->after = s->now;
     }
@@ -410,7 +260,7 @@ static bool heads_statement(const scan *s)
     switch (s->now.last) {
     case FIRST:
     case NAME:
-        return *s->at == '{' || is_one_of(s->at, words);
+        return *s->at == '{' || hri_word_is_one_of(s->at, words);
     case CALLED:
         return *s->at == '{' ||
                (hri_in_word(*s->at) && !hri_word_is(s->at, "else"));
@@ -427,24 +277,24 @@ static void take_word(scan *s)
     const bool first = at_beginning(s);
     nest *n = &s->now;
     s->at += hri_word_length(word);
-    if (n->last == GOTO && s->jump_count > 0) {
-        s->jumps[s->jump_count - 1].name = word;
+    if (n->last == GOTO && s->jumps.count > 0) {
+        s->jumps.list[s->jumps.count - 1].name = word;
     }
     n->last = INSIDE;
-    if (hri_word_is(word, "if") || is_one_of(word, loops) ||
+    if (hri_word_is(word, "if") || hri_word_is_one_of(word, loops) ||
         hri_begins_items(word)) {
         n->last = KEYWORD;
         push(s,
-             hri_word_is(word, "if")  ? IF
-             : is_one_of(word, loops) ? LOOP
-                                      : ITEMS,
+             hri_word_is(word, "if")           ? HRI_FRAME_IF
+             : hri_word_is_one_of(word, loops) ? HRI_FRAME_LOOP
+                                               : HRI_FRAME_ITEMS,
              0, word);
     } else if (hri_word_is(word, "do")) {
         n->last = HEADED;
-        push(s, DO, 0, word);
+        push(s, HRI_FRAME_DO, 0, word);
     } else if (hri_word_is(word, "else")) {
         n->last = HEADED;
-    } else if (is_one_of(word, jumps)) {
+    } else if (hri_word_is_one_of(word, jumps)) {
         take_jump(s, word);
     } else if (!isdigit((unsigned char)*word) && !hri_word_is(word, "case") &&
                !hri_word_is(word, "sizeof")) {
@@ -457,51 +307,40 @@ static void open_parenthesis(scan *s)
 {
     const before last = s->now.last;
     push(s,
-         last == KEYWORD                 ? HEADER
-         : last == FIRST || last == NAME ? ARGUMENTS
-                                         : EXPRESSION,
+         last == KEYWORD                 ? HRI_FRAME_HEADER
+         : last == FIRST || last == NAME ? HRI_FRAME_ARGUMENTS
+                                         : HRI_FRAME_EXPRESSION,
          ')', s->at);
     s->now.last = BEGINNING;
 }
 
 static void open_brace(scan *s)
 {
-    if (s->now.last == HEADED && top_is_open(s)) {
-        top(s)->closer = '}';
+    if (s->now.last == HEADED && hri_frames_top_is_open(&s->now.frames)) {
+        hri_frames_top(&s->now.frames)->closer = '}';
     } else {
-        push(s, at_beginning(s) ? BLOCK : EXPRESSION, '}', s->at);
+        push(s, at_beginning(s) ? HRI_FRAME_BLOCK : HRI_FRAME_EXPRESSION, '}',
+             s->at);
     }
     s->now.last = BEGINNING;
 }
 
-/* A brace ends parentheses in it that were left open. */
-static bool find_opened(nest *n, char closer)
-{
-    int i = n->count;
-    while (i > 0 && n->frames[i - 1].closer != closer &&
-           (closer == '}' || n->frames[i - 1].closer == 0)) {
-        i--;
-    }
-    const bool found = i > 0 && n->frames[i - 1].closer == closer;
-    n->count = found ? i : n->count;
-    return found;
-}
-
 static void take_closer(scan *s, char closer)
 {
-    const bool found = find_opened(&s->now, closer);
-    const frame_kind kind = found           ? top(s)->kind
-                            : closer == '}' ? BLOCK
-                                            : EXPRESSION;
-    if (found && kind < BLOCK) {
-        top(s)->closer = 0;
+    hri_frames *f = &s->now.frames;
+    const bool found = hri_frames_find_opened(f, closer);
+    const hri_frame_kind kind = found           ? hri_frames_top(f)->kind
+                                : closer == '}' ? HRI_FRAME_BLOCK
+                                                : HRI_FRAME_EXPRESSION;
+    if (found && kind < HRI_FRAME_BLOCK) {
+        hri_frames_top(f)->closer = 0;
     } else if (found) {
-        s->now.count--;
+        f->count--;
     }
-    s->now.last = kind == HEADER       ? HEADED
-                  : kind == ARGUMENTS  ? CALLED
-                  : kind == EXPRESSION ? INSIDE
-                                       : ENDED;
+    s->now.last = kind == HRI_FRAME_HEADER       ? HEADED
+                  : kind == HRI_FRAME_ARGUMENTS  ? CALLED
+                  : kind == HRI_FRAME_EXPRESSION ? INSIDE
+                                                 : ENDED;
 }
 
 static void take_colon(scan *s)
@@ -540,11 +379,11 @@ static void take_sign(scan *s)
 static void take_token(scan *s)
 {
     if (s->now.last == ENDED && hri_word_is(s->at, "else")) {
-        await_else(&s->now);
+        hri_frames_await_else(&s->now.frames);
     } else if (s->now.last == ENDED) {
-        end_statement(s);
+        hri_frames_end_statement(&s->now.frames);
     } else if (heads_statement(s)) {
-        push(s, MACRO, 0, s->at);
+        push(s, HRI_FRAME_MACRO, 0, s->at);
         s->now.last = HEADED;
     }
     if (hri_in_word(*s->at)) {
@@ -574,19 +413,18 @@ static hr_status read_text(scan *s)
 
 hr_status hri_rules_check(const hr_kernel *kernel)
 {
-    char *blanked = kernel->text != NULL ? strdup(kernel->text) : NULL;
+    char *blanked =
+        kernel->text != NULL ? hri_text_blanked(kernel->text) : NULL;
     scan *s = calloc(1, sizeof *s);
     hr_status status = HR_OK;
     if (s == NULL || (blanked == NULL && kernel->text != NULL)) {
-        status = hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                          kernel->file, kernel->name);
+        status = hri_no_memory_for(kernel->file, kernel->name);
     } else if (blanked != NULL) {
-        hri_text_blank(blanked);
         s->kernel = kernel;
         s->start = s->at = blanked;
         s->end = blanked + strlen(blanked);
         status = read_text(s);
-        free(s->jumps);
+        free(s->jumps.list);
     }
     free(s);
     free(blanked);

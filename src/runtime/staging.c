@@ -1,131 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/staging.h"
 
-#include <string.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
-#include "base/size.h"
-#include "hal/backend.h"
-
-/* ---- pieces */
-
-/* Move on to the next piece of a box, of at most `bytes` bytes. The box has one
- * more. When rows is 0, go to the first piece. */
-static void next_piece(const hri_copy *box, size_t bytes, hri_piece *p)
-{
-    size_t width = box->width < bytes ? box->width : bytes;
-    if (p->rows == 0) {
-        *p = (hri_piece){.width = width};
-    } else if (p->start + p->width < box->width) {
-        p->start += p->width;
-    } else {
-        p->row += p->rows;
-        p->start = 0;
-    }
-    size_t left = box->width - p->start;
-    p->width = left < width ? left : width;
-    p->rows = p->width < box->width ? 1 : bytes / p->width;
-    if (p->rows > box->height - p->row) {
-        p->rows = box->height - p->row;
-    }
-}
-
-static bool is_last(const hri_copy *box, const hri_piece *p)
-{
-    return p->row + p->rows == box->height && p->start + p->width == box->width;
-}
-
-/* The copy of one piece. */
-static hri_copy piece_of(const hri_copy *box, const hri_piece *p)
-{
-    hri_copy piece = *box;
-    piece.to.offset += p->row * box->to_pitch + p->start;
-    piece.from.offset += p->row * box->from_pitch + p->start;
-    piece.width = p->width;
-    piece.height = p->rows;
-    return piece;
-}
-
-/* The same with pinned memory as the source or the destination. */
-static hri_copy pinned_piece(const hri_copy *box, const hri_piece *p,
-                             void *pinned, bool from)
-{
-    hri_copy piece = piece_of(box, p);
-    *(from ? &piece.from : &piece.to) = hri_at_host(pinned, 0);
-    *(from ? &piece.from_pitch : &piece.to_pitch) = p->width;
-    return piece;
-}
-
-static void copy_up(const hri_job *job, const hri_piece *p, void *pinned)
-{
-    const hri_copy piece = pinned_piece(&job->copy, p, pinned, false);
-    hri_copy_rows(&piece);
-}
-
-/* memcpy past the caches. What arrives at home is not read again soon, and
- * lines that are written whole need not be read first. */
-static void copy_past_caches(char *to, const char *from, size_t bytes)
-{
-#if defined(__SSE2__)
-    size_t head = (16 - (uintptr_t)to % 16) % 16;
-    if (bytes >= 256) {
-        memcpy(to, from, head);
-        size_t at = head;
-        for (; at + 64 <= bytes; at += 64) {
-            const __m128i *f = (const __m128i *)(const void *)(from + at);
-            __m128i *t = (__m128i *)(void *)(to + at);
-            __m128i a = _mm_loadu_si128(f), b = _mm_loadu_si128(f + 1);
-            __m128i c = _mm_loadu_si128(f + 2), d = _mm_loadu_si128(f + 3);
-            _mm_stream_si128(t, a);
-            _mm_stream_si128(t + 1, b);
-            _mm_stream_si128(t + 2, c);
-            _mm_stream_si128(t + 3, d);
-        }
-        memcpy(to + at, from + at, bytes - at);
-        _mm_sfence();
-        return;
-    }
-#endif
-    memcpy(to, from, bytes);
-}
-
-static void copy_down(const hri_job *job, const hri_piece *p,
-                      const void *pinned)
-{
-    const hri_copy piece = piece_of(&job->copy, p);
-    char *to = (char *)piece.to.host + piece.to.offset;
-    for (size_t r = 0; r < p->rows; r++) {
-        copy_past_caches(to + r * piece.to_pitch,
-                         (const char *)pinned + r * p->width, p->width);
-    }
-}
-
-/* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
-static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
-                               const hri_piece *p, void *pinned,
-                               hri_event *event)
-{
-    hri_queue *queue = job->queue;
-    const hri_copy copy = pool->direct
-                              ? job->copy
-                              : pinned_piece(&job->copy, p, pinned, pool->up);
-    hr_status status = HR_OK;
-    hri_lock_soon(pool->queues);
-    if (job->after != NULL && !pool->direct) {
-        status = queue->ops->wait(queue, job->after);
-    }
-    if (status == HR_OK) {
-        status = queue->ops->copy(queue, &copy);
-    }
-    if (status == HR_OK) {
-        status = queue->ops->record(queue, event);
-    }
-    pthread_mutex_unlock(pool->queues);
-    return status;
-}
-
 /* ---- the list of jobs */
 
 /* A piece that a thread works on. job is NULL when there is none. */
@@ -149,10 +24,10 @@ static work take(hri_copy_pool *pool, bool patient)
         job = NULL;
     }
     if (job != NULL) {
-        next_piece(&job->copy, job->piece_bytes, &job->cursor);
+        hri_piece_next(&job->copy, job->piece_bytes, &job->cursor);
         job->out++;
         w = (work){job, job->cursor};
-        if (is_last(&job->copy, &job->cursor)) {
+        if (hri_piece_is_last(&job->copy, &job->cursor)) {
             pool->first = job->next;
         }
     }
@@ -192,8 +67,8 @@ static void finish(hri_copy_pool *pool, hri_job *job, bool well)
     void *data = job->data;
     hri_lock_soon(&pool->lock);
     job->failed = job->failed || !well;
-    const bool finished =
-        --job->out == 0 && !job->failed && is_last(&job->copy, &job->cursor);
+    const bool finished = --job->out == 0 && !job->failed &&
+                          hri_piece_is_last(&job->copy, &job->cursor);
     job->finished = finished;
     const bool torn = finished && job->torn;
     if (job->out == 0) {
@@ -270,6 +145,30 @@ bool hri_copy_pool_wait(hri_copy_pool *pool, hri_job *job)
 
 /* ---- threads */
 
+/* Enqueue the copy of the piece. A direct copy pool enqueues the whole box. */
+static hr_status enqueue_piece(const hri_copy_pool *pool, const hri_job *job,
+                               const hri_piece *p, void *pinned,
+                               hri_event *event)
+{
+    hri_queue *queue = job->queue;
+    const hri_copy copy =
+        pool->direct ? job->copy
+                     : hri_piece_pinned(&job->copy, p, pinned, pool->up);
+    hr_status status = HR_OK;
+    hri_lock_soon(pool->queues);
+    if (job->after != NULL && !pool->direct) {
+        status = queue->ops->wait(queue, job->after);
+    }
+    if (status == HR_OK) {
+        status = queue->ops->copy(queue, &copy);
+    }
+    if (status == HR_OK) {
+        status = queue->ops->record(queue, event);
+    }
+    pthread_mutex_unlock(pool->queues);
+    return status;
+}
+
 static hr_status carry_up(hri_copy_thread *copy_thread)
 {
     hr_status status = HR_OK;
@@ -288,7 +187,7 @@ static hr_status carry_up(hri_copy_thread *copy_thread)
             break;
         }
         if (status == HR_OK) {
-            copy_up(w.job, &w.piece, copy_thread->pinned[at]);
+            hri_piece_up(&w.job->copy, &w.piece, copy_thread->pinned[at]);
             touch_ends(copy_thread->pool);
             status = enqueue_piece(copy_thread->pool, w.job, &w.piece,
                                    copy_thread->pinned[at], event);
@@ -314,7 +213,7 @@ static hr_status receive(hri_copy_thread *copy_thread, way_home *way)
     hri_job *job = way->of[at].job;
     hr_status status = event->ops->wait(event);
     if (status == HR_OK && !pool->direct && touch(pool, job)) {
-        copy_down(job, &way->of[at].piece, copy_thread->pinned[at]);
+        hri_piece_down(&job->copy, &way->of[at].piece, copy_thread->pinned[at]);
         finish(pool, job, true);
         touch_ends(pool);
     } else {
@@ -400,108 +299,6 @@ static void *copy_thread_main(void *argument)
 
 /* ---- the copy pool */
 
-/* Let the threads of an accelerator run on the CPUs near it. This needs to be
- * known, and the CPUs must be enough for its copy pools. */
-static void stay_near(hri_accelerator *a)
-{
-    static const char prefix[] = "pci:";
-    const char *id = a->device->info.physical_id;
-    if (strncmp(id, prefix, sizeof prefix - 1) == 0) {
-        hri_cpus near =
-            hri_cpus_near("/sys/bus/pci/devices", id + sizeof prefix - 1);
-        if (hri_cpus_count(&near) >= 2 * a->copy_threads) {
-            a->threads.cpus = near;
-        }
-    }
-}
-
-void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
-                      uint32_t threads)
-{
-    /* half of the threads for each direction, as many of them wait for memory
-     * or copies */
-    int64_t count = threads / (2 * accelerators);
-    accelerator->copy_threads =
-        (uint32_t)hri_min(hri_max(count, 1), HRI_MAX_COPY_THREADS);
-    for (int way = 0; way < HRI_WAYS; way++) {
-        pthread_mutex_init(&accelerator->staging[way].lock, NULL);
-        pthread_cond_init(&accelerator->staging[way].changed, NULL);
-    }
-    stay_near(accelerator);
-}
-
-static size_t staging_bytes(const hri_accelerator *accelerator)
-{
-    return (size_t)accelerator->copy_threads * HRI_THREAD_PIECES *
-           HRI_PIECE_BYTES;
-}
-
-hr_status hri_staging_open(hri_accelerator *a)
-{
-    hri_device *device = a->device;
-    const size_t bytes = staging_bytes(a);
-    hr_status status = HR_OK;
-    for (int way = 0; way < HRI_WAYS && status == HR_OK; way++) {
-        hri_staging *staging = &a->staging[way];
-        status = device->ops->allocate_pinned(device, bytes, &staging->pinned);
-        a->pinned_used += status == HR_OK ? bytes : 0;
-        for (uint32_t i = 0;
-             i < a->copy_threads * HRI_THREAD_PIECES && status == HR_OK; i++) {
-            status = device->ops->create_event(device, &staging->events[i]);
-        }
-    }
-    return status;
-}
-
-void hri_staging_close(hri_accelerator *a)
-{
-    for (int way = 0; way < HRI_WAYS && a->copy_threads > 0; way++) {
-        hri_staging *staging = &a->staging[way];
-        for (uint32_t i = 0; i < a->copy_threads * HRI_THREAD_PIECES; i++) {
-            if (staging->events[i] != NULL) {
-                staging->events[i]->ops->destroy(staging->events[i]);
-            }
-        }
-        if (staging->pinned != NULL) {
-            a->device->ops->release_pinned(a->device, staging->pinned);
-            a->pinned_used -= staging_bytes(a);
-        }
-        pthread_cond_destroy(&staging->changed);
-        pthread_mutex_destroy(&staging->lock);
-    }
-}
-
-static hri_staging *staging_of(const hri_copy_pool *pool)
-{
-    return &pool->accelerator->staging[pool->up ? HRI_UP : HRI_DOWN];
-}
-
-static void take_staging(hri_copy_pool *pool)
-{
-    hri_staging *staging = staging_of(pool);
-    pthread_mutex_lock(&staging->lock);
-    while (staging->taken) {
-        pthread_cond_wait(&staging->changed, &staging->lock);
-    }
-    staging->taken = true;
-    pthread_mutex_unlock(&staging->lock);
-    for (uint32_t i = 0; i < pool->thread_count * HRI_THREAD_PIECES; i++) {
-        hri_copy_thread *copy_thread = &pool->threads[i / HRI_THREAD_PIECES];
-        copy_thread->pinned[i % HRI_THREAD_PIECES] =
-            (char *)staging->pinned + (size_t)i * HRI_PIECE_BYTES;
-        copy_thread->events[i % HRI_THREAD_PIECES] = staging->events[i];
-    }
-}
-
-static void give_staging(const hri_copy_pool *pool)
-{
-    hri_staging *staging = staging_of(pool);
-    pthread_mutex_lock(&staging->lock);
-    staging->taken = false;
-    pthread_cond_signal(&staging->changed);
-    pthread_mutex_unlock(&staging->lock);
-}
-
 hr_status hri_copy_pool_init(hri_copy_pool *pool)
 {
     hri_accelerator *a = pool->accelerator;
@@ -514,7 +311,7 @@ hr_status hri_copy_pool_init(hri_copy_pool *pool)
         pool->threads[i].pool = pool;
     }
     if (!pool->direct) {
-        take_staging(pool);
+        hri_staging_take(pool);
     }
     for (uint32_t i = 0; i < HRI_COPIES && pool->direct && status == HR_OK;
          i++) {
@@ -527,7 +324,7 @@ void hri_copy_pool_finish(hri_copy_pool *pool)
 {
     if (pool->accelerator != NULL) {
         if (!pool->direct) {
-            give_staging(pool);
+            hri_staging_give(pool);
         }
         pthread_cond_destroy(&pool->changed);
         pthread_mutex_destroy(&pool->lock);

@@ -7,6 +7,7 @@
 #ifndef HRI_RUNTIME_STAGING_H
 #define HRI_RUNTIME_STAGING_H
 
+#include "runtime/pieces.h"
 #include "runtime/runtime.h"
 
 enum {
@@ -17,12 +18,6 @@ enum {
 
 _Static_assert(HRI_THREAD_PIECES <= HRI_COPIES,
                "copy threads have too few events");
-
-/* Where the next piece of a job starts, and its size. */
-typedef struct hri_piece {
-    size_t row, rows;    /* of the box */
-    size_t start, width; /* bytes of each row */
-} hri_piece;
 
 /* A box (depth 1) to copy between host memory and a buffer. The caller keeps
  * the struct until the job is finished or its copy pool has been joined. */
@@ -83,17 +78,6 @@ struct hri_copy_pool {
     bool closed, leaving, stopped;
 };
 
-/* Decide how many threads the copy pools of each of `accelerators` accelerators
- * have, of the context's `threads`, and on which CPUs they run. */
-void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
-                      uint32_t threads);
-
-/* Allocate and page-lock the memory of copy pools. The accelerator keeps it,
- * since page-locking takes longer than many a product. HR_ERROR_OUT_OF_MEMORY.
- * The second function frees it, and accepts an accelerator without a plan. */
-hr_status hri_staging_open(hri_accelerator *accelerator);
-void hri_staging_close(hri_accelerator *accelerator);
-
 /* Make a copy pool ready. Its threads do not start yet. HR_ERROR_OUT_OF_MEMORY.
  * A pool that is not direct waits for the accelerator's other copy pool of this
  * direction. A direct one needs the context's lock. To avoid deadlock, take
@@ -130,5 +114,23 @@ void hri_copy_pool_let_go(hri_copy_pool *pool);
 /* Wait until all jobs are finished, or the pool was stopped, and its threads
  * have ended. No job may be added any more. */
 void hri_copy_pool_join(hri_copy_pool *pool);
+
+/* ---- staging_memory.c: the pinned memory of an accelerator */
+
+/* Decide how many threads the copy pools of each of `accelerators` accelerators
+ * have, of the context's `threads`, and on which CPUs they run. */
+void hri_staging_plan(hri_accelerator *accelerator, uint32_t accelerators,
+                      uint32_t threads);
+
+/* Allocate and page-lock the memory of copy pools. The accelerator keeps it,
+ * since page-locking takes longer than many a product. HR_ERROR_OUT_OF_MEMORY.
+ * The second function frees it, and accepts an accelerator without a plan. */
+hr_status hri_staging_open(hri_accelerator *accelerator);
+void hri_staging_close(hri_accelerator *accelerator);
+
+/* Take the memory of the pool's direction for its threads, when no other pool
+ * has it any more, and give it back. */
+void hri_staging_take(hri_copy_pool *pool);
+void hri_staging_give(const hri_copy_pool *pool);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/backend.h"
 #include "runtime/words.h"
 
 typedef struct hri_text {
@@ -36,90 +37,6 @@ static const char *keep(hri_text *text, const char *words, size_t length)
 }
 
 /* ---- reading */
-
-/* The length of what continues a line: a backslash and the line's end.
- * Compilers accept white space between them. 0: nothing of that kind. */
-static size_t splice_length(const char *at)
-{
-    const size_t end = *at == '\\' ? 1 + strspn(at + 1, " \t\r\f\v") : 0;
-    return end > 0 && at[end] == '\n' ? end + 1 : 0;
-}
-
-/* The end of the comment, string or character constant that starts at `at`.
- * Returns `at` when none starts there. */
-static char *end_of_words(char *at)
-{
-    char *end = at + 1;
-    if (strncmp(at, "/*", 2) == 0) {
-        end = strstr(at + 2, "*/");
-        return end != NULL ? end + 2 : at + strlen(at);
-    }
-    const bool comment = strncmp(at, "//", 2) == 0;
-    if (!comment && *at != '"' && *at != '\'') {
-        return at;
-    }
-    /* a line comment or string ends with its line, unless that is continued */
-    for (; *end != '\0' && *end != '\n' && (comment || *end != *at); end++) {
-        const size_t splice = splice_length(end);
-        end += splice > 0 ? splice - 1
-                          : !comment && end[0] == '\\' && end[1] != '\0';
-    }
-    return end + (*end != '\0' && *end != '\n');
-}
-
-/* Behind a splice. A word that goes on there moves before it. */
-static char *blank_splice(char *at, size_t splice, bool in_word)
-{
-    for (; in_word && hri_in_word(at[splice]); at++) {
-        at[0] = at[splice];
-    }
-    memset(at, ' ', splice);
-    at[splice - 1] = '\v';
-    return at + splice;
-}
-
-/* Write a brace or # in its other spelling as usual. */
-static void replace_digraph(char *at)
-{
-    static const char digraphs[][4] = {"<%{", "%>}", "%:#"};
-    for (size_t i = 0; i < sizeof digraphs / sizeof digraphs[0]; i++) {
-        if (strncmp(at, digraphs[i], 2) == 0) {
-            at[0] = digraphs[i][2];
-            at[1] = ' ';
-        }
-    }
-}
-
-void hri_text_blank(char *text)
-{
-    for (char *at = text; *at != '\0';) {
-        const char *end = end_of_words(at);
-        const size_t splice = splice_length(at);
-        if (splice > 0) {
-            at = blank_splice(at, splice, at > text && hri_in_word(at[-1]));
-        } else if (end == at) {
-            *at = *at == '\v' ? ' ' : *at;
-            replace_digraph(at++);
-        } else {
-            for (at += *at != '/'; at < end; at++) {
-                *at = *at == '\n' ? '\v' : ' ';
-            }
-        }
-    }
-}
-
-int hri_text_line(const char *text, const char *at)
-{
-    static const char anew[] = "\n#line 1 ";
-    int line = 1;
-    for (; text < at; text++) {
-        if (strncmp(text, anew, sizeof anew - 1) == 0) {
-            line = -1; /* the directive's own line is before line 1 */
-        }
-        line += *text == '\n' || *text == '\v';
-    }
-    return line;
-}
 
 typedef struct reader {
     hri_text *to;
@@ -333,22 +250,20 @@ static hr_status create(const char *text, const char *name, const char *file,
                         hri_text **out)
 {
     const size_t bytes = strlen(text);
-    char *blanked = strdup(text);
+    char *blanked = hri_text_blanked(text);
     /* the words are parts of the text, each with a 0 at its end */
     hri_text *to =
         calloc(1, sizeof *to + 3 * bytes + strlen(name) + strlen(file) + 8);
     if (blanked == NULL || to == NULL) {
         free(blanked);
         free(to);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", file,
-                        name);
+        return hri_no_memory_for(file, name);
     }
     to->free_words = to->words;
     to->kernel.name = keep(to, name, strlen(name));
     to->kernel.file = keep(to, file, strlen(file));
     to->kernel.text = keep(to, text, bytes);
     to->kernel.parameters = parameters_of;
-    hri_text_blank(blanked);
     hr_status status = read_text(to, blanked);
     free(blanked);
     if (status != HR_OK) {

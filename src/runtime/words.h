@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of C in a blanked text (hri_text_blank). */
+/* The text of kernels without its comments and strings, and the words of C in
+ * it. Any thread. */
 #ifndef HRI_RUNTIME_WORDS_H
 #define HRI_RUNTIME_WORDS_H
 
@@ -7,6 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+
+/* A copy of a text with comments, what is in quotes and the ends of continued
+ * lines overwritten by space, but for the opening quotes. A line that ends
+ * there, and so goes on for the compiler, ends with a vertical tab. Digraphs
+ * are replaced. The caller frees it. NULL: there is no memory. */
+char *hri_text_blanked(const char *text);
+
+/* The line of a place in a blanked text. A #line 1 begins to count anew. */
+int hri_text_line(const char *text, const char *at);
 
 static inline bool hri_in_word(char c)
 {
@@ -29,9 +39,29 @@ static inline bool hri_word_is(const char *at, const char *word)
     return hri_word_length(at) == length && strncmp(at, word, length) == 0;
 }
 
+/* One of a list that ends with NULL. */
+bool hri_word_is_one_of(const char *at, const char *const *words);
+
+/* Words after which code may not run, or not once. */
+bool hri_is_control(const char *at);
+
+/* Words whose operand is not evaluated. */
+bool hri_is_unevaluated(const char *at);
+
+static inline bool hri_same_word(const char *a, const char *b)
+{
+    const size_t length = hri_word_length(a);
+    return hri_word_length(b) == length && strncmp(a, b, length) == 0;
+}
+
 static inline const char *hri_skip_space(const char *at)
 {
     return at + strspn(at, " \t\r\n\f\v");
+}
+
+static inline const char *hri_skip_space_in_line(const char *at)
+{
+    return at + strspn(at, " \t\r\f\v");
 }
 
 /* Behind the parenthesis that closes the one at `at`. NULL: none does. */
@@ -58,11 +88,6 @@ static inline size_t hri_dialect_name(const char *at)
         }
     }
     return 0;
-}
-
-static inline const char *hri_skip_space_in_line(const char *at)
-{
-    return at + strspn(at, " \t\r\f\v");
 }
 
 /* The end of a directive, which is that of its line. A line that goes on ends

@@ -7,30 +7,8 @@
 
 enum { AREA = 1 << 20, ROUNDS = 40 };
 
-typedef struct end {
-    hri_device *device;
-    hri_queue *queue;
-    hri_buffer *buffer;
-    hri_event *event;
-} end;
-
-static void end_init(end *e, uint32_t index)
-{
-    conformance_must(hri_backend_cuda.open(index, 2, &e->device), "open");
-    e->queue = conformance_queue(e->device);
-    e->buffer = conformance_buffer(e->device, AREA);
-    e->event = conformance_event(e->device);
-}
-
-static void end_finish(end *e)
-{
-    e->queue->ops->destroy(e->queue);
-    e->event->ops->destroy(e->event);
-    e->device->ops->release(e->buffer);
-    e->device->ops->close(e->device);
-}
-
-static void order(const end *first, const end *second)
+static void order(const conformance_opened *first,
+                  const conformance_opened *second)
 {
     CHECK(first->queue->ops->record(first->queue, first->event) == HR_OK);
     CHECK(second->queue->ops->wait(second->queue, first->event) == HR_OK);
@@ -65,7 +43,8 @@ static void apply(const hri_copy *c, unsigned char *to,
 }
 
 /* From a's buffer to b's; mover is one of them. */
-static void copy_across(end *a, end *b, end *mover, random_source *source,
+static void copy_across(conformance_opened *a, conformance_opened *b,
+                        conformance_opened *mover, random_source *source,
                         unsigned char *memory[3])
 {
     hri_copy box = random_box(source);
@@ -89,14 +68,13 @@ static void copy_across(end *a, end *b, end *mover, random_source *source,
 int main(void)
 {
     uint32_t count = 0;
-    end a, b;
     unsigned char *memory[3];
     random_source source = {7};
     if (hri_backend_cuda.probe(&count) != HR_OK || count < 2) {
         return test_skip("there are no two GPUs");
     }
-    end_init(&a, 0);
-    end_init(&b, 1);
+    conformance_opened a = conformance_open(&hri_backend_cuda, 0, AREA);
+    conformance_opened b = conformance_open(&hri_backend_cuda, 1, AREA);
     if (!a.device->ops->is_peer(a.device, b.device)) {
         return test_skip("the first two GPUs do not reach each other");
     }
@@ -114,7 +92,7 @@ int main(void)
     for (int i = 0; i < 3; i++) {
         free(memory[i]);
     }
-    end_finish(&a);
-    end_finish(&b);
+    conformance_close(&a);
+    conformance_close(&b);
     return test_end();
 }

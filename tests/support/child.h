@@ -8,13 +8,11 @@
 
 #include "test.h"
 
-/* Run the function in a child, which is ended when it hangs. Returns what the
- * function returns, 1 when one of its checks failed, and 99 when the child did
- * not end by itself. Nothing of the library may have been used before. */
-static inline int test_in_child(int (*function)(void))
+/* Begin to run the function in a child, which is ended when it hangs. Nothing
+ * of the library may have been used before. */
+static inline pid_t test_begin_child(int (*function)(void))
 {
-    enum { SECONDS = 240, BROKEN = 99 };
-    int how = 0;
+    enum { SECONDS = 240 };
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
@@ -23,12 +21,26 @@ static inline int test_in_child(int (*function)(void))
         const int status = function();
         exit(test_state.failures > 0 ? 1 : status);
     }
+    return child;
+}
+
+/* Wait for a child. Returns what the function returns, 1 when one of its checks
+ * failed, and 99 when the child did not end by itself. */
+static inline int test_end_child(pid_t child)
+{
+    enum { BROKEN = 99 };
+    int how = 0;
     if (child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how)) {
         return WEXITSTATUS(how);
     }
     fprintf(stderr, "[%s] the child did not end by itself: signal %d\n",
             test_state.name, WIFSIGNALED(how) ? WTERMSIG(how) : 0);
     return BROKEN;
+}
+
+static inline int test_in_child(int (*function)(void))
+{
+    return test_end_child(test_begin_child(function));
 }
 
 #endif

@@ -71,6 +71,26 @@ void *conformance_memory(size_t bytes)
     return memory;
 }
 
+conformance_opened conformance_open(const hri_backend *backend, uint32_t index,
+                                    size_t bytes)
+{
+    enum { THREADS = 2 };
+    conformance_opened o = {.device = NULL};
+    conformance_must(backend->open(index, THREADS, &o.device), "open");
+    o.queue = conformance_queue(o.device);
+    o.buffer = conformance_buffer(o.device, bytes);
+    o.event = conformance_event(o.device);
+    return o;
+}
+
+void conformance_close(conformance_opened *opened)
+{
+    opened->queue->ops->destroy(opened->queue);
+    opened->event->ops->destroy(opened->event);
+    opened->device->ops->release(opened->buffer);
+    opened->device->ops->close(opened->device);
+}
+
 void conformance_upload(hri_queue *queue, hri_buffer *buffer, const void *host)
 {
     hri_copy copy =

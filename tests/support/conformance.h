@@ -32,6 +32,18 @@ hri_buffer *conformance_buffer(hri_device *device, size_t bytes);
 void *conformance_memory(size_t bytes);
 void conformance_must(hr_status status, const char *what);
 
+/* A device of any backend with a queue, a buffer and an event of its. */
+typedef struct conformance_opened {
+    hri_device *device;
+    hri_queue *queue;
+    hri_buffer *buffer;
+    hri_event *event;
+} conformance_opened;
+
+conformance_opened conformance_open(const hri_backend *backend, uint32_t index,
+                                    size_t bytes);
+void conformance_close(conformance_opened *opened);
+
 /* Enqueue a copy of all of host, which has the buffer's size, to the buffer, or
  * back. */
 void conformance_upload(hri_queue *queue, hri_buffer *buffer, const void *host);

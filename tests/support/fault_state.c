@@ -8,6 +8,7 @@
 #include "support/fault_internal.h"
 
 pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t let_go = PTHREAD_COND_INITIALIZER; /* of a stuck device */
 
 enum { TIMED = 4 }; /* devices with times that tests can set */
 
@@ -83,6 +84,7 @@ void fault_backend_reset(void)
     pthread_mutex_lock(&fault_lock);
     free(state.records);
     memset(&state, 0, sizeof state);
+    pthread_cond_broadcast(&let_go);
     pthread_mutex_unlock(&fault_lock);
 }
 
@@ -141,6 +143,7 @@ void fault_backend_stick(uint32_t device, uint64_t call)
     pthread_mutex_lock(&fault_lock);
     state.stick_device = device;
     state.stick_call = call;
+    pthread_cond_broadcast(&let_go);
     pthread_mutex_unlock(&fault_lock);
 }
 
@@ -320,7 +323,7 @@ static void wait_if_stuck(const hri_device *base)
     }
     state.stuck++;
     while (state.stick_call > 0) {
-        pause_for_a_moment();
+        pthread_cond_wait(&let_go, &fault_lock);
     }
     state.stuck--;
 }

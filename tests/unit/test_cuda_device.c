@@ -14,28 +14,7 @@
 static fake_cuda_state *fake;
 static int (*depth)(void);
 
-typedef struct setting {
-    hri_device *device;
-    hri_queue *queue;
-    hri_buffer *buffer;
-    hri_event *event;
-} setting;
-
-static void setting_init(setting *s, uint32_t index)
-{
-    conformance_must(hri_backend_cuda.open(index, 2, &s->device), "open");
-    s->queue = conformance_queue(s->device);
-    s->buffer = conformance_buffer(s->device, 4096);
-    s->event = conformance_event(s->device);
-}
-
-static void setting_finish(setting *s)
-{
-    s->queue->ops->destroy(s->queue);
-    s->event->ops->destroy(s->event);
-    s->device->ops->release(s->buffer);
-    s->device->ops->close(s->device);
-}
+enum { BYTES = 4096 };
 
 static hr_status gemm(hri_queue *queue, const hri_gemm *g)
 {
@@ -72,7 +51,6 @@ static void children_are_refused(void)
 static void contexts_are_left_alone(void)
 {
     cu_context other = NULL, now = NULL;
-    setting s;
     static const product p = {.type = HR_F32,
                               .c_type = HR_F32,
                               .m = 9,
@@ -82,7 +60,7 @@ static void contexts_are_left_alone(void)
     TEST_CASE("the thread's context is never changed");
     CHECK(hri_cuda.cuDevicePrimaryCtxRetain(&other, 1) == 0);
     CHECK(hri_cuda.cuCtxPushCurrent_v2(other) == 0);
-    setting_init(&s, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     CHECK(product_is_right(s.queue, &p, gemm, 1));
     CHECK(depth() == 1);
     CHECK(s.device->ops->allocate(s.device, SIZE_MAX / 2, &s.buffer) ==
@@ -93,7 +71,7 @@ static void contexts_are_left_alone(void)
     CHECK(s.queue->ops->wait(s.queue, s.event) == HR_OK);
     fake->fail_name = "cuLaunchKernel";
     fake->fail_result = 1;
-    setting_finish(&s);
+    conformance_close(&s);
     fake->fail_name = NULL;
     CHECK(depth() == 1);
     CHECK(hri_cuda.cuCtxPopCurrent_v2(&now) == 0 && now == other);
@@ -103,9 +81,8 @@ static void contexts_are_left_alone(void)
 /* Entering and leaving the context, and one call between. */
 static void operations_cost_one_call(void)
 {
-    setting s;
     char host[2048];
-    setting_init(&s, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     const hri_copy rows = {.to = hri_at(s.buffer, 0),
                            .from = hri_at_host(host, 0),
                            .to_pitch = 64,
@@ -124,14 +101,13 @@ static void operations_cost_one_call(void)
     CHECK(fake->calls - before == 9);
     CHECK(s.queue->ops->wait(s.queue, s.event) == HR_OK);
     CHECK(fake->calls - before == 12);
-    setting_finish(&s);
+    conformance_close(&s);
 }
 
 static void urgency_is_the_greatest_priority(void)
 {
-    setting s;
     hri_queue *queue = NULL;
-    setting_init(&s, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     TEST_CASE("an urgent queue is a stream of the greatest priority");
     CHECK(fake->urgent == 0);
     CHECK(s.device->ops->create_queue(s.device, true, &queue) == HR_OK);
@@ -144,13 +120,12 @@ static void urgency_is_the_greatest_priority(void)
     CHECK(fake->urgent == 1);
     hri_cuda.cuCtxGetStreamPriorityRange = range;
     queue->ops->destroy(queue);
-    setting_finish(&s);
+    conformance_close(&s);
 }
 
 /* A second queue that multiplies takes the handle that the first one left. */
 static void handles_are_kept(void)
 {
-    setting s;
     static const product p = {.type = HR_F32,
                               .c_type = HR_F32,
                               .m = 5,
@@ -160,7 +135,7 @@ static void handles_are_kept(void)
                               .beta = {1, 0}};
     TEST_CASE("handles of cuBLAS are made once");
     long products = fake->library_products;
-    setting_init(&s, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     long before = fake->objects;
     CHECK(product_is_right(s.queue, &p, gemm, 1));
     CHECK(fake->objects == before + 2); /* a handle and its workspace */
@@ -171,7 +146,7 @@ static void handles_are_kept(void)
     }
     CHECK(fake->objects == before + 2);
     CHECK(fake->library_products == products + 4);
-    setting_finish(&s);
+    conformance_close(&s);
 }
 
 /* Which of them multiplies what. */
@@ -254,8 +229,7 @@ static const struct {
 
 static void work_is_divided(void)
 {
-    setting s;
-    setting_init(&s, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     for (size_t i = 0; i < sizeof divided / sizeof divided[0]; i++) {
         TEST_CASE(divided[i].name);
         long library = fake->library_products, kernel = fake->kernel_products;
@@ -263,7 +237,7 @@ static void work_is_divided(void)
         CHECK(fake->library_products - library == divided[i].library);
         CHECK(fake->kernel_products - kernel == !divided[i].library);
     }
-    setting_finish(&s);
+    conformance_close(&s);
 }
 
 static void failures_are_told(void)
@@ -279,16 +253,15 @@ static void failures_are_told(void)
         {"cuCtxPushCurrent", 4, HR_ERROR_LOST},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        setting s;
         TEST_CASE(cases[i].call);
-        setting_init(&s, 0);
+        conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
         fake->fail_name = cases[i].call;
         fake->fail_result = cases[i].result;
         CHECK(s.queue->ops->fill(s.queue, s.buffer, 0, 9, 1) ==
               cases[i].status);
         CHECK(strncmp(hr_last_error(), "cuda:0: ", 8) == 0);
         CHECK(s.queue->ops->finish(s.queue) == cases[i].status);
-        setting_finish(&s);
+        conformance_close(&s);
     }
     TEST_CASE("nothing is left of what could not be made");
     static const char *const calls[] = {
@@ -334,9 +307,8 @@ static void kernels_that_do_not_compile(void)
                               .n = 4,
                               .k = 0,
                               .beta = {2, 0}};
-    setting s;
     TEST_CASE("the compiler's first error is told");
-    setting_init(&s, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     fake->build_log = "gemm.cu(1): note: x\n"
                       "gemm.cu(7): error: no such thing\nmore\n";
     hri_gemm g = {
@@ -351,16 +323,15 @@ static void kernels_that_do_not_compile(void)
                 "gemm.cu(7): error: no such thing");
     CHECK(strchr(hr_last_error(), '\n') == NULL);
     fake->build_log = NULL;
-    setting_finish(&s);
+    conformance_close(&s);
 }
 
 static void pinned_memory_is_told(void)
 {
-    setting s;
     void *host = NULL;
     char ordinary[16];
     TEST_CASE("memory is pinned where the driver knows both ends");
-    setting_init(&s, 1);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 1, BYTES);
     const hri_device_ops *ops = s.device->ops;
     CHECK(ops->allocate_pinned(s.device, 1000, &host) == HR_OK);
     CHECK(ops->is_pinned(s.device, host, 1000));
@@ -368,15 +339,14 @@ static void pinned_memory_is_told(void)
     CHECK(!ops->is_pinned(s.device, host, 100000000));
     CHECK(!ops->is_pinned(s.device, ordinary, sizeof ordinary));
     ops->release_pinned(s.device, host);
-    setting_finish(&s);
+    conformance_close(&s);
 }
 
 static void peers_are_found(void)
 {
-    setting s, t;
     char host[100] = "across", back[100] = "";
-    setting_init(&s, 0);
-    setting_init(&t, 1);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
+    conformance_opened t = conformance_open(&hri_backend_cuda, 1, BYTES);
     if (fake->peers == 0) {
         TEST_CASE("GPUs that do not reach each other are strangers");
         CHECK(!s.device->ops->is_peer(s.device, t.device));
@@ -406,8 +376,8 @@ static void peers_are_found(void)
         CHECK(t.queue->ops->finish(t.queue) == HR_OK);
         CHECK(strcmp(back, "across") == 0);
     }
-    setting_finish(&s);
-    setting_finish(&t);
+    conformance_close(&s);
+    conformance_close(&t);
 }
 
 int main(void)

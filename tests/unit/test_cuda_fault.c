@@ -9,28 +9,7 @@
 
 static fake_cuda_state *fake;
 
-typedef struct setting {
-    hri_device *device;
-    hri_queue *queue;
-    hri_buffer *buffer;
-    hri_event *event;
-} setting;
-
-static void setting_init(setting *s, uint32_t index)
-{
-    conformance_must(hri_backend_cuda.open(index, 2, &s->device), "open");
-    s->queue = conformance_queue(s->device);
-    s->buffer = conformance_buffer(s->device, 4096);
-    s->event = conformance_event(s->device);
-}
-
-static void setting_finish(setting *s)
-{
-    s->queue->ops->destroy(s->queue);
-    s->event->ops->destroy(s->event);
-    s->device->ops->release(s->buffer);
-    s->device->ops->close(s->device);
-}
+enum { BYTES = 4096 };
 
 /* ---- which errors end everything */
 
@@ -56,12 +35,11 @@ static size_t row; /* of the table, for the child */
 
 static int first_fault(void)
 {
-    setting s;
     char first[256], later[256];
     const int error = faults[row].error;
     const char *name = NULL;
     hri_device *other = NULL;
-    setting_init(&s, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     name = hri_cuda_error_name(error);
     snprintf(first, sizeof first,
              "cuda:0: cuStreamSynchronize failed with %s (%d), as %s; only a "
@@ -82,7 +60,7 @@ static int first_fault(void)
     CHECK(strncmp(hr_last_error(), "cuda:1: lost", 12) == 0);
     CHECK_FAILS(hri_backend_cuda.open(0, 2, &other), HR_ERROR_LOST, later);
     CHECK_FAILS(s.queue->ops->finish(s.queue), HR_ERROR_LOST, first);
-    setting_finish(&s);
+    conformance_close(&s);
     CHECK(fake->objects == 0 && fake->retained == 0);
     return 0;
 }
@@ -103,8 +81,7 @@ static int others_go_on(void)
 {
     static const int errors[] = {1, 2, 4, 214, 220, 709, 710, 999};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        setting s, t;
-        setting_init(&s, 0);
+        conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
         fake->fail_name = "cuStreamSynchronize";
         fake->fail_result = errors[i];
         hr_status status = s.queue->ops->finish(s.queue);
@@ -112,10 +89,10 @@ static int others_go_on(void)
                          : errors[i] == 2 ? HR_ERROR_OUT_OF_MEMORY
                                           : HR_ERROR_LOST));
         CHECK(s.device->ops->check(s.device) == HR_OK);
-        setting_init(&t, 1);
+        conformance_opened t = conformance_open(&hri_backend_cuda, 1, BYTES);
         CHECK(t.queue->ops->finish(t.queue) == HR_OK);
-        setting_finish(&t);
-        setting_finish(&s);
+        conformance_close(&t);
+        conformance_close(&s);
     }
     return 0;
 }
@@ -130,9 +107,8 @@ static void other_errors(void)
 
 static int other_gpu_sees_it(void)
 {
-    setting s, t;
-    setting_init(&s, 0);
-    setting_init(&t, 1);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
+    conformance_opened t = conformance_open(&hri_backend_cuda, 1, BYTES);
     hri_cuda_note_launch(hri_cuda_unit_at(0), "earlier");
     hri_cuda_note_launch(hri_cuda_unit_at(0), "far");
     fake->sticky = 700;
@@ -147,23 +123,22 @@ static int other_gpu_sees_it(void)
                 "new process can use NVIDIA's GPUs");
     CHECK_FAILS(t.device->ops->check(t.device), HR_ERROR_LOST,
                 "cuda:1: lost, as a kernel on cuda:0 (the last was \"far\")");
-    setting_finish(&s);
-    setting_finish(&t);
+    conformance_close(&s);
+    conformance_close(&t);
     return 0;
 }
 
 static int own_gpu_sees_it(void)
 {
-    setting s, t;
-    setting_init(&s, 0);
-    setting_init(&t, 1);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
+    conformance_opened t = conformance_open(&hri_backend_cuda, 1, BYTES);
     hri_cuda_note_launch(hri_cuda_unit_at(1), "near");
     hri_cuda_note_launch(hri_cuda_unit_at(0), "far");
     fake->sticky = 719;
     CHECK_FAILS(t.queue->ops->finish(t.queue), HR_ERROR_LOST,
                 "as a kernel on cuda:1 (the last was \"near\") failed");
-    setting_finish(&s);
-    setting_finish(&t);
+    conformance_close(&s);
+    conformance_close(&t);
     return 0;
 }
 
@@ -190,10 +165,9 @@ static int whatever_comes_later(void)
     static const char *const sentence =
         "cuda:1: lost, as a kernel of this process met an illegal instruction "
         "(CUDA error 715)";
-    setting s, t;
     hri_buffer *buffer = NULL;
-    setting_init(&s, 0);
-    setting_init(&t, 1);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
+    conformance_opened t = conformance_open(&hri_backend_cuda, 1, BYTES);
     fake->sticky = 715;
     CHECK(s.queue->ops->finish(s.queue) == HR_ERROR_LOST);
     fake->sticky = 0;
@@ -209,19 +183,18 @@ static int whatever_comes_later(void)
         }
         queue->ops->destroy(queue);
     }
-    setting_finish(&s);
-    setting_finish(&t);
+    conformance_close(&s);
+    conformance_close(&t);
     return 0;
 }
 
 /* The driver reports the fault from then on. */
 static int events_tell(void)
 {
-    setting s, t;
     bool done = false;
     uint64_t ns;
-    setting_init(&s, 0);
-    setting_init(&t, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
+    conformance_opened t = conformance_open(&hri_backend_cuda, 0, BYTES);
     CHECK(s.queue->ops->record(s.queue, s.event) == HR_OK);
     fake->sticky = CU_ILLEGAL_ADDRESS;
     CHECK_FAILS(s.event->ops->query(s.event, &done), HR_ERROR_LOST,
@@ -237,7 +210,7 @@ static int events_tell(void)
     fake->sticky = 0;
     CHECK(t.queue->ops->wait(t.queue, s.event) == HR_OK);
     CHECK_FAILS(t.queue->ops->finish(t.queue), HR_ERROR_LOST, "cuda:0");
-    setting_finish(&t);
+    conformance_close(&t);
     /* an event outlives the queue that failed */
     s.queue->ops->destroy(s.queue);
     CHECK(s.event->ops->wait(s.event) == HR_ERROR_LOST);
@@ -251,8 +224,7 @@ static int events_tell(void)
 /* cuBLAS tells numbers of its own. */
 static int products_tell(void)
 {
-    setting s;
-    setting_init(&s, 0);
+    conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     const hri_operand side = {
         .place = hri_at(s.buffer, 0), .row_stride = 4, .col_stride = 1};
     const hri_gemm g = {.type = HR_F32,
@@ -271,7 +243,7 @@ static int products_tell(void)
     CHECK_FAILS(s.queue->ops->gemm(s.queue, &g), HR_ERROR_LOST,
                 "cuda:0: cublasGemmEx failed with CUDA_ERROR_ILLEGAL_ADDRESS "
                 "(700), as a kernel of this process read");
-    setting_finish(&s);
+    conformance_close(&s);
     return 0;
 }
 

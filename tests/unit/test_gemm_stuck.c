@@ -3,12 +3,16 @@
  * once, for the rest of the product. The others complete it, or the caller
  * cancels; meanwhile the device is left out, and afterwards it is used again.
  * The argument is a set of accelerators, of which the second one hangs; host
- * stands for sets of virtual ones. */
+ * stands for sets of virtual ones.
+ *
+ * Nearly all of the time is waiting. So cases run at once, each in processes of
+ * its own that share its calls. */
 #include <string.h>
 
 #include "base/size.h"
 #include "gemm/run.h"
 #include "runtime/runtime.h"
+#include "support/child.h"
 #include "support/fault_backend.h"
 #include "support/told.h"
 #include "test.h"
@@ -64,6 +68,7 @@ static hr_context *open_context(const char *list, uint64_t limit)
     hr_context *context = NULL;
     CHECK(hri_context_create_from(backends, &options, &context) == HR_OK);
     told_overheads(context);
+    told_links(context, &(hri_link){1e10, 1e10, 1e10});
     return context;
 }
 
@@ -112,6 +117,11 @@ typedef struct setup {
     bool tight; /* there is no memory beside that of a product */
 } setup;
 
+/* Processes among which the calls of a case are divided, and which of them this
+ * one is. */
+enum { PROCESSES = 3 };
+static int process;
+
 /* A product during which the device hangs from call `call` on. False when it
  * makes fewer calls. */
 static bool hang(hr_context *context, const setup *s, uint64_t call,
@@ -157,7 +167,7 @@ static bool cancel_when_stuck(void *data, double done, double total)
 /* The caller cancels once the only accelerator hangs. */
 static void cancel(hr_context *context, uint64_t call)
 {
-    context->patience = 10 * PATIENCE; /* cancel before it is lost */
+    context->patience = 2 * PATIENCE; /* cancel before it is lost */
     fault_backend_stick(0, call);
     hr_status status = multiply(context, 2.0, cancel_when_stuck, NULL);
     const bool stuck = fault_backend_sticks();
@@ -167,14 +177,17 @@ static void cancel(hr_context *context, uint64_t call)
     CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
 }
 
-static void cancel_everywhere(const char *list, bool staged)
+static void cancel_everywhere(const setup *s)
 {
+    int tries = 0;
     TEST_CASE("cancelled");
     fault_backend_reset();
-    fault_backend_pretend_staged(staged);
-    hr_context *context = open_context(list, 60 << 10);
+    fault_backend_pretend_staged(s->staged);
+    hr_context *context = open_context(s->list, s->limit);
     for (uint64_t call = 1; call < 200; call += 2 * STEP + call / 3) {
-        cancel(context, call);
+        if (tries++ % PROCESSES == process) {
+            cancel(context, call);
+        }
     }
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
@@ -194,24 +207,25 @@ static void hang_everywhere(const setup *s)
         hr_context_destroy(context);
         return;
     }
-    uint64_t calls = 1, tries = 0, refused = 0;
-    while (hang(context, s, calls, &refused)) {
-        calls += STEP + calls / (s->tight ? 3 : 16);
-        tries++;
+    uint64_t call = 1, tries = 0, refused = 0;
+    for (int i = 0;
+         i % PROCESSES != process || hang(context, s, call, &refused); i++) {
+        tries += i % PROCESSES == process;
+        call += STEP + call / (s->tight ? 3 : 16);
     }
     CHECK(s->tight || tries == 0 || refused < tries);
     printf("%s: hung at %llu calls up to %llu, %llu without a result\n",
-           s->list, (unsigned long long)tries, (unsigned long long)calls,
+           s->list, (unsigned long long)tries, (unsigned long long)call,
            (unsigned long long)refused);
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-static void one_alone(void)
+static void one_alone(const setup *s)
 {
     TEST_CASE("an accelerator that is alone");
     fault_backend_reset();
-    hr_context *context = open_context("1xhost", 0);
+    hr_context *context = open_context(s->list, 0);
     CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
     context->patience = PATIENCE;
     fault_backend_stick(0, 20);
@@ -227,83 +241,142 @@ static void one_alone(void)
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-/* The last one has half of the work, and is fifty times slower than planned. */
-static void one_is_slow(const char *list)
+/* The second one is slower than planned, so others take over what it has, or it
+ * is lost. How slow it must be depends on the device: each run is slower than
+ * the last until one was relieved. */
+static void one_is_slow(const setup *s)
 {
+    enum { RUNS = 5, SLOW = 100, MORE = 8 };
+    uint64_t relieved = 0;
+    uint32_t times = SLOW;
     TEST_CASE("one is slow");
     fault_backend_reset();
-    hr_context *context = open_context(list, 0);
-    context->patience = PATIENCE;
-    fault_backend_slow(1, 50);
-    for (int i = 0; i < 5; i++) {
+    hr_context *context = open_context(s->list, 0);
+    context->patience = 3 * PATIENCE; /* the others must not be late */
+    for (int i = 0; i < RUNS; i++) {
         hr_gemm_report report = HR_GEMM_REPORT_INIT;
         hr_gemm_share shares[8];
         report.shares = shares;
         report.share_capacity = 8;
+        fault_backend_slow(1, times);
         CHECK(multiply(context, 0.0, NULL, &report) == HR_OK && is_right());
+        relieved += report.lost;
+        for (uint32_t j = 0; j < report.share_count; j++) {
+            relieved += shares[j].tiles_stolen;
+        }
+        times = relieved > 0 ? SLOW : MORE * times;
         CHECK(hri_runs_await(context, 60.0));
     }
+    CHECK(relieved > 0);
     fault_backend_slow(0, 0);
     hr_context_destroy(context);
     CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
 }
 
-/* Destroying the context returns although a device hangs. What it holds stays,
- * so this is the last case. */
-static void the_context_ends(void)
+/* Destroying the context returns although a device hangs. What it holds
+ * stays. */
+static void the_context_ends(const setup *s)
 {
     TEST_CASE("the context of a device that hangs");
     fault_backend_reset();
-    hr_context *context = open_context("2xhost", 0);
+    hr_context *context = open_context(s->list, 0);
     CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK);
-    context->patience = PATIENCE;
+    context->patience = 3 * PATIENCE; /* the other must not be late */
     fault_backend_stick(1, 20);
     CHECK(multiply(context, 0.0, NULL, NULL) == HR_OK && is_right());
     CHECK(fault_backend_sticks());
+    context->patience = PATIENCE;
     hr_context_destroy(context);
     CHECK(fault_backend_sticks() && fault_backend_objects() > 0);
     fault_backend_let_go();
 }
 
-/* Whether this machine has such accelerators. */
-static bool is_there(const char *list)
+/* ---- processes */
+
+static struct {
+    pid_t children[32];
+    int count;
+    void (*run)(const setup *); /* what the next child does */
+    const setup *setup;
+} cases;
+
+static int run_case(void)
 {
-    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
-    options.accelerators = list;
-    hr_context *context = NULL;
-    const bool there = hr_context_create(&options, &context) == HR_OK;
-    hr_context_destroy(context);
-    return there;
+    cases.run(cases.setup);
+    return 0;
 }
 
-int main(int argc, char **argv)
+static void begin(void (*run)(const setup *), const setup *s, int processes)
 {
-    static const setup host[] = {
+    cases.run = run;
+    cases.setup = s;
+    for (process = 0; process < processes; process++) {
+        cases.children[cases.count++] = test_begin_child(run_case);
+    }
+}
+
+static int end(void)
+{
+    for (int i = 0; i < cases.count; i++) {
+        CHECK(test_end_child(cases.children[i]) == 0);
+    }
+    return test_end();
+}
+
+static int virtual_ones(void)
+{
+    static const setup sets[] = {
         {"2xhost", 0, false, 0.0, false},
         {"3xhost", 0, true, 2.0, false},
         {"3xhost", 100 << 10, false, 2.0, true},
         {"host,2xhost", 0, false, 2.0, false},
         {"2xhost", 60 << 10, true, 0.0, true},
     };
-    const char *list = argc > 1 ? argv[1] : "host";
-    if (strcmp(list, "host") == 0) {
-        for (size_t i = 0; i < sizeof host / sizeof host[0]; i++) {
-            TEST(hang_everywhere(&host[i]));
-        }
-        TEST(cancel_everywhere("1xhost", false));
-        TEST(cancel_everywhere("1xhost", true));
-        TEST(one_is_slow("2xhost"));
-        TEST(one_alone());
-        TEST(the_context_ends());
-    } else if (!is_there(list)) {
-        printf("%s: %s\n", list, hr_last_error());
-        return 77;
-    } else {
-        const setup given[] = {{list, 0, false, 0.0, false},
-                               {list, 0, false, 2.0, false}};
-        TEST(hang_everywhere(&given[0]));
-        TEST(hang_everywhere(&given[1]));
-        TEST(one_is_slow(list));
+    static const setup alone = {.list = "1xhost", .limit = 60 << 10};
+    static const setup staged = {
+        .list = "1xhost", .limit = 60 << 10, .staged = true};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        TEST(begin(hang_everywhere, &sets[i], PROCESSES));
     }
-    return test_end();
+    TEST(begin(cancel_everywhere, &alone, PROCESSES));
+    TEST(begin(cancel_everywhere, &staged, PROCESSES));
+    TEST(begin(one_is_slow, &sets[0], 1));
+    TEST(begin(one_alone, &alone, 1));
+    TEST(begin(the_context_ends, &sets[0], 1));
+    return end();
+}
+
+static const char *list;
+
+/* Whether this machine has such accelerators. */
+static int look(void)
+{
+    hr_context_options options = HR_CONTEXT_OPTIONS_INIT;
+    options.accelerators = list;
+    hr_context *context = NULL;
+    if (hr_context_create(&options, &context) != HR_OK) {
+        return test_skip(hr_last_error());
+    }
+    hr_context_destroy(context);
+    return 0;
+}
+
+static int real_ones(void)
+{
+    const setup sets[] = {{list, 0, false, 0.0, false},
+                          {list, 0, false, 2.0, false}};
+    const int status = test_in_child(look);
+    if (status != 0) {
+        return status;
+    }
+    TEST(begin(hang_everywhere, &sets[0], PROCESSES));
+    TEST(begin(hang_everywhere, &sets[1], PROCESSES));
+    TEST(begin(one_is_slow, &sets[0], 1));
+    return end();
+}
+
+int main(int argc, char **argv)
+{
+    list = argc > 1 ? argv[1] : "host";
+    return strcmp(list, "host") == 0 ? virtual_ones() : real_ones();
 }

@@ -99,8 +99,7 @@ hr_status hri_cuda_module_load(hri_device *base, const hr_kernel *kernel,
     const hri_cuda_unit *unit = ((hri_cuda_device *)base)->unit;
     hri_cuda_module *module = calloc(1, sizeof *module);
     if (module == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                        unit->path, kernel->name);
+        return hri_no_memory_for(unit->path, kernel->name);
     }
     module->base.device = base;
     hr_status status =

@@ -138,8 +138,7 @@ static hr_status create(hri_device *base, const hr_kernel *kernel,
     hri_cl_module *module = calloc(1, sizeof *module);
     if (module == NULL) {
         hri_cl.clReleaseProgram(program);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %s",
-                        base->info.path, kernel->name);
+        return hri_no_memory_for(base->info.path, kernel->name);
     }
     module->base.device = base;
     module->program = program;

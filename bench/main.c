@@ -75,14 +75,14 @@ typedef struct subject {
 static const subject subjects[] = {
     {"matmul", bench_matmul, 6144, "host;4xhost@128MiB", NULL, NULL, NULL},
     {"kernels", bench_kernels, 1024, "host", "f32",
-     "kernels are measured in f32",
-     "kernels is measured from ordinary memory, without files and peers"},
+     "--types: kernels are measured in f32",
+     "--memory, --from-files and --peers are not for kernels"},
     {"filter", bench_filter, 2000, "host;2xhost", "f32 f64",
-     "filters are measured in f32 and f64",
-     "filter is measured from ordinary memory, without files and peers"},
-    {"grid", bench_grid, 0, "host;2xhost", "f32", "grids are measured in f32",
-     "grids are measured without shapes, windows, kinds of memory, files and "
-     "peers"},
+     "--types: filters are measured in f32 and f64",
+     "--memory, --from-files and --peers are not for filter"},
+    {"grid", bench_grid, 0, "host;2xhost", "f32",
+     "--types: grids are measured in f32",
+     "--shape, --window, --memory, --from-files and --peers are not for grid"},
 };
 
 static bool has_types(const bench_options *o, const subject *s)

@@ -23,6 +23,17 @@ function(headrace_kernels target)
   foreach(file ${kernels_UNPARSED_ARGUMENTS})
     get_filename_component(path ${file} ABSOLUTE)
     get_filename_component(name ${file} NAME)
+    if(NOT name MATCHES "\\.c$") # CMake would compile it otherwise, or not
+      message(FATAL_ERROR "headrace_kernels: ${name} is no file of C, whose "
+        "name ends with .c")
+    endif()
+    get_property(known TARGET ${target} PROPERTY HEADRACE_KERNELS)
+    list(FIND known ${path} place)
+    if(place GREATER_EQUAL 0)
+      message(FATAL_ERROR "headrace_kernels: ${name} is given twice for the "
+        "target ${target}")
+    endif()
+    set_property(TARGET ${target} APPEND PROPERTY HEADRACE_KERNELS ${path})
     string(MD5 hash ${path}) # files may have the same name in several folders
     string(SUBSTRING ${hash} 0 8 hash)
     string(MAKE_C_IDENTIFIER "headrace_text_of_${name}_${hash}" symbol)

@@ -30,6 +30,7 @@ check pkg-config pkg-config
 check python3 python3
 check - python3-numpy
 tests - libclblast1
+tests /usr/share/i18n/locales/de_DE locales
 tests - libfftw3-single3
 tests - libfftw3-double3
 tests - libblas3

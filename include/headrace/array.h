@@ -104,8 +104,9 @@ HR_API HR_NODISCARD hr_status hr_array_wrap(hr_context *context,
  *  the dialect's, or one of another size: the type is not known, and only the
  *  size of elements is compared.
  *
- *  In C the macro hr_array_wrap passes the type that data points to. A compound
- *  literal as data needs parentheses around it.
+ *  In C11 the macro hr_array_wrap passes the type that data points to. A
+ *  compound literal as data needs parentheses around it. In C++ and C99
+ *  hr_array_wrap is a function that does not know the type.
  * @threads Any thread. */
 HR_API HR_NODISCARD hr_status hr_array_wrap_typed(
     hr_context *context, const void *data, const char *type,

@@ -30,8 +30,8 @@
  *
  *  - (TILE, type, 0, name) for memory of the tile that is sized at launch.
  *
- *  Types are C's own numbers (long has 64 bits), hr_index, structs of numbers,
- *  hr_f16, hr_bf16, hr_c32 and hr_c64.
+ *  Types are C's own numbers (long and long long have 64 bits; no bool),
+ *  hr_index, structs of numbers, hr_f16, hr_bf16, hr_c32 and hr_c64.
  *
  *  HR_AT1(view, i), HR_AT2 and HR_AT3 are elements of a view, to read and to
  *  write. HR_EXTENT(view, d) is its extent in dimension d. HR_INSIDE1 to 3 tell

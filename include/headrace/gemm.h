@@ -139,7 +139,9 @@ typedef struct hr_gemm_options {
  * @shape    A[m,k], B[k,n], C[m,n], in any layout that hr_matrix can describe.
  *           m, n and k may be 0. Types as in the table at the top of this file.
  * @owner    Borrows all operands and options until it returns. They may be
- *           ordinary, pinned or mapped memory.
+ *           ordinary, pinned or mapped memory. After the report's `lost`, or
+ *           after HR_ERROR_CANCELLED or HR_ERROR_LOST, an accelerator may still
+ *           end a copy: keep A, B and C until the context is destroyed.
  * @aliasing C must not overlap A or B; A and B may overlap. beta = 0 never
  *           reads C, so NaN there does not matter. alpha = 0 or k = 0 never
  *           reads A or B.

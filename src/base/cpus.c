@@ -43,17 +43,18 @@ static bool read_line(const char *folder, const char *name, char *line,
 static uint32_t folder_cpus(const char *folder)
 {
     char line[128], period[128];
-    double quota, of;
+    long long quota, of;
     if (read_line(folder, "cpu.max", line, sizeof line)) {
-        return sscanf(line, "%lf %lf", &quota, &of) == 2 ? quota_cpus(quota, of)
-                                                         : 0;
+        return sscanf(line, "%lld %lld", &quota, &of) == 2
+                   ? quota_cpus((double)quota, (double)of)
+                   : 0;
     }
     return read_line(folder, "cpu.cfs_quota_us", line, sizeof line) &&
                    read_line(folder, "cpu.cfs_period_us", period,
                              sizeof period) &&
-                   sscanf(line, "%lf", &quota) == 1 &&
-                   sscanf(period, "%lf", &of) == 1
-               ? quota_cpus(quota, of)
+                   sscanf(line, "%lld", &quota) == 1 &&
+                   sscanf(period, "%lld", &of) == 1
+               ? quota_cpus((double)quota, (double)of)
                : 0;
 }
 

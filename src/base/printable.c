@@ -20,8 +20,13 @@ static int long_length(const unsigned char *s)
         }
         code = code << 6 | (s[i] & 0x3fu);
     }
-    const bool good = s[0] >= 0xc0 && s[0] <= 0xf4 && code >= least[length] &&
-                      code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    /* marks that change the direction of what follows */
+    const bool turns = (code >= 0x200e && code <= 0x200f) ||
+                       (code >= 0x202a && code <= 0x202e) ||
+                       (code >= 0x2066 && code <= 0x2069);
+    const bool good = !turns && s[0] >= 0xc0 && s[0] <= 0xf4 &&
+                      code >= least[length] && code <= 0x10ffff &&
+                      (code < 0xd800 || code > 0xdfff);
     return good ? length : 0;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
+
 static const struct {
     const char *name;
     double bytes;
@@ -21,7 +23,7 @@ bool hri_parse_bytes(const char *text, uint64_t *bytes)
         return false;
     }
     char *end;
-    double number = strtod(text, &end);
+    double number = hri_read_number(text, &end);
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (strcmp(end, units[i].name) == 0) {
             number *= units[i].bytes;

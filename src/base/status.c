@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/format.h"
 #include "base/printable.h"
 
 static _Thread_local char message[HRI_MESSAGE_BYTES];
@@ -17,7 +18,7 @@ hr_status hri_fail(hr_status status, const char *format, ...)
                                      argument */
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    hri_format_list(text, sizeof text, format, arguments);
     va_end(arguments);
     hri_printable(text, message, sizeof message);
     return status;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/format.h"
 #include "blas/rates.h"
 
 /* Calls with fewer products than this are not looked at: 0.27 GFLOP, which take
@@ -47,7 +48,7 @@ __attribute__((constructor)) static void read_settings(void)
     const char *least = hri_environment("HEADRACE_BLAS_MIN_FLOPS");
     char *end = NULL;
     const double flops =
-        least != NULL && least[0] != '\0' ? strtod(least, &end) : 0.0;
+        least != NULL && least[0] != '\0' ? hri_read_number(least, &end) : 0.0;
     state.forced = force != NULL && strcmp(force, "1") == 0;
     state.least = usual_least;
     if (end != NULL && *end == '\0' && flops >= 0.0) {

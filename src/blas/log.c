@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/environment.h"
+#include "base/format.h"
 #include "base/printable.h"
 
 static struct {
@@ -34,15 +35,17 @@ static void print_summary(void)
 {
     pthread_mutex_lock(&state.lock);
     for (int i = 0; i < 3; i++) {
+        const double seconds = state.of[i].seconds;
+        char line[128], rate[64] = "";
+        if (i != BLAS_FELL_BACK && seconds > 0.0) {
+            hri_format(rate, sizeof rate, ", %.1f GFLOP/s",
+                       1e-9 * state.of[i].flops / seconds);
+        }
         if (state.of[i].count > 0) {
-            fprintf(where(), "headrace: %-12s %8llu call%s, %.3f s",
-                    outcomes[i], (unsigned long long)state.of[i].count,
-                    state.of[i].count == 1 ? "" : "s", state.of[i].seconds);
-            if (i != BLAS_FELL_BACK && state.of[i].seconds > 0.0) {
-                fprintf(where(), ", %.1f GFLOP/s",
-                        1e-9 * state.of[i].flops / state.of[i].seconds);
-            }
-            (void)fputc('\n', where());
+            hri_format(line, sizeof line, "%-12s %8llu call%s, %.3f s",
+                       outcomes[i], (unsigned long long)state.of[i].count,
+                       state.of[i].count == 1 ? "" : "s", seconds);
+            fprintf(where(), "headrace: %s%s\n", line, rate);
         }
     }
     (void)fflush(where());
@@ -115,7 +118,7 @@ void blas_log(const char *format, ...)
     char text[1024], shown[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    hri_format_list(text, sizeof text, format, arguments);
     va_end(arguments);
     pthread_mutex_lock(&state.lock);
     fprintf(where(), "headrace: %s\n",
@@ -128,7 +131,7 @@ void blas_log(const char *format, ...)
 static void write_time(double seconds, char *text, size_t size)
 {
     if (seconds > 0.0) {
-        snprintf(text, size, "%.3g", seconds);
+        hri_format(text, size, "%.3g", seconds);
     } else {
         snprintf(text, size, "-");
     }

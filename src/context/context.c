@@ -7,6 +7,7 @@
 #include "arrays/array.h"
 #include "base/cpus.h"
 #include "base/environment.h"
+#include "base/format.h"
 #include "base/size.h"
 #include "base/structs.h"
 #include "checker/check.h"
@@ -314,7 +315,7 @@ void hri_log(hr_context *context, const char *format, ...)
     char line[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    hri_format_list(line, sizeof line, format, arguments);
     va_end(arguments);
     pthread_mutex_lock(&context->log_lock);
     context->log(context->log_data, line);

@@ -5,10 +5,10 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/matrix.h"
 #include "base/status.h"
 #include "base/structs.h"
@@ -187,9 +187,9 @@ static void print_element(const hri_verify *v, const double x[2], char *text,
     const bool wide = type == HR_F64 || type == HR_C64 || type == HR_I32;
     const int digits = wide ? 17 : 9;
     if (v->complex) {
-        snprintf(text, size, "%.*g%+.*gi", digits, x[0], digits, x[1]);
+        hri_format(text, size, "%.*g%+.*gi", digits, x[0], digits, x[1]);
     } else {
-        snprintf(text, size, "%.*g", digits, x[0]);
+        hri_format(text, size, "%.*g", digits, x[0]);
     }
 }
 

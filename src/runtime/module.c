@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/module.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,14 +83,9 @@ static void append_sizes(char *end, const hr_kernel *kernel)
     }
 }
 
-/* Empty the directives that include the dialect, however they are written.
- * False: there is no memory. */
-static bool remove_includes(char *text)
+/* Empty the directives that include the dialect, however they are written. */
+static void remove_includes(char *text, const char *blanked)
 {
-    char *blanked = hri_text_blanked(text);
-    if (blanked == NULL) {
-        return false;
-    }
     for (const char *at = blanked; (at = strchr(at, '#')) != NULL; at++) {
         const char *word = hri_skip_space_in_line(at + 1);
         const char *name = hri_skip_space_in_line(word + hri_word_length(word));
@@ -101,8 +97,74 @@ static bool remove_includes(char *text)
             }
         }
     }
-    free(blanked);
-    return true;
+}
+
+/* The second `long` of the type that begins with the one at `at`. NULL: there
+ * is one alone. */
+static const char *second_long(const char *at)
+{
+    static const char *const others[] = {"unsigned", "signed", "int", NULL};
+    do {
+        at = hri_skip_space(at + hri_word_length(at));
+    } while (hri_word_is_one_of(at, others));
+    return hri_word_is(at, "long") ? at : NULL;
+}
+
+/* Replace the suffix LL of a constant, whose word ends at `end`, by L. */
+static void shorten_suffix(char *end)
+{
+    char *start = end;
+    while (strchr("uUlL", start[-1]) != NULL) {
+        start--;
+    }
+    const size_t length = (size_t)(end - start);
+    const bool is_unsigned = memchr(start, 'u', length) != NULL ||
+                             memchr(start, 'U', length) != NULL;
+    if (length == 2u + is_unsigned) {
+        memset(start, ' ', length);
+        memcpy(start, "LU", 1u + is_unsigned);
+    }
+}
+
+/* Whether a word is the same in the text: not in the middle of one does a line
+ * go on. */
+static bool is_whole(const char *text, const char *blanked, const char *word)
+{
+    return strncmp(text + (word - blanked), word, hri_word_length(word)) == 0;
+}
+
+/* In OpenCL `long` has 64 bits, and long long is reserved for 128. HR_L is
+ * nothing there, and elsewhere `long` (headrace/dialect). */
+static void adapt_longs(char *text, const char *blanked)
+{
+    size_t length;
+    for (const char *at = blanked; *at != '\0'; at += length > 0 ? length : 1) {
+        length = hri_word_length(at);
+        const char *second = hri_word_is(at, "long") ? second_long(at) : NULL;
+        if (second != NULL && is_whole(text, blanked, second)) {
+            memcpy(text + (second - blanked), "HR_L", 4);
+            length = (size_t)(second - at) + 4;
+        } else if (isdigit((unsigned char)*at) && is_whole(text, blanked, at)) {
+            shorten_suffix(text + (at - blanked) + length);
+        }
+    }
+}
+
+/* Change a kernel's text to what compilers of devices read. False: there is no
+ * memory. */
+static bool adapt(char *text)
+{
+    static const char signature[] = "\xEF\xBB\xBF"; /* of UTF-8 */
+    if (strncmp(text, signature, sizeof signature - 1) == 0) {
+        memset(text, ' ', sizeof signature - 1);
+    }
+    char *blanked = hri_text_blanked(text);
+    if (blanked != NULL) {
+        remove_includes(text, blanked);
+        adapt_longs(text, blanked);
+        free(blanked);
+    }
+    return blanked != NULL;
 }
 
 /* The line directives make messages name the kernel's own file and lines. The
@@ -125,7 +187,7 @@ char *hri_kernel_source(const hr_kernel *kernel)
         char *end = line + sprintf(line, "#line 1 \"%s\"\n%s", kernel->file,
                                    kernel->text);
         append_sizes(end, kernel);
-        if (!remove_includes(end - strlen(kernel->text))) {
+        if (!adapt(end - strlen(kernel->text))) {
             free(source);
             source = NULL;
         }

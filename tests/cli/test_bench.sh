@@ -74,7 +74,7 @@ equal "traffic" "$(((2 * 30 * 40 * 50 + 30 * 40) * 4))" \
     "$(field traffic_bytes | head -n 1)"
 expect 0 "of library" bench kernels --size 33 --repeat 1 --accelerators host
 check grep -q '^blocked ' "$out"
-expect 2 "without files and peers" bench kernels --peers none
+expect 2 "and --peers are not for kernels" bench kernels --peers none
 expect 2 "kernels are measured in f32" bench kernels --types f64
 
 # Filters.
@@ -120,7 +120,7 @@ equal "status" 1 $?
 check grep -q '^fdtd .* host .*1.00' "$out"
 check is_sentence "has 512000 bytes"
 expect 2 "grids are measured in f32" bench grid --types f64
-expect 2 "grids are measured without shapes, windows" bench grid --shape 8x8x8
+expect 2 "--shape, --window, --memory, --from-files and" bench grid --shape 8x8x8
 expect 2 "are for grid" bench matmul --residual 0
 expect 2 "--workload: 'jacobi3' is not" bench grid --workload jacobi3
 expect 2 "--steps: '0' is not" bench grid --steps 0

@@ -85,6 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     hr_status status = hr_kernel_create(context, text, "scale", "f.c", &kernel);
     if (status == HR_OK) {
+        char *source = hri_kernel_source(kernel);
+        fuzz_promise(source != NULL, "there is a source");
+        free(source);
         check_accepted(kernel, text);
         check_indexings(kernel);
     } else {

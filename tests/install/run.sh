@@ -77,11 +77,19 @@ sed 's/kernels\.c/more.c/' "$folder/kernels/CMakeLists.txt" |
     grep more >>"$folder/kernels/CMakeLists.txt"
 sed 's/(add/(more/' "$folder/kernels/kernels.c" >"$folder/kernels/more.c"
 configure twice || { cat "$folder/log"; fail "headrace_kernels, called twice"; }
-sed -i 's/project(program C)/project(program NONE)/' \
-    "$folder/kernels/CMakeLists.txt"
-configure refused && fail "headrace_kernels in a project without C"
-tr -s ' \n' ' ' <"$folder/log" | grep -q 'add C to the languages of project' ||
-    { cat "$folder/log"; fail "no sentence about a project without C"; }
+refused() { # WHAT SENTENCE: the project cannot be configured, for that reason
+    configure refused && fail "$1 is not refused"
+    tr -s ' \n' ' ' <"$folder/log" | grep -q "$2" ||
+        { cat "$folder/log"; fail "no sentence about $1"; }
+}
+cp "$folder/kernels/CMakeLists.txt" "$folder/list"
+grep more "$folder/list" >>"$folder/kernels/CMakeLists.txt"
+refused "a file of kernels given twice" 'more.c is given twice for the target'
+sed 's/more\.c/more.txt/' "$folder/list" >"$folder/kernels/CMakeLists.txt"
+refused "a file of another language" 'more.txt is no file of C'
+sed 's/project(program C)/project(program NONE)/' "$folder/list" \
+    >"$folder/kernels/CMakeLists.txt"
+refused "a project without C" 'add C to the languages of project'
 
 # demo builds all that is installed.
 if [ -f "$build/build.ninja" ]; then

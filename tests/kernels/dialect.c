@@ -23,6 +23,18 @@ HR_KERNEL8(integers, (IN, signed char, 1, a), (IN, unsigned char, 1, b),
     }
 }
 
+/* Each way to write long long. Compilers of OpenCL reserve it for 128 bits. */
+HR_KERNEL3(longs, (IN, unsigned long long, 1, a), (VALUE, long long, 0, b),
+           (OUT, long long int, 1, sum))
+{
+    HR_EACH1(i)
+    {
+        long unsigned /* and */ long c = HR_AT1(a, i) ^ 0xffULL;
+        HR_AT1(sum, i) = (signed long long)c + b - 1ll +
+                         (long)sizeof(long long) + (long long)0LLU;
+    }
+}
+
 HR_KERNEL8(values, (VALUE, char, 0, a), (VALUE, short, 0, b),
            (VALUE, unsigned, 0, c), (VALUE, hr_index, 0, d),
            (VALUE, float, 0, e), (VALUE, double, 0, f), (VALUE, mixture, 0, g),

@@ -34,7 +34,7 @@ BEGIN {
     pure = "base/clock.h base/environment.h base/kind.h base/matrix.h"
     pure = pure " base/size.h"
     # Small objects that are linked into each of them.
-    pure = pure " base/printable.h"
+    pure = pure " base/printable.h base/format.h"
     may["src/blas"] = "model/learn.h model/pays.h " pure
     may["src/mpi"] = ""
     may["src/console"] = pure # and size.c, the only code that reads sizes

@@ -11,11 +11,12 @@
 #include "support/random.h"
 #include "test.h"
 
-extern const hr_kernel integers, values, subgroups_int, subgroups_unsigned,
-    subgroups_long, subgroups_float, subgroups_double, atomics_int,
-    atomics_unsigned, atomics_float, atomics_long, atomics_double, bits_int,
-    bits_unsigned, bits_long, histogram, halves, narrowed, complex_single,
-    complex_double, fast, precise, smoothed, either1, either2, either3;
+extern const hr_kernel integers, longs, values, subgroups_int,
+    subgroups_unsigned, subgroups_long, subgroups_float, subgroups_double,
+    atomics_int, atomics_unsigned, atomics_float, atomics_long, atomics_double,
+    bits_int, bits_unsigned, bits_long, histogram, halves, narrowed,
+    complex_single, complex_double, fast, precise, smoothed, either1, either2,
+    either3;
 
 typedef struct bed {
     hr_context *context;
@@ -84,6 +85,11 @@ static void every_type(bed *b)
     const hr_argument views[] = {IN(c, n), IN(uc, n), IN(s, n),  IN(us, n),
                                  IN(i, n), IN(u, n),  IN(ul, n), OUT(sum, n)};
     run(b, &integers, N, NULL, views, 8);
+    static int64_t wide[N];
+    const int64_t less = -12345678901;
+    const hr_argument longer[] = {IN(ul, n), hr_value(&less, sizeof less),
+                                  OUT(wide, n)};
+    run(b, &longs, N, NULL, longer, 3);
     struct {
         char a;
         short b;
@@ -105,6 +111,7 @@ static void every_type(bed *b)
     for (int k = 0; k < N; k++) {
         CHECK(sum[k] == (int64_t)c[k] + uc[k] + s[k] + us[k] + i[k] +
                             (int64_t)u[k] + (int64_t)ul[k]);
+        CHECK(wide[k] == (int64_t)(ul[k] ^ 0xff) + less + 7);
         CHECK(total[k] == -7 + 1000 + 3e9 - 5e9 + 0.375 + 3.5 + 4e10 + k);
     }
 }

@@ -18,6 +18,7 @@ static const struct {
     {"controls of two bytes", "\302\233\302\240", "\\xc2\\x9b\302\240"},
     {"bytes that are no text", "\377\300\257", "\\xff\\xc0\\xaf"},
     {"half a character", "a\303", "a\\xc3"},
+    {"a change of direction", "a\u202eb", "a\\xe2\\x80\\xaeb"},
     {"a surrogate", "\355\240\200", "\\xed\\xa0\\x80"},
 };
 

@@ -5,6 +5,7 @@
 
 #define HR_HAS_DOUBLE 1
 typedef long long hr_index;
+#define HR_L        long /* as in dialect/opencl.h */
 #define HR_FUNCTION static __device__ __forceinline__
 #define HR_CONSTANT static __constant__ const
 #define HR_MEMORY

@@ -9,8 +9,10 @@
 #include <tgmath.h>
 
 #ifdef HR_REPRODUCIBLE
-#if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0
-#error "HR_REPRODUCIBLE needs IEEE 754's arithmetic, without -ffast-math"
+#ifdef __FAST_MATH__
+#error "HR_REPRODUCIBLE does not go with -ffast-math"
+#elif FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16 /* 16: of halves alone */
+#error "HR_REPRODUCIBLE needs float and double in their own precision"
 #endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF

@@ -12,6 +12,7 @@
 #endif
 
 typedef long hr_index;
+#define HR_L            /* of `long HR_L`, which the library makes of long long */
 #define HR_FUNCTION     static inline
 #define HR_CONSTANT     __constant
 #define HR_MEMORY       __global

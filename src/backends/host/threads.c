@@ -20,7 +20,9 @@ static struct {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t work;
     host_runnable *first, *last; /* what no thread runs yet */
-    uint32_t idle;               /* threads that nothing has woken yet */
+    uint32_t idle;               /* threads that wait for work */
+    bool waking;                 /* one of them has been woken, but is not
+                                    there yet */
     bool stop;
 } all = {.change = PTHREAD_MUTEX_INITIALIZER,
          .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -35,7 +37,7 @@ static void forget_in_child(void)
     all.queues = all.started = all.idle = 0;
     all.threads = NULL;
     all.first = all.last = NULL;
-    all.stop = false;
+    all.waking = all.stop = false;
 }
 
 __attribute__((constructor)) static void watch_forks(void)
@@ -53,6 +55,19 @@ static void append(host_runnable *r)
     all.last = r;
 }
 
+/* Wake a thread if there is work for one. One at a time: it wakes the next one
+ * when it finds more than it can take. So a burst of short commands wakes few
+ * threads. The lock is held, and released. */
+static void wake_and_unlock(void)
+{
+    const bool wakes = all.first != NULL && all.idle > 0 && !all.waking;
+    all.waking = all.waking || wakes;
+    pthread_mutex_unlock(&all.lock);
+    if (wakes) {
+        pthread_cond_signal(&all.work);
+    }
+}
+
 void hri_host_run_soon(host_runnable *r, bool first)
 {
     pthread_mutex_lock(&all.lock);
@@ -62,11 +77,7 @@ void hri_host_run_soon(host_runnable *r, bool first)
     } else {
         append(r);
     }
-    if (all.idle > 0) {
-        all.idle--;
-        pthread_cond_signal(&all.work);
-    }
-    pthread_mutex_unlock(&all.lock);
+    wake_and_unlock();
 }
 
 bool hri_host_give_way(host_runnable *r)
@@ -91,13 +102,15 @@ static void *thread_main(void *unused)
         while (all.first == NULL && !all.stop) {
             all.idle++;
             pthread_cond_wait(&all.work, &all.lock);
+            all.idle--;
+            all.waking = false;
         }
         host_runnable *r = all.first;
         if (r == NULL) {
             break;
         }
         all.first = r->next;
-        pthread_mutex_unlock(&all.lock);
+        wake_and_unlock();
         r->run(r);
         pthread_mutex_lock(&all.lock);
     }
@@ -139,7 +152,7 @@ static void stop_all(void)
     }
     free(all.threads);
     all.threads = NULL;
-    all.started = all.idle = 0;
+    all.started = 0;
     all.stop = false;
 }
 

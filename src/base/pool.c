@@ -82,6 +82,7 @@ static void *helper_main(void *argument)
             break;
         }
         me->seen = t->generation;
+        t->busy++;
         const loop l = t->loop;
         pthread_mutex_unlock(&t->lock);
         work(t, &l);
@@ -308,12 +309,12 @@ static void share_out(hri_pool *pool, loop l)
     atomic_store(&t->next, 0);
     l.helpers = t->count < pool->threads - 1 ? t->count : pool->threads - 1;
     t->loop = l;
-    t->busy = l.helpers;
     t->generation++;
     pthread_cond_broadcast(&t->start);
     pthread_mutex_unlock(&t->lock);
     work(t, &l);
     pthread_mutex_lock(&t->lock);
+    t->loop.helpers = 0; /* those that come now would find nothing to do */
     while (t->busy > 0) {
         pthread_cond_wait(&t->done, &t->lock);
     }

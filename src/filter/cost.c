@@ -83,12 +83,17 @@ static void set_rows(const hri_filter_job *job, hri_share *shares,
         flows[i] = shares[i].flow;
     }
     hri_model_flows(job->context, flows, count);
+    double same = 0.0;
     for (uint32_t i = 0; i < count; i++) {
         hri_share *s = &shares[i];
+        if (i == 0 || s->accelerator->device_index !=
+                          shares[i - 1].accelerator->device_index) {
+            same = sharers(shares, count, i);
+        }
         const hri_link *link = &flows[i].beside;
         const double there = hri_cost_bytes(up, link->up),
                      home = hri_cost_bytes(down, link->down);
-        s->compute = sharers(shares, count, i) * products / s->rate;
+        s->compute = same * products / s->rate;
         if (hri_in_host_memory(s->accelerator)) {
             s->link = there + home;
             s->row = s->compute + s->link;

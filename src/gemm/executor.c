@@ -33,12 +33,24 @@ static void stop_copies(hri_run_state *run, bool all)
     }
 }
 
+void hri_run_wake_all(hri_run_state *run)
+{
+    for (uint32_t i = 0; i < run->plan->part_count; i++) {
+        for (int c = 0; c < HRI_CHANGES; c++) {
+            pthread_cond_broadcast(&run->executors[i].changed[c]);
+        }
+    }
+}
+
 void hri_run_fail(hri_run_state *run, hr_status status)
 {
     pthread_mutex_lock(&run->lock);
+    const bool first = run->error.status == HR_OK;
     hri_error_keep(&run->error, status);
-    stop_copies(run, true);
-    pthread_cond_broadcast(&run->changed);
+    if (first) {
+        stop_copies(run, true);
+        hri_run_wake_all(run);
+    }
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -51,7 +63,7 @@ void hri_executor_lose(hri_executor *executor, const hri_error *why)
     }
     run->halted = true;
     stop_copies(run, false);
-    pthread_cond_broadcast(&run->changed);
+    hri_run_wake_all(run);
 }
 
 void hri_executor_fail(hri_executor *executor, hr_status status)
@@ -285,10 +297,14 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
 {
     pthread_mutex_init(&executor->queues, NULL);
     pthread_mutex_init(&executor->down_queue, NULL);
+    for (int c = 0; c < HRI_CHANGES; c++) {
+        pthread_cond_init(&executor->changed[c], NULL);
+    }
     executor->run = run;
     executor->part = &run->plan->parts[part];
     executor->accelerator = accelerator;
     executor->end = executor->part->task_count;
+    executor->wanted = INT64_MAX;
 }
 
 static hr_status set_up(hri_executor *executor)
@@ -364,7 +380,9 @@ static void reach(hri_executor *executor, hri_executor_state state)
     if (state == HRI_SETTLED && run->left) { /* copies of arrays may wait */
         give_back_copy_pools(executor);
     }
-    pthread_cond_broadcast(&run->changed);
+    if (run->settled == run->plan->part_count) {
+        pthread_cond_broadcast(&run->ended);
+    }
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -374,9 +392,11 @@ static void is_set_up(hri_executor *executor)
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     run->set_up++;
-    run->go = run->go || (run->set_up == run->plan->part_count &&
-                          run->error.status == HR_OK && !run->halted);
-    pthread_cond_broadcast(&run->changed);
+    if (run->set_up == run->plan->part_count && run->error.status == HR_OK &&
+        !run->halted) {
+        run->go = true;
+        hri_run_wake_all(run);
+    }
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -385,7 +405,7 @@ bool hri_executor_goes(hri_executor *executor)
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     while (!run->go && run->error.status == HR_OK && !run->halted) {
-        pthread_cond_wait(&run->changed, &run->lock);
+        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
     }
     const bool go = run->go && run->error.status == HR_OK;
     pthread_mutex_unlock(&run->lock);

@@ -7,8 +7,9 @@
  * panels that lie in ordinary memory, where such copies are slow (staging.c).
  * The threads only enqueue work, and events order the work of different queues.
  * An event must be recorded before anything waits for it. So a thread that
- * depends on another one's commands waits on run->changed until they are
- * enqueued.
+ * depends on another one's commands waits until they are enqueued. It waits on
+ * a condition of the executor whose state it needs. So a change wakes the few
+ * threads that it may concern, however many executors there are.
  *
  * A device may fail to answer. So only an executor's own threads call it, and
  * never with the run's lock. The thread that called hr_gemm watches (watch.c).
@@ -47,18 +48,27 @@ typedef struct hri_load {
     int64_t number; /* of the delivery */
 } hri_load;
 
+/* What threads wait for of an executor. Each kind has a condition, so that a
+ * change wakes no other thread. */
+typedef enum hri_change {
+    HRI_ARRIVED, /* what a compute thread needs, its own or a thief's */
+    HRI_LOADED,  /* a panel from the host, for the forwarder */
+    HRI_FREED,   /* a slot, for the feeder or another executor's forwarder */
+    HRI_CHANGES
+} hri_change;
+
 struct hri_run_state {
     hri_run_state *next; /* in context->abandoned */
     hri_product product;
     hri_plan *plan;       /* held */
     pthread_mutex_t lock; /* guards everything that several threads look at */
-    pthread_cond_t changed;
-    hri_error error; /* the first one; all threads stop */
-    hri_error lost;  /* why the first executor was lost */
-    bool halted;     /* an executor was lost: the others end what they began */
-    bool left;       /* hr_gemm goes on without executors that have not
-                        settled */
-    bool go;         /* all executors are set up; C is not written before */
+    pthread_cond_t ended; /* all executors have settled */
+    hri_error error;      /* the first one; all threads stop */
+    hri_error lost;       /* why the first executor was lost */
+    bool halted; /* an executor was lost: the others end what they began */
+    bool left;   /* hr_gemm goes on without executors that have not
+                    settled */
+    bool go;     /* all executors are set up; C is not written before */
     uint32_t set_up, settled; /* executors */
     double flops_done;
     uint8_t *home; /* [tile_rows * tile_cols] 1: the tile is complete in C */
@@ -82,6 +92,8 @@ typedef struct hri_issued {
 
 struct hri_executor {
     hri_run_state *run;
+    pthread_cond_t changed[HRI_CHANGES]; /* with run->lock; all of them when the
+                                            run goes or stops */
     const hri_plan_part *part;
     hri_accelerator *accelerator;
     hri_run_share share;
@@ -126,6 +138,9 @@ struct hri_executor {
     int64_t next, end; /* own tasks not yet issued or stolen */
     int64_t issued;    /* tasks issued; the last HRI_WINDOW of them have
                           events */
+    int64_t wanted;    /* how many issued tasks the threads that wait for
+                          HRI_FREED need at least; INT64_MAX: none waits for
+                          tasks */
     int64_t collected; /* tasks that have run and whose times are added up */
     hri_event *begun[HRI_WINDOW], *done[HRI_WINDOW];
     hri_issued window[HRI_WINDOW];
@@ -164,6 +179,9 @@ void hri_run_fail(hri_run_state *run, hr_status status);
 /* Go on without an executor, and stop copies that are not needed any more. The
  * run's lock is held. */
 void hri_executor_lose(hri_executor *executor, const hri_error *why);
+
+/* Wake every thread that waits for an executor. The run's lock is held. */
+void hri_run_wake_all(hri_run_state *run);
 
 /* Whether executors must not begin anything. Those in place end their tasks
  * when the run is halted: they need nobody, and C holds half of their sums. The

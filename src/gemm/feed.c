@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The feeder brings an executor's panels from the host. The forwarder sends
  * them on to other executors that need them. */
+#include "base/size.h"
 #include "gemm/executor.h"
 
 /* The delivery that was in d's slot before d. NULL when there was none. */
@@ -24,7 +25,8 @@ static bool wait_free(hri_executor *executor, const hri_delivery *d)
 {
     hri_run_state *run = executor->run;
     while (!hri_is_stopped(executor) && !is_free(executor, d)) {
-        pthread_cond_wait(&run->changed, &run->lock);
+        executor->wanted = hri_min(executor->wanted, d->after + 1);
+        pthread_cond_wait(&executor->changed[HRI_FREED], &run->lock);
     }
     return !hri_is_stopped(executor);
 }
@@ -124,8 +126,11 @@ static hr_status arrive(hri_executor *executor, int64_t number,
     a->issued = status == HR_OK;
     a->forwarded = executor->part->deliveries[number].forward_count == 0;
     hri_executor_signs(executor);
-    pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
+    pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
+    if (from == executor) {
+        pthread_cond_broadcast(&executor->changed[HRI_LOADED]);
+    }
     return status;
 }
 
@@ -183,7 +188,6 @@ static bool begin_load(hri_executor *executor, bool begin)
     pthread_mutex_lock(&run->lock);
     executor->loading = begin && !hri_is_stopped(executor);
     const bool may = executor->loading;
-    pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
     return may;
 }
@@ -287,8 +291,8 @@ static hr_status forwarded(hri_executor *executor, hri_arrival *a)
     pthread_mutex_lock(&run->lock);
     a->sent = sent;
     a->forwarded = status == HR_OK;
-    pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
+    pthread_cond_broadcast(&executor->changed[HRI_FREED]);
     return status;
 }
 
@@ -302,7 +306,7 @@ static hr_status forward_all(hri_executor *executor, int64_t number)
     }
     pthread_mutex_lock(&run->lock);
     while (!a->issued && !hri_is_stopped(executor)) {
-        pthread_cond_wait(&run->changed, &run->lock);
+        pthread_cond_wait(&executor->changed[HRI_LOADED], &run->lock);
     }
     bool go_on = !hri_is_stopped(executor);
     pthread_mutex_unlock(&run->lock);
@@ -350,12 +354,11 @@ void *hri_forwarder_main(void *argument)
     }
     pthread_mutex_lock(&run->lock);
     executor->forwarded = true;
-    pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
+    pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
     hri_executor_fail(executor, executor->peer->ops->finish(executor->peer));
     pthread_mutex_lock(&run->lock);
     executor->sent = true;
-    pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
     return NULL;
 }

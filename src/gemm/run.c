@@ -27,7 +27,7 @@ static hri_run_state *run_create(const hri_product *product, hri_plan *plan,
     run->product = *product;
     run->plan = hri_plan_hold(plan);
     pthread_mutex_init(&run->lock, NULL);
-    pthread_cond_init(&run->changed, NULL);
+    pthread_cond_init(&run->ended, NULL);
     for (uint32_t i = 0; i < plan->part_count; i++) {
         hri_executor_init(&run->executors[i], run, i,
                           accelerators[plan->parts[i].accelerator]);
@@ -43,8 +43,11 @@ static void run_destroy(hri_run_state *run)
         if (!run->left || run->executors[i].tied) {
             hri_executor_finish(&run->executors[i]);
         }
+        for (int c = 0; c < HRI_CHANGES; c++) {
+            pthread_cond_destroy(&run->executors[i].changed[c]);
+        }
     }
-    pthread_cond_destroy(&run->changed);
+    pthread_cond_destroy(&run->ended);
     pthread_mutex_destroy(&run->lock);
     hri_plan_destroy(run->plan);
     free(run->executors);
@@ -87,7 +90,7 @@ bool hri_runs_await(hr_context *context, double seconds)
         const struct timespec soon = hri_in_ms(LOOK_MS);
         pthread_mutex_lock(&run->lock);
         if (run->settled < run->plan->part_count) {
-            hri_wait_until(&run->changed, &run->lock, &soon);
+            hri_wait_until(&run->ended, &run->lock, &soon);
         }
         pthread_mutex_unlock(&run->lock);
         hri_runs_collect(context);

@@ -18,6 +18,10 @@ static const double grace = 5.0;
  * context's patience, and times what a task of its should take. */
 static const double most_patience = 100.0, most_tasks = 100.0;
 
+/* The others wait for so many executors twice as long: their threads may have
+ * to wait for a CPU. */
+static const double crowd = 50.0;
+
 /* An executor is late when a task takes so many times what it should. */
 static const double late = 1.5;
 
@@ -26,6 +30,7 @@ typedef struct watcher {
     const hri_run_call *call;
     uint64_t start_ns, now_ns;
     uint64_t stop_ns; /* when the run was seen to have stopped; 0: it has not */
+    double slowness;  /* how much longer tasks take than planned */
 } watcher;
 
 static uint32_t executors(const hri_run_state *run)
@@ -63,7 +68,7 @@ static void pause_watching(hri_run_state *run)
 {
     const struct timespec next = hri_in_ms(TICK_MS);
     while (run->settled < executors(run) &&
-           hri_wait_until(&run->changed, &run->lock, &next)) {
+           hri_wait_until(&run->ended, &run->lock, &next)) {
     }
 }
 
@@ -103,7 +108,7 @@ static bool is_late(const watcher *w, const hri_executor *e)
 {
     return !e->part->in_place && e->state == HRI_WORKING && !has_ended(e) &&
            hri_executor_silence(e, w->now_ns) >
-               late * planned_task(e) * slowness(w->run);
+               late * planned_task(e) * w->slowness;
 }
 
 static double most_silent(const watcher *w, const hri_executor *e)
@@ -171,7 +176,8 @@ static void lose_late(const watcher *w)
 {
     hri_run_state *run = w->run;
     const double elapsed = (double)(w->now_ns - w->start_ns) * 1e-9;
-    const bool waits = waited(w) > fmax(w->call->patience, elapsed / 20);
+    const double patience = w->call->patience * (1.0 + executors(run) / crowd);
+    const bool waits = waited(w) > fmax(patience, elapsed / 20);
     if (run->error.status != HR_OK || run->halted) {
         return;
     }
@@ -244,6 +250,7 @@ void hri_run_watch(hri_run_state *run, const hri_run_call *call)
     tell(&w);
     for (int tick = 1;; tick++) {
         w.now_ns = hri_clock_ns();
+        w.slowness = slowness(run);
         lose_late(&w);
         if (w.stop_ns == 0 && (run->error.status != HR_OK || run->halted)) {
             w.stop_ns = w.now_ns;

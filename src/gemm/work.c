@@ -117,7 +117,7 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
     hri_tile_slot *tile = &executor->tiles[slot];
     pthread_mutex_lock(&run->lock);
     while (tile->draining && !hri_is_stopped(executor)) {
-        pthread_cond_wait(&run->changed, &run->lock);
+        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
     }
     hr_status status = hri_is_stopped(executor) ? stop_status(run) : HR_OK;
     pthread_mutex_unlock(&run->lock);
@@ -140,13 +140,14 @@ static hr_status open_tile(hri_executor *executor, const hri_task *task,
 static void tile_is_home(void *data)
 {
     hri_tile_slot *tile = data;
-    hri_run_state *run = tile->executor->run;
+    hri_executor *executor = tile->executor;
+    hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     tile->draining = false;
     hri_tile_is_home(run, tile->row, tile->col);
-    hri_executor_signs(tile->executor);
-    pthread_cond_broadcast(&run->changed);
+    hri_executor_signs(executor);
     pthread_mutex_unlock(&run->lock);
+    pthread_cond_broadcast(&executor->changed[HRI_ARRIVED]);
 }
 
 /* Send the tile home after its last product, which has just been enqueued. */
@@ -229,8 +230,12 @@ static hr_status issue_product(hri_executor *executor, const hri_gemm *gemm,
         .last = task->chunk == run->plan->blocking.chunks - 1};
     executor->issued += status == HR_OK;
     hri_executor_signs(executor);
-    pthread_cond_broadcast(&run->changed);
+    const bool wakes = executor->issued >= executor->wanted;
+    executor->wanted = wakes ? INT64_MAX : executor->wanted;
     pthread_mutex_unlock(&run->lock);
+    if (wakes) {
+        pthread_cond_broadcast(&executor->changed[HRI_FREED]);
+    }
     return status;
 }
 
@@ -285,7 +290,7 @@ static void await(hri_executor *who, hri_executor *executor, int side,
         executor != who || executor->part->deliveries[number].source >= 0;
     while (!hri_is_stopped(who) && !a->issued) {
         hri_executor_idles(who, others);
-        pthread_cond_wait(&run->changed, &run->lock);
+        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
     }
     hri_executor_idles(who, false);
     from->place[side] =
@@ -354,6 +359,10 @@ static hr_status run_own(hri_executor *executor)
 
 /* ---- stealing */
 
+/* How often an executor looks for tasks to steal. Each look is at all
+ * executors, so they look the less often the more there are. */
+enum { LOOK_MS = 5, LOOKS_PER_MS = 2 };
+
 /* Seconds for one of the executor's tasks: as measured so far, else as planned;
  * at least as long as it has shown no sign of one that is under way. */
 static double task_seconds(const hri_executor *executor, uint64_t now_ns)
@@ -401,8 +410,8 @@ static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
  * may turn out to be slow. NULL: none has, or the executor is stopped. */
 static const hri_task *steal(hri_executor *executor, hri_executor **victim)
 {
-    enum { LOOK_MS = 5 };
     hri_run_state *run = executor->run;
+    const uint32_t look_ms = LOOK_MS + run->plan->part_count / LOOKS_PER_MS;
     const hri_task *task = NULL;
     double seconds;
     pthread_mutex_lock(&run->lock);
@@ -410,7 +419,7 @@ static const hri_task *steal(hri_executor *executor, hri_executor **victim)
     while (!hri_is_stopped(executor) && !executor->part->in_place &&
            !executor->forwarded) {
         hri_executor_idles(executor, true);
-        pthread_cond_wait(&run->changed, &run->lock);
+        pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
     }
     while (!hri_is_stopped(executor) && !run->halted && task == NULL) {
         const uint64_t now_ns = hri_clock_ns();
@@ -423,8 +432,8 @@ static const hri_task *steal(hri_executor *executor, hri_executor **victim)
             *victim = behind;
         } else {
             hri_executor_idles(executor, true);
-            const struct timespec soon = hri_in_ms(LOOK_MS);
-            hri_wait_until(&run->changed, &run->lock, &soon);
+            const struct timespec soon = hri_in_ms(look_ms);
+            hri_wait_until(&executor->changed[HRI_ARRIVED], &run->lock, &soon);
         }
     }
     hri_executor_idles(executor, false);

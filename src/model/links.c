@@ -584,9 +584,14 @@ static double sharing_of(const hri_flow *flows, uint32_t count,
 void hri_model_flows(const hr_context *context, hri_flow *flows, uint32_t count)
 {
     hri_link sum = {0};
+    double sharing = 0.0;
     for (uint32_t i = 0; i < count; i++) {
         hri_flow *f = &flows[i];
-        f->alone = share_of(f->own, sharing_of(flows, count, f->accelerator));
+        if (i == 0 || !hri_accelerators_same_kind(f->accelerator,
+                                                  flows[i - 1].accelerator)) {
+            sharing = sharing_of(flows, count, f->accelerator);
+        }
+        f->alone = share_of(f->own, sharing);
         f->beside = f->alone;
         if (f->accelerator->device->info.staged) {
             sum.up += f->alone.up;

@@ -2,7 +2,9 @@
 /* The host's queues, with arithmetic that waits, counts and fails as the test
  * says. The functions of backends/host/arithmetic.h are defined here, so the
  * linker takes none of the library's. */
+#include <dirent.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "backends/host/arithmetic.h"
 #include "base/cpus.h"
@@ -11,7 +13,7 @@
 
 extern const hri_backend hri_backend_host;
 
-enum { BYTES = 512, COMMANDS = 5000, DEVICES = 3 };
+enum { BYTES = 512, COMMANDS = 5000, DEVICES = 3, QUEUES = 300 };
 
 /* What the fake product does, told by its m. */
 enum { WAIT_AT_GATE = 1, FAIL = 2, NOTHING = 3 };
@@ -251,6 +253,87 @@ static void products_run_one_at_a_time(void)
     CHECK(fake.most_running == 1);
 }
 
+/* The threads of this process. */
+static int count_threads(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    int count = 0;
+    CHECK(folder != NULL);
+    for (const struct dirent *e; folder != NULL && (e = readdir(folder));) {
+        count += e->d_name[0] != '.';
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return count;
+}
+
+/* A thread that has been joined may still be listed for a moment. */
+static bool threads_become(int count)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < 1000 && count_threads() != count; i++) {
+        nanosleep(&moment, NULL);
+    }
+    return count_threads() == count;
+}
+
+/* How often threads of this process have gone to sleep. */
+static long count_sleeps(void)
+{
+    struct rusage usage;
+    CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+    return usage.ru_nvcsw;
+}
+
+/* Each queue waits for the one before, and multiplies. The first waits at the
+ * gate. */
+static void enqueue_chain(hri_queue **queues, hri_event **events)
+{
+    for (int i = 0; i < QUEUES; i++) {
+        const hri_queue_ops *ops = queues[i]->ops;
+        product(queues[i], i == 0 ? WAIT_AT_GATE : NOTHING);
+        CHECK(i == 0 || ops->wait(queues[i], events[i - 1]) == HR_OK);
+        product(queues[i], NOTHING);
+        CHECK(ops->record(queues[i], events[i]) == HR_OK);
+    }
+}
+
+static void queues_share_threads(void)
+{
+    const int most = 2 * (int)hri_thread_count();
+    hri_device *device;
+    hri_queue *queues[QUEUES];
+    hri_event *events[QUEUES];
+    TEST_CASE("any number of queues needs only some threads");
+    CHECK(hri_backend_host.open(0, hri_thread_count(), &device) == HR_OK);
+    const int before = count_threads();
+    for (int i = 0; i < QUEUES; i++) {
+        CHECK(device->ops->create_queue(device, false, &queues[i]) == HR_OK);
+        CHECK(device->ops->create_event(device, &events[i]) == HR_OK);
+        CHECK(i != 5 || count_threads() == before + 6);
+    }
+    CHECK(count_threads() == before + (most > 8 ? most : 8));
+    TEST_CASE("a queue whose turn comes wakes no other");
+    set_gate(false);
+    fake.calls = fake.most_running = 0;
+    enqueue_chain(queues, events);
+    CHECK(!is_done(events[0]));
+    const long sleeps = count_sleeps();
+    set_gate(true);
+    CHECK(queues[QUEUES - 1]->ops->finish(queues[QUEUES - 1]) == HR_OK);
+    CHECK(count_sleeps() - sleeps < 4 * QUEUES);
+    CHECK(fake.calls == 2 * QUEUES && fake.most_running == 1);
+    for (int i = 0; i < QUEUES; i++) {
+        CHECK(is_done(events[i]));
+        queues[i]->ops->destroy(queues[i]);
+        events[i]->ops->destroy(events[i]);
+    }
+    TEST_CASE("the threads end with the last queue");
+    CHECK(threads_become(before));
+    device->ops->close(device);
+}
+
 static void with_setting(void (*function)(setting *))
 {
     setting s = {0};
@@ -266,5 +349,6 @@ int main(void)
     TEST(with_setting(errors_stick));
     TEST(with_setting(operands_are_addresses));
     TEST(products_run_one_at_a_time());
+    TEST(queues_share_threads());
     return test_end();
 }

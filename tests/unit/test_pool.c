@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread pool: every index once, from any thread, any number of times. */
+#define _GNU_SOURCE /* RUSAGE_THREAD */
 #include "test.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #include "base/cpus.h"
 #include "base/pool.h"
@@ -278,6 +280,30 @@ static void check_limits(void)
     hri_pool_drop(pools[4]);
 }
 
+/* How often this thread has gone to sleep. */
+static long count_sleeps(void)
+{
+    struct rusage usage;
+    CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
+    return usage.ru_nvcsw;
+}
+
+static void check_short_loops(void)
+{
+    enum { LOOPS = 2000, THREADS = 3 };
+    int64_t counts[2] = {0};
+    hri_pool *pool = NULL;
+    CHECK(hri_pool_create(THREADS, &pool) == HR_OK);
+    const long before = count_sleeps();
+    for (int i = 0; i < LOOPS; i++) {
+        hri_pool_run(pool, 2, add, counts);
+    }
+    const long sleeps = count_sleeps() - before;
+    CHECK(counts[0] == LOOPS && counts[1] == LOOPS);
+    CHECK(sleeps < LOOPS / 2);
+    hri_pool_destroy(pool);
+}
+
 int main(void)
 {
     TEST_CASE("every index once, on as many threads as asked for");
@@ -286,6 +312,8 @@ int main(void)
     }
     TEST_CASE("a loop begins after the one before it has ended");
     TEST(check_order());
+    TEST_CASE("a short loop does not wait for threads that come too late");
+    TEST(check_short_loops());
     TEST_CASE("loops of several threads run one after another");
     TEST(check_starters());
     TEST_CASE("all threads work at one time");

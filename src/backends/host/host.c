@@ -17,30 +17,38 @@ extern const hri_backend hri_backend_host;
 
 /* ---- what commands do */
 
-/* Products run in the order in which they came. A plain mutex would let one
- * queue multiply again and again while the others wait. */
+/* A plain mutex would let one queue multiply again and again while the others
+ * wait. */
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t now_serving;
-    uint64_t next, serving;
-} line = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .now_serving = PTHREAD_COND_INITIALIZER};
+    bool busy; /* it is somebody's turn */
+    host_place *first, *last;
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void wait_in_line(void)
+bool hri_host_line_enter(host_place *place)
 {
     pthread_mutex_lock(&line.lock);
-    const uint64_t number = line.next++;
-    while (number != line.serving) {
-        pthread_cond_wait(&line.now_serving, &line.lock);
+    const bool waits = line.busy;
+    line.busy = true;
+    if (waits) {
+        place->next = NULL;
+        *(line.first != NULL ? &line.last->next : &line.first) = place;
+        line.last = place;
     }
     pthread_mutex_unlock(&line.lock);
+    return !waits;
 }
 
-static void leave_line(void)
+/* The line stays busy for the next one, so that no other gets before it. */
+void hri_host_line_leave(void)
 {
     pthread_mutex_lock(&line.lock);
-    line.serving++;
-    pthread_cond_broadcast(&line.now_serving);
+    host_place *next = line.first;
+    line.busy = next != NULL;
+    if (next != NULL) {
+        line.first = next->next;
+        next->serve(next);
+    }
     pthread_mutex_unlock(&line.lock);
 }
 
@@ -50,14 +58,44 @@ static _Thread_local unsigned forking; /* handlers below that have been run */
 static void clear_line(void)
 {
     pthread_mutex_init(&line.lock, NULL);
-    pthread_cond_init(&line.now_serving, NULL);
-    line.next = line.serving = 0;
+    line.busy = false;
+    line.first = line.last = NULL;
     forking = 0;
 }
 
 __attribute__((constructor)) static void clear_line_in_children(void)
 {
     (void)pthread_atfork(NULL, NULL, clear_line);
+}
+
+/* A thread that waits in the line. */
+typedef struct thread_place {
+    host_place base; /* first: see serve_thread */
+    pthread_cond_t served;
+    bool is_served;
+} thread_place;
+
+/* The line's lock is held. */
+static void serve_thread(host_place *base)
+{
+    thread_place *place = (thread_place *)base;
+    place->is_served = true;
+    pthread_cond_signal(&place->served);
+}
+
+static void wait_in_line(void)
+{
+    thread_place place = {.base.serve = serve_thread,
+                          .served = PTHREAD_COND_INITIALIZER};
+    if (hri_host_line_enter(&place.base)) {
+        return;
+    }
+    pthread_mutex_lock(&line.lock);
+    while (!place.is_served) {
+        pthread_cond_wait(&place.served, &line.lock);
+    }
+    pthread_mutex_unlock(&line.lock);
+    pthread_cond_destroy(&place.served);
 }
 
 static void before_fork(void)
@@ -70,7 +108,7 @@ static void before_fork(void)
 static void in_parent(void)
 {
     if (--forking == 0) {
-        leave_line();
+        hri_host_line_leave();
     }
 }
 
@@ -84,9 +122,14 @@ static void watch_forks(void)
 
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
 {
+    return hri_host_gemm(hri_host_pool(device), gemm);
+}
+
+static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)
+{
     wait_in_line();
-    hr_status status = hri_host_gemm(hri_host_pool(device), gemm);
-    leave_line();
+    hr_status status = hri_host_multiply(device, gemm);
+    hri_host_line_leave();
     return status;
 }
 
@@ -222,7 +265,7 @@ static const hri_device_ops host_ops = {
     .destroy_graph = hri_no_destroy_graph,
     .is_peer = host_is_peer,
     .gemm_offered = host_gemm_offered,
-    .gemm_now = hri_host_multiply,
+    .gemm_now = host_gemm_now,
 };
 
 static hr_status host_probe(uint32_t *count)

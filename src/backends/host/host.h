@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The host as a device: what its files share.
  *
- * Buffers are ordinary memory. A queue is a thread with a list of commands. It
- * numbers its records and knows which of them it has passed. An event is its
- * last record: a queue and a number. A command that waits for an event copies
- * the record. So it does not matter when the event is recorded again or
- * destroyed. */
+ * Buffers are ordinary memory. A queue is a list of commands. Some threads run
+ * the commands of all queues. A queue that waits for a record of another one,
+ * or in the line of products, keeps no thread meanwhile. So any number of
+ * queues needs only so many threads. A queue numbers its records and knows
+ * which of them it has passed. An event is its last record: a queue and a
+ * number. A command that waits for an event copies the record. So it does not
+ * matter when the event is recorded again or destroyed. */
 #ifndef HRI_BACKENDS_HOST_HOST_H
 #define HRI_BACKENDS_HOST_HOST_H
 
@@ -38,8 +40,22 @@ static inline unsigned char *hri_host_address(const hri_place *place)
     return start + place->offset;
 }
 
-/* host.c: carry out a command now. Only one product at a time runs in the whole
- * process. */
+/* host.c: the line of those that want to multiply. Only one product at a time
+ * runs in the whole process, in the order in which they came. */
+typedef struct host_place {
+    struct host_place *next; /* behind it */
+    /* called by the one before: it is this one's turn. Others hold locks. */
+    void (*serve)(struct host_place *place);
+} host_place;
+
+/* Get into the line. True when the turn has come already. False when serve will
+ * be called. */
+bool hri_host_line_enter(host_place *place);
+/* The turn is over. */
+void hri_host_line_leave(void);
+
+/* host.c: carry out a command now. The caller of the first one has its turn in
+ * the line. */
 hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm);
 void hri_host_copy(const hri_copy *copy);
 void hri_host_pack(const hri_pack *pack);
@@ -49,6 +65,24 @@ hr_status hri_host_launch_create(hri_pool *pool, const hri_launch *launch,
                                  host_launch **out);
 void hri_host_launch_run(host_launch *launch);
 void hri_host_launch_destroy(host_launch *launch);
+
+/* threads.c: something that threads of the backend are to run. It is in at most
+ * one list. */
+typedef struct host_runnable {
+    struct host_runnable *next;
+    void (*run)(struct host_runnable *r);
+} host_runnable;
+
+/* Let a thread run it, before all others if `first`. */
+void hri_host_run_soon(host_runnable *r, bool first);
+/* Put it behind the others, which waited for longer. False: there are none. */
+bool hri_host_give_way(host_runnable *r);
+/* Count one more queue, or one less. There are as many threads as queues, but
+ * at most two for each thread of hri_thread_count or eight. They end with the
+ * last queue. HR_ERROR_OUT_OF_MEMORY when the system refuses the first
+ * thread. */
+hr_status hri_host_threads_hold(void);
+void hri_host_threads_drop(void);
 
 /* queue.c: functions of hri_device_ops. */
 hr_status hri_host_queue_create(hri_device *device, bool urgent,

@@ -2,6 +2,7 @@
 /* Queues and their events, see host.h. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,19 +59,26 @@ typedef struct host_command {
 struct host_queue {
     hri_queue base;           /* first: see hri_queue */
     _Atomic uint32_t holders; /* its owner, and events recorded on it */
-    pthread_t thread;
+    host_runnable runnable;
+    host_place place; /* in the line of products */
+    bool is_served;   /* to multiply; only what runs the queue looks */
+    host_queue *next; /* of those that wait for records of the same queue */
+    uint64_t awaited; /* the record of that queue; its lock guards these two */
     pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t work, idle, progress;
-    host_command *ring; /* count commands from head on; the rest is free */
+    pthread_cond_t idle, progress;
+    host_queue *waiting; /* the queues that wait for records of this one */
+    host_command *ring;  /* count commands from head on; the rest is free. The
+                            first stays until it has run */
     size_t capacity, head, count;
-    bool busy, stop;
+    bool active;       /* a thread runs it or will */
     uint64_t recorded; /* how many records it has been given */
     uint64_t passed;   /* the number of the last record that has run */
     uint64_t wanted;   /* the least record that is waited for; UINT64_MAX:
                           none */
     uint64_t failed;   /* the first record behind the error; 0: there is none */
-    hri_error error;   /* of the first operation that failed; only the queue's
-                          thread writes it, and reads it without the lock */
+    hri_error error;   /* of the first operation that failed; only the
+                          thread that runs the queue writes it, and reads it
+                          without the lock */
 };
 
 enum { FIRST_CAPACITY = 32 };
@@ -90,10 +98,24 @@ static void release_queue(host_queue *queue)
     }
     pthread_cond_destroy(&queue->progress);
     pthread_cond_destroy(&queue->idle);
-    pthread_cond_destroy(&queue->work);
     pthread_mutex_destroy(&queue->lock);
     free(queue->ring);
     free(queue);
+}
+
+/* Let queues go on that wait for the record, or for earlier ones. The lock is
+ * held. */
+static void resume_waiting(host_queue *queue, uint64_t number)
+{
+    for (host_queue **at = &queue->waiting; *at != NULL;) {
+        host_queue *one = *at;
+        if (one->awaited > number) {
+            at = &one->next;
+        } else {
+            *at = one->next;
+            hri_host_run_soon(&one->runnable, false);
+        }
+    }
 }
 
 /* Note that a record has been passed. Threads that wait for later records are
@@ -108,6 +130,23 @@ static void pass(host_queue *queue, uint64_t number)
         queue->wanted = UINT64_MAX;
         pthread_cond_broadcast(&queue->progress);
     }
+    resume_waiting(queue, number);
+}
+
+/* Let the queue wait for the record. False: it has been passed. Else another
+ * thread may run the queue from now on. */
+static bool wait_for_record(host_queue *queue, host_record record)
+{
+    host_queue *of = record.of;
+    pthread_mutex_lock(&of->lock);
+    const bool waits = of->passed < record.number;
+    if (waits) {
+        queue->awaited = record.number;
+        queue->next = of->waiting;
+        of->waiting = queue;
+    }
+    pthread_mutex_unlock(&of->lock);
+    return waits;
 }
 
 /* Whether the record has been passed, waiting for it if `wait`. Returns the
@@ -264,6 +303,8 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         break;
     case COMMAND_GEMM:
         status = hri_host_multiply(queue->base.device, &command->as.gemm);
+        queue->is_served = false;
+        hri_host_line_leave();
         break;
     case COMMAND_PACK:
         hri_host_pack(&command->as.pack);
@@ -284,42 +325,83 @@ static hr_status run_command(host_queue *queue, const host_command *command)
     return status;
 }
 
-static void *queue_main(void *argument)
+/* Whether the queue has to wait before this command. Then another thread may
+ * run it from now on. */
+static bool must_wait(host_queue *queue, const host_command *command)
 {
-    host_queue *queue = argument;
-    hri_thread_set_own();
+    switch (command->kind) {
+    case COMMAND_WAIT:
+        return wait_for_record(queue, command->as.wait);
+    case COMMAND_GEMM:
+        if (!queue->is_served) {
+            queue->is_served = true; /* when it goes on */
+            return !hri_host_line_enter(&queue->place);
+        }
+        return false;
+    default:
+        return false;
+    }
+}
+
+/* It is the queue's turn to multiply. */
+static void serve_queue(host_place *place)
+{
+    host_queue *queue =
+        (host_queue *)((char *)place - offsetof(host_queue, place));
+    hri_host_run_soon(&queue->runnable, true);
+}
+
+/* Run the first command. The lock is not held. */
+static void run_first(host_queue *queue, host_command *command, bool skip)
+{
+    hr_status status = skip ? HR_OK : run_command(queue, command);
+    if (command->kind == COMMAND_LAUNCH) {
+        hri_host_launch_destroy(command->as.launch);
+    }
     pthread_mutex_lock(&queue->lock);
-    for (;;) {
-        while (queue->count == 0 && !queue->stop) {
-            pthread_cond_wait(&queue->work, &queue->lock);
-        }
-        if (queue->count == 0) {
-            break;
-        }
-        host_command next = queue->ring[queue->head];
-        queue->head = (queue->head + 1) % queue->capacity;
-        queue->count--;
-        queue->busy = true;
-        pthread_mutex_unlock(&queue->lock);
-        /* after an error memory is not touched any more */
-        const bool skip =
-            queue->error.status != HR_OK && next.kind < COMMAND_RECORD;
-        hr_status status = skip ? HR_OK : run_command(queue, &next);
-        if (next.kind == COMMAND_LAUNCH) {
-            hri_host_launch_destroy(next.as.launch);
-        }
-        pthread_mutex_lock(&queue->lock);
-        hri_error_keep(&queue->error, status);
-        if (next.kind == COMMAND_RECORD) {
-            pass(queue, next.as.record.record.number);
-        }
-        queue->busy = false;
-        if (queue->count == 0) {
-            pthread_cond_broadcast(&queue->idle);
-        }
+    hri_error_keep(&queue->error, status);
+    if (command->kind == COMMAND_RECORD) {
+        pass(queue, command->as.record.record.number);
+    }
+    queue->head = (queue->head + 1) % queue->capacity;
+    queue->count--;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* The queue's next command. False when there is none: the queue is not active
+ * any more, and may be gone. */
+static bool get_first(host_queue *queue, host_command *command)
+{
+    pthread_mutex_lock(&queue->lock);
+    const bool any = queue->count > 0;
+    if (any) {
+        *command = queue->ring[queue->head];
+    } else {
+        queue->active = false;
+        pthread_cond_broadcast(&queue->idle);
     }
     pthread_mutex_unlock(&queue->lock);
-    return NULL;
+    return any;
+}
+
+/* Run commands until the queue is empty, or has to wait, or another queue
+ * should have the thread. */
+static void run_queue(host_runnable *r)
+{
+    host_queue *queue =
+        (host_queue *)((char *)r - offsetof(host_queue, runnable));
+    host_command command;
+    bool stays = true;
+    while (stays && get_first(queue, &command)) {
+        /* after an error memory is not touched any more */
+        const bool work = command.kind < COMMAND_RECORD;
+        const bool skip = work && queue->error.status != HR_OK;
+        if (!skip && must_wait(queue, &command)) {
+            return;
+        }
+        run_first(queue, &command, skip);
+        stays = !(work && hri_host_give_way(r));
+    }
 }
 
 /* Double the number of places. The lock is held. */
@@ -354,7 +436,10 @@ static hr_status enqueue(hri_queue *base, const host_command *command)
             next->as.record.record = (host_record){queue, ++queue->recorded};
             set_event(next->as.record.event, next->as.record.record);
         }
-        pthread_cond_signal(&queue->work);
+        if (!queue->active) {
+            queue->active = true;
+            hri_host_run_soon(&queue->runnable, false);
+        }
     }
     pthread_mutex_unlock(&queue->lock);
     return status;
@@ -427,7 +512,7 @@ static hr_status queue_finish(hri_queue *base)
 {
     host_queue *queue = (host_queue *)base;
     pthread_mutex_lock(&queue->lock);
-    while (queue->count > 0 || queue->busy) {
+    while (queue->active) {
         pthread_cond_wait(&queue->idle, &queue->lock);
     }
     hr_status status = hri_error_raise(&queue->error);
@@ -435,18 +520,15 @@ static hr_status queue_finish(hri_queue *base)
     return status;
 }
 
-/* The thread ends only when its list is empty. */
+/* All commands run before. */
 static void queue_destroy(hri_queue *base)
 {
     host_queue *queue = (host_queue *)base;
     if (queue == NULL) {
         return;
     }
-    pthread_mutex_lock(&queue->lock);
-    queue->stop = true;
-    pthread_cond_signal(&queue->work);
-    pthread_mutex_unlock(&queue->lock);
-    pthread_join(queue->thread, NULL);
+    (void)queue_finish(base);
+    hri_host_threads_drop();
     free(queue->ring);
     queue->ring = NULL; /* events may hold the rest for long */
     release_queue(queue);
@@ -465,7 +547,7 @@ static const hri_queue_ops queue_ops = {
     .begin_graph = hri_no_begin_graph,
 };
 
-/* The system schedules the threads, so there are no priorities. */
+/* There are no priorities: the first that can go on gets the next thread. */
 hr_status hri_host_queue_create(hri_device *device, bool urgent,
                                 hri_queue **out)
 {
@@ -476,18 +558,21 @@ hr_status hri_host_queue_create(hri_device *device, bool urgent,
     }
     queue->base = (hri_queue){.ops = &queue_ops, .device = device};
     pthread_mutex_init(&queue->lock, NULL);
-    pthread_cond_init(&queue->work, NULL);
     pthread_cond_init(&queue->idle, NULL);
     pthread_cond_init(&queue->progress, NULL);
     atomic_init(&queue->holders, 1);
+    queue->runnable.run = run_queue;
+    queue->place.serve = serve_queue;
     queue->wanted = UINT64_MAX;
     queue->capacity = FIRST_CAPACITY;
     queue->ring = malloc(queue->capacity * sizeof *queue->ring);
-    if (queue->ring == NULL ||
-        pthread_create(&queue->thread, NULL, queue_main, queue) != 0) {
+    hr_status status =
+        queue->ring != NULL
+            ? hri_host_threads_hold()
+            : hri_fail(HR_ERROR_OUT_OF_MEMORY, "host queue: out of memory");
+    if (status != HR_OK) {
         release_queue(queue);
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY,
-                        "host queue: the system refused a thread");
+        return status;
     }
     *out = &queue->base;
     return HR_OK;

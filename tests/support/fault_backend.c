@@ -281,7 +281,13 @@ static hr_status device_gemm_now(hri_device *base, const hri_gemm *gemm)
     if (status == HR_OK) {
         status = fault_check_gemm(base, gemm);
     }
-    return status == HR_OK ? inner->ops->gemm_now(inner, gemm) : status;
+    if (status != HR_OK) {
+        return status;
+    }
+    hri_error error;
+    fault_product((fault_device *)base);
+    return fault_operation(&error) ? hri_error_raise(&error)
+                                   : inner->ops->gemm_now(inner, gemm);
 }
 
 static const hri_device_ops device_ops = {

@@ -262,11 +262,13 @@ static hr_status gather_copy_pools(hri_executor *executor)
     if (up) {
         executor->up_pool = copy_pool;
         executor->up_pool.up = true;
+        executor->up_pool.bytes = executor->part->up;
         status = hri_copy_pool_init(&executor->up_pool);
     }
     if (status == HR_OK) {
         executor->down_pool = copy_pool;
         executor->down_pool.queues = &executor->down_queue;
+        executor->down_pool.bytes = executor->part->down;
         executor->down_pool.direct = !executor->staged[HRI_C];
         status = hri_copy_pool_init(&executor->down_pool);
     }
@@ -305,6 +307,7 @@ void hri_executor_init(hri_executor *executor, hri_run_state *run,
     executor->accelerator = accelerator;
     executor->end = executor->part->task_count;
     executor->wanted = INT64_MAX;
+    executor->forwarded = executor->sent = run->plan->part_count == 1;
 }
 
 static hr_status set_up(hri_executor *executor)
@@ -347,7 +350,7 @@ static hr_status start_threads(hri_executor *executor)
     }
     hr_status status =
         hri_executor_start(executor, &executor->feeder, hri_feeder_main);
-    if (status == HR_OK) {
+    if (status == HR_OK && !executor->forwarded) {
         status = hri_executor_start(executor, &executor->forwarder,
                                     hri_forwarder_main);
     }

@@ -299,11 +299,19 @@ static void *copy_thread_main(void *argument)
 
 /* ---- the copy pool */
 
+/* No more threads than pieces: waking one takes as long as copying some. */
+static uint32_t useful_threads(const hri_copy_pool *pool)
+{
+    const uint32_t all = pool->accelerator->copy_threads;
+    const uint64_t pieces = pool->bytes / HRI_MIN_PIECE_BYTES + 1;
+    return pool->bytes == 0 || pieces > all ? all : (uint32_t)pieces;
+}
+
 hr_status hri_copy_pool_init(hri_copy_pool *pool)
 {
     hri_accelerator *a = pool->accelerator;
     hr_status status = HR_OK;
-    pool->thread_count = pool->direct ? 1 : a->copy_threads;
+    pool->thread_count = pool->direct ? 1 : useful_threads(pool);
     pool->depth = pool->direct ? HRI_COPIES : HRI_THREAD_PIECES;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->changed, NULL);

@@ -60,7 +60,8 @@ struct hri_copy_pool {
     bool direct;                  /* jobs from the accelerator go into memory
                                      that needs no pieces; jobs to it from such
                                      memory need no copy pool */
-    pthread_mutex_t *queues;      /* held around calls on the queues of jobs */
+    uint64_t bytes; /* of all jobs: so few need few threads; 0: not known */
+    pthread_mutex_t *queues; /* held around calls on the queues of jobs */
     void (*fail)(void *data, hr_status status); /* is told the first error, on a
                                                    thread of the copy pool */
     void *fail_data;

@@ -71,7 +71,7 @@ static void *helper_main(void *argument)
 {
     helper *me = argument;
     group *t = me->group;
-    hri_thread_set_own();
+    (void)hri_thread_set_own();
     pthread_mutex_lock(&t->lock);
     for (;;) {
         while (!t->stop &&

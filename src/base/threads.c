@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 #include <headrace/context.h>
 
@@ -20,9 +23,52 @@ struct hri_thread {
 
 static _Thread_local bool is_own;
 
-void hri_thread_set_own(void)
+#if defined(__SSE__)
+
+/* fegetenv and fesetenv take longer than a small product. */
+static void set_arithmetic(hri_thread_was *was)
 {
+    const unsigned usual = 0x1f80, flags = 0x3f;
+    was->control = _mm_getcsr();
+    if ((was->control & ~flags) != usual) {
+        _mm_setcsr(usual);
+    }
+}
+
+static void restore_arithmetic(const hri_thread_was *was)
+{
+    if (_mm_getcsr() != was->control) {
+        _mm_setcsr(was->control);
+    }
+}
+
+#else
+
+static void set_arithmetic(hri_thread_was *was)
+{
+    (void)fegetenv(&was->arithmetic);
+    (void)fesetenv(FE_DFL_ENV);
+}
+
+static void restore_arithmetic(const hri_thread_was *was)
+{
+    (void)fesetenv(&was->arithmetic);
+}
+
+#endif
+
+hri_thread_was hri_thread_set_own(void)
+{
+    hri_thread_was was = {.own = is_own};
     is_own = true;
+    set_arithmetic(&was);
+    return was;
+}
+
+void hri_thread_restore(const hri_thread_was *was)
+{
+    restore_arithmetic(was);
+    is_own = was->own;
 }
 
 bool hr_thread_is_own(void)
@@ -44,7 +90,7 @@ static void become_idle(hri_thread *t, bool left)
 static void *thread_main(void *argument)
 {
     hri_thread *t = argument;
-    hri_thread_set_own();
+    (void)hri_thread_set_own();
     hri_cpus_use(&t->threads->cpus);
     pthread_mutex_lock(&t->lock);
     for (;;) {

@@ -4,6 +4,7 @@
 #ifndef HRI_BASE_THREADS_H
 #define HRI_BASE_THREADS_H
 
+#include <fenv.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -55,9 +56,18 @@ typedef struct hri_call {
 hr_status hri_threads_call(hr_status (*function)(void *argument),
                            void *arguments, size_t count, size_t bytes);
 
-/* Note that the calling thread is the library's own (hr_thread_is_own). Each
- * such thread calls this once. */
-void hri_thread_set_own(void);
+/* What a thread was before it worked for the library. */
+typedef struct hri_thread_was {
+    bool own;
+    unsigned control;  /* of x86's SSE */
+    fenv_t arithmetic; /* elsewhere */
+} hri_thread_was;
+
+/* From now on the calling thread is the library's own (hr_thread_is_own), and
+ * has the usual arithmetic: rounding to nearest, subnormal numbers, no traps.
+ * The second function ends that for a thread of the program's. */
+hri_thread_was hri_thread_set_own(void);
+void hri_thread_restore(const hri_thread_was *was);
 
 /* The time in so many milliseconds, and pthread_cond_wait until then at most.
  * False when it has come. */

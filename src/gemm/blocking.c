@@ -367,20 +367,20 @@ static hr_status too_many(const search *found)
     const size_t bytes = found->count * sizeof *found->accelerators;
     hri_plan_accelerator *larger = malloc(bytes);
     search x = *found;
-    uint64_t memory = 0;
+    uint64_t memory = 0, own = 0;
     if (larger != NULL) {
         memcpy(larger, found->accelerators, bytes);
         x.accelerators = larger;
         x.depth = 2;
         for (uint32_t i = 0; i < x.count; i++) {
             memory = larger[i].memory > memory ? larger[i].memory : memory;
+            own = larger[i].own > own ? larger[i].own : own;
         }
     }
     while (larger != NULL && !x.found && memory < UINT64_MAX / 4) {
         memory *= 2;
         for (uint32_t j = 0; j < x.count; j++) {
             larger[j].memory = memory;
-            larger[j].buffer = memory;
         }
         scan(&x);
     }
@@ -392,7 +392,8 @@ static hr_status too_many(const search *found)
         (long long)s->m, (long long)s->n, (long long)s->k, (int)MAX_TASKS,
         x.count, hri_plural(x.count),
         x.found ? "; limits of " : ", with any memory limit below ",
-        (unsigned long long)memory, x.found ? " bytes are enough" : " bytes");
+        (unsigned long long)(memory + own),
+        x.found ? " bytes are enough" : " bytes");
 }
 
 hr_status hri_blocking_choose(const hri_plan_shape *shape,

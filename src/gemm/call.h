@@ -64,8 +64,9 @@ void hri_call_close(hri_gemm_call *call);
  * caller holds the context's lock. */
 bool hri_gemm_directly(const hri_gemm_call *call, hr_status *status);
 
-/* Whether a plan is one product in place; and carry such a plan out. */
-bool hri_plan_is_direct(const hri_plan *plan);
+/* Whether the plan is one product in place, of which the caller wants no
+ * progress; and carry such a plan out. */
+bool hri_plan_is_direct(const hri_gemm_call *call);
 hr_status hri_plan_directly(const hri_gemm_call *call,
                             hri_run_outcome *outcome);
 

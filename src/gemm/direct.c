@@ -39,7 +39,8 @@ static hri_accelerator *in_place(const hr_context *context,
 {
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
         hri_accelerator *a = &context->accelerators[i];
-        if (a->in_place && hri_accelerator_multiplies(a, kind)) {
+        if (a->in_place && a->device->ops->gemm_now != NULL &&
+            hri_accelerator_multiplies(a, kind)) {
             return a;
         }
     }
@@ -104,10 +105,17 @@ bool hri_gemm_directly(const hri_gemm_call *c, hr_status *status)
 
 /* ---- with a plan */
 
-bool hri_plan_is_direct(const hri_plan *plan)
+static hri_device *only_device(const hri_gemm_call *c)
 {
+    return c->accelerators[c->plan->parts[0].accelerator]->device;
+}
+
+bool hri_plan_is_direct(const hri_gemm_call *c)
+{
+    const hri_plan *plan = c->plan;
     return plan->part_count == 1 && plan->parts[0].in_place &&
-           plan->parts[0].task_count == 1;
+           plan->parts[0].task_count == 1 && c->options.progress == NULL &&
+           only_device(c)->ops->gemm_now != NULL;
 }
 
 hr_status hri_plan_directly(const hri_gemm_call *c, hri_run_outcome *outcome)

@@ -196,8 +196,7 @@ static hr_status multiply(hri_gemm_call *c)
         outcome.shares != NULL && outcome.home != NULL
             ? HR_OK
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: out of memory");
-    if (status == HR_OK && c->options.progress == NULL &&
-        hri_plan_is_direct(c->plan)) {
+    if (status == HR_OK && hri_plan_is_direct(c)) {
         status = hri_plan_directly(c, &outcome);
     } else if (status == HR_OK) {
         const hri_run_call wanted = {.progress = c->options.progress,

@@ -281,7 +281,7 @@ typedef struct hri_device_ops {
                          hr_compute compute);
     /* Multiply on the calling thread, in host memory. Returns when C is
      * complete. gemm_offered must have accepted the product. NULL where
-     * info.host is not set. */
+     * info.host is not set, or where the thread's settings would change. */
     hr_status (*gemm_now)(hri_device *device, const hri_gemm *gemm);
 } hri_device_ops;
 

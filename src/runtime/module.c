@@ -100,12 +100,13 @@ static void remove_includes(char *text, const char *blanked)
 }
 
 /* The second `long` of the type that begins with the one at `at`. NULL: there
- * is one alone. */
-static const char *second_long(const char *at)
+ * is one alone. A directive ends with its line. */
+static const char *second_long(const char *at, bool directive)
 {
     static const char *const others[] = {"unsigned", "signed", "int", NULL};
     do {
-        at = hri_skip_space(at + hri_word_length(at));
+        at += hri_word_length(at);
+        at = directive ? hri_skip_space_in_line(at) : hri_skip_space(at);
     } while (hri_word_is_one_of(at, others));
     return hri_word_is(at, "long") ? at : NULL;
 }
@@ -137,10 +138,13 @@ static bool is_whole(const char *text, const char *blanked, const char *word)
  * nothing there, and elsewhere `long` (headrace/dialect). */
 static void adapt_longs(char *text, const char *blanked)
 {
+    const char *directive = blanked; /* its end */
     size_t length;
     for (const char *at = blanked; *at != '\0'; at += length > 0 ? length : 1) {
         length = hri_word_length(at);
-        const char *second = hri_word_is(at, "long") ? second_long(at) : NULL;
+        directive = *at == '#' ? hri_end_of_line(at) : directive;
+        const char *second =
+            hri_word_is(at, "long") ? second_long(at, at < directive) : NULL;
         if (second != NULL && is_whole(text, blanked, second)) {
             memcpy(text + (second - blanked), "HR_L", 4);
             length = (size_t)(second - at) + 4;

@@ -62,7 +62,7 @@ static hr_matrix matrix(int64_t edge, uint32_t seed)
 /* The best time of some runs, without the slow accelerator or with it. */
 static double best(const product *p, bool without, hr_gemm_report *report)
 {
-    uint32_t chosen[8], count = 0;
+    uint32_t chosen[64], count = 0;
     double least = DBL_MAX;
     for (uint32_t i = 0; i < p->context->accelerator_count; i++) {
         chosen[count] = i;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Small products in place: one call of the device, on the caller's thread. The
  * bits are those of a planned product, for each layout. */
+#include <fenv.h>
 #include <string.h>
 
 #include "runtime/runtime.h"
@@ -156,7 +157,9 @@ static void bits(void)
     random_source source = {7};
     hr_gemm_report report = HR_GEMM_REPORT_INIT;
     hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    int calls = 0;
     options.report = &report;
+    options.progress_data = &calls;
     TEST_CASE("bits");
     for (int i = 0; i < 900; i++) {
         const hr_type *type = types[i % 9];
@@ -164,6 +167,7 @@ static void bits(void)
         const int64_t n = random_between(&source, 0, EDGE);
         const int64_t k = random_between(&source, 0, EDGE);
         const hr_scalar beta = hr_real((double)random_between(&source, -1, 1));
+        options.progress = i % 2 == 0 ? go_on : NULL; /* by threads */
         operand_init(&a, &source, type[0], m, k);
         operand_init(&b, &source, type[0], k, n);
         operand_init(&c, &source, type[1], m, n);
@@ -179,10 +183,39 @@ static void bits(void)
     hr_context_destroy(context);
 }
 
+/* Neither how the program rounds nor whether it flushes subnormal numbers
+ * matters, and it stays as it was. */
+static void arithmetic(void)
+{
+    enum { N = 64 };
+    static float a[N * N], b[N * N], c[2][N * N];
+    const hr_matrix m[] = {hr_matrix_row_major(a, HR_F32, N, N, 0),
+                           hr_matrix_row_major(b, HR_F32, N, N, 0)};
+    hr_context *context = open_context("host");
+    TEST_CASE("the program's rounding");
+    for (int i = 0; i < N * N; i++) {
+        a[i] = 1.0f / (float)(i % 97 + 3);
+        b[i] = 1.0f / (float)(i % 89 + 7);
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        const int mode = turn == 0 ? FE_TONEAREST : FE_UPWARD;
+        CHECK(fesetround(mode) == 0);
+        CHECK(hr_gemm(context, hr_real(1), m[0], m[1], hr_real(0),
+                      hr_matrix_row_major(c[turn], HR_F32, N, N, 0),
+                      NULL) == HR_OK);
+        CHECK(fegetround() == mode);
+    }
+    CHECK(fesetround(FE_TONEAREST) == 0);
+    CHECK(memcmp(c[0], c[1], sizeof c[0]) == 0);
+    CHECK(!hr_thread_is_own());
+    hr_context_destroy(context);
+}
+
 int main(void)
 {
     TEST(alone());
     TEST(beside_others());
     TEST(bits());
+    TEST(arithmetic());
     return test_end();
 }

@@ -335,7 +335,7 @@ static void nothing_is_copied_in_place(void)
 /* ---- stealing */
 
 /* The last accelerator is said to be three times as fast as the first, and is
- * held up until that one has done its part. Then the first steals tiles. */
+ * held up until that one has done its part and has stolen a tile. */
 static void tails_are_stolen(int staged, const char *list)
 {
     TEST_CASE("an accelerator that is done takes over tiles");
@@ -359,7 +359,7 @@ static void tails_are_stolen(int staged, const char *list)
                            NULL, &plan) == HR_OK);
         set_old(&o);
         CHECK(planned[0].accelerator == 0);
-        fault_backend_hold(last, first_tiles + planned[0].tiles);
+        fault_backend_hold(last, first_tiles + planned[0].tiles + 1);
         CHECK(multiply(context, &o, beta, &run) == HR_OK);
         first_tiles += done[0].tiles;
         uint64_t stolen = 0, tiles = 0, wanted = 0;

@@ -43,6 +43,11 @@ bool hri_host_gemm_is_ordered(void)
     return false;
 }
 
+bool hri_host_gemm_is_personal(void)
+{
+    return false;
+}
+
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)
 {
     return hri_host_gemm(pool, gemm);

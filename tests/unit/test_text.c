@@ -292,6 +292,33 @@ static void includes(const bed *b)
     }
 }
 
+/* long long is one type in a line, but not across the end of a directive. */
+static void longs(const bed *b)
+{
+    static const char text[] =
+        "#include <headrace/dialect.h>\n"
+        "#define WIDE unsigned long\n\n"
+        "unsigned long times(unsigned long n) { return n * 4294967296; }\n"
+        "#define WIDER unsigned long \\\n long\n"
+        "HR_KERNEL1(k, (OUT, float, 1, y))\n"
+        "{\n"
+        "    HR_EACH1(i)\n"
+        "    {\n"
+        "        WIDE a = 1, c = times(3); WIDER d = (unsigned long\n"
+        "        long)sizeof(WIDER) + 1ULL;\n"
+        "        HR_AT1(y, i) = (float)(a + c / 4294967296 + d);\n"
+        "    }\n"
+        "}\n";
+    TEST_CASE("long at the end of a line");
+    if (!b->host && getenv("HEADRACE_CUDA") == NULL) {
+        const hr_argument argument = hr_out(hr_view_of(b->y));
+        CHECK(hr_launch(b->queue, make(b, text, "k"), hr_extent1(N), NULL,
+                        &argument, 1) == HR_OK);
+        CHECK(hr_synchronize(hr_view_of(b->y)) == HR_OK);
+        CHECK(b->data[1][0] == 13.0f && b->data[1][N - 1] == 13.0f);
+    }
+}
+
 /* A kernel belongs to a context. */
 static void elsewhere(const bed *b)
 {
@@ -325,6 +352,7 @@ static void test_one(bed *b, uint32_t index)
     is_left_out(b);
     no_atomics(b);
     includes(b);
+    longs(b);
     elsewhere(b);
     hr_array_destroy(b->x);
     hr_array_destroy(b->y);

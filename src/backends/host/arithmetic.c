@@ -68,6 +68,11 @@ const char *hri_host_arithmetic_name(void)
     return chosen.name;
 }
 
+bool hri_host_gemm_is_personal(void)
+{
+    return chosen.use_cblas && hri_cblas_is_personal(&chosen.cblas);
+}
+
 bool hri_host_gemm_is_ordered(void)
 {
     return hri_builtin_is_ordered(hri_builtin_variant_at(0));

@@ -25,6 +25,10 @@ const char *hri_host_arithmetic_name(void);
  * HR_ERROR_OUT_OF_MEMORY when there is no memory for packing. */
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm);
 
+/* Whether that changes settings of the calling thread, which should be one of
+ * the library's then. */
+bool hri_host_gemm_is_personal(void);
+
 /* Whether it multiplies in the mode HR_COMPUTE_REPRODUCIBLE. That needs a CPU
  * with fused multiply-adds. */
 bool hri_host_gemm_is_ordered(void);

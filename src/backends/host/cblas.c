@@ -318,6 +318,13 @@ static void limit_blis(const hri_cblas *cblas, int64_t threads,
     }
 }
 
+bool hri_cblas_is_personal(const hri_cblas *cblas)
+{
+    return cblas->set_blis_threads != NULL ||
+           (cblas->openblas.config != NULL &&
+            strstr(cblas->openblas.config(), "USE_OPENMP") != NULL);
+}
+
 /* Let at most so many threads work. What it returns is for restore_threads. */
 static int limit_threads(const hri_cblas *cblas, int threads,
                          const hri_gemm *gemm)

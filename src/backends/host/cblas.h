@@ -67,6 +67,10 @@ hr_status hri_cblas_open(const char *name, bool any, hri_cblas *cblas);
  * there. */
 bool hri_cblas_find(hri_cblas *cblas);
 
+/* Whether its number of threads is a setting of the calling thread, which is
+ * then not as before. */
+bool hri_cblas_is_personal(const hri_cblas *cblas);
+
 /* Multiply if the CBLAS offers this product. Otherwise return false and do
  * nothing. m, n, k and alpha are not 0. Of OpenBLAS, BLIS and MKL at most
  * `threads` threads work, and fewer where the program or their own variables

@@ -12,6 +12,7 @@
 #include "base/matrix.h"
 #include "base/pages.h"
 #include "base/size.h"
+#include "base/threads.h"
 
 extern const hri_backend hri_backend_host;
 
@@ -127,9 +128,11 @@ hr_status hri_host_multiply(hri_device *device, const hri_gemm *gemm)
 
 static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)
 {
+    const hri_thread_was was = hri_thread_set_own(); /* as a queue's would be */
     wait_in_line();
     hr_status status = hri_host_multiply(device, gemm);
     hri_host_line_leave();
+    hri_thread_restore(&was);
     return status;
 }
 
@@ -268,6 +271,16 @@ static const hri_device_ops host_ops = {
     .gemm_now = host_gemm_now,
 };
 
+/* The same, but products go through queues alone. */
+static hri_device_ops by_queue;
+
+static void begin(void)
+{
+    watch_forks();
+    by_queue = host_ops;
+    by_queue.gemm_now = NULL;
+}
+
 static hr_status host_probe(uint32_t *count)
 {
     *count = 1;
@@ -295,7 +308,7 @@ static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
         return status;
     }
     /* Handlers that come later run first: before OpenBLAS's. */
-    pthread_once(&once, watch_forks);
+    pthread_once(&once, begin);
     host_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "host device: out of memory");
@@ -305,7 +318,7 @@ static hr_status host_open(uint32_t index, uint32_t threads, hri_device **out)
         free(device);
         return status;
     }
-    device->base.ops = &host_ops;
+    device->base.ops = hri_host_gemm_is_personal() ? &by_queue : &host_ops;
     device->base.backend = &hri_backend_host;
     status = host_describe(index, &device->base.info);
     device->base.info.compute_units = hri_pool_threads(device->pool);

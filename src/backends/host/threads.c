@@ -96,7 +96,7 @@ bool hri_host_give_way(host_runnable *r)
 static void *thread_main(void *unused)
 {
     (void)unused;
-    hri_thread_set_own();
+    (void)hri_thread_set_own();
     pthread_mutex_lock(&all.lock);
     for (;;) {
         while (all.first == NULL && !all.stop) {

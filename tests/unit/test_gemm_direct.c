@@ -197,11 +197,11 @@ static void arithmetic(void)
         a[i] = 1.0f / (float)(i % 97 + 3);
         b[i] = 1.0f / (float)(i % 89 + 7);
     }
-    for (int turn = 0; turn < 2; turn++) {
-        const int mode = turn == 0 ? FE_TONEAREST : FE_UPWARD;
+    for (int i = 0; i < 2; i++) {
+        const int mode = i == 0 ? FE_TONEAREST : FE_UPWARD;
         CHECK(fesetround(mode) == 0);
         CHECK(hr_gemm(context, hr_real(1), m[0], m[1], hr_real(0),
-                      hr_matrix_row_major(c[turn], HR_F32, N, N, 0),
+                      hr_matrix_row_major(c[i], HR_F32, N, N, 0),
                       NULL) == HR_OK);
         CHECK(fegetround() == mode);
     }

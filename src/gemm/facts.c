@@ -152,7 +152,7 @@ static hr_status gather_one(hri_gemm_call *c, uint32_t i, uint64_t least)
     f->start = hri_model_executor(f->tile_rates[0] == 0.0);
     f->up.start = f->down.start = overheads.carried;
     if (hri_in_host_memory(a)) { /* they share the CPUs that start their work */
-        f->task *= sharing;
+        f->task += overheads.busy * (sharing - 1.0);
         f->start *= sharing;
     }
     f->rate /= sharing;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Measuring the memory of accelerators, which limits kernels that compute
  * little, and the overheads of enqueueing. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +98,7 @@ enum { TINY_BYTES = 64 };
  * microseconds and copies 5. Waiting for a launch takes 4 through CUDA and 40
  * through PoCL (November 2026). */
 static const double usual_launch = 1e-5, usual_copy = 5e-6, usual_wait = 2e-5,
-                    usual_task = 1e-5;
+                    usual_task = 1e-5, usual_switch = 5e-6;
 
 static hr_status prepare_tiny(void *data, int64_t count)
 {
@@ -221,6 +222,8 @@ hr_status hri_model_overheads(hri_accelerator *a, bool measure,
     const bool known = hri_figure_find(hri_subject_of(a), small_copies) > 0.0;
     overheads->task =
         known ? 4.0 * overheads->launch + overheads->wait : usual_task;
+    overheads->busy =
+        fmin(overheads->task, 4.0 * overheads->launch + usual_switch);
     overheads->carried =
         known ? overheads->copy + 2.0 * overheads->launch : usual_copy;
     return status;

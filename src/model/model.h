@@ -204,6 +204,7 @@ typedef struct hri_overheads {
     double task;    /* for a task of a plan: the product, the waits for its two
                        panels, its record, and the time until another queue sees
                        it */
+    double busy;    /* of these, the CPU's time: most of a long wait is idle */
     double carried; /* for a copy of a plan: the copy, a wait and its record */
 } hri_overheads;
 

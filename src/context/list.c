@@ -83,8 +83,8 @@ static size_t name_some(const hri_machine *machine, bool there, char *text,
     return used;
 }
 
-/* Write "no cuda or opencl device": the backends that were asked and have
- * none. */
+/* Write "no cuda or opencl device that can be used": the backends that were
+ * asked and have none. */
 static void name_absent(const hri_machine *machine, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "no");
@@ -98,7 +98,7 @@ static void name_absent(const hri_machine *machine, char *text, size_t size)
         }
     }
     if (used < size) {
-        snprintf(text + used, size - used, " device");
+        snprintf(text + used, size - used, " device that can be used");
     }
 }
 

@@ -252,13 +252,13 @@ static void check_machines(void)
     fake.backends[0].probe_fails = HR_ERROR_UNAVAILABLE;
     CHECK_FAILS(choose("cuda", &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "\"cuda\" is not there (fake: no driver); this machine has "
-                "no cuda device (not asked: opencl, host)");
+                "no cuda device that can be used (not asked: opencl, host)");
     hri_machine_free(&machine);
 
     TEST_CASE("a device of a backend without a driver, named");
     CHECK_FAILS(choose("2xcuda:0", &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "\"cuda:0\" is not there (fake: no driver); this machine has "
-                "no cuda device (not asked: opencl, host)");
+                "no cuda device that can be used (not asked: opencl, host)");
     hri_machine_free(&machine);
     CHECK_FAILS(choose("cudart:0", &machine, &choices), HR_ERROR_UNAVAILABLE,
                 "\"cudart:0\" is not there; this machine has");

@@ -121,8 +121,7 @@ bool hri_plan_is_direct(const hri_gemm_call *c)
 hr_status hri_plan_directly(const hri_gemm_call *c, hri_run_outcome *outcome)
 {
     const uint64_t start_ns = hri_clock_ns();
-    hr_status status = multiply(
-        c->accelerators[c->plan->parts[0].accelerator]->device, &c->product);
+    hr_status status = multiply(only_device(c), &c->product);
     outcome->shares[0] =
         (hri_run_share){.seconds_busy = hri_seconds_since(start_ns),
                         .flops = hri_flops_of(&c->product),

@@ -392,7 +392,7 @@ static hr_status too_many(const search *found)
         (long long)s->m, (long long)s->n, (long long)s->k, (int)MAX_TASKS,
         x.count, hri_plural(x.count),
         x.found ? "; limits of " : ", with any memory limit below ",
-        (unsigned long long)(memory + own),
+        (unsigned long long)memory + own,
         x.found ? " bytes are enough" : " bytes");
 }
 

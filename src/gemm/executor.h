@@ -146,6 +146,7 @@ struct hri_executor {
     hri_issued window[HRI_WINDOW];
     int64_t stores; /* tiles finished when k is whole; decides the tile slot */
     bool loading;   /* the feeder enqueues a copy of the caller's memory */
+    bool steals;    /* it copies panels of others */
     bool forwarded; /* all forwards have been enqueued, */
     bool sent;      /* and none is under way any more */
 };

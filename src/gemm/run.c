@@ -99,8 +99,8 @@ bool hri_runs_await(hr_context *context, double seconds)
 }
 
 /* Whether the executor, or a peer that has not settled, may still use what the
- * executor holds: the peer forwards panels to it, or waits for an event that
- * would be destroyed. The run's lock is held. */
+ * executor holds: the peer forwards panels to it, copies some from it, or waits
+ * for an event that would be destroyed. The run's lock is held. */
 static bool is_tied(const hri_run_state *run, const hri_executor *executor)
 {
     hri_device *device = executor->accelerator->device;
@@ -108,7 +108,7 @@ static bool is_tied(const hri_run_state *run, const hri_executor *executor)
         const hri_executor *other = &run->executors[i];
         if (other->left_at < HRI_SETTLED &&
             (other == executor ||
-             ((!other->sent || executor->failed != HR_OK) &&
+             ((!other->sent || other->steals || executor->failed != HR_OK) &&
               !executor->part->in_place && !other->part->in_place &&
               device->ops->is_peer(device, other->accelerator->device)))) {
             return true;

@@ -11,6 +11,7 @@
  * caller's memory. */
 typedef struct source {
     const hri_place *place[2];
+    hri_place there[2];  /* of another executor, which may be gone soon */
     hri_event *ready[2]; /* NULL: nothing to wait for */
     bool packed;         /* A lies by columns */
 } source;
@@ -293,9 +294,18 @@ static void await(hri_executor *who, hri_executor *executor, int side,
         pthread_cond_wait(&executor->changed[HRI_ARRIVED], &run->lock);
     }
     hri_executor_idles(who, false);
-    from->place[side] =
-        &executor->places[side][executor->part->deliveries[number].slot];
-    from->ready[side] = a->ready;
+    const hri_place *slot =
+        executor == who || !hri_is_stopped(who)
+            ? &executor->places[side][executor->part->deliveries[number].slot]
+            : NULL; /* the executor may be gone */
+    if (executor == who) {
+        from->place[side] = slot;
+        from->ready[side] = a->ready;
+    } else if (slot != NULL) {
+        from->there[side] = *slot;
+        from->ready[side] = a->ready;
+        who->steals = true;
+    }
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -486,7 +496,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
         if (hri_executor_stopped(executor)) {
             return HR_OK;
         }
-        copy.from = *there.place[side];
+        copy.from = there.there[side];
         copy.from_pitch = copy.to_pitch;
         status = q->ops->wait(q, there.ready[side]);
         if (status == HR_OK) {

@@ -228,7 +228,7 @@ static void one_alone(const setup *s)
     hr_context *context = open_context(s->list, 0);
     CHECK(multiply(context, 2.0, NULL, NULL) == HR_OK && is_right());
     context->patience = PATIENCE;
-    fault_backend_stick(0, 20);
+    fault_backend_stick(0, 6); /* before a tile is home */
     CHECK(multiply(context, 2.0, NULL, NULL) == HR_ERROR_LOST);
     CHECK(strstr(hr_last_error(), "host#0 has not answered for") != NULL);
     CHECK(fault_backend_sticks());

@@ -29,16 +29,16 @@ static _Thread_local bool is_own;
 static void set_arithmetic(hri_thread_was *was)
 {
     const unsigned usual = 0x1f80, flags = 0x3f;
-    was->control = _mm_getcsr();
-    if ((was->control & ~flags) != usual) {
+    was->arithmetic = _mm_getcsr();
+    if ((was->arithmetic & ~flags) != usual) {
         _mm_setcsr(usual);
     }
 }
 
 static void restore_arithmetic(const hri_thread_was *was)
 {
-    if (_mm_getcsr() != was->control) {
-        _mm_setcsr(was->control);
+    if (_mm_getcsr() != was->arithmetic) {
+        _mm_setcsr(was->arithmetic);
     }
 }
 

@@ -59,8 +59,11 @@ hr_status hri_threads_call(hr_status (*function)(void *argument),
 /* What a thread was before it worked for the library. */
 typedef struct hri_thread_was {
     bool own;
-    unsigned control;  /* of x86's SSE */
-    fenv_t arithmetic; /* elsewhere */
+#if defined(__SSE__)
+    unsigned arithmetic; /* the control register */
+#else
+    fenv_t arithmetic;
+#endif
 } hri_thread_was;
 
 /* From now on the calling thread is the library's own (hr_thread_is_own), and

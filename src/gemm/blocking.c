@@ -368,16 +368,17 @@ static hr_status too_many(const search *found)
     hri_plan_accelerator *larger = malloc(bytes);
     search x = *found;
     uint64_t memory = 0, own = 0;
-    if (larger != NULL) {
-        memcpy(larger, found->accelerators, bytes);
-        x.accelerators = larger;
-        x.depth = 2;
-        for (uint32_t i = 0; i < x.count; i++) {
-            memory = larger[i].memory > memory ? larger[i].memory : memory;
-            own = larger[i].own > own ? larger[i].own : own;
-        }
+    if (larger == NULL) {
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm: no memory for the plan");
     }
-    while (larger != NULL && !x.found && memory < UINT64_MAX / 4) {
+    memcpy(larger, found->accelerators, bytes);
+    x.accelerators = larger;
+    x.depth = 2;
+    for (uint32_t i = 0; i < x.count; i++) {
+        memory = larger[i].memory > memory ? larger[i].memory : memory;
+        own = larger[i].own > own ? larger[i].own : own;
+    }
+    while (!x.found && memory < UINT64_MAX / 4) {
         memory *= 2;
         for (uint32_t j = 0; j < x.count; j++) {
             larger[j].memory = memory;

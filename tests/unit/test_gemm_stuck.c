@@ -7,7 +7,9 @@
  *
  * Nearly all of the time is waiting. So cases run at once, each in processes of
  * its own that share its calls. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/size.h"
 #include "gemm/run.h"
@@ -22,13 +24,11 @@ extern const hri_backend hri_backend_host, hri_backend_opencl, hri_backend_cuda;
 enum { M = 260, N = 250, K = 60 };
 
 /* Seconds. Other tests wait for ever. Under sanitizers a thread may be slow to
- * start, and fewer calls hang. */
+ * start. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define PATIENCE 0.05
-enum { STEP = 7 };
 #else
 #define PATIENCE 0.02
-enum { STEP = 2 };
 #endif
 #define ENDLESS 1e9
 
@@ -115,12 +115,28 @@ typedef struct setup {
     bool staged;
     double beta;
     bool tight; /* there is no memory beside that of a product */
+    int number; /* of its tally */
 } setup;
+
+/* What all processes of a case have seen. */
+typedef struct tally {
+    _Atomic uint64_t tries, refused, last_call;
+} tally;
 
 /* Processes among which the calls of a case are divided, and which of them this
  * one is. */
 enum { PROCESSES = 3 };
 static int process;
+
+static tally *tallies; /* by number, shared by all processes */
+
+/* Most products had a result, and the device hung until their end. */
+static void check_tally(const setup *s)
+{
+    const tally *all = &tallies[s->number];
+    CHECK(all->last_call > 10);
+    CHECK(s->tight || 2 * all->refused <= all->tries);
+}
 
 /* A product during which the device hangs from call `call` on. False when it
  * makes fewer calls. */
@@ -184,7 +200,7 @@ static void cancel_everywhere(const setup *s)
     fault_backend_reset();
     fault_backend_pretend_staged(s->staged);
     hr_context *context = open_context(s->list, s->limit);
-    for (uint64_t call = 1; call < 200; call += 2 * STEP + call / 3) {
+    for (uint64_t call = 1; call < 200; call += 3 * FAULT_STEP + call / 3) {
         if (tries++ % PROCESSES == process) {
             cancel(context, call);
         }
@@ -204,6 +220,7 @@ static void hang_everywhere(const setup *s)
     if (report.share_count < 2) { /* what was measured of a device decides */
         CHECK(strstr(s->list, "cuda") || strstr(s->list, "opencl"));
         printf("%s: the plan leaves others out\n", s->list);
+        tallies[s->number].last_call = UINT64_MAX;
         hr_context_destroy(context);
         return;
     }
@@ -211,9 +228,14 @@ static void hang_everywhere(const setup *s)
     for (int i = 0;
          i % PROCESSES != process || hang(context, s, call, &refused); i++) {
         tries += i % PROCESSES == process;
-        call += STEP + call / (s->tight ? 3 : 16);
+        call += 2 * FAULT_STEP + call / (s->tight ? 3 : 16);
     }
-    CHECK(s->tight || tries == 0 || refused < tries);
+    tally *all = &tallies[s->number];
+    all->tries += tries;
+    all->refused += refused;
+    if (call > all->last_call) {
+        all->last_call = call;
+    }
     printf("%s: hung at %llu calls up to %llu, %llu without a result\n",
            s->list, (unsigned long long)tries, (unsigned long long)call,
            (unsigned long long)refused);
@@ -315,10 +337,13 @@ static void begin(void (*run)(const setup *), const setup *s, int processes)
     }
 }
 
-static int end(void)
+static int end(const setup *sets, size_t count)
 {
     for (int i = 0; i < cases.count; i++) {
         CHECK(test_end_child(cases.children[i]) == 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        check_tally(&sets[i]);
     }
     return test_end();
 }
@@ -326,16 +351,17 @@ static int end(void)
 static int virtual_ones(void)
 {
     static const setup sets[] = {
-        {"2xhost", 0, false, 0.0, false},
-        {"3xhost", 0, true, 2.0, false},
-        {"3xhost", 100 << 10, false, 2.0, true},
-        {"host,2xhost", 0, false, 2.0, false},
-        {"2xhost", 60 << 10, true, 0.0, true},
+        {"2xhost", 0, false, 0.0, false, 0},
+        {"3xhost", 0, true, 2.0, false, 1},
+        {"3xhost", 100 << 10, false, 2.0, true, 2},
+        {"host,2xhost", 0, false, 2.0, false, 3},
+        {"2xhost", 60 << 10, true, 0.0, true, 4},
     };
+    const size_t count = sizeof sets / sizeof sets[0];
     static const setup alone = {.list = "1xhost", .limit = 60 << 10};
     static const setup staged = {
         .list = "1xhost", .limit = 60 << 10, .staged = true};
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         TEST(begin(hang_everywhere, &sets[i], PROCESSES));
     }
     TEST(begin(cancel_everywhere, &alone, PROCESSES));
@@ -343,7 +369,7 @@ static int virtual_ones(void)
     TEST(begin(one_is_slow, &sets[0], 1));
     TEST(begin(one_alone, &alone, 1));
     TEST(begin(the_context_ends, &sets[0], 1));
-    return end();
+    return end(sets, count);
 }
 
 static const char *list;
@@ -363,8 +389,8 @@ static int look(void)
 
 static int real_ones(void)
 {
-    const setup sets[] = {{list, 0, false, 0.0, false},
-                          {list, 0, false, 2.0, false}};
+    const setup sets[] = {{list, 0, false, 0.0, false, 0},
+                          {list, 0, false, 2.0, false, 1}};
     const int status = test_in_child(look);
     if (status != 0) {
         return status;
@@ -372,11 +398,16 @@ static int real_ones(void)
     TEST(begin(hang_everywhere, &sets[0], PROCESSES));
     TEST(begin(hang_everywhere, &sets[1], PROCESSES));
     TEST(begin(one_is_slow, &sets[0], 1));
-    return end();
+    return end(sets, 2);
 }
 
 int main(int argc, char **argv)
 {
     list = argc > 1 ? argv[1] : "host";
+    tallies = mmap(NULL, 8 * sizeof *tallies, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!CHECK(tallies != MAP_FAILED)) {
+        return test_end();
+    }
     return strcmp(list, "host") == 0 ? virtual_ones() : real_ones();
 }

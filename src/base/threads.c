@@ -9,19 +9,22 @@
 
 #include <headrace/context.h>
 
+#include "base/clock.h"
+
 struct hri_thread {
     hri_threads *threads;
     hri_thread *next; /* in the list of idle threads */
     pthread_t id;
+    atomic_bool called;   /* a function is to be called, or the thread to end */
+    atomic_bool returned; /* from the last one */
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     void *(*function)(void *); /* NULL: the thread is idle */
     void *argument;
-    bool over;
     bool left; /* nobody joins it */
 };
 
-static _Thread_local bool is_own;
+static _Thread_local bool is_own, stays_awake;
 
 #if defined(__SSE__)
 
@@ -87,32 +90,52 @@ static void become_idle(hri_thread *t, bool left)
     pthread_mutex_unlock(&t->threads->lock);
 }
 
+void hri_thread_stay_awake(void)
+{
+    stays_awake = true;
+}
+
 static void *thread_main(void *argument)
 {
     hri_thread *t = argument;
     (void)hri_thread_set_own();
     hri_cpus_use(&t->threads->cpus);
-    pthread_mutex_lock(&t->lock);
     for (;;) {
-        while (t->function == NULL && !t->over) {
+        hri_wait_awake(&t->called, stays_awake ? hri_moment : 0.0);
+        stays_awake = false;
+        pthread_mutex_lock(&t->lock);
+        while (!t->called) {
             pthread_cond_wait(&t->changed, &t->lock);
         }
-        if (t->function == NULL) {
-            break;
-        }
+        t->called = false;
         void *(*function)(void *) = t->function;
         pthread_mutex_unlock(&t->lock);
+        if (function == NULL) {
+            return NULL;
+        }
         (void)function(t->argument);
         pthread_mutex_lock(&t->lock);
         t->function = NULL;
+        t->returned = true;
         pthread_cond_broadcast(&t->changed);
         if (t->left) {
             t->left = false;
             become_idle(t, true);
         }
+        pthread_mutex_unlock(&t->lock);
     }
+}
+
+/* Let an idle thread call the function. NULL: let it end. */
+static void hand_over(hri_thread *t, void *(*function)(void *), void *argument)
+{
+    pthread_mutex_lock(&t->lock);
+    t->function = function;
+    t->argument = argument;
+    t->returned = false;
+    t->called = true;
+    pthread_cond_broadcast(&t->changed);
     pthread_mutex_unlock(&t->lock);
-    return NULL;
 }
 
 static void destroy(hri_thread *t)
@@ -155,10 +178,7 @@ void hri_threads_finish(hri_threads *threads)
     while (threads->idle != NULL) {
         hri_thread *t = threads->idle;
         threads->idle = t->next;
-        pthread_mutex_lock(&t->lock);
-        t->over = true;
-        pthread_cond_broadcast(&t->changed);
-        pthread_mutex_unlock(&t->lock);
+        hand_over(t, NULL, NULL);
         pthread_join(t->id, NULL);
         destroy(t);
     }
@@ -178,17 +198,14 @@ hri_thread *hri_threads_start(hri_threads *threads, void *(*function)(void *),
     }
     pthread_mutex_unlock(&threads->lock);
     if (t != NULL) {
-        pthread_mutex_lock(&t->lock);
-        t->function = function;
-        t->argument = argument;
-        pthread_cond_broadcast(&t->changed);
-        pthread_mutex_unlock(&t->lock);
+        hand_over(t, function, argument);
     }
     return t;
 }
 
 void hri_thread_join(hri_thread *t)
 {
+    hri_wait_awake(&t->returned, hri_moment);
     pthread_mutex_lock(&t->lock);
     while (t->function != NULL) {
         pthread_cond_wait(&t->changed, &t->lock);
@@ -274,6 +291,48 @@ static void relax(void)
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+/* How many threads may wait awake. Others have the rest of the CPUs. */
+static uint32_t most_awake(void)
+{
+    enum { CPUS_FOR_ONE = 4 };
+    static atomic_uint most; /* and 1; 0: not known yet */
+    if (most == 0) {
+        most = 1 + hri_cpu_count() / CPUS_FOR_ONE;
+    }
+    return most - 1;
+}
+
+static atomic_uint awake;
+
+bool hri_awake_begin(void)
+{
+    const bool may = atomic_fetch_add(&awake, 1) < most_awake();
+    if (!may) {
+        atomic_fetch_sub(&awake, 1);
+    }
+    return may;
+}
+
+void hri_awake_end(void)
+{
+    atomic_fetch_sub(&awake, 1);
+}
+
+void hri_wait_awake(const atomic_bool *done, double seconds)
+{
+    enum { QUESTIONS = 100 };
+    if (*done || seconds <= 0.0 || !hri_awake_begin()) {
+        return;
+    }
+    const uint64_t start_ns = hri_clock_ns();
+    do {
+        for (int i = 0; i < QUESTIONS && !*done; i++) {
+            relax();
+        }
+    } while (!*done && hri_seconds_since(start_ns) < seconds);
+    hri_awake_end();
 }
 
 void hri_lock_soon(pthread_mutex_t *lock)

@@ -6,6 +6,7 @@
 
 #include <fenv.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -77,6 +78,23 @@ void hri_thread_restore(const hri_thread_was *was);
 struct timespec hri_in_ms(uint32_t milliseconds);
 bool hri_wait_until(pthread_cond_t *changed, pthread_mutex_t *lock,
                     const struct timespec *time);
+
+/* Being woken takes longer than many a product. So a thread may wait awake for
+ * a moment: as long as this says, from when it began (hri_clock_ns). Few
+ * threads of a process do so at a time, by the number of CPUs, and none where
+ * there are few. Then the first function gives false, and the thread should
+ * sleep. Call the last one when it gave true. */
+static const double hri_moment = 2e-4;
+bool hri_awake_begin(void);
+void hri_awake_end(void);
+
+/* After its function has returned, the calling thread of hri_threads waits
+ * awake for the next one. */
+void hri_thread_stay_awake(void);
+
+/* Wait awake until *done, for so many seconds at most. Afterwards the caller
+ * looks, and may sleep. */
+void hri_wait_awake(const atomic_bool *done, double seconds);
 
 /* Lock a mutex that is held for microseconds only. Trying again for a while
  * takes less time than falling asleep and being woken. */
